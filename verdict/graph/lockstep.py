@@ -1,0 +1,107 @@
+"""Run the programs of all plan devices side by side: collectives meet, sends are received in order.
+
+Sends are buffered (a sender goes on), receives wait, and a collective waits for every member of its group.
+What a step means is the caller's: the schedule check, the propagation of lineages and a concrete run all
+use this one walk.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from verdict.graph.plan import Node
+
+SEND, RECV, CHUNK = "send", "recv", "chunk"
+COLLECTIVES = frozenset({"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce"})
+COMMUNICATION = COLLECTIVES | {SEND, RECV}
+
+
+class Step(NamedTuple):
+    """One node of one device's program, and the microbatch it runs for."""
+
+    node: Node
+    microbatch: int
+
+
+class Stuck(NamedTuple):
+    """A device that never gets past `step`, and the devices that it waits for."""
+
+    device: int
+    step: Step
+    awaits: tuple[int, ...]
+
+
+class Walk(NamedTuple):
+    """How the walk ended: who is stuck, and the sends that nobody received as (source, target, step)."""
+
+    stuck: tuple[Stuck, ...]
+    unreceived: tuple[tuple[int, int, Step], ...]
+
+
+class Handlers(NamedTuple):
+    """What to do at each step. `local` for all that does not communicate; `meet` gets device -> step."""
+
+    local: Callable[[int, Step], None]
+    send: Callable[[int, Step], Any]
+    receive: Callable[[int, Step, Any, Step], None]
+    meet: Callable[[Mapping[int, Step]], None]
+
+
+def attribute(node: Node, name: str) -> Any:
+    """The value of an attribute of `node`, None where it has none of that name."""
+    return next((value for key, value in node.attrs if key == name), None)
+
+
+def lockstep(programs: Sequence[Sequence[Step]], handlers: Handlers) -> Walk:
+    """Walk all programs to their ends, or until nobody can move."""
+    position = [0] * len(programs)
+    mail: dict[tuple[int, int], deque[tuple[Any, Step]]] = defaultdict(deque)
+    arrived: dict[tuple[int, ...], dict[int, Step]] = defaultdict(dict)
+    waiting_for: dict[int, tuple[int, ...]] = {}
+    ready = deque(range(len(programs)))
+    local, send, receive, meet = handlers
+    while ready:
+        device = ready.popleft()
+        program = programs[device]
+        waiting_for.pop(device, None)
+        while position[device] < len(program):
+            step = program[position[device]]
+            op = step.node.op
+            if op not in COMMUNICATION:
+                local(device, step)
+            elif op == SEND:
+                peer = attribute(step.node, "peer")
+                mail[device, peer].append((send(device, step), step))
+                if waiting_for.get(peer) == (device,):
+                    ready.append(peer)
+            elif op == RECV:
+                peer = attribute(step.node, "peer")
+                if not mail[peer, device]:
+                    waiting_for[device] = (peer,)
+                    break
+                value, sent = mail[peer, device].popleft()
+                receive(device, step, value, sent)
+            else:
+                group = tuple(sorted(attribute(step.node, "ranks")))
+                members = arrived[group]
+                members[device] = step
+                if any(member not in members for member in group):
+                    waiting_for[device] = tuple(member for member in group if member not in members)
+                    break
+                del arrived[group]
+                meet(members)
+                for member in members:
+                    if member != device:
+                        position[member] += 1
+                        ready.append(member)
+            position[device] += 1
+    return Walk(
+        stuck=tuple(
+            Stuck(device, programs[device][position[device]], waiting_for.get(device, ()))
+            for device in range(len(programs))
+            if position[device] < len(programs[device])
+        ),
+        unreceived=tuple(
+            (source, target, step) for (source, target), queue in sorted(mail.items()) for _, step in queue
+        ),
+    )

@@ -1,0 +1,133 @@
+"""The plan: the program of every device, as families of instances. What every backend produces.
+
+A plan is written for its *plan devices* (pipeline x tensor x ... parallel) and is run by `replicas` copies
+of them (data parallel): rank = replica * devices + device. A *segment* is a straight line of nodes of one
+device; a device's program *calls* segments, for one microbatch or once a step. The tensors of a segment
+are its own for every (replica, microbatch), but for weights, buffers and accumulators, of which there is
+one a replica. So a plan for 8,192 ranks is as large as its distinct programs.
+
+Conventions that every backend keeps:
+- SSA: within one device and microbatch every tensor is produced at most once, before it is used. A tensor
+  of kind `accumulator` is the exception: whatever produces it adds to it, over nodes and microbatches.
+- `op.grad` is the gradient of the forward operator `op`. Its inputs are the gradients of the outputs of
+  `op`, then the inputs of `op`; its outputs are the gradients of the inputs of `op`, ABSENT where not
+  wanted; its attrs are those of `op`. A gradient input may be ABSENT too: it is zero.
+- Constants are attributes, not inputs: `add(x, 1e-5)` is add with inputs (x,) and attrs other=1e-5.
+- Communication nodes carry `ranks`, the group in plan devices of the same replica, in the order of the
+  group. With `replicas=True` the group is that set on every replica (a gradient reducer).
+- A region or part that a plan states is a claim. It says where to look; the proof decides.
+"""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from verdict.graph.region import Region, Shape
+from verdict.outcome import Assumption
+
+ABSENT = -1
+ONCE_A_STEP = -1
+
+Attrs = tuple[tuple[str, Hashable], ...]
+"""Sorted (name, value) pairs. Interned by the backend: equal attributes are one object."""
+
+INPUT, WEIGHT, BUFFER = "input", "weight", "buffer"
+ACTIVATION, GRADIENT, ACCUMULATOR = "activation", "gradient", "accumulator"
+PER_STEP = frozenset({WEIGHT, BUFFER, ACCUMULATOR})
+
+
+class Logical(NamedTuple):
+    """A logical tensor: what the tensors of many devices are shares of.
+
+    shape: in the coordinates of one column, that is one (replica, microbatch); the single plan has one column.
+    origin: a hint which tensors of two plans are the same one; equal origins are tried first, never trusted.
+    """
+
+    name: str
+    shape: Shape
+    dtype: str
+    kind: str
+    origin: Hashable = None
+
+
+class Tensor(NamedTuple):
+    """A share of a logical tensor, as the plan states it: a region, and part i of n of a sum."""
+
+    logical: int
+    region: Region
+    part: tuple[int, int] = (0, 1)
+
+
+class Node(NamedTuple):
+    """One operator of one device. `inputs` and `outputs` index Plan.tensors; `name` is for people."""
+
+    op: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    attrs: Attrs
+    name: str
+
+
+class Segment(NamedTuple):
+    """A straight line of nodes of one device."""
+
+    name: str
+    device: int
+    nodes: tuple[Node, ...]
+
+
+class Call(NamedTuple):
+    """One run of a segment. `crossed` lists (tensor, microbatch) for inputs taken from another microbatch."""
+
+    segment: int
+    microbatch: int
+    crossed: tuple[tuple[int, int], ...] = ()
+
+
+class Held(NamedTuple):
+    """A declared output: the tensor that `device` holds of it at the end. For gradients, also of which weight."""
+
+    device: int
+    tensor: int
+    weight: int = ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A whole plan. See the head of this file for the conventions.
+
+    mesh: (axis name, size) from the slowest axis to the fastest; the first is the replicas. For people.
+    batch_axes: for each input tensor by name, the axis that replicas and microbatches split; empty where the
+        file does not say (then it is found by comparing the plans, and an assumption says so).
+    seeds: tensors that hold the gradient of the loss, 1.
+    """
+
+    source: str
+    format: str
+    mesh: tuple[tuple[str, int], ...]
+    devices: int
+    replicas: int
+    microbatches: int
+    logicals: tuple[Logical, ...]
+    tensors: tuple[Tensor, ...]
+    segments: tuple[Segment, ...]
+    programs: tuple[tuple[Call, ...], ...]
+    losses: tuple[Held, ...]
+    gradients: tuple[Held, ...]
+    seeds: tuple[int, ...]
+    batch_axes: tuple[tuple[str, int], ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+
+    @property
+    def ranks(self) -> int:
+        """The number of devices in all replicas."""
+        return self.devices * self.replicas
+
+    @property
+    def columns(self) -> int:
+        """The number of (replica, microbatch) pairs, each of which computes one share of the batch."""
+        return self.replicas * self.microbatches
+
+    def kind(self, tensor: int) -> str:
+        """The kind of the logical tensor that `tensor` is a share of."""
+        return self.logicals[self.tensors[tensor].logical].kind

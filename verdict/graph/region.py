@@ -1,0 +1,29 @@
+"""Regions: boxes of exact integer intervals in the coordinates of a logical tensor. Shards may be uneven."""
+
+from math import prod
+
+Shape = tuple[int, ...]
+Interval = tuple[int, int]
+Region = tuple[Interval, ...]
+
+
+def whole(shape: Shape) -> Region:
+    """The region that is all of a tensor of `shape`."""
+    return tuple((0, size) for size in shape)
+
+
+def extent(region: Region) -> Shape:
+    """The shape of what lies inside `region`."""
+    return tuple(stop - start for start, stop in region)
+
+
+def volume(region: Region) -> int:
+    """The number of elements inside `region`."""
+    return prod(extent(region))
+
+
+def inside(region: Region, shape: Shape) -> bool:
+    """Whether `region` is a non-empty box within a tensor of `shape`."""
+    return len(region) == len(shape) and all(
+        0 <= start < stop <= size for (start, stop), size in zip(region, shape, strict=True)
+    )

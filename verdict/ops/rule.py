@@ -1,0 +1,116 @@
+"""The form of an operator's rule: all that the verifier knows of one operator.
+
+A rule has one meaning and several readings. `axes` is the shape rule: on a plan's full shapes it checks the
+plan, and it names the index axes ("atoms") from which shape reduction, propagation and stages are made.
+`forward` and `gradient` run on arrays of floats (held against torch), of exact rationals (replay) and of
+solver terms (proof): what is tested is what is trusted.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from verdict.graph import Interval, Shape
+from verdict.outcome import Assumption
+
+Array = npt.NDArray[Any]
+Attributes = Mapping[str, Any]
+
+
+class Law(Enum):
+    """How an operator acts along an atom. A law is a claim that proposes a goal; the goal is always proved."""
+
+    EACH = "each"
+    """Index by index: the output at i depends on the inputs at i only (or the atom is in no output's way)."""
+    SUM = "sum"
+    """The atom is in no output, and outputs of disjoint intervals add up to the output of their union."""
+    WHOLE = "whole"
+    """Computed along: a share of it is not enough (softmax, sorting, rotation pairs)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """An index axis of an operator. `least`: the fewest elements a reduced shape may leave of it."""
+
+    name: str
+    size: int
+    law: Law = Law.EACH
+    least: int = 1
+
+
+Dim = tuple[str, ...]
+"""The atoms that one dimension of a tensor is the product of, slowest first; () for a size-one dimension."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """The atoms of one node, and of which atoms each dimension of each input and output consists."""
+
+    atoms: tuple[Atom, ...]
+    inputs: tuple[tuple[Dim, ...], ...]
+    outputs: tuple[tuple[Dim, ...], ...]
+
+    def shape(self, dims: tuple[Dim, ...]) -> Shape:
+        """The shape of a tensor with these dimensions."""
+        sizes = {atom.name: atom.size for atom in self.atoms}
+        return tuple(int(np.prod([sizes[name] for name in dim], dtype=np.int64)) for dim in dims)
+
+    @property
+    def output_shapes(self) -> tuple[Shape, ...]:
+        """The shapes of the outputs."""
+        return tuple(self.shape(dims) for dims in self.outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """From full coordinates to reduced ones, for one node, as `OpRule.reduce` needs it.
+
+    bounds: for each atom, the interval (full coordinates) that this node works on.
+    sizes: for each atom, the reduced number of elements of that interval.
+    points: for each atom, full coordinate -> reduced coordinate, for every cut point of the atom.
+    inputs, outputs: the reduced shapes of the tensors that this node reads and writes.
+    """
+
+    bounds: Mapping[str, Interval]
+    sizes: Mapping[str, int]
+    points: Mapping[str, Mapping[int, int]]
+    inputs: tuple[Shape, ...]
+    outputs: tuple[Shape, ...]
+
+
+def _unchanged(attrs: Attributes, scale: Scale) -> Attributes:
+    return attrs
+
+
+def _no_cuts(attrs: Attributes) -> Mapping[str, tuple[int, ...]]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class OpRule:
+    """All that the verifier knows of one operator.
+
+    axes(shapes, attrs): the atoms of the node; raises ShapeError where shapes or attributes do not fit.
+    forward(inputs, attrs): the outputs. Arrays of floats, Fractions or solver terms.
+    gradient(inputs, grads, attrs): for each input the gradient of sum(output * grad), None where the input is
+        not differentiable. `inputs` are the forward inputs, `grads` one array for each output.
+    reduce(attrs, scale): the attributes at reduced shapes. Constants that come from shapes keep full values.
+    cuts(attrs): the full coordinates along atoms that attributes speak of; reduction keeps them apart.
+    linear: the positions of the inputs in which `forward` is linear (each alone, the others fixed).
+    assumptions: what a proof that uses this rule takes on trust.
+    source: where the meaning is documented.
+    """
+
+    name: str
+    axes: Callable[[Sequence[Shape], Attributes], Axes]
+    forward: Callable[[Sequence[Array], Attributes], tuple[Array, ...]]
+    gradient: Callable[[Sequence[Array], Sequence[Array], Attributes], tuple[Array | None, ...]]
+    reduce: Callable[[Attributes, Scale], Attributes] = _unchanged
+    cuts: Callable[[Attributes], Mapping[str, tuple[int, ...]]] = _no_cuts
+    linear: frozenset[int] = frozenset()
+    assumptions: tuple[Assumption, ...] = ()
+    source: str = ""
