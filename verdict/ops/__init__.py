@@ -1,0 +1,64 @@
+"""The operators' rules: one file an operator or family, and the table of all of them."""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from verdict.ops import (
+    arithmetic,
+    casts,
+    elementwise,
+    embedding,
+    layernorm,
+    linear,
+    mask,
+    matmul,
+    reductions,
+    rotary,
+    softmax,
+    transpose,
+    view,
+)
+from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim, Law, OpRule, Scale
+
+
+def table(rules: Iterable[OpRule]) -> Mapping[str, OpRule]:
+    """The rules by name. A name that occurs twice is an error of ours."""
+    named: dict[str, OpRule] = {}
+    for rule in rules:
+        if rule.name in named:
+            raise ValueError(f"two rules are named {rule.name}")
+        named[rule.name] = rule
+    return MappingProxyType(named)
+
+
+RULES: Mapping[str, OpRule] = table(
+    (
+        *embedding.RULES,
+        *mask.RULES,
+        *casts.RULES,
+        *elementwise.RULES,
+        *arithmetic.RULES,
+        *reductions.RULES,
+        *linear.RULES,
+        *matmul.RULES,
+        *view.RULES,
+        *transpose.RULES,
+        *softmax.RULES,
+        *rotary.RULES,
+        *layernorm.RULES,
+    )
+)
+"""Every operator that has a meaning here; `op.grad` is the gradient of the rule `op`."""
+
+__all__ = [
+    "RULES",
+    "Array",
+    "Atom",
+    "Attributes",
+    "Axes",
+    "Dim",
+    "Law",
+    "OpRule",
+    "Scale",
+    "table",
+]

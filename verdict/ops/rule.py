@@ -22,7 +22,7 @@ Attributes = Mapping[str, Any]
 
 
 class Law(Enum):
-    """How an operator acts along an atom. A law is a claim that proposes a goal; the goal is always proved."""
+    """How an operator acts along an atom. A law proposes a goal; the goal is always proved."""
 
     EACH = "each"
     """Index by index: the output at i depends on the inputs at i only (or the atom is in no output's way)."""
@@ -90,6 +90,10 @@ def _no_cuts(attrs: Attributes) -> Mapping[str, tuple[int, ...]]:
     return {}
 
 
+def _never(arity: int, attrs: Attributes) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class OpRule:
     """All that the verifier knows of one operator.
@@ -100,8 +104,13 @@ class OpRule:
         not differentiable. `inputs` are the forward inputs, `grads` one array for each output.
     reduce(attrs, scale): the attributes at reduced shapes. Constants that come from shapes keep full values.
     cuts(attrs): the full coordinates along atoms that attributes speak of; reduction keeps them apart.
-    linear: the positions of the inputs in which `forward` is linear (each alone, the others fixed).
+    linear: the positions of the inputs in which `forward` is linear (each alone, the others fixed), for
+        nodes that `affine` does not speak of. Ask `linear_in`.
+    affine(arity, attrs): whether a node with so many inputs is linear in none of them (a bias, a constant
+        over a tensor).
     assumptions: what a proof that uses this rule takes on trust.
+    attributes: the names of the attributes that `axes` knows; any other is refused.
+    formula: the meaning in one line, for people.
     source: where the meaning is documented.
     """
 
@@ -112,5 +121,12 @@ class OpRule:
     reduce: Callable[[Attributes, Scale], Attributes] = _unchanged
     cuts: Callable[[Attributes], Mapping[str, tuple[int, ...]]] = _no_cuts
     linear: frozenset[int] = frozenset()
+    affine: Callable[[int, Attributes], bool] = _never
     assumptions: tuple[Assumption, ...] = ()
+    attributes: tuple[str, ...] = ()
+    formula: str = ""
     source: str = ""
+
+    def linear_in(self, arity: int, attrs: Attributes) -> frozenset[int]:
+        """The inputs in which a node with `arity` inputs and these attributes is linear, each alone."""
+        return frozenset() if self.affine(arity, attrs) else self.linear

@@ -1,0 +1,103 @@
+"""embedding: y[..., h] = sum over v of [ids = start + v] weight[v, h]
+
+    dweight[v, h] = sum over all ids of [id = start + v] dy[..., h]
+
+`weight` holds the rows start <= id < stop of the vocabulary (by default: all of them, from 0); any other id
+gives a row of zeros. Ids are arbitrary and may repeat: where they are terms, [id = v] is an indicator.
+`padding_idx` is a row of the given weight, and means what it means to torch.nn.functional.embedding: the
+lookup is as for any row, and the row's gradient is zero.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from verdict.errors import ShapeError
+from verdict.graph import Shape
+from verdict.ops import numbers
+from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
+from verdict.ops.shapes import arity, is_integer, known, make_axes, numbered
+
+ATTRIBUTES = ("start", "stop", "padding_idx")
+
+
+def _axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
+    known("embedding", attrs, ATTRIBUTES)
+    arity("embedding", shapes, 2)
+    ids, weight = shapes
+    if len(weight) != 2:
+        raise ShapeError(f"embedding: weight {weight} must have two dimensions, rows and features")
+    rows, features = weight
+    start, stop = attrs.get("start", 0), attrs.get("stop", attrs.get("start", 0) + rows)
+    if not is_integer(start) or not is_integer(stop) or start < 0 or stop - start != rows:
+        raise ShapeError(f"embedding: the weight has {rows} rows, start and stop are {start} and {stop}")
+    padding = attrs.get("padding_idx")
+    if padding is not None and (not is_integer(padding) or not 0 <= padding < rows):
+        raise ShapeError(f"embedding: padding_idx {padding} is no row of the weight, which has {rows}")
+    places, dims = numbered("b", ids)
+    atoms = (*places, Atom("v", rows, Law.SUM, 2), Atom("h", features))
+    return make_axes(atoms, (dims, (("v",), ("h",))), ((*dims, ("h",)),), keep=("v",))
+
+
+def _hits(ids: Array, rows: int, start: int) -> Array:
+    """[id = start + v], with v as a further, last axis."""
+    return np.stack([numbers.indicator(ids, start + row) for row in range(rows)], axis=-1)
+
+
+def _forward(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
+    ids, weight = inputs
+    rows, features = weight.shape
+    start = attrs.get("start", 0)
+    numeric = numbers.integers(ids)
+    if numeric is None:
+        return (np.asarray(np.matmul(_hits(ids, rows, start), weight)),)
+    inside = (numeric >= start) & (numeric < start + rows)
+    y = numbers.zeros(weight, (*ids.shape, features))
+    y[inside] = weight[numeric[inside] - start]
+    return (y,)
+
+
+def _gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
+    (ids, weight), (dy,) = inputs, grads
+    rows, features = weight.shape
+    hits = _hits(ids, rows, attrs.get("start", 0)).reshape(-1, rows)
+    dweight = np.asarray(np.matmul(hits.T, dy.reshape(-1, features)))
+    padding = attrs.get("padding_idx")
+    if padding is not None:
+        dweight[padding] = 0
+    return None, dweight
+
+
+def _cuts(attrs: Attributes) -> Mapping[str, tuple[int, ...]]:
+    start = attrs.get("start", 0)
+    cuts = (start, attrs["stop"]) if "stop" in attrs else (start,)
+    padding = attrs.get("padding_idx")
+    return {"v": cuts if padding is None else tuple(sorted({*cuts, start + padding, start + padding + 1}))}
+
+
+def _reduce(attrs: Attributes, scale: Scale) -> Attributes:
+    points = scale.points["v"]
+    reduced = dict(attrs)
+    for key in ("start", "stop"):
+        if key in attrs:
+            reduced[key] = points[attrs[key]]
+    if attrs.get("padding_idx") is not None:
+        start = attrs.get("start", 0)
+        reduced["padding_idx"] = points[start + attrs["padding_idx"]] - points[start]
+    return reduced
+
+
+RULES = (
+    OpRule(
+        "embedding",
+        _axes,
+        _forward,
+        _gradient,
+        reduce=_reduce,
+        cuts=_cuts,
+        linear=frozenset({1}),
+        attributes=ATTRIBUTES,
+        formula="y[..., h] = sum over v of [ids = start + v] weight[v, h]",
+        source="torch.nn.functional.embedding",
+    ),
+)

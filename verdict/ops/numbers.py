@@ -1,0 +1,226 @@
+"""Arithmetic on arrays whose elements are floats, exact rationals or solver terms. Only this module looks.
+
+An array is numpy: float64 (integers for ids), or of objects. An object is an int, a Fraction, a float (minus
+infinity, or a value that has no exact form), or a term: anything else, with + - * / and the methods
+`exp() log() power(Fraction) maximum(other) indicator(int) opaque(name, *others)`.
+
+On ints and Fractions the result is exact where there is an exact one (0 under exp, erf and tanh, 1 under log,
+integer powers, rational roots) and the nearest float elsewhere. A power with no value (0 to the -1) raises
+ZeroDivisionError there, where floats give an infinity.
+"""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from numbers import Integral, Rational, Real
+from typing import Any
+
+import numpy as np
+
+from verdict.graph import Shape
+from verdict.ops.rule import Array
+
+MINUS_INFINITY = float("-inf")
+
+
+def of_objects(x: Array) -> bool:
+    """Whether the elements of `x` are objects: exact rationals or terms."""
+    return x.dtype == object
+
+
+def has_terms(x: Array) -> bool:
+    """Whether some element of `x` is a solver term."""
+    return of_objects(x) and not all(_is_number(value) for value in x.flat)
+
+
+def rational(value: float | Fraction) -> Fraction:
+    """The constant that a finite float is written as: 1e-05 is 1/100000."""
+    return Fraction(value) if isinstance(value, Rational) else Fraction(repr(float(value)))
+
+
+def scalar(like: Array, value: float | Fraction) -> Any:
+    """The constant `value` as an element for arrays like `like`: `rational(value)` among objects."""
+    if not of_objects(like):
+        return float(value)
+    return rational(value) if math.isfinite(value) else float(value)
+
+
+def zeros(like: Array, shape: Shape) -> Array:
+    """Zeros of the kind of `like`."""
+    return np.zeros(shape, dtype=object if of_objects(like) else np.float64)
+
+
+def exp(x: Array) -> Array:
+    """e to the x; exp(-inf) is 0."""
+    return _each(_exp, x) if of_objects(x) else np.exp(x)
+
+
+def log(x: Array) -> Array:
+    """The natural logarithm."""
+    return _each(_log, x) if of_objects(x) else np.log(x)
+
+
+def power(x: Array, exponent: Fraction) -> Array:
+    """x to a constant exponent."""
+    if not of_objects(x):
+        return np.asarray(np.power(np.asarray(x, dtype=np.float64), float(exponent)))
+    return _each(lambda value: _power(value, exponent), x)
+
+
+def sqrt(x: Array) -> Array:
+    """The square root."""
+    return power(x, Fraction(1, 2))
+
+
+def sigmoid(x: Array) -> Array:
+    """1 / (1 + exp(-x))."""
+    if of_objects(x):
+        return divide(1, 1 + exp(-x))
+    return np.asarray(np.exp(-np.logaddexp(0.0, -x)))
+
+
+def tanh(x: Array) -> Array:
+    """The hyperbolic tangent; on terms an unknown function "tanh"."""
+    return _each(_tanh, x) if of_objects(x) else np.tanh(x)
+
+
+def erf(x: Array) -> Array:
+    """The error function 2/sqrt(pi) times the integral of exp(-t^2) from 0 to x; on terms unknown, "erf"."""
+    return _each(_erf, x) if of_objects(x) else np.asarray(_each(math.erf, x), dtype=np.float64)
+
+
+def step(x: Array) -> Array:
+    """1 where x > 0, else 0; on terms an unknown function "step"."""
+    return _each(_step, x) if of_objects(x) else np.asarray(x > 0, dtype=np.float64)
+
+
+def maximum(x: Array, y: Any) -> Array:
+    """The greater of each two elements."""
+    return _each(_maximum, x, y) if of_objects(x) or of_objects(np.asarray(y)) else np.maximum(x, y)
+
+
+def amax(x: Array, axis: int) -> Array:
+    """The greatest element along `axis`, which stays with size one."""
+    if not of_objects(x):
+        return np.asarray(np.max(x, axis=axis, keepdims=True))
+    return np.asarray(np.frompyfunc(_maximum, 2, 1).reduce(x, axis=axis, keepdims=True), dtype=object)
+
+
+def indicator(ids: Array, value: int) -> Array:
+    """1 where an id equals `value`, else 0."""
+    return (
+        _each(lambda id_: _indicator(id_, value), ids)
+        if of_objects(ids)
+        else np.asarray(ids == value, np.float64)
+    )
+
+
+def divide(x: Any, y: Any) -> Array:
+    """x / y, exact on ints too."""
+    if of_objects(np.asarray(x)) or of_objects(np.asarray(y)):
+        return _each(_divide, x, y)
+    return np.asarray(np.true_divide(x, y))
+
+
+def total(x: Array, axes: tuple[int, ...]) -> Array:
+    """The sum along `axes`, which stay with size one."""
+    return np.asarray(np.sum(x, axis=axes, keepdims=True), dtype=x.dtype)
+
+
+def integers(ids: Array) -> Array | None:
+    """`ids` as an array of ints, None where some id is a term."""
+    return None if has_terms(ids) else ids.astype(np.int64)
+
+
+def _each(function: Callable[..., Any], *arrays: Any) -> Array:
+    return np.asarray(np.frompyfunc(function, len(arrays), 1)(*arrays), dtype=object)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real)
+
+
+def _exp(value: Any) -> Any:
+    if not _is_number(value):
+        return value.exp()
+    if value == 0:
+        return 1
+    if value == MINUS_INFINITY:
+        return 0
+    try:
+        return math.exp(value)
+    except OverflowError:
+        return math.inf if value > 0 else 0
+
+
+def _log(value: Any) -> Any:
+    if not _is_number(value):
+        return value.log()
+    if value == 1:
+        return 0
+    if value == 0:
+        return MINUS_INFINITY
+    return math.log(value) if value > 0 else math.nan
+
+
+def _power(value: Any, exponent: Fraction) -> Any:
+    if not _is_number(value):
+        return value.power(exponent)
+    if isinstance(value, Rational):
+        root = _root(Fraction(value), exponent.denominator)
+        if root is not None:
+            return root**exponent.numerator
+    try:
+        return math.pow(value, exponent)
+    except ValueError:
+        return math.nan
+    except OverflowError:
+        return math.inf if (value > 1) == (exponent > 0) else 0
+
+
+def _root(value: Fraction, degree: int) -> Fraction | None:
+    """The non-negative root of `value` where it is rational and found; `value` itself for degree one."""
+    if degree == 1:
+        return value
+    if value < 0:
+        return None
+    root = Fraction(_near_root(value.numerator, degree), _near_root(value.denominator, degree))
+    return root if root**degree == value else None
+
+
+def _near_root(value: int, degree: int) -> int:
+    if degree == 2:
+        return math.isqrt(value)
+    return round(value ** (1 / degree)) if value.bit_length() < 1000 else 1
+
+
+def _tanh(value: Any) -> Any:
+    if not _is_number(value):
+        return value.opaque("tanh")
+    return 0 if value == 0 else math.tanh(value)
+
+
+def _erf(value: Any) -> Any:
+    if not _is_number(value):
+        return value.opaque("erf")
+    return 0 if value == 0 else math.erf(value)
+
+
+def _step(value: Any) -> Any:
+    return int(value > 0) if _is_number(value) else value.opaque("step")
+
+
+def _maximum(x: Any, y: Any) -> Any:
+    if not _is_number(x):
+        return x.maximum(y)
+    if not _is_number(y):
+        return y.maximum(x)
+    return max(x, y)
+
+
+def _indicator(id_: Any, value: int) -> Any:
+    return int(id_ == value) if _is_number(id_) else id_.indicator(value)
+
+
+def _divide(x: Any, y: Any) -> Any:
+    return Fraction(int(x), int(y)) if isinstance(x, Integral) and isinstance(y, Integral) else x / y
