@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from verdict.errors import ShapeError
-from verdict.graph import Shape
+from verdict.graph import Interval, Shape
 from verdict.ops import numbers
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
 from verdict.ops.shapes import arity, is_integer, known, make_axes, numbered
@@ -77,6 +77,9 @@ def _cuts(attrs: Attributes) -> Mapping[str, tuple[int, ...]]:
 
 def _reduce(attrs: Attributes, scale: Scale) -> Attributes:
     points = scale.points["v"]
+    for coordinate in _cuts(attrs)["v"]:
+        if coordinate not in points:
+            raise ShapeError(f"embedding: row {coordinate} lies outside the vocabulary")
     reduced = dict(attrs)
     for key in ("start", "stop"):
         if key in attrs:
@@ -87,6 +90,15 @@ def _reduce(attrs: Attributes, scale: Scale) -> Attributes:
     return reduced
 
 
+def _narrow(attrs: Attributes, atom: str, interval: Interval) -> Attributes:
+    if atom != "v":
+        return attrs
+    first, last = interval
+    start, padding = attrs.get("start", 0), attrs.get("padding_idx")
+    inside = padding is not None and first <= padding < last
+    return {"start": start + first, "stop": start + last, "padding_idx": padding - first if inside else None}
+
+
 RULES = (
     OpRule(
         "embedding",
@@ -95,6 +107,8 @@ RULES = (
         _gradient,
         reduce=_reduce,
         cuts=_cuts,
+        narrow=_narrow,
+        indices={0: "v"},
         linear=frozenset({1}),
         attributes=ATTRIBUTES,
         formula="y[..., h] = sum over v of [ids = start + v] weight[v, h]",

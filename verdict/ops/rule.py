@@ -7,7 +7,7 @@ solver terms (proof): what is tested is what is trusted.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -90,6 +90,10 @@ def _no_cuts(attrs: Attributes) -> Mapping[str, tuple[int, ...]]:
     return {}
 
 
+def _not_narrowed(attrs: Attributes, atom: str, interval: Interval) -> Attributes:
+    return attrs
+
+
 def _never(arity: int, attrs: Attributes) -> bool:
     return False
 
@@ -104,6 +108,9 @@ class OpRule:
         not differentiable. `inputs` are the forward inputs, `grads` one array for each output.
     reduce(attrs, scale): the attributes at reduced shapes. Constants that come from shapes keep full values.
     cuts(attrs): the full coordinates along atoms that attributes speak of; reduction keeps them apart.
+    narrow(attrs, atom, interval): the attributes of the share of this node that works on these elements of an
+        atom only (counted from the node's own first), its inputs sliced so and the sum of all shares meant.
+    indices: input position -> the atom of which the integers in that input name an element.
     linear: the positions of the inputs in which `forward` is linear (each alone, the others fixed), for
         nodes that `affine` does not speak of. Ask `linear_in`.
     affine(arity, attrs): whether a node with so many inputs is linear in none of them (a bias, a constant
@@ -120,6 +127,8 @@ class OpRule:
     gradient: Callable[[Sequence[Array], Sequence[Array], Attributes], tuple[Array | None, ...]]
     reduce: Callable[[Attributes, Scale], Attributes] = _unchanged
     cuts: Callable[[Attributes], Mapping[str, tuple[int, ...]]] = _no_cuts
+    narrow: Callable[[Attributes, str, Interval], Attributes] = _not_narrowed
+    indices: Mapping[int, str] = field(default_factory=dict)
     linear: frozenset[int] = frozenset()
     affine: Callable[[int, Attributes], bool] = _never
     assumptions: tuple[Assumption, ...] = ()
