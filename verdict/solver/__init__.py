@@ -1,0 +1,21 @@
+"""The solver: whether two arrays of terms are equal for all inputs. The only room that imports z3."""
+
+from verdict.options import SolverOptions
+from verdict.solver.check import check
+from verdict.solver.errors import InternalError, SolverError
+from verdict.solver.obligation import Goal, Obligation
+from verdict.solver.term import Kind, Sign, Term
+from verdict.solver.terms import Terms
+
+__all__ = [
+    "Goal",
+    "InternalError",
+    "Kind",
+    "Obligation",
+    "Sign",
+    "SolverError",
+    "SolverOptions",
+    "Term",
+    "Terms",
+    "check",
+]

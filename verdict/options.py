@@ -1,0 +1,37 @@
+"""Settings: frozen values, handed in. Each room sees only its own."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class SolverOptions:
+    """How hard the solver tries, for one obligation.
+
+    timeout: seconds after which no further step is begun; the answer is then Unknown.
+    seed: of the random points. The same obligation and seed give the same outcome.
+    z3: whether Z3 confirms what is proved and tries what is left.
+    z3_timeout: seconds for one question to Z3, kept as a deterministic count of its steps.
+    term_limit: the most terms that a polynomial of the normal form may have.
+    """
+
+    timeout: float = 30.0
+    seed: int = 0
+    z3: bool = True
+    z3_timeout: float = 1.0
+    term_limit: int = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a run takes: how many processes, the limits of one obligation, what is assumed or denied.
+
+    memory_mib: the most memory of one worker process. exhaustive: prove every stage and every column by
+    itself. assume, denied: names of assumptions.
+    """
+
+    workers: int = 1
+    memory_mib: int = 4096
+    exhaustive: bool = False
+    assume: frozenset[str] = frozenset()
+    denied: frozenset[str] = frozenset()
+    solver: SolverOptions = field(default_factory=SolverOptions)

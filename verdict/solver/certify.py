@@ -1,0 +1,67 @@
+"""A difference made certain: by exact rationals where both values are, else by disjoint intervals."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from verdict.outcome import Mismatch
+from verdict.solver.evaluate import Exact, ExactValues, Special
+from verdict.solver.intervals import Interval, middle, separate
+from verdict.solver.obligation import Element, Point
+
+_PRECISIONS = (128, 512)
+_NOT_A_NUMBER = float("nan")
+
+
+def certify(elements: Sequence[Element], point: Point, limit: int = 64) -> tuple[Mismatch, ...]:
+    """The elements that certainly differ at `point`, at most `limit` of them; none if nothing is certain.
+
+    An element at which the parallel side alone is undefined differs too (its value is NaN), provided that all
+    of `elements` are defined on the single side.
+    """
+    terms = elements[0].single.terms
+    values = ExactValues(terms.below([side for e in elements for side in (e.single, e.parallel)]), point)
+    open_elements = [e for e in elements if not _rational(values.exact[e.single], values.exact[e.parallel])]
+    found = {
+        element: _mismatch(element, values.exact[element.single], values.exact[element.parallel])
+        for element in elements
+        if element not in set(open_elements)
+        and values.exact[element.single] != values.exact[element.parallel]
+    }
+    for bits in _PRECISIONS if open_elements else ():
+        intervals = values.intervals(bits)
+        for element in open_elements:
+            x, y = intervals[element.single], intervals[element.parallel]
+            if x is not None and y is not None and separate(x, y):
+                sides = (values.exact[element.single], values.exact[element.parallel])
+                found[element] = _mismatch(element, *sides, x, y)
+        open_elements = [element for element in open_elements if element not in found]
+    found.update(_undefined(elements, values))
+    return tuple(found[element] for element in elements if element in found)[:limit]
+
+
+def _rational(single: Exact, parallel: Exact) -> bool:
+    return isinstance(single, Fraction) and isinstance(parallel, Fraction)
+
+
+def _undefined(elements: Sequence[Element], values: ExactValues) -> dict[Element, Mismatch]:
+    suspects = [e for e in elements if values.exact[e.parallel] is Special.UNDEFINED]
+    if not suspects or any(values.exact[e.single] is Special.UNDEFINED for e in elements):
+        return {}
+    intervals = values.intervals(_PRECISIONS[0])
+    if any(intervals[element.single] is None for element in elements):
+        return {}
+    return {e: _mismatch(e, values.exact[e.single], Special.UNDEFINED, intervals[e.single]) for e in suspects}
+
+
+def _mismatch(
+    element: Element, single: Exact, parallel: Exact, x: Interval = None, y: Interval = None
+) -> Mismatch:
+    return Mismatch(element.goal, element.index, _number(single, x), _number(parallel, y))
+
+
+def _number(value: Exact, interval: Interval) -> Fraction | float:
+    if isinstance(value, Fraction):
+        return value
+    if value is Special.MINUS_INFINITY:
+        return -float("inf")
+    return _NOT_A_NUMBER if value is Special.UNDEFINED else middle(interval)

@@ -1,0 +1,111 @@
+"""What opaque functions are when a counterexample is computed: the true function where the name is known.
+
+A function of unknown name may be any function, so a plan must be right for every one. In numbers it is then a
+rational function without poles, its weights drawn from the name: the same on floats, Fractions and intervals.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from verdict.solver.intervals import Interval, Intervals
+
+Floats = npt.NDArray[np.float64]
+_MINUS_INFINITY = -97
+"""Stands for minus infinity among the arguments of a function of unknown name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One function of one argument, three times. `exact` is None where the value is irrational or unknown.
+
+    jump: where the function is not continuous; `exact` decides its value there.
+    """
+
+    floats: Callable[[Floats], Floats]
+    exact: Callable[[Fraction], Fraction | None]
+    interval: Callable[[Intervals, Interval], Interval]
+    jump: Fraction | None = None
+
+
+def _only_zero(value: Fraction) -> Fraction | None:
+    return Fraction(0) if value == 0 else None
+
+
+def _cosine(value: Fraction) -> Fraction | None:
+    return Fraction(1) if value == 0 else None
+
+
+def _erf(values: Floats) -> Floats:
+    return np.array([math.erf(value) for value in values])
+
+
+KNOWN: dict[str, Function] = {
+    "sin": Function(np.sin, _only_zero, Intervals.sin),
+    "cos": Function(np.cos, _cosine, Intervals.cos),
+    "tanh": Function(np.tanh, _only_zero, Intervals.tanh),
+    "erf": Function(_erf, _only_zero, Intervals.erf),
+    "step": Function(
+        lambda values: np.where(np.isnan(values), np.nan, (values > 0) * 1.0),
+        lambda value: Fraction(value > 0),
+        Intervals.step,
+        jump=Fraction(0),
+    ),
+}
+
+
+def _weights(name: str, count: int) -> list[Fraction]:
+    digest = blake2b(f"{name}/{count}".encode(), digest_size=2 * (2 * count + 2)).digest()
+    numbers = [int.from_bytes(digest[i : i + 2]) for i in range(0, len(digest), 2)]
+    return [Fraction(number % 1999 - 999, 512) + Fraction(1, 2048) for number in numbers]
+
+
+def arbitrary(name: str, args: Sequence[Any]) -> Any:
+    """(w.x + a) / (1 + (v.x + b)^2), with weights from the name; args are Fractions, arrays or intervals."""
+    weights = _weights(name, len(args))
+    top: Any = weights[-1]
+    bottom: Any = weights[-2]
+    for i, arg in enumerate(args):
+        top = top + weights[2 * i] * arg
+        bottom = bottom + weights[2 * i + 1] * arg
+    return top / (1 + bottom * bottom)
+
+
+def on_floats(name: str, args: Sequence[Floats]) -> Floats:
+    """The function on arrays of points."""
+    if name in KNOWN and len(args) == 1:
+        return KNOWN[name].floats(args[0])
+    clean = [np.where(np.isneginf(arg), _MINUS_INFINITY, arg) for arg in args]
+    weights = [float(weight) for weight in _weights(name, len(args))]
+    top = sum((weights[2 * i] * arg for i, arg in enumerate(clean)), np.full_like(clean[0], weights[-1]))
+    bottom = sum(
+        (weights[2 * i + 1] * arg for i, arg in enumerate(clean)), np.full_like(clean[0], weights[-2])
+    )
+    return np.asarray(top / (1 + bottom * bottom))
+
+
+def on_fractions(name: str, args: Sequence[Fraction | None]) -> Fraction | None:
+    """The function on exact numbers (None is minus infinity); None where the value is not rational."""
+    if name in KNOWN and len(args) == 1:
+        return None if args[0] is None else KNOWN[name].exact(args[0])
+    value = arbitrary(name, [_MINUS_INFINITY if arg is None else arg for arg in args])
+    return Fraction(value)
+
+
+def on_intervals(name: str, args: Sequence[Interval | None], intervals: Intervals) -> Interval:
+    """The function on intervals (None is minus infinity), with outward rounding."""
+    if name in KNOWN and len(args) == 1 and args[0] is not None:
+        return KNOWN[name].interval(intervals, args[0])
+    clean = [intervals.of(Fraction(_MINUS_INFINITY)) if arg is None else arg for arg in args]
+    weights = [intervals.of(weight) for weight in _weights(name, len(args))]
+    top, bottom = weights[-1], weights[-2]
+    for i, arg in enumerate(clean):
+        top = top + weights[2 * i] * arg
+        bottom = bottom + weights[2 * i + 1] * arg
+    return top / (intervals.of(Fraction(1)) + bottom * bottom)

@@ -1,0 +1,115 @@
+"""Counterexamples made small: as many zeros and ones as the difference survives.
+
+Greedy and on floats; every trial must keep both sides finite and must not land on a jump of a function
+(relu' at 0) that the first point avoided. The result is certified like any other point.
+"""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from verdict.solver.evaluate import FloatValues
+from verdict.solver.falsify import Booleans, Candidate, differ
+from verdict.solver.functions import KNOWN
+from verdict.solver.obligation import Point
+from verdict.solver.sampling import variables
+from verdict.solver.term import Kind, Sign, Term
+
+_TRIALS = 400
+_CELLS = 2_000_000
+"""The most values, terms times points, that one evaluation may hold."""
+
+
+def minimize(candidate: Candidate, allowed: Callable[[Sequence[Point]], Booleans]) -> Point:
+    """A simpler point at which the candidate's element still seems to differ.
+
+    allowed: which points satisfy the declared signs of the variables that the premises eliminated.
+    """
+    element = candidate.element
+    order = element.single.terms.below((element.single, element.parallel))
+    cone = variables(order)
+    trial = _Trial(candidate, order, allowed)
+    point = {**candidate.point, **_base(set(candidate.point) - set(cone), 0)}
+    if not trial.first([point]):
+        point = dict(candidate.point)
+    point = trial.first(_fresh(point, cone)) or point
+    size = len(cone)
+    while size:
+        for start in range(0, len(cone), size):
+            block = [term for term in cone[start : start + size] if point[term] not in _simple(term)]
+            simpler = [{**point, **_base(block, value)} for value in (0, 1)] if block else []
+            point = trial.first(simpler) or point
+        size //= 2
+    for term in cone:
+        better = [{**point, term: value} for value in _simple(term)]
+        better = better[: _simple(term).index(point[term])] if point[term] in _simple(term) else better
+        point = trial.first(better) or point
+    return point
+
+
+class _Trial:
+    """Tries points in order, within a budget, and finds the first at which the sides still differ."""
+
+    def __init__(
+        self, candidate: Candidate, order: Sequence[Term], allowed: Callable[[Sequence[Point]], Booleans]
+    ) -> None:
+        self._candidate = candidate
+        self._order = order
+        self._allowed = allowed
+        self._jumps = [
+            t for t in order if t.kind is Kind.OPAQUE and t.data in KNOWN and KNOWN[t.data].jump is not None
+        ]
+        self._left = _TRIALS
+        self._may_tie = False
+        self._may_tie = not self.first([candidate.point])
+
+    def first(self, points: Sequence[Point]) -> Point | None:
+        """The first of `points` at which the element differs, or None."""
+        if not points or self._left <= 0:
+            return None
+        self._left -= 1
+        chunk = max(1, _CELLS // len(self._order))
+        for start in range(0, len(points), chunk):
+            some = points[start : start + chunk]
+            hits = np.flatnonzero(self._differs(some) & self._allowed(some))
+            if hits.size:
+                return some[int(hits[0])]
+        return None
+
+    def _differs(self, points: Sequence[Point]) -> Booleans:
+        free = [term for term in self._order if term.kind in (Kind.REAL, Kind.INDEX)]
+        columns = {term: np.array([float(point[term]) for point in points]) for term in free}
+        values = FloatValues(self._order, columns)
+        element = self._candidate.element
+        single, parallel = np.broadcast_to(values.of([element.single, element.parallel]), (2, len(points)))
+        if self._candidate.undefined:
+            return np.asarray(np.isfinite(single) & np.isnan(parallel))
+        wrong = np.isfinite(single) & np.isfinite(parallel) & differ(single, parallel, 1e-3)
+        for jump in () if self._may_tie else self._jumps:
+            wrong &= values.of(jump.args)[0] != float(KNOWN[jump.data].jump or 0)
+        return np.asarray(wrong)
+
+
+def _simple(term: Term) -> tuple[Fraction, ...]:
+    if term.kind is Kind.INDEX:
+        return tuple(map(Fraction, range(min(2, term.data[2]))))
+    return tuple(map(Fraction, (1, 2) if term.sign is Sign.POSITIVE else (0, 1, -1, 2)))
+
+
+def _base(terms: Sequence[Term] | set[Term], value: int) -> Point:
+    return {term: max(Fraction(value), min(_simple(term))) if value == 0 else _one(term) for term in terms}
+
+
+def _one(term: Term) -> Fraction:
+    return _simple(term)[0] if len(_simple(term)) == 1 else Fraction(1)
+
+
+def _fresh(point: Point, cone: Sequence[Term]) -> list[Point]:
+    """Points that are all 0 or all 1 in the cone, but for at most one entry."""
+    fresh = []
+    for value in (0, 1):
+        base = {**point, **_base(cone, value)}
+        fresh.append(base)
+        fresh += [{**base, term: other} for term in cone for other in _simple(term) if other != base[term]]
+    return fresh

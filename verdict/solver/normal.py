@@ -1,0 +1,85 @@
+"""Terms in normal form. Two terms with one normal form are equal wherever both are defined."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from verdict.solver.errors import LimitError
+from verdict.solver.polynomial import Polynomial, combine, constant, monomial
+from verdict.solver.ring import Ring
+from verdict.solver.term import Kind, Term
+
+
+class NormalForms:
+    """Normal forms of terms, computed once each. A form that grew too large is a LimitError instead."""
+
+    def __init__(self, ring: Ring) -> None:
+        self.ring = ring
+        self._done: dict[Term, Polynomial | LimitError | None] = {}
+
+    def add(self, order: Iterable[Term]) -> None:
+        """Compute the forms of terms, arguments first. Raises VacuousError for what is never defined."""
+        for term in order:
+            if term not in self._done:
+                self._done[term] = self._attempt(term)
+
+    def of(self, term: Term) -> Polynomial:
+        """The form of a term that was added. Raises LimitError where it grew too large."""
+        form = self._done[term]
+        if isinstance(form, LimitError):
+            raise form
+        if form is None:
+            raise LimitError("minus infinity has no normal form")
+        return form
+
+    def _attempt(self, term: Term) -> Polynomial | LimitError | None:
+        if term.kind is Kind.MINUS_INFINITY:
+            return None
+        try:
+            return _BY_KIND[term.kind](self, term)
+        except LimitError as error:
+            return error
+
+    def _sum(self, term: Term) -> Polynomial:
+        shift, weights = term.data
+        parts = [(self.of(arg), weight) for arg, weight in weights.items()]
+        result = combine([*parts, (constant(shift), 1)])
+        if len(result) > self.ring.limit:
+            raise LimitError(f"the normal form has more than {self.ring.limit} terms")
+        return result
+
+    def _product(self, term: Term) -> Polynomial:
+        factors = [(self.of(arg), exponent) for arg, exponent in term.data.items()]
+        result = constant(1)
+        for factor, exponent in sorted(factors, key=lambda part: len(part[0])):
+            result = self.ring.multiply(result, self.ring.integer_power(factor, exponent))
+        return result
+
+    def _indicator(self, term: Term) -> Polynomial:
+        name, _, size = term.args[0].data
+        return self.ring.one_hot(name, size, term.data)
+
+    def _opaque(self, term: Term) -> Polynomial:
+        args = tuple(None if arg.kind is Kind.MINUS_INFINITY else self.of(arg) for arg in term.args)
+        return monomial(self.ring.atoms.opaque(term.data, args).number)
+
+    def _undefined(self, term: Term) -> Polynomial:
+        raise LimitError(f"undefined: {term.data}")
+
+    def _args(self, term: Term) -> Sequence[Polynomial]:
+        return [self.of(arg) for arg in term.args]
+
+
+_BY_KIND: dict[Kind, Callable[[NormalForms, Term], Polynomial]] = {
+    Kind.CONSTANT: lambda forms, term: constant(term.data),
+    Kind.REAL: lambda forms, term: monomial(forms.ring.atoms.real(term.data[0], term.sign).number),
+    Kind.INDEX: lambda forms, term: monomial(forms.ring.atoms.real(term.data[0], term.sign).number),
+    Kind.SUM: NormalForms._sum,
+    Kind.PRODUCT: NormalForms._product,
+    Kind.INVERSE: lambda forms, term: forms.ring.inverse(forms.of(term.args[0])),
+    Kind.POWER: lambda forms, term: forms.ring.power(forms.of(term.args[0]), term.data),
+    Kind.EXP: lambda forms, term: forms.ring.exp(forms.of(term.args[0])),
+    Kind.LOG: lambda forms, term: forms.ring.log(forms.of(term.args[0])),
+    Kind.MAXIMUM: lambda forms, term: forms.ring.maximum(list(forms._args(term))),
+    Kind.INDICATOR: NormalForms._indicator,
+    Kind.OPAQUE: NormalForms._opaque,
+    Kind.UNDEFINED: NormalForms._undefined,
+}

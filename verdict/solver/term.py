@@ -1,0 +1,174 @@
+"""Terms: the values on which an operator's rule runs when it proves instead of computes.
+
+A term is a node of a hash-consed graph: equal constructions are one object, so `is` decides most obligations.
+Sums and products are flattened and keep no order. Nothing that could be undefined is ever simplified away:
+a vanishing multiple of a term with a domain condition stays in the sum with coefficient 0.
+"""
+
+from enum import IntEnum
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from verdict.solver.terms import Terms
+
+Number = int | Fraction
+
+
+class Kind(IntEnum):
+    """What a term is. The last two absorb arithmetic and are looked at first."""
+
+    CONSTANT = 0
+    REAL = 1
+    INDEX = 2
+    SUM = 3
+    PRODUCT = 4
+    INVERSE = 5
+    POWER = 6
+    EXP = 7
+    LOG = 8
+    MAXIMUM = 9
+    INDICATOR = 10
+    OPAQUE = 11
+    MINUS_INFINITY = 12
+    UNDEFINED = 13
+
+
+class Sign(IntEnum):
+    """What is known of a term's sign from how it is built."""
+
+    UNKNOWN = 0
+    NONNEGATIVE = 1
+    POSITIVE = 2
+
+
+class Term:
+    """A node. `data` by kind: the value of a constant; (name, parallel) of a real; (name, parallel, size) of
+    an index; (constant, {term: coefficient}) of a sum; {term: exponent >= 1} of a product; the exponent of a
+    power; the value of an indicator; the name of an opaque function; the reason of an undefined term.
+
+    total: no domain condition (non-zero denominator, positive argument) is attached to the term or below it.
+    """
+
+    __slots__ = ("args", "data", "kind", "sign", "terms", "total", "uid")
+
+    def __init__(
+        self, terms: "Terms", kind: Kind, args: tuple["Term", ...], data: Any, sign: Sign, total: bool
+    ) -> None:
+        self.terms = terms
+        self.uid = len(terms.nodes)
+        self.kind = kind
+        self.args = args
+        self.data = data
+        self.sign = sign
+        self.total = total
+        terms.nodes.append(self)
+
+    def __add__(self, other: object) -> "Term":
+        term = self.terms.coerce(other)
+        return NotImplemented if term is None else self.terms.add(self, term, 1)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: object) -> "Term":
+        term = self.terms.coerce(other)
+        return NotImplemented if term is None else self.terms.add(self, term, -1)
+
+    def __rsub__(self, other: object) -> "Term":
+        term = self.terms.coerce(other)
+        return NotImplemented if term is None else self.terms.add(term, self, -1)
+
+    def __mul__(self, other: object) -> "Term":
+        term = self.terms.coerce(other)
+        return NotImplemented if term is None else self.terms.multiply(self, term)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: object) -> "Term":
+        term = self.terms.coerce(other)
+        return NotImplemented if term is None else self.terms.multiply(self, self.terms.inverse(term))
+
+    def __rtruediv__(self, other: object) -> "Term":
+        term = self.terms.coerce(other)
+        return NotImplemented if term is None else self.terms.multiply(term, self.terms.inverse(self))
+
+    def __neg__(self) -> "Term":
+        return self.terms.scale(self, -1)
+
+    def __pos__(self) -> "Term":
+        return self
+
+    def __pow__(self, exponent: Number) -> "Term":
+        return self.power(exponent)
+
+    def __bool__(self) -> bool:
+        raise TypeError("a term has no truth value; compare terms by goals")
+
+    def exp(self) -> "Term":
+        """e to the power of this."""
+        return self.terms.exp(self)
+
+    def log(self) -> "Term":
+        """The natural logarithm; undefined unless positive."""
+        return self.terms.log(self)
+
+    def power(self, exponent: Number) -> "Term":
+        """This to a rational power; undefined below zero unless the exponent is an integer."""
+        return self.terms.power(self, Fraction(exponent))
+
+    def maximum(self, other: object) -> "Term":
+        """The larger of this and another."""
+        term = self.terms.coerce(other)
+        if term is None:
+            raise TypeError(f"maximum of a term and {other!r}")
+        return self.terms.maximum((self, term))
+
+    def indicator(self, value: int) -> "Term":
+        """1 where this index equals `value`, else 0. Of an index, an index plus an integer, or a constant."""
+        return self.terms.indicator(self, int(value))
+
+    def opaque(self, name: str, *others: object) -> "Term":
+        """The function `name` of this and others. All that is known of it is in functions.py, or nothing."""
+        rest = [self.terms.coerce(other) for other in others]
+        if None in rest:
+            raise TypeError(f"{name}: an argument is neither a term nor an exact number")
+        return self.terms.opaque(name, (self, *(term for term in rest if term is not None)))
+
+    def __repr__(self) -> str:
+        return show(self)
+
+
+_FORMS = {Kind.INVERSE: "1/({})", Kind.EXP: "exp({})", Kind.LOG: "log({})", Kind.MINUS_INFINITY: "-inf"}
+
+
+def show(term: Term, depth: int = 4) -> str:
+    """A term for people, cut off at a depth."""
+    if term.kind in (Kind.REAL, Kind.INDEX):
+        return str(term.data[0])
+    if term.kind is Kind.CONSTANT:
+        return str(term.data)
+    if term.kind is Kind.UNDEFINED:
+        return f"undefined ({term.data})"
+    if depth == 0:
+        return "..."
+    parts = [show(arg, depth - 1) for arg in term.args[:4]] + ["..."] * (len(term.args) > 4)
+    if term.kind is Kind.SUM:
+        constant, weights = term.data
+        signed = [
+            f"{weights[arg]}*{part}" if weights[arg] != 1 else part
+            for arg, part in zip(term.args, parts, strict=False)
+        ]
+        return "(" + " + ".join(signed + parts[4:] + [str(constant)] * (constant != 0)) + ")"
+    if term.kind is Kind.PRODUCT:
+        powers = [
+            part + (f"^{term.data[arg]}" if term.data[arg] > 1 else "")
+            for arg, part in zip(term.args, parts, strict=False)
+        ]
+        return "*".join(powers + parts[4:])
+    if term.kind is Kind.POWER:
+        return f"({parts[0]})^({term.data})"
+    if term.kind is Kind.INDICATOR:
+        return f"[{parts[0]}={term.data}]"
+    if term.kind in _FORMS:
+        return _FORMS[term.kind].format(*parts)
+    return f"{'max' if term.kind is Kind.MAXIMUM else term.data}({', '.join(parts)})"

@@ -1,0 +1,368 @@
+"""The factory of the terms of one obligation. No state outlives it: obligations cannot touch each other.
+
+One class of more than 300 lines, since every constructor simplifies by calling the others.
+"""
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from verdict.solver.errors import SolverError
+from verdict.solver.term import Kind, Number, Sign, Term
+
+
+def exact(value: Number) -> Number:
+    """An integer where the value is one."""
+    return value.numerator if value.denominator == 1 else value
+
+
+def root(value: Fraction, exponent: Fraction) -> Fraction | None:
+    """value ** exponent where that is rational, for value > 0."""
+    parts = []
+    for part in (value.numerator, value.denominator):
+        guess = round(part ** (1 / exponent.denominator)) if part < 1 << 900 else 0
+        if guess**exponent.denominator != part:
+            return None
+        parts.append(guess)
+    return Fraction(parts[0], parts[1]) ** exponent.numerator
+
+
+class Terms:
+    """The terms of one obligation: makes them, and makes equal ones one object."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Term] = []
+        self.variables: dict[str, Term] = {}
+        self._interned: dict[Any, Term] = {}
+        self.zero = self.constant(0)
+        self.one = self.constant(1)
+        self.minus_infinity = self._intern(Kind.MINUS_INFINITY, None, (), None, Sign.UNKNOWN, True)
+
+    def _intern(
+        self, kind: Kind, key: Any, args: tuple[Term, ...], data: Any, sign: Sign, total: bool
+    ) -> Term:
+        found = self._interned.get((kind, key))
+        if found is None:
+            found = self._interned[kind, key] = Term(self, kind, args, data, sign, total)
+        return found
+
+    def coerce(self, value: object) -> Term | None:
+        """The term of an exact number or minus infinity; None for what numpy should take apart itself.
+
+        Raises TypeError for any other float: a proof over the reals starts from exact numbers.
+        """
+        if type(value) is Term:
+            if value.terms is not self:
+                raise SolverError("terms of two obligations in one expression")
+            return value
+        if isinstance(value, bool | np.bool_):
+            raise TypeError("a truth value is not a number")
+        if isinstance(value, int | Fraction):
+            return self.constant(value)
+        if isinstance(value, np.integer):
+            return self.constant(int(value))
+        if isinstance(value, float | np.floating):
+            if value == -np.inf:
+                return self.minus_infinity
+            raise TypeError(f"{value!r} is not exact; terms take integers, Fractions and minus infinity")
+        return None
+
+    def constant(self, value: Number) -> Term:
+        """An exact number."""
+        sign = Sign.POSITIVE if value > 0 else Sign.NONNEGATIVE if value == 0 else Sign.UNKNOWN
+        return self._intern(Kind.CONSTANT, value, (), exact(value), sign, True)
+
+    def real(self, name: str, parallel: bool = False) -> Term:
+        """A real variable; `parallel` if it is of the parallel side: premises are solved for those first."""
+        return self._variable(Kind.REAL, name, (name, parallel), Sign.UNKNOWN)
+
+    def positive(self, name: str, parallel: bool = False) -> Term:
+        """A real variable that is greater than 0."""
+        return self._variable(Kind.REAL, name, (name, parallel), Sign.POSITIVE)
+
+    def index(self, name: str, size: int, parallel: bool = False) -> Term:
+        """An integer variable in range(size), a token id for instance."""
+        if size < 1:
+            raise SolverError(f"index {name} has no values")
+        return self._variable(Kind.INDEX, name, (name, parallel, size), Sign.NONNEGATIVE)
+
+    def _variable(self, kind: Kind, name: str, data: Any, sign: Sign) -> Term:
+        found = self.variables.get(name)
+        if found is None:
+            found = self.variables[name] = Term(self, kind, (), data, sign, True)
+        elif (found.kind, found.data, found.sign) != (kind, data, sign):
+            raise SolverError(f"variable {name} declared twice with other properties")
+        return found
+
+    def undefined(self, reason: str) -> Term:
+        """What has no value for any input; absorbs all arithmetic, and check names the reason."""
+        return self._intern(Kind.UNDEFINED, reason, (), reason, Sign.UNKNOWN, False)
+
+    def add(self, a: Term, b: Term, scale: Number) -> Term:
+        """a + scale * b, for scale other than 0."""
+        if a.kind >= Kind.MINUS_INFINITY or b.kind >= Kind.MINUS_INFINITY:
+            return self._add_extreme(a, b, scale)
+        if a.kind is Kind.SUM:
+            constant, weights = a.data
+            weights = dict(weights)
+        elif a.kind is Kind.CONSTANT:
+            constant, weights = a.data, {}
+        else:
+            constant, weights = 0, {a: 1}
+        if b.kind is Kind.CONSTANT:
+            constant = constant + scale * b.data
+        elif b.kind is Kind.SUM:
+            constant = constant + scale * b.data[0]
+            for term, weight in b.data[1].items():
+                _put(weights, term, scale * weight)
+        else:
+            _put(weights, b, scale)
+        return self._sum(constant, weights)
+
+    def _add_extreme(self, a: Term, b: Term, scale: Number) -> Term:
+        for term in (a, b):
+            if term.kind is Kind.UNDEFINED:
+                return term
+        if b.kind is Kind.MINUS_INFINITY and scale < 0:
+            return self.undefined("minus infinity subtracted")
+        return self._infinite(b if a.kind is Kind.MINUS_INFINITY else a)
+
+    def _infinite(self, other: Term) -> Term:
+        """Minus infinity plus `other`, which must not lose a domain condition."""
+        return self.minus_infinity if other.total else self.undefined("minus infinity plus a partial term")
+
+    def _sum(self, constant: Number, weights: dict[Term, Number]) -> Term:
+        if not weights:
+            return self.constant(constant)
+        if constant == 0 and len(weights) == 1:
+            ((term, weight),) = weights.items()
+            if weight == 1:
+                return term
+        key = (constant, frozenset(weights.items()))
+        found = self._interned.get((Kind.SUM, key))
+        if found is None:
+            total = all(term.total for term in weights)
+            data = (exact(constant), {term: exact(weight) for term, weight in weights.items()})
+            sign = _sign_of_sum(constant, weights)
+            found = self._interned[Kind.SUM, key] = Term(self, Kind.SUM, tuple(weights), data, sign, total)
+        return found
+
+    def scale(self, term: Term, factor: Number) -> Term:
+        """factor * term."""
+        if term.kind >= Kind.MINUS_INFINITY:
+            if term.kind is Kind.UNDEFINED or factor > 0:
+                return term
+            return self.undefined(f"{factor} times minus infinity")
+        if term.kind is Kind.CONSTANT:
+            return self.constant(term.data * factor)
+        if factor == 1:
+            return term
+        constant, weights = term.data if term.kind is Kind.SUM else (0, {term: 1})
+        if factor == 0:
+            return self._sum(0, {part: 0 for part in weights if not part.total})
+        return self._sum(constant * factor, {part: weight * factor for part, weight in weights.items()})
+
+    def multiply(self, a: Term, b: Term) -> Term:
+        """a * b."""
+        if a.kind is Kind.CONSTANT:
+            return self.scale(b, a.data)
+        if b.kind is Kind.CONSTANT:
+            return self.scale(a, b.data)
+        if a.kind >= Kind.MINUS_INFINITY or b.kind >= Kind.MINUS_INFINITY:
+            return self._multiply_extreme(a, b)
+        factor: Number = 1
+        factors: dict[Term, int] = {}
+        for term in (a, b):
+            weight, part = _split(term)
+            factor = factor * weight
+            if part.kind is Kind.PRODUCT:
+                for base, exponent in part.data.items():
+                    factors[base] = factors.get(base, 0) + exponent
+            else:
+                factors[part] = factors.get(part, 0) + 1
+        return self.scale(self._product(factors), factor)
+
+    def _multiply_extreme(self, a: Term, b: Term) -> Term:
+        for term in (a, b):
+            if term.kind is Kind.UNDEFINED:
+                return term
+        other = b if a.kind is Kind.MINUS_INFINITY else a
+        if other.sign is Sign.POSITIVE and other.total:
+            return self.minus_infinity
+        return self.undefined("minus infinity times a term that may be zero or negative")
+
+    def _product(self, factors: dict[Term, int]) -> Term:
+        if len(factors) == 1:
+            ((base, exponent),) = factors.items()
+            if exponent == 1:
+                return base
+        key = frozenset(factors.items())
+        found = self._interned.get((Kind.PRODUCT, key))
+        if found is None:
+            signs = [
+                max(base.sign, Sign.NONNEGATIVE) if exponent % 2 == 0 else base.sign
+                for base, exponent in factors.items()
+            ]
+            total = all(base.total for base in factors)
+            found = Term(self, Kind.PRODUCT, tuple(factors), factors, min(signs), total)
+            self._interned[Kind.PRODUCT, key] = found
+        return found
+
+    def inverse(self, term: Term) -> Term:
+        """1 / term."""
+        if term.kind is Kind.CONSTANT:
+            return self.constant(Fraction(1) / term.data) if term.data else self.undefined("division by zero")
+        if term.kind is Kind.MINUS_INFINITY:
+            return self.undefined("division by minus infinity")
+        if term.kind is Kind.UNDEFINED:
+            return term
+        weight, part = _split(term)
+        if weight not in (0, 1):
+            return self.scale(self.inverse(part), Fraction(1) / weight)
+        if term.kind is Kind.PRODUCT:
+            result = self.one
+            for base, exponent in term.data.items():
+                result = self.multiply(result, self.power(self.inverse(base), Fraction(exponent)))
+            return result
+        if term.kind is Kind.EXP:
+            return self.exp(self.scale(term.args[0], -1))
+        total = term.total and term.sign is Sign.POSITIVE
+        return self._intern(Kind.INVERSE, term, (term,), None, term.sign, total)
+
+    def power(self, term: Term, exponent: Fraction) -> Term:
+        """term ** exponent."""
+        if term.kind is Kind.UNDEFINED:
+            return term
+        if term.kind is Kind.MINUS_INFINITY:
+            return self.undefined("a power of minus infinity")
+        if exponent.denominator == 1:
+            return self._integer_power(term, exponent.numerator)
+        if term.kind is Kind.CONSTANT:
+            if term.data < 0 or (term.data == 0 and exponent < 0):
+                return self.undefined(f"{term.data} to the power of {exponent}")
+            rational = root(Fraction(term.data), exponent) if term.data else Fraction(0)
+            if rational is not None:
+                return self.constant(rational)
+        if term.kind is Kind.EXP:
+            return self.exp(self.scale(term.args[0], exponent))
+        defined = term.sign is Sign.POSITIVE or (term.sign is Sign.NONNEGATIVE and exponent > 0)
+        sign = max(term.sign, Sign.NONNEGATIVE)
+        return self._intern(Kind.POWER, (term, exponent), (term,), exponent, sign, term.total and defined)
+
+    def _integer_power(self, term: Term, exponent: int) -> Term:
+        if exponent < 0:
+            return self._integer_power(self.inverse(term), -exponent)
+        if exponent == 0:
+            return self.add(self.one, self.scale(term, 0), 1)
+        if term.kind is Kind.CONSTANT:
+            return self.constant(term.data**exponent)
+        weight, part = _split(term)
+        factors = part.data if part.kind is Kind.PRODUCT else {part: 1}
+        product = self._product({base: power * exponent for base, power in factors.items()})
+        return self.scale(product, weight**exponent)
+
+    def exp(self, term: Term) -> Term:
+        """e to the power of term."""
+        if term.kind is Kind.MINUS_INFINITY:
+            return self.zero
+        if term.kind is Kind.UNDEFINED:
+            return term
+        if term is self.zero:
+            return self.one
+        return self._intern(Kind.EXP, term, (term,), None, Sign.POSITIVE, term.total)
+
+    def log(self, term: Term) -> Term:
+        """The natural logarithm of term."""
+        if term.kind is Kind.UNDEFINED:
+            return term
+        if term.kind is Kind.MINUS_INFINITY or (term.kind is Kind.CONSTANT and term.data <= 0):
+            return self.undefined("the logarithm of a number that is not positive")
+        if term is self.one:
+            return self.zero
+        total = term.total and term.sign is Sign.POSITIVE
+        return self._intern(Kind.LOG, term, (term,), None, Sign.UNKNOWN, total)
+
+    def maximum(self, terms: Iterable[Term]) -> Term:
+        """The largest of several."""
+        chosen: dict[Term, None] = {}
+        constant: Term | None = None
+        for term in terms:
+            if term.kind is Kind.UNDEFINED:
+                return term
+            for part in term.args if term.kind is Kind.MAXIMUM else (term,):
+                if part.kind is Kind.CONSTANT:
+                    constant = part if constant is None or part.data > constant.data else constant
+                elif part.kind is not Kind.MINUS_INFINITY:
+                    chosen[part] = None
+        if constant is not None:
+            chosen[constant] = None
+        if not chosen:
+            return self.minus_infinity
+        if len(chosen) == 1:
+            return next(iter(chosen))
+        args = tuple(sorted(chosen, key=_uid))
+        sign = max(term.sign for term in args)
+        return self._intern(Kind.MAXIMUM, args, args, None, sign, all(term.total for term in args))
+
+    def indicator(self, term: Term, value: int) -> Term:
+        """1 where the index equals value, else 0."""
+        if term.kind is Kind.UNDEFINED:
+            return term
+        if term.kind is Kind.CONSTANT:
+            return self.one if term.data == value else self.zero
+        if term.kind is Kind.SUM and list(term.data[1].values()) == [1] and isinstance(term.data[0], int):
+            return self.indicator(term.args[0], value - term.data[0])
+        if term.kind is not Kind.INDEX:
+            raise SolverError("an indicator needs an index plus an integer")
+        size = term.data[2]
+        if not 0 <= value < size:
+            return self.zero
+        if size == 1:
+            return self.one
+        return self._intern(Kind.INDICATOR, (term, value), (term,), value, Sign.NONNEGATIVE, True)
+
+    def opaque(self, name: str, args: tuple[Term, ...]) -> Term:
+        """The function `name` of some arguments, of which minus infinity may be one."""
+        for term in args:
+            if term.kind is Kind.UNDEFINED:
+                return term
+        total = all(term.total for term in args)
+        return self._intern(Kind.OPAQUE, (name, args), args, name, Sign.UNKNOWN, total)
+
+    def below(self, roots: Iterable[Term]) -> list[Term]:
+        """All terms that `roots` consist of, arguments first."""
+        marked = {term.uid for term in roots}
+        for uid in range(max(marked, default=-1), -1, -1):
+            if uid in marked:
+                marked.update(term.uid for term in self.nodes[uid].args)
+        return [self.nodes[uid] for uid in sorted(marked)]
+
+
+def _uid(term: Term) -> int:
+    return term.uid
+
+
+def _put(weights: dict[Term, Number], term: Term, weight: Number) -> None:
+    found = weights.get(term)
+    weight = weight if found is None else found + weight
+    if weight == 0 and term.total:
+        del weights[term]
+    else:
+        weights[term] = weight
+
+
+def _split(term: Term) -> tuple[Number, Term]:
+    """The rational factor of a term, and the rest."""
+    if term.kind is Kind.SUM and term.data[0] == 0 and len(term.args) == 1:
+        return term.data[1][term.args[0]], term.args[0]
+    return 1, term
+
+
+def _sign_of_sum(constant: Number, weights: dict[Term, Number]) -> Sign:
+    if constant < 0 or any(weight < 0 or not part.sign for part, weight in weights.items()):
+        return Sign.UNKNOWN
+    if constant > 0 or any(weight > 0 and part.sign is Sign.POSITIVE for part, weight in weights.items()):
+        return Sign.POSITIVE
+    return Sign.NONNEGATIVE
