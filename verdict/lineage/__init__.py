@@ -1,0 +1,36 @@
+"""Which parallel tensors rebuild which single-device tensor."""
+
+from verdict.lineage.binding import Binding, bind
+from verdict.lineage.indexing import join, join_region, split, split_region
+from verdict.lineage.lineages import Gap, Law, Lineages, LinearLaw, Place, SumLaw
+from verdict.lineage.propagate import CHUNK_ORDER, propagate
+from verdict.lineage.reference import Meaning, Partner, Reference, Signature, mean, reference
+from verdict.lineage.transfer import Claim, Member
+from verdict.lineage.values import Share, Value
+
+__all__ = [
+    "CHUNK_ORDER",
+    "Binding",
+    "Claim",
+    "Gap",
+    "Law",
+    "Lineages",
+    "LinearLaw",
+    "Meaning",
+    "Member",
+    "Partner",
+    "Place",
+    "Reference",
+    "Share",
+    "Signature",
+    "SumLaw",
+    "Value",
+    "bind",
+    "join",
+    "join_region",
+    "mean",
+    "propagate",
+    "reference",
+    "split",
+    "split_region",
+]

@@ -1,0 +1,5 @@
+"""python -m verdict"""
+
+from verdict.cli import main
+
+main()

@@ -1,0 +1,169 @@
+"""The command line: read options, load plans, verify, render, exit. The only place that prints and exits."""
+
+import gc
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import click
+from backends.generator.command import generate_command
+from rich.console import Console
+from rich.progress import Progress
+
+from backends import load
+from verdict.dump import dump_lineages, dump_nodes, dump_stages
+from verdict.errors import UsageError, VerdictError
+from verdict.lineage import CHUNK_ORDER
+from verdict.loading import load_all
+from verdict.measure import Stopwatch, append_row
+from verdict.options import Options, SolverOptions
+from verdict.pipeline import verify
+from verdict.report import Measured, Report, show, to_json
+
+QUESTION_NOT_PUT, INTERNAL_ERROR = 2, 4
+MAY_ASSUME = frozenset({CHUNK_ORDER})
+DUMPS = {"nodes": ("check", dump_nodes), "lineages": ("stage", dump_lineages), "stages": ("prove", dump_stages)}
+"""What can be dumped: at the beginning of which step, and how its result becomes lines."""
+
+EPILOG = "Exit status: 0 proved, 1 refuted, 2 the question could not be put, 3 unknown, 4 a bug in verdict."
+
+
+class MainJob(click.Group):
+    """A group whose own options are the main job: `verdict --sm S --pm P` needs no command name."""
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Show both ways of calling."""
+        formatter.write_usage(ctx.command_path, "--sm SINGLE --pm PARALLEL [OPTIONS]")
+        formatter.write_usage(ctx.command_path, "COMMAND [ARGS]...")
+
+
+@click.group(cls=MainJob, invoke_without_command=True, epilog=EPILOG)
+@click.option("--sm", "single", metavar="FILE", help="The single-device plan.")
+@click.option("--pm", "parallel", metavar="FILE", help="The parallel plan.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the report.")
+@click.option("--output", metavar="FILE", help="Write the report to FILE instead of the terminal.")
+@click.option(
+    "--workers", "--max_ser_proc", "--max_vrf_proc", type=click.IntRange(1), metavar="N",
+    help="Processes that prove side by side (default: the cores). The other spellings are aliases.",
+)  # fmt: skip
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True, metavar="SECONDS",
+              help="For one obligation; what takes longer is unknown.")  # fmt: skip
+@click.option("--memory", type=click.IntRange(64), default=4096, show_default=True, metavar="MIB",
+              help="For one worker; what takes more is unknown.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the random points that are tried.")
+@click.option("--exhaustive", is_flag=True, help="Prove every stage and every column by itself (slow).")
+@click.option("--assume", multiple=True, metavar="NAME",
+              help=f"Take NAME for granted (repeatable): {', '.join(sorted(MAY_ASSUME))}.")  # fmt: skip
+@click.option("--deny-assumption", "denied", multiple=True, metavar="NAME",
+              help="Refuse a proof that rests on NAME (repeatable).")  # fmt: skip
+@click.option("--stats", metavar="FILE.csv", help="Append one row about this run to FILE.csv.")
+@click.option("--dump", type=click.Choice(sorted(DUMPS)), multiple=True, help="Print this before the report.")
+@click.option("-v", "--verbose", count=True, help="More: the phases, and all that is open.")
+@click.option("-q", "--quiet", is_flag=True, help="Only the verdict.")
+@click.option("--loglevel", type=click.Choice(["DEBUG", "INFO", "WARNING", "ERROR"], case_sensitive=False),
+              help="Alias: DEBUG is -v, ERROR is -q.")  # fmt: skip
+@click.option("--time", "_time", is_flag=True, help="Alias without effect: times are always reported.")
+@click.option("--no_cache_nodes", is_flag=True, help="Alias without effect: nothing is cached on disk.")
+@click.option("--no_cache_stages", is_flag=True, help="Alias without effect: nothing is cached on disk.")
+@click.version_option(package_name="verdict")
+@click.pass_context
+def cli(context: click.Context, single: str | None, parallel: str | None, **given: Any) -> None:
+    """Prove, or refute with numbers, that a parallel training plan computes what the single-device plan does."""
+    if context.invoked_subcommand is not None:
+        return
+    if not single or not parallel:
+        missing = "--sm (the single-device plan)" if not single else "--pm (the parallel plan)"
+        raise UsageError("verdict", f"{missing} is missing", "verdict --sm single.pkl --pm parallel.pkl")
+    context.exit(_main_job(single, parallel, given))
+
+
+cli.add_command(generate_command)
+
+
+def main() -> None:
+    """The console script: any failure becomes one sentence and an exit status."""
+    complain = Console(stderr=True, soft_wrap=True, highlight=False)
+    try:
+        status = cli.main(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        status = QUESTION_NOT_PUT
+    except (click.Abort, KeyboardInterrupt):
+        complain.print("verdict: interrupted; nothing was decided")
+        status = QUESTION_NOT_PUT
+    except VerdictError as error:
+        complain.print(f"verdict: {error}", markup=False)
+        status = QUESTION_NOT_PUT
+    except Exception:
+        complain.print(traceback.format_exc(), markup=False)
+        complain.print("verdict: this is a bug in verdict, not a verdict on the plans")
+        status = INTERNAL_ERROR
+    sys.exit(status)
+
+
+def _main_job(single: str, parallel: str, given: dict[str, Any]) -> int:
+    unknown = sorted(set(given["assume"]) - MAY_ASSUME)
+    if unknown:
+        raise UsageError("--assume", f"there is no assumption {unknown[0]}", f"known: {', '.join(sorted(MAY_ASSUME))}")
+    gc.disable()
+    options = _options(given)
+    watch = Stopwatch()
+    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
+        observe = _observer(watch, progress, given["dump"])
+        observe("load", 0, 1, None)
+        plans = load_all((single, parallel), load)
+        observe("check", 0, 1, plans)
+        report = verify(plans[0], plans[1], options, observe)
+    measured = watch.measured(options.workers)
+    _tell(report, measured, given)
+    if given["stats"]:
+        append_row(given["stats"], report, measured)
+    return report.verdict.value
+
+
+def _options(given: dict[str, Any]) -> Options:
+    return Options(
+        workers=given["workers"] or os.cpu_count() or 1,
+        memory_mib=given["memory"],
+        exhaustive=given["exhaustive"],
+        assume=frozenset(given["assume"]),
+        denied=frozenset(given["denied"]),
+        solver=SolverOptions(timeout=given["timeout"], seed=given["seed"]),
+    )
+
+
+def _observer(watch: Stopwatch, progress: Progress, dumps: tuple[str, ...]) -> Callable[[str, int, int, Any], None]:
+    """Times the phases, draws the progress, and dumps the results of the steps that were asked for."""
+    task = progress.add_task("load", total=None)
+
+    def observe(step: str, done: int, total: int, result: Any) -> None:
+        if done == 0 and step != watch.phase:
+            watch.begin(step)
+            for name in dumps:
+                if result is not None and DUMPS[name][0] == step:
+                    click.echo("\n".join(DUMPS[name][1](result)))
+        progress.update(task, description=step, completed=done, total=total if total > 1 else None)
+
+    return observe
+
+
+def _tell(report: Report, measured: Measured, given: dict[str, Any]) -> None:
+    level = (given["loglevel"] or "").upper()
+    verbose = -1 if given["quiet"] or level == "ERROR" else max(given["verbose"], int(level == "DEBUG"))
+    if not given["output"]:
+        _write(report, measured, given["form"], verbose, sys.stdout)
+        return
+    try:
+        with open(given["output"], "w") as file:
+            _write(report, measured, given["form"], verbose, file)
+    except OSError as error:
+        raise UsageError(given["output"], f"the report cannot be written: {error.strerror}", "") from None
+
+
+def _write(report: Report, measured: Measured, form: str, verbose: int, file: Any) -> None:
+    if form == "json":
+        file.write(to_json(report, measured))
+    else:
+        show(report, measured, Console(file=file, soft_wrap=True, highlight=False, markup=False), verbose)

@@ -1,0 +1,56 @@
+"""What --dump prints: the nodes of both plans, the lineages of the parallel tensors, the stages."""
+
+from collections.abc import Iterator, Sequence
+
+from verdict.graph import Plan
+from verdict.lineage import Lineages, Share
+from verdict.stage import Cut, Members
+
+
+def dump_nodes(plans: Sequence[Plan]) -> Iterator[str]:
+    """One line a node, segment by segment."""
+    for plan in plans:
+        yield f"# {plan.source}"
+        for segment in plan.segments:
+            yield f"segment {segment.name} on device {segment.device}"
+            for node in segment.nodes:
+                inputs = ", ".join(_tensor(plan, tensor) for tensor in node.inputs)
+                outputs = ", ".join(_tensor(plan, tensor) for tensor in node.outputs)
+                attrs = " ".join(f"{name}={value!r}" for name, value in node.attrs)
+                yield f"  {outputs} = {node.op}({inputs}) {attrs}".rstrip()
+
+
+def dump_lineages(lineages: Lineages) -> Iterator[str]:
+    """One line a tensor of the observed column: what it holds, in single-device values."""
+    for device, held in enumerate(lineages.held):
+        for tensor, value in sorted(held.items()):
+            shares = " + ".join(_share(lineages, share) for share in value) if value is not None else "not known"
+            yield f"device {device} tensor {tensor}: {shares or 'zero'}"
+
+
+def dump_stages(stages: Cut) -> Iterator[str]:
+    """One line a stage, with the number of the distinct stage that stands for it."""
+    number = {stage: k for k, stage in enumerate(stages.distinct)}
+    for occurrence in stages.occurrences:
+        stage = occurrence.stage
+        yield (
+            f"stage {occurrence.partner}: {stage.signature.op} {[list(shape) for shape in stage.signature.shapes]}, "
+            f"{len(stage.members)} members, proved as {number[stage]}"
+        )
+    for stage, k in number.items():
+        if not isinstance(stage, Members):
+            yield f"law {k}: {stage.signature.op} {type(stage).__name__}"
+
+
+def _tensor(plan: Plan, tensor: int) -> str:
+    if tensor < 0:
+        return "none"
+    held = plan.tensors[tensor]
+    region = ",".join(f"{start}:{stop}" for start, stop in held.region)
+    return f"{plan.logicals[held.logical].name}[{region}]#{tensor}"
+
+
+def _share(lineages: Lineages, share: Share) -> str:
+    region = ",".join(f"{start}:{stop}" for start, stop in share.region)
+    part = "".join(f" part {label.atom} {start}:{stop}" for label, (start, stop) in share.part)
+    return f"{lineages.reference.bases[share.base].name}#{share.base}[{region}]{part}"

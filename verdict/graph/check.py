@@ -1,0 +1,188 @@
+"""The checks at the door. What a plan must be before anything is said about its values.
+
+- Regions lie inside their logical tensors.
+- SSA: within a device and microbatch every tensor is produced once, before it is used.
+- Every node's full shapes and attributes satisfy its operator's shape rule.
+- Every segment runs exactly once for every microbatch, and reducers run after the last contribution.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from verdict.errors import ShapeError
+from verdict.graph.plan import ABSENT, ACCUMULATOR, INPUT, ONCE_A_STEP, PER_STEP, Node, Plan, Segment
+from verdict.graph.region import Shape, extent, inside
+from verdict.graph.schedule import check_schedule
+from verdict.outcome import Finding
+
+
+class ShapeRule(Protocol):
+    """What the door needs of an operator's rule."""
+
+    @property
+    def axes(self) -> Callable[[Sequence[Shape], Mapping[str, Any]], Any]:
+        """The shape rule: an object with `output_shapes`, or a ShapeError."""
+
+
+def check_plan(plan: Plan, rules: Mapping[str, ShapeRule]) -> tuple[Finding, ...]:
+    """All that is wrong with the plan's form; empty for a plan whose values can be looked at."""
+    return (
+        *check_regions(plan),
+        *check_order(plan),
+        *check_shapes(plan, rules),
+        *check_microbatches(plan),
+        *check_schedule(plan),
+    )
+
+
+def check_regions(plan: Plan) -> tuple[Finding, ...]:
+    """Every tensor is a non-empty box inside its logical tensor."""
+    outside = [t for t in plan.tensors if not inside(t.region, plan.logicals[t.logical].shape)]
+    if not outside:
+        return ()
+    logical = plan.logicals[outside[0].logical]
+    return (
+        Finding(
+            "wrong-slice",
+            f"the region {_show(outside[0].region)} is not inside shape {list(logical.shape)}",
+            f"tensor {logical.name}",
+            extent=len(outside),
+        ),
+    )
+
+
+def check_order(plan: Plan) -> tuple[Finding, ...]:
+    """SSA, for the first microbatch and what runs once a step: microbatches run the same segments."""
+    findings: dict[tuple[str, str], Finding] = {}
+    given = {k for k in range(len(plan.tensors)) if plan.kind(k) in PER_STEP or plan.kind(k) == INPUT} | set(plan.seeds)
+    for device, program in enumerate(plan.programs):
+        produced: set[int] = set()
+        for call in program:
+            if call.microbatch not in (0, ONCE_A_STEP):
+                continue
+            for node in plan.segments[call.segment].nodes:
+                for tensor in node.inputs:
+                    if tensor != ABSENT and tensor not in produced and tensor not in given:
+                        found = _misplaced(plan, device, node, tensor, "is read before anything produces it")
+                        findings.setdefault(("unproduced", node.op), found)
+                for tensor in node.outputs:
+                    if tensor in produced and plan.kind(tensor) not in (ACCUMULATOR, INPUT):
+                        found = _misplaced(plan, device, node, tensor, "is produced twice")
+                        findings.setdefault(("twice", node.op), found)
+                    produced.add(tensor)
+    return tuple(findings.values())
+
+
+def _misplaced(plan: Plan, device: int, node: Node, tensor: int, what: str) -> Finding:
+    name = plan.logicals[plan.tensors[tensor].logical].name
+    return Finding("broken-data-flow", f"{name} {what}", f"{node.op} {node.name} on rank {device}")
+
+
+def check_shapes(plan: Plan, rules: Mapping[str, ShapeRule]) -> tuple[Finding, ...]:
+    """Every distinct node's full shapes and attributes against its operator's shape rule."""
+    shapes = [extent(tensor.region) for tensor in plan.tensors]
+    known: dict[tuple[object, ...], str] = {}
+    findings: dict[str, Finding] = {}
+    counts: Counter[str] = Counter()
+    for segment, node in _nodes(plan):
+        key = (
+            node.op,
+            node.attrs,
+            tuple(shapes[t] if t != ABSENT else None for t in node.inputs),
+            tuple(shapes[t] if t != ABSENT else None for t in node.outputs),
+        )
+        if key not in known:
+            known[key] = _misfit(node, key[2], key[3], rules)
+        if known[key]:
+            problem = f"{node.op}: {known[key]}"
+            counts[problem] += 1
+            findings.setdefault(
+                problem,
+                Finding("shape-mismatch", known[key], f"{node.op} {node.name} on rank {segment.device}"),
+            )
+    return tuple(Finding(f.code, f.title, f.where, extent=counts[problem]) for problem, f in findings.items())
+
+
+def _misfit(
+    node: Node,
+    inputs: tuple[Shape | None, ...],
+    outputs: tuple[Shape | None, ...],
+    rules: Mapping[str, ShapeRule],
+) -> str:
+    if node.op == "all_reduce":
+        return "" if set(inputs) == set(outputs) or None in inputs else "what it returns has another shape"
+    gradient = node.op.endswith(".grad")
+    rule = rules.get(node.op.removesuffix(".grad"))
+    if rule is None:
+        return ""
+    grads = len(inputs) - len(outputs) if gradient else 0
+    forward = inputs[grads:]
+    if any(shape is None for shape in forward):
+        return "an input is missing"
+    try:
+        made = rule.axes([shape for shape in forward if shape is not None], dict(node.attrs)).output_shapes
+    except ShapeError as error:
+        return error.problem
+    wanted = (*inputs[:grads], *outputs) if gradient else outputs
+    right = (*made, *forward) if gradient else made
+    if len(wanted) != len(right):
+        return f"it has {len(wanted)} outputs or gradients where its operator has {len(right)}"
+    for found, expected in zip(wanted, right, strict=True):
+        if found is not None and found != expected:
+            return f"the plan says shape {list(found)} where the operator makes {list(expected or ())}"
+    return ""
+
+
+def check_microbatches(plan: Plan) -> tuple[Finding, ...]:
+    """Every segment runs once for every microbatch; nothing is added to a gradient after its reducer."""
+    findings: dict[tuple[str, int], Finding] = {}
+    for device, program in enumerate(plan.programs):
+        runs: dict[int, Counter[int]] = {}
+        reduced: set[int] = set()
+        for call in program:
+            segment = plan.segments[call.segment]
+            if call.microbatch == ONCE_A_STEP:
+                reduced |= {t for node in segment.nodes for t in node.inputs if t != ABSENT}
+                continue
+            runs.setdefault(call.segment, Counter())[call.microbatch] += 1
+            late = reduced & {t for node in segment.nodes for t in node.outputs}
+            if late:
+                name = plan.logicals[plan.tensors[min(late)].logical].name
+                findings.setdefault(
+                    ("early-reduction", 0),
+                    Finding(
+                        "early-reduction",
+                        f"{name} is reduced before microbatch {call.microbatch} adds to it",
+                        f"segment {segment.name} on rank {device}",
+                        help="move the reduction behind the last backward pass",
+                    ),
+                )
+        for index, counts in runs.items():
+            for microbatch in range(plan.microbatches):
+                if counts[microbatch] != 1:
+                    findings.setdefault(
+                        ("microbatch", index),
+                        _miscounted(plan, device, index, microbatch, counts[microbatch]),
+                    )
+    return tuple(findings.values())
+
+
+def _miscounted(plan: Plan, device: int, segment: int, microbatch: int, times: int) -> Finding:
+    nodes = plan.segments[segment].nodes
+    last = nodes[-1] if nodes else None
+    return Finding(
+        "microbatch-missing" if times == 0 else "microbatch-duplicated",
+        f"it runs {times} times for microbatch {microbatch}",
+        f"segment {plan.segments[segment].name} on rank {device}",
+        notes=(f"its last node is {last.op} {last.name}",) if last else (),
+        help="run every segment exactly once for every microbatch",
+    )
+
+
+def _nodes(plan: Plan) -> Iterator[tuple[Segment, Node]]:
+    return ((segment, node) for segment in plan.segments for node in segment.nodes)
+
+
+def _show(region: tuple[tuple[int, int], ...]) -> str:
+    return "[" + ", ".join(f"{start}:{stop}" for start, stop in region) + "]"

@@ -1,0 +1,172 @@
+"""The schedule of all plan devices, run to its end: groups, order, peers, deadlock.
+
+Replicas run the same programs with shifted groups, so one replica stands for all. Every microbatch is run.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from verdict.graph.lockstep import (
+    COLLECTIVES,
+    COMMUNICATION,
+    RECV,
+    Handlers,
+    Step,
+    Stuck,
+    attribute,
+    lockstep,
+)
+from verdict.graph.plan import ONCE_A_STEP, Plan
+from verdict.graph.region import extent
+from verdict.outcome import Finding
+
+AGREE = ("dim", "split_dim", "concat_dim", "root", "reduce", "replicas")
+
+
+def check_schedule(plan: Plan) -> tuple[Finding, ...]:
+    """Every collective meets its whole group with the same operation, every send its receive, and all end."""
+    findings = _Findings(plan)
+    _groups(plan, findings)
+    programs = [
+        [
+            Step(node, call.microbatch)
+            for call in program
+            for node in plan.segments[call.segment].nodes
+            if node.op in COMMUNICATION
+        ]
+        for program in plan.programs
+    ]
+    shapes = [extent(tensor.region) for tensor in plan.tensors]
+
+    def send(device: int, step: Step) -> tuple[int, ...]:
+        return shapes[step.node.inputs[0]]
+
+    def receive(device: int, step: Step, shape: tuple[int, ...], sent: Step) -> None:
+        if sent.microbatch != step.microbatch:
+            findings.add(
+                "wrong-order",
+                ("p2p", step.node.name),
+                f"it receives what was sent for {_once(sent.microbatch)}",
+                device,
+                step,
+                "send and receive in the same order on both sides",
+            )
+        elif shapes[step.node.outputs[0]] != shape:
+            findings.add(
+                "shape-mismatch",
+                ("p2p", step.node.name),
+                f"it receives shape {list(shape)} from node {sent.node.name}, "
+                f"it expects {list(shapes[step.node.outputs[0]])}",
+                device,
+                step,
+            )
+
+    def meet(members: Mapping[int, Step]) -> None:
+        (device, first), *others = sorted(members.items())
+        for other, step in others:
+            _agree(findings, (device, first), (other, step), shapes)
+
+    walk = lockstep(programs, Handlers(lambda device, step: None, send, receive, meet))
+    for stuck in walk.stuck:
+        _stuck(findings, plan, stuck, {s.device for s in walk.stuck})
+    for source, target, step in walk.unreceived:
+        findings.add(
+            "send-without-receive",
+            (source, target),
+            f"rank {target} never receives what it sends",
+            source,
+            step,
+            f"add a receive from rank {source} on rank {target}, or correct the peer",
+        )
+    return findings.all()
+
+
+class _Findings:
+    """Findings, one for each cause, with the number of places it shows at."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.found: dict[tuple[object, ...], Finding] = {}
+        self.extent: dict[tuple[object, ...], int] = defaultdict(int)
+
+    def add(self, code: str, root: tuple[object, ...], title: str, device: int, step: Step, help_: str = "") -> None:
+        where = f"{step.node.op} {step.node.name} on rank {device}, {_once(step.microbatch)}"
+        self.found.setdefault((code, *root), Finding(code, title, where, (), help_))
+        self.extent[code, *root] += 1
+
+    def all(self) -> tuple[Finding, ...]:
+        return tuple(
+            Finding(f.code, f.title, f.where, f.notes, f.help, self.extent[key]) for key, f in self.found.items()
+        )
+
+
+def _groups(plan: Plan, findings: _Findings) -> None:
+    """Every member that a collective names takes part in it, with the same group."""
+    taking_part: dict[tuple[object, object], set[int]] = defaultdict(set)
+    steps = []
+    for segment in plan.segments:
+        for node in segment.nodes:
+            if node.op in COLLECTIVES and attribute(node, "channel") is not None:
+                key = (attribute(node, "channel"), attribute(node, "ranks"))
+                taking_part[key].add(segment.device)
+                steps.append((segment.device, Step(node, ONCE_A_STEP), key))
+    for device, step, key in steps:
+        ranks = attribute(step.node, "ranks")
+        if device not in ranks:
+            title = f"rank {device} is not a member of the group {list(ranks)} that it calls"
+        elif missing := [rank for rank in ranks if rank not in taking_part[key]]:
+            title = f"of its group {list(ranks)}, rank {missing[0]} takes no part in it"
+        else:
+            continue
+        findings.add(
+            "wrong-group",
+            (step.node.op, ranks),
+            title,
+            device,
+            step,
+            "every member of a group must call the collective with the same group",
+        )
+
+
+def _agree(findings: _Findings, one: tuple[int, Step], other: tuple[int, Step], shapes: list[tuple[int, ...]]) -> None:
+    (device, first), (peer, step) = one, other
+    if first.node.op != step.node.op:
+        code, title = (
+            "wrong-collective",
+            f"rank {device} calls {first.node.op} while rank {peer} calls {step.node.op}",
+        )
+    elif attribute(first.node, "ranks") != attribute(step.node, "ranks"):
+        code = "wrong-group"
+        title = (
+            f"rank {device} calls it with the group {list(attribute(first.node, 'ranks'))}, "
+            f"rank {peer} with {list(attribute(step.node, 'ranks'))}"
+        )
+    elif first.microbatch != step.microbatch:
+        code = "wrong-order"
+        title = f"rank {peer} takes part for {_once(step.microbatch)}, rank {device} for {_once(first.microbatch)}"
+    elif apart := [name for name in AGREE if attribute(first.node, name) != attribute(step.node, name)]:
+        code, title = "wrong-collective", f"ranks {device} and {peer} call it with another {apart[0]}"
+    elif (
+        first.node.op == "all_reduce"
+        and min(*first.node.inputs, *step.node.inputs) >= 0
+        and shapes[first.node.inputs[0]] != shapes[step.node.inputs[0]]
+    ):
+        code = "shape-mismatch"
+        title = f"ranks {device} and {peer} put in tensors of other shapes"
+    else:
+        return
+    findings.add(code, (first.node.name, step.node.name), title, device, first)
+
+
+def _stuck(findings: _Findings, plan: Plan, stuck: Stuck, all_stuck: set[int]) -> None:
+    ended = [rank for rank in stuck.awaits if rank not in all_stuck]
+    awaited = ", ".join(str(rank) for rank in stuck.awaits) or "nobody"
+    if stuck.step.node.op == RECV and ended:
+        code, title = "receive-without-send", f"rank {ended[0]} ends without sending what it waits for"
+    else:
+        code, title = "deadlock", f"it waits for rank {awaited} for ever"
+    findings.add(code, (), title, stuck.device, stuck.step, "let all members call their collectives in one order")
+
+
+def _once(microbatch: int) -> str:
+    return "once a step" if microbatch == ONCE_A_STEP else f"microbatch {microbatch}"

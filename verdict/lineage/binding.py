@@ -1,0 +1,110 @@
+"""Which logical tensor of the parallel plan is which of the single-device plan, and how the batch is cut.
+
+Hints (origin, name) are tried; they are never trusted: a wrong one fails its proof. What must hold is that
+two different weights never stand for the same one.
+"""
+
+from typing import NamedTuple
+
+from verdict.errors import PlanMismatchError
+from verdict.graph import BUFFER, INPUT, WEIGHT, Logical, Plan, Shape
+from verdict.outcome import Assumption, Finding
+
+
+class Binding(NamedTuple):
+    """logical: parallel logical tensor -> single logical tensor. batch: single input -> its batch axis."""
+
+    logical: dict[int, int]
+    batch: dict[int, int | None]
+    findings: tuple[Finding, ...]
+    assumptions: tuple[Assumption, ...]
+
+
+def bind(single: Plan, parallel: Plan) -> Binding:
+    """Bind the inputs, weights and buffers of the two plans.
+
+    Raises PlanMismatchError where they have nothing in common: other models, or the sides exchanged.
+    """
+    if single.ranks != 1 or single.columns != 1:
+        raise PlanMismatchError(
+            single.source,
+            f"the single-device plan runs on {single.ranks} ranks with {single.microbatches} microbatches",
+            "give the single-device plan to --sm and the parallel one to --pm",
+        )
+    logical = _by_hint(single, parallel)
+    _require_common(single, parallel, logical)
+    findings: list[Finding] = []
+    batch: dict[int, int | None] = {}
+    stated = dict(parallel.batch_axes)
+    assumptions = [Assumption("initial-state", "weights and buffers that stand for each other start equal")]
+    for index, tensor in enumerate(parallel.logicals):
+        if tensor.kind != INPUT or index not in logical:
+            continue
+        partner = single.logicals[logical[index]]
+        axis = _batch_axis(partner.shape, tensor.shape, parallel.columns)
+        whole = partner.shape == tensor.shape and parallel.columns == 1
+        if not whole and (axis is None or stated.get(tensor.name, axis) != axis):
+            findings.append(_batch_mismatch(parallel, partner.name, partner.shape, tensor.shape))
+        batch[logical[index]] = axis
+    return Binding(logical, batch, tuple(findings), tuple(assumptions))
+
+
+def _by_hint(single: Plan, parallel: Plan) -> dict[int, int]:
+    by_origin = {t.origin: i for i, t in enumerate(single.logicals) if t.origin is not None}
+    by_name = {(t.kind, t.name): i for i, t in enumerate(single.logicals)}
+    bound: dict[int, int] = {}
+    for index, tensor in enumerate(parallel.logicals):
+        if tensor.kind not in (INPUT, WEIGHT, BUFFER):
+            continue
+        same_name = by_name.get((tensor.kind, tensor.name))
+        same_origin = by_origin.get(tensor.origin)
+        for candidate in (same_origin, same_name):
+            if candidate is not None and _fits(single.logicals[candidate], tensor):
+                bound[index] = candidate
+                break
+    taken: set[int] = set()
+    for index in sorted(bound):
+        if bound[index] in taken and parallel.logicals[index].kind == WEIGHT:
+            del bound[index]
+        else:
+            taken.add(bound[index])
+    return bound
+
+
+def _fits(one: Logical, other: Logical) -> bool:
+    return one.kind == other.kind and (one.kind == INPUT or one.shape == other.shape)
+
+
+def _require_common(single: Plan, parallel: Plan, logical: dict[int, int]) -> None:
+    for kind in (INPUT, WEIGHT):
+        wanted = [t.name for t in single.logicals if t.kind == kind]
+        if wanted and not any(parallel.logicals[index].kind == kind for index in logical):
+            raise PlanMismatchError(
+                parallel.source,
+                f"it has no {kind} in common with {single.source}, which has {len(wanted)} "
+                f"({', '.join(wanted[:3])}{', ...' if len(wanted) > 3 else ''})",
+                "the two plans must come from the same model",
+            )
+
+
+def _batch_axis(single: Shape, column: Shape, columns: int) -> int | None:
+    if columns == 1 or len(single) != len(column):
+        return None
+    apart = [k for k, (one, other) in enumerate(zip(single, column, strict=True)) if one != other]
+    if len(apart) == 1 and single[apart[0]] == columns * column[apart[0]]:
+        return apart[0]
+    return None
+
+
+def _batch_mismatch(parallel: Plan, name: str, single: Shape, column: Shape) -> Finding:
+    return Finding(
+        code="batch-mismatch",
+        title="the two plans do not work on the same global batch",
+        where=f"input {name}",
+        notes=(
+            f"the single-device plan reads {name} of shape {list(single)}",
+            f"the parallel plan reads shape {list(column)} in each of {parallel.replicas} replicas x "
+            f"{parallel.microbatches} microbatches",
+        ),
+        help="make replicas x microbatches x local batch equal to the batch of the single-device plan",
+    )

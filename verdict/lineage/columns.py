@@ -1,0 +1,56 @@
+"""How one column of the batch runs through an operator.
+
+The parallel plan works on columns: each (replica, microbatch) takes an equal slice of the batch. Here one
+operator of the single-device plan is asked what a column of its inputs makes of its outputs: a slice of
+them, a summand of them, or, where no law is known, a reason why a column cannot be looked at by itself.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from verdict.ops import Axes, Dim, Law
+
+NO_COLUMN, SUMMED = -1, -2
+"""A value that is the same for all columns; a value that is the sum over the columns. Else: the sliced axis."""
+
+
+class ColumnFlow(NamedTuple):
+    """atom: the index axis that the columns slice, if any. outputs: the column of each output."""
+
+    atom: str | None
+    outputs: tuple[int, ...]
+
+
+def flow(
+    axes: Axes, read: Sequence[tuple[tuple[Dim, ...], int]], written: Sequence[tuple[Dim, ...]], linear: bool
+) -> ColumnFlow | str:
+    """The columns of what a node writes, from (dimensions, column) of each tensor that it reads.
+
+    linear: whether the node is linear in the inputs that are sums over the columns.
+    Returns the reason where no law says what one column makes.
+    """
+    atoms = {dims[column][0] for dims, column in read if column >= 0 and dims[column]}
+    summed = any(column == SUMMED for _, column in read)
+    if summed:
+        if atoms:
+            return "it joins a sum over the batch with single elements of the batch"
+        if not linear:
+            return "it is not linear in a value that is a sum over the batch"
+        return ColumnFlow(None, tuple(SUMMED for _ in written))
+    if not atoms:
+        return ColumnFlow(None, tuple(NO_COLUMN for _ in written))
+    if len(atoms) > 1:
+        return f"the batch runs along several of its index axes ({', '.join(sorted(atoms))})"
+    (atom,) = atoms
+    law = next(known.law for known in axes.atoms if known.name == atom)
+    if law is Law.WHOLE:
+        return f"it computes along the batch (index axis {atom})"
+    if any(atom in dim for dims, column in read for k, dim in enumerate(dims) if k != column):
+        return f"only some of its inputs are cut along the batch (index axis {atom})"
+    outputs = []
+    for dims in written:
+        place = next((k for k, dim in enumerate(dims) if atom in dim), None)
+        if place is not None and dims[place][0] != atom:
+            return f"the batch becomes a strided part of dimension {place} of its output"
+        outputs.append(SUMMED if place is None else place)
+    return ColumnFlow(atom, tuple(outputs))

@@ -1,0 +1,69 @@
+"""What a tensor holds against what it should hold: the kind of the difference, as a stable code."""
+
+from collections import Counter
+from typing import NamedTuple
+
+from verdict.graph import Region
+from verdict.lineage.columns import SUMMED
+from verdict.lineage.reference import Base, Bases
+from verdict.lineage.values import ALL_COLUMNS, Value
+
+
+class Difference(NamedTuple):
+    """code: a stable name. root: what it is about, equal for all that follows from one cause. text: for people."""
+
+    code: str
+    root: tuple[object, ...]
+    text: str
+
+
+def difference(value: Value, expected: Bases, region: Region, bases: tuple[Base, ...]) -> Difference | None:
+    """Why `value` is not exactly `region` of the sum of `expected`, over this column; None where it is."""
+    held, due = Counter(share.base for share in value), Counter(expected)
+    for share in value:
+        if share.part and share.base in due:
+            label, (start, stop) = share.part[0]
+            return Difference(
+                "missing-reduction",
+                (share.base,),
+                f"it holds {bases[share.base].name} summed over {start}:{stop} of {label.size} of index axis "
+                f"{label.atom} only",
+            )
+    for base in sorted(held):
+        if 0 < due[base] < held[base]:
+            return Difference("reduced-twice", (base,), f"{bases[base].name} is counted {held[base]} times")
+    foreign, absent = sorted(held - due), sorted(due - held)
+    if foreign and absent:
+        return Difference(
+            "wrong-input",
+            (foreign[0], absent[0]),
+            f"it holds {bases[foreign[0]].name}, expected {bases[absent[0]].name}",
+        )
+    if foreign:
+        return Difference("wrong-input", (foreign[0],), f"it also holds {bases[foreign[0]].name}")
+    if absent:
+        return Difference("gradient-missing", (absent[0],), f"{bases[absent[0]].name} is not in it")
+    for share in value:
+        if share.region != region:
+            return Difference(
+                "wrong-slice",
+                (share.base,),
+                f"it holds {_show(share.region)} of {bases[share.base].name}, expected {_show(region)}",
+            )
+    return None
+
+
+def unreduced(value: Value, bases: tuple[Base, ...], required: int = ALL_COLUMNS) -> Difference | None:
+    """Why a sum over the batch is not complete: a summand of some columns only."""
+    for share in value:
+        if bases[share.base].column == SUMMED and share.spread < required:
+            return Difference(
+                "missing-reduction",
+                (share.base, "columns"),
+                f"{bases[share.base].name} is summed over the microbatches of one replica only",
+            )
+    return None
+
+
+def _show(region: Region) -> str:
+    return "[" + ", ".join(f"{start}:{stop}" for start, stop in region) + "]"

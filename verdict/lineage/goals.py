@@ -1,0 +1,161 @@
+"""The end-to-end obligations: the loss, the final gradient of every weight, on every rank that holds it."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from verdict.graph import ACCUMULATOR, WEIGHT, Held, Plan, Region, Shape, volume, whole
+from verdict.lineage.binding import Binding
+from verdict.lineage.columns import NO_COLUMN
+from verdict.lineage.compare import Difference, difference, unreduced
+from verdict.lineage.lineages import Lineages
+from verdict.lineage.reference import Bases, Reference
+from verdict.outcome import Finding
+
+
+def check_goals(lineages: Lineages, plan: Plan, binding: Binding) -> tuple[Finding, ...]:
+    """What the plan declares as its results against what it holds at the end; empty where all is as it must be."""
+    return (
+        *_losses(lineages, plan),
+        *_gradients(lineages, plan, binding),
+        *_crossed(lineages, plan),
+    )
+
+
+def final_gradients(reference: Reference) -> dict[int, Bases]:
+    """For each single-device weight (logical tensor), the formal sum that is its gradient."""
+    plan = reference.plan
+    return {plan.tensors[held.weight].logical: reference.values.get(held.tensor, ()) for held in plan.gradients}
+
+
+def untrained(reference: Reference) -> tuple[str, ...]:
+    """Weights of the single-device plan that have no gradient: nothing can be said about them."""
+    trained = {index for index, bases in final_gradients(reference).items() if bases}
+    return tuple(
+        logical.name
+        for index, logical in enumerate(reference.plan.logicals)
+        if logical.kind == WEIGHT and index not in trained
+    )
+
+
+def _losses(lineages: Lineages, plan: Plan) -> Iterator[Finding]:
+    reference = lineages.reference
+    due = {reference.values.get(held.tensor, ()) for held in reference.plan.losses}
+    seen: set[Bases] = set()
+    for held in plan.losses:
+        value = lineages.held[held.device].get(held.tensor)
+        if value is None:
+            continue
+        bases = tuple(share.base for share in value)
+        shape = plan.logicals[plan.tensors[held.tensor].logical].shape
+        expected = bases if bases in due else min(due, default=())
+        seen.add(expected)
+        found = difference(value, expected, whole(shape), reference.bases)
+        if found is not None:
+            yield _finding(found, f"the loss on rank {held.device}")
+    for bases in (
+        sorted(due - seen) if plan.losses and not any(_unknown(lineages, held) for held in plan.losses) else ()
+    ):
+        yield Finding("loss-missing", f"no rank holds {reference.bases[bases[0]].name}", "the loss")
+    if due and not plan.losses:
+        yield Finding("loss-missing", "no rank of the parallel plan holds a loss", "the loss")
+
+
+def _unknown(lineages: Lineages, held: Held) -> bool:
+    return lineages.held[held.device].get(held.tensor) is None
+
+
+def _gradients(lineages: Lineages, plan: Plan, binding: Binding) -> Iterator[Finding]:
+    reference = lineages.reference
+    due = final_gradients(reference)
+    regions: dict[int, set[Region]] = defaultdict(set)
+    declared: set[tuple[int, int]] = set()
+    for held in plan.gradients:
+        weight = plan.tensors[held.weight]
+        single = binding.logical.get(weight.logical)
+        declared.add((held.device, held.weight))
+        if single is None or single not in due:
+            continue
+        regions[single].add(weight.region)
+        value = lineages.held[held.device].get(held.tensor, () if plan.kind(held.tensor) == ACCUMULATOR else None)
+        if value is None:
+            continue
+        name = plan.logicals[weight.logical].name
+        found = difference(value, due[single], weight.region, reference.bases)
+        if found is None and plan.replicas > 1:
+            found = unreduced(value, reference.bases)
+        if found is not None:
+            yield _finding(found, f"the gradient of {name} on rank {held.device}")
+    yield from _undeclared(lineages, plan, binding, declared, due)
+    for single, bases in due.items():
+        logical = reference.plan.logicals[single]
+        if bases and not _covers(regions[single], logical.shape):
+            yield Finding(
+                "weight-not-covered",
+                f"no rank holds the gradient of {'all' if not regions[single] else 'a part'} of {logical.name}",
+                f"weight {logical.name} of the single-device plan",
+            )
+
+
+def _undeclared(
+    lineages: Lineages, plan: Plan, binding: Binding, declared: set[tuple[int, int]], due: dict[int, Bases]
+) -> Iterator[Finding]:
+    """Weights that a rank computes with, though it has no gradient of them."""
+    for device, held in enumerate(lineages.held):
+        for tensor in held:
+            if plan.kind(tensor) != WEIGHT or (device, tensor) in declared:
+                continue
+            single = binding.logical.get(plan.tensors[tensor].logical)
+            if single is not None and due.get(single):
+                name = plan.logicals[plan.tensors[tensor].logical].name
+                yield Finding(
+                    "gradient-missing",
+                    f"rank {device} uses {name} and has no gradient of it",
+                    f"the gradient of {name} on rank {device}",
+                )
+
+
+def _crossed(lineages: Lineages, plan: Plan) -> Iterator[Finding]:
+    """Inputs taken from another microbatch: harmless only where all microbatches hold the same."""
+    bases = lineages.reference.bases
+    for device, program in enumerate(plan.programs):
+        for call in program:
+            for tensor, microbatch in call.crossed:
+                value = lineages.held[device].get(tensor)
+                if value is not None and all(bases[share.base].column == NO_COLUMN for share in value):
+                    continue
+                name = plan.logicals[plan.tensors[tensor].logical].name
+                yield Finding(
+                    "wrong-input",
+                    f"it reads {name} of microbatch {microbatch} in microbatch {call.microbatch}",
+                    f"segment {plan.segments[call.segment].name} on rank {device}, microbatch {call.microbatch}",
+                    help=f"wire it to {name} of microbatch {call.microbatch}",
+                )
+
+
+def _covers(regions: set[Region], shape: Shape) -> bool:
+    """Whether the regions together are all of a tensor of `shape`."""
+    if whole(shape) in regions:
+        return True
+    remaining = [whole(shape)]
+    for region in regions:
+        remaining = [rest for box in remaining for rest in _minus(box, region)]
+    return not any(volume(box) for box in remaining)
+
+
+def _minus(box: Region, hole: Region) -> list[Region]:
+    """The parts of `box` outside `hole`."""
+    rest: list[Region] = []
+    for k, ((start, stop), (begin, end)) in enumerate(zip(box, hole, strict=True)):
+        low, high = max(start, begin), min(stop, end)
+        if low >= high:
+            return [*rest, box]
+        if start < low:
+            rest.append((*box[:k], (start, low), *box[k + 1 :]))
+        if high < stop:
+            rest.append((*box[:k], (high, stop), *box[k + 1 :]))
+        box = (*box[:k], (low, high), *box[k + 1 :])
+    return rest
+
+
+def _finding(found: Difference, where: str) -> Finding:
+    return Finding(found.code, found.text, where)

@@ -1,0 +1,63 @@
+"""What propagation finds: the stages' members, the laws that sums rely on, and what went wrong on the way."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from verdict.lineage.reference import Reference, Signature
+from verdict.lineage.transfer import Member
+from verdict.lineage.values import Value
+from verdict.outcome import Assumption, Finding
+
+
+class SumLaw(NamedTuple):
+    """f summed over consecutive intervals of an index axis, cut at `cuts`, is f. `output` of the signature."""
+
+    signature: Signature
+    output: int
+    atom: str
+    cuts: tuple[int, ...]
+
+
+class LinearLaw(NamedTuple):
+    """f is additive in the inputs at `positions` together, the others fixed."""
+
+    signature: Signature
+    positions: tuple[int, ...]
+
+
+Law = SumLaw | LinearLaw
+
+
+class Place(NamedTuple):
+    """Where a parallel node stands."""
+
+    device: int
+    microbatch: int
+    name: str
+    op: str
+
+
+class Gap(NamedTuple):
+    """Something about which nothing can be said, and why: the verdict cannot be PROVED."""
+
+    reason: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Lineages:
+    """members: for each single-device node, its parallel members and where each first stands.
+
+    laws: the summing and linearity laws that the values rely on. held: what each tensor of the observed
+    column holds, device by device. nodes: how many parallel nodes of the column were looked at.
+    """
+
+    reference: Reference
+    members: Mapping[int, Mapping[Member, tuple[Place, ...]]]
+    laws: frozenset[Law]
+    held: tuple[Mapping[int, Value | None], ...]
+    findings: tuple[Finding, ...]
+    gaps: tuple[Gap, ...]
+    assumptions: tuple[Assumption, ...]
+    nodes: int

@@ -1,0 +1,283 @@
+"""The single-device plan as a table of values: what the parallel plan's tensors are compared with.
+
+Copies (identity, contiguous, multiref) vanish, local sums become formal sums, and nodes that compute the
+same from the same are one. So a parallel node finds its partner by what it computes from what, not by names.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from verdict.errors import ShapeError
+from verdict.graph import (
+    ABSENT,
+    ACCUMULATOR,
+    Attrs,
+    Logical,
+    Node,
+    Plan,
+    Shape,
+)
+from verdict.lineage.columns import NO_COLUMN, SUMMED, flow
+from verdict.ops import RULES, Axes, Dim, OpRule
+
+COPIES = frozenset({"identity", "contiguous", "multiref"})
+SUM = "accumulate"
+GRAD = ".grad"
+
+Bases = tuple[int, ...]
+"""A formal sum of bases, sorted."""
+
+
+class Base(NamedTuple):
+    """A value of the single-device plan. node is -1 for what is given: inputs, weights, buffers, the seed."""
+
+    node: int
+    output: int
+    name: str
+    shape: Shape
+    dtype: str
+    column: int
+
+
+class Signature(NamedTuple):
+    """What the meaning of a node depends on, with its place in the plan left out.
+
+    shapes, dtypes, columns: of the tensors read, gradients first. alias: which of them are one value.
+    """
+
+    op: str
+    attrs: Attrs
+    shapes: tuple[Shape, ...]
+    dtypes: tuple[str, ...]
+    columns: tuple[int, ...]
+    alias: tuple[int, ...]
+    grads: int
+    wanted: tuple[bool, ...]
+    arity: int
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What is known of a signature: the rule, the index axes, and how a column of the batch runs through.
+
+    read, written: the dimensions of each tensor read (gradients first) and of each output.
+    problem: why nothing can be said, empty where there is no problem.
+    """
+
+    signature: Signature
+    rule: OpRule | None
+    axes: Axes | None
+    read: tuple[tuple[Dim, ...], ...]
+    written: tuple[tuple[Dim, ...], ...]
+    column_atom: str | None
+    columns: tuple[int, ...]
+    sizes: Mapping[str, int]
+    problem: str
+
+    @property
+    def linear(self) -> frozenset[int]:
+        """The inputs in which the node is linear; of a gradient node, the gradients that it reads."""
+        grads = self.signature.grads
+        if self.rule is None:
+            return frozenset()
+        if self.is_gradient:
+            return frozenset(range(grads))
+        return self.rule.linear_in(len(self.signature.shapes), dict(self.signature.attrs))
+
+    @property
+    def is_gradient(self) -> bool:
+        """Whether this is the gradient of an operator."""
+        return self.signature.op.endswith(GRAD)
+
+
+class Partner(NamedTuple):
+    """A node of the single-device plan. outputs: the base of each, ABSENT where nobody wants it."""
+
+    node: Node
+    inputs: tuple[Bases, ...]
+    outputs: tuple[int, ...]
+    signature: Signature
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """The single-device plan, ready to be compared with."""
+
+    plan: Plan
+    columns: int
+    bases: tuple[Base, ...]
+    values: Mapping[int, Bases]
+    given: Mapping[int, int]
+    partners: tuple[Partner, ...]
+    by_inputs: Mapping[tuple[str, tuple[Bases, ...]], tuple[int, ...]]
+    by_forward: Mapping[tuple[str, tuple[Bases, ...]], tuple[int, ...]]
+    meanings: Mapping[Signature, Meaning]
+
+
+def base_op(op: str) -> str:
+    """The forward operator that `op` is, or is the gradient of."""
+    return op.removesuffix(GRAD)
+
+
+class _Builder:
+    """Walks the single-device program once, in its order."""
+
+    def __init__(self, plan: Plan, columns: int, batch: Mapping[int, int | None]) -> None:
+        self.plan = plan
+        self.columns = columns
+        self.batch = batch
+        self.bases: list[Base] = []
+        self.values: dict[int, Bases] = {}
+        self.given: dict[int, int] = {}
+        self.partners: list[Partner] = []
+        self.known: dict[tuple[Any, ...], Partner] = {}
+        self.by_inputs: dict[tuple[str, tuple[Bases, ...]], list[int]] = defaultdict(list)
+        self.by_forward: dict[tuple[str, tuple[Bases, ...]], list[int]] = defaultdict(list)
+        self.meanings: dict[Signature, Meaning] = {}
+
+    def base(self, node: int, output: int, logical: Logical, column: int) -> int:
+        self.bases.append(Base(node, output, logical.name, logical.shape, logical.dtype, column))
+        return len(self.bases) - 1
+
+    def read(self, tensor: int) -> Bases:
+        if tensor == ABSENT:
+            return ()
+        if tensor not in self.values:
+            index = self.plan.tensors[tensor].logical
+            logical = self.plan.logicals[index]
+            if logical.kind == ACCUMULATOR:
+                return ()
+            axis = self.batch.get(index)
+            self.given[index] = self.base(-1, 0, logical, NO_COLUMN if axis is None else axis)
+            self.values[tensor] = (self.given[index],)
+        return self.values[tensor]
+
+    def write(self, tensor: int, value: Bases) -> None:
+        if tensor == ABSENT:
+            return
+        if self.plan.kind(tensor) == ACCUMULATOR:
+            value = tuple(sorted((*self.values.get(tensor, ()), *value)))
+        self.values[tensor] = value
+
+    def walk(self, node: Node) -> None:
+        inputs = tuple(self.read(tensor) for tensor in node.inputs)
+        if node.op in COPIES:
+            for tensor in node.outputs:
+                self.write(tensor, inputs[0])
+        elif node.op == SUM:
+            self.write(node.outputs[0], tuple(sorted(base for value in inputs for base in value)))
+        elif node.op == "dataloader":
+            for tensor in node.outputs:
+                self.read(tensor)
+        else:
+            self.compute(node, inputs)
+
+    def compute(self, node: Node, inputs: tuple[Bases, ...]) -> None:
+        key = (node.op, node.attrs, inputs, tuple(tensor != ABSENT for tensor in node.outputs))
+        partner = self.known.get(key)
+        if partner is None:
+            partner = self.partner(node, inputs)
+            self.known[key] = partner
+        for tensor, base in zip(node.outputs, partner.outputs, strict=True):
+            self.write(tensor, (base,) if base != ABSENT else ())
+
+    def partner(self, node: Node, inputs: tuple[Bases, ...]) -> Partner:
+        signature = self.signature(node, inputs)
+        meaning = self.meanings.get(signature)
+        if meaning is None:
+            meaning = self.meanings[signature] = mean(signature, self.columns)
+        index = len(self.partners)
+        zero = meaning.is_gradient and not any(inputs[: signature.grads])
+        outputs = tuple(
+            ABSENT
+            if tensor == ABSENT or zero
+            else self.base(index, k, self.plan.logicals[self.plan.tensors[tensor].logical], column)
+            for k, (tensor, column) in enumerate(zip(node.outputs, meaning.columns, strict=True))
+        )
+        partner = Partner(node, inputs, outputs, signature)
+        self.partners.append(partner)
+        self.by_inputs[node.op, inputs].append(index)
+        self.by_forward[node.op, inputs[signature.grads :]].append(index)
+        return partner
+
+    def signature(self, node: Node, inputs: tuple[Bases, ...]) -> Signature:
+        logicals = [self.plan.logicals[self.plan.tensors[t].logical] if t != ABSENT else None for t in node.inputs]
+        first: dict[Bases, int] = {}
+        grads = len(node.inputs) - len(node.outputs) if node.op.endswith(GRAD) else 0
+        return Signature(
+            op=node.op,
+            attrs=node.attrs,
+            shapes=tuple(logical.shape if logical else () for logical in logicals),
+            dtypes=tuple(logical.dtype if logical else "" for logical in logicals),
+            columns=tuple(self.column(value) for value in inputs),
+            alias=tuple(first.setdefault(value, k) for k, value in enumerate(inputs)),
+            grads=grads,
+            wanted=tuple(tensor != ABSENT for tensor in node.outputs),
+            arity=len(node.outputs),
+        )
+
+    def column(self, value: Bases) -> int:
+        columns = {self.bases[base].column for base in value}
+        return columns.pop() if len(columns) == 1 else (NO_COLUMN if not columns else SUMMED)
+
+
+def mean(signature: Signature, columns: int) -> Meaning:
+    """What the rules say of a signature; `problem` is set where they say nothing."""
+
+    def silent(problem: str) -> Meaning:
+        outputs = (NO_COLUMN,) * signature.arity
+        return Meaning(signature, None, None, (), (), None, outputs, {}, problem)
+
+    op = base_op(signature.op)
+    rule = RULES.get(op)
+    if rule is None:
+        return silent(f"operator {op} has no rule")
+    forward = signature.shapes[signature.grads :]
+    try:
+        axes = rule.axes(forward, dict(signature.attrs))
+    except ShapeError as error:
+        return silent(error.problem)
+    read = (*axes.outputs[: signature.grads], *axes.inputs)
+    if signature.op.endswith(GRAD):
+        if signature.grads != len(axes.outputs):
+            return silent(f"{op} has {len(axes.outputs)} outputs, its gradient is given {signature.grads}")
+        written = axes.inputs
+    else:
+        written = axes.outputs
+    if len(written) != signature.arity:
+        return silent(f"{op} has {len(written)} outputs, the node has {signature.arity}")
+    summed = {k for k, column in enumerate(signature.columns) if column == SUMMED}
+    free = rule.linear_in(len(forward), dict(signature.attrs))
+    linear = summed <= set(range(signature.grads)) if signature.grads else len(summed) <= 1 and summed <= free
+    flowed = flow(axes, tuple(zip(read, signature.columns, strict=True)), written, linear)
+    if isinstance(flowed, str):
+        return silent(flowed)
+    sizes = {atom.name: atom.size for atom in axes.atoms}
+    if flowed.atom is not None:
+        if sizes[flowed.atom] % columns:
+            return silent(f"{columns} columns do not divide the {sizes[flowed.atom]} elements of the batch")
+        sizes[flowed.atom] //= columns
+    return Meaning(signature, rule, axes, read, written, flowed.atom, flowed.outputs, sizes, "")
+
+
+def reference(plan: Plan, columns: int, batch: Mapping[int, int | None]) -> Reference:
+    """Read the single-device plan as a table of values, for a parallel plan of `columns` columns."""
+    builder = _Builder(plan, columns, batch)
+    for tensor in plan.seeds:
+        builder.read(tensor)
+    for call in plan.programs[0]:
+        for node in plan.segments[call.segment].nodes:
+            builder.walk(node)
+    return Reference(
+        plan=plan,
+        columns=columns,
+        bases=tuple(builder.bases),
+        values=builder.values,
+        given=builder.given,
+        partners=tuple(builder.partners),
+        by_inputs={key: tuple(found) for key, found in builder.by_inputs.items()},
+        by_forward={key: tuple(found) for key, found in builder.by_forward.items()},
+        meanings=builder.meanings,
+    )

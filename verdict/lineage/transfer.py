@@ -1,0 +1,78 @@
+"""From the shares that a parallel node reads to the shares that it writes, as its partner's rule implies.
+
+The result is a claim about one *member* of a stage. The stage proves it; nothing here is trusted.
+"""
+
+from typing import NamedTuple
+
+from verdict.graph import Attrs, Interval, Region
+from verdict.lineage.indexing import join_region, split_region
+from verdict.lineage.reference import Meaning, Signature
+from verdict.ops import Dim
+
+
+class Claim(NamedTuple):
+    """What an output is claimed to be: a region of the partner's output, summed over `part` of its axes."""
+
+    region: Region
+    part: tuple[tuple[str, Interval], ...]
+
+
+class Member(NamedTuple):
+    """One way in which parallel nodes compute their share of a single-device node.
+
+    regions: of each tensor read, None where it is absent (a gradient that is zero). claims: None where nobody
+    wants the output. All in the coordinates of one column.
+    """
+
+    signature: Signature
+    attrs: Attrs
+    regions: tuple[Region | None, ...]
+    claims: tuple[Claim | None, ...]
+
+
+def transfer(
+    meaning: Meaning, attrs: Attrs, regions: tuple[Region | None, ...], wanted: tuple[bool, ...]
+) -> Member | str:
+    """The member that reads these regions. A sentence where the regions do not fit together."""
+    if meaning.problem:
+        return meaning.problem
+    bounds: dict[str, Interval] = {}
+    for position, (dims, region) in enumerate(zip(meaning.read, regions, strict=True)):
+        if region is None:
+            continue
+        found = split_region(dims, region, meaning.sizes)
+        if found is None:
+            return f"input {position} is not cut along the operator's index axes: {_show(region)}"
+        for name, interval in found.items():
+            if bounds.setdefault(name, interval) != interval:
+                return (
+                    f"its inputs hold different shares of index axis {name}: "
+                    f"{_show((bounds[name],))} and {_show((interval,))}"
+                )
+    for name, size in meaning.sizes.items():
+        bounds.setdefault(name, (0, size))
+    claims: list[Claim | None] = []
+    for dims, asked in zip(meaning.written, wanted, strict=True):
+        if not asked:
+            claims.append(None)
+            continue
+        region = join_region(dims, bounds, meaning.sizes)
+        if region is None:
+            return "its output is a strided share, which no region can name"
+        claims.append(Claim(region, summed(meaning, dims, bounds)))
+    return Member(meaning.signature, attrs, regions, tuple(claims))
+
+
+def summed(meaning: Meaning, dims: tuple[Dim, ...], bounds: dict[str, Interval]) -> tuple[tuple[str, Interval], ...]:
+    """The cut index axes that are summed over in a tensor with these dimensions."""
+    kept = {name for dim in dims for name in dim}
+    return tuple(
+        (name, interval)
+        for name, interval in sorted(bounds.items())
+        if name not in kept and interval != (0, meaning.sizes[name])
+    )
+
+
+def _show(region: Region) -> str:
+    return "[" + ", ".join(f"{start}:{stop}" for start, stop in region) + "]"

@@ -1,0 +1,137 @@
+"""What a parallel tensor holds, in terms of single-device values: a formal sum of shares.
+
+A *base* is a value of the single-device plan: the output of one of its operators, a weight, an input. A
+*share* of it is a region (in the coordinates of one column, that is one replica and microbatch) and a part:
+for each summed index axis that was cut, the interval that was summed over. A gradient is a formal sum,
+because the trees that add gradients differ between the plans. Sums that tile an axis merge into the whole.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from verdict.graph import Interval, Region
+
+OWN_COLUMN, OWN_REPLICA, ALL_COLUMNS = 0, 1, 2
+"""Of a base that is a sum over the columns: which columns' summands a share holds."""
+
+
+class Label(NamedTuple):
+    """A summed index axis: of which output of which single-device node, which atom, its size in one column."""
+
+    node: int
+    output: int
+    atom: str
+    size: int
+
+
+Part = tuple[tuple[Label, Interval], ...]
+"""Sorted by label; an axis that is not listed is summed over whole."""
+
+
+class Share(NamedTuple):
+    """A region of a base, or a part of its sum."""
+
+    base: int
+    region: Region
+    part: Part = ()
+    spread: int = OWN_COLUMN
+
+
+Value = tuple[Share, ...]
+"""A formal sum, sorted. () is zero."""
+
+
+class Merge(NamedTuple):
+    """Parts of one base that were added up: the boxes in their order. It holds by the base's summing law."""
+
+    base: int
+    parts: tuple[Part, ...]
+
+
+def add(values: Iterable[Value]) -> tuple[Value, tuple[Merge, ...]]:
+    """The formal sum of `values`, with parts that tile an axis merged, and which merges that took."""
+    shares = sorted(share for value in values for share in value)
+    merges: list[Merge] = []
+    total: list[Share] = []
+    for _, group in groupby(shares, key=lambda share: (share.base, share.region, share.spread)):
+        members = tuple(group)
+        parts = tuple(member.part for member in members)
+        merged = merge_parts(parts)
+        if len(merged) < len(parts):
+            merges.append(Merge(members[0].base, parts))
+        total.extend(members[0]._replace(part=part) for part in merged)
+    return tuple(sorted(total)), tuple(merges)
+
+
+def merge_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """Join parts that are neighbours along one label and alike in all others, as long as there are any."""
+    remaining = sorted(parts)
+    joined = True
+    while joined:
+        joined = False
+        for i, first in enumerate(remaining):
+            for j in range(i + 1, len(remaining)):
+                union = _join(first, remaining[j])
+                if union is not None:
+                    remaining = sorted([*remaining[:i], *remaining[i + 1 : j], *remaining[j + 1 :], union])
+                    joined = True
+                    break
+            if joined:
+                break
+    return tuple(remaining)
+
+
+def _join(first: Part, second: Part) -> Part | None:
+    if len(first) != len(second):
+        return None
+    apart = [k for k, (one, other) in enumerate(zip(first, second, strict=True)) if one != other]
+    if len(apart) != 1:
+        return None
+    (k,) = apart
+    (label, (start, middle)), (other, (begin, stop)) = first[k], second[k]
+    if label != other or middle != begin:
+        return None
+    if (start, stop) == (0, label.size):
+        return (*first[:k], *first[k + 1 :])
+    return (*first[:k], (label, (start, stop)), *first[k + 1 :])
+
+
+def concatenate(values: Sequence[Value], dim: int) -> Value | None:
+    """The value of pieces side by side along `dim`, in the order given; None where they are no one region."""
+    if len({len(value) for value in values}) != 1:
+        return None
+    shares = []
+    for pieces in zip(*values, strict=True):
+        first = pieces[0]
+        start, stop = first.region[dim]
+        for piece in pieces[1:]:
+            begin, end = piece.region[dim]
+            if begin != stop or _beside(piece, dim) != _beside(first, dim):
+                return None
+            stop = end
+        shares.append(first._replace(region=_along(first.region, dim, (start, stop))))
+    return tuple(shares)
+
+
+def _beside(share: Share, dim: int) -> Share:
+    return share._replace(region=_along(share.region, dim, (0, 0)))
+
+
+def _along(region: Region, dim: int, interval: Interval) -> Region:
+    return (*region[:dim], interval, *region[dim + 1 :])
+
+
+def piece(value: Value, dim: int, interval: Interval) -> Value:
+    """The elements `interval` along `dim` of a tensor, in its local coordinates."""
+    start, stop = interval
+    return tuple(
+        share._replace(region=_along(share.region, dim, (share.region[dim][0] + start, share.region[dim][0] + stop)))
+        for share in value
+    )
+
+
+def chunks(size: int, pieces: int) -> tuple[Interval, ...]:
+    """The intervals of torch.chunk: as equal as ceil(size / pieces) allows, the last one shorter."""
+    step = -(-size // pieces)
+    return tuple((k * step, min((k + 1) * step, size)) for k in range(pieces) if k * step < size)

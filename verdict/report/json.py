@@ -1,0 +1,78 @@
+"""Report -> JSON. All but `timings` and `peak_memory_mib`, which stand last, is the same from run to run."""
+
+import json
+from fractions import Fraction
+from typing import Any
+
+from verdict.outcome import Finding
+from verdict.report.report import VERSION, Measured, Report, Side
+
+
+def to_json(report: Report, measured: Measured) -> str:
+    """The report as JSON text with a final newline."""
+    return json.dumps({**as_data(report), **_measured(measured)}, indent=2) + "\n"
+
+
+def as_data(report: Report) -> dict[str, Any]:
+    """The part of the JSON that is the same from run to run."""
+    proofs = report.proofs
+    return {
+        "version": VERSION,
+        "verdict": report.verdict.name,
+        "findings": [_finding(finding) for finding in report.findings],
+        "unknown": [{"where": item.where, "reason": item.reason} for item in report.open],
+        "assumptions": [{"name": a.name, "text": a.text} for a in report.assumptions],
+        "stages": {"total": proofs.stages, "distinct": proofs.distinct, "laws": proofs.laws},
+        "obligations": {"total": proofs.obligations, **dict(proofs.methods)},
+        "z3": {"confirmed_stages": proofs.confirmed},
+        "outputs": {"losses": report.losses, "gradients": report.gradients},
+        "single": _side(report.single),
+        "parallel": _side(report.parallel),
+    }
+
+
+def _measured(measured: Measured) -> dict[str, Any]:
+    return {
+        "timings": {
+            **{name: round(seconds, 3) for name, seconds in measured.seconds},
+            "total": round(measured.total, 3),
+            "workers": measured.workers,
+        },
+        "peak_memory_mib": round(measured.peak_memory_mib, 1),
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "code": finding.code,
+        "title": finding.title,
+        "where": finding.where,
+        "extent": finding.extent,
+        "notes": list(finding.notes),
+        "help": finding.help,
+        "values": [
+            {
+                "goal": value.goal,
+                "index": list(value.index),
+                "single": _number(value.single),
+                "parallel": _number(value.parallel),
+            }
+            for value in finding.values
+        ],
+    }
+
+
+def _number(value: Fraction | float) -> str:
+    return str(value) if isinstance(value, Fraction | int) else repr(value)
+
+
+def _side(side: Side) -> dict[str, Any]:
+    return {
+        "source": side.source,
+        "format": side.format,
+        "mesh": dict(side.mesh),
+        "ranks": side.ranks,
+        "microbatches": side.microbatches,
+        "nodes": side.nodes,
+        "weights": side.weights,
+    }

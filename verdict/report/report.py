@@ -1,0 +1,89 @@
+"""The report: one frozen value with all that a run found. Text, JSON and the exit status are made from it."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from verdict.outcome import Assumption, Finding
+
+VERSION = 1
+"""The version of the JSON form. It grows when a field changes its meaning or goes."""
+
+
+class Verdict(Enum):
+    """The answer. The value is the exit status."""
+
+    PROVED = 0
+    REFUTED = 1
+    UNKNOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The size of one plan."""
+
+    source: str
+    format: str
+    mesh: tuple[tuple[str, int], ...]
+    ranks: int
+    microbatches: int
+    nodes: int
+    weights: int
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Something that was neither proved nor refuted: where, and why."""
+
+    where: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proofs:
+    """stages: single-device nodes with parallel partners; distinct: stages that were proved, each once.
+
+    obligations: scalar equalities in them; methods: by what they were closed; confirmed: distinct stages
+    in which z3 agreed on every equality.
+    """
+
+    stages: int = 0
+    distinct: int = 0
+    laws: int = 0
+    obligations: int = 0
+    confirmed: int = 0
+    methods: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a run found. The same plans and options give the same report, whatever the number of workers."""
+
+    single: Side
+    parallel: Side
+    findings: tuple[Finding, ...]
+    open: tuple[Open, ...]
+    assumptions: tuple[Assumption, ...]
+    proofs: Proofs
+    losses: int = 0
+    gradients: int = 0
+
+    @property
+    def verdict(self) -> Verdict:
+        """REFUTED where anything is wrong, UNKNOWN where anything is open, else PROVED."""
+        if self.findings:
+            return Verdict.REFUTED
+        return Verdict.UNKNOWN if self.open else Verdict.PROVED
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What differs from run to run: seconds of each phase in their order, and the peak of memory in MiB."""
+
+    seconds: tuple[tuple[str, float], ...]
+    peak_memory_mib: float
+    workers: int
+
+    @property
+    def total(self) -> float:
+        """Seconds of all phases."""
+        return sum(seconds for _, seconds in self.seconds)

@@ -1,0 +1,89 @@
+"""Report -> terminal: the verdict first, then the findings, then what it rests on. Plain where not a terminal."""
+
+from rich.console import Console
+from rich.text import Text
+
+from verdict.outcome import Finding
+from verdict.report.report import Measured, Report, Side, Verdict
+
+COLOURS = {Verdict.PROVED: "bold green", Verdict.REFUTED: "bold red", Verdict.UNKNOWN: "bold yellow"}
+SHOWN_VALUES = 6
+SHOWN_OPEN = 10
+
+
+def show(report: Report, measured: Measured, console: Console, verbose: int = 0) -> None:
+    """Print the report. verbose: -1 only the verdict, 0 the usual, 1 also the phases and all that is open."""
+    console.print(_headline(report))
+    if verbose < 0:
+        return
+    for finding in report.findings:
+        _finding(finding, console)
+    limit = len(report.open) if verbose else SHOWN_OPEN
+    for item in report.open[:limit]:
+        console.print(Text.assemble(("unknown", "bold yellow"), f": {item.where}: {item.reason}"))
+    if len(report.open) > limit:
+        console.print(f"... and {len(report.open) - limit} more (-v shows all)")
+    console.print()
+    console.print(_sizes("single", report.single))
+    console.print(_sizes("parallel", report.parallel))
+    _proofs(report, console)
+    if report.assumptions:
+        console.print("taken on trust (--deny-assumption NAME turns one into a failure)")
+        for assumption in report.assumptions:
+            console.print(Text.assemble("  ", (assumption.name, "bold"), f": {assumption.text}"))
+    console.print(f"{measured.total:.1f} s, {measured.peak_memory_mib:.0f} MiB")
+    if verbose:
+        console.print("  " + ", ".join(f"{name} {seconds:.2f} s" for name, seconds in measured.seconds))
+
+
+def _headline(report: Report) -> Text:
+    verdict = report.verdict
+    ranks = report.parallel.ranks
+    if verdict is Verdict.PROVED:
+        rest = (
+            f"on {ranks} ranks the parallel plan computes the loss and all {report.gradients} gradients "
+            "of the single-device plan"
+        )
+    elif verdict is Verdict.REFUTED:
+        count = len(report.findings)
+        rest = f"the parallel plan computes something else ({count} finding{'s' if count > 1 else ''})"
+    else:
+        rest = f"{len(report.open)} question{'s' if len(report.open) > 1 else ''} left open"
+    return Text.assemble((verdict.name, COLOURS[verdict]), f"  {rest}")
+
+
+def _finding(finding: Finding, console: Console) -> None:
+    console.print()
+    console.print(Text.assemble((f"error[{finding.code}]", "bold red"), f": {finding.title}"))
+    extent = f" (and {finding.extent - 1} more like it)" if finding.extent > 1 else ""
+    console.print(f"  at {finding.where}{extent}")
+    for note in finding.notes:
+        console.print(f"  note: {note}")
+    for value in finding.values[:SHOWN_VALUES]:
+        index = ", ".join(str(k) for k in value.index)
+        console.print(f"  {value.goal}[{index}]: single {value.single}, parallel {value.parallel}")
+    if len(finding.values) > SHOWN_VALUES:
+        console.print(f"  ... and {len(finding.values) - SHOWN_VALUES} more elements")
+    if finding.help:
+        console.print(Text.assemble("  ", ("help", "bold cyan"), f": {finding.help}"))
+
+
+def _sizes(name: str, side: Side) -> str:
+    mesh = " ".join(f"{axis}={size}" for axis, size in side.mesh)
+    return (
+        f"{name:<9} {side.source}: {side.ranks} ranks ({mesh}), {side.microbatches} microbatches, "
+        f"{side.nodes} nodes, {side.weights} weights"
+    )
+
+
+def _proofs(report: Report, console: Console) -> None:
+    proofs = report.proofs
+    if not proofs.stages:
+        return
+    console.print(
+        f"{proofs.stages} stages, {proofs.distinct} distinct obligations ({proofs.laws} of them axis laws); "
+        f"z3 confirmed {proofs.confirmed}"
+    )
+    if proofs.methods:
+        closed = ", ".join(f"{count} by {name}" for name, count in proofs.methods)
+        console.print(f"{proofs.obligations} scalar equalities closed: {closed}")

@@ -1,0 +1,245 @@
+"""Run both sides of a stage on symbols: the single-device node whole, each member on its share.
+
+Read, apply, write: what a member reads is sliced out of what the single-device node reads, and what it
+writes must be the slice of what the single-device node writes that its claim names. Where a claim is a part
+of a sum, the single-device node is run on the summed interval alone.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from verdict.graph import Attrs, Interval, Shape
+from verdict.lineage import LinearLaw, Meaning, Member, SumLaw, join, mean
+from verdict.ops import Array, Dim, Scale
+from verdict.solver import Goal, Obligation, Terms
+from verdict.stage.shrink import Shrunk, bounds_of, shrink
+from verdict.stage.stage import Members, Stage
+
+Bounds = Mapping[str, Interval]
+
+
+def obligation(stage: Stage, columns: int, exhaustive: bool = False) -> Obligation:
+    """The obligation of a stage, for a parallel plan of `columns` columns.
+
+    exhaustive: keep every column of the batch instead of the first and the last.
+    """
+    meaning = mean(stage.signature, columns)
+    kept = columns if exhaustive else min(columns, 2)
+    if isinstance(stage, Members):
+        return _members(stage, meaning, kept)
+    if isinstance(stage, SumLaw):
+        return _sum_law(stage, meaning, kept)
+    return _linear_law(stage, meaning, kept)
+
+
+def _members(stage: Members, meaning: Meaning, columns: int) -> Obligation:
+    bounds = [_bounds(meaning, member) for member in stage.members]
+    cuts = _cuts(meaning, [member.attrs for member in stage.members], bounds)
+    side = _Side(meaning, shrink(meaning, cuts, columns))
+    goals = []
+    for number, (member, bound) in enumerate(zip(stage.members, bounds, strict=True)):
+        for column in range(columns if meaning.column_atom is not None else 1):
+            goals.extend(side.goals(f"member {number} column {column}", member, bound, column))
+    return Obligation(side.terms, tuple(goals))
+
+
+def _sum_law(law: SumLaw, meaning: Meaning, columns: int) -> Obligation:
+    over_columns = not law.cuts
+    cuts = _cuts(meaning, [], [])
+    cuts[law.atom].update(law.cuts)
+    side = _Side(meaning, shrink(meaning, cuts, columns if over_columns else 1))
+    whole = {name: (0, size) for name, size in meaning.sizes.items()}
+    if over_columns:
+        tiles = [side.reference(whole, {law.atom}, column)[law.output] for column in range(columns)]
+    else:
+        pairs = zip(law.cuts, law.cuts[1:], strict=False)
+        tiles = [side.reference({**whole, law.atom: pair}, {law.atom}, 0)[law.output] for pair in pairs]
+    total = tiles[0]
+    for tile in tiles[1:]:
+        total = total + tile
+    full = side.reference(whole, frozenset(), 0)[law.output]
+    return Obligation(side.terms, (Goal(f"sum over {law.atom}", full, total),))
+
+
+def _linear_law(law: LinearLaw, meaning: Meaning, columns: int) -> Obligation:
+    side = _Side(meaning, shrink(meaning, _cuts(meaning, [], []), columns))
+    again = {position: side.symbols(position, "'") for position in law.positions}
+    both = [x + again[k] if k in again else x for k, x in enumerate(side.inputs)]
+    other = [again.get(k, x) for k, x in enumerate(side.inputs)]
+    attrs = side.attrs
+    sums = side.apply(both, attrs)
+    goals = [
+        Goal(f"output {k} is additive", whole, one + two)
+        for k, (whole, one, two) in enumerate(
+            zip(sums, side.apply(side.inputs, attrs), side.apply(other, attrs), strict=True)
+        )
+        if whole is not None and one is not None and two is not None
+    ]
+    return Obligation(side.terms, tuple(goals))
+
+
+def _bounds(meaning: Meaning, member: Member) -> dict[str, Interval]:
+    bounds = {name: (0, size) for name, size in meaning.sizes.items()}
+    for dims, region in zip(meaning.read, member.regions, strict=True):
+        if region is not None:
+            bounds.update(bounds_of(dims, region, meaning.sizes))
+    return bounds
+
+
+def _cuts(meaning: Meaning, attrs: list[Attrs], bounds: list[dict[str, Interval]]) -> dict[str, set[int]]:
+    cuts: dict[str, set[int]] = {name: set() for name in meaning.sizes}
+    for bound in bounds:
+        for name, interval in bound.items():
+            cuts[name].update(interval)
+    rule = meaning.rule
+    for known in {meaning.signature.attrs, *attrs}:
+        for name, coordinates in (rule.cuts(dict(known)) if rule else {}).items():
+            cuts[name].update(coordinates)
+    return cuts
+
+
+class _Side:
+    """The single-device node at reduced shapes, on symbols."""
+
+    def __init__(self, meaning: Meaning, shrunk: Shrunk) -> None:
+        if meaning.rule is None or meaning.axes is None:
+            raise ValueError(meaning.problem)
+        self.meaning, self.shrunk, self.rule = meaning, shrunk, meaning.rule
+        self.terms = Terms()
+        self.whole = {name: (0, size) for name, size in meaning.sizes.items()}
+        self.inputs: list[Array] = []
+        signature = meaning.signature
+        for position in range(len(meaning.read)):
+            first = signature.alias[position]
+            self.inputs.append(self.inputs[first] if first < position else self.symbols(position, ""))
+        self.attrs = self.single_attrs({})
+        self.known: dict[tuple[object, ...], tuple[Any, ...]] = {}
+
+    def single_attrs(self, restricted: Bounds) -> dict[str, Any]:
+        """The single-device attributes at reduced shapes, for the node that works on `restricted` only."""
+        attrs: Mapping[str, Any] = dict(self.meaning.signature.attrs)
+        for atom, interval in restricted.items():
+            attrs = self.rule.narrow(attrs, atom, interval)
+        shapes = self.output_shapes(self.shrunk.sizes)
+        return self.reduced(tuple(attrs.items()), self.full_bounds(), self.inputs, shapes)
+
+    def full_bounds(self) -> dict[str, Interval]:
+        """The whole of every atom at full size, all columns of the batch included."""
+        axes = self.meaning.axes
+        return {atom.name: (0, atom.size) for atom in axes.atoms} if axes else {}
+
+    def output_shapes(self, sizes: Mapping[str, int]) -> tuple[Shape, ...]:
+        axes = self.meaning.axes
+        return tuple(_shape(dims, sizes) for dims in axes.outputs) if axes else ()
+
+    def symbols(self, position: int, mark: str) -> Array:
+        """A fresh symbol for every element of an input; zeros where a gradient is absent."""
+        signature, dims = self.meaning.signature, self.meaning.read[position]
+        shape = _shape(dims, self.shrunk.sizes)
+        if position < signature.grads and not signature.shapes[position]:
+            return np.zeros(shape, dtype=object)
+        dtype = signature.dtypes[position]
+        if dtype.startswith("complex"):
+            shape = (*shape, 2)
+        array = np.empty(shape, dtype=object)
+        table = self.rule.indices.get(position - signature.grads)
+        for index in np.ndindex(shape):
+            name = f"x{position}{mark}[{','.join(map(str, index))}]"
+            if dtype.startswith(("int", "uint", "bool")):
+                array[index] = self.terms.index(name, self.shrunk.sizes[table] if table else 2)
+            else:
+                array[index] = self.terms.real(name)
+        return array
+
+    def reduced(self, attrs: Attrs, bounds: Bounds, inputs: list[Array], outputs: tuple[Shape, ...]) -> dict[str, Any]:
+        """The attributes of a node that works on `bounds`, at reduced shapes."""
+        shrunk = self.shrunk
+        sizes = {name: self.length(name, interval) for name, interval in bounds.items()}
+        forward = inputs[self.meaning.signature.grads :]
+        scale = Scale(bounds, sizes, shrunk.points, tuple(x.shape for x in forward), outputs)
+        return dict(self.rule.reduce(dict(attrs), scale))
+
+    def length(self, name: str, interval: Interval) -> int:
+        if interval == self.full_bounds()[name]:
+            return self.shrunk.sizes[name]
+        start, stop = (self.shrunk.points[name][coordinate] for coordinate in interval)
+        return stop - start
+
+    def apply(self, inputs: list[Array], attrs: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The node itself: forward, or the gradient with its leading inputs as gradients."""
+        grads = self.meaning.signature.grads
+        if self.meaning.is_gradient:
+            return tuple(self.rule.gradient(inputs[grads:], inputs[:grads], attrs))
+        return tuple(self.rule.forward(inputs, attrs))
+
+    def cut(self, bounds: Bounds, column: int) -> list[Array]:
+        """The share `bounds` of one column of every input."""
+        return [
+            x[self.shrunk.slices(dims, bounds, column)] for dims, x in zip(self.meaning.read, self.inputs, strict=True)
+        ]
+
+    def reference(self, bounds: Bounds, restricted: set[str] | frozenset[str], column: int) -> tuple[Any, ...]:
+        """The single-device node, run on the interval of the `restricted` atoms only."""
+        key = (tuple((name, bounds[name]) for name in sorted(restricted)), column if restricted else 0)
+        if key not in self.known:
+            attrs = self.attrs
+            if restricted:
+                attrs = self.single_attrs({atom: bounds[atom] for atom in restricted - {self.meaning.column_atom}})
+                inputs = [
+                    x[self.partly(dims, bounds, restricted, column)]
+                    for dims, x in zip(self.meaning.read, self.inputs, strict=True)
+                ]
+            else:
+                inputs = self.inputs
+            self.known[key] = self.apply(inputs, attrs)
+        return self.known[key]
+
+    def partly(
+        self, dims: tuple[Dim, ...], bounds: Bounds, restricted: set[str] | frozenset[str], column: int
+    ) -> tuple[slice, ...]:
+        """Slices that cut the `restricted` atoms only; all columns of the others stay."""
+        sizes = self.shrunk.sizes
+        found = []
+        for dim in dims:
+            if restricted & set(dim):
+                intervals = {
+                    name: self.shrunk.interval(name, bounds[name], column) if name in restricted else (0, sizes[name])
+                    for name in dim
+                }
+                start, stop = _joined(dim, intervals, sizes)
+                found.append(slice(start, stop))
+            else:
+                found.append(slice(None))
+        return tuple(found)
+
+    def goals(self, name: str, member: Member, bounds: Bounds, column: int) -> list[Goal]:
+        """What one member writes in one column must be what its claims name."""
+        inputs = self.cut(bounds, column)
+        lengths = {atom: self.length(atom, interval) for atom, interval in bounds.items()}
+        outputs = self.output_shapes(lengths)
+        made = self.apply(inputs, self.reduced(member.attrs, bounds, inputs, outputs))
+        goals = []
+        for k, (claim, dims) in enumerate(zip(member.claims, self.meaning.written, strict=True)):
+            if claim is None:
+                continue
+            kept = {atom for dim in dims for atom in dim}
+            restricted = {atom for atom, _ in claim.part}
+            if self.meaning.column_atom is not None and self.meaning.column_atom not in kept:
+                restricted.add(self.meaning.column_atom)
+            whole = self.reference(bounds, restricted, column)[k]
+            wanted = {atom: bounds[atom] for atom in kept}
+            goals.append(Goal(f"{name} output {k}", whole[self.shrunk.slices(dims, wanted, column)], made[k]))
+        return goals
+
+
+def _shape(dims: tuple[Dim, ...], sizes: Mapping[str, int]) -> Shape:
+    return tuple(int(np.prod([sizes[name] for name in dim], dtype=np.int64)) for dim in dims)
+
+
+def _joined(dim: Dim, intervals: Mapping[str, Interval], sizes: Mapping[str, int]) -> Interval:
+    found = join(dim, intervals, sizes)
+    if found is None:
+        raise ValueError(f"a strided share of the dimension {dim}")
+    return found

@@ -1,0 +1,88 @@
+"""The smallest shapes with the same pattern.
+
+Sizes are chosen for each index axis (atom) of the operator, not for each equal number: unrelated axes that
+happen to have one size get different ones. Along an axis every cut of the full shapes stays a cut, no two
+cuts fall together, and the axis keeps the elements that the operator's rule asks for. Of the columns of the
+batch the first and the last are kept; by the axis laws they stand for all.
+"""
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from verdict.graph import Interval
+from verdict.lineage import Meaning, join, split
+from verdict.ops import Dim
+
+BUMPS = 3
+"""How often an axis grows to keep its size apart from the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """points: atom -> full coordinate (in one column) -> reduced coordinate. columns: how many are kept."""
+
+    points: Mapping[str, Mapping[int, int]]
+    columns: int
+    column_atom: str | None
+    full: Mapping[str, int]
+
+    def size(self, atom: str) -> int:
+        """The reduced number of elements of `atom` in one column."""
+        return self.points[atom][self.full[atom]]
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The reduced sizes of the single-device side: all columns that are kept."""
+        return {name: self.size(name) * (self.columns if name == self.column_atom else 1) for name in self.full}
+
+    def interval(self, atom: str, interval: Interval, column: int) -> Interval:
+        """The reduced interval, on the single-device side, of a full interval of one column."""
+        start, stop = (self.points[atom][coordinate] for coordinate in interval)
+        offset = column * self.size(atom) if atom == self.column_atom else 0
+        return start + offset, stop + offset
+
+    def slices(self, dims: tuple[Dim, ...], bounds: Mapping[str, Interval], column: int) -> tuple[slice, ...]:
+        """Where on the single-device side the share `bounds` of one column lies."""
+        reduced = {name: self.interval(name, interval, column) for name, interval in bounds.items()}
+        found = [join(dim, reduced, self.sizes) for dim in dims]
+        return tuple(slice(*interval) for interval in found if interval is not None)
+
+
+def shrink(meaning: Meaning, cuts: Mapping[str, Iterable[int]], columns: int) -> Shrunk:
+    """Choose the reduced sizes of all atoms of a node, given the coordinates at which it is cut."""
+    axes = meaning.axes
+    if axes is None:
+        raise ValueError(f"{meaning.signature.op} has no index axes: {meaning.problem}")
+    points: dict[str, dict[int, int]] = {}
+    taken: set[int] = set()
+    for atom in axes.atoms:
+        full = meaning.sizes[atom.name]
+        kept = columns if atom.name == meaning.column_atom else 1
+        coordinates = sorted({0, full, *(c for c in cuts.get(atom.name, ()) if 0 <= c <= full)})
+        lengths = [stop - start for start, stop in itertools.pairwise(coordinates)]
+        least = min(max(atom.least, 2), full * kept)
+        each = next(k for k in range(1, full + 1) if sum(min(k, n) for n in lengths) * kept >= least)
+        for _ in range(BUMPS):
+            if sum(min(each, n) for n in lengths) * kept not in taken:
+                break
+            each += 1
+        reduced = [min(each, n) for n in lengths]
+        taken.add(sum(reduced) * kept)
+        points[atom.name] = dict(zip(coordinates, _running(reduced), strict=True))
+    return Shrunk(points, columns, meaning.column_atom, dict(meaning.sizes))
+
+
+def bounds_of(dims: tuple[Dim, ...], region: tuple[Interval, ...], sizes: Mapping[str, int]) -> dict[str, Interval]:
+    """The intervals of the atoms of a region that is known to be a box of them."""
+    bounds: dict[str, Interval] = {}
+    for dim, interval in zip(dims, region, strict=True):
+        bounds.update(split(dim, interval, sizes) or {})
+    return bounds
+
+
+def _running(lengths: list[int]) -> list[int]:
+    total = [0]
+    for length in lengths:
+        total.append(total[-1] + length)
+    return total

@@ -1,0 +1,125 @@
+"""Stages to outcomes in a pool of processes, each task within limits of time and memory.
+
+A worker that takes too long, dies or runs out of memory costs its own task an Unknown, nothing else.
+"""
+
+import resource
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import wait
+from typing import Any, TypeVar
+
+import multiprocess
+
+from verdict.outcome import Outcome, Unknown
+
+Task = TypeVar("Task")
+
+GRACE = 2.0
+"""Seconds beyond the time limit that a worker is given to stop by itself."""
+
+
+def run_all(
+    tasks: Sequence[Task],
+    run: Callable[[Task], Outcome],
+    workers: int,
+    timeout: float,
+    memory_mib: int,
+    done: Callable[[int], None],
+) -> list[Outcome]:
+    """The outcome of every task, in the order of the tasks, whatever the number of workers.
+
+    done: called with the number of finished tasks each time there is one more.
+    """
+    if workers <= 1 or len(tasks) <= 1:
+        return _run_here(tasks, run, done)
+    outcomes: list[Outcome | None] = [None] * len(tasks)
+    pending = deque(range(len(tasks)))
+    busy: dict[Any, tuple[Any, int, float]] = {}
+    finished = 0
+    context = multiprocess.get_context("fork")
+    idle = [_start(context, tasks, run, memory_mib) for _ in range(min(workers, len(tasks)))]
+    try:
+        while pending or busy:
+            while pending and idle:
+                process, connection = idle.pop()
+                index = pending.popleft()
+                connection.send(index)
+                busy[connection] = (process, index, time.monotonic() + timeout + GRACE)
+            ready = wait(list(busy), timeout=_patience(busy))
+            late = [c for c, (_, _, deadline) in busy.items() if c not in ready and time.monotonic() > deadline]
+            for connection in [*ready, *late]:
+                process, index, _ = busy.pop(connection)
+                outcome = _receive(connection) if connection in ready else None
+                if outcome is None:
+                    why = "its worker process died" if connection in ready else f"no answer within {timeout:g} s"
+                    outcomes[index] = Unknown(why)
+                    process.kill()
+                    process.join()
+                    idle.append(_start(context, tasks, run, memory_mib))
+                else:
+                    outcomes[index] = outcome
+                    idle.append((process, connection))
+                finished += 1
+                done(finished)
+    finally:
+        for process in [p for p, _ in idle] + [p for p, _, _ in busy.values()]:
+            process.kill()
+            process.join()
+    return [outcome or Unknown("never run") for outcome in outcomes]
+
+
+def _run_here(tasks: Sequence[Task], run: Callable[[Task], Outcome], done: Callable[[int], None]) -> list[Outcome]:
+    outcomes = []
+    for task in tasks:
+        outcomes.append(run(task))
+        done(len(outcomes))
+    return outcomes
+
+
+def _start(context: Any, tasks: Sequence[Task], run: Callable[[Task], Outcome], memory_mib: int) -> tuple[Any, Any]:
+    here, there = context.Pipe()
+    process = context.Process(target=_work, args=(there, here, tasks, run, memory_mib), daemon=True)
+    process.start()
+    there.close()
+    return process, here
+
+
+def _work(
+    connection: Any, other_end: Any, tasks: Sequence[Task], run: Callable[[Task], Outcome], memory_mib: int
+) -> None:
+    other_end.close()
+    limit = _current_bytes() + memory_mib * 2**20
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    while True:
+        try:
+            index = connection.recv()
+        except EOFError:
+            return
+        try:
+            answer: Outcome | BaseException = run(tasks[index])
+        except MemoryError:
+            answer = Unknown(f"more than {memory_mib} MiB of memory were needed")
+        except Exception as error:
+            answer = error
+        connection.send(answer)
+
+
+def _receive(connection: Any) -> Outcome | None:
+    try:
+        answer = connection.recv()
+    except EOFError:
+        return None
+    if isinstance(answer, BaseException):
+        raise answer
+    return answer  # type: ignore[no-any-return]
+
+
+def _patience(busy: dict[Any, tuple[Any, int, float]]) -> float:
+    return max(0.0, min(deadline for _, _, deadline in busy.values()) - time.monotonic())
+
+
+def _current_bytes() -> int:
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[0]) * resource.getpagesize()
