@@ -95,8 +95,9 @@ def _narrow(attrs: Attributes, atom: str, interval: Interval) -> Attributes:
         return attrs
     first, last = interval
     start, padding = attrs.get("start", 0), attrs.get("padding_idx")
-    inside = padding is not None and first <= padding < last
-    return {"start": start + first, "stop": start + last, "padding_idx": padding - first if inside else None}
+    if padding is not None:
+        padding = padding - first if first <= padding < last else None
+    return {"start": start + first, "stop": start + last, "padding_idx": padding}
 
 
 RULES = (

@@ -138,4 +138,4 @@ class OpRule:
 
     def linear_in(self, arity: int, attrs: Attributes) -> frozenset[int]:
         """The inputs in which a node with `arity` inputs and these attributes is linear, each alone."""
-        return frozenset() if self.affine(arity, attrs) else self.linear
+        return frozenset() if self.affine(arity, attrs) else self.linear & frozenset(range(arity))

@@ -1,0 +1,107 @@
+"""A stand-in for solver terms: a float that allows exactly what rules may do with a term, and no more."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+MINUS_INFINITY = float("-inf")
+OPAQUE = {"erf": math.erf, "tanh": math.tanh, "step": lambda x: float(x > 0)}
+
+
+class Term:
+    """A number that mixes with ints, Fractions and minus infinity only, and has no order and no truth."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = float(value)
+
+    def __bool__(self):
+        raise TypeError("a term has no truth value")
+
+    def __eq__(self, other):
+        raise TypeError("terms are not compared")
+
+    __hash__ = None
+
+    def __add__(self, other):
+        return Term(self.value + number(other))
+
+    __radd__ = __add__
+
+    def __sub__(self, other):
+        return Term(self.value - number(other))
+
+    def __rsub__(self, other):
+        return Term(number(other) - self.value)
+
+    def __mul__(self, other):
+        return Term(self.value * number(other))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other):
+        return Term(self.value / number(other))
+
+    def __rtruediv__(self, other):
+        return Term(number(other) / self.value)
+
+    def __neg__(self):
+        return Term(-self.value)
+
+    def exp(self):
+        return Term(math.exp(self.value))
+
+    def log(self):
+        return Term(math.log(self.value))
+
+    def power(self, exponent):
+        if type(exponent) is not Fraction:
+            raise TypeError(f"an exponent must be a Fraction, not {exponent!r}")
+        return Term(self.value ** float(exponent))
+
+    def maximum(self, other):
+        return Term(max(self.value, number(other)))
+
+    def indicator(self, value):
+        if type(value) is not int:
+            raise TypeError(f"an id must be an int, not {value!r}")
+        return Term(self.value == value)
+
+    def opaque(self, name, *others):
+        return Term(OPAQUE[name](self.value, *(number(other) for other in others)))
+
+
+def number(other):
+    """The value of what a term may meet; TypeError for anything that is not exact."""
+    if type(other) is Term:
+        return other.value
+    if type(other) in {int, Fraction} or (type(other) is float and other == MINUS_INFINITY):
+        return float(other)
+    raise TypeError(f"{other!r} of type {type(other).__name__} is not exact")
+
+
+def to_terms(array):
+    """Every finite element as a term; minus infinity stays."""
+    return _converted(array, Term)
+
+
+def to_fractions(array):
+    """Every finite element as a Fraction (an id as an int); minus infinity stays."""
+    return _converted(array, int if array.dtype.kind in "iu" else Fraction)
+
+
+def _converted(array, kind):
+    values = [value if value == MINUS_INFINITY else kind(value) for value in array.ravel().tolist()]
+    made = np.empty(len(values), dtype=object)
+    made[:] = values
+    return made.reshape(array.shape)
+
+
+def to_floats(array):
+    """The values of terms, Fractions or floats."""
+    if array.dtype != object:
+        return np.asarray(array, dtype=np.float64)
+    values = [value.value if type(value) is Term else float(value) for value in array.flat]
+    return np.array(values, dtype=np.float64).reshape(array.shape)
