@@ -1,0 +1,87 @@
+"""Plan files: the kinds that can be read, recognised by content, and the one that can be written.
+
+The rooms beside this file are the only ones that know a plan format. None of them runs anything that it finds in
+a file. A kind is one line of `KINDS`; the first that recognises the (unpacked) content reads it.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from backends.text import read, write
+from backends.text.packing import MOST_BYTES, PACKINGS, packing_of, unpack
+from backends.text.plain import read_plain, write_plain
+from verdict.errors import PlanFileError, UsageError
+from verdict.graph import Plan
+
+HEAD = 1 << 16
+"""How many bytes of the unpacked content a kind may look at to recognise it."""
+
+
+class Kind(NamedTuple):
+    """A kind of plan file: a name, whether a file that begins like this is one, and how to read it."""
+
+    name: str
+    recognises: Callable[[bytes], bool]
+    read: Callable[[bytes, str], Plan]
+
+
+def _is_nnscaler(head: bytes) -> bool:
+    from backends import nnscaler  # noqa: PLC0415  (read only where a file may be of this kind)
+
+    return nnscaler.recognises(head)
+
+
+def _read_nnscaler(data: bytes, source: str) -> Plan:
+    from backends import nnscaler  # noqa: PLC0415
+
+    return nnscaler.read(data, source)
+
+
+KINDS = (
+    Kind("Verdict's plan text", lambda head: head.startswith(b"verdict-plan"), read),
+    Kind("nnScaler plan pickle", _is_nnscaler, _read_nnscaler),
+    Kind("plain-data pickle", lambda head: head.startswith(b"\x80"), read_plain),
+)
+
+
+def load(path: str) -> Plan:
+    """The plan in the file `path`, of any kind, compressed or not. Every failure is a PlanFileError."""
+    data = unpack(_bytes(path), path)
+    if not data:
+        raise PlanFileError(path, "the file is empty")
+    head = data[:HEAD]
+    for kind in KINDS:
+        if kind.recognises(head):
+            return kind.read(data, path)
+    known = ", ".join(kind.name for kind in KINDS)
+    packed = ", ".join(packing.name for packing in PACKINGS)
+    raise PlanFileError(path, f"not a plan: it begins with {head[:12]!r}", f"known: {known}; each also as {packed}")
+
+
+def save(plan: Plan, path: str, plain: bool = False) -> None:
+    """Write `plan` to `path` as text, or as plain data; compressed where the path ends in .xz, .gz or .zst."""
+    data = write_plain(plan) if plain else write(plan).encode()
+    packing = packing_of(Path(path).suffix)
+    try:
+        Path(path).write_bytes(packing.pack(data) if packing else data)
+    except OSError as error:
+        raise UsageError(path, f"the file cannot be written: {_reason(error)}") from None
+
+
+def _bytes(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise PlanFileError(path, f"the file cannot be read: {_reason(error)}", "is the path right?") from None
+    if len(data) > MOST_BYTES:
+        raise PlanFileError(path, f"the file has more than {MOST_BYTES} bytes")
+    return data
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno).lower()
+    return str(error)

@@ -1,0 +1,55 @@
+"""`verdict generate`: write a pair of generated plans."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from backends import save
+from backends.generator import MODELS, Sizes, generate
+from verdict.errors import UsageError
+
+_SUFFIXES = {"none": "", "xz": ".xz", "gz": ".gz", "zst": ".zst"}
+_DEFAULT = Sizes()
+
+
+def _size(name: str, help: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    default: int = getattr(_DEFAULT, name)
+    return click.option(f"--{name}", type=click.IntRange(min=1), default=default, show_default=True, help=help)
+
+
+@click.command("generate")
+@click.argument("model", type=click.Choice(sorted(MODELS)))
+@_size("layers", "Layers of the model.")
+@_size("hidden", "Width of the model.")
+@_size("heads", "Attention heads (llama3).")
+@_size("seq", "Tokens of a sample (llama3).")
+@_size("batch", "Samples of one step, over all replicas and microbatches.")
+@_size("dp", "Data parallel replicas.")
+@_size("tp", "Tensor parallel ranks of a stage.")
+@_size("pp", "Pipeline stages.")
+@_size("microbatches", "Microbatches of one step in each replica.")
+@_size("vocab", "Size of the vocabulary (llama3).")
+@_size("ffn", "Width of the feed-forward block.")
+@click.option("-o", "--out", type=click.Path(path_type=Path, file_okay=False), required=True, metavar="DIR")
+@click.option("--compress", type=click.Choice(list(_SUFFIXES)), default="none", show_default=True)
+@click.option("--pickle", "plain", is_flag=True, help="Write pickles of plain data instead of text.")
+def generate_command(model: str, out: Path, compress: str, plain: bool, **sizes: int) -> None:
+    """Write the single-device plan and the parallel plan of MODEL to DIR."""
+    plans = generate(model, Sizes(**sizes))
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(str(out), f"the folder cannot be made: {error.strerror}") from None
+    files = [out / f"{name}.plan{_SUFFIXES[compress]}" for name in ("single", "parallel")]
+    for plan, file in zip(plans, files, strict=True):
+        save(plan, str(file), plain)
+    click.echo("wrote " + " and ".join(f"{file} ({_bytes(file.stat().st_size)})" for file in files))
+    click.echo(f"next: verdict --sm {files[0]} --pm {files[1]}")
+
+
+def _bytes(size: int) -> str:
+    for unit, scale in (("MB", 1_000_000), ("kB", 1_000)):
+        if size >= scale:
+            return f"{size / scale:.1f} {unit}"
+    return f"{size} bytes"

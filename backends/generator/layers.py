@@ -1,0 +1,67 @@
+"""Layers that models are made of, as operators and crossings on a tape."""
+
+from collections.abc import Hashable
+
+from backends.generator.tape import Tape, Value
+
+
+def elementwise(tape: Tape, op: str, x: Value, name: str, **attrs: Hashable) -> Value:
+    """An operator on every element of x."""
+    (y,) = tape.op(op, (x,), name, x.shape, split=x.split, entered=x.entered, attrs=attrs)
+    return y
+
+
+def add(tape: Tape, x: Value, y: Value, name: str) -> Value:
+    """x + y, of one shape."""
+    (z,) = tape.op("add", (x, y), name, x.shape, split=x.split, attrs={"alpha": 1})
+    return z
+
+
+def mul(tape: Tape, x: Value, y: Value, name: str) -> Value:
+    """x * y, where y broadcasts to the shape of x."""
+    (z,) = tape.op("mul", (x, y), name, x.shape, split=x.split)
+    return z
+
+
+def row_split_linear(tape: Tape, x: Value, width: int, name: str) -> Value:
+    """x times a weight whose rows, the outputs, the tp ranks divide. x has entered."""
+    weight = tape.weight(f"{name}.weight", (width, x.shape[-1]), split=0)
+    shape = (*x.shape[:-1], width)
+    (y,) = tape.op("linear", (x, weight), name, shape, split=len(shape) - 1)
+    return y
+
+
+def column_split_linear(tape: Tape, x: Value, width: int, name: str) -> Value:
+    """x, divided along its last axis, times a weight whose columns the tp ranks divide; then the sum."""
+    weight = tape.weight(f"{name}.weight", (width, x.shape[-1]), split=1)
+    (y,) = tape.op("linear", (x, weight), name, (*x.shape[:-1], width), addend=tape.tp > 1)
+    return tape.leave(y)
+
+
+def embedding(tape: Tape, ids: Value, vocab: int, width: int, name: str) -> Value:
+    """Rows of a weight whose rows the tp ranks divide: a rank gives zero for the ids that others hold; then the sum."""
+    weight = tape.weight(f"{name}.weight", (vocab, width), split=0)
+    start = tape.tp_rank * tape.local(vocab)
+    attrs: dict[str, Hashable] = {"start": start, "stop": start + tape.local(vocab), "padding_idx": None}
+    (y,) = tape.op("embedding", (ids, weight), name, (*ids.shape, width), addend=tape.tp > 1, attrs=attrs)
+    return tape.leave(y)
+
+
+def rms_norm(tape: Tape, x: Value, name: str, eps: float = 1e-5) -> Value:
+    """x / sqrt(mean(x^2) + eps) * weight, spelled out in the operators that it is traced to."""
+    wide = elementwise(tape, "float", x, f"{name}.float")
+    numerator, square = tape.multiref(wide, 2)
+    square = elementwise(tape, "pow", square, f"{name}.pow", exponent=2)
+    axis = len(x.shape) - 1
+    (mean,) = tape.op("mean", (square,), f"{name}.mean", (*x.shape[:-1], 1), attrs={"dim": (axis,), "keepdim": True})
+    shifted = elementwise(tape, "add", mean, f"{name}.eps", other=eps, alpha=1)
+    scale = elementwise(tape, "rsqrt", shifted, f"{name}.rsqrt")
+    normed = elementwise(tape, "to", mul(tape, numerator, scale, f"{name}.scaled"), f"{name}.to", dtype="float32")
+    return mul(tape, normed, tape.weight(f"{name}.weight", (x.shape[-1],)), name)
+
+
+def sum_loss(tape: Tape, x: Value) -> Value:
+    """The sum of all elements, over the tp ranks too where they divide x."""
+    attrs: dict[str, Hashable] = {"dim": None, "keepdim": False}
+    (loss,) = tape.op("sum", (x,), "loss", (1,), addend=x.split is not None, attrs=attrs)
+    return tape.leave(loss)

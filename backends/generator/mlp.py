@@ -1,0 +1,31 @@
+"""A multi-layer perceptron: linears with relu between them, wide after every even one; the loss is the sum.
+
+Tensor parallel as Megatron's: even linears are split by rows, odd ones by columns. A pipeline stage that ends after
+an even linear hands on what it has, divided as it is.
+"""
+
+from backends.generator.layers import column_split_linear, elementwise, row_split_linear, sum_loss
+from backends.generator.sizes import Sizes
+from backends.generator.tape import Tape, Value
+
+INPUT = "x"
+
+
+def boundary(tape: Tape, sizes: Sizes, layer: int) -> Value:
+    """What stage after stage hands on: the output of `layer`."""
+    even = layer % 2 == 0
+    shape = (tape.rows, sizes.ffn if even else sizes.hidden)
+    return tape.boundary(f"layers.{layer}.out", shape, 1 if even else None)
+
+
+def record(tape: Tape, sizes: Sizes, layers: range, before: Value | None) -> Value:
+    """Record `layers`; the first stage has nothing before it, the last returns the loss."""
+    x = before or tape.load(INPUT, (tape.rows, sizes.hidden), "float32")
+    for layer in layers:
+        name = f"layers.{layer}"
+        if layer % 2 == 0:
+            x = row_split_linear(tape, tape.enter(x), sizes.ffn, name)
+        else:
+            x = column_split_linear(tape, x, sizes.hidden, name)
+        x = elementwise(tape, "relu", x, f"{name}.out")
+    return x if layers.stop < sizes.layers else sum_loss(tape, x)

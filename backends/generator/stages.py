@@ -1,0 +1,129 @@
+"""From recorded stages to a plan: pipeline boundaries, the schedule, gradient reducers and declared outputs."""
+
+from collections.abc import Callable, Hashable
+from typing import Protocol
+
+from backends.generator.draft import Draft
+from backends.generator.schedule import (
+    BACKWARD,
+    FORWARD,
+    RECEIVE_BACKWARD,
+    RECEIVE_FORWARD,
+    SEND_BACKWARD,
+    SEND_FORWARD,
+    one_forward_one_backward,
+)
+from backends.generator.sizes import Sizes
+from backends.generator.tape import Tape, Value
+from verdict.graph import GRADIENT, ONCE_A_STEP, Call, Held, Node, Plan, Segment
+
+_REDUCE = "reduce_gradients"
+
+
+class Model(Protocol):
+    """What a stage needs to know of a model."""
+
+    @property
+    def input(self) -> str: ...
+    @property
+    def boundary(self) -> Callable[[Tape, Sizes, int], Value]: ...
+    @property
+    def record(self) -> Callable[[Tape, Sizes, range, Value | None], Value]: ...
+
+
+class _Outputs:
+    """What the devices of a plan declare, while it is made."""
+
+    def __init__(self) -> None:
+        self.segments: list[Segment] = []
+        self.programs: list[tuple[Call, ...]] = []
+        self.losses: list[Held] = []
+        self.gradients: list[Held] = []
+        self.seeds: list[int] = []
+
+
+def assemble(name: str, model: Model, sizes: Sizes) -> Plan:
+    """The plan of `model` on pp x tp devices, tp the faster axis, in dp replicas."""
+    draft, found = Draft(), _Outputs()
+    for stage in range(sizes.pp):
+        for tp_rank in range(sizes.tp):
+            _device(model, sizes, stage, tp_rank, draft, found)
+    return Plan(
+        source=f"{name} dp{sizes.dp} pp{sizes.pp} tp{sizes.tp} microbatches{sizes.microbatches}",
+        format="generated",
+        mesh=(("dp", sizes.dp), ("pp", sizes.pp), ("tp", sizes.tp)),
+        devices=sizes.pp * sizes.tp,
+        replicas=sizes.dp,
+        microbatches=sizes.microbatches,
+        logicals=tuple(draft.logicals),
+        tensors=tuple(draft.tensors),
+        segments=tuple(found.segments),
+        programs=tuple(found.programs),
+        losses=tuple(found.losses),
+        gradients=tuple(found.gradients),
+        seeds=tuple(found.seeds),
+        batch_axes=((model.input, 0),),
+    )
+
+
+def _device(model: Model, sizes: Sizes, stage: int, tp_rank: int, draft: Draft, found: _Outputs) -> None:
+    device = stage * sizes.tp + tp_rank
+    group = tuple(range(stage * sizes.tp, (stage + 1) * sizes.tp))
+    tape = Tape(draft, group, tp_rank, sizes.rows)
+    layers = sizes.stage(stage)
+    before = model.boundary(tape, sizes, layers.start - 1) if stage > 0 else None
+    last = model.record(tape, sizes, layers, before)
+    gradient = tape.gradient(last)
+    tape.walk_back(last, gradient)
+
+    work = {FORWARD: tape.forward, BACKWARD: tape.backward}
+    if before is not None:
+        peer = device - sizes.tp
+        work[RECEIVE_FORWARD] = [_receive(draft, before.tensor, peer, before.name)]
+        work[SEND_BACKWARD] = [_send(draft, tape.gradients[before.use], peer, f"{before.name}.grad")]
+    if stage + 1 < sizes.pp:
+        peer = device + sizes.tp
+        work[SEND_FORWARD] = [_send(draft, last.tensor, peer, last.name)]
+        work[RECEIVE_BACKWARD] = [_receive(draft, gradient, peer, f"{last.name}.grad")]
+    else:
+        found.losses.append(Held(device, last.tensor))
+        found.seeds.append(gradient)
+
+    work[_REDUCE] = []
+    for weight, accumulator in tape.weights:
+        final = accumulator
+        if sizes.dp > 1:
+            final = _reduced(draft, accumulator)
+            work[_REDUCE].append(_reducer(draft, accumulator, final, device))
+        found.gradients.append(Held(device, final, weight))
+
+    numbers: dict[str, int] = {}
+    for name, nodes in work.items():
+        if nodes:
+            numbers[name] = len(found.segments)
+            found.segments.append(Segment(name, device, tuple(nodes)))
+    order = one_forward_one_backward(stage, sizes.pp, sizes.microbatches)
+    calls = [Call(numbers[name], microbatch) for name, microbatch in order if name in numbers]
+    if _REDUCE in numbers:
+        calls.append(Call(numbers[_REDUCE], ONCE_A_STEP))
+    found.programs.append(tuple(calls))
+
+
+def _receive(draft: Draft, tensor: int, peer: int, channel: str) -> Node:
+    return draft.node("recv", (), (tensor,), {"peer": peer, "channel": channel}, channel)
+
+
+def _send(draft: Draft, tensor: int, peer: int, channel: str) -> Node:
+    return draft.node("send", (tensor,), (), {"peer": peer, "channel": channel}, channel)
+
+
+def _reduced(draft: Draft, accumulator: int) -> int:
+    """The sum over all replicas of an accumulator: the same tensor as the single plan's accumulator, by origin."""
+    number, region, _ = draft.tensors[accumulator]
+    of = draft.logicals[number]
+    return draft.tensor(f"{of.name}.reduced", of.shape, of.dtype, GRADIENT, region, origin=of.name)
+
+
+def _reducer(draft: Draft, accumulator: int, final: int, device: int) -> Node:
+    attrs: dict[str, Hashable] = {"ranks": (device,), "replicas": True, "reduce": "sum"}
+    return draft.node("all_reduce", (accumulator,), (final,), attrs, draft.logicals[draft.tensors[final].logical].name)

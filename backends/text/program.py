@@ -1,0 +1,211 @@
+"""Reading the program of a family of devices: segments of nodes, calls and outputs; then one copy for each device."""
+
+from difflib import get_close_matches
+from itertools import pairwise
+from typing import Any, NoReturn
+
+from backends.text.values import Family, Varied, gather, part, region, value
+from backends.text.words import Line, label
+from verdict.graph import ABSENT, Attrs, Logical, Node, Tensor, whole
+
+_WHOLE_PART = (0, 1)
+
+Share = tuple[int, Any, Any]
+"""A tensor of a family: the logical tensor, the region and the part, each of the latter the same or Varied."""
+
+
+class Tables:
+    """What all families of a file share: the logical tensors by label, and attributes, each kept once."""
+
+    __slots__ = ("attrs", "logicals", "ordinals")
+
+    def __init__(self) -> None:
+        self.logicals: list[Logical] = []
+        self.ordinals: dict[tuple[str, int], int] = {}
+        self.attrs: dict[str, Attrs] = {}
+
+    def one(self, attrs: Attrs) -> Attrs:
+        """The one object for attributes that equal `attrs` in value and type."""
+        return self.attrs.setdefault(repr(attrs), attrs)
+
+
+class Program:
+    """The text of one family while it is read. Tensors and segments are numbered within the family."""
+
+    def __init__(self, family: Family, tables: Tables, line: int) -> None:
+        self.family = family
+        self.line = line
+        self.tables = tables
+        self.shares: list[Share] = []
+        self.segments: list[tuple[str, list[tuple[Any, ...]]]] = []
+        self.calls: list[tuple[int, int, tuple[tuple[int, int], ...]]] = []
+        self.losses: list[tuple[int, int]] = []
+        self.gradients: list[tuple[int, int]] = []
+        self.seeds: list[int] = []
+        self.nodes = 0
+        self._labels: dict[str, int] = {}
+        self._segment_labels: dict[tuple[str, int], int] = {}
+
+    def segment(self, line: Line) -> None:
+        """`segment NAME`: what follows indented are its nodes."""
+        name, ordinal, _ = line.label("the name of a segment")
+        line.end()
+        if (name, ordinal) in self._segment_labels:
+            line.fail(f"there is a segment {label(name, ordinal)} already", f"call it {label(name, ordinal + 1)}")
+        self._segment_labels[name, ordinal] = len(self.segments)
+        self.segments.append((name, []))
+
+    def node(self, line: Line) -> None:
+        """`outputs = op(inputs) attribute=value ... : name`, in the segment that was opened last."""
+        tokens = line.tokens
+        outputs: list[int] = []
+        if tokens[1] != "(":
+            outputs.append(self._mention_or_absent(line))
+            while line.skip(","):
+                outputs.append(self._mention_or_absent(line))
+            line.expect("=")
+        op = line.name("an operator")
+        line.expect("(")
+        inputs: list[int] = []
+        while not line.skip(")"):
+            inputs.append(self._mention_or_absent(line))
+            if tokens[line.at] != ")":
+                line.expect(",")
+        attrs = self._attrs(line)
+        name = line.name("the name of the node") if line.skip(":") else self._default_name(outputs, inputs)
+        line.end()
+        self.nodes += 1
+        self.segments[-1][1].append((op, inputs, outputs, attrs, name))
+
+    def _default_name(self, outputs: list[int], inputs: list[int]) -> str:
+        share = next((self.shares[at] for at in (*outputs, *inputs) if at != ABSENT), None)
+        return self.tables.logicals[share[0]].name if share else ""
+
+    def call(self, line: Line) -> None:
+        """`call SEGMENT MICROBATCH [tensor@microbatch ...]`, or `once` for the microbatch."""
+        name, ordinal, _ = line.label("the name of a segment")
+        segment = self._segment_labels.get((name, ordinal))
+        if segment is None:
+            line.fail(f"there is no segment {label(name, ordinal)} in this family")
+        microbatch = -1 if line.skip("once") else line.integer("a microbatch or once")
+        crossed = []
+        while line.peek():
+            tensor = self.mention(line)
+            line.expect("@")
+            crossed.append((tensor, -1 if line.skip("once") else line.integer("a microbatch or once")))
+        self.calls.append((segment, microbatch, tuple(crossed)))
+
+    def loss(self, line: Line) -> None:
+        """`loss TENSOR [of WEIGHT]`."""
+        self.losses.append(self._held(line))
+
+    def gradient(self, line: Line) -> None:
+        """`gradient TENSOR [of WEIGHT]`."""
+        self.gradients.append(self._held(line))
+
+    def seed(self, line: Line) -> None:
+        """`seed TENSOR`."""
+        self.seeds.append(self.mention(line))
+        line.end()
+
+    def _held(self, line: Line) -> tuple[int, int]:
+        tensor = self.mention(line)
+        weight = self.mention(line) if line.skip("of") else ABSENT
+        line.end()
+        return tensor, weight
+
+    def _mention_or_absent(self, line: Line) -> int:
+        return ABSENT if line.skip("-") else self.mention(line)
+
+    def mention(self, line: Line) -> int:
+        """A tensor of the family. Where it is mentioned first, its region and part follow if they are not the whole."""
+        token = line.tokens[line.at]
+        known = self._labels.get(token)
+        if known is None:
+            return self._first_mention(line)
+        line.at += 1
+        if line.tokens[line.at] in ("[", "{"):
+            found = self._view(line, self.shares[known][0])
+            if found != self.shares[known]:
+                line.fail(f"{token} has another region or part here than where it is mentioned first")
+        return known
+
+    def _first_mention(self, line: Line) -> int:
+        token = line.peek()
+        name, ordinal, version = line.label("a tensor")
+        spelled = label(name, ordinal, version)
+        if spelled != token and spelled in self._labels:
+            self._labels[token] = self._labels[spelled]
+            line.at -= 1
+            return self.mention(line)
+        share = self._view(line, logical_of(line, self.tables, name, ordinal))
+        self._labels[token] = self._labels[spelled] = len(self.shares)
+        self.shares.append(share)
+        return len(self.shares) - 1
+
+    def _view(self, line: Line, logical: int) -> Share:
+        return view(line, self.family, self.tables, logical)
+
+    def _attrs(self, line: Line) -> Any:
+        tokens = line.tokens
+        found: list[tuple[str, Any]] = []
+        while tokens[line.at] not in ("", ":"):
+            key = line.name("an attribute or the end of the line")
+            line.expect("=")
+            found.append((key, value(line, self.family)))
+        found.sort(key=lambda pair: pair[0])
+        for (left, _), (right, _) in pairwise(found):
+            if left == right:
+                line.fail(f"attribute {left} is given twice")
+        pairs = gather([gather(pair, len(self.family.devices)) for pair in found], len(self.family.devices))
+        one = self.tables.one
+        return Varied(tuple(map(one, pairs.values))) if isinstance(pairs, Varied) else one(pairs)
+
+    def tensors_of(self, position: int) -> list[Tensor]:
+        """The tensors of the family's device number `position`."""
+        return [
+            Tensor(
+                logical,
+                region.values[position] if isinstance(region, Varied) else region,
+                part.values[position] if isinstance(part, Varied) else part,
+            )
+            for logical, region, part in self.shares
+        ]
+
+    def nodes_of(self, segment: int, position: int, start: int) -> tuple[Node, ...]:
+        """The nodes of a segment on the family's device number `position`, whose tensors start at `start`."""
+        where = [*range(start, start + len(self.shares)), ABSENT]
+        return tuple(
+            Node(
+                op,
+                tuple([where[at] for at in inputs]),
+                tuple([where[at] for at in outputs]),
+                attrs.values[position] if isinstance(attrs, Varied) else attrs,
+                name,
+            )
+            for op, inputs, outputs, attrs, name in self.segments[segment][1]
+        )
+
+
+def logical_of(line: Line, tables: Tables, name: str, ordinal: int) -> int:
+    """The logical tensor of this name, by its number in the table."""
+    found = tables.ordinals.get((name, ordinal))
+    if found is None:
+        _no_such_tensor(line, tables, name, ordinal)
+    return found
+
+
+def _no_such_tensor(line: Line, tables: Tables, name: str, ordinal: int) -> NoReturn:
+    near = get_close_matches(name, {known for known, _ in tables.ordinals}, n=1)
+    line.fail(
+        f"there is no tensor {label(name, ordinal)} in the table of tensors",
+        f"did you mean {near[0]}?" if near else "list it under `tensors` with its kind, dtype and shape",
+    )
+
+
+def view(line: Line, family: Family, tables: Tables, logical: int) -> Share:
+    """The region and the part that follow a tensor; the whole where they are not written."""
+    shape = tables.logicals[logical].shape
+    place = region(line, family, shape) if line.peek() == "[" else whole(shape)
+    addend = part(line, family) if line.peek() == "{" else _WHOLE_PART
+    return logical, place, addend

@@ -1,0 +1,235 @@
+"""Reading a plan from text. docs/plan-format.md is the description of the format."""
+
+from math import prod
+from typing import Any
+
+from backends.text.canonical import FORMAT
+from backends.text.program import Program, Tables, logical_of, view
+from backends.text.values import Family, Varied, value
+from backends.text.words import KINDS, Line, label
+from verdict.errors import PlanFileError
+from verdict.graph import Call, Held, Logical, Plan, Segment, Tensor
+from verdict.outcome import Assumption
+
+MOST_DEVICES = 1 << 16
+MOST_INSTANCES = 20_000_000
+"""The most tensors, and the most nodes, that all devices of one file may have together."""
+
+_NO_DEVICES = Family((0,), {}, {}, {})
+"""Where a line stands in no family: constants only."""
+
+
+def read(data: bytes, source: str) -> Plan:
+    """The plan that the text `data` describes. Raises PlanFileError(source:line) where it breaks the format."""
+    lines = _lines(data, source)
+    reader = _Reader(source)
+    section = ""
+    for number, text in enumerate(lines[1:], 2):
+        line = Line(source, number, text)
+        if not line.peek():
+            continue
+        if text[0] in " \t":
+            reader.entry(section, line)
+        else:
+            section = line.take()
+            reader.head(section, line)
+    return reader.plan(len(lines))
+
+
+def _lines(data: bytes, source: str) -> list[str]:
+    try:
+        lines = data.decode("utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        where = data.count(b"\n", 0, error.start) + 1
+        raise PlanFileError(
+            f"{source}:{where}", f"byte {error.start} is not UTF-8", "the file may be damaged"
+        ) from None
+    found = lines[0].split("#")[0].split()
+    if found != FORMAT.split():
+        raise PlanFileError(f"{source}:1", f"expected {FORMAT}, found {lines[0][:60].strip()}", "this version reads 1")
+    return lines
+
+
+class _Reader:
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.tables = Tables()
+        self.mesh: tuple[tuple[str, int], ...] = ()
+        self.counts: dict[str, int] = {}
+        self.batch_axes: list[tuple[str, int]] = []
+        self.assumptions: list[Assumption] = []
+        self.loose: list[Tensor] = []
+        self.programs: list[Program] = []
+        self.owner: dict[int, tuple[Program, int]] = {}
+
+    def head(self, word: str, line: Line) -> None:
+        """A line that is not indented."""
+        match word:
+            case "mesh" | "devices" | "replicas" | "microbatches" | "family":
+                getattr(self, f"_{word}")(line)
+            case "batch":
+                self.batch_axes.append((line.name("the name of an input"), line.integer("an axis")))
+                line.end()
+            case "assume":
+                self.assumptions.append(Assumption(line.name("a name"), line.name("a sentence between quotes")))
+                line.end()
+            case "tensors" | "loose":
+                line.end()
+            case "segment" | "call" | "loss" | "gradient" | "seed":
+                if not self.programs:
+                    line.fail(f"{word} stands before the first family", "begin with a line such as: family 0:4")
+                getattr(self.programs[-1], word)(line)
+            case _:
+                line.fail(
+                    f"expected mesh, devices, replicas, microbatches, batch, assume, tensors, loose, family, segment, "
+                    f"call, loss, gradient or seed, found {word[:60]}",
+                    "the nodes of a segment and the entries of a table are indented",
+                )
+
+    def entry(self, section: str, line: Line) -> None:
+        """An indented line, which belongs to the last line that is not."""
+        match section:
+            case "segment":
+                self.programs[-1].node(line)
+            case "tensors":
+                self._logical(line)
+            case "loose":
+                name, ordinal, _ = line.label("a tensor")
+                logical, place, part = view(
+                    line, _NO_DEVICES, self.tables, logical_of(line, self.tables, name, ordinal)
+                )
+                line.end()
+                if isinstance(place, Varied) or isinstance(part, Varied):
+                    line.fail("a loose tensor is of no device: write a:b and i/n")
+                self.loose.append(Tensor(logical, place, part))
+            case _:
+                line.fail("an indented line stands under no segment and no table")
+
+    def _mesh(self, line: Line) -> None:
+        axes = []
+        while line.peek():
+            axis = line.name("the name of a mesh axis")
+            line.expect("=")
+            axes.append((axis, line.integer("the size of a mesh axis")))
+            if axes[-1][1] < 1:
+                line.fail(f"mesh axis {axis} has size 0", "a size is at least 1")
+        self.mesh = tuple(axes)
+
+    def _devices(self, line: Line) -> None:
+        self._count("devices", line)
+        if self.counts["devices"] > MOST_DEVICES:
+            line.fail(f"expected at most {MOST_DEVICES} devices, found {self.counts['devices']}")
+
+    def _replicas(self, line: Line) -> None:
+        self._count("replicas", line)
+
+    def _microbatches(self, line: Line) -> None:
+        self._count("microbatches", line)
+
+    def _count(self, word: str, line: Line) -> None:
+        self.counts[word] = line.integer(f"the number of {word}")
+        line.end()
+        if self.counts[word] < 1:
+            line.fail(f"expected at least 1 of {word}, found 0")
+        if self.programs:
+            line.fail(f"{word} stands after the first family", "say it at the head of the file")
+
+    def _logical(self, line: Line) -> None:
+        name, ordinal, _ = line.label("the name of a tensor")
+        kind = line.name("the kind of the tensor")
+        if kind not in KINDS:
+            line.fail(f"expected one of {', '.join(KINDS)}, found {kind}")
+        dtype = line.name("a dtype")
+        shape: list[int] = []
+        line.expect("[")
+        while not line.skip("]"):
+            shape.append(line.integer("the size of an axis"))
+            if line.peek() != "]":
+                line.expect(",")
+        origin: Any = None
+        if line.skip("origin"):
+            origin = name if line.skip("name") else value(line, _NO_DEVICES)
+        line.end()
+        if isinstance(origin, Varied):
+            line.fail("an origin is the same for all devices")
+        if (name, ordinal) in self.tables.ordinals:
+            line.fail(f"there is a tensor {label(name, ordinal)} already", f"call it {label(name, ordinal + 1)}")
+        self.tables.ordinals[name, ordinal] = len(self.tables.logicals)
+        self.tables.logicals.append(Logical(name, tuple(shape), dtype, kind, origin))
+
+    def _family(self, line: Line) -> None:
+        devices: list[int] = []
+        total = self._total(line)
+        while line.peek():
+            start = line.integer("a device")
+            stop = line.integer("the end of a range of devices") if line.skip(":") else start + 1
+            if not start < stop <= total:
+                line.fail(f"expected devices below {total}, found {start}:{stop}")
+            devices += range(start, stop)
+        if not devices:
+            line.fail("expected the devices of the family, found none", "such as: family 0:4")
+        program = Program(Family.of(tuple(devices), self.mesh, total), self.tables, line.number)
+        for position, device in enumerate(devices):
+            if device in self.owner:
+                line.fail(f"device {device} is already in the family of line {self.owner[device][0].line}")
+            self.owner[device] = (program, position)
+        self.programs.append(program)
+
+    def _total(self, line: Line) -> int:
+        found = self.counts.get("devices") or prod(size for _, size in self.mesh[1:])
+        if found > MOST_DEVICES:
+            line.fail(f"expected at most {MOST_DEVICES} devices, found {found}")
+        return found
+
+    def plan(self, last: int) -> Plan:
+        """The plan of all the lines; `last` is the number of the last one."""
+        total = self._total(Line(self.source, last, ""))
+        missing = [device for device in range(total) if device not in self.owner]
+        if missing:
+            raise PlanFileError(
+                f"{self.source}:{last}",
+                f"device {missing[0]} of {total} is in no family",
+                "the file may be cut off",
+            )
+        instances = sum(max(each.nodes, len(each.shares)) * len(each.family.devices) for each in self.programs)
+        if instances > MOST_INSTANCES:
+            raise PlanFileError(f"{self.source}:{last}", f"the families hold {instances} nodes, over {MOST_INSTANCES}")
+        tensors: list[Tensor] = []
+        segments: list[Segment] = []
+        programs: list[tuple[Call, ...]] = []
+        losses: list[Held] = []
+        gradients: list[Held] = []
+        seeds: list[int] = []
+        for device in range(total):
+            program, position = self.owner[device]
+            start, first = len(tensors), len(segments)
+            where = [*range(start, start + len(program.shares)), -1]
+            tensors += program.tensors_of(position)
+            for at, (name, _) in enumerate(program.segments):
+                segments.append(Segment(name, device, program.nodes_of(at, position, start)))
+            programs.append(
+                tuple(
+                    Call(first + at, microbatch, tuple((where[tensor], mb) for tensor, mb in crossed))
+                    for at, microbatch, crossed in program.calls
+                )
+            )
+            losses += [Held(device, where[tensor], where[weight]) for tensor, weight in program.losses]
+            gradients += [Held(device, where[tensor], where[weight]) for tensor, weight in program.gradients]
+            seeds += [where[tensor] for tensor in program.seeds]
+        return Plan(
+            source=self.source,
+            format=FORMAT,
+            mesh=self.mesh,
+            devices=total,
+            replicas=self.counts.get("replicas") or (self.mesh[0][1] if self.mesh else 1),
+            microbatches=self.counts.get("microbatches", 1),
+            logicals=tuple(self.tables.logicals),
+            tensors=(*tensors, *self.loose),
+            segments=tuple(segments),
+            programs=tuple(programs),
+            losses=tuple(losses),
+            gradients=tuple(gradients),
+            seeds=tuple(seeds),
+            batch_axes=tuple(self.batch_axes),
+            assumptions=tuple(self.assumptions),
+        )

@@ -1,0 +1,211 @@
+"""Writing a plan as text: devices that differ in regions, parts and attribute values only share one text.
+
+`read(write(plan))` equals `canonical(plan)`, and `write(read(text))` equals `text` for every text written here.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from backends.text.canonical import FORMAT, numbered
+from backends.text.spell import Spelling, literal
+from backends.text.values import Family
+from backends.text.words import label, quoted
+from verdict.errors import PlanFileError
+from verdict.graph import ABSENT, ONCE_A_STEP, Node, Plan, Segment
+
+
+def write(plan: Plan) -> str:
+    """The canonical text of `plan`. Raises PlanFileError for values that the format cannot hold."""
+    plan, starts = numbered(plan)
+    try:
+        return "\n".join(_text(plan, starts)) + "\n"
+    except ValueError as error:
+        raise PlanFileError(plan.source, str(error)) from None
+
+
+def _text(plan: Plan, starts: tuple[int, ...]) -> Iterator[str]:
+    yield FORMAT
+    yield ""
+    yield from _head(plan)
+    labels = _labels([logical.name for logical in plan.logicals])
+    yield ""
+    yield "tensors"
+    for name, logical in zip(labels, plan.logicals, strict=True):
+        shape = ", ".join(str(int(size)) for size in logical.shape)
+        origin = "" if logical.origin is None else f" origin {literal(logical.origin)}"
+        if type(logical.origin) is str and logical.origin == logical.name:
+            origin = " origin name"
+        yield f"  {name} {quoted(logical.kind)} {quoted(logical.dtype)} [{shape}]{origin}"
+    for devices in _families(plan, starts):
+        yield from _Family(plan, devices, starts, labels).text()
+    if starts[-1] < len(plan.tensors):
+        yield ""
+        yield "loose"
+    nowhere = Spelling(Family((0,), {}, {}, {}))
+    for tensor in plan.tensors[starts[-1] :]:
+        shape_of = plan.logicals[tensor.logical].shape
+        yield f"  {labels[tensor.logical]}{nowhere.view([tensor.region], [tensor.part], shape_of)}"
+
+
+def _head(plan: Plan) -> Iterator[str]:
+    if plan.mesh:
+        yield "mesh " + " ".join(f"{quoted(axis)}={int(size)}" for axis, size in plan.mesh)
+    yield f"devices {plan.devices}"
+    yield f"replicas {plan.replicas}"
+    yield f"microbatches {plan.microbatches}"
+    for name, axis in plan.batch_axes:
+        yield f"batch {quoted(name)} {axis}"
+    for assumption in plan.assumptions:
+        yield f"assume {quoted(assumption.name)} {literal(assumption.text)}"
+
+
+def _labels(names: list[str]) -> list[str]:
+    count: dict[str, int] = {}
+    found = []
+    for name in names:
+        count[name] = count.get(name, 0) + 1
+        found.append(label(name, count[name]))
+    return found
+
+
+def _families(plan: Plan, starts: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """The devices by program: those of one family differ in regions, parts and attribute values only."""
+    families: dict[Any, list[int]] = {}
+    segments: list[list[tuple[Any, ...]]] = [[] for _ in range(plan.devices)]
+    for segment in plan.segments:
+        segments[segment.device].append(_form(segment, starts[segment.device]))
+    first = _first_segments(plan)
+    for device in range(plan.devices):
+        start = starts[device]
+        tensors = plan.tensors[start : starts[device + 1]]
+        form = (
+            tuple(segments[device]),
+            tuple(tensor.logical for tensor in tensors),
+            tuple(
+                (
+                    call.segment - first[device],
+                    call.microbatch,
+                    tuple((t - start, mb) for t, mb in call.crossed),
+                )
+                for call in plan.programs[device]
+            ),
+            tuple(_local(held.tensor, start, held.weight) for held in plan.losses if held.device == device),
+            tuple(_local(held.tensor, start, held.weight) for held in plan.gradients if held.device == device),
+            tuple(seed - start for seed in plan.seeds if start <= seed < starts[device + 1]),
+        )
+        families.setdefault(form, []).append(device)
+    return [tuple(devices) for devices in families.values()]
+
+
+def _first_segments(plan: Plan) -> list[int]:
+    counts = [0] * (plan.devices + 1)
+    for segment in plan.segments:
+        counts[segment.device + 1] += 1
+    for device in range(plan.devices):
+        counts[device + 1] += counts[device]
+    return counts
+
+
+def _local(tensor: int, start: int, weight: int) -> tuple[int, int]:
+    return tensor - start, ABSENT if weight == ABSENT else weight - start
+
+
+def _form(segment: Segment, start: int) -> tuple[Any, ...]:
+    return (
+        segment.name,
+        tuple(
+            (
+                node.op,
+                tuple([at if at == ABSENT else at - start for at in node.outputs]),
+                tuple([at if at == ABSENT else at - start for at in node.inputs]),
+                node.name,
+                tuple([name for name, _ in node.attrs]),
+            )
+            for node in segment.nodes
+        ),
+    )
+
+
+class _Family:
+    """The text of one family. `_mentioned` is what the text has said so far of each tensor."""
+
+    def __init__(self, plan: Plan, devices: tuple[int, ...], starts: tuple[int, ...], labels: list[str]) -> None:
+        self._plan = plan
+        self._devices = devices
+        self._starts = starts
+        self._labels = labels
+        self._spelling = Spelling(Family.of(devices, plan.mesh, plan.devices))
+        self._names: dict[int, str] = {}
+        self._versions: dict[int, int] = {}
+
+    def text(self) -> Iterator[str]:
+        plan, lead = self._plan, self._devices[0]
+        first = _first_segments(plan)
+        names = _labels([s.name for s in plan.segments[first[lead] : first[lead + 1]]])
+        yield ""
+        yield f"family {_ranges(self._devices)}"
+        for at, name in enumerate(names):
+            yield f"segment {name}"
+            members = [plan.segments[first[device] + at].nodes for device in self._devices]
+            yield from (self._node(nodes) for nodes in zip(*members, strict=True))
+        for call in plan.programs[lead]:
+            crossed = "".join(f" {self._mention(tensor)}@{_microbatch(mb)}" for tensor, mb in call.crossed)
+            yield f"call {names[call.segment - first[lead]]} {_microbatch(call.microbatch)}{crossed}"
+        for word, outputs in (("loss", plan.losses), ("gradient", plan.gradients)):
+            for held in outputs:
+                if held.device == lead:
+                    weight = "" if held.weight == ABSENT else f" of {self._mention(held.weight)}"
+                    yield f"{word} {self._mention(held.tensor)}{weight}"
+        for seed in plan.seeds:
+            if self._starts[lead] <= seed < self._starts[lead + 1]:
+                yield f"seed {self._mention(seed)}"
+
+    def _node(self, nodes: tuple[Node, ...]) -> str:
+        node = nodes[0]
+        outputs = ", ".join([self._mention(tensor) for tensor in node.outputs])
+        inputs = ", ".join([self._mention(tensor) for tensor in node.inputs])
+        attrs = "".join(
+            f" {quoted(name)}={self._spelling.value(name, [each.attrs[at][1] for each in nodes])}"
+            for at, (name, _) in enumerate(node.attrs)
+        )
+        name = "" if node.name == self._default_name(node) else f" : {quoted(node.name)}"
+        return f"  {outputs}{' = ' if outputs else ''}{quoted(node.op)}({inputs}){attrs}{name}"
+
+    def _default_name(self, node: Node) -> str:
+        """The name of a node whose line does not say it: that of its first output, else of its first input."""
+        tensor = next((at for at in (*node.outputs, *node.inputs) if at != ABSENT), ABSENT)
+        plan = self._plan
+        return "" if tensor == ABSENT else plan.logicals[plan.tensors[tensor].logical].name
+
+    def _mention(self, tensor: int) -> str:
+        if tensor == ABSENT:
+            return "-"
+        local = tensor - self._starts[self._devices[0]]
+        known = self._names.get(local)
+        if known is not None:
+            return known
+        shares = [self._plan.tensors[self._starts[device] + local] for device in self._devices]
+        logical = shares[0].logical
+        version = self._versions[logical] = self._versions.get(logical, 0) + 1
+        name = self._names[local] = self._labels[logical] + (f"'{version}" if version > 1 else "")
+        view = self._spelling.view(
+            [share.region for share in shares],
+            [share.part for share in shares],
+            self._plan.logicals[logical].shape,
+        )
+        return name + view
+
+
+def _microbatch(microbatch: int) -> str:
+    return "once" if microbatch == ONCE_A_STEP else str(microbatch)
+
+
+def _ranges(devices: tuple[int, ...]) -> str:
+    """The devices in order, runs of them as start:stop."""
+    runs: list[list[int]] = []
+    for device in devices:
+        if runs and runs[-1][1] == device:
+            runs[-1][1] += 1
+        else:
+            runs.append([device, device + 1])
+    return " ".join(str(start) if stop == start + 1 else f"{start}:{stop}" for start, stop in runs)
