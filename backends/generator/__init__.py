@@ -22,8 +22,8 @@ class Model(NamedTuple):
     """A model: its input, what its stages hand on, and how the layers of one stage are recorded."""
 
     input: str
-    boundary: Callable[[Tape, Sizes, int], Value]
-    record: Callable[[Tape, Sizes, range, Value | None], Value]
+    boundary: Callable[[Tape, Sizes, int], tuple[Value, ...]]
+    record: Callable[[Tape, Sizes, range, tuple[Value, ...]], tuple[Value, ...]]
 
 
 MODELS = {

@@ -1,8 +1,8 @@
 """LLaMA3: embedding, blocks of attention and SwiGLU with RMSNorm, norm and output; the loss is the sum of the logits.
 
 Tensor parallel as Megatron's: heads and the width of the feed-forward block are divided; so is the vocabulary, of
-the embedding and of the output, and the loss is then the sum over the tp ranks. Every pipeline stage loads the
-tokens and makes the causal mask by itself.
+the embedding and of the output, and the loss is then the sum over the tp ranks. The first pipeline stage makes the
+causal mask, and each hands it on with the hidden state.
 """
 
 from collections.abc import Hashable
@@ -24,21 +24,31 @@ from backends.generator.tape import Tape, Value
 INPUT = "tokens"
 
 
-def boundary(tape: Tape, sizes: Sizes, layer: int) -> Value:
-    """What stage after stage hands on: the output of `layer`."""
-    return tape.boundary(f"layers.{layer}.out", (tape.rows, sizes.seq, sizes.hidden), None)
+def boundary(tape: Tape, sizes: Sizes, layer: int) -> tuple[Value, ...]:
+    """What a stage that begins after `layer` receives: the output of `layer`, and the causal mask."""
+    return (
+        tape.boundary(f"layers.{layer}.out", (tape.rows, sizes.seq, sizes.hidden)),
+        tape.boundary("mask", (1, 1, sizes.seq, sizes.seq), trained=False),
+    )
 
 
-def record(tape: Tape, sizes: Sizes, layers: range, before: Value | None) -> Value:
-    """Record `layers`; the first stage has nothing before it, the last returns the loss."""
-    tokens = tape.load(INPUT, (tape.rows, sizes.seq), "int64")
-    h = before or embedding(tape, tokens, sizes.vocab, sizes.hidden, "tok_embeddings")
-    hidden_state = h._replace(trained=False)
-    (mask,) = tape.op("create_mask", (tokens, hidden_state), "mask", (1, 1, sizes.seq, sizes.seq))
+def record(tape: Tape, sizes: Sizes, layers: range, before: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Record `layers` after `before`, which the first stage lacks: what the next stage receives, or the loss."""
+    h, mask = before or _beginning(tape, sizes)
     for layer in layers:
         h = _block(tape, sizes, h, mask, f"layers.{layer}")
-    if layers.stop < sizes.layers:
-        return h
+    return (h, mask) if layers.stop < sizes.layers else (_loss(tape, sizes, h),)
+
+
+def _beginning(tape: Tape, sizes: Sizes) -> tuple[Value, Value]:
+    tokens = tape.load(INPUT, (tape.rows, sizes.seq), "int64")
+    h = embedding(tape, tokens, sizes.vocab, sizes.hidden, "tok_embeddings")
+    untrained = h._replace(trained=False)
+    (mask,) = tape.op("create_mask", (tokens, untrained), "mask", (1, 1, sizes.seq, sizes.seq))
+    return h, mask
+
+
+def _loss(tape: Tape, sizes: Sizes, h: Value) -> Value:
     x = tape.enter(rms_norm(tape, h, "norm"))
     logits = row_split_linear(tape, x, sizes.vocab, "output")
     return sum_loss(tape, elementwise(tape, "float", logits, "output.float"))

@@ -11,16 +11,16 @@ from backends.generator.tape import Tape, Value
 INPUT = "x"
 
 
-def boundary(tape: Tape, sizes: Sizes, layer: int) -> Value:
-    """What stage after stage hands on: the output of `layer`."""
+def boundary(tape: Tape, sizes: Sizes, layer: int) -> tuple[Value, ...]:
+    """What a stage that begins after `layer` receives: the output of `layer`."""
     even = layer % 2 == 0
     shape = (tape.rows, sizes.ffn if even else sizes.hidden)
-    return tape.boundary(f"layers.{layer}.out", shape, 1 if even else None)
+    return (tape.boundary(f"layers.{layer}.out", shape, 1 if even else None),)
 
 
-def record(tape: Tape, sizes: Sizes, layers: range, before: Value | None) -> Value:
-    """Record `layers`; the first stage has nothing before it, the last returns the loss."""
-    x = before or tape.load(INPUT, (tape.rows, sizes.hidden), "float32")
+def record(tape: Tape, sizes: Sizes, layers: range, before: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Record `layers` after `before`, which the first stage lacks: what the next stage receives, or the loss."""
+    x = before[0] if before else tape.load(INPUT, (tape.rows, sizes.hidden), "float32")
     for layer in layers:
         name = f"layers.{layer}"
         if layer % 2 == 0:
@@ -28,4 +28,4 @@ def record(tape: Tape, sizes: Sizes, layers: range, before: Value | None) -> Val
         else:
             x = column_split_linear(tape, x, sizes.hidden, name)
         x = elementwise(tape, "relu", x, f"{name}.out")
-    return x if layers.stop < sizes.layers else sum_loss(tape, x)
+    return (x if layers.stop < sizes.layers else sum_loss(tape, x),)

@@ -21,14 +21,14 @@ _REDUCE = "reduce_gradients"
 
 
 class Model(Protocol):
-    """What a stage needs to know of a model."""
+    """What a stage needs to know of a model. Of the values that stages hand on, the first has a gradient."""
 
     @property
     def input(self) -> str: ...
     @property
-    def boundary(self) -> Callable[[Tape, Sizes, int], Value]: ...
+    def boundary(self) -> Callable[[Tape, Sizes, int], tuple[Value, ...]]: ...
     @property
-    def record(self) -> Callable[[Tape, Sizes, range, Value | None], Value]: ...
+    def record(self) -> Callable[[Tape, Sizes, range, tuple[Value, ...]], tuple[Value, ...]]: ...
 
 
 class _Outputs:
@@ -71,19 +71,20 @@ def _device(model: Model, sizes: Sizes, stage: int, tp_rank: int, draft: Draft, 
     group = tuple(range(stage * sizes.tp, (stage + 1) * sizes.tp))
     tape = Tape(draft, group, tp_rank, sizes.rows)
     layers = sizes.stage(stage)
-    before = model.boundary(tape, sizes, layers.start - 1) if stage > 0 else None
-    last = model.record(tape, sizes, layers, before)
+    before = model.boundary(tape, sizes, layers.start - 1) if stage > 0 else ()
+    after = model.record(tape, sizes, layers, before)
+    last = after[0]
     gradient = tape.gradient(last)
     tape.walk_back(last, gradient)
 
     work = {FORWARD: tape.forward, BACKWARD: tape.backward}
-    if before is not None:
-        peer = device - sizes.tp
-        work[RECEIVE_FORWARD] = [_receive(draft, before.tensor, peer, before.name)]
-        work[SEND_BACKWARD] = [_send(draft, tape.gradients[before.use], peer, f"{before.name}.grad")]
+    if before:
+        peer, first = device - sizes.tp, before[0]
+        work[RECEIVE_FORWARD] = [_receive(draft, value.tensor, peer, value.name) for value in before]
+        work[SEND_BACKWARD] = [_send(draft, tape.gradients[first.use], peer, f"{first.name}.grad")]
     if stage + 1 < sizes.pp:
         peer = device + sizes.tp
-        work[SEND_FORWARD] = [_send(draft, last.tensor, peer, last.name)]
+        work[SEND_FORWARD] = [_send(draft, value.tensor, peer, value.name) for value in after]
         work[RECEIVE_BACKWARD] = [_receive(draft, gradient, peer, f"{last.name}.grad")]
     else:
         found.losses.append(Held(device, last.tensor))

@@ -63,6 +63,7 @@ class Tape:
         self._draft = draft
         self._group = group
         self._steps: list[_Step] = []
+        self._buffers: dict[str, Value] = {}
         self._uses = 0
 
     def local(self, size: int) -> int:
@@ -80,12 +81,14 @@ class Tape:
         return self._value(name, shape, dtype, split=split, kind=WEIGHT)
 
     def buffer(self, name: str, shape: Shape, dtype: str) -> Value:
-        """A constant tensor of the model."""
-        return self._value(name, shape, dtype, kind=BUFFER, trained=False)
+        """A constant tensor of the model: one on each device, however often it is asked for."""
+        if name not in self._buffers:
+            self._buffers[name] = self._value(name, shape, dtype, kind=BUFFER, trained=False)
+        return self._buffers[name]
 
-    def boundary(self, name: str, shape: Shape, split: int | None) -> Value:
+    def boundary(self, name: str, shape: Shape, split: int | None = None, trained: bool = True) -> Value:
         """An activation that arrives from the stage before."""
-        return self._value(name, shape, "float32", split=split)
+        return self._value(name, shape, "float32", split=split, trained=trained)
 
     def op(
         self,
