@@ -150,8 +150,9 @@ def full_attrs(rule: OpRule, case: Case, axes: Axes) -> Mapping[str, Any]:
 def check_laws(rule: OpRule, case: Case, cuts: Mapping[str, Sequence[int]]) -> None:
     """Fail unless every law that the rule's axes claim holds for this case, forward and gradient.
 
-    cuts: for each atom, where it is split. EACH: the outputs (and gradients) of shares are shares of the
-    whole. SUM: the outputs of shares add up. A gradient of an input without the atom adds up over shares.
+    cuts: for each atom, where it is split. What has the atom (an output, the gradient of an input) is for
+    each share the share of the whole. What has it not: for SUM outputs, and for gradients, the shares add up
+    to the whole; for UNUSED each share gives the whole; for an EACH output there is no such thing.
     """
     axes = rule.axes(case.shapes, case.attrs)
     attrs = full_attrs(rule, case, axes)
@@ -165,14 +166,13 @@ def check_laws(rule: OpRule, case: Case, cuts: Mapping[str, Sequence[int]]) -> N
         edges = (0, *cuts[atom.name], atom.size)
         shares = [_share(rule, axes, atom, interval, attrs, inputs, grads) for interval in pairwise(edges)]
         for k, (y, dims) in enumerate(zip(outputs, axes.outputs, strict=True)):
-            held = atom.law is Law.EACH and not _has(dims, atom)
-            _compare(axes, atom, dims, y, [(i, ys[k]) for i, ys, _ in shares], f"output {k}", held)
+            _compare(axes, atom, dims, y, [(i, ys[k]) for i, ys, _ in shares], f"output {k}")
         for k, (dx, dims) in enumerate(zip(gradients, axes.inputs, strict=True)):
             pieces = [(interval, dxs[k]) for interval, _, dxs in shares]
             if dx is None:
                 assert all(piece is None for _, piece in pieces)
                 continue
-            _compare(axes, atom, dims, dx, pieces, f"gradient {k}", False)
+            _compare(axes, atom, dims, dx, pieces, f"gradient {k}")
 
 
 def _share(
@@ -208,16 +208,17 @@ def _compare(
     whole: Array,
     shares: Sequence[tuple[Interval, Array]],
     what: str,
-    held: bool,
 ) -> None:
     what = f"{what} along {atom.name} ({atom.law.value})"
     if _has(dims, atom):
+        assert atom.law is Law.EACH or what.startswith("gradient"), f"{what}: the atom is in an output"
         for interval, share in shares:
             same(share, take(axes, dims, whole, atom, interval), what)
-    elif held:
+    elif atom.law is Law.UNUSED:
         for _, share in shares:
             same(share, whole, what)
     else:
+        assert atom.law is not Law.EACH or what.startswith("gradient"), f"{what}: an EACH atom is not in it"
         same(np.asarray(sum(share for _, share in shares)), whole, what)
 
 

@@ -75,6 +75,7 @@ def test_laws_and_least_sizes():
 def test_a_mask_keeps_four_positions_and_all_of_them_with_a_start():
     shapes = [(2, 128), (2, 128, 8)]
     assert _atoms("create_mask", shapes)["s"] == (128, WHOLE, 4)
+    assert _atoms("create_mask", shapes)["b0"] == (2, Law.UNUSED, 1)
     assert _atoms("create_mask", shapes, {"start_pos": 3})["s"] == (128, WHOLE, 128)
 
 

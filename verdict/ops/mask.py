@@ -15,7 +15,7 @@ import numpy as np
 from verdict.errors import ShapeError
 from verdict.graph import Shape
 from verdict.ops import numbers
-from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule
+from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim, Law, OpRule
 from verdict.ops.shapes import arity, broadcast, is_integer, known, make_axes, numbered, unbroadcast
 
 LEAST = 4
@@ -31,11 +31,16 @@ def _create_axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
         raise ShapeError(f"create_mask: tokens of shape {tokens} have no sequence dimension")
     if not is_integer(start) or start < 0:
         raise ShapeError(f"create_mask: start_pos is {start}, it must be an integer not below 0")
-    rows, dims = numbered("b", tokens)
+    rows, dims = _unused("b", tokens)
     sequence = Atom("s", tokens[1], Law.WHOLE, tokens[1] if start else LEAST)
-    unused, dims_h = numbered("h", h)
+    unused, dims_h = _unused("h", h)
     read = (dims[0], ("s",), *dims[2:])
     return make_axes((rows[0], sequence, *rows[2:], *unused), (read, dims_h), (((), (), ("s",), ("s",)),))
+
+
+def _unused(prefix: str, shape: Shape) -> tuple[tuple[Atom, ...], tuple[Dim, ...]]:
+    atoms, dims = numbered(prefix, shape)
+    return tuple(replace(atom, law=Law.UNUSED) for atom in atoms), dims
 
 
 def _create(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:

@@ -25,11 +25,13 @@ class Law(Enum):
     """How an operator acts along an atom. A law proposes a goal; the goal is always proved."""
 
     EACH = "each"
-    """Index by index: the output at i depends on the inputs at i only (or the atom is in no output's way)."""
+    """Index by index: the output at i depends on the inputs at i only."""
     SUM = "sum"
     """The atom is in no output, and outputs of disjoint intervals add up to the output of their union."""
     WHOLE = "whole"
     """Computed along: a share of it is not enough (softmax, sorting, rotation pairs)."""
+    UNUSED = "unused"
+    """The atom is in no output, and every share of it gives the same output."""
 
 
 @dataclass(frozen=True, slots=True)
