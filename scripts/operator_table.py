@@ -1,0 +1,143 @@
+"""Write docs/operators.md from the rules themselves: python scripts/operator_table.py [--check].
+
+The index axes of each operator are what its rule says of an example node; a rule without an example, or an
+example without a rule, is an error. With --check nothing is written and the exit status tells whether the
+file is up to date.
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from verdict.graph import Shape
+from verdict.ops import RULES, Axes, Dim, Law, OpRule
+
+PAGE = Path(__file__).parent.parent / "docs" / "operators.md"
+
+
+class Example(NamedTuple):
+    """A node whose index axes are shown, and the names of its inputs."""
+
+    names: tuple[str, ...]
+    shapes: tuple[Shape, ...]
+    attrs: Mapping[str, Any] = {}
+
+
+_ONE = Example(("x",), ((2, 3),))
+_TWO = Example(("x", "y"), ((2, 3), (3,)))
+EXAMPLES: Mapping[str, Example] = {
+    "embedding": Example(("ids", "weight"), ((2, 8), (16, 4))),
+    "create_mask": Example(("tokens", "h"), ((2, 8), (2, 8, 4))),
+    "apply_mask": Example(("scores", "mask"), ((2, 3, 8, 8), (1, 1, 8, 8))),
+    "multiref": _ONE._replace(attrs={"times": 2}),
+    "accumulate": Example(("x_1", "x_2"), ((2, 3), (2, 3))),
+    "pow": _ONE._replace(attrs={"exponent": 2}),
+    "sum": _ONE._replace(attrs={"dim": (1,)}),
+    "mean": _ONE._replace(attrs={"dim": (1,)}),
+    "linear": Example(("x", "w"), ((2, 8), (4, 8))),
+    "matmul": Example(("a", "b"), ((2, 4, 8), (2, 8, 3))),
+    "view": Example(("x",), ((2, 32),), {"size": (2, 4, 8)}),
+    "transpose": Example(("x",), ((2, 3, 4),), {"dim0": 1, "dim1": 2}),
+    "softmax": _ONE._replace(attrs={"dim": 1}),
+    "apply_rotary_emb": Example(("q", "k", "freqs"), ((2, 8, 4, 6), (2, 8, 4, 6), (8, 3))),
+    "layernorm": Example(("x", "weight", "bias"), ((2, 8), (8,), (8,)), {"normalized_shape": (8,)}),
+    **dict.fromkeys(("add", "sub", "mul", "div"), _TWO),
+    **dict.fromkeys(("float", "to", "identity", "contiguous"), _ONE),
+    **dict.fromkeys(("neg", "exp", "sqrt", "rsqrt", "sigmoid", "tanh", "silu", "relu", "gelu"), _ONE),
+}
+
+HEAD = """# Operators
+
+Generated from the rules by `python scripts/operator_table.py`; do not edit.
+
+Each operator has one rule in `verdict/ops`: shape rule, forward, gradient, and the laws of its index axes
+("atoms"). The same forward and gradient run on floats (held against torch and autograd), on exact rationals
+and on solver terms. `op.grad` in a plan is the gradient of the rule `op`. Attributes that a rule does not
+list are refused.
+
+Index axes are shown for an example node. A dimension `(h, d)` is a product, slowest first; `1` is a dimension
+of size one. Laws: axes without a mark are EACH (index by index), `k: sum` adds up over disjoint intervals,
+`k: whole` is computed along and needs all of it, `k: unused` has no influence. `>= n` is the fewest elements
+that a reduced shape keeps. The gradient of an input is summed over the axes that the input does not have.
+"""
+
+FOOT = """
+## Notes
+
+- Element types are known to `verdict/ops/numbers.py` alone. On rationals a result is exact where an exact one
+  exists (0 under exp, erf and tanh, integer powers, rational roots), else the nearest float.
+- `mean` and `layernorm` divide by the full number of elements also at reduced shapes (`count`); the law `sum`
+  of a mean speaks of the divisor of the whole.
+- `linear` with a bias: `k` is whole, because the bias would be added by every share.
+- `view`: where the two shapes have no common factor, the dimensions are `whole` and are never reduced.
+- `apply_rotary_emb`: the heads of q and k share the axis h, their greatest common divisor; with fewer heads
+  in k, what is left of q's is `whole`.
+- `embedding`: `start` and `stop` say which rows of the vocabulary the weight holds, other ids give zeros;
+  `padding_idx` is a row of the given weight, and only the gradient of that row is affected, as in torch.
+- `create_mask` with a `start_pos` keeps its full size.
+"""
+
+
+def page() -> str:
+    """The text of docs/operators.md."""
+    if set(EXAMPLES) != set(RULES):
+        raise ValueError(f"examples and rules differ: {sorted(set(EXAMPLES) ^ set(RULES))}")
+    rows = "\n".join(_row(rule, EXAMPLES[name]) for name, rule in RULES.items())
+    trusted = sorted({assumption for rule in RULES.values() for assumption in rule.assumptions}, key=str)
+    assumptions = "\n".join(f"- `{assumption.name}`: {assumption.text}." for assumption in trusted)
+    sources = "\n".join(f"- `{name}`: {rule.source}" for name, rule in RULES.items())
+    return (
+        f"{HEAD}\n| operator | meaning | index axes | laws | attributes | linear in |\n"
+        f"|---|---|---|---|---|---|\n{rows}\n\n## Assumptions\n\n{assumptions}\n{FOOT}\n## Sources\n\n{sources}\n"
+    )
+
+
+def _row(rule: OpRule, example: Example) -> str:
+    axes = rule.axes(example.shapes, example.attrs)
+    read = ", ".join(f"{name} {_dims(dims)}" for name, dims in zip(example.names, axes.inputs, strict=True))
+    written = ", ".join(_dims(dims) for dims in axes.outputs)
+    linear = sorted(rule.linear_in(len(example.shapes), example.attrs))
+    cells = (
+        f"`{rule.name}`",
+        rule.formula,
+        f"{read} -> {written}",
+        _laws(axes),
+        ", ".join(rule.attributes),
+        ", ".join(example.names[position] for position in linear),
+    )
+    return "| " + " | ".join(cells) + " |"
+
+
+def _dims(dims: Sequence[Dim]) -> str:
+    return "[" + ", ".join(_dim(dim) for dim in dims) + "]"
+
+
+def _dim(dim: Dim) -> str:
+    if len(dim) == 1:
+        return dim[0]
+    return f"({', '.join(dim)})" if dim else "1"
+
+
+def _laws(axes: Axes) -> str:
+    marks = []
+    for atom in axes.atoms:
+        law = "" if atom.law is Law.EACH else f": {atom.law.value}"
+        least = f" >= {atom.least}" if atom.least > 1 else ""
+        if law or least:
+            marks.append(f"{atom.name}{law}{least}")
+    return ", ".join(marks)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the page, or with --check compare it."""
+    text = page()
+    if "--check" in arguments:
+        return int(not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text)
+    PAGE.parent.mkdir(exist_ok=True)
+    PAGE.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
