@@ -20,27 +20,47 @@ def certify(elements: Sequence[Element], point: Point, limit: int = 64) -> tuple
     """
     terms = elements[0].single.terms
     values = ExactValues(terms.below([side for e in elements for side in (e.single, e.parallel)]), point)
-    open_elements = [e for e in elements if not _rational(values.exact[e.single], values.exact[e.parallel])]
-    found = {
-        element: _mismatch(element, values.exact[element.single], values.exact[element.parallel])
-        for element in elements
-        if element not in set(open_elements)
-        and values.exact[element.single] != values.exact[element.parallel]
-    }
+    found: dict[Element, Mismatch] = {}
+    open_elements = []
+    for element in elements:
+        single, parallel = values.exact[element.single], values.exact[element.parallel]
+        if not (_known(single) and _known(parallel)):
+            open_elements.append(element)
+        elif single != parallel:
+            found[element] = _mismatch(element, single, parallel)
     for bits in _PRECISIONS if open_elements else ():
         intervals = values.intervals(bits)
         for element in open_elements:
             x, y = intervals[element.single], intervals[element.parallel]
-            if x is not None and y is not None and separate(x, y):
-                sides = (values.exact[element.single], values.exact[element.parallel])
-                found[element] = _mismatch(element, *sides, x, y)
+            single, parallel = values.exact[element.single], values.exact[element.parallel]
+            if x is None or y is None:
+                apart = Special.MINUS_INFINITY in (single, parallel) and (x is None) != (y is None)
+            else:
+                apart = separate(x, y)
+            if apart:
+                found[element] = _mismatch(element, single, parallel, x, y)
         open_elements = [element for element in open_elements if element not in found]
     found.update(_undefined(elements, values))
     return tuple(found[element] for element in elements if element in found)[:limit]
 
 
-def _rational(single: Exact, parallel: Exact) -> bool:
-    return isinstance(single, Fraction) and isinstance(parallel, Fraction)
+def _known(value: Exact) -> bool:
+    return isinstance(value, Fraction) or value is Special.MINUS_INFINITY
+
+
+def certainly_defined(elements: Sequence[Element], point: Point) -> frozenset[Element]:
+    """The elements of which both sides certainly have a value at `point`."""
+    terms = elements[0].single.terms
+    values = ExactValues(terms.below([side for e in elements for side in (e.single, e.parallel)]), point)
+    defined = {term for term, value in values.exact.items() if _known(value)}
+    open_elements = list(elements)
+    for bits in (None, *_PRECISIONS):
+        if bits is not None:
+            defined |= {term for term, interval in values.intervals(bits).items() if interval is not None}
+        open_elements = [e for e in open_elements if not {e.single, e.parallel} <= defined]
+        if not open_elements:
+            break
+    return frozenset(elements) - frozenset(open_elements)
 
 
 def _undefined(elements: Sequence[Element], values: ExactValues) -> dict[Element, Mismatch]:
@@ -53,9 +73,7 @@ def _undefined(elements: Sequence[Element], values: ExactValues) -> dict[Element
     return {e: _mismatch(e, values.exact[e.single], Special.UNDEFINED, intervals[e.single]) for e in suspects}
 
 
-def _mismatch(
-    element: Element, single: Exact, parallel: Exact, x: Interval = None, y: Interval = None
-) -> Mismatch:
+def _mismatch(element: Element, single: Exact, parallel: Exact, x: Interval = None, y: Interval = None) -> Mismatch:
     return Mismatch(element.goal, element.index, _number(single, x), _number(parallel, y))
 
 

@@ -1,31 +1,57 @@
 """Deciding an obligation: a straight list of steps, from the cheapest and surest on.
 
-1 premises solved  2 the same node  3 falsified on floats and certified  4 normal forms
-5 denominators cleared  6 the parallel side defined wherever the single side is.
-What is left is Unknown, never a guess.
+1 premises solved  2 the same node  3 falsified on floats and certified  4 normal forms  5 denominators cleared
+6 boundary points, then Z3, for what is left  7 the parallel side defined wherever the single side is
+8 Z3 on what the other methods proved. What no step closes is Unknown, never a guess.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from time import monotonic
 
 from verdict.options import SolverOptions
 from verdict.outcome import Outcome, Proved, Refuted, Unknown
+from verdict.solver.boundary import boundary_points
+from verdict.solver.certify import certainly_defined
 from verdict.solver.clear import vanishes
 from verdict.solver.domains import unmet
-from verdict.solver.errors import LimitError, SolverError, VacuousError
-from verdict.solver.falsify import falsify
+from verdict.solver.errors import InternalError, LimitError, SolverError, VacuousError
+from verdict.solver.falsify import Candidate, Floats, Sampled, falsify
 from verdict.solver.normal import NormalForms
-from verdict.solver.obligation import Element, Obligation, elements
+from verdict.solver.obligation import Element, Obligation, Point, elements
 from verdict.solver.polynomial import combine
 from verdict.solver.premises import solve, substitute
 from verdict.solver.refute import refute, within_signs
 from verdict.solver.ring import Ring
 from verdict.solver.sampling import points, sample, variables
+from verdict.solver.smt import ask, batches
 from verdict.solver.term import Kind, Term
+from verdict.solver.terms import Terms
+
+_POINTS_TO_EXHIBIT = 4
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Question:
+    """What the steps share: the factory, the variables that the premises eliminated, points, options."""
+
+    terms: Terms
+    pivots: dict[Term, Term]
+    columns: dict[Term, Floats]
+    options: SolverOptions
+    deadline: float
+
+    def in_time(self) -> None:
+        """Raises LimitError when no further step may begin."""
+        if monotonic() > self.deadline:
+            raise LimitError(f"not decided within {self.options.timeout} seconds")
 
 
 def check(obligation: Obligation, options: SolverOptions) -> Outcome:
-    """Whether all goals hold for all inputs that satisfy the premises. Deterministic for one seed."""
+    """Whether all goals hold for all inputs that satisfy the premises. Deterministic for one seed.
+
+    Raises InternalError where two methods contradict each other.
+    """
     try:
         return _decide(obligation, options)
     except SolverError as error:
@@ -33,26 +59,36 @@ def check(obligation: Obligation, options: SolverOptions) -> Outcome:
 
 
 def _decide(obligation: Obligation, options: SolverOptions) -> Outcome:
-    terms = obligation.terms
-    pivots = solve(terms, obligation.premises)
+    pivots = solve(obligation.terms, obligation.premises)
     wanted = _under(pivots, elements(obligation))
-    _reject_undefined(wanted)
+    _reject_undefined_reference(wanted)
     different = [element for element in wanted if element.single is not element.parallel]
-    methods = {"same": len(wanted) - len(different)}
-    sampled = [element for element in wanted if element in set(different) or not element.single.total]
-    if sampled:
-        refuted = _falsify(obligation, options, sampled, pivots)
-        if refuted is not None:
-            return refuted
+    partial = [e for e in wanted if e.single is e.parallel and not e.single.total]
+    if not different and not partial:
+        return Proved((("same", len(wanted)),), options.z3)
+    question = _question(obligation.terms, pivots, different + partial, options)
+    refuted = _falsify(question, different + partial)
+    if refuted is not None:
+        return refuted
+    _reject_undefined_parallel(different)
     forms = NormalForms(Ring(options.term_limit))
-    left, methods["normal-form"] = _close_by_form(forms, different)
-    left, methods["cleared"] = _close_by_clearing(forms, left)
-    if left:
-        return Unknown(f"{_place(left[0])}: not decided, {len(left)} of {len(wanted)} elements")
+    left = _not_closed_by_form(question, forms, different)
+    uncleared = _not_closed_by_clearing(question, forms, left)
+    if uncleared:
+        outcome = _falsify_at_boundaries(question, uncleared) or _close_by_z3(question, uncleared)
+        if outcome is not None:
+            return outcome
     condition = unmet(different, forms)
     if condition is not None:
-        return Unknown(f"the parallel side needs {condition}, the single side does not")
-    return Proved(tuple((name, count) for name, count in methods.items() if count))
+        return Unknown(f"the parallel side needs {condition}, which the single side does not ensure")
+    methods = {
+        "same": len(wanted) - len(different),
+        "normal-form": len(different) - len(left),
+        "cleared": len(left) - len(uncleared),
+        "z3": len(uncleared),
+    }
+    confirmed = _confirmed(question, [e for e in different if e not in set(uncleared)])
+    return Proved(tuple((name, count) for name, count in methods.items() if count), confirmed)
 
 
 def _under(pivots: dict[Term, Term], wanted: Sequence[Element]) -> tuple[Element, ...]:
@@ -63,32 +99,54 @@ def _under(pivots: dict[Term, Term], wanted: Sequence[Element]) -> tuple[Element
     return tuple(replace(e, single=done[e.single], parallel=done[e.parallel]) for e in wanted)
 
 
-def _reject_undefined(wanted: Sequence[Element]) -> None:
+def _reject_undefined_reference(wanted: Sequence[Element]) -> None:
     for element in wanted:
         if element.single.kind is Kind.UNDEFINED:
             raise VacuousError(f"{_place(element)}: the single side is undefined: {element.single.data}")
 
 
-def _falsify(
-    obligation: Obligation, options: SolverOptions, sampled: Sequence[Element], pivots: dict[Term, Term]
-) -> Refuted | None:
-    terms = obligation.terms
-    order = terms.below([side for e in sampled for side in (e.single, e.parallel)] + list(pivots.values()))
-    columns = sample(variables(order), options.seed)
-    allowed = within_signs(terms, pivots)(points(columns))
-    seen = falsify(sampled, columns, allowed)
-    refuted = refute(terms, sampled, seen.candidates, pivots)
-    if refuted is not None:
-        return refuted
-    for element in sampled:
-        if element not in seen.defined:
-            raise VacuousError(f"{_place(element)}: no input was found at which both sides are defined")
-    return None
+def _reject_undefined_parallel(wanted: Sequence[Element]) -> None:
+    for element in wanted:
+        if element.parallel.kind is Kind.UNDEFINED:
+            raise SolverError(f"{_place(element)}: the parallel side is undefined: {element.parallel.data}")
 
 
-def _close_by_form(forms: NormalForms, wanted: Sequence[Element]) -> tuple[list[Element], int]:
+def _question(terms: Terms, pivots: dict[Term, Term], sampled: Sequence[Element], options: SolverOptions) -> _Question:
+    roots = [side for element in sampled for side in (element.single, element.parallel)]
+    free = variables(terms.below([*roots, *pivots.values()]))
+    deadline = monotonic() + options.timeout
+    return _Question(terms, pivots, sample(free, options.seed), options, deadline)
+
+
+def _falsify(question: _Question, sampled: Sequence[Element]) -> Refuted | None:
+    allowed = within_signs(question.terms, question.pivots)(points(question.columns))
+    seen = falsify(sampled, question.columns, allowed)
+    refuted = refute(question.terms, sampled, seen.candidates, question.pivots)
+    if refuted is None:
+        _reject_vacuous(sampled, seen, question.columns)
+    return refuted
+
+
+def _reject_vacuous(sampled: Sequence[Element], seen: Sampled, columns: dict[Term, Floats]) -> None:
+    """Each element must certainly have a value on both sides somewhere, or its proof would say nothing."""
+    rows = [row for row, e in enumerate(sampled) if not (e.single.total and e.parallel.total)]
+    everywhere = points(columns)
+    defined = seen.defined.copy()
+    for _ in range(_POINTS_TO_EXHIBIT):
+        if not rows:
+            return
+        best = int(defined[rows].sum(axis=0).argmax())
+        shown = certainly_defined([sampled[row] for row in rows], everywhere[best])
+        rows = [row for row in rows if sampled[row] not in shown]
+        defined[:, best] = False
+    if rows:
+        raise VacuousError(f"{_place(sampled[rows[0]])}: no input was found at which both sides are defined")
+
+
+def _not_closed_by_form(question: _Question, forms: NormalForms, wanted: Sequence[Element]) -> list[Element]:
     left = []
     for element in wanted:
+        question.in_time()
         forms.add(element.single.terms.below((element.single, element.parallel)))
         try:
             equal = forms.of(element.single) == forms.of(element.parallel)
@@ -96,12 +154,13 @@ def _close_by_form(forms: NormalForms, wanted: Sequence[Element]) -> tuple[list[
             equal = False
         if not equal:
             left.append(element)
-    return left, len(wanted) - len(left)
+    return left
 
 
-def _close_by_clearing(forms: NormalForms, wanted: Sequence[Element]) -> tuple[list[Element], int]:
+def _not_closed_by_clearing(question: _Question, forms: NormalForms, wanted: Sequence[Element]) -> list[Element]:
     left = []
     for element in wanted:
+        question.in_time()
         try:
             difference = combine([(forms.of(element.single), 1), (forms.of(element.parallel), -1)])
             closed = vanishes(forms.ring, difference)
@@ -109,7 +168,56 @@ def _close_by_clearing(forms: NormalForms, wanted: Sequence[Element]) -> tuple[l
             closed = False
         if not closed:
             left.append(element)
-    return left, len(wanted) - len(left)
+    return left
+
+
+def _falsify_at_boundaries(question: _Question, wanted: Sequence[Element]) -> Refuted | None:
+    order = question.terms.below([side for e in wanted for side in (e.single, e.parallel)])
+    columns = boundary_points(order, question.columns)
+    if not columns:
+        return None
+    allowed = within_signs(question.terms, question.pivots)(points(columns))
+    seen = falsify(wanted, columns, allowed)
+    return refute(question.terms, wanted, seen.candidates, question.pivots)
+
+
+def _close_by_z3(question: _Question, wanted: Sequence[Element]) -> Refuted | Unknown | None:
+    """None where Z3 proves each element."""
+    for element in wanted:
+        question.in_time()
+        undecided = Unknown(f"{_place(element)}: neither proved nor refuted, one of {len(wanted)} elements")
+        if not question.options.z3 or batches([element]) is None:
+            return undecided
+        answer = ask([element], question.options)
+        refuted = _replay(question, [element], answer.proposal)
+        if refuted is not None:
+            return refuted
+        if not answer.proved:
+            return undecided
+    return None
+
+
+def _replay(question: _Question, wanted: Sequence[Element], proposal: Point | None) -> Refuted | None:
+    if proposal is None:
+        return None
+    point = {**points(question.columns)[0], **proposal}
+    candidates = [Candidate(element, point, False) for element in wanted]
+    return refute(question.terms, wanted, candidates, question.pivots)
+
+
+def _confirmed(question: _Question, proved: Sequence[Element]) -> bool:
+    """Whether Z3 agrees with all that was proved. Raises InternalError where it shows the contrary."""
+    questions = batches(proved) if question.options.z3 else None
+    if questions is None:
+        return False
+    for batch in questions:
+        answer = ask(batch, question.options)
+        refuted = _replay(question, batch, answer.proposal)
+        if refuted is not None:
+            raise InternalError(f"proved by normal form and refuted at {refuted.witness}")
+        if not answer.proved:
+            return False
+    return True
 
 
 def _place(element: Element) -> str:

@@ -14,9 +14,7 @@ def vanishes(ring: Ring, difference: Polynomial) -> bool:
     """Whether the difference times its denominators is zero. Raises LimitError where that grows too large."""
     rest = difference
     while rest.terms:
-        bases = [
-            atom for key in rest.terms for atom, exponent in key if exponent < 0 and atom in ring.atoms.bases
-        ]
+        bases = [atom for key in rest.terms for atom, exponent in key if exponent < 0 and atom in ring.atoms.bases]
         if not bases:
             return False
         rest = _times_denominator(ring, rest, max(bases, key=lambda atom: (ring.atoms[atom].depth, atom)))

@@ -94,20 +94,18 @@ def _facts(granted: Iterable[Condition], forms: NormalForms) -> Facts:
 def _factors(ring: Ring, form: Polynomial) -> list[Polynomial]:
     """Factors that are not zero exactly where the form is not, without those that cannot be."""
     _, common, rest = ring.split(form)
-    atoms = [
-        Polynomial({((atom, 1),): 1})
+    factors = [
+        ring.atoms.bases.get(atom) or Polynomial({((atom, 1),): 1})
         for atom, exponent in common
         if exponent > 0 and ring.atoms[atom].sign is not Sign.POSITIVE
     ]
-    return [*atoms, rest]
+    return [*factors, rest]
 
 
 def _follows(condition: Condition, facts: Facts, forms: NormalForms) -> bool:
     ring, form = forms.ring, forms.of(condition.argument)
     if condition.need is Sign.UNKNOWN:
-        return all(
-            ring.sign(factor) is Sign.POSITIVE or factor in facts.nonzero for factor in _factors(ring, form)
-        )
+        return all(ring.sign(factor) is Sign.POSITIVE or factor in facts.nonzero for factor in _factors(ring, form))
     rest = ring.positive_part(form)[2]
     if ring.sign(rest) >= condition.need:
         return True

@@ -133,9 +133,7 @@ class ExactValues:
                 result[term] = None
         return result
 
-    def _interval(
-        self, term: Term, known: Mapping[Term, Interval | None], arithmetic: Intervals
-    ) -> Interval | None:
+    def _interval(self, term: Term, known: Mapping[Term, Interval | None], arithmetic: Intervals) -> Interval | None:
         args = [known[arg] for arg in term.args]
         unknown = [
             arg is None and self.exact[below] is not Special.MINUS_INFINITY

@@ -9,11 +9,12 @@ import numpy.typing as npt
 
 from verdict.solver.evaluate import FloatValues
 from verdict.solver.obligation import Element, Point
-from verdict.solver.term import Term
+from verdict.solver.term import Kind, Term
 
 Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 _CANDIDATES = 6
+_MINUS_INFINITY = -1e300
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -27,10 +28,10 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Sampled:
-    """What a set of points showed: candidates, and the elements that were defined on both sides somewhere."""
+    """What points showed: candidates, and (element, point) whether both sides are defined there."""
 
     candidates: tuple[Candidate, ...]
-    defined: frozenset[Element]
+    defined: Booleans
 
 
 def differ(single: Floats, parallel: Floats, tolerance: float = 1e-6) -> Booleans:
@@ -45,10 +46,8 @@ def falsify(elements: Sequence[Element], columns: Mapping[Term, Floats], allowed
     terms = elements[0].single.terms
     order = terms.below([side for element in elements for side in (element.single, element.parallel)])
     values = FloatValues(order, columns)
-    single = np.broadcast_to(
-        values.of([element.single for element in elements]), (len(elements), len(allowed))
-    )
-    parallel = np.broadcast_to(values.of([element.parallel for element in elements]), single.shape)
+    single = _finite_masks(values, [element.single for element in elements], len(allowed))
+    parallel = _finite_masks(values, [element.parallel for element in elements], len(allowed))
     fine = np.isfinite(single) & allowed
     both = fine & np.isfinite(parallel)
     undefined = fine & np.isnan(parallel) & np.all(np.isfinite(single), axis=0)
@@ -57,11 +56,13 @@ def falsify(elements: Sequence[Element], columns: Mapping[Term, Floats], allowed
     for suspects, is_undefined in ((wrong, False), (undefined, True)):
         rows = np.flatnonzero(suspects.any(axis=1))
         for row in rows[np.argsort(suspects[rows].argmax(axis=1), kind="stable")][:_CANDIDATES]:
-            point = {
-                term: Fraction(float(column[suspects[row].argmax()])) for term, column in columns.items()
-            }
+            point = {term: Fraction(float(column[suspects[row].argmax()])) for term, column in columns.items()}
             found.append(Candidate(elements[row], point, is_undefined))
-    defined = frozenset(
-        element for element, seen in zip(elements, both.any(axis=1).tolist(), strict=True) if seen
-    )
-    return Sampled(tuple(found), defined)
+    return Sampled(tuple(found), both)
+
+
+def _finite_masks(values: FloatValues, terms: Sequence[Term], points: int) -> Floats:
+    """Values of terms, with minus infinity as a number that differs from all others."""
+    found = np.broadcast_to(values.of(terms), (len(terms), points)).copy()
+    found[[term.kind is Kind.MINUS_INFINITY for term in terms]] = _MINUS_INFINITY
+    return found

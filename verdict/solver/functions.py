@@ -84,9 +84,7 @@ def on_floats(name: str, args: Sequence[Floats]) -> Floats:
     clean = [np.where(np.isneginf(arg), _MINUS_INFINITY, arg) for arg in args]
     weights = [float(weight) for weight in _weights(name, len(args))]
     top = sum((weights[2 * i] * arg for i, arg in enumerate(clean)), np.full_like(clean[0], weights[-1]))
-    bottom = sum(
-        (weights[2 * i + 1] * arg for i, arg in enumerate(clean)), np.full_like(clean[0], weights[-2])
-    )
+    bottom = sum((weights[2 * i + 1] * arg for i, arg in enumerate(clean)), np.full_like(clean[0], weights[-2]))
     return np.asarray(top / (1 + bottom * bottom))
 
 

@@ -57,9 +57,7 @@ class _Trial:
         self._candidate = candidate
         self._order = order
         self._allowed = allowed
-        self._jumps = [
-            t for t in order if t.kind is Kind.OPAQUE and t.data in KNOWN and KNOWN[t.data].jump is not None
-        ]
+        self._jumps = [t for t in order if t.kind is Kind.OPAQUE and t.data in KNOWN and KNOWN[t.data].jump is not None]
         self._left = _TRIALS
         self._may_tie = False
         self._may_tie = not self.first([candidate.point])

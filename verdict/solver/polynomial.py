@@ -28,11 +28,7 @@ class Polynomial:
         self.denominator = denominator // divisor if clean else 1
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Polynomial)
-            and self.denominator == other.denominator
-            and self.terms == other.terms
-        )
+        return isinstance(other, Polynomial) and self.denominator == other.denominator and self.terms == other.terms
 
     def __hash__(self) -> int:
         return hash(self.key)

@@ -140,9 +140,7 @@ def _check_index(pivot: Term, row: Row) -> None:
     constant, weights = row
     ((other, weight),) = weights.items() if len(weights) == 1 else ((pivot, 0),)
     if constant != 0 or weight != 1 or other.kind is not pivot.kind or other.data[2] != pivot.data[2]:
-        raise SolverError(
-            f"the premise on index {pivot.data[0]} does not make it equal to an index of its range"
-        )
+        raise SolverError(f"the premise on index {pivot.data[0]} does not make it equal to an index of its range")
 
 
 def _uid(term: Term) -> int:

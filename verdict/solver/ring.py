@@ -127,9 +127,7 @@ class Ring:
         q = scaled(p, 1 / content, inverse(common))
         q = self.settle(q) if self.atoms.bases else q
         flipped = scaled(q, -1)
-        turn = self.sign(flipped) is Sign.POSITIVE or (
-            self.sign(q) is not Sign.POSITIVE and q.terms[max(q.terms)] < 0
-        )
+        turn = self.sign(flipped) is Sign.POSITIVE or (self.sign(q) is not Sign.POSITIVE and q.terms[max(q.terms)] < 0)
         return (-content, common, flipped) if turn else (content, common, q)
 
     def _common(self, p: Polynomial) -> Monomial:
@@ -140,7 +138,8 @@ class Ring:
             for atom in least.keys() | exponents.keys():
                 least[atom] = min(least.get(atom, 0), exponents.get(atom, 0))
         for atom in list(least):
-            mixed = atom in self.atoms.bases and any(dict(key).get(atom, 0) >= 0 for key in keys)
+            expands = least[atom] < 0 and any(dict(key).get(atom, 0) >= 0 for key in keys)
+            mixed = expands and atom in self.atoms.bases
             if mixed or atom in self.atoms.indices or not least[atom]:
                 del least[atom]
         return tuple(sorted(least.items()))
@@ -240,9 +239,7 @@ class Ring:
             if atom is not None and atom.head == "max" and weight > 0:
                 rest = combine([(p, 1), (Polynomial({key: 1}), -weight)])
                 return [
-                    part
-                    for inner in atom.polynomials
-                    for part in self._spread(combine([(inner, weight), (rest, 1)]))
+                    part for inner in atom.polynomials for part in self._spread(combine([(inner, weight), (rest, 1)]))
                 ]
         return [p]
 

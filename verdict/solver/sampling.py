@@ -59,4 +59,5 @@ def _name(term: Term) -> str:
 
 def points(columns: dict[Term, Floats]) -> list[Point]:
     """The same points one by one, exactly."""
-    return [{term: Fraction(float(column[i])) for term, column in columns.items()} for i in range(POINTS)]
+    count = len(next(iter(columns.values()))) if columns else 1
+    return [{term: Fraction(float(column[i])) for term, column in columns.items()} for i in range(count)]

@@ -155,8 +155,7 @@ def show(term: Term, depth: int = 4) -> str:
     if term.kind is Kind.SUM:
         constant, weights = term.data
         signed = [
-            f"{weights[arg]}*{part}" if weights[arg] != 1 else part
-            for arg, part in zip(term.args, parts, strict=False)
+            f"{weights[arg]}*{part}" if weights[arg] != 1 else part for arg, part in zip(term.args, parts, strict=False)
         ]
         return "(" + " + ".join(signed + parts[4:] + [str(constant)] * (constant != 0)) + ")"
     if term.kind is Kind.PRODUCT:

@@ -40,9 +40,7 @@ class Terms:
         self.one = self.constant(1)
         self.minus_infinity = self._intern(Kind.MINUS_INFINITY, None, (), None, Sign.UNKNOWN, True)
 
-    def _intern(
-        self, kind: Kind, key: Any, args: tuple[Term, ...], data: Any, sign: Sign, total: bool
-    ) -> Term:
+    def _intern(self, kind: Kind, key: Any, args: tuple[Term, ...], data: Any, sign: Sign, total: bool) -> Term:
         found = self._interned.get((kind, key))
         if found is None:
             found = self._interned[kind, key] = Term(self, kind, args, data, sign, total)
@@ -119,7 +117,7 @@ class Terms:
                 _put(weights, term, scale * weight)
         else:
             _put(weights, b, scale)
-        return self._sum(constant, weights)
+        return self._sum(constant, weights, a.total and b.total)
 
     def _add_extreme(self, a: Term, b: Term, scale: Number) -> Term:
         for term in (a, b):
@@ -133,7 +131,7 @@ class Terms:
         """Minus infinity plus `other`, which must not lose a domain condition."""
         return self.minus_infinity if other.total else self.undefined("minus infinity plus a partial term")
 
-    def _sum(self, constant: Number, weights: dict[Term, Number]) -> Term:
+    def _sum(self, constant: Number, weights: dict[Term, Number], total: bool) -> Term:
         if not weights:
             return self.constant(constant)
         if constant == 0 and len(weights) == 1:
@@ -143,9 +141,8 @@ class Terms:
         key = (constant, frozenset(weights.items()))
         found = self._interned.get((Kind.SUM, key))
         if found is None:
-            total = all(term.total for term in weights)
-            data = (exact(constant), {term: exact(weight) for term, weight in weights.items()})
             sign = _sign_of_sum(constant, weights)
+            data = (exact(constant), weights)
             found = self._interned[Kind.SUM, key] = Term(self, Kind.SUM, tuple(weights), data, sign, total)
         return found
 
@@ -161,8 +158,9 @@ class Terms:
             return term
         constant, weights = term.data if term.kind is Kind.SUM else (0, {term: 1})
         if factor == 0:
-            return self._sum(0, {part: 0 for part in weights if not part.total})
-        return self._sum(constant * factor, {part: weight * factor for part, weight in weights.items()})
+            return self._sum(0, {part: 0 for part in weights if not part.total}, term.total)
+        scaled = {part: exact(weight * factor) for part, weight in weights.items()}
+        return self._sum(constant * factor, scaled, term.total)
 
     def multiply(self, a: Term, b: Term) -> Term:
         """a * b."""
@@ -228,6 +226,8 @@ class Terms:
             return result
         if term.kind is Kind.EXP:
             return self.exp(self.scale(term.args[0], -1))
+        if term.kind is Kind.POWER:
+            return self.power(term.args[0], -term.data)
         total = term.total and term.sign is Sign.POSITIVE
         return self._intern(Kind.INVERSE, term, (term,), None, term.sign, total)
 
@@ -346,7 +346,7 @@ def _uid(term: Term) -> int:
 
 def _put(weights: dict[Term, Number], term: Term, weight: Number) -> None:
     found = weights.get(term)
-    weight = weight if found is None else found + weight
+    weight = exact(weight if found is None else found + weight)
     if weight == 0 and term.total:
         del weights[term]
     else:
