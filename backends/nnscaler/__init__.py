@@ -1,0 +1,5 @@
+"""Plan files of nnScaler (https://github.com/microsoft/nnscaler): pickles of its ModuleCodeGen objects."""
+
+from backends.nnscaler.load import read, recognises
+
+__all__ = ["read", "recognises"]

@@ -1,0 +1,96 @@
+"""Which microbatch each cell of a device's program works for, and which cells share their nodes.
+
+A scheduled plan runs each template cell once a microbatch, wrapped in an ExeReuseCell whose id is equal on all
+devices (but for the batch, where each device has ids of its own) and rises with the microbatch. The k-th id of
+a forward template is microbatch k; a backward run takes the microbatch of the forward run that it mirrors, whose
+activations it reads. The number of microbatches is the largest of these plus one, whatever the file's schedule
+object says. The wiring is followed separately (programs.py): an input that comes from another microbatch than
+this numbering says is kept as crossed.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from backends.nnscaler.records import (
+    ExeReuseCell,
+    IRAdapter,
+    IRBpOperation,
+    IRDataOperation,
+    IRSegment,
+    IRWeightReducer,
+    Record,
+    integer,
+    state,
+)
+from verdict.graph import ONCE_A_STEP
+
+_Template = tuple[int, int]
+"""The id of a template, and the device for templates whose runs have ids of their own on each."""
+
+_SHARED = -1
+
+
+class Numbering:
+    """The microbatch of every cell of a plan. `count` is the number of microbatches."""
+
+    def __init__(self, sequences: Mapping[int, Sequence[Record]]) -> None:
+        self._of: dict[int, int] = {}
+        self._backward: dict[int, bool] = {}
+        forward, backward = self._reuse_ids(sequences)
+        for ids in forward.values():
+            self._of |= {reuse: number for number, reuse in enumerate(sorted(ids))}
+        for runs in backward.values():
+            for number, (reuse, mirror) in enumerate(sorted(runs.items())):
+                self._of[reuse] = self._of.get(mirror, number)
+        self.count = max(self._of.values(), default=0) + 1
+
+    def of(self, cell: Record) -> int:
+        """The microbatch of a cell; ONCE_A_STEP for a reducer, 0 for a cell outside of any schedule."""
+        if type(cell) is ExeReuseCell:
+            if type(cell[0]["_cell"]) is IRWeightReducer:
+                return ONCE_A_STEP
+            return self._of[cell[0]["_id"]]
+        return ONCE_A_STEP if type(cell) is IRWeightReducer else 0
+
+    def is_backward(self, cell: Record) -> bool:
+        """Whether a template computes gradients."""
+        known = self._backward.get(id(cell))
+        if known is None:
+            known = self._backward[id(cell)] = _is_backward(cell)
+        return known
+
+    def _reuse_ids(
+        self, sequences: Mapping[int, Sequence[Record]]
+    ) -> tuple[dict[_Template, set[int]], dict[_Template, dict[int, int]]]:
+        """For each template: the ids of its forward runs, or its backward runs with the id they mirror."""
+        forward: dict[_Template, set[int]] = {}
+        backward: dict[_Template, dict[int, int]] = {}
+        for device, sequence in sequences.items():
+            for cell in sequence:
+                if type(cell) is not ExeReuseCell:
+                    continue
+                fields = state(cell, ExeReuseCell)
+                inner, reuse = fields["_cell"], integer(fields["_id"], "the id of a cell")
+                if type(inner) is IRWeightReducer:
+                    continue
+                own = device if type(inner) is IRDataOperation else _SHARED
+                name = (integer(inner[0]["_id"], "the id of a cell"), own)
+                if self.is_backward(inner):
+                    mirror = fields["_mirror"]
+                    backward.setdefault(name, {})[reuse] = -1 if mirror is None else mirror[0]["_id"]
+                else:
+                    forward.setdefault(name, set()).add(reuse)
+        return forward, backward
+
+
+def template(cell: Record) -> Record:
+    """The cell with the nodes: what an ExeReuseCell wraps, or the cell itself."""
+    return state(cell, ExeReuseCell)["_cell"] if type(cell) is ExeReuseCell else cell
+
+
+def _is_backward(cell: Record) -> bool:
+    """Whether a template computes gradients."""
+    if type(cell) is IRAdapter:
+        return not state(cell, IRAdapter)["_forward"]
+    if type(cell) is IRBpOperation:
+        return True
+    return type(cell) is IRSegment and any(type(node) is IRBpOperation for node in state(cell, IRSegment)["_nodes"])
