@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 import click
-from backends.generator.command import generate_command
 from rich.console import Console
 from rich.progress import Progress
 
 from backends import load
+from backends.generator.command import generate_command
 from verdict.dump import dump_lineages, dump_nodes, dump_stages
 from verdict.errors import UsageError, VerdictError
 from verdict.lineage import CHUNK_ORDER

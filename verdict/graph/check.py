@@ -67,6 +67,8 @@ def check_order(plan: Plan) -> tuple[Finding, ...]:
                         found = _misplaced(plan, device, node, tensor, "is read before anything produces it")
                         findings.setdefault(("unproduced", node.op), found)
                 for tensor in node.outputs:
+                    if tensor == ABSENT:
+                        continue
                     if tensor in produced and plan.kind(tensor) not in (ACCUMULATOR, INPUT):
                         found = _misplaced(plan, device, node, tensor, "is produced twice")
                         findings.setdefault(("twice", node.op), found)
@@ -118,6 +120,8 @@ def _misfit(
         return ""
     grads = len(inputs) - len(outputs) if gradient else 0
     forward = inputs[grads:]
+    if node.op == "accumulate":
+        forward = tuple(shape for shape in forward if shape is not None)
     if any(shape is None for shape in forward):
         return "an input is missing"
     try:
@@ -145,6 +149,18 @@ def check_microbatches(plan: Plan) -> tuple[Finding, ...]:
             if call.microbatch == ONCE_A_STEP:
                 reduced |= {t for node in segment.nodes for t in node.inputs if t != ABSENT}
                 continue
+            early = {t for node in segment.nodes for t in node.inputs if t != ABSENT and plan.kind(t) == ACCUMULATOR}
+            if early and plan.microbatches > 1:
+                name = plan.logicals[plan.tensors[min(early)].logical].name
+                findings.setdefault(
+                    ("early-reduction", 1),
+                    Finding(
+                        "early-reduction",
+                        f"{name} is read in every microbatch, before all of them have added to it",
+                        f"segment {segment.name} on rank {device}",
+                        help="read it once a step, behind the last backward pass",
+                    ),
+                )
             runs.setdefault(call.segment, Counter())[call.microbatch] += 1
             late = reduced & {t for node in segment.nodes for t in node.outputs}
             if late:

@@ -1,9 +1,10 @@
 """Which parallel tensors rebuild which single-device tensor."""
 
 from verdict.lineage.binding import Binding, bind
+from verdict.lineage.holdings import CHUNK_ORDER
 from verdict.lineage.indexing import join, join_region, split, split_region
 from verdict.lineage.lineages import Gap, Law, Lineages, LinearLaw, Place, SumLaw
-from verdict.lineage.propagate import CHUNK_ORDER, propagate
+from verdict.lineage.propagate import propagate
 from verdict.lineage.reference import Meaning, Partner, Reference, Signature, mean, reference
 from verdict.lineage.transfer import Claim, Member
 from verdict.lineage.values import Share, Value

@@ -29,7 +29,9 @@ def flow(
     linear: whether the node is linear in the inputs that are sums over the columns.
     Returns the reason where no law says what one column makes.
     """
-    atoms = {dims[column][0] for dims, column in read if column >= 0 and dims[column]}
+    laws = {atom.name: atom.law for atom in axes.atoms}
+    cut = {dims[column][0] for dims, column in read if column >= 0 and dims[column]}
+    atoms = {name for name in cut if laws[name] is not Law.UNUSED}
     summed = any(column == SUMMED for _, column in read)
     if summed:
         if atoms:
@@ -42,8 +44,7 @@ def flow(
     if len(atoms) > 1:
         return f"the batch runs along several of its index axes ({', '.join(sorted(atoms))})"
     (atom,) = atoms
-    law = next(known.law for known in axes.atoms if known.name == atom)
-    if law is Law.WHOLE:
+    if laws[atom] is Law.WHOLE:
         return f"it computes along the batch (index axis {atom})"
     if any(atom in dim for dims, column in read for k, dim in enumerate(dims) if k != column):
         return f"only some of its inputs are cut along the batch (index axis {atom})"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from verdict.graph import Region
 from verdict.lineage.columns import SUMMED
 from verdict.lineage.reference import Base, Bases
-from verdict.lineage.values import ALL_COLUMNS, Value
+from verdict.lineage.values import Value
 
 
 class Difference(NamedTuple):
@@ -53,14 +53,12 @@ def difference(value: Value, expected: Bases, region: Region, bases: tuple[Base,
     return None
 
 
-def unreduced(value: Value, bases: tuple[Base, ...], required: int = ALL_COLUMNS) -> Difference | None:
-    """Why a sum over the batch is not complete: a summand of some columns only."""
+def unreduced(value: Value, bases: tuple[Base, ...], spread: int, over: str) -> Difference | None:
+    """Why a sum over the batch is not complete: it must be summed `over` what the flag `spread` stands for."""
     for share in value:
-        if bases[share.base].column == SUMMED and share.spread < required:
+        if bases[share.base].column == SUMMED and not share.spread & spread:
             return Difference(
-                "missing-reduction",
-                (share.base, "columns"),
-                f"{bases[share.base].name} is summed over the microbatches of one replica only",
+                "missing-reduction", (share.base, over), f"{bases[share.base].name} is not summed over the {over}"
             )
     return None
 

@@ -9,6 +9,7 @@ from verdict.lineage.columns import NO_COLUMN
 from verdict.lineage.compare import Difference, difference, unreduced
 from verdict.lineage.lineages import Lineages
 from verdict.lineage.reference import Bases, Reference
+from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS
 from verdict.outcome import Finding
 
 
@@ -81,8 +82,10 @@ def _gradients(lineages: Lineages, plan: Plan, binding: Binding) -> Iterator[Fin
             continue
         name = plan.logicals[weight.logical].name
         found = difference(value, due[single], weight.region, reference.bases)
+        if found is None and plan.microbatches > 1:
+            found = unreduced(value, reference.bases, OVER_MICROBATCHES, "microbatches")
         if found is None and plan.replicas > 1:
-            found = unreduced(value, reference.bases)
+            found = unreduced(value, reference.bases, OVER_REPLICAS, "replicas")
         if found is not None:
             yield _finding(found, f"the gradient of {name} on rank {held.device}")
     yield from _undeclared(lineages, plan, binding, declared, due)

@@ -20,9 +20,10 @@ from verdict.graph import (
     Shape,
 )
 from verdict.lineage.columns import NO_COLUMN, SUMMED, flow
-from verdict.ops import RULES, Axes, Dim, OpRule
+from verdict.ops import RULES, Axes, Dim, Law, OpRule
 
-COPIES = frozenset({"identity", "contiguous", "multiref"})
+COPIES = frozenset({"identity", "contiguous", "multiref", "identity.grad", "contiguous.grad"})
+"""Nodes whose outputs are all their first input."""
 SUM = "accumulate"
 GRAD = ".grad"
 
@@ -75,6 +76,11 @@ class Meaning:
     columns: tuple[int, ...]
     sizes: Mapping[str, int]
     problem: str
+
+    @property
+    def unused(self) -> frozenset[str]:
+        """The atoms on which no output depends."""
+        return frozenset(a.name for a in self.axes.atoms if a.law is Law.UNUSED) if self.axes else frozenset()
 
     @property
     def linear(self) -> frozenset[int]:

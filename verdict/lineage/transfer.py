@@ -66,7 +66,7 @@ def transfer(
 
 def summed(meaning: Meaning, dims: tuple[Dim, ...], bounds: dict[str, Interval]) -> tuple[tuple[str, Interval], ...]:
     """The cut index axes that are summed over in a tensor with these dimensions."""
-    kept = {name for dim in dims for name in dim}
+    kept = {name for dim in dims for name in dim} | meaning.unused
     return tuple(
         (name, interval)
         for name, interval in sorted(bounds.items())

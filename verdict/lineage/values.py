@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from verdict.graph import Interval, Region
 
-OWN_COLUMN, OWN_REPLICA, ALL_COLUMNS = 0, 1, 2
-"""Of a base that is a sum over the columns: which columns' summands a share holds."""
+OWN_COLUMN, OVER_MICROBATCHES, OVER_REPLICAS = 0, 1, 2
+"""Of a base that is a sum over the columns: what a share was summed over, as flags."""
 
 
 class Label(NamedTuple):

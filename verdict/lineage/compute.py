@@ -1,0 +1,140 @@
+"""What one parallel node makes of what it reads: find its partner, compare the inputs, claim the outputs."""
+
+from collections.abc import Sequence
+
+from verdict.graph import ABSENT, Attrs
+from verdict.graph.lockstep import Step
+from verdict.lineage.compare import Difference, difference
+from verdict.lineage.holdings import Holdings
+from verdict.lineage.lineages import LinearLaw, Place
+from verdict.lineage.reference import GRAD, Bases, Meaning, Partner
+from verdict.lineage.transfer import transfer
+from verdict.lineage.values import Label, Part, Share, Value
+
+
+def compute(holdings: Holdings, device: int, step: Step, values: tuple[Value, ...], place: Place) -> None:
+    """Run a node that computes. What it writes is what its partner's rule implies, a claim to be proved."""
+    node = step.node
+    if node.op.endswith(GRAD) and not any(values[: len(values) - len(node.outputs)]):
+        for tensor in node.outputs:
+            holdings.write(device, tensor, (), place)
+        return
+    bases = tuple(tuple(share.base for share in value) for value in values)
+    index = _partner(holdings, node.op, node.attrs, bases, node.outputs)
+    if index is None:
+        names = [holdings.reference.bases[base].name for value in bases for base in value]
+        holdings.gap(f"no node of the single-device plan computes {node.op} of {', '.join(names)}", place)
+        _take_claims(holdings, device, node.outputs, place)
+        return
+    partner = holdings.reference.partners[index]
+    meaning = holdings.reference.meanings[partner.signature]
+    part, values = _inherit(holdings, meaning, _expected(holdings, step, values, partner, meaning, place))
+    regions = tuple(value[0].region if value else None for value in values)
+    wanted = tuple(tensor != ABSENT for tensor in node.outputs)
+    key = (partner.signature, node.attrs, regions, wanted)
+    member = holdings.transfers.get(key)
+    if member is None:
+        member = holdings.transfers[key] = transfer(meaning, node.attrs, regions, wanted)
+    if isinstance(member, str):
+        if meaning.problem:
+            holdings.gap(f"{node.op}: {member}", place)
+        else:
+            holdings.diverge(Difference("wrong-slice", (partner.signature, member), member), place)
+        _take_claims(holdings, device, node.outputs, place)
+        return
+    holdings.members[index].setdefault(member, []).append(place)
+    for k, (tensor, claim) in enumerate(zip(node.outputs, member.claims, strict=True)):
+        if tensor == ABSENT or claim is None:
+            continue
+        base = partner.outputs[k]
+        if base == ABSENT:
+            holdings.gap(f"{node.op} computes output {k}, which the single-device plan does not", place)
+            holdings.write(device, tensor, None, place)
+            continue
+        own = tuple((Label(index, k, name, meaning.sizes[name]), cut) for name, cut in claim.part)
+        share = Share(base, claim.region, tuple(sorted((*own, *part))) if part else own)
+        holdings.write(device, tensor, (share,), place)
+
+
+def _take_claims(holdings: Holdings, device: int, outputs: tuple[int, ...], place: Place) -> None:
+    for tensor in outputs:
+        holdings.write(device, tensor, holdings.claim(tensor), place)
+
+
+def _partner(
+    holdings: Holdings, op: str, attrs: Attrs, bases: tuple[Bases, ...], outputs: tuple[int, ...]
+) -> int | None:
+    """The single-device node that computes the same from the same; else the one that hints name."""
+    candidates = holdings.reference.by_inputs.get((op, bases), ())
+    if len(candidates) == 1:
+        return candidates[0]
+    if candidates:
+        return _choose(holdings, candidates, attrs, outputs)
+    for tensor in outputs:
+        for base in holdings.claims.get(holdings.plan.tensors[tensor].logical, ()) if tensor != ABSENT else ():
+            index = holdings.reference.bases[base].node
+            if index >= 0 and holdings.reference.partners[index].node.op == op:
+                return index
+    if not op.endswith(GRAD):
+        return None
+    forward = (holdings.reference.by_forward.get((op, bases[grads:])) for grads in (1, 2))
+    alike = next((found for found in forward if found), ())
+    return _choose(holdings, alike, attrs, outputs)
+
+
+def _choose(holdings: Holdings, candidates: Sequence[int], attrs: Attrs, outputs: tuple[int, ...]) -> int | None:
+    """The candidate that agrees in attributes, else the one that the outputs' hints name, else the first."""
+    partners = holdings.reference.partners
+    hints = {
+        base
+        for tensor in outputs
+        if tensor != ABSENT
+        for base in holdings.claims.get(holdings.plan.tensors[tensor].logical, ())
+    }
+    alike = [index for index in candidates if partners[index].node.attrs == attrs] or list(candidates)
+    hinted = [index for index in alike if hints & set(partners[index].outputs)]
+    return next(iter(hinted or alike), None)
+
+
+def _expected(
+    holdings: Holdings,
+    step: Step,
+    values: tuple[Value, ...],
+    partner: Partner,
+    meaning: Meaning,
+    place: Place,
+) -> tuple[Value, ...]:
+    """The values, each exactly one region of what the partner reads; divergences are noted and mended."""
+    bases = holdings.reference.bases
+    mended = list(values)
+    for position, (value, due) in enumerate(zip(values, partner.inputs, strict=True)):
+        if len(value) == 1 and len(due) == 1 and value[0].base == due[0] and not value[0].part:
+            continue
+        if not value and not due:
+            continue
+        tensor = step.node.inputs[position]
+        claimed = holdings.plan.tensors[tensor].region if tensor != ABSENT else ()
+        deferred = len({share.part for share in value}) == 1 and position in meaning.linear
+        whole = tuple(share._replace(part=()) for share in value) if deferred else value
+        found = difference(whole, due, value[0].region if value else claimed, bases)
+        if found is None:
+            continue
+        wanted = " + ".join(bases[base].name for base in due) or "nothing"
+        holdings.diverge(found, place, f"input {position} ({holdings.name(tensor)}) must be {wanted}")
+        mended[position] = tuple(Share(base, claimed) for base in due) if claimed else ()
+    return tuple(mended)
+
+
+def _inherit(holdings: Holdings, meaning: Meaning, values: tuple[Value, ...]) -> tuple[Part, tuple[Value, ...]]:
+    """The part that the outputs inherit from inputs that are parts of a sum, by linearity."""
+    partial = [position for position, value in enumerate(values) if value and value[0].part]
+    if not partial:
+        return (), values
+    parts = {values[position][0].part for position in partial}
+    grads = [position for position in range(meaning.signature.grads) if values[position]]
+    joint = partial == grads if meaning.is_gradient else len(partial) == 1
+    if len(parts) != 1 or not joint:
+        return (), values
+    holdings.laws.add(LinearLaw(meaning.signature, tuple(partial)))
+    (part,) = parts
+    return part, tuple(tuple(share._replace(part=()) for share in value) for value in values)

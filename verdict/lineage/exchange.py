@@ -1,0 +1,147 @@
+"""What communication does to the holdings: chunks, sends, and collectives among the ranks of a group."""
+
+from collections.abc import Mapping, Sequence
+
+from verdict.graph.lockstep import Step, attribute
+from verdict.lineage.compare import Difference
+from verdict.lineage.holdings import CHUNK_ORDER, Holdings
+from verdict.lineage.lineages import Place
+from verdict.lineage.values import Value, chunks, concatenate, piece
+from verdict.outcome import Assumption
+
+
+def place_of(device: int, step: Step) -> Place:
+    """Where a step stands."""
+    return Place(device, step.microbatch, step.node.name, step.node.op)
+
+
+def chunk(holdings: Holdings, device: int, step: Step, value: Value, place: Place) -> Value | None:
+    """The piece that the device's position in the group picks; by region where that is assumed."""
+    ranks, dim = attribute(step.node, "ranks"), attribute(step.node, "dim")
+    source, target = step.node.inputs[0], step.node.outputs[0]
+    if device not in ranks:
+        found = Difference("wrong-group", ("chunk", ranks), f"rank {device} is not in its group {list(ranks)}")
+        holdings.diverge(found, place)
+        return holdings.claim(target)
+    intervals = chunks(holdings.shapes[source][dim], len(ranks))
+    position = ranks.index(device)
+    if holdings.by_region:
+        tensors = holdings.plan.tensors
+        start = tensors[target].region[dim][0] - tensors[source].region[dim][0]
+        stated = next((k for k, cut in enumerate(intervals) if cut[0] == start), position)
+        if stated != position:
+            _trust_regions(holdings)
+            position = stated
+    return piece(value, dim, intervals[position]) if position < len(intervals) else None
+
+
+def meet(holdings: Holdings, members: Mapping[int, Step]) -> None:
+    """A collective of which all members have arrived."""
+    device, first = next(iter(members.items()))
+    ranks = tuple(attribute(first.node, "ranks"))
+    place = place_of(device, first)
+    values = [holdings.read(rank, tensor) for rank in ranks for tensor in members[rank].node.inputs[:1]]
+    known = [value for value in values if value is not None]
+    if len(known) < len(values) or not known:
+        results: Sequence[Value | None] = [None] * len(ranks)
+    else:
+        results = _exchange(holdings, members, ranks, known, place)
+    for rank, value in zip(ranks, results, strict=True):
+        for tensor in members[rank].node.outputs:
+            holdings.write(rank, tensor, value, place_of(rank, members[rank]))
+
+
+def _exchange(
+    holdings: Holdings, members: Mapping[int, Step], ranks: tuple[int, ...], values: list[Value], place: Place
+) -> Sequence[Value | None]:
+    node = members[ranks[0]].node
+    dim, reduce = attribute(node, "dim"), attribute(node, "reduce")
+    if reduce not in (None, "sum"):
+        holdings.gap(f"{node.op} with reduction {reduce} has no rule", place)
+        return [None] * len(ranks)
+    if node.op == "broadcast":
+        return [values[_root(node_root=attribute(node, "root"), ranks=ranks, given=len(values))]] * len(ranks)
+    if len(values) != len(ranks):
+        holdings.gap(f"{node.op}: some members put nothing in", place)
+        return [None] * len(ranks)
+    if node.op == "all_gather":
+        return _gather(holdings, members, ranks, values, dim, place)
+    if node.op == "all_to_all":
+        return _all_to_all(values, attribute(node, "split_dim"), attribute(node, "concat_dim"))
+    total = holdings.sum(values)
+    if node.op == "all_reduce":
+        return [holdings.over_replicas(total) if attribute(node, "replicas") else total] * len(ranks)
+    if node.op == "reduce_scatter":
+        return [_piece(total, dim, k, len(ranks)) for k in range(len(ranks))]
+    return [total if rank == attribute(node, "root") else None for rank in ranks]
+
+
+def _root(node_root: int, ranks: tuple[int, ...], given: int) -> int:
+    """Where the root's value stands among the values: alone, or at its position in the group."""
+    return 0 if given == 1 else ranks.index(node_root)
+
+
+def _all_to_all(values: list[Value], split_dim: int, concat_dim: int) -> list[Value | None]:
+    received: list[Value | None] = []
+    for k in range(len(values)):
+        pieces = [_piece(value, split_dim, k, len(values)) for value in values]
+        whole = [part for part in pieces if part is not None]
+        received.append(concatenate(whole, concat_dim) if len(whole) == len(pieces) else None)
+    return received
+
+
+def _piece(value: Value, dim: int, position: int, pieces: int) -> Value | None:
+    if not value:
+        return value
+    start, stop = value[0].region[dim]
+    intervals = chunks(stop - start, pieces)
+    return piece(value, dim, intervals[position]) if position < len(intervals) else None
+
+
+def _gather(
+    holdings: Holdings,
+    members: Mapping[int, Step],
+    ranks: tuple[int, ...],
+    values: list[Value],
+    dim: int,
+    place: Place,
+) -> list[Value | None]:
+    result = concatenate(values, dim)
+    if result is not None:
+        return [result] * len(ranks)
+    order = sorted(range(len(ranks)), key=lambda k: values[k][0].region[dim] if values[k] else (0, 0))
+    result = concatenate([values[k] for k in order], dim)
+    if result is not None and holdings.by_region:
+        _trust_regions(holdings)
+        return [result] * len(ranks)
+    targets = [members[rank].node.outputs[0] for rank in ranks]
+    name = holdings.name(targets[0])
+    held = ", ".join("{}:{}".format(*value[0].region[dim]) if value else "nothing" for value in values)
+    if result is None:
+        found = Difference(
+            "wrong-group", (place.name,), f"the pieces of {name} that it joins are no one region: {held}"
+        )
+        holdings.diverge(found, place)
+        return [holdings.claim(target) for target in targets]
+    found = Difference(
+        "wrong-order",
+        ("gather",),
+        f"the pieces of {name} arrive in the order ({', '.join(map(str, order))}) of the group",
+    )
+    holdings.diverge(
+        found,
+        place,
+        f"by the position in the group the ranks hold {held}",
+        "list the members of the group in the order of their regions; "
+        f"or take the regions for granted with --assume {CHUNK_ORDER}",
+    )
+    return [result] * len(ranks)
+
+
+def _trust_regions(holdings: Holdings) -> None:
+    holdings.trust(
+        Assumption(
+            CHUNK_ORDER,
+            "chunks and gathered pieces go by the regions that the plan states, not by the group's order",
+        )
+    )

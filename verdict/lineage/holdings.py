@@ -1,0 +1,171 @@
+"""What every device holds while one column of the parallel plan is walked, and what went wrong on the way."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from verdict.graph import (
+    ABSENT,
+    ACCUMULATOR,
+    INPUT,
+    ONCE_A_STEP,
+    PER_STEP,
+    Plan,
+    extent,
+)
+from verdict.lineage.binding import Binding
+from verdict.lineage.columns import SUMMED
+from verdict.lineage.compare import Difference
+from verdict.lineage.lineages import Gap, Law, Place, SumLaw
+from verdict.lineage.reference import Bases, Reference
+from verdict.lineage.transfer import Member
+from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS, Label, Merge, Share, Value, add
+from verdict.outcome import Assumption, Finding
+
+CHUNK_ORDER = "chunk-order-by-region"
+
+
+class Holdings:
+    """device -> tensor -> value, for one column; and the members, laws, divergences and gaps found so far."""
+
+    def __init__(self, reference: Reference, plan: Plan, binding: Binding, assume: frozenset[str]) -> None:
+        self.reference = reference
+        self.plan = plan
+        self.by_region = CHUNK_ORDER in assume
+        self.env: list[dict[int, Value | None]] = [{} for _ in range(plan.devices)]
+        self.shapes = [extent(tensor.region) for tensor in plan.tensors]
+        self.kinds = [plan.kind(tensor) for tensor in range(len(plan.tensors))]
+        self.members: dict[int, dict[Member, list[Place]]] = defaultdict(dict)
+        self.laws: set[Law] = set()
+        self.transfers: dict[tuple[object, ...], Member | str] = {}
+        self.findings: dict[tuple[object, ...], list[tuple[Finding, Place]]] = defaultdict(list)
+        self.gaps: dict[str, Gap] = {}
+        self.assumptions: dict[str, Assumption] = {}
+        self.claims = _claims(reference, plan, binding)
+        self.seeds = frozenset(plan.seeds)
+
+    def read(self, device: int, tensor: int) -> Value | None:
+        """What `tensor` holds on `device`; None where it is not known any more."""
+        if tensor == ABSENT:
+            return ()
+        held = self.env[device]
+        if tensor not in held:
+            held[tensor] = self._given(tensor)
+        value = held[tensor]
+        if value and self.kinds[tensor] == ACCUMULATOR:
+            return self._accumulated(value)
+        return value
+
+    def write(self, device: int, tensor: int, value: Value | None, place: Place) -> None:
+        """Let `tensor` hold `value` on `device`; an accumulator adds it to what it holds."""
+        if tensor == ABSENT:
+            return
+        if value and extent(value[0].region) != self.shapes[tensor]:
+            found = Difference(
+                "shape-mismatch",
+                (place.op, self.shapes[tensor], extent(value[0].region)),
+                f"its output has shape {list(self.shapes[tensor])}, "
+                f"what it computes has shape {list(extent(value[0].region))}",
+            )
+            self.diverge(found, place)
+            value = self.claim(tensor)
+        if self.kinds[tensor] == ACCUMULATOR and value is not None:
+            value = self.sum([self.env[device].get(tensor) or (), value])
+        self.env[device][tensor] = value
+
+    def sum(self, values: Sequence[Value]) -> Value:
+        """The formal sum of `values`; the laws by which its parts join are noted."""
+        total, merges = add(values)
+        for merge in merges:
+            self._rely(merge)
+        return total
+
+    def over_replicas(self, value: Value | None) -> Value | None:
+        """The sum of one value over all replicas: complete for sums over the batch, repeated for all else."""
+        if value is None or self.plan.replicas == 1:
+            return value
+        bases = self.reference.bases
+        once = {s for s in value if bases[s.base].column == SUMMED and not s.spread & OVER_REPLICAS}
+        total = [share._replace(spread=share.spread | OVER_REPLICAS) for share in value if share in once]
+        repeated = [share for share in value if share not in once]
+        return tuple(sorted([*total, *repeated, *repeated]))
+
+    def claim(self, tensor: int) -> Value | None:
+        """What the plan says that `tensor` holds; None where its logical tensor has no partner."""
+        bases = self.claims.get(self.plan.tensors[tensor].logical) if tensor != ABSENT else None
+        if bases is None:
+            return None
+        return tuple(Share(base, self.plan.tensors[tensor].region) for base in bases)
+
+    def name(self, tensor: int) -> str:
+        """The name of the logical tensor of which `tensor` is a share."""
+        return self.plan.logicals[self.plan.tensors[tensor].logical].name if tensor != ABSENT else "nothing"
+
+    def diverge(self, found: Difference, place: Place, note: str = "", help_text: str = "") -> None:
+        """Note a divergence. Those of one code and root are one finding."""
+        finding = Finding(found.code, found.text, self.where(place), (note,) if note else (), help_text)
+        self.findings[found.code, found.root].append((finding, place))
+
+    def gap(self, reason: str, place: Place) -> None:
+        """Note something about which nothing can be said."""
+        self.gaps.setdefault(reason, Gap(reason, place))
+
+    def trust(self, assumption: Assumption) -> None:
+        """Note an assumption that the walk makes use of."""
+        self.assumptions[assumption.name] = assumption
+
+    def where(self, place: Place) -> str:
+        """The place in words."""
+        rank = f"rank {place.device}" if self.plan.ranks > 1 else "the device"
+        once = "once a step" if place.microbatch == ONCE_A_STEP else f"microbatch {place.microbatch}"
+        return f"{place.op} {place.name} on {rank}, {once}"
+
+    def _given(self, tensor: int) -> Value | None:
+        kind = self.kinds[tensor]
+        if kind == ACCUMULATOR:
+            return ()
+        given = kind in PER_STEP or kind == INPUT or tensor in self.seeds
+        return self.claim(tensor) if given else None
+
+    def _accumulated(self, value: Value) -> Value:
+        """An accumulator after all microbatches: sums over the batch are complete for this replica."""
+        if self.plan.microbatches == 1:
+            return value
+        bases = self.reference.bases
+        summed = [s for s in value if bases[s.base].column == SUMMED]
+        repeated = [s for s in value if bases[s.base].column != SUMMED]
+        complete = [share._replace(spread=share.spread | OVER_MICROBATCHES) for share in summed]
+        return tuple(sorted([*complete, *repeated, *repeated]))
+
+    def _rely(self, merge: Merge) -> None:
+        cuts: dict[Label, set[int]] = defaultdict(set)
+        for part in merge.parts:
+            for label, interval in part:
+                cuts[label].update(interval)
+        for label, points in cuts.items():
+            signature = self.reference.partners[label.node].signature
+            self.laws.add(SumLaw(signature, label.output, label.atom, tuple(sorted({0, label.size} | points))))
+
+
+def _claims(reference: Reference, plan: Plan, binding: Binding) -> dict[int, Bases]:
+    """For each logical tensor of the parallel plan, the single-device bases that hints say it is."""
+    single = reference.plan
+    by_hint: dict[tuple[object, ...], Bases] = {}
+    for tensor, bases in reference.values.items():
+        logical = single.logicals[single.tensors[tensor].logical]
+        if logical.origin is not None:
+            by_hint.setdefault((logical.kind, logical.origin, logical.name), bases)
+    claims: dict[int, Bases] = {}
+    for index, logical in enumerate(plan.logicals):
+        if index in binding.logical:
+            given = reference.given.get(binding.logical[index])
+            if given is not None:
+                claims[index] = (given,)
+            continue
+        hinted = by_hint.get((logical.kind, logical.origin, logical.name))
+        if hinted is not None:
+            claims[index] = hinted
+    for seed in plan.seeds:
+        for own in single.seeds:
+            if own in reference.values:
+                claims[plan.tensors[seed].logical] = reference.values[own]
+    return claims
