@@ -29,6 +29,7 @@ FALSE_LAWS = (
     ("create_mask", "b0", Law.SUM, Case(((2, 4), (2, 4, 1)), {}, (ids(9), real))),
     ("embedding", "v", Law.EACH, Case(((5,), (4, 2)), {"start": 2, "stop": 6}, (ids(7), real))),
     ("view", "x0", Law.EACH, Case(((2, 3),), {"size": (3, 2)}, (real,))),
+    ("view", "y0", Law.UNUSED, Case(((5, 42),), {"size": (7, 5, 2, 3)}, (real,))),
     ("apply_rotary_emb", "pair", Law.EACH, ROTARY),
     ("apply_rotary_emb", "q", Law.EACH, GROUPED),
     ("create_mask", "s", Law.EACH, Case(((2, 4), (2, 4, 1)), {}, (ids(9), real))),
