@@ -20,26 +20,27 @@ def dump_nodes(plans: Sequence[Plan]) -> Iterator[str]:
                 yield f"  {outputs} = {node.op}({inputs}) {attrs}".rstrip()
 
 
-def dump_lineages(lineages: Lineages) -> Iterator[str]:
-    """One line a tensor of the observed column: what it holds, in single-device values."""
-    for device, held in enumerate(lineages.held):
-        for tensor, value in sorted(held.items()):
-            shares = " + ".join(_share(lineages, share) for share in value) if value is not None else "not known"
-            yield f"device {device} tensor {tensor}: {shares or 'zero'}"
+def dump_lineages(walks: Sequence[Lineages]) -> Iterator[str]:
+    """One line a tensor of each walked column: what it holds, in single-device values."""
+    for lineages in walks:
+        for device, held in enumerate(lineages.held):
+            for tensor, value in sorted(held.items()):
+                shares = " + ".join(_share(lineages, share) for share in value) if value is not None else "not known"
+                yield f"device {device} tensor {tensor}: {shares or 'zero'}"
 
 
 def dump_stages(stages: Cut) -> Iterator[str]:
     """One line a stage, with the number of the distinct stage that stands for it."""
-    number = {stage: k for k, stage in enumerate(stages.distinct)}
+    number = {stage: k for k, stage in enumerate(stages.questions)}
     for occurrence in stages.occurrences:
         stage = occurrence.stage
         yield (
             f"stage {occurrence.partner}: {stage.signature.op} {[list(shape) for shape in stage.signature.shapes]}, "
             f"{len(stage.members)} members, proved as {number[stage]}"
         )
-    for stage, k in number.items():
-        if not isinstance(stage, Members):
-            yield f"law {k}: {stage.signature.op} {type(stage).__name__}"
+    for question, k in number.items():
+        if not isinstance(question, Members):
+            yield f"law {k}: {question.signature.op} {type(question).__name__}"
 
 
 def _tensor(plan: Plan, tensor: int) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from verdict.errors import ShapeError
-from verdict.graph.plan import ABSENT, ACCUMULATOR, INPUT, ONCE_A_STEP, PER_STEP, Node, Plan, Segment
+from verdict.graph.plan import ABSENT, ACCUMULATOR, INPUT, ONCE_A_STEP, PER_STEP, Call, Node, Plan, Segment
 from verdict.graph.region import Shape, extent, inside
 from verdict.graph.schedule import check_schedule
 from verdict.outcome import Finding
@@ -53,15 +53,13 @@ def check_regions(plan: Plan) -> tuple[Finding, ...]:
 
 
 def check_order(plan: Plan) -> tuple[Finding, ...]:
-    """SSA, for the first microbatch and what runs once a step: microbatches run the same segments."""
+    """SSA. Microbatches that run the same segments in the same order are looked at once."""
     findings: dict[tuple[str, str], Finding] = {}
     given = {k for k in range(len(plan.tensors)) if plan.kind(k) in PER_STEP or plan.kind(k) == INPUT} | set(plan.seeds)
     for device, program in enumerate(plan.programs):
-        produced: set[int] = set()
-        for call in program:
-            if call.microbatch not in (0, ONCE_A_STEP):
-                continue
-            for node in plan.segments[call.segment].nodes:
+        for segments in _distinct_orders(plan, program):
+            produced: set[int] = set()
+            for node in (node for segment in segments for node in plan.segments[segment].nodes):
                 for tensor in node.inputs:
                     if tensor != ABSENT and tensor not in produced and tensor not in given:
                         found = _misplaced(plan, device, node, tensor, "is read before anything produces it")
@@ -74,6 +72,14 @@ def check_order(plan: Plan) -> tuple[Finding, ...]:
                         findings.setdefault(("twice", node.op), found)
                     produced.add(tensor)
     return tuple(findings.values())
+
+
+def _distinct_orders(plan: Plan, program: tuple[Call, ...]) -> set[tuple[int, ...]]:
+    """The orders in which a device runs the segments of one microbatch and those that run once a step."""
+    return {
+        tuple(call.segment for call in program if call.microbatch in (microbatch, ONCE_A_STEP))
+        for microbatch in range(plan.microbatches)
+    }
 
 
 def _misplaced(plan: Plan, device: int, node: Node, tensor: int, what: str) -> Finding:

@@ -1,5 +1,6 @@
 """Stages: what is proved at once. Equal stages are one obligation, whichever layer or rank they come from."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -28,28 +29,31 @@ class Occurrence(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The stages of a plan. distinct: in a stable order. occurrences: every stage of the plan."""
+    """The stages of a plan. occurrences: every stage. questions: what is proved, in a stable order; the
+    distinct stages, each once, or all of them where every stage is to be proved by itself.
+    """
 
     occurrences: tuple[Occurrence, ...]
-    distinct: tuple[Stage, ...]
+    questions: tuple[Stage, ...]
 
 
-def cut(lineages: Lineages) -> Cut:
-    """Cut the plan into stages, one for each single-device node, and find the distinct ones."""
-    reference = lineages.reference
+def cut(walks: Sequence[Lineages], every: bool = False) -> Cut:
+    """Cut the walked columns of a plan into stages, one for each single-device node and column.
+
+    every: ask every stage, and not only the distinct ones.
+    """
     occurrences = []
-    distinct: dict[Stage, None] = {}
-    for partner, members in lineages.members.items():
-        ordered = tuple(sorted(members, key=_order))
-        stage = Members(reference.partners[partner].signature, ordered)
-        occurrences.append(Occurrence(partner, stage, tuple(members[member] for member in ordered)))
-        distinct.setdefault(stage)
-        if reference.columns > 1:
-            for law in column_laws(stage.signature, reference.columns):
-                distinct.setdefault(law)
-    for law in sorted(lineages.laws, key=repr):
-        distinct.setdefault(law)
-    return Cut(tuple(occurrences), tuple(distinct))
+    asked: list[Stage] = []
+    for lineages in walks:
+        reference = lineages.reference
+        for partner, members in lineages.members.items():
+            ordered = tuple(sorted(members, key=_order))
+            stage = Members(reference.partners[partner].signature, ordered)
+            occurrences.append(Occurrence(partner, stage, tuple(members[member] for member in ordered)))
+            asked.append(stage)
+            asked.extend(column_laws(stage.signature, reference.columns) if reference.columns > 1 else ())
+        asked.extend(sorted(lineages.laws, key=repr))
+    return Cut(tuple(occurrences), tuple(asked) if every else tuple(dict.fromkeys(asked)))
 
 
 def column_laws(signature: Signature, columns: int) -> tuple[Law, ...]:

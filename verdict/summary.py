@@ -1,0 +1,127 @@
+"""From what the steps of a run found to the parts of its report."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from verdict.graph import WEIGHT, Plan
+from verdict.lineage import Binding, Lineages, Place, Reference
+from verdict.lineage.goals import final_gradients, untrained
+from verdict.ops import RULES
+from verdict.outcome import Assumption, Finding, Outcome, Proved, Refuted, Unknown
+from verdict.report import Open, Proofs, Side
+from verdict.stage import Cut, Members, Stage
+
+SHOWN_RANKS = 8
+
+
+def side_of(plan: Plan) -> Side:
+    """The size of one plan. Nodes: of the plan devices, for one microbatch."""
+    return Side(
+        plan.source,
+        plan.format,
+        plan.mesh,
+        plan.ranks,
+        plan.microbatches,
+        sum(len(segment.nodes) for segment in plan.segments),
+        sum(logical.kind == WEIGHT for logical in plan.logicals),
+    )
+
+
+def trained_weights(reference: Reference) -> int:
+    """The number of weights of which the single-device plan computes a gradient."""
+    return sum(bool(bases) for bases in final_gradients(reference).values())
+
+
+def gaps_of(walks: Sequence[Lineages]) -> Iterator[Open]:
+    """What the walks could say nothing about, and what the single-device plan leaves without a question."""
+    for walk in walks:
+        for gap in walk.gaps:
+            yield Open(_show(gap.place), gap.reason)
+    table = walks[0].reference
+    for name in untrained(table):
+        yield Open(f"weight {name}", "the single-device plan computes no gradient of it (nothing to compare)")
+    if not table.plan.losses:
+        yield Open(table.plan.source, "it declares no loss (nothing to compare)")
+
+
+def open_of(stages: Cut, outcomes: Sequence[Outcome]) -> Iterator[Open]:
+    """The stages that were neither proved nor refuted."""
+    for stage, outcome in zip(stages.questions, outcomes, strict=True):
+        if isinstance(outcome, Unknown):
+            yield Open(f"stage of {stage.signature.op} {list(stage.signature.shapes)}", outcome.reason)
+
+
+def refuted_of(stages: Cut, outcomes: Sequence[Outcome]) -> Iterator[Finding]:
+    """One finding for each refuted stage."""
+    for stage, outcome in dict(zip(stages.questions, outcomes, strict=True)).items():
+        if isinstance(outcome, Refuted):
+            yield _not_equivalent(stages, stage, outcome)
+
+
+def proofs_of(stages: Cut, outcomes: Sequence[Outcome]) -> Proofs:
+    """How many stages and equalities were closed by what."""
+    methods: Counter[str] = Counter()
+    for outcome in outcomes:
+        if isinstance(outcome, Proved):
+            methods.update(dict(outcome.methods))
+    return Proofs(
+        stages=len(stages.occurrences),
+        distinct=len(stages.questions),
+        laws=sum(not isinstance(stage, Members) for stage in stages.questions),
+        obligations=sum(methods.values()),
+        confirmed=sum(isinstance(outcome, Proved) and outcome.confirmed for outcome in outcomes),
+        methods=tuple(sorted(methods.items())),
+    )
+
+
+def assumptions_of(
+    single: Plan, parallel: Plan, binding: Binding, walks: Sequence[Lineages], stages: Cut
+) -> tuple[Assumption, ...]:
+    """All that the verdict rests on: of arithmetic, reduction, files, walks and operators' rules; each once."""
+    used = sorted({stage.signature.op.removesuffix(".grad") for stage in stages.questions})
+    found = (
+        Assumption("real-arithmetic", "numbers are real numbers, without rounding or overflow"),
+        Assumption(
+            "shape-reduction",
+            "stages were proved at the smallest shapes with the same pattern of cuts (docs/soundness.md)",
+        ),
+        *single.assumptions,
+        *parallel.assumptions,
+        *binding.assumptions,
+        *(assumption for walk in walks for assumption in walk.assumptions),
+        *(assumption for op in used if op in RULES for assumption in RULES[op].assumptions),
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def _not_equivalent(stages: Cut, stage: Stage, outcome: Refuted) -> Finding:
+    op = stage.signature.op
+    if not isinstance(stage, Members):
+        title = f"{op} does not add up over its shares"
+        return Finding("law-fails", title, f"{type(stage).__name__} of {op}", values=outcome.mismatches)
+    wrong = sorted({int(mismatch.goal.split()[1]) for mismatch in outcome.mismatches})
+    here = [occurrence for occurrence in stages.occurrences if occurrence.stage == stage]
+    places = [place for occurrence in here for member in wrong for place in occurrence.places[member]]
+    ranks = sorted({place.device for place in places})
+    shown = ", ".join(str(rank) for rank in ranks[:SHOWN_RANKS]) + (", ..." if ranks[SHOWN_RANKS:] else "")
+    return Finding(
+        "not-equivalent",
+        f"{op} computes something else than its single-device partner",
+        _show(places[0]),
+        (*_attributes(stage, wrong[0]), f"on ranks {shown}"),
+        extent=len(places),
+        values=outcome.mismatches,
+    )
+
+
+def _attributes(stage: Members, member: int) -> tuple[str, ...]:
+    own, single = dict(stage.members[member].attrs), dict(stage.signature.attrs)
+    apart = [name for name in sorted(own.keys() | single.keys()) if own.get(name) != single.get(name)]
+    if not apart:
+        return ()
+    text = ", ".join(f"{name} is {own.get(name)!r} (single-device {single.get(name)!r})" for name in apart)
+    return (f"attributes differ: {text}",)
+
+
+def _show(place: Place) -> str:
+    return f"{place.op} {place.name} on rank {place.device}"
