@@ -4,14 +4,14 @@ from difflib import get_close_matches
 from itertools import pairwise
 from typing import Any, NoReturn
 
-from backends.text.values import Family, Varied, gather, part, region, value
+from backends.text.values import Family, Varied, gather, listed, ordinals, part, region, value
 from backends.text.words import Line, label
 from verdict.graph import ABSENT, Attrs, Logical, Node, Tensor, whole
 
 _WHOLE_PART = (0, 1)
 
-Share = tuple[int, Any, Any]
-"""A tensor of a family: the logical tensor, the region and the part, each of the latter the same or Varied."""
+Share = tuple[Any, Any, Any]
+"""A tensor of a family: the logical tensor, the region and the part, each of them the same or Varied."""
 
 
 class Tables:
@@ -37,7 +37,7 @@ class Program:
         self.line = line
         self.tables = tables
         self.shares: list[Share] = []
-        self.segments: list[tuple[str, list[tuple[Any, ...]]]] = []
+        self.segments: list[tuple[Any, list[tuple[Any, ...]]]] = []
         self.calls: list[tuple[int, int, tuple[tuple[int, int], ...]]] = []
         self.losses: list[tuple[int, int]] = []
         self.gradients: list[tuple[int, int]] = []
@@ -47,13 +47,14 @@ class Program:
         self._segment_labels: dict[tuple[str, int], int] = {}
 
     def segment(self, line: Line) -> None:
-        """`segment NAME`: what follows indented are its nodes."""
+        """`segment NAME`: what follows indented are its nodes. `<"a" | "b">` gives each device's name for it."""
         name, ordinal, _ = line.label("the name of a segment")
+        names: Any = name if line.peek() != "<" else Varied(listed(line, self.family, lambda: line.name("a name")))
         line.end()
         if (name, ordinal) in self._segment_labels:
             line.fail(f"there is a segment {label(name, ordinal)} already", f"call it {label(name, ordinal + 1)}")
         self._segment_labels[name, ordinal] = len(self.segments)
-        self.segments.append((name, []))
+        self.segments.append((names, []))
 
     def node(self, line: Line) -> None:
         """`outputs = op(inputs) attribute=value ... : name`, in the segment that was opened last."""
@@ -79,7 +80,7 @@ class Program:
 
     def _default_name(self, outputs: list[int], inputs: list[int]) -> str:
         share = next((self.shares[at] for at in (*outputs, *inputs) if at != ABSENT), None)
-        return self.tables.logicals[share[0]].name if share else ""
+        return self.tables.logicals[lead(share[0])].name if share else ""
 
     def call(self, line: Line) -> None:
         """`call SEGMENT MICROBATCH [tensor@microbatch ...]`, or `once` for the microbatch."""
@@ -138,12 +139,22 @@ class Program:
             self._labels[token] = self._labels[spelled]
             line.at -= 1
             return self.mention(line)
-        share = self._view(line, logical_of(line, self.tables, name, ordinal))
+        logical: Any = logical_of(line, self.tables, name, ordinal)
+        if line.peek() == "<":
+            logical = self._logicals(line, name)
+        share = self._view(line, logical)
         self._labels[token] = self._labels[spelled] = len(self.shares)
         self.shares.append(share)
         return len(self.shares) - 1
 
-    def _view(self, line: Line, logical: int) -> Share:
+    def _logicals(self, line: Line, name: str) -> Varied:
+        """`<...>` behind a tensor: which of the logical tensors of that name each device has."""
+        found = [logical_of(line, self.tables, name, ordinal) for ordinal in ordinals(line, self.family)]
+        if len({self.tables.logicals[logical].shape for logical in found}) > 1:
+            line.fail(f"the tensors {name} of these devices differ in shape", "write a family for each device")
+        return Varied(tuple(found))
+
+    def _view(self, line: Line, logical: Any) -> Share:
         return view(line, self.family, self.tables, logical)
 
     def _attrs(self, line: Line) -> Any:
@@ -165,12 +176,18 @@ class Program:
         """The tensors of the family's device number `position`."""
         return [
             Tensor(
-                logical,
+                logical.values[position] if isinstance(logical, Varied) else logical,
                 region.values[position] if isinstance(region, Varied) else region,
                 part.values[position] if isinstance(part, Varied) else part,
             )
             for logical, region, part in self.shares
         ]
+
+    def name_of(self, segment: int, position: int) -> str:
+        """The name of a segment on the family's device number `position`."""
+        name = self.segments[segment][0]
+        found: str = name.values[position] if isinstance(name, Varied) else name
+        return found
 
     def nodes_of(self, segment: int, position: int, start: int) -> tuple[Node, ...]:
         """The nodes of a segment on the family's device number `position`, whose tensors start at `start`."""
@@ -203,9 +220,15 @@ def _no_such_tensor(line: Line, tables: Tables, name: str, ordinal: int) -> NoRe
     )
 
 
-def view(line: Line, family: Family, tables: Tables, logical: int) -> Share:
+def lead(logical: Any) -> int:
+    """The logical tensor of the first device."""
+    found: int = logical.values[0] if isinstance(logical, Varied) else logical
+    return found
+
+
+def view(line: Line, family: Family, tables: Tables, logical: Any) -> Share:
     """The region and the part that follow a tensor; the whole where they are not written."""
-    shape = tables.logicals[logical].shape
+    shape = tables.logicals[lead(logical)].shape
     place = region(line, family, shape) if line.peek() == "[" else whole(shape)
     addend = part(line, family) if line.peek() == "{" else _WHOLE_PART
     return logical, place, addend

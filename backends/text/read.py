@@ -205,7 +205,8 @@ class _Reader:
             start, first = len(tensors), len(segments)
             where = [*range(start, start + len(program.shares)), -1]
             tensors += program.tensors_of(position)
-            for at, (name, _) in enumerate(program.segments):
+            for at in range(len(program.segments)):
+                name = program.name_of(at, position)
                 segments.append(Segment(name, device, program.nodes_of(at, position, start)))
             programs.append(
                 tuple(

@@ -82,6 +82,12 @@ class Spelling:
             return self._integer(values) or f"<{' | '.join(spelled)}>"
         return f"<{' | '.join(spelled)}>"
 
+    def ordinals(self, numbers: Sequence[int]) -> str:
+        """Which of the logical tensors of one name each device has; nothing where it is the same."""
+        if len(set(numbers)) == 1:
+            return ""
+        return f"<{self._integer(numbers) or ' | '.join(map(str, numbers))}>"
+
     def _group(self, values: Sequence[Any]) -> str:
         devices = self._family.devices
         if any(type(value) is not tuple or any(type(rank) is not int for rank in value) for value in values):

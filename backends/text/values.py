@@ -3,7 +3,7 @@
 A piece that differs is `Varied`: one value for each device of the family. See docs/plan-format.md, "Families".
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, nan, prod
 from typing import Any
@@ -112,7 +112,7 @@ def value(line: Line, family: Family, depth: int = 0) -> Any:
     if token == "(":
         return _tuple(line, family, depth)
     if token == "<":
-        return Varied(_listed(line, family, lambda: value(line, family, depth + 1)))
+        return Varied(listed(line, family, lambda: value(line, family, depth + 1)))
     if token == "self":
         line.take()
         shift = _offset(line)
@@ -133,7 +133,8 @@ def _tuple(line: Line, family: Family, depth: int) -> Any:
     return gather(items, len(family.devices))
 
 
-def _listed(line: Line, family: Family, one: Any) -> tuple[Any, ...]:
+def listed(line: Line, family: Family, one: Callable[[], Any]) -> tuple[Any, ...]:
+    """`<a | b | ...>`: what `one` reads, once for each device."""
     line.expect("<")
     items = [one()]
     while line.skip("|"):
@@ -182,6 +183,18 @@ def _by_axes(line: Line, family: Family) -> Varied:
     return Varied(tuple(place * factor + shift for place in family.place(axes)))
 
 
+def ordinals(line: Line, family: Family) -> tuple[int, ...]:
+    """`<2 | 4>` or `<tp*2+2>`: for each device which of the logical tensors of one name."""
+    if line.tokens[line.at + 1].isdecimal():
+        return listed(line, family, lambda: line.integer("which of the tensors of this name"))
+    line.expect("<")
+    found = value(line, family)
+    line.expect(">")
+    if not isinstance(found, Varied) or any(type(item) is not int for item in found.values):
+        line.fail("expected a whole number for each device between < and >")
+    return found.values
+
+
 def region(line: Line, family: Family, shape: Shape) -> Region | Varied:
     """`[...]`, one interval for each axis of `shape`."""
     line.expect("[")
@@ -202,7 +215,7 @@ def _interval(line: Line, family: Family, size: int) -> Any:
     if line.skip(":"):
         return (0, size)
     if line.peek() == "<":
-        return Varied(_listed(line, family, lambda: _bounds(line)))
+        return Varied(listed(line, family, lambda: _bounds(line)))
     if line.peek()[:1] in _DIGITS:
         return _bounds(line)
     axes = _axes(line, family)
@@ -227,7 +240,7 @@ def part(line: Line, family: Family) -> tuple[int, int] | Varied:
     line.expect("{")
     found: tuple[int, int] | Varied
     if line.peek() == "<":
-        found = Varied(_listed(line, family, lambda: _addend(line)))
+        found = Varied(listed(line, family, lambda: _addend(line)))
     elif line.peek()[:1] in _DIGITS:
         found = _addend(line)
     else:

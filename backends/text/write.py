@@ -1,4 +1,4 @@
-"""Writing a plan as text: devices that differ in regions, parts and attribute values only share one text.
+"""Writing a plan as text: devices that differ in what is stated of tensors and in attribute values share one text.
 
 `read(write(plan))` equals `canonical(plan)`, and `write(read(text))` equals `text` for every text written here.
 """
@@ -27,7 +27,8 @@ def _text(plan: Plan, starts: tuple[int, ...]) -> Iterator[str]:
     yield FORMAT
     yield ""
     yield from _head(plan)
-    labels = _labels([logical.name for logical in plan.logicals])
+    ordinals = _ordinals([logical.name for logical in plan.logicals])
+    labels = [label(logical.name, ordinal) for logical, ordinal in zip(plan.logicals, ordinals, strict=True)]
     yield ""
     yield "tensors"
     for name, logical in zip(labels, plan.logicals, strict=True):
@@ -37,7 +38,7 @@ def _text(plan: Plan, starts: tuple[int, ...]) -> Iterator[str]:
             origin = " origin name"
         yield f"  {name} {quoted(logical.kind)} {quoted(logical.dtype)} [{shape}]{origin}"
     for devices in _families(plan, starts):
-        yield from _Family(plan, devices, starts, labels).text()
+        yield from _Family(plan, devices, starts, ordinals).text()
     if starts[-1] < len(plan.tensors):
         yield ""
         yield "loose"
@@ -59,17 +60,18 @@ def _head(plan: Plan) -> Iterator[str]:
         yield f"assume {quoted(assumption.name)} {literal(assumption.text)}"
 
 
-def _labels(names: list[str]) -> list[str]:
+def _ordinals(names: list[str]) -> list[int]:
+    """For each name how often it has come up, this time included."""
     count: dict[str, int] = {}
     found = []
     for name in names:
         count[name] = count.get(name, 0) + 1
-        found.append(label(name, count[name]))
+        found.append(count[name])
     return found
 
 
 def _families(plan: Plan, starts: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """The devices by program: those of one family differ in regions, parts and attribute values only."""
+    """The devices by program: those of one family differ in logical tensors, regions, parts and values only."""
     families: dict[Any, list[int]] = {}
     segments: list[list[tuple[Any, ...]]] = [[] for _ in range(plan.devices)]
     for segment in plan.segments:
@@ -80,7 +82,7 @@ def _families(plan: Plan, starts: tuple[int, ...]) -> list[tuple[int, ...]]:
         tensors = plan.tensors[start : starts[device + 1]]
         form = (
             tuple(segments[device]),
-            tuple(tensor.logical for tensor in tensors),
+            tuple((plan.logicals[tensor.logical].name, plan.logicals[tensor.logical].shape) for tensor in tensors),
             tuple(
                 (
                     call.segment - first[device],
@@ -111,29 +113,26 @@ def _local(tensor: int, start: int, weight: int) -> tuple[int, int]:
 
 
 def _form(segment: Segment, start: int) -> tuple[Any, ...]:
-    return (
-        segment.name,
-        tuple(
-            (
-                node.op,
-                tuple([at if at == ABSENT else at - start for at in node.outputs]),
-                tuple([at if at == ABSENT else at - start for at in node.inputs]),
-                node.name,
-                tuple([name for name, _ in node.attrs]),
-            )
-            for node in segment.nodes
-        ),
+    return tuple(
+        (
+            node.op,
+            tuple([at if at == ABSENT else at - start for at in node.outputs]),
+            tuple([at if at == ABSENT else at - start for at in node.inputs]),
+            node.name,
+            tuple([name for name, _ in node.attrs]),
+        )
+        for node in segment.nodes
     )
 
 
 class _Family:
     """The text of one family. `_mentioned` is what the text has said so far of each tensor."""
 
-    def __init__(self, plan: Plan, devices: tuple[int, ...], starts: tuple[int, ...], labels: list[str]) -> None:
+    def __init__(self, plan: Plan, devices: tuple[int, ...], starts: tuple[int, ...], ordinals: list[int]) -> None:
         self._plan = plan
         self._devices = devices
         self._starts = starts
-        self._labels = labels
+        self._ordinals = ordinals
         self._spelling = Spelling(Family.of(devices, plan.mesh, plan.devices))
         self._names: dict[int, str] = {}
         self._versions: dict[int, int] = {}
@@ -141,13 +140,15 @@ class _Family:
     def text(self) -> Iterator[str]:
         plan, lead = self._plan, self._devices[0]
         first = _first_segments(plan)
-        names = _labels([s.name for s in plan.segments[first[lead] : first[lead + 1]]])
+        segments = [segment.name for segment in plan.segments[first[lead] : first[lead + 1]]]
+        names = [label(name, ordinal) for name, ordinal in zip(segments, _ordinals(segments), strict=True)]
         yield ""
         yield f"family {_ranges(self._devices)}"
         for at, name in enumerate(names):
-            yield f"segment {name}"
-            members = [plan.segments[first[device] + at].nodes for device in self._devices]
-            yield from (self._node(nodes) for nodes in zip(*members, strict=True))
+            members = [plan.segments[first[device] + at] for device in self._devices]
+            called = [literal(member.name) for member in members]
+            yield f"segment {name}" + (f" <{' | '.join(called)}>" if len(set(called)) > 1 else "")
+            yield from (self._node(nodes) for nodes in zip(*[member.nodes for member in members], strict=True))
         for call in plan.programs[lead]:
             crossed = "".join(f" {self._mention(tensor)}@{_microbatch(mb)}" for tensor, mb in call.crossed)
             yield f"call {names[call.segment - first[lead]]} {_microbatch(call.microbatch)}{crossed}"
@@ -187,13 +188,11 @@ class _Family:
         shares = [self._plan.tensors[self._starts[device] + local] for device in self._devices]
         logical = shares[0].logical
         version = self._versions[logical] = self._versions.get(logical, 0) + 1
-        name = self._names[local] = self._labels[logical] + (f"'{version}" if version > 1 else "")
-        view = self._spelling.view(
-            [share.region for share in shares],
-            [share.part for share in shares],
-            self._plan.logicals[logical].shape,
-        )
-        return name + view
+        of = self._plan.logicals[logical]
+        name = self._names[local] = label(of.name, self._ordinals[logical], version)
+        which = self._spelling.ordinals([self._ordinals[share.logical] for share in shares])
+        view = self._spelling.view([share.region for share in shares], [share.part for share in shares], of.shape)
+        return name + which + view
 
 
 def _microbatch(microbatch: int) -> str:
