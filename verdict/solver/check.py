@@ -14,17 +14,17 @@ from verdict.outcome import Outcome, Proved, Refuted, Unknown
 from verdict.solver.boundary import boundary_points
 from verdict.solver.certify import certainly_defined
 from verdict.solver.clear import vanishes
-from verdict.solver.domains import unmet
+from verdict.solver.domains import Condition, unmet
 from verdict.solver.errors import InternalError, LimitError, SolverError, VacuousError
 from verdict.solver.falsify import Candidate, Floats, Sampled, falsify
 from verdict.solver.normal import NormalForms
 from verdict.solver.obligation import Element, Obligation, Point, elements
 from verdict.solver.polynomial import combine
 from verdict.solver.premises import solve, substitute
-from verdict.solver.refute import refute, within_signs
+from verdict.solver.refute import Signs, refute
 from verdict.solver.ring import Ring
-from verdict.solver.sampling import points, sample, variables
-from verdict.solver.smt import ask, batches
+from verdict.solver.sampling import POINTS, point, sample, variables
+from verdict.solver.smt import Answer, ask, ask_condition, batches
 from verdict.solver.term import Kind, Term
 from verdict.solver.terms import Terms
 
@@ -78,9 +78,9 @@ def _decide(obligation: Obligation, options: SolverOptions) -> Outcome:
         outcome = _falsify_at_boundaries(question, uncleared) or _close_by_z3(question, uncleared)
         if outcome is not None:
             return outcome
-    condition = unmet(different, forms)
-    if condition is not None:
-        return Unknown(f"the parallel side needs {condition}, which the single side does not ensure")
+    outcome = _defined_wherever(question, unmet(wanted, forms), wanted)
+    if outcome is not None:
+        return outcome
     methods = {
         "same": len(wanted) - len(different),
         "normal-form": len(different) - len(left),
@@ -119,7 +119,7 @@ def _question(terms: Terms, pivots: dict[Term, Term], sampled: Sequence[Element]
 
 
 def _falsify(question: _Question, sampled: Sequence[Element]) -> Refuted | None:
-    allowed = within_signs(question.terms, question.pivots)(points(question.columns))
+    allowed = Signs(question.terms, question.pivots).hold_in(question.columns, POINTS)
     seen = falsify(sampled, question.columns, allowed)
     refuted = refute(question.terms, sampled, seen.candidates, question.pivots)
     if refuted is None:
@@ -130,13 +130,12 @@ def _falsify(question: _Question, sampled: Sequence[Element]) -> Refuted | None:
 def _reject_vacuous(sampled: Sequence[Element], seen: Sampled, columns: dict[Term, Floats]) -> None:
     """Each element must certainly have a value on both sides somewhere, or its proof would say nothing."""
     rows = [row for row, e in enumerate(sampled) if not (e.single.total and e.parallel.total)]
-    everywhere = points(columns)
     defined = seen.defined.copy()
     for _ in range(_POINTS_TO_EXHIBIT):
         if not rows:
             return
         best = int(defined[rows].sum(axis=0).argmax())
-        shown = certainly_defined([sampled[row] for row in rows], everywhere[best])
+        shown = certainly_defined([sampled[row] for row in rows], point(columns, best))
         rows = [row for row in rows if sampled[row] not in shown]
         defined[:, best] = False
     if rows:
@@ -145,9 +144,8 @@ def _reject_vacuous(sampled: Sequence[Element], seen: Sampled, columns: dict[Ter
 
 def _not_closed_by_form(question: _Question, forms: NormalForms, wanted: Sequence[Element]) -> list[Element]:
     left = []
+    forms.add(question.terms.below([side for e in wanted for side in (e.single, e.parallel)]))
     for element in wanted:
-        question.in_time()
-        forms.add(element.single.terms.below((element.single, element.parallel)))
         try:
             equal = forms.of(element.single) == forms.of(element.parallel)
         except LimitError:
@@ -176,7 +174,8 @@ def _falsify_at_boundaries(question: _Question, wanted: Sequence[Element]) -> Re
     columns = boundary_points(order, question.columns)
     if not columns:
         return None
-    allowed = within_signs(question.terms, question.pivots)(points(columns))
+    count = len(next(iter(columns.values())))
+    allowed = Signs(question.terms, question.pivots).hold_in(columns, count)
     seen = falsify(wanted, columns, allowed)
     return refute(question.terms, wanted, seen.candidates, question.pivots)
 
@@ -197,12 +196,29 @@ def _close_by_z3(question: _Question, wanted: Sequence[Element]) -> Refuted | Un
     return None
 
 
-def _replay(question: _Question, wanted: Sequence[Element], proposal: Point | None) -> Refuted | None:
+def _replay(
+    question: _Question, wanted: Sequence[Element], proposal: Point | None, undefined: bool = False
+) -> Refuted | None:
     if proposal is None:
         return None
-    point = {**points(question.columns)[0], **proposal}
-    candidates = [Candidate(element, point, False) for element in wanted]
+    inputs = {**point(question.columns, 0), **proposal}
+    candidates = [Candidate(element, inputs, undefined) for element in wanted]
     return refute(question.terms, wanted, candidates, question.pivots)
+
+
+def _defined_wherever(
+    question: _Question, conditions: Sequence[Condition], wanted: Sequence[Element]
+) -> Refuted | Unknown | None:
+    """None where Z3 shows that the parallel side's `conditions` follow from the single side's."""
+    for condition in conditions:
+        question.in_time()
+        answer = ask_condition(condition, wanted, question.options) if question.options.z3 else Answer(False)
+        refuted = _replay(question, wanted, answer.proposal, undefined=True)
+        if refuted is not None:
+            return refuted
+        if not answer.proved:
+            return Unknown(f"the parallel side needs {condition}, which the single side does not ensure")
+    return None
 
 
 def _confirmed(question: _Question, proved: Sequence[Element]) -> bool:

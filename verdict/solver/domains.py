@@ -43,25 +43,25 @@ class Facts:
     positive: set[Polynomial] = field(default_factory=set)
 
 
-def unmet(elements: Iterable[Element], forms: NormalForms) -> Condition | None:
-    """A condition of the parallel side that does not follow from the single side's, if there is one.
+def unmet(elements: Iterable[Element], forms: NormalForms) -> list[Condition]:
+    """The conditions of the parallel side that do not evidently follow from the single side's.
 
     Raises LimitError where an argument has no normal form within the limits.
     """
     chosen = list(elements)
     if not chosen:
-        return None
+        return []
     terms = chosen[0].single.terms
     single = terms.below([element.single for element in chosen])
     known = set(single)
     parallel = [t for t in terms.below([element.parallel for element in chosen]) if t not in known]
     asked = [condition for condition in conditions(parallel) if not condition.evident]
     if not asked:
-        return None
+        return []
     granted = [*conditions(single), *(c for c in conditions(parallel) if c.evident)]
     forms.add(terms.below([condition.argument for condition in (*granted, *asked)]))
     facts = _facts(granted, forms)
-    return next((condition for condition in asked if not _follows(condition, facts, forms)), None)
+    return [condition for condition in asked if not _follows(condition, facts, forms)]
 
 
 def conditions(order: Iterable[Term]) -> list[Condition]:

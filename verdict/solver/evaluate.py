@@ -102,7 +102,7 @@ class ExactValues:
 
     def _value(self, term: Term) -> Exact:
         values = [self.exact[arg] for arg in term.args]
-        if Special.UNDEFINED in values or term.kind is Kind.UNDEFINED:
+        if any(value is Special.UNDEFINED for value in values) or term.kind is Kind.UNDEFINED:
             return Special.UNDEFINED
         if term.kind is Kind.CONSTANT:
             return Fraction(term.data)
@@ -151,7 +151,7 @@ def _exact_sum(term: Term, values: Sequence[Exact]) -> Exact:
     constant, weights = term.data
     total = Fraction(constant)
     for weight, value in zip(weights.values(), values, strict=True):
-        if weight == 0:
+        if not weight or not value:
             continue
         if not isinstance(value, Fraction):
             return Special.IRRATIONAL
@@ -160,7 +160,7 @@ def _exact_sum(term: Term, values: Sequence[Exact]) -> Exact:
 
 
 def _exact_product(term: Term, values: Sequence[Exact]) -> Exact:
-    if Fraction(0) in values:
+    if not all(values):
         return Fraction(0)
     total = Fraction(1)
     for exponent, value in zip(term.data.values(), values, strict=True):

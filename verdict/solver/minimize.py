@@ -13,7 +13,7 @@ from verdict.solver.evaluate import FloatValues
 from verdict.solver.falsify import Booleans, Candidate, differ
 from verdict.solver.functions import KNOWN
 from verdict.solver.obligation import Point
-from verdict.solver.sampling import variables
+from verdict.solver.sampling import columns_of, variables
 from verdict.solver.term import Kind, Sign, Term
 
 _TRIALS = 400
@@ -77,8 +77,7 @@ class _Trial:
 
     def _differs(self, points: Sequence[Point]) -> Booleans:
         free = [term for term in self._order if term.kind in (Kind.REAL, Kind.INDEX)]
-        columns = {term: np.array([float(point[term]) for point in points]) for term in free}
-        values = FloatValues(self._order, columns)
+        values = FloatValues(self._order, columns_of(free, points))
         element = self._candidate.element
         single, parallel = np.broadcast_to(values.of([element.single, element.parallel]), (2, len(points)))
         if self._candidate.undefined:

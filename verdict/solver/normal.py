@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from verdict.solver.errors import LimitError
+from verdict.solver.maxima import maximum
 from verdict.solver.polynomial import Polynomial, combine, constant, monomial
 from verdict.solver.ring import Ring
 from verdict.solver.term import Kind, Term
@@ -47,11 +48,7 @@ class NormalForms:
         return result
 
     def _product(self, term: Term) -> Polynomial:
-        factors = [(self.of(arg), exponent) for arg, exponent in term.data.items()]
-        result = constant(1)
-        for factor, exponent in sorted(factors, key=lambda part: len(part[0])):
-            result = self.ring.multiply(result, self.ring.integer_power(factor, exponent))
-        return result
+        return self.ring.product([(self.of(arg), exponent) for arg, exponent in term.data.items()])
 
     def _indicator(self, term: Term) -> Polynomial:
         name, _, size = term.args[0].data
@@ -78,7 +75,7 @@ _BY_KIND: dict[Kind, Callable[[NormalForms, Term], Polynomial]] = {
     Kind.POWER: lambda forms, term: forms.ring.power(forms.of(term.args[0]), term.data),
     Kind.EXP: lambda forms, term: forms.ring.exp(forms.of(term.args[0])),
     Kind.LOG: lambda forms, term: forms.ring.log(forms.of(term.args[0])),
-    Kind.MAXIMUM: lambda forms, term: forms.ring.maximum(list(forms._args(term))),
+    Kind.MAXIMUM: lambda forms, term: maximum(forms.ring, forms._args(term)),
     Kind.INDICATOR: NormalForms._indicator,
     Kind.OPAQUE: NormalForms._opaque,
     Kind.UNDEFINED: NormalForms._undefined,

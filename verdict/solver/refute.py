@@ -1,17 +1,17 @@
 """From candidates to a refutation: a point made small, certified, and given as values for every variable."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from verdict.outcome import Refuted
 from verdict.solver.certify import certify
-from verdict.solver.evaluate import ExactValues, FloatValues
+from verdict.solver.evaluate import ExactValues, Floats, FloatValues
 from verdict.solver.falsify import Booleans, Candidate
 from verdict.solver.minimize import minimize
 from verdict.solver.obligation import Element, Point
-from verdict.solver.sampling import variables
+from verdict.solver.sampling import columns_of, variables
 from verdict.solver.term import Kind, Sign, Term
 from verdict.solver.terms import Terms
 
@@ -23,28 +23,40 @@ def refute(
     pivots: Mapping[Term, Term],
 ) -> Refuted | None:
     """A refutation that is certain, from the first candidate that gives one."""
-    allowed = within_signs(terms, pivots)
+    signs = Signs(terms, pivots)
     for candidate in candidates:
-        for point in (minimize(candidate, allowed), candidate.point):
-            mismatches = certify(elements, point) if allowed([point])[0] else ()
+        if not certify([candidate.element], candidate.point):
+            continue
+        for point in (minimize(candidate, signs.hold_at), candidate.point):
+            mismatches = certify(elements, point) if signs.hold_exactly(point) else ()
             if mismatches:
                 return Refuted(_witness(terms, point, pivots), mismatches)
     return None
 
 
-def within_signs(terms: Terms, pivots: Mapping[Term, Term]) -> Callable[[Sequence[Point]], Booleans]:
-    """Which points give the eliminated variables that were declared positive a positive value."""
-    positive = [value for pivot, value in pivots.items() if pivot.sign is Sign.POSITIVE and not value.sign]
-    order = terms.below(positive)
-    free = variables(order)
+class Signs:
+    """The declared signs of the variables that the premises eliminated, as conditions on the others."""
 
-    def allowed(points: Sequence[Point]) -> Booleans:
-        if not positive:
-            return np.ones(len(points), dtype=np.bool_)
-        columns = {term: np.array([float(point[term]) for point in points]) for term in free}
-        return np.asarray((FloatValues(order, columns).of(positive) > 1e-9).all(axis=0))
+    def __init__(self, terms: Terms, pivots: Mapping[Term, Term]) -> None:
+        self._positive = [value for pivot, value in pivots.items() if pivot.sign is Sign.POSITIVE and not value.sign]
+        self._order = terms.below(self._positive)
+        self._free = variables(self._order)
 
-    return allowed
+    def hold_in(self, columns: Mapping[Term, Floats], count: int) -> Booleans:
+        """At which of `count` points, given as columns, they hold."""
+        if not self._positive:
+            return np.ones(count, dtype=np.bool_)
+        found = FloatValues(self._order, {term: columns[term] for term in self._free})
+        return np.asarray((found.of(self._positive) > 0).all(axis=0))
+
+    def hold_exactly(self, point: Point) -> bool:
+        """Whether they hold at a point, without rounding."""
+        values = ExactValues(self._order, point).exact
+        return all(Fraction(0) < value for term in self._positive if isinstance(value := values[term], Fraction))
+
+    def hold_at(self, points: Sequence[Point]) -> Booleans:
+        """At which of `points` they hold."""
+        return self.hold_in(columns_of(self._free, points), len(points))
 
 
 def _witness(terms: Terms, point: Point, pivots: Mapping[Term, Term]) -> tuple[tuple[str, Fraction], ...]:

@@ -3,14 +3,14 @@
     exp(a + b) = exp(a) exp(b)        exp(c log p) = p^c          log(p q) = log p + log q for p > 0
     1/(c m p) = c^-1 m^-1 B(p)^-1     B(p)^k = p^k for k >= 1     (c m p)^q = c^q m^q B(p)^q for c, m > 0
     [i=u][i=v] = 0                    [i=v]^2 = [i=v]             the last [i=v] = 1 - the others
-    max is a flat set; max(a+c, b+c) = c + max(a, b); max(c a, c b) = c max(a, b) for c > 0
 
 The laws of 1/p, roots and logarithms hold where those are defined; the ledger (domains.py) says where.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
-from math import gcd, lcm
+from math import gcd
 
 from verdict.solver.atoms import Atoms
 from verdict.solver.errors import LimitError, VacuousError
@@ -60,6 +60,38 @@ class Ring:
     def integer_power(self, p: Polynomial, exponent: int) -> Polynomial:
         """p ** exponent, for exponent >= 0."""
         return reduce(self.multiply, [p] * exponent, ONE)
+
+    def product(self, factors: Sequence[tuple[Polynomial, int]]) -> Polynomial:
+        """The product of factor ** exponent. A factor and its reciprocal cancel before anything is expanded."""
+        denominators = {
+            atom
+            for p, _ in factors
+            if len(p) == 1
+            for atom, exponent in next(iter(p.terms))
+            if exponent < 0 and atom in self.atoms.bases
+        }
+        weight = Fraction(1)
+        common: Monomial = ()
+        rest = []
+        for p, exponent in factors:
+            single = self._as_monomial(p, denominators)
+            if single is None:
+                rest.append(self.integer_power(p, exponent))
+            else:
+                weight *= single[0] ** exponent
+                common = merge(common, raised(single[1], exponent))
+        result = self.settle(scaled(ONE, weight, common))
+        return reduce(self.multiply, sorted(rest, key=len), result)
+
+    def _as_monomial(self, p: Polynomial, denominators: set[int]) -> tuple[Fraction, Monomial] | None:
+        """p as weight * monomial, with a base for what is one of `denominators`; None if it is not that."""
+        if len(p) == 1:
+            return next((weight, key) for key, weight in p.items())
+        if not p.terms or not denominators:
+            return None
+        c, m, q = self.split(p)
+        base = self._base(q)
+        return (c, merge(m, ((base, 1),))) if base in denominators else None
 
     def settle(self, p: Polynomial) -> Polynomial:
         """Apply the laws of indicators and of bases with exponents of 1 and more."""
@@ -219,40 +251,6 @@ class Ring:
             parts.append((monomial(self.atoms.log(rest).number), 1))
         return combine(parts)
 
-    def maximum(self, polynomials: list[Polynomial]) -> Polynomial:
-        """The largest of some."""
-        flat = {part for p in polynomials for part in self._spread(p)}
-        shared = set.intersection(*({(key, weight) for key, weight in p.items()} for p in flat))
-        shift = combine([(Polynomial({key: 1}), weight) for key, weight in shared])
-        flat = self._without_smaller({combine([(p, 1), (shift, -1)]) for p in flat})
-        if len(flat) == 1:
-            return combine([(flat.pop(), 1), (shift, 1)])
-        scale = _positive_content(flat)
-        flat = {scaled(p, 1 / scale) for p in flat}
-        atom = self.atoms.maximum(frozenset(flat), max(self.sign(p) for p in flat))
-        return combine([(monomial(atom.number), scale), (shift, 1)])
-
-    def _spread(self, p: Polynomial) -> list[Polynomial]:
-        """The arguments of a maximum plus the rest of p, if p is that; else p."""
-        for key, weight in p.items():
-            atom = self.atoms[key[0][0]] if len(key) == 1 and key[0][1] == 1 else None
-            if atom is not None and atom.head == "max" and weight > 0:
-                rest = combine([(p, 1), (Polynomial({key: 1}), -weight)])
-                return [
-                    part for inner in atom.polynomials for part in self._spread(combine([(inner, weight), (rest, 1)]))
-                ]
-        return [p]
-
-    def _without_smaller(self, polynomials: set[Polynomial]) -> set[Polynomial]:
-        """Of polynomials that differ by a constant, the largest."""
-        largest: dict[Polynomial, tuple[Fraction, Polynomial]] = {}
-        for p in polynomials:
-            free = combine([(p, 1), (constant(Fraction(p.terms.get((), 0), p.denominator)), -1)])
-            value = Fraction(p.terms.get((), 0), p.denominator)
-            if free not in largest or largest[free][0] < value:
-                largest[free] = (value, p)
-        return {p for _, p in largest.values()}
-
     def one_hot(self, index: str, size: int, value: int) -> Polynomial:
         """The indicator of an index in range(size); the last one is 1 minus the others."""
         if value < size - 1:
@@ -264,12 +262,6 @@ class Ring:
         self.work_left -= work
         if terms > self.limit or work > self.limit * 10 or self.work_left < 0:
             raise LimitError(f"the normal form has more than {self.limit} terms")
-
-
-def _positive_content(polynomials: set[Polynomial]) -> Fraction:
-    contents = [Fraction(gcd(*p.terms.values()), p.denominator) for p in polynomials if p.terms]
-    numerator = gcd(*(value.numerator for value in contents))
-    return Fraction(numerator, lcm(*(value.denominator for value in contents)))
 
 
 def _factors(c: Fraction) -> list[tuple[int, int]]:

@@ -4,7 +4,7 @@ Reals come from small integers, quarters, sparse, normal, positive and wide dist
 variables are made positive; indices are often all equal or of two values, since repeated ids hide mistakes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -25,25 +25,34 @@ def variables(order: Iterable[Term]) -> list[Term]:
 def sample(free: Iterable[Term], seed: int) -> dict[Term, Floats]:
     """POINTS values for each variable. Depends on the names and the seed, not on the order of creation."""
     random = np.random.default_rng([seed, 20])
+    ordered = sorted(free, key=_name)
+    reals = _reals(random, len(ordered))
     return {
-        term: _index(random, term.data[2]) if term.kind is Kind.INDEX else _real(random, term)
-        for term in sorted(free, key=_name)
+        term: _index(random, term.data[2])
+        if term.kind is Kind.INDEX
+        else _made_positive(values)
+        if term.sign is Sign.POSITIVE
+        else values
+        for term, values in zip(ordered, reals, strict=True)
     }
 
 
-def _real(random: np.random.Generator, term: Term) -> Floats:
-    eighth = POINTS // 8
-    values = np.concatenate([
-        random.integers(-2, 3, eighth),
-        random.integers(1, 6, eighth),
-        random.integers(-8, 9, eighth) / 4,
-        random.integers(-1, 2, eighth) * (random.random(eighth) < 0.3),
-        random.integers(8, 33, eighth) / 16,
-        random.normal(size=eighth),
-        random.normal(size=eighth) / 8,
-        random.normal(size=eighth) * 10.0 ** random.integers(1, 4, eighth),
-    ]).astype(float)  # fmt: skip
-    return np.where(values == 0, 1.0, np.abs(values)) if term.sign is Sign.POSITIVE else values
+def _reals(random: np.random.Generator, count: int) -> Floats:
+    shape = (count, POINTS // 8)
+    return np.concatenate([
+        random.integers(-2, 3, shape),
+        random.integers(1, 6, shape),
+        random.integers(-8, 9, shape) / 4,
+        random.integers(-1, 2, shape) * (random.random(shape) < 0.3),
+        random.integers(8, 33, shape) / 16,
+        random.normal(size=shape),
+        random.normal(size=shape) / 8,
+        random.normal(size=shape) * 10.0 ** random.integers(1, 4, shape),
+    ], axis=1).astype(float)  # fmt: skip
+
+
+def _made_positive(values: Floats) -> Floats:
+    return np.where(values == 0, 1.0, np.abs(values))
 
 
 def _index(random: np.random.Generator, size: int) -> Floats:
@@ -53,11 +62,15 @@ def _index(random: np.random.Generator, size: int) -> Floats:
     return values.astype(float)
 
 
+def point(columns: Mapping[Term, Floats], number: int) -> Point:
+    """One of the points, exactly."""
+    return {term: Fraction(float(column[number])) for term, column in columns.items()}
+
+
+def columns_of(free: Iterable[Term], points: Sequence[Point]) -> dict[Term, Floats]:
+    """Points as one array for each variable."""
+    return {term: np.array([float(one[term]) for one in points]) for term in free}
+
+
 def _name(term: Term) -> str:
     return str(term.data[0])
-
-
-def points(columns: dict[Term, Floats]) -> list[Point]:
-    """The same points one by one, exactly."""
-    count = len(next(iter(columns.values()))) if columns else 1
-    return [{term: Fraction(float(column[i])) for term, column in columns.items()} for i in range(count)]

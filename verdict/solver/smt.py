@@ -12,9 +12,10 @@ from typing import Any
 import z3
 
 from verdict.options import SolverOptions
+from verdict.solver.domains import Condition
 from verdict.solver.obligation import Element, Point
 from verdict.solver.sampling import variables
-from verdict.solver.smtlib import Script, differ, name, value_symbol
+from verdict.solver.smtlib import Script, differ, name, value_symbol, violates
 from verdict.solver.term import Kind, Sign, Term
 
 NODE_LIMIT = 5_000
@@ -49,13 +50,28 @@ def ask(elements: Sequence[Element], options: SolverOptions) -> Answer:
     """Whether some of `elements` can differ."""
     terms = elements[0].single.terms
     order = terms.below([side for e in elements for side in (e.single, e.parallel)])
-    script = [*Script(order).lines, f"(assert {differ((e.single, e.parallel) for e in elements)})"]
+    return _solve(order, differ((e.single, e.parallel) for e in elements), options)
+
+
+def ask_condition(condition: Condition, elements: Sequence[Element], options: SolverOptions) -> Answer:
+    """Whether a condition of the parallel side can fail where the single side is defined.
+
+    What the condition's own argument needs is taken to hold: those are conditions in their own right.
+    """
+    terms = condition.argument.terms
+    order = terms.below([*(element.single for element in elements), condition.argument])
+    if len(order) > NODE_LIMIT:
+        return Answer(False)
+    return _solve(order, violates(condition), options)
+
+
+def _solve(order: Sequence[Term], claim: str, options: SolverOptions) -> Answer:
     context = z3.Context()
     solver = z3.Solver(ctx=context)
     solver.set("random_seed", options.seed)
     solver.set("rlimit", int(options.z3_timeout * _STEPS_PER_SECOND))
     solver.set("timeout", int(options.z3_timeout * 2000))
-    solver.from_string("\n".join(script))
+    solver.from_string("\n".join([*Script(order).lines, f"(assert {claim})"]))
     result = solver.check()
     if result == z3.unsat:
         return Answer(True)

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import lcm
 
+from verdict.solver.domains import Condition
 from verdict.solver.term import Kind, Number, Sign, Term
-
-_PLAIN = {Kind.INVERSE, Kind.LOG, Kind.POWER}
 
 
 class Script:
@@ -164,6 +163,12 @@ def value_symbol(index: Term, value: int) -> str:
 def differ(pairs: Iterable[tuple[Term, Term]]) -> str:
     """That at least one pair differs."""
     return f"(or {' '.join(f'(distinct {name(a)} {name(b)})' for a, b in pairs)} false)"
+
+
+def violates(condition: Condition) -> str:
+    """That a domain condition fails."""
+    relation = {Sign.UNKNOWN: "=", Sign.NONNEGATIVE: "<", Sign.POSITIVE: "<="}[condition.need]
+    return f"({relation} {name(condition.argument)} 0.0)"
 
 
 def _summands(term: Term) -> list[tuple[Term | None, Number]]:

@@ -333,11 +333,14 @@ class Terms:
 
     def below(self, roots: Iterable[Term]) -> list[Term]:
         """All terms that `roots` consist of, arguments first."""
-        marked = {term.uid for term in roots}
-        for uid in range(max(marked, default=-1), -1, -1):
-            if uid in marked:
-                marked.update(term.uid for term in self.nodes[uid].args)
-        return [self.nodes[uid] for uid in sorted(marked)]
+        stack = list(roots)
+        found = set(stack)
+        while stack:
+            for arg in stack.pop().args:
+                if arg not in found:
+                    found.add(arg)
+                    stack.append(arg)
+        return sorted(found, key=_uid)
 
 
 def _uid(term: Term) -> int:
