@@ -28,7 +28,8 @@ def compute(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
         return
     partner = holdings.reference.partners[index]
     meaning = holdings.reference.meanings[partner.signature]
-    part, values = _inherit(holdings, meaning, _expected(holdings, step, values, partner, meaning, place))
+    part, values = _inherit(holdings, meaning, values)
+    values = _expected(holdings, step, values, partner, place)
     regions = tuple(value[0].region if value else None for value in values)
     wanted = tuple(tensor != ABSENT for tensor in node.outputs)
     key = (partner.signature, node.attrs, regions, wanted)
@@ -101,7 +102,6 @@ def _expected(
     step: Step,
     values: tuple[Value, ...],
     partner: Partner,
-    meaning: Meaning,
     place: Place,
 ) -> tuple[Value, ...]:
     """The values, each exactly one region of what the partner reads; divergences are noted and mended."""
@@ -114,9 +114,7 @@ def _expected(
             continue
         tensor = step.node.inputs[position]
         claimed = holdings.plan.tensors[tensor].region if tensor != ABSENT else ()
-        deferred = len({share.part for share in value}) == 1 and position in meaning.linear
-        whole = tuple(share._replace(part=()) for share in value) if deferred else value
-        found = difference(whole, due, value[0].region if value else claimed, bases)
+        found = difference(value, due, value[0].region if value else claimed, bases)
         if found is None:
             continue
         wanted = " + ".join(bases[base].name for base in due) or "nothing"
@@ -126,13 +124,17 @@ def _expected(
 
 
 def _inherit(holdings: Holdings, meaning: Meaning, values: tuple[Value, ...]) -> tuple[Part, tuple[Value, ...]]:
-    """The part that the outputs inherit from inputs that are parts of a sum, by linearity."""
-    partial = [position for position, value in enumerate(values) if value and value[0].part]
+    """The part that the outputs inherit by linearity, and the values as the node sees them, without it.
+
+    All that is partial must be one and the same part, and be all that the node is linear in together: every
+    gradient that a gradient node reads, or one single input of a forward node. Else nothing is inherited.
+    """
+    partial = [position for position, value in enumerate(values) if any(share.part for share in value)]
     if not partial:
         return (), values
-    parts = {values[position][0].part for position in partial}
+    parts = {share.part for position in partial for share in values[position]}
     grads = [position for position in range(meaning.signature.grads) if values[position]]
-    joint = partial == grads if meaning.is_gradient else len(partial) == 1
+    joint = partial == grads if meaning.is_gradient else len(partial) == 1 and partial[0] in meaning.linear
     if len(parts) != 1 or not joint:
         return (), values
     holdings.laws.add(LinearLaw(meaning.signature, tuple(partial)))

@@ -109,11 +109,14 @@ def _gather(
     result = concatenate(values, dim)
     if result is not None:
         return [result] * len(ranks)
+    if holdings.by_region:
+        stated = [holdings.plan.tensors[members[rank].node.inputs[0]].region[dim] for rank in ranks]
+        result = concatenate([values[k] for k in sorted(range(len(ranks)), key=stated.__getitem__)], dim)
+        if result is not None:
+            _trust_regions(holdings)
+            return [result] * len(ranks)
     order = sorted(range(len(ranks)), key=lambda k: values[k][0].region[dim] if values[k] else (0, 0))
     result = concatenate([values[k] for k in order], dim)
-    if result is not None and holdings.by_region:
-        _trust_regions(holdings)
-        return [result] * len(ranks)
     targets = [members[rank].node.outputs[0] for rank in ranks]
     name = holdings.name(targets[0])
     held = ", ".join("{}:{}".format(*value[0].region[dim]) if value else "nothing" for value in values)

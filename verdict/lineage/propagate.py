@@ -13,7 +13,7 @@ from verdict.lineage.compute import compute
 from verdict.lineage.exchange import chunk, meet, place_of
 from verdict.lineage.holdings import Holdings
 from verdict.lineage.lineages import Gap, Lineages, Place
-from verdict.lineage.reference import COPIES, SUM, Reference
+from verdict.lineage.reference import COPIES, COPIES_GRAD, SUM, Reference
 from verdict.lineage.values import Value
 from verdict.outcome import Finding
 
@@ -65,8 +65,9 @@ def _local(holdings: Holdings, device: int, step: Step) -> None:
     if node.op in COPIES:
         for tensor in node.outputs:
             holdings.write(device, tensor, values[0], place)
-    elif node.op == SUM:
-        holdings.write(device, node.outputs[0], holdings.sum(values), place)
+    elif node.op in (SUM, COPIES_GRAD):
+        summed = values if node.op == SUM else values[:-1]
+        holdings.write(device, node.outputs[0], holdings.sum(summed), place)
     elif node.op == CHUNK:
         piece = chunk(holdings, device, step, values[0], place) if values[0] else ()
         holdings.write(device, node.outputs[0], piece, place)

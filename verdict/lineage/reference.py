@@ -25,6 +25,8 @@ from verdict.ops import RULES, Axes, Dim, Law, OpRule
 COPIES = frozenset({"identity", "contiguous", "multiref", "identity.grad", "contiguous.grad"})
 """Nodes whose outputs are all their first input."""
 SUM = "accumulate"
+COPIES_GRAD = "multiref.grad"
+"""The gradient of copies is the sum of their gradients; its last input is what was copied."""
 GRAD = ".grad"
 
 Bases = tuple[int, ...]
@@ -172,8 +174,9 @@ class _Builder:
         if node.op in COPIES:
             for tensor in node.outputs:
                 self.write(tensor, inputs[0])
-        elif node.op == SUM:
-            self.write(node.outputs[0], tuple(sorted(base for value in inputs for base in value)))
+        elif node.op in (SUM, COPIES_GRAD):
+            summed = inputs if node.op == SUM else inputs[:-1]
+            self.write(node.outputs[0], tuple(sorted(base for value in summed for base in value)))
         elif node.op == "dataloader":
             for tensor in node.outputs:
                 self.read(tensor)
