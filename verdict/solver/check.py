@@ -144,6 +144,7 @@ def _reject_vacuous(sampled: Sequence[Element], seen: Sampled, columns: dict[Ter
 
 def _not_closed_by_form(question: _Question, forms: NormalForms, wanted: Sequence[Element]) -> list[Element]:
     left = []
+    question.in_time()
     forms.add(question.terms.below([side for e in wanted for side in (e.single, e.parallel)]))
     for element in wanted:
         try:

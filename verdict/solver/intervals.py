@@ -11,7 +11,8 @@ from mpmath.ctx_iv import MPIntervalContext
 
 Interval = Any
 _SERIES_REACH = 6
-"""|x| up to which erf is summed; beyond it is within 2.2e-17 of its limit."""
+"""|x| up to which erf is summed; beyond, it is within 2.2e-17 of its limit."""
+_BEYOND = 2.0**-53
 
 
 class UncertainError(Exception):
@@ -78,6 +79,10 @@ class Intervals:
 
     def erf(self, x: Interval) -> Interval:
         """2/sqrt(pi) * sum of (-1)^n x^(2n+1) / (n! (2n+1)); the first term left out bounds the rest."""
+        if x >= _SERIES_REACH:
+            return self._context.mpf([1 - _BEYOND, 1])
+        if x <= -_SERIES_REACH:
+            return self._context.mpf([-1, _BEYOND - 1])
         if not (x > -_SERIES_REACH and x < _SERIES_REACH):
             return self._context.mpf([-1, 1])
         square, power, total, n = x * x, x, x * 0, 0
