@@ -14,6 +14,9 @@ class VerdictError(Exception):
     def __str__(self) -> str:
         return f"{self.where}: {self.problem}" + (f" ({self.help})" if self.help else "")
 
+    def __reduce__(self) -> tuple[type["VerdictError"], tuple[str, str, str]]:
+        return type(self), (self.where, self.problem, self.help)
+
 
 class PlanFileError(VerdictError):
     """A plan file that cannot be read: damaged, hostile, of an unknown kind or version."""

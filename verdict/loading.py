@@ -1,9 +1,11 @@
 """Read both plans side by side, each in a process of its own with a limit of memory.
 
-Files are hostile until read: what a reader allocates, or how it dies, is its process's affair alone.
+Files are hostile until read: what a reader allocates, or how it dies, is its process's affair alone. The
+pickle that comes back is made by our own process, from the plan that it read.
 """
 
 import gc
+import pickle
 import resource
 from collections.abc import Callable
 from typing import Any
@@ -43,7 +45,7 @@ def load_all(paths: tuple[str, ...], load: Callable[[str], Plan]) -> list[Plan]:
 
 def _answer(pipe: Any) -> Plan | BaseException | None:
     try:
-        answer: Plan | BaseException = pipe.recv()
+        answer: Plan | BaseException = pickle.loads(pipe.recv_bytes())
     except EOFError:
         return None
     return answer
@@ -61,5 +63,5 @@ def _read(pipe: Any, path: str, load: Callable[[str], Plan]) -> None:
         answer = error
     except Exception as error:
         answer = error
-    pipe.send(answer)
+    pipe.send_bytes(pickle.dumps(answer, pickle.HIGHEST_PROTOCOL))
     pipe.close()
