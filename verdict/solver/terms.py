@@ -12,6 +12,8 @@ import numpy as np
 from verdict.solver.errors import SolverError
 from verdict.solver.term import Kind, Number, Sign, Term
 
+_ATOMIC = frozenset(set(Kind) - {Kind.CONSTANT, Kind.SUM, Kind.PRODUCT})
+
 
 def exact(value: Number) -> Number:
     """An integer where the value is one."""
@@ -36,6 +38,7 @@ class Terms:
         self.nodes: list[Term] = []
         self.variables: dict[str, Term] = {}
         self._interned: dict[Any, Term] = {}
+        self._products: dict[tuple[Term, Term], Term] = {}
         self.zero = self.constant(0)
         self.one = self.constant(1)
         self.minus_infinity = self._intern(Kind.MINUS_INFINITY, None, (), None, Sign.UNKNOWN, True)
@@ -164,12 +167,21 @@ class Terms:
 
     def multiply(self, a: Term, b: Term) -> Term:
         """a * b."""
+        key = (a, b) if a.uid < b.uid else (b, a)
+        found = self._products.get(key)
+        if found is None:
+            found = self._products[key] = self._multiply(a, b)
+        return found
+
+    def _multiply(self, a: Term, b: Term) -> Term:
         if a.kind is Kind.CONSTANT:
             return self.scale(b, a.data)
         if b.kind is Kind.CONSTANT:
             return self.scale(a, b.data)
         if a.kind >= Kind.MINUS_INFINITY or b.kind >= Kind.MINUS_INFINITY:
             return self._multiply_extreme(a, b)
+        if a.kind in _ATOMIC and b.kind in _ATOMIC:
+            return self._product({a: 1, b: 1} if a is not b else {a: 2})
         factor: Number = 1
         factors: dict[Term, int] = {}
         for term in (a, b):
@@ -199,12 +211,12 @@ class Terms:
         key = frozenset(factors.items())
         found = self._interned.get((Kind.PRODUCT, key))
         if found is None:
-            signs = [
-                max(base.sign, Sign.NONNEGATIVE) if exponent % 2 == 0 else base.sign
-                for base, exponent in factors.items()
-            ]
-            total = all(base.total for base in factors)
-            found = Term(self, Kind.PRODUCT, tuple(factors), factors, min(signs), total)
+            sign, total = Sign.POSITIVE, True
+            for base, exponent in factors.items():
+                total = total and base.total
+                if base.sign < sign:
+                    sign = max(base.sign, Sign.NONNEGATIVE) if exponent % 2 == 0 else base.sign
+            found = Term(self, Kind.PRODUCT, tuple(factors), factors, sign, total)
             self._interned[Kind.PRODUCT, key] = found
         return found
 
