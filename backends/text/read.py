@@ -30,15 +30,19 @@ def read(data: bytes, source: str) -> Plan:
             continue
         if text[0] in " \t":
             reader.entry(section, line)
+        elif section == "end":
+            line.fail(f"expected nothing after the line end, found {line.found()}")
         else:
             section = line.take()
             reader.head(section, line)
+    if section != "end":
+        raise PlanFileError(f"{source}:{len(lines)}", "the last line, end, is missing", "the file may be cut off")
     return reader.plan(len(lines))
 
 
 def _lines(data: bytes, source: str) -> list[str]:
     try:
-        lines = data.decode("utf-8").split("\n")
+        lines = data.decode("utf-8").rstrip().split("\n")
     except UnicodeDecodeError as error:
         where = data.count(b"\n", 0, error.start) + 1
         raise PlanFileError(
@@ -55,6 +59,7 @@ class _Reader:
         self.source = source
         self.tables = Tables()
         self.mesh: tuple[tuple[str, int], ...] = ()
+        self.said: set[str] = set()
         self.counts: dict[str, int] = {}
         self.batch_axes: list[tuple[str, int]] = []
         self.assumptions: list[Assumption] = []
@@ -73,7 +78,7 @@ class _Reader:
             case "assume":
                 self.assumptions.append(Assumption(line.name("a name"), line.name("a sentence between quotes")))
                 line.end()
-            case "tensors" | "loose":
+            case "tensors" | "loose" | "end":
                 line.end()
             case "segment" | "call" | "loss" | "gradient" | "seed":
                 if not self.programs:
@@ -82,7 +87,7 @@ class _Reader:
             case _:
                 line.fail(
                     f"expected mesh, devices, replicas, microbatches, batch, assume, tensors, loose, family, segment, "
-                    f"call, loss, gradient or seed, found {word[:60]}",
+                    f"call, loss, gradient, seed or end, found {word[:60]}",
                     "the nodes of a segment and the entries of a table are indented",
                 )
 
@@ -106,6 +111,7 @@ class _Reader:
                 line.fail("an indented line stands under no segment and no table")
 
     def _mesh(self, line: Line) -> None:
+        self._once("mesh", line)
         axes = []
         while line.peek():
             axis = line.name("the name of a mesh axis")
@@ -113,6 +119,8 @@ class _Reader:
             axes.append((axis, line.integer("the size of a mesh axis")))
             if axes[-1][1] < 1:
                 line.fail(f"mesh axis {axis} has size 0", "a size is at least 1")
+        if len({axis for axis, _ in axes}) < len(axes):
+            line.fail("two mesh axes have one name")
         self.mesh = tuple(axes)
 
     def _devices(self, line: Line) -> None:
@@ -127,12 +135,18 @@ class _Reader:
         self._count("microbatches", line)
 
     def _count(self, word: str, line: Line) -> None:
+        self._once(word, line)
         self.counts[word] = line.integer(f"the number of {word}")
         line.end()
         if self.counts[word] < 1:
             line.fail(f"expected at least 1 of {word}, found 0")
+
+    def _once(self, word: str, line: Line) -> None:
+        if word in self.said:
+            line.fail(f"{word} is said twice")
         if self.programs:
             line.fail(f"{word} stands after the first family", "say it at the head of the file")
+        self.said.add(word)
 
     def _logical(self, line: Line) -> None:
         name, ordinal, _ = line.label("the name of a tensor")

@@ -46,6 +46,8 @@ def _text(plan: Plan, starts: tuple[int, ...]) -> Iterator[str]:
     for tensor in plan.tensors[starts[-1] :]:
         shape_of = plan.logicals[tensor.logical].shape
         yield f"  {labels[tensor.logical]}{nowhere.view([tensor.region], [tensor.part], shape_of)}"
+    yield ""
+    yield "end"
 
 
 def _head(plan: Plan) -> Iterator[str]:
@@ -155,8 +157,8 @@ class _Family:
         for word, outputs in (("loss", plan.losses), ("gradient", plan.gradients)):
             for held in outputs:
                 if held.device == lead:
-                    weight = "" if held.weight == ABSENT else f" of {self._mention(held.weight)}"
-                    yield f"{word} {self._mention(held.tensor)}{weight}"
+                    tensor = self._mention(held.tensor)
+                    yield f"{word} {tensor}" + ("" if held.weight == ABSENT else f" of {self._mention(held.weight)}")
         for seed in plan.seeds:
             if self._starts[lead] <= seed < self._starts[lead + 1]:
                 yield f"seed {self._mention(seed)}"
