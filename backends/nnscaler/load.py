@@ -5,11 +5,10 @@ the loss. Data parallel replicas do not appear in the file; nnScaler makes rank 
 of plan device d with its groups shifted by r * devices (`ModuleCodeGen.scale`).
 """
 
-import gc
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 
 from backends.nnscaler import unpickle
+from backends.nnscaler.apart import apart
 from backends.nnscaler.microbatches import Numbering, template
 from backends.nnscaler.nodes import Writer
 from backends.nnscaler.programs import Program, programs
@@ -29,6 +28,10 @@ from verdict.errors import PlanFileError
 from verdict.graph import Held, Plan
 from verdict.outcome import Assumption
 
+MEMORY_PER_BYTE = 32
+MEMORY_AT_LEAST = 256 << 20
+"""Address space granted to the reader. Real files need about 12 bytes for each byte of theirs."""
+
 Mesh = tuple[tuple[str, int], ...]
 
 ASSUMPTIONS = (
@@ -46,18 +49,23 @@ def recognises(head: bytes) -> bool:
 def read(data: bytes, source: str) -> Plan:
     """The plan in `data`, the whole decompressed file. `source` names it in messages.
 
-    Nothing that the file names is imported or called. Raises PlanFileError for anything but a plan that can be
-    represented; faults of a plan that can be represented stay in it. Not for use in several threads: the
-    garbage collector and the address space limit of the process are changed for the time of the call.
+    The work is done in a child process; nothing that the file names is imported or called there either. Raises
+    PlanFileError for anything but a plan that can be represented; faults of a plan that can be stay in it.
     """
-    with _no_collection():
-        root = unpickle.load(data, source)
-        try:
-            return _plan(root, source)
-        except MalformedError as error:
-            problem = str(error)
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
-            problem = f"a record is not as nnScaler writes it ({type(error).__name__}: {error})"
+    return apart(lambda: parse(data, source), source, MEMORY_AT_LEAST + MEMORY_PER_BYTE * len(data))
+
+
+def parse(data: bytes, source: str) -> Plan:
+    """`read` without a child process; it is left to the caller to free, or to outlive, what it leaves behind."""
+    root = unpickle.load(data, source)
+    try:
+        return _plan(root, source)
+    except MalformedError as error:
+        problem = str(error)
+    except MemoryError:
+        problem = "it needs far more memory than its size warrants"
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
+        problem = f"a record is not as nnScaler writes it ({type(error).__name__}: {error})"
     raise PlanFileError(source, problem, "write the plan again with nnScaler")
 
 
@@ -136,15 +144,3 @@ def _join(stage: dict[int, set[int]], one: int, other: int) -> None:
     stage[one] |= stage[other]
     for member in stage[other]:
         stage[member] = stage[one]
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Without the garbage collector: a million records that all live would be walked again and again."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

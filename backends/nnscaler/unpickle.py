@@ -2,19 +2,14 @@
 
 Every global of the file is looked up in a closed list and becomes an inert record class (records.py), a plain
 string (torch dtypes) or a plain dict. Nothing is imported, no function of the file is called, and a global that
-is not in the list is refused by name. What stays possible is to waste memory: the address space is bounded
-while the unpickler runs (Linux), in proportion to the size of the file.
+is not in the list is refused by name. What a file can still do is to use up memory or the C stack: run this in
+a child process (apart.py).
 
 The list: https://github.com/microsoft/nnscaler, and what its files in the wild hold.
 """
 
 import io
 import pickle
-import resource
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from backends.nnscaler import records
@@ -23,10 +18,6 @@ from verdict.errors import PlanFileError
 
 LARGEST_FILE = 2 << 30
 """Bytes. Larger files are refused before they are read."""
-
-MEMORY_PER_BYTE = 32
-MEMORY_AT_LEAST = 256 << 20
-"""Address space granted to the unpickler: real files need about 10 bytes for each byte of theirs."""
 
 _KEPT: dict[str, type[Record]] = {
     "nnscaler.codegen.module.module.ModuleCodeGen": records.ModuleCodeGen,
@@ -120,8 +111,7 @@ def load(data: bytes, source: str) -> object:
     if len(data) > LARGEST_FILE:
         raise PlanFileError(source, f"{len(data)} bytes, more than {LARGEST_FILE}", "raise LARGEST_FILE")
     try:
-        with _bounded_memory(MEMORY_AT_LEAST + MEMORY_PER_BYTE * len(data)):
-            return _Unpickler(io.BytesIO(data)).load()
+        return _Unpickler(io.BytesIO(data)).load()
     except MalformedError as error:
         raise PlanFileError(source, f"refused, nothing was run: {error}", "is this an nnScaler plan?") from None
     except MemoryError:
@@ -130,21 +120,3 @@ def load(data: bytes, source: str) -> object:
         raise PlanFileError(
             source, f"a damaged pickle ({type(error).__name__}: {error})", "write the plan again with nnScaler"
         ) from None
-
-
-@contextmanager
-def _bounded_memory(extra: int) -> Iterator[None]:
-    """Let the process grow by `extra` bytes of address space at most. A no-op where the system cannot."""
-    if sys.platform != "linux":
-        yield
-        return
-    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    limit = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() + extra
-    if resource.RLIM_INFINITY != soft <= limit:
-        yield
-        return
-    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

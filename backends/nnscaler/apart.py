@@ -1,0 +1,129 @@
+"""Do the reading in a child process, and take over the finished plan only.
+
+The records of a large plan are millions of objects in cycles: a child that ends drops them at once, where the
+garbage collector would need seconds. It also confines what a hostile file can still do, which is to use up
+memory or the C stack: the child has a limit on the former, and its death is a message, not ours.
+"""
+
+import gc
+import marshal
+import os
+import resource
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from verdict.errors import PlanFileError
+from verdict.graph import Call, Held, Logical, Node, Plan, Segment, Tensor
+from verdict.outcome import Assumption
+
+_Reply = tuple[str, Any]
+
+
+def apart(make: Callable[[], Plan], source: str, memory: int) -> Plan:
+    """The value of `make()`, computed in a child that may grow by `memory` bytes (Linux).
+
+    Raises the PlanFileError that `make` raises, or one if the child is killed or runs out of memory;
+    RuntimeError with the child's traceback for any other exception.
+    """
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        _answer(make, writing, memory)
+    os.close(writing)
+    try:
+        with os.fdopen(reading, "rb") as pipe:
+            answer = pipe.read()
+    except BaseException:
+        os.kill(child, signal.SIGKILL)
+        raise
+    finally:
+        status = os.waitpid(child, 0)[1]
+    if status != 0:
+        end = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {os.WEXITSTATUS(status)}"
+        raise PlanFileError(source, f"reading it killed the reader ({end})", "is it nested beyond measure?")
+    kind, content = marshal.loads(answer)
+    if kind == "plan":
+        return _unpack(content)
+    if kind == "refused":
+        raise PlanFileError(*content)
+    raise RuntimeError(f"reading {source} failed in a child process\n{content}")
+
+
+def _answer(make: Callable[[], Plan], writing: int, memory: int) -> None:
+    """In the child: send the plan, or why there is none, and end without any cleaning up."""
+    status = 1
+    try:
+        gc.disable()
+        _limit(memory)
+        with os.fdopen(writing, "wb") as pipe:
+            pipe.write(marshal.dumps(_reply(make)))
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _reply(make: Callable[[], Plan]) -> _Reply:
+    try:
+        return "plan", _pack(make())
+    except PlanFileError as error:
+        return "refused", (error.where, error.problem, error.help)
+    except Exception:  # handed on to the parent, which raises it there
+        return "failed", traceback.format_exc()
+
+
+def _limit(memory: int) -> None:
+    if sys.platform == "linux":
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        limit = used + memory
+        resource.setrlimit(resource.RLIMIT_AS, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
+
+
+def _pack(plan: Plan) -> dict[str, Any]:
+    """The plan as plain tuples; equal objects that are one object stay one."""
+    return {field.name: _PACK.get(field.name, _same)(getattr(plan, field.name)) for field in fields(plan)}
+
+
+def _unpack(content: dict[str, Any]) -> Plan:
+    return Plan(**{name: _UNPACK.get(name, _same)(value) for name, value in content.items()})
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _plain(rows: Any) -> Any:
+    return tuple(map(tuple, rows))
+
+
+def _rows(kind: Any) -> Callable[[Any], Any]:
+    return lambda rows: tuple(map(kind._make, rows))
+
+
+_PACK: dict[str, Callable[[Any], Any]] = {
+    "logicals": _plain,
+    "tensors": _plain,
+    "segments": lambda rows: tuple((name, device, _plain(nodes)) for name, device, nodes in rows),
+    "programs": lambda rows: tuple(map(_plain, rows)),
+    "losses": _plain,
+    "gradients": _plain,
+    "assumptions": lambda rows: tuple((row.name, row.text) for row in rows),
+}
+
+_UNPACK: dict[str, Callable[[Any], Any]] = {
+    "logicals": _rows(Logical),
+    "tensors": _rows(Tensor),
+    "segments": lambda rows: tuple(
+        Segment(name, device, tuple(map(Node._make, nodes))) for name, device, nodes in rows
+    ),
+    "programs": lambda rows: tuple(tuple(map(Call._make, calls)) for calls in rows),
+    "losses": _rows(Held),
+    "gradients": _rows(Held),
+    "assumptions": lambda rows: tuple(Assumption(*row) for row in rows),
+}
