@@ -19,6 +19,7 @@ class Script:
     def __init__(self, order: Sequence[Term]) -> None:
         self.lines = ["(declare-fun u_exp (Real) Real)", "(declare-fun u_log (Real) Real)"]
         self._known: set[str] = set()
+        self._functions: dict[tuple[str, int], str] = {}
         self._shares = _shares(order)
         for term in order:
             self._add(term)
@@ -119,10 +120,12 @@ class Script:
     def _opaque(self, term: Term) -> str:
         if term.data == "step" and len(term.args) == 1:
             return f"(ite (> {name(term.args[0])} 0.0) 1.0 0.0)"
-        symbol = f"|f{len(term.args)} {term.data}|"
-        if symbol not in self._known:
-            self._known.add(symbol)
-            self.lines.append(f"(declare-fun {symbol} ({' '.join('Real' for _ in term.args)}) Real)")
+        key = (term.data, len(term.args))
+        if key not in self._functions:
+            self._functions[key] = f"f{len(self._functions)}"
+            sorts = " ".join("Real" for _ in term.args)
+            self.lines.append(f"(declare-fun {self._functions[key]} ({sorts}) Real)")
+        symbol = self._functions[key]
         return f"({symbol} {' '.join(name(arg) for arg in term.args)})"
 
     def _sum(self, term: Term) -> str:
