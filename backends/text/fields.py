@@ -11,7 +11,7 @@ from verdict.graph import ABSENT, Attrs, Call, Held, Logical, Node, Plan, Region
 from verdict.outcome import Assumption
 
 _NAME, _VERSION = FORMAT.split()
-_MOST_ITEMS = 200_000_000
+MOST_ITEMS = 50_000_000
 """How many items all lists may have together, an item of a list that stands in several places counted in each."""
 
 T = TypeVar("T")
@@ -160,8 +160,8 @@ class _Reader:
         if lengths and len(value) not in lengths:
             self._fail(where, f"{' or '.join(map(str, lengths))} items", len(value))
         self._items += len(value)
-        if self._items > _MOST_ITEMS:
-            self._fail(where, f"at most {_MOST_ITEMS} items in all", "more")
+        if self._items > MOST_ITEMS:
+            self._fail(where, f"at most {MOST_ITEMS} items in all", "more")
         return tuple(value)
 
     def _integer(self, where: str, value: Any) -> int:
