@@ -75,7 +75,7 @@ def cli(context: click.Context, single: str | None, parallel: str | None, **give
         return
     if not single or not parallel:
         missing = "--sm (the single-device plan)" if not single else "--pm (the parallel plan)"
-        raise UsageError("verdict", f"{missing} is missing", "verdict --sm single.pkl --pm parallel.pkl")
+        raise UsageError("usage", f"{missing} is missing", "verdict --sm single.pkl --pm parallel.pkl")
     context.exit(_main_job(single, parallel, given))
 
 
@@ -84,7 +84,7 @@ cli.add_command(generate_command)
 
 def main() -> None:
     """The console script: any failure becomes one sentence and an exit status."""
-    complain = Console(stderr=True, soft_wrap=True, highlight=False)
+    complain = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
     try:
         status = cli.main(standalone_mode=False)
     except click.ClickException as error:
@@ -166,4 +166,4 @@ def _write(report: Report, measured: Measured, form: str, verbose: int, file: An
     if form == "json":
         file.write(to_json(report, measured))
     else:
-        show(report, measured, Console(file=file, soft_wrap=True, highlight=False, markup=False), verbose)
+        show(report, measured, Console(file=file, soft_wrap=True, highlight=False, markup=False, emoji=False), verbose)

@@ -9,13 +9,13 @@ from verdict.errors import PlanMismatchError
 from verdict.graph import Plan
 from verdict.graph.check import check_plan
 from verdict.lineage import bind, propagate, reference
-from verdict.lineage.goals import check_goals
+from verdict.lineage.goals import check_goals, undecided
 from verdict.ops import RULES
 from verdict.options import Options
 from verdict.outcome import Finding, Outcome
 from verdict.report import Proofs, Report
 from verdict.stage import Stage, cut, run
-from verdict.summary import assumptions_of, gaps_of, open_of, proofs_of, refuted_of, side_of, trained_weights
+from verdict.summary import assumptions_of, gaps_of, open_gap, open_of, proofs_of, refuted_of, side_of, trained_weights
 from verdict.workers import run_all
 
 Observe = Callable[[str, int, int, Any], None]
@@ -60,7 +60,8 @@ def verify(single: Plan, parallel: Plan, options: Options, observe: Observe = si
             if assumption.name in options.denied
         ),
     )
-    still_open = (*gaps_of(walks), *open_of(stages, outcomes))
+    unknown = tuple(gap for walk in walks for gap in undecided(walk, parallel))
+    still_open = (*gaps_of(walks), *(open_gap(gap) for gap in unknown), *open_of(stages, outcomes))
     return Report(
         *sides,
         findings=tuple(dict.fromkeys(findings)),

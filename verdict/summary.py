@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from verdict.graph import WEIGHT, Plan
-from verdict.lineage import Binding, Lineages, Place, Reference
+from verdict.lineage import Binding, Gap, Lineages, Place, Reference
 from verdict.lineage.goals import final_gradients, untrained
 from verdict.ops import RULES
 from verdict.outcome import Assumption, Finding, Outcome, Proved, Refuted, Unknown
@@ -36,12 +36,17 @@ def gaps_of(walks: Sequence[Lineages]) -> Iterator[Open]:
     """What the walks could say nothing about, and what the single-device plan leaves without a question."""
     for walk in walks:
         for gap in walk.gaps:
-            yield Open(_show(gap.place), gap.reason)
+            yield open_gap(gap)
     table = walks[0].reference
     for name in untrained(table):
         yield Open(f"weight {name}", "the single-device plan computes no gradient of it (nothing to compare)")
     if not table.plan.losses:
         yield Open(table.plan.source, "it declares no loss (nothing to compare)")
+
+
+def open_gap(gap: Gap) -> Open:
+    """A gap as an open question of the report."""
+    return Open(_show(gap.place), gap.reason)
 
 
 def open_of(stages: Cut, outcomes: Sequence[Outcome]) -> Iterator[Open]:

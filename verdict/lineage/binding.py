@@ -33,6 +33,7 @@ def bind(single: Plan, parallel: Plan) -> Binding:
         )
     logical = _by_hint(single, parallel)
     _require_common(single, parallel, logical)
+    _require_partners(single, parallel, logical)
     findings: list[Finding] = []
     batch: dict[int, int | None] = {}
     stated = dict(parallel.batch_axes)
@@ -85,6 +86,17 @@ def _require_common(single: Plan, parallel: Plan, logical: dict[int, int]) -> No
                 f"({', '.join(wanted[:3])}{', ...' if len(wanted) > 3 else ''})",
                 "the two plans must come from the same model",
             )
+
+
+def _require_partners(single: Plan, parallel: Plan, logical: dict[int, int]) -> None:
+    alone = [t.name for k, t in enumerate(parallel.logicals) if t.kind == WEIGHT and k not in logical]
+    if alone:
+        raise PlanMismatchError(
+            parallel.source,
+            f"{len(alone)} of its weights ({', '.join(alone[:3])}{', ...' if len(alone) > 3 else ''}) "
+            f"are not in {single.source}, or have another shape there",
+            "the two plans must come from the same model",
+        )
 
 
 def _batch_axis(single: Shape, column: Shape, columns: int) -> int | None:

@@ -3,14 +3,29 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from verdict.graph import ACCUMULATOR, WEIGHT, Held, Plan, Region, Shape, volume, whole
+from verdict.graph import ACCUMULATOR, ONCE_A_STEP, WEIGHT, Held, Plan, Region, Shape, volume, whole
 from verdict.lineage.binding import Binding
 from verdict.lineage.columns import NO_COLUMN
 from verdict.lineage.compare import Difference, difference, unreduced
-from verdict.lineage.lineages import Lineages
+from verdict.lineage.lineages import Gap, Lineages, Place
 from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS
 from verdict.outcome import Finding
+
+SHOWN = 8
+"""How many undecided results are listed: they all follow from the gaps before them."""
+
+
+def undecided(lineages: Lineages, plan: Plan) -> tuple[Gap, ...]:
+    """The declared results of which the walk could not say what they hold: nothing is proved of them."""
+    return tuple(
+        Gap(
+            f"what {plan.logicals[plan.tensors[held.tensor].logical].name} holds at the end is not known",
+            Place(held.device, ONCE_A_STEP, "the end of the step", "output"),
+        )
+        for held in (*plan.losses, *plan.gradients)
+        if lineages.held[held.device].get(held.tensor) is None and plan.kind(held.tensor) != ACCUMULATOR
+    )[:SHOWN]
 
 
 def check_goals(lineages: Lineages, plan: Plan, binding: Binding) -> tuple[Finding, ...]:

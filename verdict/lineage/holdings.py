@@ -123,8 +123,13 @@ class Holdings:
         kind = self.kinds[tensor]
         if kind == ACCUMULATOR:
             return ()
-        given = kind in PER_STEP or kind == INPUT or tensor in self.seeds
-        return self.claim(tensor) if given else None
+        if kind not in PER_STEP and kind != INPUT and tensor not in self.seeds:
+            return None
+        value = self.claim(tensor)
+        if value is None:
+            reason = f"{kind} {self.name(tensor)} has no counterpart in the single-device plan"
+            self.gap(reason, Place(0, ONCE_A_STEP, self.name(tensor), kind))
+        return value
 
     def _accumulated(self, value: Value) -> Value:
         """An accumulator after all microbatches: sums over the batch are complete for this replica."""
