@@ -42,6 +42,12 @@ EXAMPLES: Mapping[str, Example] = {
     "softmax": _ONE._replace(attrs={"dim": 1}),
     "apply_rotary_emb": Example(("q", "k", "freqs"), ((2, 8, 4, 6), (2, 8, 4, 6), (8, 3))),
     "layernorm": Example(("x", "weight", "bias"), ((2, 8), (8,), (8,)), {"normalized_shape": (8,)}),
+    "gate": Example(("x", "w"), ((2, 8), (6, 8)), {"score_func": "sigmoid", "topk": 2}),
+    "moe_gmm": Example(
+        ("x", "indices", "weights", "w1", "w3", "w2"),
+        ((2, 8), (2, 2), (2, 2), (6, 4, 8), (6, 4, 8), (6, 8, 4)),
+        {"n_routed_experts": 6, "local_expert_start": 0, "local_expert_end": 6},
+    ),
     **dict.fromkeys(("add", "sub", "mul", "div"), _TWO),
     **dict.fromkeys(("float", "to", "identity", "contiguous"), _ONE),
     **dict.fromkeys(("neg", "exp", "sqrt", "rsqrt", "sigmoid", "tanh", "silu", "relu", "gelu"), _ONE),
@@ -76,6 +82,11 @@ FOOT = """
 - `embedding`: `start` and `stop` say which rows of the vocabulary the weight holds, other ids give zeros;
   `padding_idx` is a row of the given weight, and only the gradient of that row is affected, as in torch.
 - `create_mask` with a `start_pos` keeps its full size.
+- `gate`: on terms, whether slot k holds expert e is an unknown function of the token's scores, with the groups
+  as arguments. Nothing else of the choice is used, so experts and slots are reduced; groups that cannot matter
+  (all are kept, or without a bias at least as many as there are slots) count as none.
+- `moe_gmm`: the weights hold the experts from `local_expert_start` to `local_expert_end`; slots that name
+  another expert add nothing. Experts, slots and hidden features are summed over, each can be cut.
 """
 
 

@@ -33,6 +33,8 @@ class Form(NamedTuple):
 _DIMS = {"dim": "dim", "keepdim": "keepdim"}
 _BINARY = ("x|reflected=", "y|other=")
 _SAME = {"inplace": (False,)}
+_GATE = ("score_func", "n_groups", "topk_groups", "topk", "route_scale")
+_EXPERTS = ("n_routed_experts", "local_expert_start", "local_expert_end")
 
 _FUNCTIONS: dict[str, Form] = {
     "nnscaler.runtime.function.embedding": Form(
@@ -75,6 +77,10 @@ _MODEL_FUNCTIONS: dict[str, Form] = {
     "create_mask": Form("create_mask", ("tokens", "h", "start_pos="), {"start_pos": "start_pos"}),
     "apply_mask": Form("apply_mask", ("scores", "mask")),
     "apply_rotary_emb": Form("apply_rotary_emb", ("q", "k", "freqs")),
+    "gate_fw": Form("gate", ("x", "weight"), dict(zip(_GATE, _GATE, strict=True)), {"bias": (None,)}),
+    "nnscaler_moe_gmm": Form(
+        "moe_gmm", ("x", "indices", "weights", "w1", "w3", "w2"), dict(zip(_EXPERTS, _EXPERTS, strict=True))
+    ),
 }
 
 _MODELS = (
@@ -114,30 +120,47 @@ def plain(value: object) -> Value:
 
 def _attributes(form: Form, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Value] | None:
     """The attributes of a call, or None where the call is not of this form."""
+    positional, named = _positional(form, arguments), _named(form, keywords)
+    if positional is None or named is None:
+        return None
+    attributes = dict(form.always) | positional | named
+    if form.keywords is _DIMS and type(attributes["dim"]) is int:
+        attributes["dim"] = (attributes["dim"],)
+    return attributes
+
+
+def _positional(form: Form, arguments: Sequence[Any]) -> dict[str, Value] | None:
     if len(arguments) > len(form.parameters):
         return None
-    attributes: dict[str, Value] = dict(form.always)
+    attributes: dict[str, Value] = {}
     for parameter, argument in zip(form.parameters, arguments, strict=False):
         tensor, _, constant = parameter.rpartition("|")
         if type(argument) is IRSubTensor:
             if not tensor and constant.endswith("="):
                 return None
-        elif not constant.endswith("=") or not _is_number(argument):
+        elif not constant.endswith("=") or not _is_number(argument) or constant[:-1] in attributes:
             return None
         elif constant == "reflected=":
             attributes |= {"reflected": True, "other": argument}
-        elif constant[:-1] in attributes:
-            return None
         else:
             attributes[constant[:-1]] = argument
+    return attributes
+
+
+def _named(form: Form, keywords: Mapping[str, Any]) -> dict[str, Value] | None:
+    attributes: dict[str, Value] = {}
     for keyword, value in keywords.items():
-        if keyword in form.keywords:
+        if keyword in form.keywords and _is_plain(value):
             attributes[form.keywords[keyword]] = plain(value)
         elif not any(value is known or value == known for known in form.ignored.get(keyword, ())):
             return None
-    if form.keywords is _DIMS and type(attributes["dim"]) is int:
-        attributes["dim"] = (attributes["dim"],)
     return attributes
+
+
+def _is_plain(value: object) -> bool:
+    if type(value) in {list, tuple}:
+        return all(map(_is_plain, value))  # type: ignore[call-overload]
+    return value is None or type(value) in {bool, int, float, str}
 
 
 def _is_number(value: object) -> bool:

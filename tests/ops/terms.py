@@ -6,7 +6,29 @@ from fractions import Fraction
 import numpy as np
 
 MINUS_INFINITY = float("-inf")
-OPAQUE = {"erf": math.erf, "tanh": math.tanh, "step": lambda x: float(x > 0)}
+
+
+def _choice(best):
+    """A gate's choice. best: how many experts tell how good a group is."""
+
+    def choice(*args):
+        *scores, groups, kept, slot, expert = args
+        grouped = np.array(scores).reshape(int(groups), -1)
+        worth = np.sort(grouped, axis=1)[:, -best:].sum(axis=1)
+        good = np.argsort(-worth, kind="stable")[: int(kept)]
+        masked = np.where(np.isin(np.arange(len(grouped)), good)[:, None], grouped, MINUS_INFINITY).ravel()
+        return float(np.argsort(-masked, kind="stable")[int(slot)] == expert)
+
+    return choice
+
+
+OPAQUE = {
+    "erf": math.erf,
+    "tanh": math.tanh,
+    "step": lambda x: float(x > 0),
+    "gate_choice": _choice(1),
+    "gate_choice_by_two": _choice(2),
+}
 
 
 class Term:

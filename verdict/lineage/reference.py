@@ -260,7 +260,8 @@ def mean(signature: Signature, columns: int) -> Meaning:
     summed = {k for k, column in enumerate(signature.columns) if column == SUMMED}
     free = rule.linear_in(len(forward), dict(signature.attrs))
     linear = summed <= set(range(signature.grads)) if signature.grads else len(summed) <= 1 and summed <= free
-    flowed = flow(axes, tuple(zip(read, signature.columns, strict=True)), written, linear)
+    present = zip(read, signature.columns, signature.shapes, strict=True)
+    flowed = flow(axes, tuple((dims, column) for dims, column, shape in present if shape), written, linear)
     if isinstance(flowed, str):
         return silent(flowed)
     sizes = {atom.name: atom.size for atom in axes.atoms}

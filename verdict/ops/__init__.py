@@ -8,10 +8,12 @@ from verdict.ops import (
     casts,
     elementwise,
     embedding,
+    gate,
     layernorm,
     linear,
     mask,
     matmul,
+    moe_gmm,
     reductions,
     rotary,
     softmax,
@@ -46,6 +48,8 @@ RULES: Mapping[str, OpRule] = table(
         *softmax.RULES,
         *rotary.RULES,
         *layernorm.RULES,
+        *gate.RULES,
+        *moe_gmm.RULES,
     )
 )
 """Every operator that has a meaning here; `op.grad` is the gradient of the rule `op`."""

@@ -10,7 +10,7 @@ ZeroDivisionError there, where floats give an infinity.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from numbers import Integral, Rational, Real
 from typing import Any
@@ -21,6 +21,7 @@ from verdict.graph import Shape
 from verdict.ops.rule import Array
 
 MINUS_INFINITY = float("-inf")
+_SCATTER = (math.sqrt(5) - 1) / 2
 
 
 def of_objects(x: Array) -> bool:
@@ -127,9 +128,50 @@ def total(x: Array, axes: tuple[int, ...]) -> Array:
     return np.asarray(np.sum(x, axis=axes, keepdims=True), dtype=x.dtype)
 
 
+def chosen(
+    x: Array, slots: int, order: Callable[[Sequence[Any]], Sequence[int]], name: str, constants: Sequence[int]
+) -> Array:
+    """[the choice puts element v of the last axis into the slot], of shape (..., slots, elements).
+
+    order: the elements of a row of numbers, first choice first. On rows of terms an unknown function `name` of
+    the row, the constants, the slot and the element.
+    """
+    size = x.shape[-1]
+    rows = x.reshape(-1, size)
+    hits = zeros(x, (len(rows), slots, size))
+    for row, hit in zip(rows, hits, strict=True):
+        if has_terms(row):
+            for slot, element in np.ndindex(slots, size):
+                hit[slot, element] = row[0].opaque(name, *row[1:], *constants, slot, element)
+        else:
+            for slot, element in zip(range(slots), order(row.tolist()), strict=False):
+                hit[slot, element] = 1
+    return hits.reshape((*x.shape[:-1], slots, size))
+
+
+def kept(x: Array, p: float) -> Array:
+    """What dropout multiplies each element by: 1 / (1 - p) where the random state keeps it, else 0.
+
+    On terms an unknown function "dropout" of the element and p; on numbers one fixed function of the element
+    stands for the random state.
+    """
+    if p in {0, 1}:
+        return np.asarray(zeros(x, x.shape) + (1 - int(p)))
+    share = rational(p)
+    if not of_objects(x):
+        return np.asarray((np.abs(x) * _SCATTER % 1 >= p) / (1 - p))
+    return _each(lambda value: _kept(value, share), x)
+
+
 def integers(ids: Array) -> Array | None:
     """`ids` as an array of ints, None where some id is a term."""
     return None if has_terms(ids) else ids.astype(np.int64)
+
+
+def _kept(value: Any, share: Fraction) -> Any:
+    if not _is_number(value):
+        return value.opaque("dropout", share)
+    return 1 / (1 - share) if abs(float(value)) * _SCATTER % 1 >= share else 0
 
 
 def _each(function: Callable[..., Any], *arrays: Any) -> Array:

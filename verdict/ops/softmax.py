@@ -34,17 +34,18 @@ def _axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
     return make_axes(atoms, (dims,), (dims,))
 
 
-def _softmax(x: Array, along: int) -> Array:
+def softmax(x: Array, along: int) -> Array:
+    """exp(x) over its sum along the dimension `along`."""
     powers = numbers.exp(x if numbers.has_terms(x) else np.asarray(x - numbers.amax(x, along)))
     return numbers.divide(powers, np.sum(powers, axis=along, keepdims=True))
 
 
 def _forward(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
-    return (_softmax(inputs[0], attrs["dim"]),)
+    return (softmax(inputs[0], attrs["dim"]),)
 
 
 def _gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
-    y = _softmax(inputs[0], attrs["dim"])
+    y = softmax(inputs[0], attrs["dim"])
     weighted = np.sum(y * grads[0], axis=attrs["dim"], keepdims=True)
     return (np.asarray(y * (grads[0] - weighted)),)
 
