@@ -5,6 +5,7 @@ garbage collector would need seconds. It also confines what a hostile file can s
 memory or the C stack: the child has a limit on the former, and its death is a message, not ours.
 """
 
+import faulthandler
 import gc
 import marshal
 import os
@@ -60,6 +61,7 @@ def _answer(make: Callable[[], Plan], writing: int, memory: int) -> None:
     status = 1
     try:
         gc.disable()
+        faulthandler.disable()
         _limit(memory)
         with os.fdopen(writing, "wb") as pipe:
             pipe.write(marshal.dumps(_reply(make)))

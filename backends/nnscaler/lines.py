@@ -114,6 +114,17 @@ class Line:
             return self.device.accumulator(of, share)
         return self.write(share, read)
 
+    def set_aside(self, tids: set[int]) -> dict[int, int | None]:
+        """Forget what these names stand for, for as long as they mean something else."""
+        return {tid: self.bound.pop(tid, None) for tid in tids}
+
+    def put_back(self, aside: dict[int, int | None]) -> None:
+        """Let the names that were set aside stand for what they did."""
+        for tid, tensor in aside.items():
+            self.bound.pop(tid, None)
+            if tensor is not None:
+                self.bound[tid] = tensor
+
     def load(self, share: Share) -> int:
         """`share` taken from the batch."""
         tensor = self.bound[share.tid] = self.device.tensors.tensor(share, LOADED)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from backends.nnscaler.collectives import steps
+from backends.nnscaler.collectives import Step, steps
 from backends.nnscaler.lines import Forward, Line
 from backends.nnscaler.operators import meaning, plain
 from backends.nnscaler.records import (
@@ -19,10 +19,11 @@ from backends.nnscaler.records import (
     integers,
     state,
 )
-from backends.nnscaler.tensors import REDUCED
+from backends.nnscaler.tensors import REDUCED, Share
 from verdict.graph import ABSENT, Attrs, Node
 
 _NONE: Attrs = ()
+_ONLY_TENSORS = frozenset({IRSubTensor})
 
 
 class Writer:
@@ -81,8 +82,7 @@ class Writer:
             inputs = tuple([line.read_or_zero(share) for share in shares])
         else:
             name, attrs = f"{forward.op}.grad", forward.attrs
-            inputs = _output_gradients(line, _tensors(operator["_outputs"]), fields["_inputs"])
-            inputs += forward.inputs
+            inputs = _output_gradients(line, operator["_outputs"], fields["_inputs"], shares) + forward.inputs
         wanted = _input_gradients(line, _tensors(operator["_inputs"]), fields["_outputs"])
         outputs = tuple(
             [
@@ -93,9 +93,16 @@ class Writer:
         line.add(Node(name, inputs, outputs, attrs, f"{forward.name}.grad"))
 
     def _adapter(self, line: Line, cell: Record) -> None:
+        """The adapter's steps. Backward, what only passes from one step to the next is no gradient to add to."""
         fields = state(cell, IRAdapter)
         weights = self._weights_behind(line, cell)
-        for step in steps(fields, line.device.number):
+        passing: dict[int, int | None] = {}
+        made_steps = steps(fields, line.device.number)
+        if len(made_steps) > 1 and not fields["_forward"]:
+            passing = line.set_aside(
+                _tids(line, made_steps[:-1]) - {t.tid for t in map(line.share, fields["_outputs"])}
+            )
+        for step in made_steps:
             shares = [line.share(record) for record in step.inputs]
             inputs = tuple([line.read(share) for share in shares])
             read = {share.tid for share in shares}
@@ -111,6 +118,7 @@ class Writer:
             attrs = self._attrs.setdefault(step.attrs, step.attrs)
             name = (made or shares)[0].parent.name if made or shares else step.op
             line.add(Node(step.op, inputs, outputs, attrs, name))
+        line.put_back(passing)
 
     def _weights_behind(self, line: Line, cell: Record) -> dict[int, int]:
         """For a backward adapter: gradient tid -> weight, where the forward adapter read a weight itself."""
@@ -170,7 +178,7 @@ class Writer:
 
 def _tensors(values: list[Any]) -> list[Record]:
     """The tensor records among the arguments or results of an operator, those in a list of them included."""
-    if all(type(value) is IRSubTensor for value in values):
+    if _ONLY_TENSORS.issuperset(map(type, values)):
         return values
     flat: list[Record] = []
     for value in values:
@@ -181,14 +189,21 @@ def _tensors(values: list[Any]) -> list[Record]:
     return flat
 
 
-def _output_gradients(line: Line, outputs: list[Record], given: list[Any]) -> tuple[int, ...]:
+def _tids(line: Line, made: list[Step]) -> set[int]:
+    """The ids of what these steps write."""
+    return {line.share(record).tid for step in made for record in step.outputs}
+
+
+def _output_gradients(line: Line, outputs: list[Record], given: list[Any], shares: list[Share]) -> tuple[int, ...]:
     """For each output of an operator the gradient that is given for it; ABSENT where there is none."""
-    wanting = [record for record in outputs if len(given) == len(outputs) or record[0]["_grad"] is not None]
-    if len(wanting) != len(given):
+    if len(shares) == len(outputs):
+        return tuple([line.read(share) for share in shares])
+    wanting = [len(given) == len(outputs) or record[0]["_grad"] is not None for record in _tensors(outputs)]
+    if sum(wanting) != len(given):
         raise MalformedError(f"{len(given)} gradients for an operator with {len(outputs)} outputs")
-    by_output = {id(record): gradient for record, gradient in zip(wanting, given, strict=True)}
-    gradients = [by_output.get(id(record)) for record in outputs]
-    return tuple([ABSENT if record is None else line.read(line.share(record)) for record in gradients])
+    in_order = iter(given)
+    gradients = [next(in_order) if wants else None for wants in wanting]
+    return tuple([line.read(line.share(record)) if type(record) is IRSubTensor else ABSENT for record in gradients])
 
 
 def _input_gradients(line: Line, arguments: list[Record], made: list[Record]) -> list[Record | None]:

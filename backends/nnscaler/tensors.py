@@ -93,7 +93,7 @@ class Tensors:
             and fields["_valmap"][0]["_weight"] == share.part
             and fields["_is_attr"] is share.attribute
             and fields["_is_grad"] is share.gradient
-            and self._parent(fields["_full_tensor"]) is share.parent
+            and (self._parents.get(id(full := fields["_full_tensor"])) or self._parent(full)) is share.parent
         ):
             return share
         raise MalformedError(f"tensor {share.tid} of {share.parent.name} has two meanings")

@@ -71,8 +71,10 @@ def ran(plan: Plan) -> Counter[tuple[object, ...]]:
         return tuple(None if t == ABSENT else plan.logicals[plan.tensors[t].logical].origin for t in tensors)
 
     return Counter(
-        (device, call.microbatch, node.op, node.name, dict(node.attrs).get("ranks"), parents(node.inputs))
-        + tuple((key, value) for key, value in node.attrs if key in {"other", "exponent", "peer", "dim"})
+        (
+            *(device, call.microbatch, node.op, node.name, dict(node.attrs).get("ranks"), parents(node.inputs)),
+            *(pair for pair in node.attrs if pair[0] in {"other", "exponent", "peer", "dim"}),
+        )
         for device, program in enumerate(plan.programs)
         for call in program
         for node in plan.segments[call.segment].nodes
