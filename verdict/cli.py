@@ -4,7 +4,7 @@ import gc
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
@@ -21,10 +21,15 @@ from verdict.measure import Stopwatch, append_row
 from verdict.options import Options, SolverOptions
 from verdict.pipeline import verify
 from verdict.report import Measured, Report, show, to_json
+from verdict.summary import known_assumptions
 
 QUESTION_NOT_PUT, INTERNAL_ERROR = 2, 4
 MAY_ASSUME = frozenset({CHUNK_ORDER})
-DUMPS = {"nodes": ("check", dump_nodes), "lineages": ("stage", dump_lineages), "stages": ("prove", dump_stages)}
+DUMPS: dict[str, tuple[str, Callable[[Any], Iterable[str]]]] = {
+    "nodes": ("check", dump_nodes),
+    "lineages": ("stage", dump_lineages),
+    "stages": ("prove", dump_stages),
+}
 """What can be dumped: at the beginning of which step, and how its result becomes lines."""
 
 EPILOG = "Exit status: 0 proved, 1 refuted, 2 the question could not be put, 3 unknown, 4 a bug in verdict."
@@ -69,7 +74,7 @@ class MainJob(click.Group):
 @click.option("--no_cache_stages", is_flag=True, help="Alias without effect: nothing is cached on disk.")
 @click.version_option(package_name="verdict")
 @click.pass_context
-def cli(context: click.Context, single: str | None, parallel: str | None, **given: Any) -> None:
+def cli(context: click.Context, /, single: str | None, parallel: str | None, **given: Any) -> None:
     """Prove, or refute with numbers, that a parallel training plan computes what the single-device plan does."""
     if context.invoked_subcommand is not None:
         return
@@ -104,9 +109,7 @@ def main() -> None:
 
 
 def _main_job(single: str, parallel: str, given: dict[str, Any]) -> int:
-    unknown = sorted(set(given["assume"]) - MAY_ASSUME)
-    if unknown:
-        raise UsageError("--assume", f"there is no assumption {unknown[0]}", f"known: {', '.join(sorted(MAY_ASSUME))}")
+    _require_known("--assume", given["assume"], MAY_ASSUME)
     gc.disable()
     options = _options(given)
     watch = Stopwatch()
@@ -114,13 +117,19 @@ def _main_job(single: str, parallel: str, given: dict[str, Any]) -> int:
         observe = _observer(watch, progress, given["dump"])
         observe("load", 0, 1, None)
         plans = load_all((single, parallel), load)
-        observe("check", 0, 1, plans)
+        _require_known("--deny-assumption", given["denied"], known_assumptions(plans))
         report = verify(plans[0], plans[1], options, observe)
     measured = watch.measured(options.workers)
     _tell(report, measured, given)
     if given["stats"]:
         append_row(given["stats"], report, measured)
     return report.verdict.value
+
+
+def _require_known(option: str, names: tuple[str, ...], known: frozenset[str]) -> None:
+    unknown = sorted(set(names) - known)
+    if unknown:
+        raise UsageError(option, f"there is no assumption {unknown[0]}", f"known: {', '.join(sorted(known))}")
 
 
 def _options(given: dict[str, Any]) -> Options:

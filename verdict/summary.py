@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from verdict.graph import WEIGHT, Plan
-from verdict.lineage import Binding, Gap, Lineages, Place, Reference
+from verdict.lineage import CHUNK_ORDER, INITIAL_STATE, Binding, Gap, Lineages, Place, Reference
 from verdict.lineage.goals import final_gradients, untrained
 from verdict.ops import RULES
 from verdict.outcome import Assumption, Finding, Outcome, Proved, Refuted, Unknown
@@ -12,6 +12,11 @@ from verdict.report import Open, Proofs, Side
 from verdict.stage import Cut, Members, Stage
 
 SHOWN_RANKS = 8
+
+REAL = Assumption("real-arithmetic", "numbers are real numbers, without rounding or overflow")
+REDUCTION = Assumption(
+    "shape-reduction", "stages were proved at the smallest shapes with the same pattern of cuts (docs/soundness.md)"
+)
 
 
 def side_of(plan: Plan) -> Side:
@@ -74,9 +79,16 @@ def proofs_of(stages: Cut, outcomes: Sequence[Outcome]) -> Proofs:
         distinct=len(stages.questions),
         laws=sum(not isinstance(stage, Members) for stage in stages.questions),
         obligations=sum(methods.values()),
-        confirmed=sum(isinstance(outcome, Proved) and outcome.confirmed for outcome in outcomes),
+        identical=sum(_identical(outcome) for outcome in outcomes),
+        confirmed=sum(
+            isinstance(outcome, Proved) and outcome.confirmed and not _identical(outcome) for outcome in outcomes
+        ),
         methods=tuple(sorted(methods.items())),
     )
+
+
+def _identical(outcome: Outcome) -> bool:
+    return isinstance(outcome, Proved) and {name for name, count in outcome.methods if count} <= {"same"}
 
 
 def assumptions_of(
@@ -85,11 +97,8 @@ def assumptions_of(
     """All that the verdict rests on: of arithmetic, reduction, files, walks and operators' rules; each once."""
     used = sorted({stage.signature.op.removesuffix(".grad") for stage in stages.questions})
     found = (
-        Assumption("real-arithmetic", "numbers are real numbers, without rounding or overflow"),
-        Assumption(
-            "shape-reduction",
-            "stages were proved at the smallest shapes with the same pattern of cuts (docs/soundness.md)",
-        ),
+        REAL,
+        REDUCTION,
         *single.assumptions,
         *parallel.assumptions,
         *binding.assumptions,
@@ -97,6 +106,13 @@ def assumptions_of(
         *(assumption for op in used if op in RULES for assumption in RULES[op].assumptions),
     )
     return tuple(dict.fromkeys(found))
+
+
+def known_assumptions(plans: Sequence[Plan]) -> frozenset[str]:
+    """The names of all assumptions that a verdict on these plans could rest on."""
+    of_rules = {assumption.name for rule in RULES.values() for assumption in rule.assumptions}
+    of_plans = {assumption.name for plan in plans for assumption in plan.assumptions}
+    return frozenset({REAL.name, REDUCTION.name, INITIAL_STATE, CHUNK_ORDER} | of_rules | of_plans)
 
 
 def _not_equivalent(stages: Cut, stage: Stage, outcome: Refuted) -> Finding:

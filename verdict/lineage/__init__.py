@@ -1,6 +1,6 @@
 """Which parallel tensors rebuild which single-device tensor."""
 
-from verdict.lineage.binding import Binding, bind
+from verdict.lineage.binding import INITIAL_STATE, Binding, bind
 from verdict.lineage.holdings import CHUNK_ORDER
 from verdict.lineage.indexing import join, join_region, split, split_region
 from verdict.lineage.lineages import Gap, Law, Lineages, LinearLaw, Place, SumLaw
@@ -11,6 +11,7 @@ from verdict.lineage.values import Share, Value
 
 __all__ = [
     "CHUNK_ORDER",
+    "INITIAL_STATE",
     "Binding",
     "Claim",
     "Gap",

@@ -10,6 +10,8 @@ from verdict.errors import PlanMismatchError
 from verdict.graph import BUFFER, INPUT, WEIGHT, Logical, Plan, Shape
 from verdict.outcome import Assumption, Finding
 
+INITIAL_STATE = "initial-state"
+
 
 class Binding(NamedTuple):
     """logical: parallel logical tensor -> single logical tensor. batch: single input -> its batch axis."""
@@ -37,7 +39,7 @@ def bind(single: Plan, parallel: Plan) -> Binding:
     findings: list[Finding] = []
     batch: dict[int, int | None] = {}
     stated = dict(parallel.batch_axes)
-    assumptions = [Assumption("initial-state", "weights and buffers that stand for each other start equal")]
+    assumptions = [Assumption(INITIAL_STATE, "weights and buffers that stand for each other start equal")]
     for index, tensor in enumerate(parallel.logicals):
         if tensor.kind != INPUT or index not in logical:
             continue

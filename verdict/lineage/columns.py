@@ -10,8 +10,10 @@ from typing import NamedTuple
 
 from verdict.ops import Axes, Dim, Law
 
-NO_COLUMN, SUMMED = -1, -2
-"""A value that is the same for all columns; a value that is the sum over the columns. Else: the sliced axis."""
+NO_COLUMN, SUMMED, UNDECIDED = -1, -2, -3
+"""A value that is the same for all columns, that is the sum over the columns, of which nothing is known. Else: the
+axis that the columns slice.
+"""
 
 
 class ColumnFlow(NamedTuple):
@@ -29,6 +31,8 @@ def flow(
     linear: whether the node is linear in the inputs that are sums over the columns.
     Returns the reason where no law says what one column makes.
     """
+    if any(column == UNDECIDED for _, column in read):
+        return "it reads a value of which nothing is known"
     laws = {atom.name: atom.law for atom in axes.atoms}
     cut = {dims[column][0] for dims, column in read if column >= 0 and dims[column]}
     atoms = {name for name in cut if laws[name] is not Law.UNUSED}

@@ -19,7 +19,7 @@ from verdict.graph import (
     Plan,
     Shape,
 )
-from verdict.lineage.columns import NO_COLUMN, SUMMED, flow
+from verdict.lineage.columns import NO_COLUMN, SUMMED, UNDECIDED, flow
 from verdict.ops import RULES, Axes, Dim, Law, OpRule
 
 COPIES = frozenset({"identity", "contiguous", "multiref", "identity.grad", "contiguous.grad"})
@@ -122,6 +122,11 @@ class Reference:
     by_inputs: Mapping[tuple[str, tuple[Bases, ...]], tuple[int, ...]]
     by_forward: Mapping[tuple[str, tuple[Bases, ...]], tuple[int, ...]]
     meanings: Mapping[Signature, Meaning]
+
+    def column_shape(self, base: int) -> Shape:
+        """The shape of one column of a base."""
+        _, _, _, shape, _, column = self.bases[base]
+        return tuple(size // self.columns if axis == column else size for axis, size in enumerate(shape))
 
 
 def base_op(op: str) -> str:
@@ -229,14 +234,16 @@ class _Builder:
 
     def column(self, value: Bases) -> int:
         columns = {self.bases[base].column for base in value}
-        return columns.pop() if len(columns) == 1 else (NO_COLUMN if not columns else SUMMED)
+        if not columns:
+            return NO_COLUMN
+        return columns.pop() if len(columns) == 1 else UNDECIDED
 
 
 def mean(signature: Signature, columns: int) -> Meaning:
     """What the rules say of a signature; `problem` is set where they say nothing."""
 
     def silent(problem: str) -> Meaning:
-        outputs = (NO_COLUMN,) * signature.arity
+        outputs = (UNDECIDED,) * signature.arity
         return Meaning(signature, None, None, (), (), None, outputs, {}, problem)
 
     op = base_op(signature.op)

@@ -24,7 +24,7 @@ def as_data(report: Report) -> dict[str, Any]:
         "assumptions": [{"name": a.name, "text": a.text} for a in report.assumptions],
         "stages": {"total": proofs.stages, "distinct": proofs.distinct, "laws": proofs.laws},
         "obligations": {"total": proofs.obligations, **dict(proofs.methods)},
-        "z3": {"confirmed_stages": proofs.confirmed},
+        "z3": {"identical_stages": proofs.identical, "confirmed_stages": proofs.confirmed},
         "outputs": {"losses": report.losses, "gradients": report.gradients},
         "single": _side(report.single),
         "parallel": _side(report.parallel),
