@@ -8,6 +8,7 @@ from typing import Any
 from verdict.errors import PlanMismatchError
 from verdict.graph import Plan
 from verdict.graph.check import check_plan
+from verdict.graph.form import require_form
 from verdict.lineage import bind, propagate, reference
 from verdict.lineage.goals import check_goals, undecided
 from verdict.ops import RULES
@@ -29,9 +30,11 @@ def silent(step: str, done: int, total: int, result: Any) -> None:
 def verify(single: Plan, parallel: Plan, options: Options, observe: Observe = silent) -> Report:
     """Tell whether `parallel` computes what `single` computes: the loss, and the gradient of every weight.
 
-    Raises PlanMismatchError where no question can be put between the two.
+    Raises PlanFileError where a plan is malformed, PlanMismatchError where the two have nothing in common.
     """
     observe("check", 0, 1, (single, parallel))
+    require_form(single)
+    require_form(parallel)
     binding = bind(single, parallel)
     _require_sound(single)
     structural = check_plan(parallel, RULES)

@@ -1,7 +1,7 @@
 """The checks at the door. What a plan must be before anything is said about its values.
 
 - Regions lie inside their logical tensors.
-- SSA: within a device and microbatch every tensor is produced once, before it is used.
+- SSA: within a device and microbatch every tensor is produced once, before it is used; what is given is kept.
 - Every node's full shapes and attributes satisfy its operator's shape rule.
 - Every segment runs exactly once for every microbatch, and reducers run after the last contribution.
 """
@@ -67,6 +67,9 @@ def check_order(plan: Plan) -> tuple[Finding, ...]:
                 for tensor in node.outputs:
                     if tensor == ABSENT:
                         continue
+                    if tensor in given and plan.kind(tensor) != ACCUMULATOR and node.op != "dataloader":
+                        found = _misplaced(plan, device, node, tensor, "is given, and is overwritten")
+                        findings.setdefault(("given", node.op), found)
                     if tensor in produced and plan.kind(tensor) not in (ACCUMULATOR, INPUT):
                         found = _misplaced(plan, device, node, tensor, "is produced twice")
                         findings.setdefault(("twice", node.op), found)

@@ -4,9 +4,10 @@ Replicas run the same programs with shifted groups, so one replica stands for al
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from verdict.graph.lockstep import (
+    CHUNK,
     COLLECTIVES,
     COMMUNICATION,
     RECV,
@@ -37,11 +38,13 @@ def check_schedule(plan: Plan) -> tuple[Finding, ...]:
         for program in plan.programs
     ]
     shapes = [extent(tensor.region) for tensor in plan.tensors]
+    met: dict[int, tuple[int, ...]] = {}
 
     def send(device: int, step: Step) -> tuple[int, ...]:
         return shapes[step.node.inputs[0]]
 
     def receive(device: int, step: Step, shape: tuple[int, ...], sent: Step) -> None:
+        _same_partners(findings, met, device, step, (sent,))
         if sent.microbatch != step.microbatch:
             findings.add(
                 "wrong-order",
@@ -63,6 +66,7 @@ def check_schedule(plan: Plan) -> tuple[Finding, ...]:
 
     def meet(members: Mapping[int, Step]) -> None:
         (device, first), *others = sorted(members.items())
+        _same_partners(findings, met, device, first, [step for _, step in others])
         for other, step in others:
             _agree(findings, (device, first), (other, step), shapes)
 
@@ -106,7 +110,7 @@ def _groups(plan: Plan, findings: _Findings) -> None:
     steps = []
     for segment in plan.segments:
         for node in segment.nodes:
-            if node.op in COLLECTIVES and attribute(node, "channel") is not None:
+            if node.op in COLLECTIVES or node.op == CHUNK:
                 key = (attribute(node, "channel"), attribute(node, "ranks"))
                 taking_part[key].add(segment.device)
                 steps.append((segment.device, Step(node, ONCE_A_STEP), key))
@@ -114,6 +118,8 @@ def _groups(plan: Plan, findings: _Findings) -> None:
         ranks = attribute(step.node, "ranks")
         if device not in ranks:
             title = f"rank {device} is not a member of the group {list(ranks)} that it calls"
+        elif step.node.op == CHUNK or key[0] is None:
+            continue
         elif missing := [rank for rank in ranks if rank not in taking_part[key]]:
             title = f"of its group {list(ranks)}, rank {missing[0]} takes no part in it"
         else:
@@ -125,6 +131,22 @@ def _groups(plan: Plan, findings: _Findings) -> None:
             device,
             step,
             "every member of a group must call the collective with the same group",
+        )
+
+
+def _same_partners(
+    findings: _Findings, met: dict[int, tuple[int, ...]], device: int, step: Step, partners: Sequence[Step]
+) -> None:
+    """A node meets the same nodes in every microbatch: then one microbatch stands for all."""
+    nodes = tuple(id(partner.node) for partner in partners)
+    if met.setdefault(id(step.node), nodes) != nodes:
+        findings.add(
+            "wrong-order",
+            ("partners", step.node.name),
+            f"it meets {', '.join(partner.node.name for partner in partners)}, and another node in other microbatches",
+            device,
+            step,
+            "let all microbatches communicate in one order",
         )
 
 

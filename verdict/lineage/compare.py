@@ -4,9 +4,9 @@ from collections import Counter
 from typing import NamedTuple
 
 from verdict.graph import Region
-from verdict.lineage.columns import SUMMED
+from verdict.lineage.columns import SUMMED, UNDECIDED
 from verdict.lineage.reference import Base, Bases
-from verdict.lineage.values import Value
+from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS, Value
 
 
 class Difference(NamedTuple):
@@ -28,6 +28,14 @@ def difference(value: Value, expected: Bases, region: Region, bases: tuple[Base,
                 (share.base,),
                 f"it holds {bases[share.base].name} summed over {start}:{stop} of {label.size} of index axis "
                 f"{label.atom} only",
+            )
+    for share in value:
+        if share.spread and bases[share.base].column not in (SUMMED, UNDECIDED):
+            return Difference(
+                "reduced-twice",
+                (share.base, share.spread),
+                f"{bases[share.base].name} is added up over {_columns(share.spread)}, "
+                "though it is no sum over the batch",
             )
     for base in sorted(held):
         if 0 < due[base] < held[base]:
@@ -61,6 +69,11 @@ def unreduced(value: Value, bases: tuple[Base, ...], spread: int, over: str) -> 
                 "missing-reduction", (share.base, over), f"{bases[share.base].name} is not summed over the {over}"
             )
     return None
+
+
+def _columns(spread: int) -> str:
+    names = {OVER_MICROBATCHES: "microbatches", OVER_REPLICAS: "replicas"}
+    return " and ".join(name for flag, name in names.items() if spread & flag)
 
 
 def _show(region: Region) -> str:

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 from verdict.graph import ABSENT, Attrs
 from verdict.graph.lockstep import Step
+from verdict.lineage.columns import SUMMED
 from verdict.lineage.compare import Difference, difference
 from verdict.lineage.holdings import Holdings
 from verdict.lineage.lineages import LinearLaw, Place
 from verdict.lineage.reference import GRAD, Bases, Meaning, Partner
 from verdict.lineage.transfer import transfer
-from verdict.lineage.values import Label, Part, Share, Value
+from verdict.lineage.values import OWN_COLUMN, Label, Part, Share, Value
 
 
 def compute(holdings: Holdings, device: int, step: Step, values: tuple[Value, ...], place: Place) -> None:
@@ -39,11 +40,18 @@ def compute(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
     if isinstance(member, str):
         if meaning.problem:
             holdings.gap(f"{node.op}: {member}", place)
+            for tensor in node.outputs:
+                holdings.write(device, tensor, None, place)
         else:
             holdings.diverge(Difference("wrong-slice", (partner.signature, member), member), place)
-        _take_claims(holdings, device, node.outputs, place)
+            _take_claims(holdings, device, node.outputs, place)
         return
     holdings.members[index].setdefault(member, []).append(place)
+    spread = _spread(holdings, values)
+    if spread is None:
+        holdings.gap(f"{node.op} joins sums over the batch that are complete to other degrees", place)
+        _take_claims(holdings, device, node.outputs, place)
+        return
     for k, (tensor, claim) in enumerate(zip(node.outputs, member.claims, strict=True)):
         if tensor == ABSENT or claim is None:
             continue
@@ -53,7 +61,7 @@ def compute(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
             holdings.write(device, tensor, None, place)
             continue
         own = tuple((Label(index, k, name, meaning.sizes[name]), cut) for name, cut in claim.part)
-        share = Share(base, claim.region, tuple(sorted((*own, *part))) if part else own)
+        share = Share(base, claim.region, tuple(sorted((*own, *part))) if part else own, spread)
         holdings.write(device, tensor, (share,), place)
 
 
@@ -108,7 +116,7 @@ def _expected(
     bases = holdings.reference.bases
     mended = list(values)
     for position, (value, due) in enumerate(zip(values, partner.inputs, strict=True)):
-        if len(value) == 1 and len(due) == 1 and value[0].base == due[0] and not value[0].part:
+        if len(value) == 1 and len(due) == 1 and value[0].base == due[0] and not value[0].part and not value[0].spread:
             continue
         if not value and not due:
             continue
@@ -121,6 +129,18 @@ def _expected(
         holdings.diverge(found, place, f"input {position} ({holdings.name(tensor)}) must be {wanted}")
         mended[position] = tuple(Share(base, claimed) for base in due) if claimed else ()
     return tuple(mended)
+
+
+def _spread(holdings: Holdings, values: tuple[Value, ...]) -> int | None:
+    """What the sums over the batch that a node reads were summed over; None where they do not agree.
+
+    A node that reads such sums is linear in them together, so what it writes was summed over the same.
+    """
+    bases = holdings.reference.bases
+    found = {share.spread for value in values for share in value if bases[share.base].column == SUMMED}
+    if len(found) > 1:
+        return None
+    return found.pop() if found else OWN_COLUMN
 
 
 def _inherit(holdings: Holdings, meaning: Meaning, values: tuple[Value, ...]) -> tuple[Part, tuple[Value, ...]]:

@@ -40,15 +40,25 @@ def meet(holdings: Holdings, members: Mapping[int, Step]) -> None:
     device, first = next(iter(members.items()))
     ranks = tuple(attribute(first.node, "ranks"))
     place = place_of(device, first)
-    values = [holdings.read(rank, tensor) for rank in ranks for tensor in members[rank].node.inputs[:1]]
-    known = [value for value in values if value is not None]
-    if len(known) < len(values) or not known:
-        results: Sequence[Value | None] = [None] * len(ranks)
-    else:
-        results = _exchange(holdings, members, ranks, known, place)
+    put_in = {rank: holdings.read(rank, tensor) for rank in ranks for tensor in members[rank].node.inputs}
+    known = {rank: value for rank, value in put_in.items() if value is not None}
+    results: Sequence[Value | None] = [None] * len(ranks)
+    if len({_asked(step) for step in members.values()}) > 1:
+        holdings.gap("the members of its group run different collectives", place)
+    elif attribute(first.node, "replicas") and first.node.op != "all_reduce":
+        holdings.gap(f"{first.node.op} among replicas has no rule", place)
+    elif first.node.op == "broadcast":
+        results = [_of_root(holdings, put_in, attribute(first.node, "root"), place)] * len(ranks)
+    elif len(known) == len(ranks):
+        results = _exchange(holdings, members, ranks, [known[rank] for rank in ranks], place)
     for rank, value in zip(ranks, results, strict=True):
         for tensor in members[rank].node.outputs:
             holdings.write(rank, tensor, value, place_of(rank, members[rank]))
+
+
+def _asked(step: Step) -> tuple[object, ...]:
+    """What a member asks of its group."""
+    return (step.node.op, *(value for value in step.node.attrs if value[0] != "channel"))
 
 
 def _exchange(
@@ -58,11 +68,6 @@ def _exchange(
     dim, reduce = attribute(node, "dim"), attribute(node, "reduce")
     if reduce not in (None, "sum"):
         holdings.gap(f"{node.op} with reduction {reduce} has no rule", place)
-        return [None] * len(ranks)
-    if node.op == "broadcast":
-        return [values[_root(node_root=attribute(node, "root"), ranks=ranks, given=len(values))]] * len(ranks)
-    if len(values) != len(ranks):
-        holdings.gap(f"{node.op}: some members put nothing in", place)
         return [None] * len(ranks)
     if node.op == "all_gather":
         return _gather(holdings, members, ranks, values, dim, place)
@@ -76,9 +81,10 @@ def _exchange(
     return [total if rank == attribute(node, "root") else None for rank in ranks]
 
 
-def _root(node_root: int, ranks: tuple[int, ...], given: int) -> int:
-    """Where the root's value stands among the values: alone, or at its position in the group."""
-    return 0 if given == 1 else ranks.index(node_root)
+def _of_root(holdings: Holdings, put_in: Mapping[int, Value | None], root: int, place: Place) -> Value | None:
+    if root not in put_in:
+        holdings.gap(f"broadcast: its root, rank {root}, puts nothing in", place)
+    return put_in.get(root)
 
 
 def _all_to_all(values: list[Value], split_dim: int, concat_dim: int) -> list[Value | None]:

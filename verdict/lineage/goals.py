@@ -9,7 +9,7 @@ from verdict.lineage.columns import NO_COLUMN
 from verdict.lineage.compare import Difference, difference, unreduced
 from verdict.lineage.lineages import Gap, Lineages, Place
 from verdict.lineage.reference import Bases, Reference
-from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS
+from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS, Value
 from verdict.outcome import Finding
 
 SHOWN = 8
@@ -24,7 +24,7 @@ def undecided(lineages: Lineages, plan: Plan) -> tuple[Gap, ...]:
             Place(held.device, ONCE_A_STEP, "the end of the step", "output"),
         )
         for held in (*plan.losses, *plan.gradients)
-        if lineages.held[held.device].get(held.tensor) is None and plan.kind(held.tensor) != ACCUMULATOR
+        if _final(lineages, plan, held) is None
     )[:SHOWN]
 
 
@@ -58,26 +58,27 @@ def _losses(lineages: Lineages, plan: Plan) -> Iterator[Finding]:
     due = {reference.values.get(held.tensor, ()) for held in reference.plan.losses}
     seen: set[Bases] = set()
     for held in plan.losses:
-        value = lineages.held[held.device].get(held.tensor)
+        value = _final(lineages, plan, held)
         if value is None:
             continue
         bases = tuple(share.base for share in value)
-        shape = plan.logicals[plan.tensors[held.tensor].logical].shape
         expected = bases if bases in due else min(due, default=())
         seen.add(expected)
-        found = difference(value, expected, whole(shape), reference.bases)
+        region = whole(reference.column_shape(expected[0])) if expected else ()
+        found = difference(value, expected, region, reference.bases)
         if found is not None:
             yield _finding(found, f"the loss on rank {held.device}")
     for bases in (
-        sorted(due - seen) if plan.losses and not any(_unknown(lineages, held) for held in plan.losses) else ()
+        sorted(due - seen) if plan.losses and None not in [_final(lineages, plan, held) for held in plan.losses] else ()
     ):
         yield Finding("loss-missing", f"no rank holds {reference.bases[bases[0]].name}", "the loss")
     if due and not plan.losses:
         yield Finding("loss-missing", "no rank of the parallel plan holds a loss", "the loss")
 
 
-def _unknown(lineages: Lineages, held: Held) -> bool:
-    return lineages.held[held.device].get(held.tensor) is None
+def _final(lineages: Lineages, plan: Plan, held: Held) -> Value | None:
+    """What a declared output holds at the end; None where that is not known. Nothing adds up to zero."""
+    return lineages.held[held.device].get(held.tensor, () if plan.kind(held.tensor) == ACCUMULATOR else None)
 
 
 def _gradients(lineages: Lineages, plan: Plan, binding: Binding) -> Iterator[Finding]:
@@ -92,7 +93,7 @@ def _gradients(lineages: Lineages, plan: Plan, binding: Binding) -> Iterator[Fin
         if single is None or single not in due:
             continue
         regions[single].add(weight.region)
-        value = lineages.held[held.device].get(held.tensor, () if plan.kind(held.tensor) == ACCUMULATOR else None)
+        value = _final(lineages, plan, held)
         if value is None:
             continue
         name = plan.logicals[weight.logical].name

@@ -13,7 +13,6 @@ from verdict.graph import (
     extent,
 )
 from verdict.lineage.binding import Binding
-from verdict.lineage.columns import SUMMED
 from verdict.lineage.compare import Difference
 from verdict.lineage.lineages import Gap, Law, Place, SumLaw
 from verdict.lineage.reference import Bases, Reference
@@ -68,8 +67,8 @@ class Holdings:
             )
             self.diverge(found, place)
             value = self.claim(tensor)
-        if self.kinds[tensor] == ACCUMULATOR and value is not None:
-            value = self.sum([self.env[device].get(tensor) or (), value])
+        if self.kinds[tensor] == ACCUMULATOR:
+            value = self._added(device, tensor, value, place)
         self.env[device][tensor] = value
 
     def sum(self, values: Sequence[Value]) -> Value:
@@ -80,14 +79,12 @@ class Holdings:
         return total
 
     def over_replicas(self, value: Value | None) -> Value | None:
-        """The sum of one value over all replicas: complete for sums over the batch, repeated for all else."""
+        """The sum of one value over all replicas: what was so before counts once for each."""
         if value is None or self.plan.replicas == 1:
             return value
-        bases = self.reference.bases
-        once = {s for s in value if bases[s.base].column == SUMMED and not s.spread & OVER_REPLICAS}
-        total = [share._replace(spread=share.spread | OVER_REPLICAS) for share in value if share in once]
-        repeated = [share for share in value if share not in once]
-        return tuple(sorted([*total, *repeated, *repeated]))
+        total = [share._replace(spread=share.spread | OVER_REPLICAS) for share in value]
+        again = [share for share in total if share in value]
+        return tuple(sorted([*total, *again * (self.plan.replicas - 1)]))
 
     def claim(self, tensor: int) -> Value | None:
         """What the plan says that `tensor` holds; None where its logical tensor has no partner."""
@@ -131,15 +128,19 @@ class Holdings:
             self.gap(reason, Place(0, ONCE_A_STEP, self.name(tensor), kind))
         return value
 
+    def _added(self, device: int, tensor: int, value: Value | None, place: Place) -> Value | None:
+        """An accumulator with `value` added to it; not known any more once something unknown was added."""
+        if place.microbatch == ONCE_A_STEP and self.plan.microbatches > 1:
+            self.gap(f"{self.name(tensor)} adds up over the microbatches, and once a step too", place)
+            return None
+        before = self.env[device].get(tensor, ())
+        return None if value is None or before is None else self.sum([before, value])
+
     def _accumulated(self, value: Value) -> Value:
         """An accumulator after all microbatches: sums over the batch are complete for this replica."""
         if self.plan.microbatches == 1:
             return value
-        bases = self.reference.bases
-        summed = [s for s in value if bases[s.base].column == SUMMED]
-        repeated = [s for s in value if bases[s.base].column != SUMMED]
-        complete = [share._replace(spread=share.spread | OVER_MICROBATCHES) for share in summed]
-        return tuple(sorted([*complete, *repeated, *repeated]))
+        return tuple(sorted(share._replace(spread=share.spread | OVER_MICROBATCHES) for share in value))
 
     def _rely(self, merge: Merge) -> None:
         cuts: dict[Label, set[int]] = defaultdict(set)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from verdict.graph import Interval, Region
 
 OWN_COLUMN, OVER_MICROBATCHES, OVER_REPLICAS = 0, 1, 2
-"""Of a base that is a sum over the columns: what a share was summed over, as flags."""
+"""What a share was summed over, as flags. Only a base that is a sum over the columns may be summed so."""
 
 
 class Label(NamedTuple):
