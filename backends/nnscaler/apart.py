@@ -48,9 +48,9 @@ def apart(make: Callable[[], Plan], source: str, memory: int) -> Plan:
     if status != 0:
         end = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {os.WEXITSTATUS(status)}"
         raise PlanFileError(source, f"reading it killed the reader ({end})", "is it nested beyond measure?")
-    kind, content = marshal.loads(answer)
+    kind, content = _unpack(answer)
     if kind == "plan":
-        return _unpack(content)
+        return content  # type: ignore[no-any-return]
     if kind == "refused":
         raise PlanFileError(*content)
     raise RuntimeError(f"reading {source} failed in a child process\n{content}")
@@ -92,8 +92,18 @@ def _pack(plan: Plan) -> dict[str, Any]:
     return {field.name: _PACK.get(field.name, _same)(getattr(plan, field.name)) for field in fields(plan)}
 
 
-def _unpack(content: dict[str, Any]) -> Plan:
-    return Plan(**{name: _UNPACK.get(name, _same)(value) for name, value in content.items()})
+def _unpack(answer: bytes) -> _Reply:
+    """The reply in `answer`. The garbage collector rests: there is nothing in a plan for it to find."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        kind, content = marshal.loads(answer)
+        if kind == "plan":
+            content = Plan(**{name: _UNPACK.get(name, _same)(value) for name, value in content.items()})
+        return kind, content
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _same(value: Any) -> Any:

@@ -33,6 +33,8 @@ class Form(NamedTuple):
 _DIMS = {"dim": "dim", "keepdim": "keepdim"}
 _BINARY = ("x|reflected=", "y|other=")
 _SAME = {"inplace": (False,)}
+_IN_TRAINING = "self.training"
+"""The text of a flag of the generated module, which is True in a training step."""
 _GATE = ("score_func", "n_groups", "topk_groups", "topk", "route_scale")
 _EXPERTS = ("n_routed_experts", "local_expert_start", "local_expert_end")
 
@@ -64,6 +66,7 @@ _FUNCTIONS: dict[str, Form] = {
     "torch.nn.functional.softmax": Form("softmax", ("x",), {"dim": "dim", "dtype": "dtype"}, {"_stacklevel": (3,)}),
     "torch.nn.functional.silu": Form("silu", ignored=_SAME),
     "torch.nn.functional.relu": Form("relu", ignored=_SAME),
+    "torch.nn.functional.dropout": Form("dropout", ("x",), {"p": "p", "training": "training"}, _SAME),
     "torch.nn.functional.gelu": Form("gelu", ignored={"approximate": ("none",)}),
     "torch.sigmoid": Form("sigmoid"),
     "torch.tanh": Form("tanh"),
@@ -71,15 +74,21 @@ _FUNCTIONS: dict[str, Form] = {
     "torch.neg": Form("neg"),
     "torch.sqrt": Form("sqrt"),
     "torch.rsqrt": Form("rsqrt"),
+    "examples.nlp.blocks.attention.self_attention": Form(
+        "self_attention", ("x", "w", "b", "out"), {name: name for name in ("h", "scale", "dropout_p", "mask")}
+    ),
+    "examples.nlp.blocks.mlp.feedforward": Form(
+        "feedforward", ("x", "w1", "b1", "w2"), {name: name for name in ("dropout", "is_training")}
+    ),
 }
 
 _MODEL_FUNCTIONS: dict[str, Form] = {
     "create_mask": Form("create_mask", ("tokens", "h", "start_pos="), {"start_pos": "start_pos"}),
     "apply_mask": Form("apply_mask", ("scores", "mask")),
     "apply_rotary_emb": Form("apply_rotary_emb", ("q", "k", "freqs")),
-    "gate_fw": Form("gate", ("x", "weight"), dict(zip(_GATE, _GATE, strict=True)), {"bias": (None,)}),
+    "gate_fw": Form("gate", ("x", "weight"), {name: name for name in _GATE}, {"bias": (None,)}),
     "nnscaler_moe_gmm": Form(
-        "moe_gmm", ("x", "indices", "weights", "w1", "w3", "w2"), dict(zip(_EXPERTS, _EXPERTS, strict=True))
+        "moe_gmm", ("x", "indices", "weights", "w1", "w3", "w2"), {name: name for name in _EXPERTS}
     ),
 }
 
@@ -151,7 +160,7 @@ def _named(form: Form, keywords: Mapping[str, Any]) -> dict[str, Value] | None:
     attributes: dict[str, Value] = {}
     for keyword, value in keywords.items():
         if keyword in form.keywords and _is_plain(value):
-            attributes[form.keywords[keyword]] = plain(value)
+            attributes[form.keywords[keyword]] = True if value == _IN_TRAINING else plain(value)
         elif not any(value is known or value == known for known in form.ignored.get(keyword, ())):
             return None
     return attributes

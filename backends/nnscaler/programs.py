@@ -69,14 +69,14 @@ class Program:
         ends = self._ends(inner)
         bound: list[int | None] = []
         crossed = []
-        for record, share in zip(_outer(cell, "_inputs"), ends.inputs, strict=True):
+        for record, share in zip(_outer(cell, inner, "_inputs"), ends.inputs, strict=True):
             value = None if share is None else self._value(record, share)
             bound.append(None if value is None else value[1])
             if value is not None and value[0] != microbatch:
                 crossed.append((value[1], value[0]))
         instance = self._instance(inner, microbatch, tuple(bound))
         self._ran[id(inner), microbatch] = instance
-        for record, output in zip(_outer(cell, "_outputs"), instance.outputs, strict=True):
+        for record, output in zip(_outer(cell, inner, "_outputs"), instance.outputs, strict=True):
             if output is not None:
                 self._values[_tid(record)] = (microbatch, output)
         self.calls.append(Call(instance.segment, microbatch, tuple(crossed)))
@@ -89,7 +89,7 @@ class Program:
                 *(
                     tuple(
                         self._tensors.share(record) if type(record) is IRSubTensor else None
-                        for record in _outer(inner, side)
+                        for record in _outer(inner, inner, side)
                     )
                     for side in ("_inputs", "_outputs")
                 )
@@ -155,8 +155,7 @@ def programs(
     return made, segments
 
 
-def _outer(cell: Record, side: str) -> list[Record]:
-    inner = template(cell)
+def _outer(cell: Record, inner: Record, side: str) -> list[Record]:
     return [] if type(inner) is IRWeightReducer else cell[0][side]
 
 

@@ -153,14 +153,14 @@ class Tensors:
         return share
 
     def _region(self, parent: Parent, indices: Any, shape: object) -> Region:
-        region = tuple([_pair(interval) for interval in indices])
-        known = self._regions.get(region)
+        known = self._regions.get(indices) if type(indices) is tuple else None
         if known is None:
-            known = self._regions[region] = region, extent(region)
+            region = tuple([_pair(interval) for interval in indices])
+            known = self._regions.setdefault(region, (region, extent(region)))
         if known[1] != shape:
             raise MalformedError(f"a share of {parent.name} whose shape is not that of its region")
         if (known[0], parent.shape) not in self._inside:
-            if not inside(region, parent.shape):
+            if not inside(known[0], parent.shape):
                 raise MalformedError(f"a region of {parent.name} outside of its shape {parent.shape}")
             self._inside.add((known[0], parent.shape))
         return known[0]
