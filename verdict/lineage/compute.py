@@ -9,7 +9,6 @@ from verdict.lineage.compare import Difference, difference
 from verdict.lineage.holdings import Holdings
 from verdict.lineage.lineages import LinearLaw, Place
 from verdict.lineage.reference import GRAD, Bases, Meaning, Partner
-from verdict.lineage.transfer import transfer
 from verdict.lineage.values import OWN_COLUMN, Label, Part, Share, Value
 
 
@@ -28,25 +27,23 @@ def compute(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
         _take_claims(holdings, device, node.outputs, place)
         return
     partner = holdings.reference.partners[index]
-    meaning = holdings.reference.meanings[partner.signature]
+    meaning = partner.meaning
     part, values = _inherit(holdings, meaning, values)
     values = _expected(holdings, step, values, partner, place)
     regions = tuple(value[0].region if value else None for value in values)
     wanted = tuple(tensor != ABSENT for tensor in node.outputs)
-    key = (partner.signature, node.attrs, regions, wanted)
-    member = holdings.transfers.get(key)
-    if member is None:
-        member = holdings.transfers[key] = transfer(meaning, node.attrs, regions, wanted)
-    if isinstance(member, str):
+    found = holdings.transfer(meaning, node.attrs, regions, wanted)
+    if isinstance(found, str):
         if meaning.problem:
-            holdings.gap(f"{node.op}: {member}", place)
+            holdings.gap(f"{node.op}: {found}", place)
             for tensor in node.outputs:
                 holdings.write(device, tensor, None, place)
         else:
-            holdings.diverge(Difference("wrong-slice", (partner.signature, member), member), place)
+            holdings.diverge(Difference("wrong-slice", (partner.signature, found), found), place)
             _take_claims(holdings, device, node.outputs, place)
         return
-    holdings.members[index].setdefault(member, []).append(place)
+    number, member = found
+    holdings.members[index][number].append(place)
     spread = _spread(holdings, values)
     if spread is None:
         holdings.gap(f"{node.op} joins sums over the batch that are complete to other degrees", place)

@@ -9,14 +9,16 @@ from verdict.graph import (
     INPUT,
     ONCE_A_STEP,
     PER_STEP,
+    Attrs,
     Plan,
+    Region,
     extent,
 )
 from verdict.lineage.binding import Binding
 from verdict.lineage.compare import Difference
 from verdict.lineage.lineages import Gap, Law, Place, SumLaw
-from verdict.lineage.reference import Bases, Reference
-from verdict.lineage.transfer import Member
+from verdict.lineage.reference import Bases, Meaning, Reference
+from verdict.lineage.transfer import Member, transfer
 from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS, Label, Merge, Share, Value, add
 from verdict.outcome import Assumption, Finding
 
@@ -24,7 +26,11 @@ CHUNK_ORDER = "chunk-order-by-region"
 
 
 class Holdings:
-    """device -> tensor -> value, for one column; and the members, laws, divergences and gaps found so far."""
+    """device -> tensor -> value, for one column; and the members, laws, divergences and gaps found so far.
+
+    known: the distinct members, numbered in the order in which they were met. members: for each single-device
+    node, by the number of the member, where it stands.
+    """
 
     def __init__(self, reference: Reference, plan: Plan, binding: Binding, assume: frozenset[str]) -> None:
         self.reference = reference
@@ -33,9 +39,10 @@ class Holdings:
         self.env: list[dict[int, Value | None]] = [{} for _ in range(plan.devices)]
         self.shapes = [extent(tensor.region) for tensor in plan.tensors]
         self.kinds = [plan.kind(tensor) for tensor in range(len(plan.tensors))]
-        self.members: dict[int, dict[Member, list[Place]]] = defaultdict(dict)
+        self.known: dict[Member, int] = {}
+        self.members: dict[int, dict[int, list[Place]]] = defaultdict(lambda: defaultdict(list))
         self.laws: set[Law] = set()
-        self.transfers: dict[tuple[object, ...], Member | str] = {}
+        self.transfers: dict[tuple[object, ...], tuple[int, Member] | str] = {}
         self.findings: dict[tuple[object, ...], list[tuple[Finding, Place]]] = defaultdict(list)
         self.gaps: dict[str, Gap] = {}
         self.assumptions: dict[str, Assumption] = {}
@@ -85,6 +92,18 @@ class Holdings:
         total = [share._replace(spread=share.spread | OVER_REPLICAS) for share in value]
         again = [share for share in total if share in value]
         return tuple(sorted([*total, *again * (self.plan.replicas - 1)]))
+
+    def transfer(
+        self, meaning: Meaning, attrs: Attrs, regions: tuple[Region | None, ...], wanted: tuple[bool, ...]
+    ) -> tuple[int, Member] | str:
+        """The member that reads these regions, with its number; a sentence where they do not fit together."""
+        key = (id(meaning), id(attrs), regions, wanted)
+        found = self.transfers.get(key)
+        if found is None:
+            member = transfer(meaning, attrs, regions, wanted)
+            found = member if isinstance(member, str) else (self.known.setdefault(member, len(self.known)), member)
+            self.transfers[key] = found
+        return found
 
     def claim(self, tensor: int) -> Value | None:
         """What the plan says that `tensor` holds; None where its logical tensor has no partner."""

@@ -47,14 +47,16 @@ class Gap(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Lineages:
-    """members: for each single-device node, its parallel members and where each first stands.
+    """distinct: the distinct members. members: for each single-device node, by their numbers there, its
+    parallel members and where they stand.
 
     laws: the summing and linearity laws that the values rely on. held: what each tensor of the observed
     column holds, device by device. nodes: how many parallel nodes of the column were looked at.
     """
 
     reference: Reference
-    members: Mapping[int, Mapping[Member, tuple[Place, ...]]]
+    distinct: tuple[Member, ...]
+    members: Mapping[int, Mapping[int, tuple[Place, ...]]]
     laws: frozenset[Law]
     held: tuple[Mapping[int, Value | None], ...]
     findings: tuple[Finding, ...]

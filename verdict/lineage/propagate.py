@@ -87,8 +87,9 @@ def _lineages(holdings: Holdings, walk: Walk, nodes: int) -> Lineages:
     held = tuple({tensor: holdings.read(device, tensor) for tensor in env} for device, env in enumerate(holdings.env))
     return Lineages(
         reference=holdings.reference,
+        distinct=tuple(holdings.known),
         members={
-            index: {member: tuple(places) for member, places in found.items()}
+            index: {number: tuple(places) for number, places in found.items()}
             for index, found in sorted(holdings.members.items())
         },
         laws=frozenset(holdings.laws),

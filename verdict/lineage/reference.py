@@ -106,7 +106,12 @@ class Partner(NamedTuple):
     node: Node
     inputs: tuple[Bases, ...]
     outputs: tuple[int, ...]
-    signature: Signature
+    meaning: Meaning
+
+    @property
+    def signature(self) -> Signature:
+        """What the meaning of the node depends on."""
+        return self.meaning.signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +215,7 @@ class _Builder:
             else self.base(index, k, self.plan.logicals[self.plan.tensors[tensor].logical], column)
             for k, (tensor, column) in enumerate(zip(node.outputs, meaning.columns, strict=True))
         )
-        partner = Partner(node, inputs, outputs, signature)
+        partner = Partner(node, inputs, outputs, meaning)
         self.partners.append(partner)
         self.by_inputs[node.op, inputs].append(index)
         self.by_forward[node.op, inputs[signature.grads :]].append(index)

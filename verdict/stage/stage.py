@@ -42,18 +42,35 @@ def cut(walks: Sequence[Lineages], every: bool = False) -> Cut:
 
     every: ask every stage, and not only the distinct ones.
     """
-    occurrences = []
+    occurrences: list[Occurrence] = []
     asked: list[Stage] = []
     for lineages in walks:
-        reference = lineages.reference
-        for partner, members in lineages.members.items():
-            ordered = tuple(sorted(members, key=_order))
-            stage = Members(reference.partners[partner].signature, ordered)
-            occurrences.append(Occurrence(partner, stage, tuple(members[member] for member in ordered)))
-            asked.append(stage)
-            asked.extend(column_laws(stage.signature, reference.columns) if reference.columns > 1 else ())
-        asked.extend(sorted(lineages.laws, key=repr))
+        found, questions = _cut_one(lineages)
+        occurrences.extend(found)
+        asked.extend(questions if every else {id(stage): stage for stage in questions}.values())
     return Cut(tuple(occurrences), tuple(asked) if every else tuple(dict.fromkeys(asked)))
+
+
+def _cut_one(lineages: Lineages) -> tuple[list[Occurrence], list[Stage]]:
+    """The stages of one column; equal ones are one object."""
+    reference = lineages.reference
+    ranked = sorted(range(len(lineages.distinct)), key=lambda number: _order(lineages.distinct[number]))
+    rank = {number: place for place, number in enumerate(ranked)}
+    stages: dict[tuple[int, ...], tuple[Members, tuple[Law, ...]]] = {}
+    occurrences: list[Occurrence] = []
+    questions: list[Stage] = []
+    for partner, members in lineages.members.items():
+        numbers = tuple(sorted(members, key=rank.__getitem__))
+        if numbers not in stages:
+            signature = reference.partners[partner].signature
+            stage = Members(signature, tuple(lineages.distinct[number] for number in numbers))
+            laws = column_laws(signature, reference.columns) if reference.columns > 1 else ()
+            stages[numbers] = (stage, laws)
+        stage, laws = stages[numbers]
+        occurrences.append(Occurrence(partner, stage, tuple(members[number] for number in numbers)))
+        questions.extend((stage, *laws))
+    questions.extend(sorted(lineages.laws, key=repr))
+    return occurrences, questions
 
 
 def column_laws(signature: Signature, columns: int) -> tuple[Law, ...]:
