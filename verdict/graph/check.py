@@ -1,13 +1,14 @@
 """The checks at the door. What a plan must be before anything is said about its values.
 
 - Regions lie inside their logical tensors.
-- SSA: within a device and microbatch every tensor is produced once, before it is used; what is given is kept.
+- SSA: within a device and microbatch every tensor is produced once, before it is used; what is given is kept;
+  what is declared as an output is produced.
 - Every node's full shapes and attributes satisfy its operator's shape rule.
 - Every segment runs exactly once for every microbatch, and reducers run after the last contribution.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from verdict.errors import ShapeError
@@ -74,7 +75,22 @@ def check_order(plan: Plan) -> tuple[Finding, ...]:
                         found = _misplaced(plan, device, node, tensor, "is produced twice")
                         findings.setdefault(("twice", node.op), found)
                     produced.add(tensor)
-    return tuple(findings.values())
+    return (*findings.values(), *_unwritten(plan, given))
+
+
+def _unwritten(plan: Plan, given: set[int]) -> Iterator[Finding]:
+    """Declared outputs that no node of their device writes. Of an accumulator the walk says what is missing."""
+    written = [
+        {t for call in program for node in plan.segments[call.segment].nodes for t in node.outputs} | given
+        for program in plan.programs
+    ]
+    for code, declared in (("loss-missing", plan.losses), ("gradient-missing", plan.gradients)):
+        missing = [h for h in declared if h.tensor not in written[h.device] and plan.kind(h.tensor) != ACCUMULATOR]
+        if missing:
+            first = missing[0]
+            name = plan.logicals[plan.tensors[first.tensor].logical].name
+            title = f"nothing computes {name}, which rank {first.device} declares as its output"
+            yield Finding(code, title, f"rank {first.device}", extent=len(missing))
 
 
 def _distinct_orders(plan: Plan, program: tuple[Call, ...]) -> set[tuple[int, ...]]:
@@ -150,15 +166,17 @@ def _misfit(
 def check_microbatches(plan: Plan) -> tuple[Finding, ...]:
     """Every segment runs once for every microbatch; nothing is added to a gradient after its reducer."""
     findings: dict[tuple[str, int], Finding] = {}
+    read = [_accumulators(plan, (t for node in segment.nodes for t in node.inputs)) for segment in plan.segments]
+    written = [_accumulators(plan, (t for node in segment.nodes for t in node.outputs)) for segment in plan.segments]
     for device, program in enumerate(plan.programs):
         runs: dict[int, Counter[int]] = {}
         reduced: set[int] = set()
         for call in program:
             segment = plan.segments[call.segment]
             if call.microbatch == ONCE_A_STEP:
-                reduced |= {t for node in segment.nodes for t in node.inputs if t != ABSENT}
+                reduced |= read[call.segment]
                 continue
-            early = {t for node in segment.nodes for t in node.inputs if t != ABSENT and plan.kind(t) == ACCUMULATOR}
+            early = read[call.segment]
             if early and plan.microbatches > 1:
                 name = plan.logicals[plan.tensors[min(early)].logical].name
                 findings.setdefault(
@@ -171,7 +189,7 @@ def check_microbatches(plan: Plan) -> tuple[Finding, ...]:
                     ),
                 )
             runs.setdefault(call.segment, Counter())[call.microbatch] += 1
-            late = reduced & {t for node in segment.nodes for t in node.outputs}
+            late = reduced & written[call.segment]
             if late:
                 name = plan.logicals[plan.tensors[min(late)].logical].name
                 findings.setdefault(
@@ -191,6 +209,10 @@ def check_microbatches(plan: Plan) -> tuple[Finding, ...]:
                         _miscounted(plan, device, index, microbatch, counts[microbatch]),
                     )
     return tuple(findings.values())
+
+
+def _accumulators(plan: Plan, tensors: Iterable[int]) -> frozenset[int]:
+    return frozenset(t for t in tensors if t != ABSENT and plan.kind(t) == ACCUMULATOR)
 
 
 def _miscounted(plan: Plan, device: int, segment: int, microbatch: int, times: int) -> Finding:
