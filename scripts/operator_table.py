@@ -48,6 +48,13 @@ EXAMPLES: Mapping[str, Example] = {
         ((2, 8), (2, 2), (2, 2), (6, 4, 8), (6, 4, 8), (6, 8, 4)),
         {"n_routed_experts": 6, "local_expert_start": 0, "local_expert_end": 6},
     ),
+    "dropout": _ONE._replace(attrs={"p": 0.5}),
+    "self_attention": Example(
+        ("x", "w", "b", "out"),
+        ((8, 2, 4), (24, 4), (24,), (4, 8)),
+        {"h": 4, "scale": 0.5, "dropout_p": 0.2},
+    ),
+    "feedforward": Example(("x", "w1", "b1", "w2"), ((2, 4), (8, 4), (8,), (4, 8)), {"dropout": 0.2}),
     **dict.fromkeys(("add", "sub", "mul", "div"), _TWO),
     **dict.fromkeys(("float", "to", "identity", "contiguous"), _ONE),
     **dict.fromkeys(("neg", "exp", "sqrt", "rsqrt", "sigmoid", "tanh", "silu", "relu", "gelu"), _ONE),
@@ -85,6 +92,10 @@ FOOT = """
 - `gate`: on terms, whether slot k holds expert e is an unknown function of the token's scores, with the groups
   as arguments. Nothing else of the choice is used, so experts and slots are reduced; groups that cannot matter
   (all are kept, or without a bias at least as many as there are slots) count as none.
+- `dropout`, and within `self_attention` and `feedforward`: on terms, the factor of an element is an unknown
+  function of the element and p; elements of a stage are expressions of their own, so each has its own factor.
+  Nodes that draw for the same input cannot be told apart and are never compared. The mask of `self_attention`
+  is -10000, as its source has it, and not minus infinity.
 - `moe_gmm`: the weights hold the experts from `local_expert_start` to `local_expert_end`; slots that name
   another expert add nothing. Experts, slots and hidden features are summed over, each can be cut.
 """

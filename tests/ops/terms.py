@@ -5,6 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from verdict.ops.numbers import kept
+
 MINUS_INFINITY = float("-inf")
 
 
@@ -26,6 +28,7 @@ OPAQUE = {
     "erf": math.erf,
     "tanh": math.tanh,
     "step": lambda x: float(x > 0),
+    "dropout": lambda x, p: kept(np.array([x]), p).item(),
     "gate_choice": _choice(1),
     "gate_choice_by_two": _choice(2),
 }

@@ -5,9 +5,12 @@ from types import MappingProxyType
 
 from verdict.ops import (
     arithmetic,
+    attention,
     casts,
+    dropout,
     elementwise,
     embedding,
+    feedforward,
     gate,
     layernorm,
     linear,
@@ -50,6 +53,9 @@ RULES: Mapping[str, OpRule] = table(
         *layernorm.RULES,
         *gate.RULES,
         *moe_gmm.RULES,
+        *dropout.RULES,
+        *attention.RULES,
+        *feedforward.RULES,
     )
 )
 """Every operator that has a meaning here; `op.grad` is the gradient of the rule `op`."""

@@ -104,7 +104,13 @@ def _normal(x: Array) -> Array:
     return np.asarray(half * (1 + numbers.erf(np.asarray(x * numbers.scalar(x, ROOT_HALF)))))
 
 
-def _gelu_slope(x: Array) -> Array:
+def gelu(x: Array) -> Array:
+    """x/2 (1 + erf(x / sqrt 2))."""
+    return np.asarray(x * _normal(x))
+
+
+def gelu_slope(x: Array) -> Array:
+    """The derivative of gelu."""
     density = numbers.exp(np.asarray(x * x * numbers.scalar(x, -HALF)))
     return np.asarray(_normal(x) + x * density * numbers.scalar(x, NORMAL_DENSITY_AT_ZERO))
 
@@ -140,8 +146,8 @@ RULES = (
     _unary(
         "gelu",
         "y = x/2 (1 + erf(x / sqrt 2))",
-        lambda x: np.asarray(x * _normal(x)),
-        _gelu_slope,
+        gelu,
+        gelu_slope,
         ERF,
         attributes=("approximate",),
         room="torch.nn.functional",

@@ -21,7 +21,6 @@ from verdict.graph import Shape
 from verdict.ops.rule import Array
 
 MINUS_INFINITY = float("-inf")
-_SCATTER = (math.sqrt(5) - 1) / 2
 
 
 def of_objects(x: Array) -> bool:
@@ -109,11 +108,7 @@ def amax(x: Array, axis: int) -> Array:
 
 def indicator(ids: Array, value: int) -> Array:
     """1 where an id equals `value`, else 0."""
-    return (
-        _each(lambda id_: _indicator(id_, value), ids)
-        if of_objects(ids)
-        else np.asarray(ids == value, np.float64)
-    )
+    return _each(lambda id_: _indicator(id_, value), ids) if of_objects(ids) else np.asarray(ids == value, np.float64)
 
 
 def divide(x: Any, y: Any) -> Array:
@@ -152,14 +147,14 @@ def chosen(
 def kept(x: Array, p: float) -> Array:
     """What dropout multiplies each element by: 1 / (1 - p) where the random state keeps it, else 0.
 
-    On terms an unknown function "dropout" of the element and p; on numbers one fixed function of the element
-    stands for the random state.
+    On terms an unknown function "dropout" of the element and p. On numbers one smooth function of the element,
+    1 / ((1 - p) (1 + x^2)), stands for the random state.
     """
     if p in {0, 1}:
         return np.asarray(zeros(x, x.shape) + (1 - int(p)))
     share = rational(p)
     if not of_objects(x):
-        return np.asarray((np.abs(x) * _SCATTER % 1 >= p) / (1 - p))
+        return np.asarray(1 / ((1 - p) * (1 + x * x)))
     return _each(lambda value: _kept(value, share), x)
 
 
@@ -171,7 +166,7 @@ def integers(ids: Array) -> Array | None:
 def _kept(value: Any, share: Fraction) -> Any:
     if not _is_number(value):
         return value.opaque("dropout", share)
-    return 1 / (1 - share) if abs(float(value)) * _SCATTER % 1 >= share else 0
+    return 1 / ((1 - share) * (1 + value * value))
 
 
 def _each(function: Callable[..., Any], *arrays: Any) -> Array:
