@@ -52,6 +52,15 @@ def attribute(node: Node, name: str) -> Any:
     return next((value for key, value in node.attrs if key == name), None)
 
 
+def _address(known: dict[int, Any], node: Node) -> Any:
+    """Whom a communication node speaks to: its peer, or its sorted group. Looked up once for each node."""
+    address = known.get(id(node))
+    if address is None:
+        peer = attribute(node, "peer")
+        address = known[id(node)] = tuple(sorted(attribute(node, "ranks"))) if peer is None else peer
+    return address
+
+
 def lockstep(programs: Sequence[Sequence[Step]], handlers: Handlers) -> Walk:
     """Walk all programs to their ends, or until nobody can move."""
     position = [0] * len(programs)
@@ -59,6 +68,7 @@ def lockstep(programs: Sequence[Sequence[Step]], handlers: Handlers) -> Walk:
     arrived: dict[tuple[int, ...], dict[int, Step]] = defaultdict(dict)
     waiting_for: dict[int, tuple[int, ...]] = {}
     ready = deque(range(len(programs)))
+    addresses: dict[int, Any] = {}
     local, send, receive, meet = handlers
     while ready:
         device = ready.popleft()
@@ -70,19 +80,19 @@ def lockstep(programs: Sequence[Sequence[Step]], handlers: Handlers) -> Walk:
             if op not in COMMUNICATION:
                 local(device, step)
             elif op == SEND:
-                peer = attribute(step.node, "peer")
+                peer = _address(addresses, step.node)
                 mail[device, peer].append((send(device, step), step))
                 if waiting_for.get(peer) == (device,):
                     ready.append(peer)
             elif op == RECV:
-                peer = attribute(step.node, "peer")
+                peer = _address(addresses, step.node)
                 if not mail[peer, device]:
                     waiting_for[device] = (peer,)
                     break
                 value, sent = mail[peer, device].popleft()
                 receive(device, step, value, sent)
             else:
-                group = tuple(sorted(attribute(step.node, "ranks")))
+                group = _address(addresses, step.node)
                 members = arrived[group]
                 members[device] = step
                 if any(member not in members for member in group):

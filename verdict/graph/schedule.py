@@ -28,17 +28,14 @@ def check_schedule(plan: Plan) -> tuple[Finding, ...]:
     """Every collective meets its whole group with the same operation, every send its receive, and all end."""
     findings = _Findings(plan)
     _groups(plan, findings)
+    talking = [tuple(node for node in segment.nodes if node.op in COMMUNICATION) for segment in plan.segments]
     programs = [
-        [
-            Step(node, call.microbatch)
-            for call in program
-            for node in plan.segments[call.segment].nodes
-            if node.op in COMMUNICATION
-        ]
+        [Step(node, call.microbatch) for call in program for node in talking[call.segment]]
         for program in plan.programs
     ]
     shapes = [extent(tensor.region) for tensor in plan.tensors]
     met: dict[int, tuple[int, ...]] = {}
+    agreed: set[tuple[int, ...]] = set()
 
     def send(device: int, step: Step) -> tuple[int, ...]:
         return shapes[step.node.inputs[0]]
@@ -66,6 +63,11 @@ def check_schedule(plan: Plan) -> tuple[Finding, ...]:
 
     def meet(members: Mapping[int, Step]) -> None:
         (device, first), *others = sorted(members.items())
+        if len({step.microbatch for step in members.values()}) == 1:
+            nodes = tuple(id(step.node) for step in members.values())
+            if nodes in agreed:
+                return
+            agreed.add(nodes)
         _same_partners(findings, met, device, first, [step for _, step in others])
         for other, step in others:
             _agree(findings, (device, first), (other, step), shapes)
