@@ -1,0 +1,82 @@
+"""Decide every pair of an index of plans, by default and under --assume chunk-order-by-region; print a table.
+
+    python scripts/run_index.py [--plans ../shared/plans] [--only TEXT] [--output FILE.csv]
+
+Each run is a process of its own, so that its time and memory are its own. The exit status is 1 where a verdict is
+not the expected one.
+"""
+
+import csv
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+ROOT = Path(__file__).resolve().parents[1]
+WANTED = {"equivalent": "PROVED", "different": "REFUTED", "": "not known"}
+MODES = {
+    "default": ("expected", ()),
+    "by region": ("expected_assuming_chunk_order_by_region", ("--assume", "chunk-order-by-region")),
+}
+
+
+@click.command()
+@click.option("--plans", type=click.Path(exists=True, path_type=Path), default=ROOT.parent / "shared" / "plans")
+@click.option("--only", default="", help="Only pairs whose parallel file's path contains this.")
+@click.option("--output", type=click.Path(path_type=Path), help="Write the rows to this CSV file, too.")
+def main(plans: Path, only: str, output: Path | None) -> None:
+    """Run the index in PLANS and print a table of verdicts."""
+    with open(plans / "index.csv", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if only in row["parallel"]]
+    results = [decide(plans, row, mode) for row in rows for mode in MODES]
+    if output:
+        with open(output, "w", newline="") as file:
+            writer = csv.DictWriter(file, results[0].keys())
+            writer.writeheader()
+            writer.writerows(results)
+    show(results)
+    wrong = [result for result in results if result["expected"] not in ("not known", result["verdict"])]
+    click.echo(f"{len(results) - len(wrong)} of {len(results)} as expected or not known before")
+    sys.exit(1 if wrong else 0)
+
+
+def decide(plans: Path, row: dict[str, str], mode: str) -> dict[str, str]:
+    """The verdict on one pair, its reasons and its costs."""
+    column, options = MODES[mode]
+    with tempfile.NamedTemporaryFile() as report:
+        command = [
+            sys.executable, "-m", "verdict", "--sm", str(plans / row["single"]), "--pm", str(plans / row["parallel"]),
+            "--format", "json", "--output", report.name, *options,
+        ]  # fmt: skip
+        run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+        data = json.loads(Path(report.name).read_text() or "{}")
+    reasons = [f["code"] for f in data.get("findings", [])] + [item["reason"] for item in data.get("unknown", [])]
+    return {
+        "pair": row["parallel"].removesuffix(".pkl.xz"),
+        "mode": mode,
+        "expected": WANTED[row[column]],
+        "verdict": data.get("verdict", f"exit {run.returncode}"),
+        "reasons": "; ".join(dict.fromkeys(reasons)) or run.stderr.strip(),
+        "stages": str(data.get("stages", {}).get("total", "")),
+        "distinct": str(data.get("stages", {}).get("distinct", "")),
+        "seconds": f"{data.get('timings', {}).get('total', 0):.1f}",
+        "MiB": f"{data.get('peak_memory_mib', 0):.0f}",
+    }
+
+
+def show(results: list[dict[str, str]]) -> None:
+    """Print the table; wrong verdicts stand out."""
+    table = Table(*results[0].keys())
+    for result in results:
+        right = result["expected"] in ("not known", result["verdict"])
+        table.add_row(*(value[:60] for value in result.values()), style=None if right else "bold red")
+    Console(width=None if sys.stdout.isatty() else 200).print(table)
+
+
+if __name__ == "__main__":
+    main()
