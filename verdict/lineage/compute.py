@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
-from verdict.graph import ABSENT, Attrs
+from verdict.graph import ABSENT, Attrs, Node
 from verdict.graph.lockstep import Step
 from verdict.lineage.columns import SUMMED
 from verdict.lineage.compare import Difference, difference
 from verdict.lineage.holdings import Holdings
 from verdict.lineage.lineages import LinearLaw, Place
-from verdict.lineage.reference import GRAD, Bases, Meaning, Partner
+from verdict.lineage.reference import GRAD, RANDOM, Bases, Meaning, Partner, base_op
+from verdict.lineage.transfer import Misfit
 from verdict.lineage.values import OWN_COLUMN, Label, Part, Share, Value
 
 
@@ -20,6 +21,10 @@ def compute(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
             holdings.write(device, tensor, (), place)
         return
     bases = tuple(tuple(share.base for share in value) for value in values)
+    if node.op in RANDOM and _drawn_apart(holdings, node, bases):
+        holdings.gap(f"several {node.op} nodes of the single-device plan draw random numbers for the same input", place)
+        _take_claims(holdings, device, node.outputs, place)
+        return
     index = _partner(holdings, node.op, node.attrs, bases, node.outputs)
     if index is None:
         names = [holdings.reference.bases[base].name for value in bases for base in value]
@@ -33,14 +38,14 @@ def compute(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
     regions = tuple(value[0].region if value else None for value in values)
     wanted = tuple(tensor != ABSENT for tensor in node.outputs)
     found = holdings.transfer(meaning, node.attrs, regions, wanted)
-    if isinstance(found, str):
-        if meaning.problem:
-            holdings.gap(f"{node.op}: {found}", place)
+    if isinstance(found, Misfit):
+        if found.wrong:
+            holdings.diverge(Difference("wrong-slice", (partner.signature, found.text), found.text), place)
+            _take_claims(holdings, device, node.outputs, place)
+        else:
+            holdings.gap(f"{node.op}: {found.text}", place)
             for tensor in node.outputs:
                 holdings.write(device, tensor, None, place)
-        else:
-            holdings.diverge(Difference("wrong-slice", (partner.signature, found), found), place)
-            _take_claims(holdings, device, node.outputs, place)
         return
     number, member = found
     holdings.members[index][number].append(place)
@@ -60,6 +65,12 @@ def compute(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
         own = tuple((Label(index, k, name, meaning.sizes[name]), cut) for name, cut in claim.part)
         share = Share(base, claim.region, tuple(sorted((*own, *part))) if part else own, spread)
         holdings.write(device, tensor, (share,), place)
+
+
+def _drawn_apart(holdings: Holdings, node: Node, bases: tuple[Bases, ...]) -> bool:
+    """Whether several single-device nodes draw random numbers for what this node reads."""
+    grads = len(bases) - len(node.outputs) if node.op.endswith(GRAD) else 0
+    return len(holdings.reference.by_forward.get((base_op(node.op), bases[grads:]), ())) > 1
 
 
 def _take_claims(holdings: Holdings, device: int, outputs: tuple[int, ...], place: Place) -> None:

@@ -28,6 +28,8 @@ SUM = "accumulate"
 COPIES_GRAD = "multiref.grad"
 """The gradient of copies is the sum of their gradients; its last input is what was copied."""
 GRAD = ".grad"
+RANDOM = frozenset(name + end for name, rule in RULES.items() if rule.random for end in ("", GRAD))
+"""Nodes that draw random numbers, or use those that were drawn: no two of them are one."""
 
 Bases = tuple[int, ...]
 """A formal sum of bases, sorted."""
@@ -195,7 +197,7 @@ class _Builder:
 
     def compute(self, node: Node, inputs: tuple[Bases, ...]) -> None:
         key = (node.op, node.attrs, inputs, tuple(tensor != ABSENT for tensor in node.outputs))
-        partner = self.known.get(key)
+        partner = self.known.get(key) if node.op not in RANDOM else None
         if partner is None:
             partner = self.partner(node, inputs)
             self.known[key] = partner
