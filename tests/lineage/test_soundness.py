@@ -242,3 +242,30 @@ def test_a_reduction_among_replicas_that_only_all_reduce_has_a_rule_for():
         plan, "all_reduce", lambda node: with_attrs(node._replace(op="reduce_scatter"), dim=0), nth=0
     )
     assert [right, answer(mlp(), odd), answer(mlp(), scatter)] == ["PROVED", "UNKNOWN", "UNKNOWN"]
+
+
+def flattened(tp=1, batch=2):
+    """loss = sum of a linear on (batch, sequence) flattened; tensor ranks split the sequence."""
+    b = Builder(tp)
+    for d in range(tp):
+        cut = (d * 8 // tp, (d + 1) * 8 // tp)
+        rows, group = batch * (cut[1] - cut[0]), tuple(range(tp))
+        x = b.tensor("x", (batch, 8, 6), INPUT, ((0, batch), cut, (0, 6)))
+        w, dw = b.tensor("w", (5, 6), WEIGHT), b.tensor("w.grad", (5, 6), ACCUMULATOR)
+        v, y, dy = b.tensor(f"v{d}", (rows, 6)), b.tensor(f"y{d}", (rows, 5)), b.tensor(f"dy{d}", (rows, 5), GRADIENT)
+        b.op(d, "dataloader", [], [x])
+        b.op(d, "linear", [b.op(d, "view", [x], [v], size=(rows, 6)), w], [y])
+        loss = b.op(d, "sum", [y], [b.tensor("loss", (1,))])
+        b.op(d, "sum.grad", [b.seed(), y], [dy], BACKWARD)
+        b.op(d, "linear.grad", [dy, v, w], [ABSENT, dw], BACKWARD)
+        if tp > 1:
+            loss = b.op(d, "all_reduce", [loss], [b.tensor("loss", (1,))], ranks=group)
+            dw = b.op(d, "all_reduce", [dw], [b.tensor("w.reduced", (5, 6), GRADIENT)], ONCE, ranks=group)
+        b.loss(d, loss)
+        b.gradient(d, dw, w)
+    return b.plan()
+
+
+def test_a_share_that_no_region_can_name_is_no_fault():
+    assert answer(flattened(batch=1), flattened(2, batch=1)) == "PROVED"
+    assert answer(flattened(), flattened(2)) == "UNKNOWN"

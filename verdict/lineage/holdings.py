@@ -18,7 +18,7 @@ from verdict.lineage.binding import Binding
 from verdict.lineage.compare import Difference
 from verdict.lineage.lineages import Gap, Law, Place, SumLaw
 from verdict.lineage.reference import Bases, Meaning, Reference
-from verdict.lineage.transfer import Member, transfer
+from verdict.lineage.transfer import Member, Misfit, transfer
 from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS, Label, Merge, Share, Value, add
 from verdict.outcome import Assumption, Finding
 
@@ -42,7 +42,7 @@ class Holdings:
         self.known: dict[Member, int] = {}
         self.members: dict[int, dict[int, list[Place]]] = defaultdict(lambda: defaultdict(list))
         self.laws: set[Law] = set()
-        self.transfers: dict[tuple[object, ...], tuple[int, Member] | str] = {}
+        self.transfers: dict[tuple[object, ...], tuple[int, Member] | Misfit] = {}
         self.findings: dict[tuple[object, ...], list[tuple[Finding, Place]]] = defaultdict(list)
         self.gaps: dict[str, Gap] = {}
         self.assumptions: dict[str, Assumption] = {}
@@ -95,13 +95,13 @@ class Holdings:
 
     def transfer(
         self, meaning: Meaning, attrs: Attrs, regions: tuple[Region | None, ...], wanted: tuple[bool, ...]
-    ) -> tuple[int, Member] | str:
+    ) -> tuple[int, Member] | Misfit:
         """The member that reads these regions, with its number; a sentence where they do not fit together."""
         key = (id(meaning), id(attrs), regions, wanted)
         found = self.transfers.get(key)
         if found is None:
             member = transfer(meaning, attrs, regions, wanted)
-            found = member if isinstance(member, str) else (self.known.setdefault(member, len(self.known)), member)
+            found = member if isinstance(member, Misfit) else (self.known.setdefault(member, len(self.known)), member)
             self.transfers[key] = found
         return found
 

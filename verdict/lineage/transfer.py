@@ -31,25 +31,30 @@ class Member(NamedTuple):
     claims: tuple[Claim | None, ...]
 
 
+class Misfit(NamedTuple):
+    """Why there is no member. wrong: the regions contradict each other; else only nothing can be said of them."""
+
+    text: str
+    wrong: bool
+
+
 def transfer(
     meaning: Meaning, attrs: Attrs, regions: tuple[Region | None, ...], wanted: tuple[bool, ...]
-) -> Member | str:
-    """The member that reads these regions. A sentence where the regions do not fit together."""
+) -> Member | Misfit:
+    """The member that reads these regions, or why there is none."""
     if meaning.problem:
-        return meaning.problem
+        return Misfit(meaning.problem, wrong=False)
     bounds: dict[str, Interval] = {}
     for position, (dims, region) in enumerate(zip(meaning.read, regions, strict=True)):
         if region is None:
             continue
         found = split_region(dims, region, meaning.sizes)
         if found is None:
-            return f"input {position} is not cut along the operator's index axes: {_show(region)}"
+            return Misfit(f"input {position} is not cut along its index axes: {_show(region)}", wrong=False)
         for name, interval in found.items():
             if bounds.setdefault(name, interval) != interval:
-                return (
-                    f"its inputs hold different shares of index axis {name}: "
-                    f"{_show((bounds[name],))} and {_show((interval,))}"
-                )
+                shares = f"{_show((bounds[name],))} and {_show((interval,))}"
+                return Misfit(f"its inputs hold different shares of index axis {name}: {shares}", wrong=True)
     for name, size in meaning.sizes.items():
         bounds.setdefault(name, (0, size))
     claims: list[Claim | None] = []
@@ -59,7 +64,7 @@ def transfer(
             continue
         region = join_region(dims, bounds, meaning.sizes)
         if region is None:
-            return "its output is a strided share, which no region can name"
+            return Misfit("its output is a strided share, which no region can name", wrong=False)
         claims.append(Claim(region, summed(meaning, dims, bounds)))
     return Member(meaning.signature, attrs, regions, tuple(claims))
 
