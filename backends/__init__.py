@@ -5,16 +5,19 @@ a file. A kind is one line of `KINDS`; the first that recognises the (unpacked) 
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from backends.apart import abandon, apart, begin, finish
 from backends.text import read, write
 from backends.text.packing import MOST_BYTES, PACKINGS, packing_of, unpack
 from backends.text.plain import read_plain, write_plain
 from verdict.errors import PlanFileError, UsageError
 from verdict.graph import Plan
 
+READER_BYTES = 6 << 30
+"""The most memory that reading one file may take. The largest real plan takes 1 GiB."""
 HEAD = 1 << 16
 """How many bytes of the unpacked content a kind may look at to recognise it."""
 
@@ -33,21 +36,43 @@ def _is_nnscaler(head: bytes) -> bool:
     return nnscaler.recognises(head)
 
 
-def _read_nnscaler(data: bytes, source: str) -> Plan:
+def _parse_nnscaler(data: bytes, source: str) -> Plan:
     from backends import nnscaler  # noqa: PLC0415
 
-    return nnscaler.read(data, source)
+    return nnscaler.parse(data, source)
 
 
 KINDS = (
     Kind("Verdict's plan text", lambda head: head.startswith(b"verdict-plan"), read),
-    Kind("nnScaler plan pickle", _is_nnscaler, _read_nnscaler),
+    Kind("nnScaler plan pickle", _is_nnscaler, _parse_nnscaler),
     Kind("plain-data pickle", lambda head: head.startswith(b"\x80"), read_plain),
 )
 
 
 def load(path: str) -> Plan:
-    """The plan in the file `path`, of any kind, compressed or not. Every failure is a PlanFileError."""
+    """The plan in the file `path`, of any kind, compressed or not. Every failure is a PlanFileError.
+
+    It is read in a process of its own, which may take READER_BYTES of memory.
+    """
+    return apart(lambda: read_here(path), path, READER_BYTES)
+
+
+def load_all(paths: Sequence[str]) -> list[Plan]:
+    """The plans in `paths`, in their order, read side by side. Raises the PlanFileError of the first that fails."""
+    readings = [begin(lambda path=path: read_here(path), path, READER_BYTES) for path in paths]  # type: ignore[misc]
+    plans: list[Plan] = []
+    try:
+        while len(plans) < len(readings):
+            plans.append(finish(readings[len(plans)]))
+    except BaseException:
+        for reading in readings[len(plans) + 1 :]:
+            abandon(reading)
+        raise
+    return plans
+
+
+def read_here(path: str) -> Plan:
+    """`load` in this very process: what a hostile file makes of its memory, or its C stack, is ours then."""
     data = unpack(_bytes(path), path)
     if not data:
         raise PlanFileError(path, "the file is empty")

@@ -11,12 +11,11 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
-from backends import load
+from backends import load_all
 from backends.generator.command import generate_command
 from verdict.dump import dump_lineages, dump_nodes, dump_stages
 from verdict.errors import UsageError, VerdictError
 from verdict.lineage import CHUNK_ORDER
-from verdict.loading import load_all
 from verdict.measure import Stopwatch, append_row
 from verdict.options import Options, SolverOptions
 from verdict.pipeline import verify
@@ -116,7 +115,7 @@ def _main_job(single: str, parallel: str, given: dict[str, Any]) -> int:
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
         observe = _observer(watch, progress, given["dump"])
         observe("load", 0, 1, None)
-        plans = load_all((single, parallel), load)
+        plans = load_all((single, parallel))
         _require_known("--deny-assumption", given["denied"], known_assumptions(plans))
         report = verify(plans[0], plans[1], options, observe)
     measured = watch.measured(options.workers)

@@ -7,8 +7,8 @@ of plan device d with its groups shifted by r * devices (`ModuleCodeGen.scale`).
 
 from collections.abc import Iterator, Sequence
 
+from backends.apart import apart
 from backends.nnscaler import unpickle
-from backends.nnscaler.apart import apart
 from backends.nnscaler.microbatches import Numbering, template
 from backends.nnscaler.nodes import Writer
 from backends.nnscaler.programs import Program, programs

@@ -16,7 +16,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from verdict.errors import PlanFileError
 from verdict.graph import Call, Held, Logical, Node, Plan, Segment, Tensor
@@ -25,20 +25,46 @@ from verdict.outcome import Assumption
 _Reply = tuple[str, Any]
 
 
-def apart(make: Callable[[], Plan], source: str, memory: int) -> Plan:
-    """The value of `make()`, computed in a child that may grow by `memory` bytes (Linux).
+class Reading(NamedTuple):
+    """A child that reads the plan file `source`, and the end of the pipe on which its answer comes."""
 
-    Raises the PlanFileError that `make` raises, or one if the child is killed or runs out of memory;
-    RuntimeError with the child's traceback for any other exception.
-    """
+    source: str
+    child: int
+    pipe: int
+
+
+def apart(make: Callable[[], Plan], source: str, memory: int) -> Plan:
+    """The value of `make()`, computed in a child. See `begin` and `finish`."""
+    return finish(begin(make, source, memory))
+
+
+def begin(make: Callable[[], Plan], source: str, memory: int) -> Reading:
+    """Compute `make()` in a child that may grow by `memory` bytes (Linux)."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reading)
         _answer(make, writing, memory)
     os.close(writing)
+    return Reading(source, child, reading)
+
+
+def abandon(reading: Reading) -> None:
+    """End a child whose plan is not wanted any more."""
+    os.kill(reading.child, signal.SIGKILL)
+    os.close(reading.pipe)
+    os.waitpid(reading.child, 0)
+
+
+def finish(reading: Reading) -> Plan:
+    """The plan that the child made.
+
+    Raises the PlanFileError that `make` raised, or one if the child was killed or ran out of memory;
+    RuntimeError with the child's traceback for any other exception.
+    """
+    source, child, end = reading
     try:
-        with os.fdopen(reading, "rb") as pipe:
+        with os.fdopen(end, "rb") as pipe:
             answer = pipe.read()
     except BaseException:
         os.kill(child, signal.SIGKILL)
@@ -46,8 +72,8 @@ def apart(make: Callable[[], Plan], source: str, memory: int) -> Plan:
     finally:
         status = os.waitpid(child, 0)[1]
     if status != 0:
-        end = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {os.WEXITSTATUS(status)}"
-        raise PlanFileError(source, f"reading it killed the reader ({end})", "is it nested beyond measure?")
+        how = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {os.WEXITSTATUS(status)}"
+        raise PlanFileError(source, f"reading it killed the reader ({how})", "is it nested beyond measure?")
     kind, content = _unpack(answer)
     if kind == "plan":
         return content  # type: ignore[no-any-return]
