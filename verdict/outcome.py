@@ -1,6 +1,7 @@
 """The words that all rooms share: the answer to one question, and what it was taken on trust."""
 
-from dataclasses import dataclass, field
+from collections.abc import Hashable
+from dataclasses import dataclass
 from fractions import Fraction
 
 
@@ -50,7 +51,10 @@ Outcome = Proved | Refuted | Unknown
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is wrong with a plan, as data. Text is made of it in the report room alone."""
+    """Something that is wrong with a plan, as data. Text is made of it in the report room alone.
+
+    extent: at how many places. evidence: what it is about, for the diagnosis and the repair; not for people.
+    """
 
     code: str
     title: str
@@ -58,4 +62,5 @@ class Finding:
     notes: tuple[str, ...] = ()
     help: str = ""
     extent: int = 1
-    values: tuple[Mismatch, ...] = field(default=())
+    values: tuple[Mismatch, ...] = ()
+    evidence: Hashable = None

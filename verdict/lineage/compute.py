@@ -34,7 +34,11 @@ def compute(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
     partner = holdings.reference.partners[index]
     meaning = partner.meaning
     part, values = _inherit(holdings, meaning, values)
-    values = _expected(holdings, step, values, partner, place)
+    expected = _expected(holdings, step, values, partner, place)
+    if expected is None:
+        _forget(holdings, device, node.outputs, place)
+        return
+    values = expected
     regions = tuple(value[0].region if value else None for value in values)
     wanted = tuple(tensor != ABSENT for tensor in node.outputs)
     found = holdings.transfer(meaning, node.attrs, regions, wanted)
@@ -44,8 +48,7 @@ def compute(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
             _take_claims(holdings, device, node.outputs, place)
         else:
             holdings.gap(f"{node.op}: {found.text}", place)
-            for tensor in node.outputs:
-                holdings.write(device, tensor, None, place)
+            _forget(holdings, device, node.outputs, place)
         return
     number, member = found
     holdings.members[index][number].append(place)
@@ -71,6 +74,11 @@ def _drawn_apart(holdings: Holdings, node: Node, bases: tuple[Bases, ...]) -> bo
     """Whether several single-device nodes draw random numbers for what this node reads."""
     grads = len(bases) - len(node.outputs) if node.op.endswith(GRAD) else 0
     return len(holdings.reference.by_forward.get((base_op(node.op), bases[grads:]), ())) > 1
+
+
+def _forget(holdings: Holdings, device: int, outputs: tuple[int, ...], place: Place) -> None:
+    for tensor in outputs:
+        holdings.write(device, tensor, None, place)
 
 
 def _take_claims(holdings: Holdings, device: int, outputs: tuple[int, ...], place: Place) -> None:
@@ -119,8 +127,11 @@ def _expected(
     values: tuple[Value, ...],
     partner: Partner,
     place: Place,
-) -> tuple[Value, ...]:
-    """The values, each exactly one region of what the partner reads; divergences are noted and mended."""
+) -> tuple[Value, ...] | None:
+    """The values, each exactly one region of what the partner reads; divergences are noted and mended.
+
+    None where the plan's own statement is no region of what the partner reads either.
+    """
     bases = holdings.reference.bases
     mended = list(values)
     for position, (value, due) in enumerate(zip(values, partner.inputs, strict=True)):
@@ -135,7 +146,10 @@ def _expected(
             continue
         wanted = " + ".join(bases[base].name for base in due) or "nothing"
         holdings.diverge(found, place, f"input {position} ({holdings.name(tensor)}) must be {wanted}")
-        mended[position] = tuple(Share(base, claimed) for base in due) if claimed else ()
+        instead = holdings.region_of(tensor, due) if tensor != ABSENT else ()
+        if instead is None:
+            return None
+        mended[position] = instead
     return tuple(mended)
 
 

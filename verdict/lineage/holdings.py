@@ -13,10 +13,11 @@ from verdict.graph import (
     Plan,
     Region,
     extent,
+    inside,
 )
 from verdict.lineage.binding import Binding
 from verdict.lineage.compare import Difference
-from verdict.lineage.lineages import Gap, Law, Place, SumLaw
+from verdict.lineage.lineages import Evidence, Gap, Law, Place, SumLaw
 from verdict.lineage.reference import Bases, Meaning, Reference
 from verdict.lineage.transfer import Member, Misfit, transfer
 from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS, Label, Merge, Share, Value, add
@@ -43,7 +44,7 @@ class Holdings:
         self.members: dict[int, dict[int, list[Place]]] = defaultdict(lambda: defaultdict(list))
         self.laws: set[Law] = set()
         self.transfers: dict[tuple[object, ...], tuple[int, Member] | Misfit] = {}
-        self.findings: dict[tuple[object, ...], list[tuple[Finding, Place]]] = defaultdict(list)
+        self.findings: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
         self.gaps: dict[str, Gap] = {}
         self.assumptions: dict[str, Assumption] = {}
         self.claims = _claims(reference, plan, binding)
@@ -72,7 +73,7 @@ class Holdings:
                 f"its output has shape {list(self.shapes[tensor])}, "
                 f"what it computes has shape {list(extent(value[0].region))}",
             )
-            self.diverge(found, place)
+            self.diverge(found, Evidence((place,), (tensor,), value))
             value = self.claim(tensor)
         if self.kinds[tensor] == ACCUMULATOR:
             value = self._added(device, tensor, value, place)
@@ -108,18 +109,25 @@ class Holdings:
     def claim(self, tensor: int) -> Value | None:
         """What the plan says that `tensor` holds; None where its logical tensor has no partner."""
         bases = self.claims.get(self.plan.tensors[tensor].logical) if tensor != ABSENT else None
-        if bases is None:
+        return None if bases is None else self.region_of(tensor, bases)
+
+    def region_of(self, tensor: int, bases: Bases) -> Value | None:
+        """The region that `tensor` is stated to hold, of a sum of bases; None where they have no such region."""
+        region = self.plan.tensors[tensor].region
+        if not all(inside(region, self.reference.column_shape(base)) for base in bases):
             return None
-        return tuple(Share(base, self.plan.tensors[tensor].region) for base in bases)
+        return tuple(Share(base, region) for base in bases)
 
     def name(self, tensor: int) -> str:
         """The name of the logical tensor of which `tensor` is a share."""
         return self.plan.logicals[self.plan.tensors[tensor].logical].name if tensor != ABSENT else "nothing"
 
-    def diverge(self, found: Difference, place: Place, note: str = "", help_text: str = "") -> None:
-        """Note a divergence. Those of one code and root are one finding."""
-        finding = Finding(found.code, found.text, self.where(place), (note,) if note else (), help_text)
-        self.findings[found.code, found.root].append((finding, place))
+    def diverge(self, found: Difference, about: Evidence, note: str = "", help_text: str = "") -> None:
+        """Note a divergence at one place. Those of one code and root are one finding."""
+        finding = Finding(
+            found.code, found.text, self.where(about.places[0]), (note,) if note else (), help_text, evidence=about
+        )
+        self.findings[found.code, found.root].append(finding)
 
     def gap(self, reason: str, place: Place) -> None:
         """Note something about which nothing can be said."""

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from verdict.lineage.reference import Reference, Signature
+from verdict.graph import ABSENT, Region
+from verdict.lineage.reference import Bases, Reference, Signature
 from verdict.lineage.transfer import Member
 from verdict.lineage.values import Value
 from verdict.outcome import Assumption, Finding
@@ -36,6 +37,21 @@ class Place(NamedTuple):
     microbatch: int
     name: str
     op: str
+
+
+class Evidence(NamedTuple):
+    """What a divergence is about. places: all at which it shows, the first one first, and the tensor at each.
+
+    value: what the first of these tensors holds, None where that is no share of anything. expected, region: the
+    single-device values of whose sum it must be this region. partner: the single-device node, ABSENT for none.
+    """
+
+    places: tuple[Place, ...]
+    tensors: tuple[int, ...]
+    value: Value | None = None
+    expected: Bases = ()
+    region: Region = ()
+    partner: int = ABSENT
 
 
 class Gap(NamedTuple):

@@ -6,13 +6,15 @@ something else than its partner, that is a divergence: it is recorded once, and 
 as if the plan's own claim held, so that independent faults are found too.
 """
 
+from dataclasses import replace
+
 from verdict.graph import ONCE_A_STEP, PER_STEP, Plan
 from verdict.graph.lockstep import CHUNK, Handlers, Step, Walk, lockstep
 from verdict.lineage.binding import Binding
 from verdict.lineage.compute import compute
 from verdict.lineage.exchange import chunk, meet, place_of
 from verdict.lineage.holdings import Holdings
-from verdict.lineage.lineages import Gap, Lineages, Place
+from verdict.lineage.lineages import Evidence, Gap, Lineages
 from verdict.lineage.reference import COPIES, COPIES_GRAD, SUM, Reference
 from verdict.lineage.values import Value
 from verdict.outcome import Finding
@@ -101,6 +103,10 @@ def _lineages(holdings: Holdings, walk: Walk, nodes: int) -> Lineages:
     )
 
 
-def _together(found: list[tuple[Finding, Place]]) -> Finding:
-    first, _ = found[0]
-    return Finding(first.code, first.title, first.where, first.notes, first.help, len(found))
+def _together(found: list[Finding]) -> Finding:
+    """One finding for all places at which one cause shows."""
+    about = [finding.evidence for finding in found if isinstance(finding.evidence, Evidence)]
+    places = tuple(place for one in about for place in one.places)
+    tensors = tuple(tensor for one in about for tensor in one.tensors)
+    evidence = about[0]._replace(places=places, tensors=tensors)
+    return replace(found[0], extent=len(found), evidence=evidence)
