@@ -13,6 +13,7 @@ from rich.progress import Progress
 
 from backends import load_all
 from backends.generator.command import generate_command
+from verdict.concrete.command import run_command
 from verdict.dump import dump_lineages, dump_nodes, dump_stages
 from verdict.errors import UsageError, VerdictError
 from verdict.lineage import CHUNK_ORDER
@@ -84,6 +85,7 @@ def cli(context: click.Context, /, single: str | None, parallel: str | None, **g
 
 
 cli.add_command(generate_command)
+cli.add_command(run_command(load_all))
 
 
 def main() -> None:

@@ -1,0 +1,59 @@
+"""A node seen through its operator's rule: which inputs are gradients, and the index axes at given shapes."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from verdict.concrete.fault import Fault, Faulty
+from verdict.errors import ShapeError
+from verdict.graph import ABSENT, Node, Shape
+from verdict.ops import RULES, Axes, OpRule
+
+GRAD = ".grad"
+SUM = "accumulate"
+
+
+class Reading(NamedTuple):
+    """The rule of a node; how many of its leading inputs are gradients; the tensors of the forward inputs."""
+
+    rule: OpRule
+    grads: int
+    forward: tuple[int, ...]
+
+    @property
+    def is_gradient(self) -> bool:
+        """Whether the node is the gradient of the rule's operator."""
+        return self.grads > 0
+
+
+def reading(node: Node, where: str) -> Reading:
+    """How the rule of `node` reads it. Faulty where there is no rule, or an input is missing."""
+    rule = RULES.get(node.op.removesuffix(GRAD))
+    if rule is None:
+        raise Faulty(Fault(f"operator {node.op} has no rule", where, ours=True))
+    gradient = node.op.endswith(GRAD)
+    grads = len(node.inputs) - len(node.outputs) if gradient else 0
+    if gradient and grads < 1:
+        raise Faulty(Fault("a gradient node reads no gradient", where))
+    forward = node.inputs[grads:]
+    if node.op == SUM:
+        forward = tuple(tensor for tensor in forward if tensor != ABSENT)
+    if ABSENT in forward or (node.op == SUM and not forward):
+        raise Faulty(Fault("an input is missing", where))
+    return Reading(rule, grads, forward)
+
+
+def axes_of(node: Node, read: Reading, shapes: Sequence[Shape], where: str) -> Axes:
+    """The index axes of a node at its full shapes, each tensor's as the plan states it, all of which must fit."""
+    try:
+        axes = read.rule.axes([shapes[tensor] for tensor in read.forward], dict(node.attrs))
+    except ShapeError as error:
+        raise Faulty(Fault(error.problem, where)) from None
+    made = axes.output_shapes
+    stated = (*node.inputs[: read.grads], *node.outputs) if read.is_gradient else node.outputs
+    right = (*made, *(shapes[tensor] for tensor in read.forward)) if read.is_gradient else made
+    if len(stated) != len(right):
+        raise Faulty(Fault(f"it has {len(stated)} outputs or gradients, its operator {len(right)}", where))
+    for tensor, shape in zip(stated, right, strict=True):
+        if tensor != ABSENT and shapes[tensor] != shape:
+            raise Faulty(Fault(f"shape {list(shapes[tensor])} where the operator makes {list(shape)}", where))
+    return axes

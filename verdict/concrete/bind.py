@@ -1,0 +1,73 @@
+"""Which logical tensors of two plans are the same one, and how replicas and microbatches divide the batch."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from verdict.concrete.fault import Fault, Faulty
+from verdict.graph import BUFFER, INPUT, WEIGHT, Logical, Plan
+
+
+class Binding(NamedTuple):
+    """logical: logical tensor -> that of the single-device plan. batch: single input -> (batch axis, columns)."""
+
+    logical: Mapping[int, int]
+    batch: Mapping[int, tuple[int, int]]
+
+
+def itself(plan: Plan) -> Binding:
+    """The binding of a plan to itself."""
+    return Binding({k: k for k, logical in enumerate(plan.logicals) if _given(logical)}, {})
+
+
+def bind(single: Plan, parallel: Plan) -> Binding:
+    """The binding of `parallel` to `single`, by origin, then by name. Raises Faulty where there is none."""
+    if single.ranks != 1 or single.columns != 1:
+        raise Faulty(Fault("the single-device plan has more than one rank or microbatch", single.source, ours=True))
+    by_origin = {(t.kind, t.origin): k for k, t in enumerate(single.logicals) if t.origin is not None}
+    by_name = {(t.kind, t.name): k for k, t in enumerate(single.logicals)}
+    logical: dict[int, int] = {}
+    batch: dict[int, tuple[int, int]] = {}
+    for index, tensor in enumerate(parallel.logicals):
+        if not _given(tensor):
+            continue
+        hints = (by_origin.get((tensor.kind, tensor.origin)), by_name.get((tensor.kind, tensor.name)))
+        partner = next((k for k in hints if k is not None and _fits(single.logicals[k], tensor)), None)
+        if partner is None:
+            if _read(parallel, index):
+                raise Faulty(Fault("no tensor of the single-device plan is this one", f"{tensor.kind} {tensor.name}"))
+            continue
+        logical[index] = partner
+        if tensor.kind == INPUT:
+            axis = _batch_axis(single.logicals[partner], tensor, parallel.columns)
+            if axis is not None:
+                batch[partner] = (axis, parallel.columns)
+    return Binding(logical, batch)
+
+
+def _given(logical: Logical) -> bool:
+    return logical.kind in (INPUT, WEIGHT, BUFFER)
+
+
+def _fits(single: Logical, other: Logical) -> bool:
+    return len(single.shape) == len(other.shape) if single.kind == INPUT else single.shape == other.shape
+
+
+def _read(plan: Plan, logical: int) -> bool:
+    return any(
+        tensor >= 0 and plan.tensors[tensor].logical == logical
+        for segment in plan.segments
+        for node in segment.nodes
+        for tensor in node.inputs
+    )
+
+
+def _batch_axis(single: Logical, column: Logical, columns: int) -> int | None:
+    """The axis along which a column holds one of `columns` equal shares; None where it holds the whole."""
+    apart = [k for k, (one, other) in enumerate(zip(single.shape, column.shape, strict=True)) if one != other]
+    if not apart and columns == 1:
+        return None
+    if len(apart) != 1 or single.shape[apart[0]] != columns * column.shape[apart[0]]:
+        raise Faulty(
+            Fault(f"{columns} columns of shape {list(column.shape)} do not make {list(single.shape)}", column.name)
+        )
+    return apart[0]

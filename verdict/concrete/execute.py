@@ -1,0 +1,279 @@
+"""Run a plan: every device of every replica in lockstep, every microbatch, with real collectives, on numpy.
+
+The replicas of a device run the same program, so one walk over the plan's devices moves all replicas at once;
+their values are their own. A tensor of kind accumulator starts at zero and grows by whatever produces it; weights
+and buffers are the slices that the plan says the device holds; all else belongs to one microbatch.
+"""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from verdict.concrete.arity import GRAD, reading
+from verdict.concrete.bind import Binding
+from verdict.concrete.collectives import REDUCTIONS, exchanged, gathered, piece, reduced, scattered
+from verdict.concrete.fault import Fault, Faulty
+from verdict.concrete.shrink import Small, signature
+from verdict.concrete.values import is_complex
+from verdict.concrete.wiring import axis_of, check_group, place, position_in, the_input, the_output
+from verdict.graph import ABSENT, ACCUMULATOR, BUFFER, INPUT, ONCE_A_STEP, WEIGHT, Call, Node, Plan
+from verdict.graph.lockstep import CHUNK, Handlers, Step, attribute, lockstep
+from verdict.ops import Array
+
+Env = dict[int, Array]
+
+
+class Rank(NamedTuple):
+    """One device of one replica."""
+
+    replica: int
+    device: int
+
+
+class Run(NamedTuple):
+    """What a plan declares: losses by (rank, microbatch, tensor), gradients by (rank, tensor)."""
+
+    losses: Mapping[tuple[Rank, int, int], Array]
+    gradients: Mapping[tuple[Rank, int], Array]
+
+
+def execute(plan: Plan, small: Small, binding: Binding, given: Mapping[int, Array], exact: bool = False) -> Run:
+    """Run `plan` at small shapes on `given`, arrays by logical tensor of the single-device plan. Raises Faulty."""
+    return _Machine(plan, small, binding, given, exact).run()
+
+
+class _Machine:
+    def __init__(self, plan: Plan, small: Small, binding: Binding, given: Mapping[int, Array], exact: bool) -> None:
+        self.plan, self.small, self.binding, self.given, self.exact = plan, small, binding, given, exact
+        self.kinds = [plan.kind(tensor) for tensor in range(len(plan.tensors))]
+        self.shapes = [small.shape(tensor) for tensor in range(len(plan.tensors))]
+        self.replicas = range(plan.replicas)
+        ranks = [Rank(replica, device) for replica in self.replicas for device in range(plan.devices)]
+        self.once: dict[Rank, Env] = {rank: {} for rank in ranks}
+        self.own: dict[tuple[Rank, int], Env] = {}
+        self.slices: dict[tuple[int, int], Array] = {}
+        self.seeds = frozenset(plan.seeds)
+        self.one = np.full((1,), Fraction(1), dtype=object) if exact else np.ones(1)
+
+    def run(self) -> Run:
+        walk = lockstep(
+            [self.program(calls) for calls in self.plan.programs],
+            Handlers(self.local, self.send, self.receive, self.meet),
+        )
+        if walk.stuck:
+            stuck = walk.stuck[0]
+            raise Faulty(Fault(f"it waits for {stuck.awaits} for ever", place(stuck.device, stuck.step)))
+        return self.results()
+
+    def program(self, calls: tuple[Call, ...]) -> list[Step]:
+        return [
+            _Crossing(node, call.microbatch, dict(call.crossed)) if call.crossed else Step(node, call.microbatch)
+            for call in calls
+            for node in self.plan.segments[call.segment].nodes
+        ]
+
+    def local(self, device: int, step: Step) -> None:
+        node, where = step.node, place(device, step)
+        if node.op == "dataloader":
+            return
+        handle = self.chunk if node.op == CHUNK else self.compute
+        for replica in self.replicas:
+            rank = Rank(replica, device)
+            for tensor, value in zip(node.outputs, handle(rank, step, where), strict=False):
+                if tensor != ABSENT:
+                    self.write(rank, step.microbatch, tensor, value, where)
+
+    def chunk(self, rank: Rank, step: Step, where: str) -> tuple[Array | None, ...]:
+        value = self.read(rank, step, the_input(step, where), where)
+        axis = axis_of(step, "dim", value.shape, where)
+        return (piece(value, axis, *position_in(rank.device, step, where)),)
+
+    def compute(self, rank: Rank, step: Step, where: str) -> tuple[Array | None, ...]:
+        node = step.node
+        read = reading(node, where)
+        attrs = self.small.attrs[signature(node)]
+        inputs = [self.read(rank, step, tensor, where) for tensor in read.forward]
+        try:
+            if not node.op.endswith(GRAD):
+                return tuple(read.rule.forward(inputs, attrs))
+            grads = [self.gradient(rank, step, k, read.grads, inputs, attrs, where) for k in range(read.grads)]
+            return tuple(read.rule.gradient(inputs, grads, attrs))
+        except (ValueError, IndexError, ArithmeticError) as error:
+            raise Faulty(Fault(f"it cannot be computed: {error}", where, ours=True)) from error
+
+    def gradient(
+        self, rank: Rank, step: Step, k: int, grads: int, inputs: list[Array], attrs: Mapping[str, Any], where: str
+    ) -> Array:
+        """The gradient of output k, zeros where it is absent."""
+        tensor = step.node.inputs[k]
+        if tensor != ABSENT:
+            return self.read(rank, step, tensor, where)
+        read = reading(step.node, where)
+        shape = read.rule.axes([self.shapes[t] for t in read.forward], attrs).output_shapes[k]
+        return self.zeros(shape)
+
+    def zeros(self, shape: tuple[int, ...]) -> Array:
+        return np.full(shape, Fraction(0), dtype=object) if self.exact else np.zeros(shape)
+
+    def send(self, device: int, step: Step) -> list[Array]:
+        where = place(device, step)
+        tensor = the_input(step, where)
+        return [self.read(Rank(replica, device), step, tensor, where) for replica in self.replicas]
+
+    def receive(self, device: int, step: Step, values: list[Array], sent: Step) -> None:
+        where = place(device, step)
+        for replica, value in zip(self.replicas, values, strict=True):
+            self.write(Rank(replica, device), step.microbatch, the_output(step, where), value, where)
+
+    def meet(self, members: Mapping[int, Step]) -> None:
+        ranks = check_group(members)
+        first = members[ranks[0]]
+        where = place(ranks[0], first)
+        across = bool(attribute(first.node, "replicas"))
+        if across and first.node.op != "all_reduce":
+            raise Faulty(Fault("a group over replicas is known for all_reduce alone", where, ours=True))
+        groups = [self.replicas] if across else [[replica] for replica in self.replicas]
+        for group in groups:
+            entered = [Rank(replica, device) for replica in group for device in ranks]
+            results = _exchange(first, ranks, self.entered(entered, members), where)
+            if across:
+                results = results[:1] * len(entered)
+            for rank, value in zip(entered, results, strict=True):
+                step = members[rank.device]
+                for tensor in step.node.outputs:
+                    if tensor != ABSENT:
+                        self.write(rank, step.microbatch, tensor, value, place(rank.device, step))
+
+    def entered(self, entered: list[Rank], members: Mapping[int, Step]) -> list[Array]:
+        """What the members put in; of a broadcast, what its root does."""
+        values = []
+        for rank in entered:
+            step = members[rank.device]
+            root = attribute(step.node, "root")
+            if step.node.inputs and (step.node.op != "broadcast" or rank.device == root):
+                where = place(rank.device, step)
+                values.append(self.read(rank, step, the_input(step, where), where))
+        return values
+
+    def read(self, rank: Rank, step: Step, tensor: int, where: str) -> Array:
+        if tensor == ABSENT:
+            raise Faulty(Fault("an input is missing", where))
+        crossed = step.crossed if isinstance(step, _Crossing) else {}
+        value = self.look(rank, crossed.get(tensor, step.microbatch), tensor)
+        if value is None:
+            name = self.plan.logicals[self.plan.tensors[tensor].logical].name
+            raise Faulty(Fault(f"{name} is read before anything produces it", where))
+        return value
+
+    def look(self, rank: Rank, microbatch: int, tensor: int) -> Array | None:
+        """The value of a tensor, None where there is none."""
+        kind = self.kinds[tensor]
+        found = self.once[rank].get(tensor)
+        if found is not None:
+            return found
+        if kind in (WEIGHT, BUFFER):
+            return self.share(tensor, 0)
+        if kind == ACCUMULATOR:
+            return self.zeros(self.shapes[tensor])
+        if microbatch == ONCE_A_STEP:
+            microbatch = 0 if self.plan.microbatches == 1 else ONCE_A_STEP
+        own = self.own.get((rank, microbatch), {}).get(tensor)
+        if own is not None:
+            return own
+        if tensor in self.seeds:
+            return self.one
+        if kind == INPUT and microbatch >= 0:
+            return self.share(tensor, rank.replica * self.plan.microbatches + microbatch)
+        return None
+
+    def share(self, tensor: int, column: int) -> Array:
+        """The region of a given tensor that the plan says is held, of one column of the batch."""
+        if (tensor, column) not in self.slices:
+            partner = self.binding.logical[self.plan.tensors[tensor].logical]
+            whole = self.given[partner]
+            if partner in self.binding.batch and self.kinds[tensor] == INPUT:
+                axis, columns = self.binding.batch[partner]
+                size = whole.shape[axis] // columns
+                whole = whole[(slice(None),) * axis + (slice(column * size, (column + 1) * size),)]
+            self.slices[tensor, column] = whole[tuple(slice(*interval) for interval in self.small.regions[tensor])]
+        return self.slices[tensor, column]
+
+    def write(self, rank: Rank, microbatch: int, tensor: int, value: Array | None, where: str) -> None:
+        if value is None:
+            raise Faulty(Fault("nothing is made where an output is wanted", where))
+        logical = self.plan.logicals[self.plan.tensors[tensor].logical]
+        shape = value.shape[:-1] if is_complex(logical) else value.shape
+        if shape != self.shapes[tensor]:
+            raise Faulty(Fault(f"it makes shape {list(shape)}, the plan says {list(self.shapes[tensor])}", where))
+        kind = self.kinds[tensor]
+        if kind == ACCUMULATOR:
+            env = self.once[rank]
+            env[tensor] = env[tensor] + value if tensor in env else value
+            return
+        per_step = kind in (WEIGHT, BUFFER) or microbatch == ONCE_A_STEP
+        env = self.once[rank] if per_step else self.own.setdefault((rank, microbatch), {})
+        if tensor in env:
+            raise Faulty(Fault(f"{logical.name} is produced twice", where))
+        env[tensor] = value
+
+    def results(self) -> Run:
+        losses, gradients = {}, {}
+        for replica in self.replicas:
+            for held in self.plan.losses:
+                rank = Rank(replica, held.device)
+                for microbatch in range(self.plan.microbatches):
+                    losses[rank, microbatch, held.tensor] = self.final(rank, microbatch, held.tensor)
+            for held in self.plan.gradients:
+                rank = Rank(replica, held.device)
+                gradients[rank, held.tensor] = self.final(rank, ONCE_A_STEP, held.tensor)
+        return Run(losses, gradients)
+
+    def final(self, rank: Rank, microbatch: int, tensor: int) -> Array:
+        step = Step(_END, microbatch)
+        return self.read(rank, step, tensor, f"the end of the step on device {rank.device}")
+
+
+class _Crossing(Step):
+    """A step of a call that takes some inputs from other microbatches."""
+
+    crossed: Mapping[int, int]
+
+    def __new__(cls, node: Node, microbatch: int, crossed: Mapping[int, int]) -> "_Crossing":
+        step = super().__new__(cls, node, microbatch)
+        step.crossed = crossed
+        return step
+
+
+_END = Node("output", (), (), (), "declared outputs")
+
+
+def _exchange(first: Step, ranks: tuple[int, ...], values: list[Array], where: str) -> list[Array | None]:
+    """What each rank gets back; into a broadcast only the root's value goes."""
+    node, count = first.node, len(ranks)
+    how = attribute(node, "reduce") or "sum"
+    if how not in REDUCTIONS:
+        raise Faulty(Fault(f"the reduction {how} is not known", where, ours=True))
+    root = attribute(node, "root")
+    if node.op in ("broadcast", "reduce") and root not in ranks:
+        raise Faulty(Fault(f"its root {root} is not in its group {list(ranks)}", where))
+    if node.op == "broadcast" and values:
+        return [values[0]] * count
+    if len(values) % count or not values:
+        raise Faulty(Fault("some members put nothing in", where))
+    run: dict[str, Callable[[], list[Array | None]]] = {
+        "all_reduce": lambda: [reduced(values, how)] * count,
+        "all_gather": lambda: [gathered(values, axis_of(first, "dim", values[0].shape, where))] * count,
+        "reduce_scatter": lambda: scattered(values, axis_of(first, "dim", values[0].shape, where), how),
+        "all_to_all": lambda: exchanged(
+            values,
+            axis_of(first, "split_dim", values[0].shape, where),
+            axis_of(first, "concat_dim", values[0].shape, where),
+        ),
+        "reduce": lambda: [reduced(values, how) if rank == root else None for rank in ranks],
+    }
+    try:
+        return run[node.op]()
+    except ValueError as error:
+        raise Faulty(Fault(f"what its members put in does not fit together: {error}", where)) from None

@@ -1,0 +1,227 @@
+"""Small shapes for whole plans: every tensor of the plans given, shrunk by scales that fit together everywhere.
+
+Every cut of every region of every tensor stays a cut, the number of pieces stays, and axes that an operator
+computes along keep the elements that its rule asks for. Constants keep their full values (`OpRule.reduce`).
+An axis shrinks by one rational number wherever it occurs, so that whatever fits at the full shapes fits here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+from typing import Any
+
+from verdict.concrete.arity import Reading, axes_of, reading
+from verdict.concrete.bind import Binding
+from verdict.concrete.factors import Factors, Scales
+from verdict.concrete.fault import Fault, Faulty
+from verdict.concrete.wiring import walk_messages
+from verdict.errors import ShapeError
+from verdict.graph import ABSENT, Node, Plan, Region, Shape, extent, inside
+from verdict.graph.lockstep import CHUNK, COMMUNICATION, attribute
+from verdict.ops import Axes, Scale
+
+NOT_REDUCED: Mapping[str, tuple[str, ...]] = {"gate": ("e", "k")}
+"""Axes that keep their size: a choice among fewer is another choice."""
+LEAST = 3
+"""The fewest elements that any axis keeps, where it has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Small:
+    """One plan at small shapes.
+
+    regions: of each tensor. logicals: the shape of each logical tensor. attrs: of each node (by its signature,
+    see `signature`), reduced.
+    """
+
+    regions: tuple[Region, ...]
+    logicals: tuple[Shape, ...]
+    attrs: Mapping[tuple[object, ...], Mapping[str, Any]]
+
+    def shape(self, tensor: int) -> Shape:
+        """The local shape of a tensor."""
+        return extent(self.regions[tensor])
+
+
+def signature(node: Node) -> tuple[object, ...]:
+    """What the reduced attributes of a node depend on."""
+    return (node.op, node.attrs, node.inputs, node.outputs)
+
+
+def full(plan: Plan) -> Small:
+    """The plan at its full shapes, which must fit. Raises Faulty."""
+    walk_messages(plan)
+    nodes = _nodes(plan)
+    attrs = {key: dict(node.attrs) for key, (node, _, _) in nodes.items()}
+    return Small(tuple(t.region for t in plan.tensors), tuple(t.shape for t in plan.logicals), attrs)
+
+
+def shrink(single: Plan, parallel: Plan, binding: Binding) -> tuple[Small, Small]:
+    """Both plans at small shapes that fit together; at full ones both must fit. Raises Faulty."""
+    factors = Factors()
+    one, two = _Side(single, factors), _Side(parallel, factors)
+    for mine, theirs in binding.logical.items():
+        for dim, other in zip(two.dims[mine], one.dims[theirs], strict=True):
+            factors.join(dim, other)
+    one.join_all()
+    two.join_all()
+    scales = Scales(factors)
+    one.constrain(scales)
+    two.constrain(scales)
+    for index, (axis, columns) in binding.batch.items():
+        size = single.logicals[index].shape[axis]
+        scales.cut(one.dims[index][axis], size, (size // columns,))
+    return one.small(scales), two.small(scales)
+
+
+def _nodes(plan: Plan) -> dict[tuple[object, ...], tuple[Node, Reading, Axes]]:
+    """The nodes that compute, by signature, with their index axes at full shapes."""
+    shapes = [extent(tensor.region) for tensor in plan.tensors]
+    for tensor in plan.tensors:
+        if not inside(tensor.region, plan.logicals[tensor.logical].shape):
+            name = plan.logicals[tensor.logical].name
+            raise Faulty(Fault(f"the region {list(tensor.region)} is not inside of it", f"tensor {name}"))
+    known: dict[tuple[object, ...], Axes] = {}
+    found: dict[tuple[object, ...], tuple[Node, Reading, Axes]] = {}
+    for segment in plan.segments:
+        for node in segment.nodes:
+            if node.op in COMMUNICATION or node.op in (CHUNK, "dataloader") or signature(node) in found:
+                continue
+            where = f"{node.op} {node.name} on device {segment.device}"
+            read = reading(node, where)
+            kinds = tuple(shapes[tensor] if tensor != ABSENT else None for tensor in (*node.inputs, *node.outputs))
+            key = (node.op, node.attrs, len(node.inputs), kinds)
+            if key not in known:
+                known[key] = axes_of(node, read, shapes, where)
+            found[signature(node)] = (node, read, known[key])
+    return found
+
+
+class _Side:
+    """One plan, while its dimensions are joined."""
+
+    def __init__(self, plan: Plan, factors: Factors) -> None:
+        self.plan, self.factors = plan, factors
+        self.shapes = [extent(tensor.region) for tensor in plan.tensors]
+        self.dims = [tuple(factors.new() for _ in logical.shape) for logical in plan.logicals]
+        self.nodes = {
+            key: (node, read, axes, {atom.name: factors.new() for atom in axes.atoms})
+            for key, (node, read, axes) in _nodes(plan).items()
+        }
+
+    def dims_of(self, tensor: int) -> tuple[int, ...]:
+        return self.dims[self.plan.tensors[tensor].logical]
+
+    def join_all(self) -> None:
+        """Make every node's, message's and declared output's equations between scales hold."""
+        for one, other in walk_messages(self.plan):
+            self.join_tensors(one, other)
+        for held in self.plan.gradients:
+            self.join_tensors(held.tensor, held.weight)
+        for node, read, axes, atoms in self.nodes.values():
+            self.join_node(node, read, axes, atoms)
+
+    def join_tensors(self, one: int, other: int) -> None:
+        if len(self.shapes[one]) == len(self.shapes[other]):
+            for left, right in zip(self.dims_of(one), self.dims_of(other), strict=True):
+                self.factors.join(left, right)
+
+    def join_node(self, node: Node, read: Reading, axes: Axes, atoms: Mapping[str, int]) -> None:
+        sizes = {atom.name: atom.size for atom in axes.atoms}
+        outputs = node.inputs[: read.grads] if read.is_gradient else node.outputs
+        tensors = [*zip(read.forward, axes.inputs, strict=True), *zip(outputs, axes.outputs, strict=False)]
+        if read.is_gradient:
+            tensors += zip(node.outputs, axes.inputs, strict=False)
+        for tensor, dims in tensors:
+            if tensor == ABSENT:
+                continue
+            for variable, size, names in zip(self.dims_of(tensor), self.shapes[tensor], dims, strict=True):
+                product = [p for name in names for p in self.factors.pieces(atoms[name], sizes[name])]
+                if product:
+                    self.factors.equate(self.factors.pieces(variable, size), product)
+
+    def constrain(self, scales: Scales) -> None:
+        """Say where dimensions are cut and how many elements they keep."""
+        for tensor in self.plan.tensors:
+            shape = self.plan.logicals[tensor.logical].shape
+            for variable, size, interval in zip(self.dims[tensor.logical], shape, tensor.region, strict=True):
+                scales.cut(variable, max(size, interval[1]), interval)
+                scales.least(variable, interval[1] - interval[0], LEAST)
+        for segment in self.plan.segments:
+            for node in segment.nodes:
+                if node.op in COMMUNICATION or node.op == CHUNK:
+                    self.constrain_pieces(scales, node)
+        for node, read, axes, atoms in self.nodes.values():
+            cuts = read.rule.cuts(dict(node.attrs))
+            for atom in axes.atoms:
+                size = max((atom.size, *cuts.get(atom.name, ())))
+                scales.cut(atoms[atom.name], size, (atom.size, *cuts.get(atom.name, ())))
+                scales.least(atoms[atom.name], atom.size, max(atom.least, LEAST))
+                if atom.name in NOT_REDUCED.get(read.rule.name, ()):
+                    self.factors.freeze(atoms[atom.name])
+
+    def constrain_pieces(self, scales: Scales, node: Node) -> None:
+        """Every piece that communication may cut a tensor into keeps its bounds."""
+        if not node.inputs or node.inputs[0] == ABSENT or node.op == "all_gather":
+            return
+        variables, shape = self.dims_of(node.inputs[0]), self.shapes[node.inputs[0]]
+        for name in ("dim", "split_dim"):
+            dim = attribute(node, name)
+            if isinstance(dim, int) and -len(shape) <= dim < len(shape):
+                step = -(-shape[dim] // len(attribute(node, "ranks")))
+                scales.cut(variables[dim], shape[dim], (*range(0, shape[dim], step), shape[dim]))
+
+    def small(self, scales: Scales) -> Small:
+        """The plan at these scales."""
+        regions, logicals = [], []
+        for index, logical in enumerate(self.plan.logicals):
+            factors = [scales.scale(v, size) for v, size in zip(self.dims[index], logical.shape, strict=True)]
+            logicals.append(tuple(_whole(size * by) for size, by in zip(logical.shape, factors, strict=True)))
+        for tensor in self.plan.tensors:
+            shape = self.plan.logicals[tensor.logical].shape
+            regions.append(
+                tuple(
+                    (_whole(start * by), _whole(stop * by))
+                    for (start, stop), by in zip(
+                        tensor.region,
+                        (scales.scale(v, n) for v, n in zip(self.dims[tensor.logical], shape, strict=True)),
+                        strict=True,
+                    )
+                )
+            )
+        return Small(tuple(regions), tuple(logicals), self.attrs(scales, [extent(region) for region in regions]))
+
+    def attrs(self, scales: Scales, shapes: Sequence[Shape]) -> dict[tuple[object, ...], Mapping[str, Any]]:
+        found: dict[tuple[object, ...], Mapping[str, Any]] = {}
+        for key, (node, read, axes, atoms) in self.nodes.items():
+            given = dict(node.attrs)
+            cuts = read.rule.cuts(given)
+            by = {atom.name: scales.scale(atoms[atom.name], atom.size) for atom in axes.atoms}
+            points = {
+                name: {at: _whole(at * scale) for at in (0, _size(axes, name), *cuts.get(name, ()))}
+                for name, scale in by.items()
+            }
+            sizes = {atom.name: _whole(atom.size * by[atom.name]) for atom in axes.atoms}
+            scale = Scale(
+                {atom.name: (0, atom.size) for atom in axes.atoms},
+                sizes,
+                points,
+                tuple(shapes[tensor] for tensor in read.forward),
+                tuple(tuple(prod(sizes[n] for n in names) for names in dims) for dims in axes.outputs),
+            )
+            try:
+                found[key] = dict(read.rule.reduce(given, scale))
+            except ShapeError as error:
+                raise Faulty(Fault(error.problem, f"{node.op} {node.name}")) from None
+        return found
+
+
+def _size(axes: Axes, name: str) -> int:
+    return next(atom.size for atom in axes.atoms if atom.name == name)
+
+
+def _whole(number: Fraction) -> int:
+    if number.denominator != 1:
+        raise Faulty(Fault(f"a coordinate shrinks to {number}", "shape reduction", ours=True))
+    return int(number)

@@ -1,0 +1,74 @@
+"""Random values for what a plan is given: inputs, weights and buffers, one array for each logical tensor.
+
+Ids are drawn from the rows of the table that they are looked up in, and repeat. Numbers are uniform: small enough
+that softmax does not saturate, so that a wrong value upstream of it shows downstream. A complex tensor has a
+trailing axis of length two.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import numpy as np
+
+from verdict.concrete.arity import GRAD
+from verdict.concrete.shrink import Small, signature
+from verdict.graph import ABSENT, BUFFER, INPUT, WEIGHT, Logical, Plan, Shape
+from verdict.ops import RULES, Array
+
+RANGE = {INPUT: 1.0, WEIGHT: 0.5, BUFFER: 1.0}
+"""Values of each kind lie between minus and plus this."""
+GRID = 64
+"""Exact values are multiples of 1 / GRID."""
+
+
+def random_values(plan: Plan, small: Small, seed: int, exact: bool) -> dict[int, Array]:
+    """An array for every logical tensor of the single-device `plan` that is given."""
+    random = np.random.default_rng(seed)
+    rows = _rows(plan, small)
+    values: dict[int, Array] = {}
+    for index, logical in enumerate(plan.logicals):
+        if logical.kind not in RANGE:
+            continue
+        shape = small.logicals[index]
+        if is_integer(logical):
+            values[index] = random.integers(0, rows.get(index, 2), shape)
+        else:
+            values[index] = _numbers(random, (*shape, 2) if is_complex(logical) else shape, RANGE[logical.kind], exact)
+    return values
+
+
+def is_complex(logical: Logical) -> bool:
+    """Whether the arrays of a tensor have a trailing axis of (real, imaginary)."""
+    return logical.dtype.startswith("complex")
+
+
+def is_integer(logical: Logical) -> bool:
+    """Whether a tensor holds integers."""
+    return logical.dtype.startswith(("int", "uint", "bool"))
+
+
+def _numbers(random: np.random.Generator, shape: Shape, bound: float, exact: bool) -> Array:
+    if not exact:
+        return random.uniform(-bound, bound, shape)
+    steps = random.integers(-GRID, GRID, shape, endpoint=True)
+    numbers = np.frompyfunc(lambda step: Fraction(int(step), GRID) * Fraction(bound), 1, 1)(steps)
+    return np.asarray(numbers, dtype=object)
+
+
+def _rows(plan: Plan, small: Small) -> Mapping[int, int]:
+    """For each integer input, the rows of the smallest table that its values are looked up in."""
+    source = {k: t.logical for k, t in enumerate(plan.tensors) if plan.kind(k) == INPUT}
+    rows: dict[int, int] = {}
+    for segment in plan.segments:
+        for node in segment.nodes:
+            rule = RULES.get(node.op)
+            if rule is None or node.op.endswith(GRAD):
+                continue
+            for position in rule.indices:
+                if position < len(node.inputs) and node.inputs[position] in source:
+                    index, table = source[node.inputs[position]], small.attrs[signature(node)].get("stop")
+                    weight = small.shape(node.inputs[1])[0] if table is None else int(table)
+                    rows[index] = min(rows.get(index, weight), weight)
+            if not rule.indices and len(node.inputs) == 1 and node.inputs[0] in source:
+                source.update((tensor, source[node.inputs[0]]) for tensor in node.outputs if tensor != ABSENT)
+    return rows
