@@ -7,8 +7,8 @@ from verdict.graph.lockstep import Step
 from verdict.lineage.columns import SUMMED
 from verdict.lineage.compare import Difference, difference
 from verdict.lineage.holdings import Holdings
-from verdict.lineage.lineages import LinearLaw, Place
-from verdict.lineage.reference import GRAD, RANDOM, Bases, Meaning, Partner, base_op
+from verdict.lineage.lineages import Evidence, LinearLaw, Place
+from verdict.lineage.reference import GRAD, RANDOM, Bases, Meaning, base_op
 from verdict.lineage.transfer import Misfit
 from verdict.lineage.values import OWN_COLUMN, Label, Part, Share, Value
 
@@ -34,7 +34,7 @@ def compute(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
     partner = holdings.reference.partners[index]
     meaning = partner.meaning
     part, values = _inherit(holdings, meaning, values)
-    expected = _expected(holdings, step, values, partner, place)
+    expected = _expected(holdings, step, values, index, place)
     if expected is None:
         _forget(holdings, device, node.outputs, place)
         return
@@ -44,7 +44,8 @@ def compute(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
     found = holdings.transfer(meaning, node.attrs, regions, wanted)
     if isinstance(found, Misfit):
         if found.wrong:
-            holdings.diverge(Difference("wrong-slice", (partner.signature, found.text), found.text), place)
+            about = Evidence((place,), node.outputs[:1], partner=index)
+            holdings.diverge(Difference("wrong-slice", (partner.signature, found.text), found.text), about)
             _take_claims(holdings, device, node.outputs, place)
         else:
             holdings.gap(f"{node.op}: {found.text}", place)
@@ -125,7 +126,7 @@ def _expected(
     holdings: Holdings,
     step: Step,
     values: tuple[Value, ...],
-    partner: Partner,
+    index: int,
     place: Place,
 ) -> tuple[Value, ...] | None:
     """The values, each exactly one region of what the partner reads; divergences are noted and mended.
@@ -134,18 +135,20 @@ def _expected(
     """
     bases = holdings.reference.bases
     mended = list(values)
-    for position, (value, due) in enumerate(zip(values, partner.inputs, strict=True)):
+    for position, (value, due) in enumerate(zip(values, holdings.reference.partners[index].inputs, strict=True)):
         if len(value) == 1 and len(due) == 1 and value[0].base == due[0] and not value[0].part and not value[0].spread:
             continue
         if not value and not due:
             continue
         tensor = step.node.inputs[position]
         claimed = holdings.plan.tensors[tensor].region if tensor != ABSENT else ()
-        found = difference(value, due, value[0].region if value else claimed, bases)
+        region = value[0].region if value else claimed
+        found = difference(value, due, region, bases)
         if found is None:
             continue
         wanted = " + ".join(bases[base].name for base in due) or "nothing"
-        holdings.diverge(found, place, f"input {position} ({holdings.name(tensor)}) must be {wanted}")
+        about = Evidence((place,), (tensor,), value, due, region, index)
+        holdings.diverge(found, about, f"input {position} ({holdings.name(tensor)}) must be {wanted}")
         instead = holdings.region_of(tensor, due) if tensor != ABSENT else ()
         if instead is None:
             return None

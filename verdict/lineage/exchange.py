@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from verdict.graph.lockstep import Step, attribute
 from verdict.lineage.compare import Difference
 from verdict.lineage.holdings import CHUNK_ORDER, Holdings
-from verdict.lineage.lineages import Place
+from verdict.lineage.lineages import Evidence, Place
 from verdict.lineage.values import Value, chunks, concatenate, piece
 from verdict.outcome import Assumption
 
@@ -21,7 +21,7 @@ def chunk(holdings: Holdings, device: int, step: Step, value: Value, place: Plac
     source, target = step.node.inputs[0], step.node.outputs[0]
     if device not in ranks:
         found = Difference("wrong-group", ("chunk", ranks), f"rank {device} is not in its group {list(ranks)}")
-        holdings.diverge(found, place)
+        holdings.diverge(found, Evidence((place,), (target,)))
         return holdings.claim(target)
     intervals = chunks(holdings.shapes[source][dim], len(ranks))
     position = ranks.index(device)
@@ -130,16 +130,18 @@ def _gather(
         found = Difference(
             "wrong-group", (place.name,), f"the pieces of {name} that it joins are no one region: {held}"
         )
-        holdings.diverge(found, place)
+        holdings.diverge(found, Evidence((place,), (targets[0],), tuple(s for value in values for s in value)))
         return [holdings.claim(target) for target in targets]
     found = Difference(
         "wrong-order",
         ("gather",),
         f"the pieces of {name} arrive in the order ({', '.join(map(str, order))}) of the group",
     )
+    due = tuple(share.base for share in result)
+    pieces = tuple(share for value in values for share in value)
     holdings.diverge(
         found,
-        place,
+        Evidence((place,), (targets[0],), pieces, due, result[0].region),
         f"by the position in the group the ranks hold {held}",
         "list the members of the group in the order of their regions; "
         f"or take the regions for granted with --assume {CHUNK_ORDER}",

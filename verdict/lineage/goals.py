@@ -7,7 +7,7 @@ from verdict.graph import ACCUMULATOR, ONCE_A_STEP, WEIGHT, Held, Plan, Region, 
 from verdict.lineage.binding import Binding
 from verdict.lineage.columns import NO_COLUMN
 from verdict.lineage.compare import Difference, difference, unreduced
-from verdict.lineage.lineages import Gap, Lineages, Place
+from verdict.lineage.lineages import Evidence, Gap, Lineages, Place
 from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS, Value
 from verdict.outcome import Finding
@@ -67,7 +67,7 @@ def _losses(lineages: Lineages, plan: Plan) -> Iterator[Finding]:
         region = whole(reference.column_shape(expected[0])) if expected else ()
         found = difference(value, expected, region, reference.bases)
         if found is not None:
-            yield _finding(found, f"the loss on rank {held.device}")
+            yield _finding(found, f"the loss on rank {held.device}", held, value, expected, region)
     for bases in (
         sorted(due - seen) if plan.losses and None not in [_final(lineages, plan, held) for held in plan.losses] else ()
     ):
@@ -103,7 +103,8 @@ def _gradients(lineages: Lineages, plan: Plan, binding: Binding) -> Iterator[Fin
         if found is None and plan.replicas > 1:
             found = unreduced(value, reference.bases, OVER_REPLICAS, "replicas")
         if found is not None:
-            yield _finding(found, f"the gradient of {name} on rank {held.device}")
+            where = f"the gradient of {name} on rank {held.device}"
+            yield _finding(found, where, held, value, due[single], weight.region)
     yield from _undeclared(lineages, plan, binding, declared, due)
     for single, bases in due.items():
         logical = reference.plan.logicals[single]
@@ -176,5 +177,6 @@ def _minus(box: Region, hole: Region) -> list[Region]:
     return rest
 
 
-def _finding(found: Difference, where: str) -> Finding:
-    return Finding(found.code, found.text, where)
+def _finding(found: Difference, where: str, held: Held, value: Value, expected: Bases, region: Region) -> Finding:
+    place = Place(held.device, ONCE_A_STEP, where, "output")
+    return Finding(found.code, found.text, where, evidence=Evidence((place,), (held.tensor,), value, expected, region))

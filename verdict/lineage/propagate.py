@@ -14,7 +14,7 @@ from verdict.lineage.binding import Binding
 from verdict.lineage.compute import compute
 from verdict.lineage.exchange import chunk, meet, place_of
 from verdict.lineage.holdings import Holdings
-from verdict.lineage.lineages import Evidence, Gap, Lineages
+from verdict.lineage.lineages import Evidence, Gap, Lineages, Place
 from verdict.lineage.reference import COPIES, COPIES_GRAD, SUM, Reference
 from verdict.lineage.values import Value
 from verdict.outcome import Finding
