@@ -128,7 +128,7 @@ def mlp(dp=1, tp=1, pp=1, nm=1, batch=BATCH, wide=WIDE):
                 b.op(device, "sum.grad", [b.seed(), y], [dy], BACKWARD)
                 dw1 = b.tensor("w1.grad", (HIDDEN, wide), ACCUMULATOR, ((0, HIDDEN), cut))
                 b.op(device, "linear.grad", [dy, a, w1], [da, dw1], BACKWARD)
-                _declare(b, device, w1, dw1)
+                declare(b, device, w1, dw1)
                 if not first:
                     b.op(device, "send", [da], [], BACKWARD, peer=device - tp)
             else:
@@ -143,12 +143,12 @@ def mlp(dp=1, tp=1, pp=1, nm=1, batch=BATCH, wide=WIDE):
                     dxs = b.op(device, "all_reduce", [dxs], [added], BACKWARD, ranks=group, reduce="sum")
                 dscale = b.tensor("scale.grad", (HIDDEN,), ACCUMULATOR)
                 b.op(device, "mul.grad", [dxs, x, scale], [ABSENT, dscale], BACKWARD)
-                _declare(b, device, w0, dw0)
-                _declare(b, device, scale, dscale)
+                declare(b, device, w0, dw0)
+                declare(b, device, scale, dscale)
     return b.plan()
 
 
-def _declare(b, device, weight, local):
+def declare(b, device, weight, local):
     """Declare the gradient of a weight: reduced over the replicas where there are several."""
     held = local
     if b.replicas > 1:
