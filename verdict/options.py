@@ -25,11 +25,12 @@ class SolverOptions:
 class Options:
     """What a run takes: how many processes, the limits of one obligation, what is assumed or denied.
 
+    workers: processes that prove side by side; 0 proves in this process, without limits of time and memory.
     memory_mib: the most memory of one worker process. exhaustive: prove every stage and every column by
     itself. assume, denied: names of assumptions.
     """
 
-    workers: int = 1
+    workers: int = 0
     memory_mib: int = 4096
     exhaustive: bool = False
     assume: frozenset[str] = frozenset()

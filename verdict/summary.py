@@ -76,7 +76,7 @@ def proofs_of(stages: Cut, outcomes: Sequence[Outcome]) -> Proofs:
             methods.update(dict(outcome.methods))
     return Proofs(
         stages=len(stages.occurrences),
-        distinct=len(stages.questions),
+        distinct=sum(isinstance(stage, Members) for stage in stages.questions),
         laws=sum(not isinstance(stage, Members) for stage in stages.questions),
         obligations=sum(methods.values()),
         identical=sum(_identical(outcome) for outcome in outcomes),

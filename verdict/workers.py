@@ -30,9 +30,10 @@ def run_all(
 ) -> list[Outcome]:
     """The outcome of every task, in the order of the tasks, whatever the number of workers.
 
+    workers: processes, each with the limits; 0 runs all tasks in this process, without limits.
     done: called with the number of finished tasks each time there is one more.
     """
-    if workers <= 1 or len(tasks) <= 1:
+    if workers == 0 or not tasks:
         return _run_here(tasks, run, done)
     outcomes: list[Outcome | None] = [None] * len(tasks)
     pending = deque(range(len(tasks)))

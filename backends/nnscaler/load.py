@@ -35,7 +35,10 @@ MEMORY_AT_LEAST = 256 << 20
 Mesh = tuple[tuple[str, int], ...]
 
 ASSUMPTIONS = (
-    Assumption("batch-split", "replica r, microbatch m takes the (r * microbatches + m)-th equal slice of the batch"),
+    Assumption(
+        "batch-split",
+        "every rank of replica r takes in microbatch m the (r * microbatches + m)-th equal slice of the batch",
+    ),
     Assumption("reducer-sums", "a weight reducer sums gradients over its devices and all replicas, without a factor"),
     Assumption("loss-seed", "the gradient of the loss is 1 in every replica and microbatch"),
 )

@@ -40,9 +40,10 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class Proofs:
-    """stages: single-device nodes with parallel partners; distinct: stages that were proved, each once.
+    """stages: single-device nodes with parallel partners; distinct: stages that were asked, each once; laws: axis
+    laws that were asked beside them.
 
-    obligations: scalar equalities in them; methods: by what they were closed. identical: distinct stages in
+    obligations: scalar equalities in both; methods: by what they were closed. identical: distinct stages in
     which both sides are one and the same term, so that nothing is left to ask; confirmed: those in which z3
     was asked and agreed on every equality that is left.
     """

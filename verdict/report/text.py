@@ -81,7 +81,7 @@ def _proofs(report: Report, console: Console) -> None:
     if not proofs.stages:
         return
     console.print(
-        f"{proofs.stages} stages, {proofs.distinct} distinct ({proofs.laws} of them axis laws): "
+        f"{proofs.stages} stages, {proofs.distinct} distinct, and {proofs.laws} axis laws: "
         f"{proofs.identical} are one term on both sides, of the rest z3 confirmed {proofs.confirmed}"
     )
     if proofs.methods:
