@@ -145,3 +145,40 @@ def test_a_vocabulary_of_one_row_keeps_its_atom():
 )
 def test_linear_in(op, arity, attrs, expected):
     assert RULES[op].linear_in(arity, attrs) == expected
+
+
+def test_a_gate_keeps_its_choice_and_loses_slots():
+    rule, attrs = RULES["gate"], {"score_func": "sigmoid", "n_groups": 8, "topk_groups": 4, "topk": 6}
+    assert _atoms("gate", [(32, 8), (64, 8)], attrs) == {
+        "t": (32, EACH, 1),
+        "i": (8, WHOLE, 2),
+        "e": (64, WHOLE, 2),
+        "k": (6, WHOLE, 2),
+    }
+    reduced = rule.reduce(attrs, _scale({"t": (0, 4), "k": (0, 6)}, ((2, 2), (3, 2)), ((2, 2), (2, 2))))
+    assert reduced == {**attrs, "slots": 2}
+    weights, indices = rule.forward([np.eye(2), np.array([[3.0, 0], [1, 2], [2, 1]])], reduced)
+    assert indices.tolist() == [[0, 2], [1, 2]]
+    np.testing.assert_allclose(weights.sum(axis=1), 1)
+
+
+def test_experts_move_with_the_cuts():
+    rule = RULES["moe_gmm"]
+    attrs = {"n_routed_experts": 256, "local_expert_start": 32, "local_expert_end": 64}
+    assert rule.cuts(attrs) == {"e": (32, 64)}
+    scale = _scale({"e": (32, 64)}, (), (), {"e": {0: 0, 32: 1, 64: 2, 256: 8}})
+    assert rule.reduce(attrs, scale) == {**attrs, "local_expert_start": 1, "local_expert_end": 2}
+    with pytest.raises(ShapeError, match="expert 300 is none of the experts"):
+        rule.reduce({**attrs, "local_expert_end": 300}, scale)
+    assert rule.narrow(attrs, "e", (8, 16)) == {**attrs, "local_expert_start": 40, "local_expert_end": 48}
+    assert rule.narrow(attrs, "t", (8, 16)) is attrs
+
+
+def test_heads_at_reduced_sizes():
+    rule, attrs = RULES["self_attention"], {"h": 8, "scale": 0.5, "dropout_p": 0.0}
+    shapes = ((2, 2, 2), (18, 2), (18,), (2, 6))
+    scale = Scale({"h": (8, 16)}, {"h": 3}, {"h": {8: 3, 10: 4, 16: 6}}, shapes, ((2, 2, 2),))
+    assert rule.reduce(attrs, scale)["h"] == 3
+    assert rule.reduce(rule.narrow(attrs, "h", (10, 16)), scale) == {**attrs, "h": 2}
+    for wrong, reduced in ((16, 6), (4, 1), (1, 1), (12, 1)):
+        assert rule.reduce({**attrs, "h": wrong}, scale)["h"] == reduced

@@ -96,11 +96,15 @@ def _groups(biased: bool, attrs: Attributes) -> tuple[int, int]:
 
 
 def _order(row: Sequence[Any], groups: int, kept: int, best: int) -> list[int]:
-    """The experts that may be chosen, first choice first. best: how many experts tell how good a group is."""
+    """The experts that may be chosen, first choice first. best: how many experts tell how good a group is.
+
+    At reduced sizes a row may be shorter than its groups; then each expert is a group.
+    """
     order = sorted(range(len(row)), key=lambda expert: -row[expert])
-    size = len(row) // groups
-    worth = [sum(sorted(row[group * size : group * size + size])[-best:]) for group in range(groups)]
-    good = sorted(range(groups), key=lambda group: -worth[group])[:kept]
+    size = max(1, len(row) // groups)
+    starts = range(0, len(row), size)
+    worth = {start // size: sum(sorted(row[start : start + size])[-best:]) for start in starts}
+    good = sorted(worth, key=lambda group: -worth[group])[:kept]
     return [expert for expert in order if expert // size in good]
 
 
