@@ -69,7 +69,17 @@ RUNS = (
 )
 """Name, single-device plan, parallel plan, options, target in seconds."""
 
-BASE = {"layers": 2, "hidden": 1024, "heads": 16, "seq": 128, "batch": 512, "dp": 2, "tp": 2, "pp": 2, "microbatches": 2}
+BASE = {
+    "layers": 2,
+    "hidden": 1024,
+    "heads": 16,
+    "seq": 128,
+    "batch": 512,
+    "dp": 2,
+    "tp": 2,
+    "pp": 2,
+    "microbatches": 2,
+}
 SERIES = {
     "dp": (2, 8, 32, 128),
     "microbatches": (2, 8, 32, 64),
@@ -82,7 +92,9 @@ PHASES = ("load", "check", "lineage", "stage", "prove", "report")
 
 @click.command()
 @click.option("--plans", type=click.Path(path_type=Path), default=ROOT.parent / "shared" / "plans")
-@click.option("--repeat", type=click.IntRange(1), default=3, show_default=True, help="Runs of each; the fastest counts.")
+@click.option(
+    "--repeat", type=click.IntRange(1), default=3, show_default=True, help="Runs; the fastest counts."
+)
 @click.option("--output", type=click.File("w"), default="-", help="Where the Markdown goes.")
 @click.option("--flat", is_flag=True, help="Measure over the sizes that time should not depend on.")
 def main(plans: Path, repeat: int, output: Any, flat: bool) -> None:
@@ -145,7 +157,18 @@ def best(single: Path, parallel: Path, options: tuple[str, ...], repeat: int) ->
 
 def once(single: Path, parallel: Path, options: tuple[str, ...]) -> dict[str, Any]:
     """The JSON report of one run."""
-    command = [sys.executable, "-m", "verdict", "--sm", str(single), "--pm", str(parallel), "--format", "json", *options]
+    command = [
+        sys.executable,
+        "-m",
+        "verdict",
+        "--sm",
+        str(single),
+        "--pm",
+        str(parallel),
+        "--format",
+        "json",
+        *options,
+    ]
     run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     if not run.stdout:
         raise click.ClickException(run.stderr)
