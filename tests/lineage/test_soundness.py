@@ -269,3 +269,12 @@ def flattened(tp=1, batch=2):
 def test_a_share_that_no_region_can_name_is_no_fault():
     assert answer(flattened(batch=1), flattened(2, batch=1)) == "PROVED"
     assert answer(flattened(), flattened(2)) == "UNKNOWN"
+
+
+def test_a_stated_region_that_the_right_tensor_does_not_have_is_no_crash():
+    """The loss sums a weight instead: rows 8:12 of the weight are no rows of what should be summed."""
+    plan = mlp(tp=3, nm=2)
+    weights = {s.device: s.nodes[2].inputs[1] for s in plan.segments if s.nodes and s.nodes[0].op == "dataloader"}
+    assert plan.tensors[weights[2]].region == ((8, 12), (0, 6))
+    wrong = rewrite_where(plan, "sum", lambda node: node._replace(inputs=(weights[2],)), device=2)
+    assert answer(mlp(), wrong) == "REFUTED"

@@ -3,9 +3,10 @@
 from verdict.lineage.binding import INITIAL_STATE, Binding, bind
 from verdict.lineage.holdings import CHUNK_ORDER
 from verdict.lineage.indexing import join, join_region, split, split_region
-from verdict.lineage.lineages import Gap, Law, Lineages, LinearLaw, Place, SumLaw
+from verdict.lineage.lineages import Gap, IgnoredLaw, Law, Lineages, LinearLaw, Place, SumLaw
+from verdict.lineage.meaning import Meaning, Signature, mean
 from verdict.lineage.propagate import propagate
-from verdict.lineage.reference import Meaning, Partner, Reference, Signature, mean, reference
+from verdict.lineage.reference import Partner, Reference, reference
 from verdict.lineage.transfer import Claim, Member
 from verdict.lineage.values import Share, Value
 
@@ -15,6 +16,7 @@ __all__ = [
     "Binding",
     "Claim",
     "Gap",
+    "IgnoredLaw",
     "Law",
     "Lineages",
     "LinearLaw",

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
-from verdict.graph import ABSENT, Attrs, Node
+from verdict.graph import ABSENT, Attrs, Node, inside
 from verdict.graph.lockstep import Step
 from verdict.lineage.columns import SUMMED
 from verdict.lineage.compare import Difference, difference
 from verdict.lineage.holdings import Holdings
-from verdict.lineage.lineages import Evidence, LinearLaw, Place
-from verdict.lineage.reference import GRAD, RANDOM, Bases, Meaning, base_op
+from verdict.lineage.lineages import Evidence, IgnoredLaw, LinearLaw, Place
+from verdict.lineage.meaning import GRAD, Meaning, base_op
+from verdict.lineage.reference import RANDOM, Bases, Partner
 from verdict.lineage.transfer import Misfit
 from verdict.lineage.values import OWN_COLUMN, Label, Part, Share, Value
 
@@ -33,7 +34,7 @@ def compute(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
         return
     partner = holdings.reference.partners[index]
     meaning = partner.meaning
-    part, values = _inherit(holdings, meaning, values)
+    part, values = _inherit(holdings, meaning, _ignore(holdings, partner, values))
     expected = _expected(holdings, step, values, index, place)
     if expected is None:
         _forget(holdings, device, node.outputs, place)
@@ -166,6 +167,22 @@ def _spread(holdings: Holdings, values: tuple[Value, ...]) -> int | None:
     if len(found) > 1:
         return None
     return found.pop() if found else OWN_COLUMN
+
+
+def _ignore(holdings: Holdings, partner: Partner, values: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The values, with what the partner reads in place of what it does not matter to read."""
+    found = list(values)
+    for position in sorted(partner.meaning.ignored):
+        due = partner.inputs[position]
+        if not values[position] or not due:
+            continue
+        region = values[position][0].region
+        instead = tuple(Share(base, region) for base in due)
+        fits = all(inside(region, holdings.reference.column_shape(base)) for base in due)
+        if fits and instead != values[position]:
+            found[position] = instead
+            holdings.laws.add(IgnoredLaw(partner.signature, (position,)))
+    return tuple(found)
 
 
 def _inherit(holdings: Holdings, meaning: Meaning, values: tuple[Value, ...]) -> tuple[Part, tuple[Value, ...]]:

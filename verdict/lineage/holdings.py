@@ -18,7 +18,8 @@ from verdict.graph import (
 from verdict.lineage.binding import Binding
 from verdict.lineage.compare import Difference
 from verdict.lineage.lineages import Evidence, Gap, Law, Place, SumLaw
-from verdict.lineage.reference import Bases, Meaning, Reference
+from verdict.lineage.meaning import Meaning
+from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.transfer import Member, Misfit, transfer
 from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS, Label, Merge, Share, Value, add
 from verdict.outcome import Assumption, Finding

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from verdict.graph import ABSENT, Region
-from verdict.lineage.reference import Bases, Reference, Signature
+from verdict.lineage.meaning import Signature
+from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.transfer import Member
 from verdict.lineage.values import Value
 from verdict.outcome import Assumption, Finding
@@ -27,7 +28,14 @@ class LinearLaw(NamedTuple):
     positions: tuple[int, ...]
 
 
-Law = SumLaw | LinearLaw
+class IgnoredLaw(NamedTuple):
+    """f does not depend on the values of the inputs at `positions`, only on their shapes."""
+
+    signature: Signature
+    positions: tuple[int, ...]
+
+
+Law = SumLaw | LinearLaw | IgnoredLaw
 
 
 class Place(NamedTuple):

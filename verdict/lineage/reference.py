@@ -9,25 +9,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from verdict.errors import ShapeError
 from verdict.graph import (
     ABSENT,
     ACCUMULATOR,
-    Attrs,
     Logical,
     Node,
     Plan,
     Shape,
 )
-from verdict.lineage.columns import NO_COLUMN, SUMMED, UNDECIDED, flow
-from verdict.ops import RULES, Axes, Dim, Law, OpRule
+from verdict.lineage.columns import NO_COLUMN, UNDECIDED
+from verdict.lineage.meaning import GRAD, Meaning, Signature, mean
+from verdict.ops import RULES
 
 COPIES = frozenset({"identity", "contiguous", "multiref", "identity.grad", "contiguous.grad"})
 """Nodes whose outputs are all their first input."""
 SUM = "accumulate"
 COPIES_GRAD = "multiref.grad"
 """The gradient of copies is the sum of their gradients; its last input is what was copied."""
-GRAD = ".grad"
 RANDOM = frozenset(name + end for name, rule in RULES.items() if rule.random for end in ("", GRAD))
 """Nodes that draw random numbers, or use those that were drawn: no two of them are one."""
 
@@ -44,62 +42,6 @@ class Base(NamedTuple):
     shape: Shape
     dtype: str
     column: int
-
-
-class Signature(NamedTuple):
-    """What the meaning of a node depends on, with its place in the plan left out.
-
-    shapes, dtypes, columns: of the tensors read, gradients first. alias: which of them are one value.
-    """
-
-    op: str
-    attrs: Attrs
-    shapes: tuple[Shape, ...]
-    dtypes: tuple[str, ...]
-    columns: tuple[int, ...]
-    alias: tuple[int, ...]
-    grads: int
-    wanted: tuple[bool, ...]
-    arity: int
-
-
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """What is known of a signature: the rule, the index axes, and how a column of the batch runs through.
-
-    read, written: the dimensions of each tensor read (gradients first) and of each output.
-    problem: why nothing can be said, empty where there is no problem.
-    """
-
-    signature: Signature
-    rule: OpRule | None
-    axes: Axes | None
-    read: tuple[tuple[Dim, ...], ...]
-    written: tuple[tuple[Dim, ...], ...]
-    column_atom: str | None
-    columns: tuple[int, ...]
-    sizes: Mapping[str, int]
-    problem: str
-
-    @property
-    def unused(self) -> frozenset[str]:
-        """The atoms on which no output depends."""
-        return frozenset(a.name for a in self.axes.atoms if a.law is Law.UNUSED) if self.axes else frozenset()
-
-    @property
-    def linear(self) -> frozenset[int]:
-        """The inputs in which the node is linear; of a gradient node, the gradients that it reads."""
-        grads = self.signature.grads
-        if self.rule is None:
-            return frozenset()
-        if self.is_gradient:
-            return frozenset(range(grads))
-        return self.rule.linear_in(len(self.signature.shapes), dict(self.signature.attrs))
-
-    @property
-    def is_gradient(self) -> bool:
-        """Whether this is the gradient of an operator."""
-        return self.signature.op.endswith(GRAD)
 
 
 class Partner(NamedTuple):
@@ -134,11 +76,6 @@ class Reference:
         """The shape of one column of a base."""
         _, _, _, shape, _, column = self.bases[base]
         return tuple(size // self.columns if axis == column else size for axis, size in enumerate(shape))
-
-
-def base_op(op: str) -> str:
-    """The forward operator that `op` is, or is the gradient of."""
-    return op.removesuffix(GRAD)
 
 
 class _Builder:
@@ -244,46 +181,6 @@ class _Builder:
         if not columns:
             return NO_COLUMN
         return columns.pop() if len(columns) == 1 else UNDECIDED
-
-
-def mean(signature: Signature, columns: int) -> Meaning:
-    """What the rules say of a signature; `problem` is set where they say nothing."""
-
-    def silent(problem: str) -> Meaning:
-        outputs = (UNDECIDED,) * signature.arity
-        return Meaning(signature, None, None, (), (), None, outputs, {}, problem)
-
-    op = base_op(signature.op)
-    rule = RULES.get(op)
-    if rule is None:
-        return silent(f"operator {op} has no rule")
-    forward = signature.shapes[signature.grads :]
-    try:
-        axes = rule.axes(forward, dict(signature.attrs))
-    except ShapeError as error:
-        return silent(error.problem)
-    read = (*axes.outputs[: signature.grads], *axes.inputs)
-    if signature.op.endswith(GRAD):
-        if signature.grads != len(axes.outputs):
-            return silent(f"{op} has {len(axes.outputs)} outputs, its gradient is given {signature.grads}")
-        written = axes.inputs
-    else:
-        written = axes.outputs
-    if len(written) != signature.arity:
-        return silent(f"{op} has {len(written)} outputs, the node has {signature.arity}")
-    summed = {k for k, column in enumerate(signature.columns) if column == SUMMED}
-    free = rule.linear_in(len(forward), dict(signature.attrs))
-    linear = summed <= set(range(signature.grads)) if signature.grads else len(summed) <= 1 and summed <= free
-    present = zip(read, signature.columns, signature.shapes, strict=True)
-    flowed = flow(axes, tuple((dims, column) for dims, column, shape in present if shape), written, linear)
-    if isinstance(flowed, str):
-        return silent(flowed)
-    sizes = {atom.name: atom.size for atom in axes.atoms}
-    if flowed.atom is not None:
-        if sizes[flowed.atom] % columns:
-            return silent(f"{columns} columns do not divide the {sizes[flowed.atom]} elements of the batch")
-        sizes[flowed.atom] //= columns
-    return Meaning(signature, rule, axes, read, written, flowed.atom, flowed.outputs, sizes, "")
 
 
 def reference(plan: Plan, columns: int, batch: Mapping[int, int | None]) -> Reference:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from verdict.graph import Attrs, Interval, Region
 from verdict.lineage.indexing import join_region, split_region
-from verdict.lineage.reference import Meaning, Signature
+from verdict.lineage.meaning import Meaning, Signature
 from verdict.ops import Dim
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from verdict.graph import Attrs, Interval, Shape
-from verdict.lineage import LinearLaw, Meaning, Member, SumLaw, join, mean
+from verdict.lineage import IgnoredLaw, LinearLaw, Meaning, Member, SumLaw, join, mean
 from verdict.ops import Array, Dim, Scale
 from verdict.solver import Goal, Obligation, Terms
 from verdict.stage.shrink import Shrunk, bounds_of, shrink
@@ -31,6 +31,8 @@ def obligation(stage: Stage, columns: int, exhaustive: bool = False) -> Obligati
         return _members(stage, meaning, kept)
     if isinstance(stage, SumLaw):
         return _sum_law(stage, meaning, kept)
+    if isinstance(stage, IgnoredLaw):
+        return _ignored_law(stage, meaning, kept)
     return _linear_law(stage, meaning, kept)
 
 
@@ -76,6 +78,18 @@ def _linear_law(law: LinearLaw, meaning: Meaning, columns: int) -> Obligation:
             zip(sums, side.apply(side.inputs, attrs), side.apply(other, attrs), strict=True)
         )
         if whole is not None and one is not None and two is not None
+    ]
+    return Obligation(side.terms, tuple(goals))
+
+
+def _ignored_law(law: IgnoredLaw, meaning: Meaning, columns: int) -> Obligation:
+    side = _Side(meaning, shrink(meaning, _cuts(meaning, [], []), columns))
+    other = [side.symbols(k, "'") if k in law.positions else x for k, x in enumerate(side.inputs)]
+    pairs = zip(side.apply(side.inputs, side.attrs), side.apply(other, side.attrs), strict=True)
+    goals = [
+        Goal(f"output {k} ignores the input", one, two)
+        for k, (one, two) in enumerate(pairs)
+        if meaning.signature.wanted[k] and one is not None
     ]
     return Obligation(side.terms, tuple(goals))
 

@@ -15,7 +15,7 @@ class Members(NamedTuple):
     members: tuple[Member, ...]
 
 
-Stage = Members | SumLaw | LinearLaw
+Stage = Members | Law
 """A canonical stage. It names no tensor, no rank and no layer, so that equal ones are proved once."""
 
 

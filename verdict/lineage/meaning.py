@@ -1,0 +1,126 @@
+"""What a single-device node means, wherever it stands: its rule, its index axes, its columns of the batch."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from verdict.errors import ShapeError
+from verdict.graph import Attrs, Shape
+from verdict.lineage.columns import SUMMED, UNDECIDED, flow
+from verdict.ops import RULES, Axes, Dim, Law, OpRule
+
+GRAD = ".grad"
+
+
+class Signature(NamedTuple):
+    """What the meaning of a node depends on, with its place in the plan left out.
+
+    shapes, dtypes, columns: of the tensors read, gradients first. alias: which of them are one value.
+    """
+
+    op: str
+    attrs: Attrs
+    shapes: tuple[Shape, ...]
+    dtypes: tuple[str, ...]
+    columns: tuple[int, ...]
+    alias: tuple[int, ...]
+    grads: int
+    wanted: tuple[bool, ...]
+    arity: int
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What is known of a signature: the rule, the index axes, and how a column of the batch runs through.
+
+    read, written: the dimensions of each tensor read (gradients first) and of each output.
+    problem: why nothing can be said, empty where there is no problem.
+    """
+
+    signature: Signature
+    rule: OpRule | None
+    axes: Axes | None
+    read: tuple[tuple[Dim, ...], ...]
+    written: tuple[tuple[Dim, ...], ...]
+    column_atom: str | None
+    columns: tuple[int, ...]
+    sizes: Mapping[str, int]
+    problem: str
+
+    @property
+    def unused(self) -> frozenset[str]:
+        """The atoms on which no output depends."""
+        return frozenset(a.name for a in self.axes.atoms if a.law is Law.UNUSED) if self.axes else frozenset()
+
+    @property
+    def linear(self) -> frozenset[int]:
+        """The inputs in which the node is linear; of a gradient node, the gradients that it reads."""
+        grads = self.signature.grads
+        if self.rule is None:
+            return frozenset()
+        if self.is_gradient:
+            return frozenset(range(grads))
+        return self.rule.linear_in(len(self.signature.shapes), dict(self.signature.attrs))
+
+    @property
+    def ignored(self) -> frozenset[int]:
+        """The forward inputs of a gradient node whose values do not count.
+
+        A node that is linear in an input has a gradient for it in which that input does not occur.
+        """
+        if self.rule is None or not self.is_gradient:
+            return frozenset()
+        _, attrs, shapes, *_ = self.signature
+        grads, wanted = self.signature.grads, {k for k, asked in enumerate(self.signature.wanted) if asked}
+        linear = self.rule.linear_in(len(shapes) - grads, dict(attrs))
+        return frozenset(grads + position for position in linear if wanted <= {position})
+
+    @property
+    def is_gradient(self) -> bool:
+        """Whether this is the gradient of an operator."""
+        return self.signature.op.endswith(GRAD)
+
+
+def base_op(op: str) -> str:
+    """The forward operator that `op` is, or is the gradient of."""
+    return op.removesuffix(GRAD)
+
+
+def mean(signature: Signature, columns: int) -> Meaning:
+    """What the rules say of a signature; `problem` is set where they say nothing."""
+
+    def silent(problem: str) -> Meaning:
+        outputs = (UNDECIDED,) * signature.arity
+        return Meaning(signature, None, None, (), (), None, outputs, {}, problem)
+
+    op = base_op(signature.op)
+    rule = RULES.get(op)
+    if rule is None:
+        return silent(f"operator {op} has no rule")
+    forward = signature.shapes[signature.grads :]
+    try:
+        axes = rule.axes(forward, dict(signature.attrs))
+    except ShapeError as error:
+        return silent(error.problem)
+    read = (*axes.outputs[: signature.grads], *axes.inputs)
+    if signature.op.endswith(GRAD):
+        if signature.grads != len(axes.outputs):
+            return silent(f"{op} has {len(axes.outputs)} outputs, its gradient is given {signature.grads}")
+        written = axes.inputs
+    else:
+        written = axes.outputs
+    if len(written) != signature.arity:
+        return silent(f"{op} has {len(written)} outputs, the node has {signature.arity}")
+    summed = {k for k, column in enumerate(signature.columns) if column == SUMMED}
+    free = rule.linear_in(len(forward), dict(signature.attrs))
+    linear = summed <= set(range(signature.grads)) if signature.grads else len(summed) <= 1 and summed <= free
+    present = zip(read, signature.columns, signature.shapes, strict=True)
+    flowed = flow(axes, tuple((dims, column) for dims, column, shape in present if shape), written, linear)
+    if isinstance(flowed, str):
+        return silent(flowed)
+    sizes = {atom.name: atom.size for atom in axes.atoms}
+    if flowed.atom is not None:
+        if sizes[flowed.atom] % columns:
+            return silent(f"{columns} columns do not divide the {sizes[flowed.atom]} elements of the batch")
+        sizes[flowed.atom] //= columns
+    return Meaning(signature, rule, axes, read, written, flowed.atom, flowed.outputs, sizes, "")
