@@ -49,11 +49,62 @@ class Unknown:
 Outcome = Proved | Refuted | Unknown
 
 
+Box = tuple[tuple[int, int], ...]
+"""A slice of an array: (start, stop) along its leading axes; all of the others."""
+
+
+@dataclass(frozen=True)
+class Applied:
+    """One step of a calculation: an operator on slices of the inputs of a counterexample, and a slice of its result.
+
+    op: an operator or its gradient; "" hands on its only input, "concatenate" joins its inputs along attribute dim.
+    inputs: (number of the input, slice of it). output: which of its outputs. factor: what the result is times.
+    """
+
+    op: str
+    inputs: tuple[tuple[int, Box], ...]
+    attrs: tuple[tuple[str, Hashable], ...] = ()
+    output: int = 0
+    region: Box = ()
+    factor: Fraction = Fraction(1)
+
+
+Recipe = tuple[Applied, ...]
+"""A sum of steps."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A small array for people. values, wrong: element by element, the last axis fastest; wrong may be empty."""
+
+    label: str
+    shape: tuple[int, ...]
+    values: tuple[Fraction | float, ...]
+    wrong: tuple[bool, ...] = ()
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """Inputs for which the two sides differ. Block k of `parallel` must be block k of `single`, and is not.
+
+    at: the size of the example, and what its inputs stand for. recipes: for each pair of blocks how the single
+    device and how the parallel ranks compute them from `inputs`; whoever applies them gets the blocks again.
+    """
+
+    inputs: tuple[Block, ...]
+    single: tuple[Block, ...]
+    parallel: tuple[Block, ...]
+    at: str
+    recipes: tuple[tuple[Recipe, Recipe], ...]
+
+
 @dataclass(frozen=True)
 class Finding:
     """Something that is wrong with a plan, as data. Text is made of it in the report room alone.
 
     extent: at how many places. evidence: what it is about, for the diagnosis and the repair; not for people.
+    ranks: the plan devices at which it shows. modules: the parts of the model in which it shows ("layers.0").
+    single, parallel: the nodes of both sides, one line each.
     """
 
     code: str
@@ -64,3 +115,8 @@ class Finding:
     extent: int = 1
     values: tuple[Mismatch, ...] = ()
     evidence: Hashable = None
+    ranks: tuple[int, ...] = ()
+    modules: tuple[str, ...] = ()
+    single: tuple[str, ...] = ()
+    parallel: tuple[str, ...] = ()
+    counterexample: Counterexample | None = None
