@@ -1,15 +1,15 @@
 """The whole story: two plans in, a report out. Each step consumes the value before it."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from verdict.errors import PlanMismatchError
 from verdict.graph import Plan
 from verdict.graph.check import check_plan
 from verdict.graph.form import require_form
-from verdict.lineage import bind, propagate, reference
+from verdict.lineage import Lineages, bind, propagate, reference
 from verdict.lineage.goals import check_goals, undecided
 from verdict.ops import RULES
 from verdict.options import Options
@@ -27,10 +27,33 @@ def silent(step: str, done: int, total: int, result: Any) -> None:
     """An observer that does nothing."""
 
 
+class Examined(NamedTuple):
+    """The report, and what it was made from: the walked columns, and the outcome of every distinct stage."""
+
+    report: Report
+    walks: tuple[Lineages, ...] = ()
+    outcomes: Mapping[Stage, Outcome] = {}
+
+
 def verify(single: Plan, parallel: Plan, options: Options, observe: Observe = silent) -> Report:
     """Tell whether `parallel` computes what `single` computes: the loss, and the gradient of every weight.
 
     Raises PlanFileError where a plan is malformed, PlanMismatchError where the two have nothing in common.
+    """
+    return examine(single, parallel, options, observe).report
+
+
+def examine(
+    single: Plan,
+    parallel: Plan,
+    options: Options,
+    observe: Observe = silent,
+    known: Mapping[Stage, Outcome] | None = None,
+) -> Examined:
+    """Verify, and keep what was found on the way.
+
+    known: outcomes of stages of another parallel plan of the same single plan, options and number of columns;
+    they are not asked again.
     """
     observe("check", 0, 1, (single, parallel))
     require_form(single)
@@ -41,7 +64,7 @@ def verify(single: Plan, parallel: Plan, options: Options, observe: Observe = si
     observe("lineage", 0, 1, structural)
     sides = (side_of(single), side_of(parallel))
     if binding.findings:
-        return Report(*sides, (*binding.findings, *structural), (), (), Proofs())
+        return Examined(Report(*sides, (*binding.findings, *structural), (), (), Proofs()))
     table = reference(single, parallel.columns, binding.batch)
     walks = tuple(
         propagate(table, parallel, binding, microbatch, options.assume)
@@ -50,7 +73,7 @@ def verify(single: Plan, parallel: Plan, options: Options, observe: Observe = si
     observe("stage", 0, 1, walks)
     stages = cut(walks, options.exhaustive)
     observe("prove", 0, len(stages.questions), stages)
-    outcomes = prove(stages.questions, parallel.columns, options, observe)
+    outcomes = _outcomes(stages.questions, parallel.columns, options, observe, known or {})
     observe("report", 0, 1, outcomes)
     assumptions = assumptions_of(single, parallel, binding, walks, stages)
     findings = (
@@ -65,7 +88,7 @@ def verify(single: Plan, parallel: Plan, options: Options, observe: Observe = si
     )
     unknown = tuple(gap for walk in walks for gap in undecided(walk, parallel))
     still_open = (*gaps_of(walks), *(open_gap(gap) for gap in unknown), *open_of(stages, outcomes))
-    return Report(
+    report = Report(
         *sides,
         findings=tuple(dict.fromkeys(findings)),
         open=tuple(dict.fromkeys(still_open)),
@@ -74,6 +97,7 @@ def verify(single: Plan, parallel: Plan, options: Options, observe: Observe = si
         losses=len(parallel.losses),
         gradients=trained_weights(table),
     )
+    return Examined(report, walks, dict(zip(stages.questions, outcomes, strict=True)))
 
 
 def prove(stages: Sequence[Stage], columns: int, options: Options, observe: Observe = silent) -> list[Outcome]:
@@ -86,6 +110,15 @@ def prove(stages: Sequence[Stage], columns: int, options: Options, observe: Obse
         options.memory_mib,
         lambda done: observe("prove", done, len(stages), None),
     )
+
+
+def _outcomes(
+    stages: Sequence[Stage], columns: int, options: Options, observe: Observe, known: Mapping[Stage, Outcome]
+) -> list[Outcome]:
+    """The outcome of every stage, in their order; those that are known are not proved again."""
+    asked = [stage for stage in stages if stage not in known]
+    fresh = iter(prove(asked, columns, options, observe))
+    return [known[stage] if stage in known else next(fresh) for stage in stages]
 
 
 def _require_sound(single: Plan) -> None:
