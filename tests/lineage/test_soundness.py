@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import BACKWARD, FORWARD, ONCE, Builder, answer, ask, codes, mlp, rewrite_where, with_attrs
+from tests.plans import ulysses
 from verdict.graph import ABSENT, ACCUMULATOR, GRADIENT, INPUT, WEIGHT, Call, Logical, Node, Tensor
 
 
@@ -278,3 +279,8 @@ def test_a_stated_region_that_the_right_tensor_does_not_have_is_no_crash():
     assert plan.tensors[weights[2]].region == ((8, 12), (0, 6))
     wrong = rewrite_where(plan, "sum", lambda node: node._replace(inputs=(weights[2],)), device=2)
     assert answer(mlp(), wrong) == "REFUTED"
+
+
+def test_attributes_that_make_no_sense_are_a_finding_and_no_crash():
+    wrong = rewrite_where(ulysses(tp=2), "transpose.grad", lambda node: with_attrs(node, dim1=4), device=0, nth=0)
+    assert "shape-mismatch" in codes(ask(ulysses(), wrong))

@@ -5,7 +5,8 @@ The result is a claim about one *member* of a stage. The stage proves it; nothin
 
 from typing import NamedTuple
 
-from verdict.graph import Attrs, Interval, Region
+from verdict.errors import ShapeError
+from verdict.graph import Attrs, Interval, Region, extent
 from verdict.lineage.indexing import join_region, split_region
 from verdict.lineage.meaning import Meaning, Signature
 from verdict.ops import Dim
@@ -44,6 +45,9 @@ def transfer(
     """The member that reads these regions, or why there is none."""
     if meaning.problem:
         return Misfit(meaning.problem, wrong=False)
+    problem = _own_problem(meaning, attrs, regions[meaning.signature.grads :])
+    if problem:
+        return Misfit(problem, wrong=False)
     bounds: dict[str, Interval] = {}
     for position, (dims, region) in enumerate(zip(meaning.read, regions, strict=True)):
         if region is None:
@@ -67,6 +71,18 @@ def transfer(
             return Misfit("its output is a strided share, which no region can name", wrong=False)
         claims.append(Claim(region, summed(meaning, dims, bounds)))
     return Member(meaning.signature, attrs, regions, tuple(claims))
+
+
+def _own_problem(meaning: Meaning, attrs: Attrs, forward: tuple[Region | None, ...]) -> str:
+    """Why the node itself, at the shapes and with the attributes that it has, is no node of its operator."""
+    shapes = [extent(region) for region in forward if region is not None]
+    if len(shapes) != len(forward) or meaning.rule is None:
+        return "an input is missing"
+    try:
+        meaning.rule.axes(shapes, dict(attrs))
+    except ShapeError as error:
+        return error.problem
+    return ""
 
 
 def summed(meaning: Meaning, dims: tuple[Dim, ...], bounds: dict[str, Interval]) -> tuple[tuple[str, Interval], ...]:
