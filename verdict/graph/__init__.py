@@ -1,5 +1,6 @@
 """Plans as SSA programs of devices, and the checks at the door."""
 
+from verdict.graph.fault import Fault, Place
 from verdict.graph.plan import (
     ABSENT,
     ACCUMULATOR,
@@ -33,10 +34,12 @@ __all__ = [
     "WEIGHT",
     "Attrs",
     "Call",
+    "Fault",
     "Held",
     "Interval",
     "Logical",
     "Node",
+    "Place",
     "Plan",
     "Region",
     "Segment",

@@ -1,9 +1,10 @@
 """Which parallel tensors rebuild which single-device tensor."""
 
+from verdict.graph import Place
 from verdict.lineage.binding import INITIAL_STATE, Binding, bind
 from verdict.lineage.holdings import CHUNK_ORDER
 from verdict.lineage.indexing import join, join_region, split, split_region
-from verdict.lineage.lineages import Gap, IgnoredLaw, Law, Lineages, LinearLaw, Place, SumLaw
+from verdict.lineage.lineages import Evidence, Gap, IgnoredLaw, Law, Lineages, LinearLaw, SumLaw
 from verdict.lineage.meaning import Meaning, Signature, mean
 from verdict.lineage.propagate import propagate
 from verdict.lineage.reference import Partner, Reference, reference
@@ -15,6 +16,7 @@ __all__ = [
     "INITIAL_STATE",
     "Binding",
     "Claim",
+    "Evidence",
     "Gap",
     "IgnoredLaw",
     "Law",

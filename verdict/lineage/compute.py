@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from verdict.graph import ABSENT, Attrs, Node, inside
+from verdict.graph import ABSENT, Attrs, Node, Place, inside
 from verdict.graph.lockstep import Step
 from verdict.lineage.columns import SUMMED
 from verdict.lineage.compare import Difference, difference
 from verdict.lineage.holdings import Holdings
-from verdict.lineage.lineages import Evidence, IgnoredLaw, LinearLaw, Place
+from verdict.lineage.lineages import Evidence, IgnoredLaw, LinearLaw
 from verdict.lineage.meaning import GRAD, Meaning, base_op
 from verdict.lineage.reference import RANDOM, Bases, Partner
 from verdict.lineage.transfer import Misfit

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
+from verdict.graph import Place
 from verdict.graph.lockstep import Step, attribute
 from verdict.lineage.compare import Difference
 from verdict.lineage.holdings import CHUNK_ORDER, Holdings
-from verdict.lineage.lineages import Evidence, Place
+from verdict.lineage.lineages import Evidence
 from verdict.lineage.values import Value, chunks, concatenate, piece
 from verdict.outcome import Assumption
 

@@ -3,11 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from verdict.graph import ACCUMULATOR, ONCE_A_STEP, WEIGHT, Held, Plan, Region, Shape, volume, whole
+from verdict.graph import ACCUMULATOR, ONCE_A_STEP, WEIGHT, Held, Place, Plan, Region, Shape, volume, whole
 from verdict.lineage.binding import Binding
 from verdict.lineage.columns import NO_COLUMN
 from verdict.lineage.compare import Difference, difference, unreduced
-from verdict.lineage.lineages import Evidence, Gap, Lineages, Place
+from verdict.lineage.lineages import Evidence, Gap, Lineages
 from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS, Value
 from verdict.outcome import Finding

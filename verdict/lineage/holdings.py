@@ -10,6 +10,7 @@ from verdict.graph import (
     ONCE_A_STEP,
     PER_STEP,
     Attrs,
+    Place,
     Plan,
     Region,
     extent,
@@ -17,7 +18,7 @@ from verdict.graph import (
 )
 from verdict.lineage.binding import Binding
 from verdict.lineage.compare import Difference
-from verdict.lineage.lineages import Evidence, Gap, Law, Place, SumLaw
+from verdict.lineage.lineages import Evidence, Gap, Law, SumLaw
 from verdict.lineage.meaning import Meaning
 from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.transfer import Member, Misfit, transfer

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from verdict.graph import ABSENT, Region
+from verdict.graph import ABSENT, Place, Region
 from verdict.lineage.meaning import Signature
 from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.transfer import Member
@@ -36,15 +36,6 @@ class IgnoredLaw(NamedTuple):
 
 
 Law = SumLaw | LinearLaw | IgnoredLaw
-
-
-class Place(NamedTuple):
-    """Where a parallel node stands."""
-
-    device: int
-    microbatch: int
-    name: str
-    op: str
 
 
 class Evidence(NamedTuple):

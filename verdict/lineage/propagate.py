@@ -8,13 +8,13 @@ as if the plan's own claim held, so that independent faults are found too.
 
 from dataclasses import replace
 
-from verdict.graph import ONCE_A_STEP, PER_STEP, Plan
+from verdict.graph import ONCE_A_STEP, PER_STEP, Place, Plan
 from verdict.graph.lockstep import CHUNK, Handlers, Step, Walk, lockstep
 from verdict.lineage.binding import Binding
 from verdict.lineage.compute import compute
 from verdict.lineage.exchange import chunk, meet, place_of
 from verdict.lineage.holdings import Holdings
-from verdict.lineage.lineages import Evidence, Gap, Lineages, Place
+from verdict.lineage.lineages import Evidence, Gap, Lineages
 from verdict.lineage.reference import COPIES, COPIES_GRAD, SUM, Reference
 from verdict.lineage.values import Value
 from verdict.outcome import Finding

@@ -1,0 +1,19 @@
+"""What a structural finding is about: the nodes at which it shows, and the tensors."""
+
+from typing import NamedTuple
+
+
+class Place(NamedTuple):
+    """Where a parallel node stands."""
+
+    device: int
+    microbatch: int
+    name: str
+    op: str
+
+
+class Fault(NamedTuple):
+    """The evidence of a structural finding. places: where it shows, the first one first. tensors: about which."""
+
+    places: tuple[Place, ...] = ()
+    tensors: tuple[int, ...] = ()
