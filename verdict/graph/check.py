@@ -7,11 +7,13 @@
 - Every segment runs exactly once for every microbatch, and reducers run after the last contribution.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from verdict.errors import ShapeError
+from verdict.graph.fault import Fault, Place
 from verdict.graph.plan import ABSENT, ACCUMULATOR, INPUT, ONCE_A_STEP, PER_STEP, Call, Node, Plan, Segment
 from verdict.graph.region import Shape, extent, inside
 from verdict.graph.schedule import check_schedule
@@ -39,43 +41,51 @@ def check_plan(plan: Plan, rules: Mapping[str, ShapeRule]) -> tuple[Finding, ...
 
 def check_regions(plan: Plan) -> tuple[Finding, ...]:
     """Every tensor is a non-empty box inside its logical tensor."""
-    outside = [t for t in plan.tensors if not inside(t.region, plan.logicals[t.logical].shape)]
+    outside = [k for k, t in enumerate(plan.tensors) if not inside(t.region, plan.logicals[t.logical].shape)]
     if not outside:
         return ()
-    logical = plan.logicals[outside[0].logical]
+    first = plan.tensors[outside[0]]
+    logical = plan.logicals[first.logical]
     return (
         Finding(
             "wrong-slice",
-            f"the region {_show(outside[0].region)} is not inside shape {list(logical.shape)}",
+            f"the region {_show(first.region)} is not inside shape {list(logical.shape)}",
             f"tensor {logical.name}",
             extent=len(outside),
+            evidence=Fault(tensors=tuple(outside)),
         ),
     )
 
 
 def check_order(plan: Plan) -> tuple[Finding, ...]:
     """SSA. Microbatches that run the same segments in the same order are looked at once."""
-    findings: dict[tuple[str, str], Finding] = {}
+    found: dict[tuple[str, int], dict[tuple[int, int], Place]] = {}
     given = {k for k in range(len(plan.tensors)) if plan.kind(k) in PER_STEP or plan.kind(k) == INPUT} | set(plan.seeds)
+
+    def misplaced(what: str, device: int, node: Node, tensor: int) -> None:
+        places = found.setdefault((what, plan.tensors[tensor].logical), {})
+        places.setdefault((tensor, id(node)), Place(device, ONCE_A_STEP, node.name, node.op))
+
     for device, program in enumerate(plan.programs):
         for segments in _distinct_orders(plan, program):
             produced: set[int] = set()
             for node in (node for segment in segments for node in plan.segments[segment].nodes):
                 for tensor in node.inputs:
                     if tensor != ABSENT and tensor not in produced and tensor not in given:
-                        found = _misplaced(plan, device, node, tensor, "is read before anything produces it")
-                        findings.setdefault(("unproduced", node.op), found)
+                        misplaced("is read before anything produces it", device, node, tensor)
                 for tensor in node.outputs:
                     if tensor == ABSENT:
                         continue
                     if tensor in given and plan.kind(tensor) != ACCUMULATOR and node.op != "dataloader":
-                        found = _misplaced(plan, device, node, tensor, "is given, and is overwritten")
-                        findings.setdefault(("given", node.op), found)
+                        misplaced("is given, and is overwritten", device, node, tensor)
                     if tensor in produced and plan.kind(tensor) not in (ACCUMULATOR, INPUT):
-                        found = _misplaced(plan, device, node, tensor, "is produced twice")
-                        findings.setdefault(("twice", node.op), found)
+                        misplaced("is produced twice", device, node, tensor)
                     produced.add(tensor)
-    return (*findings.values(), *_unwritten(plan, given))
+    broken = (
+        _misplaced(plan, what, logical, tuple(tensor for tensor, _ in places), tuple(places.values()))
+        for (what, logical), places in found.items()
+    )
+    return (*broken, *_unwritten(plan, given))
 
 
 def _unwritten(plan: Plan, given: set[int]) -> Iterator[Finding]:
@@ -90,7 +100,9 @@ def _unwritten(plan: Plan, given: set[int]) -> Iterator[Finding]:
             first = missing[0]
             name = plan.logicals[plan.tensors[first.tensor].logical].name
             title = f"nothing computes {name}, which rank {first.device} declares as its output"
-            yield Finding(code, title, f"rank {first.device}", extent=len(missing))
+            places = tuple(Place(held.device, ONCE_A_STEP, "the end of the step", "output") for held in missing)
+            about = Fault(places, tuple(held.tensor for held in missing))
+            yield Finding(code, title, f"rank {first.device}", extent=len(missing), evidence=about)
 
 
 def _distinct_orders(plan: Plan, program: tuple[Call, ...]) -> set[tuple[int, ...]]:
@@ -101,9 +113,14 @@ def _distinct_orders(plan: Plan, program: tuple[Call, ...]) -> set[tuple[int, ..
     }
 
 
-def _misplaced(plan: Plan, device: int, node: Node, tensor: int, what: str) -> Finding:
-    name = plan.logicals[plan.tensors[tensor].logical].name
-    return Finding("broken-data-flow", f"{name} {what}", f"{node.op} {node.name} on rank {device}")
+def _misplaced(plan: Plan, what: str, logical: int, tensors: tuple[int, ...], places: tuple[Place, ...]) -> Finding:
+    return Finding(
+        "broken-data-flow",
+        f"{plan.logicals[logical].name} {what}",
+        f"{places[0].op} {places[0].name} on rank {places[0].device}",
+        extent=len(places),
+        evidence=Fault(places, tuple(dict.fromkeys(tensors))),
+    )
 
 
 def check_shapes(plan: Plan, rules: Mapping[str, ShapeRule]) -> tuple[Finding, ...]:
@@ -111,7 +128,8 @@ def check_shapes(plan: Plan, rules: Mapping[str, ShapeRule]) -> tuple[Finding, .
     shapes = [extent(tensor.region) for tensor in plan.tensors]
     known: dict[tuple[object, ...], str] = {}
     findings: dict[str, Finding] = {}
-    counts: Counter[str] = Counter()
+    places: dict[str, list[Place]] = defaultdict(list)
+    tensors: dict[str, list[int]] = defaultdict(list)
     for segment, node in _nodes(plan):
         key = (
             node.op,
@@ -123,12 +141,16 @@ def check_shapes(plan: Plan, rules: Mapping[str, ShapeRule]) -> tuple[Finding, .
             known[key] = _misfit(node, key[2], key[3], rules)
         if known[key]:
             problem = f"{node.op}: {known[key]}"
-            counts[problem] += 1
+            places[problem].append(Place(segment.device, ONCE_A_STEP, node.name, node.op))
+            tensors[problem].extend(node.outputs)
             findings.setdefault(
                 problem,
                 Finding("shape-mismatch", known[key], f"{node.op} {node.name} on rank {segment.device}"),
             )
-    return tuple(Finding(f.code, f.title, f.where, extent=counts[problem]) for problem, f in findings.items())
+    return tuple(
+        replace(finding, extent=len(places[problem]), evidence=Fault(tuple(places[problem]), tuple(tensors[problem])))
+        for problem, finding in findings.items()
+    )
 
 
 def _misfit(
@@ -186,6 +208,7 @@ def check_microbatches(plan: Plan) -> tuple[Finding, ...]:
                         f"{name} is read in every microbatch, before all of them have added to it",
                         f"segment {segment.name} on rank {device}",
                         help="read it once a step, behind the last backward pass",
+                        evidence=_at_call(plan, device, call, min(early)),
                     ),
                 )
             runs.setdefault(call.segment, Counter())[call.microbatch] += 1
@@ -199,6 +222,7 @@ def check_microbatches(plan: Plan) -> tuple[Finding, ...]:
                         f"{name} is reduced before microbatch {call.microbatch} adds to it",
                         f"segment {segment.name} on rank {device}",
                         help="move the reduction behind the last backward pass",
+                        evidence=_at_call(plan, device, call, min(late)),
                     ),
                 )
         for index, counts in runs.items():
@@ -215,6 +239,12 @@ def _accumulators(plan: Plan, tensors: Iterable[int]) -> frozenset[int]:
     return frozenset(t for t in tensors if t != ABSENT and plan.kind(t) == ACCUMULATOR)
 
 
+def _at_call(plan: Plan, device: int, call: Call, tensor: int) -> Fault:
+    """The nodes of a called segment that touch a tensor."""
+    nodes = (n for n in plan.segments[call.segment].nodes if tensor in n.inputs or tensor in n.outputs)
+    return Fault(tuple(Place(device, call.microbatch, node.name, node.op) for node in nodes), (tensor,))
+
+
 def _miscounted(plan: Plan, device: int, segment: int, microbatch: int, times: int) -> Finding:
     nodes = plan.segments[segment].nodes
     last = nodes[-1] if nodes else None
@@ -224,6 +254,7 @@ def _miscounted(plan: Plan, device: int, segment: int, microbatch: int, times: i
         f"segment {plan.segments[segment].name} on rank {device}",
         notes=(f"its last node is {last.op} {last.name}",) if last else (),
         help="run every segment exactly once for every microbatch",
+        evidence=Fault(tuple(Place(device, microbatch, node.name, node.op) for node in nodes)),
     )
 
 

@@ -5,7 +5,9 @@ Replicas run the same programs with shifted groups, so one replica stands for al
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from verdict.graph.fault import Fault, Place
 from verdict.graph.lockstep import (
     CHUNK,
     COLLECTIVES,
@@ -88,21 +90,22 @@ def check_schedule(plan: Plan) -> tuple[Finding, ...]:
 
 
 class _Findings:
-    """Findings, one for each cause, with the number of places it shows at."""
+    """Findings, one for each cause, with the places at which it shows."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.found: dict[tuple[object, ...], Finding] = {}
-        self.extent: dict[tuple[object, ...], int] = defaultdict(int)
+        self.places: dict[tuple[object, ...], list[Place]] = defaultdict(list)
 
     def add(self, code: str, root: tuple[object, ...], title: str, device: int, step: Step, help_: str = "") -> None:
         where = f"{step.node.op} {step.node.name} on rank {device}, {_once(step.microbatch)}"
         self.found.setdefault((code, *root), Finding(code, title, where, (), help_))
-        self.extent[code, *root] += 1
+        self.places[code, *root].append(Place(device, step.microbatch, step.node.name, step.node.op))
 
     def all(self) -> tuple[Finding, ...]:
         return tuple(
-            Finding(f.code, f.title, f.where, f.notes, f.help, self.extent[key]) for key, f in self.found.items()
+            replace(finding, extent=len(self.places[key]), evidence=Fault(tuple(self.places[key])))
+            for key, finding in self.found.items()
         )
 
 
