@@ -51,8 +51,9 @@ def run_all(
             ready = wait(list(busy), timeout=_patience(busy))
             late = [c for c, (_, _, deadline) in busy.items() if c not in ready and time.monotonic() > deadline]
             for connection in [*ready, *late]:
-                process, index, _ = busy.pop(connection)
+                process, index, _ = busy[connection]
                 outcome = _receive(connection) if connection in ready else None
+                del busy[connection]
                 if outcome is None:
                     why = "its worker process died" if connection in ready else f"no answer within {timeout:g} s"
                     outcomes[index] = Unknown(why)
