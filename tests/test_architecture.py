@@ -1,0 +1,116 @@
+"""The rooms import only downwards, z3 stays in the solver, plan formats in the backends, and files fit one sitting."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+WORDS = {"errors", "outcome", "options"}
+MAY_IMPORT = {
+    "errors": set(),
+    "outcome": set(),
+    "options": set(),
+    "graph": {"errors", "outcome"},
+    "solver": {"errors", "outcome", "options"},
+    "ops": {"errors", "outcome", "graph", "solver"},
+    "lineage": {"errors", "outcome", "graph", "ops"},
+    "stage": {*WORDS, "graph", "ops", "lineage", "solver"},
+    "report": {*WORDS, "graph"},
+}
+"""What the rooms of the proof may import. Whatever else stands in verdict/ looks down on them, and they never up."""
+
+LONG = {
+    "verdict/solver/terms.py": "one factory: terms are hash-consed, so every constructor shares its tables",
+}
+"""Files over 300 lines, and why."""
+FILES = sorted(path for room in ("verdict", "backends") for path in (ROOT / room).rglob("*.py"))
+
+
+def name_of(path):
+    return str(path.relative_to(ROOT))
+
+
+def room_of(path):
+    """The room of a file of verdict/: its folder, or its own name at the top."""
+    parts = path.relative_to(ROOT / "verdict").with_suffix("").parts
+    return parts[0]
+
+
+def imported(path):
+    """All modules that a file imports, wherever in it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name_of(path)} imports relatively"
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def rooms_imported(path):
+    """The rooms of verdict that a file imports, its own aside."""
+    parts = (module.split(".") for module in imported(path))
+    return {words[1] for words in parts if words[0] == "verdict" and len(words) > 1} - {room_of(path)}
+
+
+IN_VERDICT = [path for path in FILES if path.is_relative_to(ROOT / "verdict")]
+
+
+@pytest.mark.parametrize("path", [p for p in IN_VERDICT if room_of(p) in MAY_IMPORT], ids=name_of)
+def test_rooms_import_only_downwards(path):
+    assert rooms_imported(path) <= MAY_IMPORT[room_of(path)]
+
+
+def test_every_room_of_the_proof_is_there():
+    rooms = {room_of(path) for path in IN_VERDICT}
+    assert set(MAY_IMPORT) <= rooms
+
+
+def test_the_arrows_have_no_circle():
+    order = list(MAY_IMPORT)
+    for room, below in MAY_IMPORT.items():
+        assert all(order.index(other) < order.index(room) for other in below), room
+
+
+def test_only_the_solver_knows_z3():
+    users = {name_of(path) for path in FILES if any(module.split(".")[0] == "z3" for module in imported(path))}
+    assert users
+    assert all(user.startswith("verdict/solver/") for user in users)
+
+
+def test_only_the_command_line_knows_the_backends():
+    users = {name_of(p) for p in IN_VERDICT if any(module.split(".")[0] == "backends" for module in imported(p))}
+    assert all(Path(user).name in ("cli.py", "command.py") for user in users), users
+    assert "verdict/cli.py" in users
+
+
+def test_backends_know_the_plan_and_the_words_only():
+    for path in FILES:
+        if path not in IN_VERDICT:
+            below = {module.split(".")[1] for module in imported(path) if module.startswith("verdict.")}
+            assert below <= {"graph", "errors", "outcome", "ops"}, name_of(path)
+
+
+def test_nothing_that_runs_needs_torch_or_pickles():
+    for path in FILES:
+        assert not {"torch", "nnscaler", "dill", "cloudpickle"} & {m.split(".")[0] for m in imported(path)}, name_of(
+            path
+        )
+
+
+def test_files_fit_one_sitting():
+    long = {name_of(path) for path in FILES if len(path.read_text().splitlines()) > 300}
+    assert long == set(LONG)
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_every_file_says_what_it_is(path):
+    text = path.read_text()
+    assert not text or ast.get_docstring(ast.parse(text)), "it has no docstring"
+
+
+def test_the_rule_can_fail(tmp_path):
+    odd = tmp_path / "odd.py"
+    odd.write_text("def f():\n    import z3.z3util\n    from verdict.stage import run\n")
+    assert set(imported(odd)) == {"z3.z3util", "verdict.stage", "verdict.stage.run"}
