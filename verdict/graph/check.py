@@ -19,6 +19,8 @@ from verdict.graph.region import Shape, extent, inside
 from verdict.graph.schedule import check_schedule
 from verdict.outcome import Finding
 
+LOADER = "dataloader"
+
 
 class ShapeRule(Protocol):
     """What the door needs of an operator's rule."""
@@ -58,9 +60,14 @@ def check_regions(plan: Plan) -> tuple[Finding, ...]:
 
 
 def check_order(plan: Plan) -> tuple[Finding, ...]:
-    """SSA. Microbatches that run the same segments in the same order are looked at once."""
+    """SSA. Microbatches that run the same segments in the same order are looked at once.
+
+    An input that some device loads is there where its loader has run; any other is given.
+    """
     found: dict[tuple[str, int], dict[tuple[int, int], Place]] = {}
-    given = {k for k in range(len(plan.tensors)) if plan.kind(k) in PER_STEP or plan.kind(k) == INPUT} | set(plan.seeds)
+    loaded = {plan.tensors[t].logical for _, node in _nodes(plan) if node.op == LOADER for t in node.outputs if t >= 0}
+    fixed = {k for k in range(len(plan.tensors)) if plan.kind(k) in PER_STEP or plan.kind(k) == INPUT} | set(plan.seeds)
+    given = {k for k in fixed if plan.kind(k) != INPUT or plan.tensors[k].logical not in loaded}
 
     def misplaced(what: str, device: int, node: Node, tensor: int) -> None:
         places = found.setdefault((what, plan.tensors[tensor].logical), {})
@@ -76,7 +83,7 @@ def check_order(plan: Plan) -> tuple[Finding, ...]:
                 for tensor in node.outputs:
                     if tensor == ABSENT:
                         continue
-                    if tensor in given and plan.kind(tensor) != ACCUMULATOR and node.op != "dataloader":
+                    if tensor in fixed and plan.kind(tensor) != ACCUMULATOR and node.op != LOADER:
                         misplaced("is given, and is overwritten", device, node, tensor)
                     if tensor in produced and plan.kind(tensor) not in (ACCUMULATOR, INPUT):
                         misplaced("is produced twice", device, node, tensor)

@@ -1,0 +1,34 @@
+"""Faults that were once proved, each as a pair of a wrong plan and its right twin."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests import builders
+from tests.builders import answer, mlp, rewrite_where
+
+SINGLE = mlp()
+
+
+def without_loader(plan, device):
+    """One device reads an input that it never loads."""
+    return rewrite_where(plan, "dataloader", lambda node: None, device)
+
+
+@pytest.mark.parametrize("mesh", [{"tp": 2}, {"dp": 2, "nm": 2, "tp": 2}])
+def test_an_input_that_one_device_never_loads(mesh):
+    plan = mlp(**mesh)
+    assert answer(SINGLE, plan) == "PROVED"
+    assert answer(SINGLE, without_loader(plan, 1)) == "REFUTED"
+
+
+def test_the_call_of_a_loader_left_out():
+    plan = mlp(tp=2)
+    loader = builders.Segment("load", 1, plan.segments[3].nodes[:1])
+    assert loader.nodes[0].op == "dataloader"
+    rest = plan.segments[3]._replace(nodes=plan.segments[3].nodes[1:])
+    segments = (*plan.segments[:3], rest, *plan.segments[4:], loader)
+    calls = (builders.Call(len(plan.segments), 0), *plan.programs[1])
+    apart = replace(plan, segments=segments, programs=(plan.programs[0], calls))
+    assert answer(SINGLE, apart) == "PROVED"
+    assert answer(SINGLE, replace(apart, programs=plan.programs)) == "REFUTED"
