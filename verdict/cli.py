@@ -11,13 +11,14 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
-from backends import load_all
+from backends import load_all, save
 from backends.generator.command import generate_command
 from verdict.concrete.command import run_command
 from verdict.dump import dump_lineages, dump_nodes, dump_stages
 from verdict.errors import UsageError, VerdictError
 from verdict.lineage import CHUNK_ORDER
 from verdict.measure import Stopwatch, append_row
+from verdict.mutate.command import mutate_command
 from verdict.options import Options, SolverOptions
 from verdict.pipeline import verify
 from verdict.report import Measured, Report, show, to_json
@@ -86,6 +87,7 @@ def cli(context: click.Context, /, single: str | None, parallel: str | None, **g
 
 cli.add_command(generate_command)
 cli.add_command(run_command(load_all))
+cli.add_command(mutate_command(load_all, save))
 
 
 def main() -> None:

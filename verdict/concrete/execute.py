@@ -2,7 +2,9 @@
 
 The replicas of a device run the same program, so one walk over the plan's devices moves all replicas at once;
 their values are their own. A tensor of kind accumulator starts at zero and grows by whatever produces it; weights
-and buffers are the slices that the plan says the device holds; all else belongs to one microbatch.
+and buffers are the slices that the plan says the device holds; all else belongs to one microbatch. A complex array
+has a trailing axis of length two. An input that some device loads is there where its loader has run for the
+microbatch; any other is given.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,13 +18,13 @@ from verdict.concrete.bind import Binding
 from verdict.concrete.collectives import REDUCTIONS, exchanged, gathered, piece, reduced, scattered
 from verdict.concrete.fault import Fault, Faulty
 from verdict.concrete.shrink import Small, signature
-from verdict.concrete.values import is_complex
 from verdict.concrete.wiring import axis_of, check_group, place, position_in, the_input, the_output
 from verdict.graph import ABSENT, ACCUMULATOR, BUFFER, INPUT, ONCE_A_STEP, WEIGHT, Call, Node, Plan
 from verdict.graph.lockstep import CHUNK, Handlers, Step, attribute, lockstep
 from verdict.ops import Array
 
 Env = dict[int, Array]
+LOADER = "dataloader"
 
 
 class Rank(NamedTuple):
@@ -55,6 +57,14 @@ class _Machine:
         self.own: dict[tuple[Rank, int], Env] = {}
         self.slices: dict[tuple[int, int], Array] = {}
         self.seeds = frozenset(plan.seeds)
+        self.loaded = {
+            plan.tensors[tensor].logical
+            for segment in plan.segments
+            for node in segment.nodes
+            if node.op == LOADER
+            for tensor in node.outputs
+            if tensor != ABSENT
+        }
         self.one = np.full((1,), Fraction(1), dtype=object) if exact else np.ones(1)
 
     def run(self) -> Run:
@@ -76,14 +86,20 @@ class _Machine:
 
     def local(self, device: int, step: Step) -> None:
         node, where = step.node, place(device, step)
-        if node.op == "dataloader":
-            return
-        handle = self.chunk if node.op == CHUNK else self.compute
+        handle = {CHUNK: self.chunk, LOADER: self.load}.get(node.op, self.compute)
         for replica in self.replicas:
             rank = Rank(replica, device)
             for tensor, value in zip(node.outputs, handle(rank, step, where), strict=False):
                 if tensor != ABSENT:
                     self.write(rank, step.microbatch, tensor, value, where)
+
+    def load(self, rank: Rank, step: Step, where: str) -> tuple[Array | None, ...]:
+        """The share of this column's batch that each tensor is of."""
+        for tensor in step.node.outputs:
+            if tensor == ABSENT or self.kinds[tensor] != INPUT or step.microbatch < 0:
+                raise Faulty(Fault("it loads what is no input of a microbatch", where))
+        column = rank.replica * self.plan.microbatches + step.microbatch
+        return tuple(self.share(tensor, column) for tensor in step.node.outputs)
 
     def chunk(self, rank: Rank, step: Step, where: str) -> tuple[Array | None, ...]:
         value = self.read(rank, step, the_input(step, where), where)
@@ -184,7 +200,7 @@ class _Machine:
             return own
         if tensor in self.seeds:
             return self.one
-        if kind == INPUT and microbatch >= 0:
+        if kind == INPUT and microbatch >= 0 and self.plan.tensors[tensor].logical not in self.loaded:
             return self.share(tensor, rank.replica * self.plan.microbatches + microbatch)
         return None
 
@@ -204,9 +220,8 @@ class _Machine:
         if value is None:
             raise Faulty(Fault("nothing is made where an output is wanted", where))
         logical = self.plan.logicals[self.plan.tensors[tensor].logical]
-        shape = value.shape[:-1] if is_complex(logical) else value.shape
-        if shape != self.shapes[tensor]:
-            raise Faulty(Fault(f"it makes shape {list(shape)}, the plan says {list(self.shapes[tensor])}", where))
+        if value.shape not in (self.shapes[tensor], (*self.shapes[tensor], 2)):
+            raise Faulty(Fault(f"it makes shape {list(value.shape)}, not {list(self.shapes[tensor])}", where))
         kind = self.kinds[tensor]
         if kind == ACCUMULATOR:
             env = self.once[rank]

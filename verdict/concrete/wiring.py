@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from verdict.concrete.fault import Fault, Faulty
 from verdict.graph import ABSENT, Plan, Shape, extent
-from verdict.graph.lockstep import CHUNK, COMMUNICATION, Handlers, Step, attribute, lockstep
+from verdict.graph.lockstep import CHUNK, COMMUNICATION, RECV, SEND, Handlers, Step, attribute, lockstep
 
 AGREE = ("ranks", "dim", "split_dim", "concat_dim", "root", "reduce", "replicas")
 """Attributes that all members of a collective must have in common."""
@@ -85,6 +85,10 @@ def walk_messages(plan: Plan) -> tuple[tuple[int, int], ...]:
         for program in plan.programs
     ]
 
+    for device, program in enumerate(programs):
+        for step in program:
+            _require_addressed(plan, device, step)
+
     def chunk(device: int, step: Step) -> None:
         where = place(device, step)
         position_in(device, step, where)
@@ -109,6 +113,15 @@ def walk_messages(plan: Plan) -> tuple[tuple[int, int], ...]:
     walk = lockstep(programs, Handlers(chunk, lambda device, step: the_input(step, place(device, step)), receive, meet))
     _require_ended(walk.stuck, walk.unreceived)
     return tuple(joined)
+
+
+def _require_addressed(plan: Plan, device: int, step: Step) -> None:
+    """A message names its peer, a group its members, all of them devices of the plan."""
+    alone = step.node.op in (SEND, RECV)
+    found = attribute(step.node, "peer" if alone else "ranks")
+    devices = (found,) if alone else found
+    if not isinstance(devices, tuple) or not devices or not set(devices) <= set(range(plan.devices)):
+        raise Faulty(Fault(f"{found} names no device", place(device, step)))
 
 
 def _require_ended(stuck: Sequence[tuple[int, Step, object]], unreceived: Sequence[tuple[int, int, Step]]) -> None:

@@ -1,0 +1,84 @@
+"""The verdict on a mutant held against the oracle: what was killed, missed, a false alarm or equivalent."""
+
+from collections.abc import MutableMapping, Sequence
+from typing import NamedTuple
+
+from verdict.concrete import AGREE, CANNOT, DIFFER, FAULT, Comparison, compare_prepared, prepare
+from verdict.errors import VerdictError
+from verdict.graph import Plan
+from verdict.options import Options
+from verdict.outcome import Outcome
+from verdict.pipeline import examine
+from verdict.stage import Stage
+
+KILLED, MISSED, FALSE_ALARM = "killed", "missed", "false alarm"
+EQUIVALENT, UNKNOWN, REFUSED, UNCHECKED = "equivalent", "unknown", "refused", "unchecked"
+CLASSES = (KILLED, REFUSED, EQUIVALENT, UNKNOWN, FALSE_ALARM, MISSED, UNCHECKED)
+"""REFUSED: the plan is malformed, no question can be put (exit status 2). UNCHECKED: the oracle cannot run it."""
+
+
+class Judgement(NamedTuple):
+    """verdict: PROVED, REFUTED, UNKNOWN, or REFUSED where no question can be put. reasons: codes, or what is open."""
+
+    outcome: str
+    verdict: str
+    oracle: str
+    reasons: tuple[str, ...]
+    detail: str
+
+
+class Known:
+    """Outcomes of stages that mutants of one pair have in common: each is proved once for each number of columns."""
+
+    def __init__(self) -> None:
+        self._outcomes: dict[int, dict[Stage, Outcome]] = {}
+
+    def of(self, plan: Plan) -> MutableMapping[Stage, Outcome]:
+        """The outcomes that hold for plans of as many columns as this one has."""
+        return self._outcomes.setdefault(plan.columns, {})
+
+
+def judge(single: Plan, plan: Plan, seeds: Sequence[int], options: Options, known: Known | None = None) -> Judgement:
+    """Ask the verifier and, on these seeds, the oracle whether `plan` computes what `single` computes."""
+    verdict, reasons = _verdict(single, plan, options, known.of(plan) if known else {})
+    oracle, detail = _oracle(single, plan, seeds)
+    return Judgement(_outcome(verdict, oracle), verdict, oracle, reasons, detail)
+
+
+def _verdict(
+    single: Plan, plan: Plan, options: Options, known: MutableMapping[Stage, Outcome]
+) -> tuple[str, tuple[str, ...]]:
+    try:
+        examined = examine(single, plan, options, known=known)
+    except VerdictError as error:
+        return "REFUSED", (error.problem,)
+    known.update(examined.outcomes)
+    report = examined.report
+    codes = tuple(sorted({finding.code for finding in report.findings}))
+    return report.verdict.name, codes or tuple(str(gap) for gap in report.open[:1])
+
+
+def _oracle(single: Plan, plan: Plan, seeds: Sequence[int]) -> tuple[str, str]:
+    prepared = prepare(single, plan)
+    if isinstance(prepared, Comparison):
+        return prepared.outcome, "; ".join(map(str, prepared.faults))
+    for seed in seeds:
+        found = compare_prepared(prepared, seed)
+        if found.outcome != AGREE:
+            row = next(iter(found.differing), None)
+            told = f"{row.what} {row.where}: error {row.error:.3g} of {row.size:.3g}" if row else ""
+            return found.outcome, "; ".join(map(str, found.faults)) or told
+    return AGREE, ""
+
+
+def _outcome(verdict: str, oracle: str) -> str:
+    if verdict == "UNKNOWN":
+        return UNKNOWN
+    if verdict == "REFUSED":
+        return REFUSED
+    if oracle == CANNOT:
+        return UNCHECKED
+    wrong = oracle in (DIFFER, FAULT)
+    if verdict == "PROVED":
+        return MISSED if wrong else EQUIVALENT
+    return KILLED if wrong else FALSE_ALARM
