@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from verdict.errors import ShapeError
 from verdict.graph import Attrs, Interval, Shape
 from verdict.lineage import IgnoredLaw, LinearLaw, Meaning, Member, SumLaw, join, mean
 from verdict.ops import Array, Dim, Scale
@@ -185,7 +186,11 @@ class _Side:
         """The node itself: forward, or the gradient with its leading inputs as gradients."""
         grads = self.meaning.signature.grads
         if self.meaning.is_gradient:
-            return tuple(self.rule.gradient(inputs[grads:], inputs[:grads], attrs))
+            found = tuple(self.rule.gradient(inputs[grads:], inputs[:grads], attrs))
+            for position, (gradient, wanted) in enumerate(zip(found, self.meaning.signature.wanted, strict=True)):
+                if wanted and gradient is None:
+                    raise ShapeError(f"input {position} has no gradient")
+            return found
         return tuple(self.rule.forward(inputs, attrs))
 
     def cut(self, bounds: Bounds, column: int) -> list[Array]:

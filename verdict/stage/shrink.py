@@ -45,7 +45,9 @@ class Shrunk:
     def slices(self, dims: tuple[Dim, ...], bounds: Mapping[str, Interval], column: int) -> tuple[slice, ...]:
         """Where on the single-device side the share `bounds` of one column lies."""
         reduced = {name: self.interval(name, interval, column) for name, interval in bounds.items()}
-        found = [join(dim, reduced, self.sizes) for dim in dims]
+        found = tuple(join(dim, reduced, self.sizes) for dim in dims)
+        if None in found:
+            raise ValueError(f"a strided share of the dimensions {dims}")
         return tuple(slice(*interval) for interval in found if interval is not None)
 
 
