@@ -57,13 +57,15 @@ Box = tuple[tuple[int, int], ...]
 class Applied:
     """One step of a calculation: an operator on slices of the inputs of a counterexample, and a slice of its result.
 
-    op: an operator or its gradient; "" hands on its only input, "concatenate" joins its inputs along attribute dim.
+    op: an operator, or with `grads` > 0 its gradient, of which the first `grads` inputs are the gradients of its
+    outputs; "" hands on its only input, "concatenate" joins its inputs along the attribute dim.
     inputs: (number of the input, slice of it). output: which of its outputs. factor: what the result is times.
     """
 
     op: str
     inputs: tuple[tuple[int, Box], ...]
     attrs: tuple[tuple[str, Hashable], ...] = ()
+    grads: int = 0
     output: int = 0
     region: Box = ()
     factor: Fraction = Fraction(1)
@@ -103,6 +105,7 @@ class Finding:
     """Something that is wrong with a plan, as data. Text is made of it in the report room alone.
 
     extent: at how many places. evidence: what it is about, for the diagnosis and the repair; not for people.
+    also: the evidence of the same fault at other places (other layers).
     ranks: the plan devices at which it shows. modules: the parts of the model in which it shows ("layers.0").
     single, parallel: the nodes of both sides, one line each.
     """
@@ -120,3 +123,4 @@ class Finding:
     single: tuple[str, ...] = ()
     parallel: tuple[str, ...] = ()
     counterexample: Counterexample | None = None
+    also: tuple[Hashable, ...] = ()

@@ -1,7 +1,22 @@
 """What is proved at once: stages, their canonical forms, their smallest shapes and their obligations."""
 
 from verdict.stage.execute import obligation
+from verdict.stage.replay import Equation, Replay, Sums, columns_of, parts_of, replay
 from verdict.stage.run import run
 from verdict.stage.stage import Cut, Members, Occurrence, Stage, cut
 
-__all__ = ["Cut", "Members", "Occurrence", "Stage", "cut", "obligation", "run"]
+__all__ = [
+    "Cut",
+    "Equation",
+    "Members",
+    "Occurrence",
+    "Replay",
+    "Stage",
+    "Sums",
+    "columns_of",
+    "cut",
+    "obligation",
+    "parts_of",
+    "replay",
+    "run",
+]

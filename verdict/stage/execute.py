@@ -38,9 +38,9 @@ def obligation(stage: Stage, columns: int, exhaustive: bool = False) -> Obligati
 
 
 def _members(stage: Members, meaning: Meaning, columns: int) -> Obligation:
-    bounds = [_bounds(meaning, member) for member in stage.members]
-    cuts = _cuts(meaning, [member.attrs for member in stage.members], bounds)
-    side = _Side(meaning, shrink(meaning, cuts, columns))
+    bounds = [bounds_of_member(meaning, member) for member in stage.members]
+    cuts = cuts_of(meaning, [member.attrs for member in stage.members], bounds)
+    side = Side(meaning, shrink(meaning, cuts, columns))
     goals = []
     for number, (member, bound) in enumerate(zip(stage.members, bounds, strict=True)):
         for column in range(columns if meaning.column_atom is not None else 1):
@@ -50,9 +50,9 @@ def _members(stage: Members, meaning: Meaning, columns: int) -> Obligation:
 
 def _sum_law(law: SumLaw, meaning: Meaning, columns: int) -> Obligation:
     over_columns = not law.cuts
-    cuts = _cuts(meaning, [], [])
+    cuts = cuts_of(meaning, [], [])
     cuts[law.atom].update(law.cuts)
-    side = _Side(meaning, shrink(meaning, cuts, columns if over_columns else 1))
+    side = Side(meaning, shrink(meaning, cuts, columns if over_columns else 1))
     whole = {name: (0, size) for name, size in meaning.sizes.items()}
     if over_columns:
         tiles = [side.reference(whole, {law.atom}, column)[law.output] for column in range(columns)]
@@ -67,7 +67,7 @@ def _sum_law(law: SumLaw, meaning: Meaning, columns: int) -> Obligation:
 
 
 def _linear_law(law: LinearLaw, meaning: Meaning, columns: int) -> Obligation:
-    side = _Side(meaning, shrink(meaning, _cuts(meaning, [], []), columns))
+    side = Side(meaning, shrink(meaning, cuts_of(meaning, [], []), columns))
     again = {position: side.symbols(position, "'") for position in law.positions}
     both = [x + again[k] if k in again else x for k, x in enumerate(side.inputs)]
     other = [again.get(k, x) for k, x in enumerate(side.inputs)]
@@ -84,7 +84,7 @@ def _linear_law(law: LinearLaw, meaning: Meaning, columns: int) -> Obligation:
 
 
 def _ignored_law(law: IgnoredLaw, meaning: Meaning, columns: int) -> Obligation:
-    side = _Side(meaning, shrink(meaning, _cuts(meaning, [], []), columns))
+    side = Side(meaning, shrink(meaning, cuts_of(meaning, [], []), columns))
     other = [side.symbols(k, "'") if k in law.positions else x for k, x in enumerate(side.inputs)]
     pairs = zip(side.apply(side.inputs, side.attrs), side.apply(other, side.attrs), strict=True)
     goals = [
@@ -95,7 +95,7 @@ def _ignored_law(law: IgnoredLaw, meaning: Meaning, columns: int) -> Obligation:
     return Obligation(side.terms, tuple(goals))
 
 
-def _bounds(meaning: Meaning, member: Member) -> dict[str, Interval]:
+def bounds_of_member(meaning: Meaning, member: Member) -> dict[str, Interval]:
     bounds = {name: (0, size) for name, size in meaning.sizes.items()}
     for dims, region in zip(meaning.read, member.regions, strict=True):
         if region is not None:
@@ -103,7 +103,7 @@ def _bounds(meaning: Meaning, member: Member) -> dict[str, Interval]:
     return bounds
 
 
-def _cuts(meaning: Meaning, attrs: list[Attrs], bounds: list[dict[str, Interval]]) -> dict[str, set[int]]:
+def cuts_of(meaning: Meaning, attrs: list[Attrs], bounds: list[dict[str, Interval]]) -> dict[str, set[int]]:
     cuts: dict[str, set[int]] = {name: set() for name in meaning.sizes}
     for bound in bounds:
         for name, interval in bound.items():
@@ -115,7 +115,7 @@ def _cuts(meaning: Meaning, attrs: list[Attrs], bounds: list[dict[str, Interval]
     return cuts
 
 
-class _Side:
+class Side:
     """The single-device node at reduced shapes, on symbols."""
 
     def __init__(self, meaning: Meaning, shrunk: Shrunk) -> None:
@@ -162,11 +162,13 @@ class _Side:
         table = self.rule.indices.get(position - signature.grads)
         for index in np.ndindex(shape):
             name = f"x{position}{mark}[{','.join(map(str, index))}]"
-            if dtype.startswith(("int", "uint", "bool")):
-                array[index] = self.terms.index(name, self.shrunk.sizes[table] if table else 2)
-            else:
-                array[index] = self.terms.real(name)
+            whole = dtype.startswith(("int", "uint", "bool"))
+            array[index] = self.element(name, (self.shrunk.sizes[table] if table else 2) if whole else 0)
         return array
+
+    def element(self, name: str, choices: int) -> Any:
+        """The element `name` of an input: a number, or one of `choices` integers from 0 on where there are any."""
+        return self.terms.index(name, choices) if choices else self.terms.real(name)
 
     def reduced(self, attrs: Attrs, bounds: Bounds, inputs: list[Array], outputs: tuple[Shape, ...]) -> dict[str, Any]:
         """The attributes of a node that works on `bounds`, at reduced shapes."""
