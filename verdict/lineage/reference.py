@@ -4,7 +4,7 @@ Copies (identity, contiguous, multiref) vanish, local sums become formal sums, a
 same from the same are one. So a parallel node finds its partner by what it computes from what, not by names.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -86,6 +86,7 @@ class _Builder:
         self.columns = columns
         self.batch = batch
         self.bases: list[Base] = []
+        self.names: Counter[str] = Counter()
         self.values: dict[int, Bases] = {}
         self.given: dict[int, int] = {}
         self.partners: list[Partner] = []
@@ -94,8 +95,11 @@ class _Builder:
         self.by_forward: dict[tuple[str, tuple[Bases, ...]], list[int]] = defaultdict(list)
         self.meanings: dict[Signature, Meaning] = {}
 
-    def base(self, node: int, output: int, logical: Logical, column: int) -> int:
-        self.bases.append(Base(node, output, logical.name, logical.shape, logical.dtype, column))
+    def base(self, node: int, output: int, logical: Logical, column: int, maker: str = "") -> int:
+        """A new base. Several values of one name are told apart by what makes them."""
+        name = logical.name if self.names[logical.name] == 0 else f"{logical.name} (from {maker}, output {output})"
+        self.names[logical.name] += 1
+        self.bases.append(Base(node, output, name, logical.shape, logical.dtype, column))
         return len(self.bases) - 1
 
     def read(self, tensor: int) -> Bases:
@@ -151,7 +155,7 @@ class _Builder:
         outputs = tuple(
             ABSENT
             if tensor == ABSENT or zero
-            else self.base(index, k, self.plan.logicals[self.plan.tensors[tensor].logical], column)
+            else self.base(index, k, self.plan.logicals[self.plan.tensors[tensor].logical], column, node.name)
             for k, (tensor, column) in enumerate(zip(node.outputs, meaning.columns, strict=True))
         )
         partner = Partner(node, inputs, outputs, meaning)
