@@ -32,3 +32,11 @@ def test_the_call_of_a_loader_left_out():
     apart = replace(plan, segments=segments, programs=(plan.programs[0], calls))
     assert answer(SINGLE, apart) == "PROVED"
     assert answer(SINGLE, replace(apart, programs=plan.programs)) == "REFUTED"
+
+
+def test_a_gradient_of_another_shape_than_its_output_is_a_finding_and_no_crash():
+    def along_one_axis(node):
+        return builders.with_attrs(node, dim=(0,), keepdim=False)
+
+    wrong = rewrite_where(mlp(tp=2), "sum.grad", along_one_axis, device=1)
+    assert "shape-mismatch" in builders.codes(builders.ask(SINGLE, wrong))

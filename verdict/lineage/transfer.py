@@ -45,7 +45,8 @@ def transfer(
     """The member that reads these regions, or why there is none."""
     if meaning.problem:
         return Misfit(meaning.problem, wrong=False)
-    problem = _own_problem(meaning, attrs, regions[meaning.signature.grads :])
+    grads = meaning.signature.grads
+    problem = _own_problem(meaning, attrs, regions[:grads], regions[grads:])
     if problem:
         return Misfit(problem, wrong=False)
     bounds: dict[str, Interval] = {}
@@ -73,15 +74,20 @@ def transfer(
     return Member(meaning.signature, attrs, regions, tuple(claims))
 
 
-def _own_problem(meaning: Meaning, attrs: Attrs, forward: tuple[Region | None, ...]) -> str:
+def _own_problem(
+    meaning: Meaning, attrs: Attrs, grads: tuple[Region | None, ...], forward: tuple[Region | None, ...]
+) -> str:
     """Why the node itself, at the shapes and with the attributes that it has, is no node of its operator."""
     shapes = [extent(region) for region in forward if region is not None]
     if len(shapes) != len(forward) or meaning.rule is None:
         return "an input is missing"
     try:
-        meaning.rule.axes(shapes, dict(attrs))
+        made = meaning.rule.axes(shapes, dict(attrs)).output_shapes
     except ShapeError as error:
         return error.problem
+    for position, (region, shape) in enumerate(zip(grads, made, strict=False)):
+        if region is not None and extent(region) != shape:
+            return f"gradient {position} of shape {list(extent(region))} is none of an output of shape {list(shape)}"
     return ""
 
 
