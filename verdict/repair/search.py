@@ -1,0 +1,207 @@
+"""The search: repairs that the findings suggest are tried on the plan, and proved by verifying the whole of it.
+
+First one repair for each finding, all at once; then one after the other. Each attempt costs one verification of
+the repaired plan, in which only stages are proved that are new. How many attempts are made depends on the size of
+the plan alone, so that the same plans give the same report.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import NamedTuple
+
+from verdict.errors import VerdictError
+from verdict.graph import Fault, Plan
+from verdict.options import Options
+from verdict.outcome import Finding, Outcome
+from verdict.pipeline import Examined, examine
+from verdict.repair.addends import add_addend
+from verdict.repair.attributes import attributes_of_namesake, restore_attributes
+from verdict.repair.calls import as_twin, count_microbatches, in_order_of_microbatches, reduce_late
+from verdict.repair.case import Candidate, Case
+from verdict.repair.collectives import agree, refit
+from verdict.repair.dataflow import produce
+from verdict.repair.edits import apply, joined
+from verdict.repair.order import order_by_region
+from verdict.repair.peers import pair_by_region
+from verdict.repair.reductions import reduce_over_replicas, reduce_parts
+from verdict.repair.superfluous import drop_addend, drop_reduction
+from verdict.repair.wiring import own_microbatch, redeclare, rewire
+from verdict.report import Report, Verdict
+from verdict.stage import Stage
+
+Kind = Callable[[Case, Finding], Iterator[Candidate]]
+KINDS: tuple[Kind, ...] = (
+    reduce_parts, reduce_over_replicas, drop_addend, drop_reduction, order_by_region, pair_by_region, rewire,
+    own_microbatch, add_addend, agree, refit, produce, as_twin, count_microbatches, in_order_of_microbatches,
+    reduce_late, restore_attributes, attributes_of_namesake, redeclare,
+)  # fmt: skip
+"""The kinds of repair, in the order in which they are tried. Each knows what it can do nothing about."""
+EACH = 6
+"""How many candidates of one finding are tried."""
+NODES = 60_000
+LEAST, MOST = 2, 12
+"""Attempts: as many as make NODES nodes, within these bounds."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A repair. codes, findings: what it removes. plan: with this and all other repairs that were found.
+
+    proved: whether that plan is PROVED. sentence: the repair, and what it achieves.
+    """
+
+    codes: tuple[str, ...]
+    sentence: str
+    plan: Plan
+    proved: bool
+    findings: tuple[Finding, ...] = ()
+
+
+class _Trial(NamedTuple):
+    """Candidates to be made at once, each with the findings that suggest it."""
+
+    parts: tuple[tuple[Candidate, tuple[Finding, ...]], ...]
+
+
+class _Step(NamedTuple):
+    """A trial that was accepted: the findings before it, and what it gave."""
+
+    before: tuple[Finding, ...]
+    trial: _Trial
+    plan: Plan
+    examined: Examined
+
+
+def repairs(
+    single: Plan, parallel: Plan, examined: Examined, options: Options, attempts: int | None = None
+) -> tuple[Proposal, ...]:
+    """Repairs of a refuted plan: all of them together are proved, or each removes what it says it does.
+
+    examined: what verify found of the two plans. attempts: how many repaired plans may be verified; by default
+    as many as the size of the plan allows.
+    """
+    left = _attempts(parallel) if attempts is None else attempts
+    known: dict[Stage, Outcome] = dict(examined.outcomes)
+    steps: list[_Step] = []
+    plan = parallel
+    while left > 0 and examined.report.verdict is Verdict.REFUTED:
+        found, spent = _step(Case(single, plan, examined), options, known, left)
+        left -= spent
+        if found is None:
+            break
+        steps.append(found)
+        plan, examined = found.plan, found.examined
+    proved = examined.report.verdict is Verdict.PROVED
+    return tuple(_proposals(steps, plan, proved))
+
+
+def with_help(report: Report, proposals: Sequence[Proposal]) -> Report:
+    """The report with each proposal as the help of the findings that it removes."""
+    sentences = {finding: proposal.sentence for proposal in proposals for finding in proposal.findings}
+    return replace(
+        report,
+        findings=tuple(
+            replace(finding, help=sentences[finding]) if finding in sentences else finding
+            for finding in report.findings
+        ),
+    )
+
+
+def _attempts(plan: Plan) -> int:
+    nodes = sum(len(segment.nodes) for segment in plan.segments)
+    return max(LEAST, min(MOST, NODES // max(nodes, 1)))
+
+
+def _step(case: Case, options: Options, known: dict[Stage, Outcome], left: int) -> tuple[_Step | None, int]:
+    """The first trial that proves the plan, else one after which less is wrong; and how many were made."""
+    best: _Step | None = None
+    before = case.examined.report
+    spent = 0
+    for trial in islice(_trials(case), left):
+        spent += 1
+        found = _tried(case, trial, options, known)
+        if found is None:
+            continue
+        known.update(found.examined.outcomes)
+        after = found.examined.report
+        if after.verdict is Verdict.PROVED:
+            return found, spent
+        if _wrong(after) < _wrong(best.examined.report if best else before):
+            best = found
+            if not _names(after) - _names(before) and len(before.findings) > 1:
+                break
+    return best, spent
+
+
+def _trials(case: Case) -> Iterator[_Trial]:
+    """What to try: the first candidate of every finding at once, then all candidates one by one."""
+    offers = [(finding, _candidates(case, finding)) for finding in case.examined.report.findings]
+    suggested: list[tuple[Candidate, tuple[Finding, ...]]] = []
+    for finding, candidates in offers:
+        for candidate in candidates[:1]:
+            same = [k for k, (other, _) in enumerate(suggested) if other.patch == candidate.patch]
+            if same:
+                suggested[same[0]] = (suggested[same[0]][0], (*suggested[same[0]][1], finding))
+            else:
+                suggested.append((candidate, (finding,)))
+    together = joined(case.plan, [candidate.patch for candidate, _ in suggested])[1]
+    parts = tuple(part for part, fits in zip(suggested, together, strict=True) if fits)
+    if len(parts) > 1:
+        yield _Trial(parts)
+    tried: list[Candidate] = []
+    for finding, candidates in offers:
+        for candidate in candidates:
+            if all(candidate.patch != other.patch for other in tried):
+                tried.append(candidate)
+                yield _Trial(((candidate, (finding,)),))
+
+
+def _candidates(case: Case, finding: Finding) -> list[Candidate]:
+    found = (candidate for kind in KINDS for candidate in kind(case, finding))
+    return list(islice(found, EACH))
+
+
+def _tried(case: Case, trial: _Trial, options: Options, known: Mapping[Stage, Outcome]) -> _Step | None:
+    """The plan with a trial, verified; None where that makes no plan."""
+    patch, _ = joined(case.plan, [candidate.patch for candidate, _ in trial.parts])
+    plan = apply(case.plan, patch)
+    try:
+        return _Step(case.examined.report.findings, trial, plan, examine(case.single, plan, options, known=known))
+    except VerdictError:
+        return None
+
+
+def _wrong(report: Report) -> tuple[int, int, int]:
+    """How much is wrong: with the form of the plan, altogether, and how much is open."""
+    form = sum(isinstance(finding.evidence, Fault) for finding in report.findings)
+    return form, len(report.findings), len(report.open)
+
+
+def _names(report: Report) -> set[tuple[str, str, str]]:
+    return set().union(*(_names_of(finding) for finding in report.findings))
+
+
+def _names_of(finding: Finding) -> set[tuple[str, str, str]]:
+    return {(finding.code, finding.title, finding.where)}
+
+
+def _proposals(steps: Sequence[_Step], plan: Plan, proved: bool) -> Iterator[Proposal]:
+    parts = [part for step in steps for part in _parts(step)]
+    if proved:
+        end = "every obligation holds" if len(parts) == 1 else "with the other repairs every obligation holds"
+    else:
+        end = "removes this finding; others remain"
+    for candidate, findings in parts:
+        codes = tuple(dict.fromkeys(finding.code for finding in findings))
+        yield Proposal(codes, f"{candidate.sentence}: {end}", plan, proved, findings)
+
+
+def _parts(step: _Step) -> Iterator[tuple[Candidate, tuple[Finding, ...]]]:
+    """Each candidate of a step with the findings that it removed; the first has those that nothing was tried for."""
+    after = _names(step.examined.report)
+    gone = [finding for finding in step.before if not _names_of(finding) & after]
+    tried = {finding for _, findings in step.trial.parts for finding in findings}
+    others = tuple(finding for finding in gone if finding not in tried)
+    for number, (candidate, findings) in enumerate(step.trial.parts):
+        yield candidate, (*(finding for finding in findings if finding in gone), *(() if number else others))
