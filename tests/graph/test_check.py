@@ -12,6 +12,7 @@ from verdict.graph import (
     ACCUMULATOR,
     INPUT,
     ONCE_A_STEP,
+    WEIGHT,
     Call,
     Held,
     Node,
@@ -114,7 +115,22 @@ def test_a_given_tensor_that_is_overwritten(name):
     plan = mlp()
     (tensor,) = named(plan, name)
     wrong = rewrite_where(plan, "relu.grad", lambda n: (n, Node("mul", (tensor,), (tensor,), (("other", 2.0),), "m")))
-    assert "is given, and is overwritten" in check_order(wrong)[0].title
+    assert set(codes(check_order(wrong))) == {"broken-data-flow"}
+
+
+def test_a_weight_may_be_gathered_from_its_shares():
+    def gathered(late):
+        b = Builder(2)
+        for device in (0, 1):
+            share = b.tensor("w", (4, 6), WEIGHT, ((2 * device, 2 * device + 2), (0, 6)))
+            full = b.tensor("w", (4, 6), WEIGHT)
+            steps = [("all_gather", [share], [full], {"dim": 0, "ranks": (0, 1)}), ("relu", [full], None, {})]
+            for op, inputs, outputs, attrs in reversed(steps) if late else steps:
+                b.op(device, op, inputs, outputs or [b.tensor("y", (4, 6))], **attrs)
+        return b.plan()
+
+    assert check_order(gathered(late=False)) == ()
+    assert codes(check_order(gathered(late=True))) == ["broken-data-flow"]
 
 
 def test_a_declared_output_that_nothing_computes():

@@ -196,7 +196,6 @@ FAULTS = (
     loss_is_a_mean,
 )
 EXPECTED = {
-    narrowed_everywhere: "missing-reduction",
     chunks_reversed_on_rank_0: "wrong-group",
     reducer_drops_a_weight: "gradient-missing",
     without_reducers: "missing-reduction",

@@ -1,8 +1,8 @@
 """The checks at the door. What a plan must be before anything is said about its values.
 
 - Regions lie inside their logical tensors.
-- SSA: within a device and microbatch every tensor is produced once, before it is used; what is given is kept;
-  what is declared as an output is produced.
+- SSA: within a device and microbatch every tensor is produced once, before it is used; what is
+  declared as an output is produced.
 - Every node's full shapes and attributes satisfy its operator's shape rule.
 - Every segment runs exactly once for every microbatch, and reducers run after the last contribution.
 """
@@ -62,30 +62,32 @@ def check_regions(plan: Plan) -> tuple[Finding, ...]:
 def check_order(plan: Plan) -> tuple[Finding, ...]:
     """SSA. Microbatches that run the same segments in the same order are looked at once.
 
-    An input that some device loads is there where its loader has run; any other is given.
+    An input that some device loads is there where its loader has run; any other is given, as weights and buffers
+    are, unless a node of the device makes it (the gathered shares of a weight).
     """
     found: dict[tuple[str, int], dict[tuple[int, int], Place]] = {}
     loaded = {plan.tensors[t].logical for _, node in _nodes(plan) if node.op == LOADER for t in node.outputs if t >= 0}
-    fixed = {k for k in range(len(plan.tensors)) if plan.kind(k) in PER_STEP or plan.kind(k) == INPUT} | set(plan.seeds)
-    given = {k for k in fixed if plan.kind(k) != INPUT or plan.tensors[k].logical not in loaded}
+    given = set(plan.seeds)
+    for k, share in enumerate(plan.tensors):
+        if plan.kind(k) in PER_STEP or (plan.kind(k) == INPUT and share.logical not in loaded):
+            given.add(k)
 
     def misplaced(what: str, device: int, node: Node, tensor: int) -> None:
         places = found.setdefault((what, plan.tensors[tensor].logical), {})
         places.setdefault((tensor, id(node)), Place(device, ONCE_A_STEP, node.name, node.op))
 
     for device, program in enumerate(plan.programs):
+        there = given - _made(plan, program)
         for segments in _distinct_orders(plan, program):
             produced: set[int] = set()
             for node in (node for segment in segments for node in plan.segments[segment].nodes):
                 for tensor in node.inputs:
-                    if tensor != ABSENT and tensor not in produced and tensor not in given:
+                    if tensor != ABSENT and tensor not in produced and tensor not in there:
                         misplaced("is read before anything produces it", device, node, tensor)
                 for tensor in node.outputs:
                     if tensor == ABSENT:
                         continue
-                    if tensor in fixed and plan.kind(tensor) != ACCUMULATOR and node.op != LOADER:
-                        misplaced("is given, and is overwritten", device, node, tensor)
-                    if tensor in produced and plan.kind(tensor) not in (ACCUMULATOR, INPUT):
+                    if tensor in produced and plan.kind(tensor) != ACCUMULATOR and node.op != LOADER:
                         misplaced("is produced twice", device, node, tensor)
                     produced.add(tensor)
     broken = (
@@ -93,6 +95,13 @@ def check_order(plan: Plan) -> tuple[Finding, ...]:
         for (what, logical), places in found.items()
     )
     return (*broken, *_unwritten(plan, given))
+
+
+def _made(plan: Plan, program: tuple[Call, ...]) -> set[int]:
+    """What the nodes of a device make, accumulators and loaded inputs aside."""
+    nodes = (node for segment in {call.segment for call in program} for node in plan.segments[segment].nodes)
+    made = (tensor for node in nodes if node.op != LOADER for tensor in node.outputs)
+    return {tensor for tensor in made if tensor != ABSENT and plan.kind(tensor) != ACCUMULATOR}
 
 
 def _unwritten(plan: Plan, given: set[int]) -> Iterator[Finding]:
@@ -257,12 +266,16 @@ def _miscounted(plan: Plan, device: int, segment: int, microbatch: int, times: i
     last = nodes[-1] if nodes else None
     return Finding(
         "microbatch-missing" if times == 0 else "microbatch-duplicated",
-        f"it runs {times} times for microbatch {microbatch}",
+        f"{plan.segments[segment].name} {_times(times)} for microbatch {microbatch} on rank {device}",
         f"segment {plan.segments[segment].name} on rank {device}",
         notes=(f"its last node is {last.op} {last.name}",) if last else (),
         help="run every segment exactly once for every microbatch",
         evidence=Fault(tuple(Place(device, microbatch, node.name, node.op) for node in nodes)),
     )
+
+
+def _times(count: int) -> str:
+    return f"runs {count} times" if count else "does not run"
 
 
 def _nodes(plan: Plan) -> Iterator[tuple[Segment, Node]]:

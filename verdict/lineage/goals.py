@@ -56,6 +56,8 @@ def untrained(reference: Reference) -> tuple[str, ...]:
 def _losses(lineages: Lineages, plan: Plan) -> Iterator[Finding]:
     reference = lineages.reference
     due = {reference.values.get(held.tensor, ()) for held in reference.plan.losses}
+    if not due:
+        return
     seen: set[Bases] = set()
     for held in plan.losses:
         value = _final(lineages, plan, held)
