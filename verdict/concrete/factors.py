@@ -158,6 +158,7 @@ class Scales:
         self._unit: dict[int, int] = {}
         self._least: dict[int, set[tuple[int, int]]] = {}
         self._known: dict[int, Fraction] = {}
+        self._scales: dict[tuple[int, int], Fraction] = {}
 
     def cut(self, variable: int, size: int, coordinates: Iterable[int]) -> None:
         """Keep these coordinates of a dimension of `size` elements on element boundaries."""
@@ -194,6 +195,12 @@ class Scales:
 
     def scale(self, variable: int, size: int) -> Fraction:
         """By what a dimension of `size` elements shrinks, when all has been said."""
+        key = (self._factors.find(variable), size)
+        if key not in self._scales:
+            self._scales[key] = self._product(variable, size)
+        return self._scales[key]
+
+    def _product(self, variable: int, size: int) -> Fraction:
         return prod((self._of(piece.factor) for piece in self._factors.pieces(variable, size)), start=Fraction(1))
 
     def _of(self, factor: int) -> Fraction:

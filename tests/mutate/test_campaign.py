@@ -1,0 +1,40 @@
+"""A small mutation campaign: no fault that the oracle sees is proved, nothing crashes. The large one is a script."""
+
+from collections import Counter
+
+import pytest
+
+from backends.generator import Sizes, generate
+from tests.builders import FAST
+from verdict.mutate import KINDS, mutate
+from verdict.mutate.judge import EQUIVALENT, FALSE_ALARM, KILLED, MISSED, Known, judge
+from verdict.options import Options
+
+SMALL = {"layers": 2, "hidden": 16, "heads": 4, "seq": 4, "batch": 8, "vocab": 8, "ffn": 8}
+FAMILIES = {
+    "mlp dp2 pp2 tp2": ("mlp", {"layers": 4, "dp": 2, "tp": 2, "pp": 2, "microbatches": 2}, 150),
+    "mlp tp4": ("mlp", {"dp": 1, "tp": 4, "pp": 1, "microbatches": 1}, 60),
+    "mlp pp4": ("mlp", {"layers": 4, "dp": 1, "tp": 1, "pp": 4, "microbatches": 4}, 60),
+    "llama3 dp2 pp2 tp2": ("llama3", {"dp": 2, "tp": 2, "pp": 2, "microbatches": 2}, 60),
+}
+OPTIONS = Options(workers=1, solver=FAST)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_fault_that_changes_a_value_is_proved(family):
+    model, mesh, count = FAMILIES[family]
+    single, parallel = generate(model, Sizes(**{**SMALL, **mesh}))
+    known = Known()
+    assert judge(single, parallel, (1,), OPTIONS, known).outcome == EQUIVALENT
+    found = [(mutant, judge(single, mutant.plan, (1, 2), OPTIONS, known)) for mutant in mutate(parallel, 7, count)]
+    assert [(m.kind, m.number, m.description, j) for m, j in found if j.outcome == MISSED] == []
+    counts = Counter(judgement.outcome for _, judgement in found)
+    assert counts[KILLED] > 0.6 * count
+    assert counts[FALSE_ALARM] < 0.05 * count
+
+
+def test_what_is_known_of_stages_changes_no_judgement():
+    single, parallel = generate("mlp", Sizes(**{**SMALL, **FAMILIES["mlp tp4"][1]}))
+    known = Known()
+    for mutant in mutate(parallel, 8, len(KINDS)):
+        assert judge(single, mutant.plan, (1,), OPTIONS, known) == judge(single, mutant.plan, (1,), OPTIONS)
