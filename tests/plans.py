@@ -142,3 +142,24 @@ def delayed(op, tp=1, **attrs):
         b.loss(device, loss)
         t.declare(t.backward(loss))
     return b.plan()
+
+
+def sharded(tp=1, nm=1, once=True):
+    """Weights and gradients in shards, gathered where they are used; the ranks split the batch (FSDP's).
+
+    once: the gradients' shards are sums over the ranks; else each rank keeps its piece of its own.
+    """
+    b = Builder(tp, 1, nm)
+    rows = BATCH * 2 // nm
+    for device in range(tp):
+        t = Tape(b, device, range(tp))
+        share, shard = t.cut(rows), t.cut(12)
+        x = t.input("x", (rows, HIDDEN), (share, (0, HIDDEN)))
+        w = t.weight("w", (12, HIDDEN), (shard, (0, HIDDEN)))
+        full = t.gather(w, 0, sums=once) if tp > 1 else w
+        h = t.op("linear", [x, full], "h", (rows, 12), (share, (0, 12)))
+        loss = t.op("sum", [t.op("silu", [h], "y", (rows, 12), (share, (0, 12)))], "loss", (1,))
+        loss = t.total(loss) if tp > 1 else loss
+        b.loss(device, loss)
+        t.declare(t.backward(loss))
+    return b.plan()

@@ -3,6 +3,8 @@
 FORWARD: op -> (inputs, attrs) -> outputs. GRADIENT: op -> (grads, inputs, attrs) -> gradients of all the inputs.
 """
 
+from math import erf, pi, sqrt
+
 import numpy as np
 
 
@@ -58,9 +60,21 @@ def matmul_grad(grads, inputs, attrs):
     return grads[0] @ np.swapaxes(b, -1, -2), np.swapaxes(a, -1, -2) @ grads[0]
 
 
+def linear(inputs, attrs):
+    x, w, *bias = inputs
+    return (x @ w.T + sum(bias),)
+
+
 def linear_grad(grads, inputs, attrs):
-    x, w = inputs
-    return grads[0] @ w, grads[0].reshape(-1, w.shape[0]).T @ x.reshape(-1, w.shape[1])
+    x, w, *bias = inputs
+    rows = grads[0].reshape(-1, w.shape[0])
+    return grads[0] @ w, rows.T @ x.reshape(-1, w.shape[1]), *(rows.sum(axis=0) for _ in bias)
+
+
+def add_grad(grads, inputs, attrs):
+    return tuple(
+        unbroadcast(scale * grads[0], x.shape) for scale, x in zip((1, attrs["alpha"]), inputs, strict=False)
+    )
 
 
 def mul_grad(grads, inputs, attrs):
@@ -75,6 +89,99 @@ def sigmoid(x):
 def silu_grad(grads, inputs, attrs):
     s = sigmoid(inputs[0])
     return (grads[0] * (s + inputs[0] * s * (1 - s)),)
+
+
+def normal_below(x):
+    """The probability that a standard normal number is below x."""
+    return 0.5 * (1 + np.vectorize(erf)(x / sqrt(2)))
+
+
+def gelu_grad(grads, inputs, attrs):
+    (x,) = inputs
+    return (grads[0] * (normal_below(x) + x * np.exp(-x * x / 2) / sqrt(2 * pi)),)
+
+
+def layernorm(inputs, attrs):
+    x, weight, bias = inputs
+    assert attrs["normalized_shape"] == x.shape[-1:]
+    return (normalised(x, attrs) * weight + bias,)
+
+
+def normalised(x, attrs):
+    return (x - x.mean(axis=-1, keepdims=True)) / np.sqrt(x.var(axis=-1, keepdims=True) + attrs["eps"])
+
+
+def layernorm_grad(grads, inputs, attrs):
+    x, weight, _ = inputs
+    y, dy = normalised(x, attrs), grads[0] * weight
+    pull = dy - dy.mean(axis=-1, keepdims=True) - y * (dy * y).mean(axis=-1, keepdims=True)
+    dx = pull / np.sqrt(x.var(axis=-1, keepdims=True) + attrs["eps"])
+    return dx, unbroadcast(grads[0] * y, weight.shape), unbroadcast(grads[0], weight.shape)
+
+
+def choose(row, attrs):
+    """The experts of one token, best first, by its scores with bias: of the groups with the best two experts."""
+    groups = np.split(np.arange(len(row)), attrs["n_groups"])
+    groups.sort(key=lambda group: -np.sort(row[group])[-2:].sum())
+    allowed = np.concatenate(groups[: attrs["topk_groups"]])
+    return allowed[np.argsort(-row[allowed])][: attrs["topk"]]
+
+
+def route(inputs, attrs):
+    x, w, bias = inputs
+    assert attrs["score_func"] == "sigmoid"
+    scores = sigmoid(x @ w.T)
+    indices = np.stack([choose(row, attrs) for row in scores + bias])
+    return scores, indices, np.take_along_axis(scores, indices, axis=1)
+
+
+def gate(inputs, attrs):
+    _, indices, found = route(inputs, attrs)
+    return attrs["route_scale"] * found / found.sum(axis=1, keepdims=True), indices
+
+
+def gate_grad(grads, inputs, attrs):
+    x, w, _ = inputs
+    assert grads[1] is None
+    scores, indices, found = route(inputs, attrs)
+    total = found.sum(axis=1, keepdims=True)
+    dfound = grads[0] / total - (grads[0] * found).sum(axis=1, keepdims=True) / total**2
+    dscores = np.zeros_like(scores)
+    np.put_along_axis(dscores, indices, attrs["route_scale"] * dfound, axis=1)
+    dlogits = dscores * scores * (1 - scores)
+    return dlogits @ w, dlogits.T @ x, None
+
+
+def held_slots(indices, attrs):
+    """(expert here, tokens, slots) for each expert that is held."""
+    for expert in range(attrs["local_expert_start"], attrs["local_expert_end"]):
+        yield expert - attrs["local_expert_start"], *np.nonzero(indices == expert)
+
+
+def moe_gmm(inputs, attrs):
+    x, indices, weights, w1, w3, w2 = inputs
+    y = np.zeros_like(x)
+    for at, token, slot in held_slots(indices, attrs):
+        gate, up = x[token] @ w1[at].T, x[token] @ w3[at].T
+        np.add.at(y, token, weights[token, slot][:, None] * ((gate * sigmoid(gate) * up) @ w2[at].T))
+    return (y,)
+
+
+def moe_gmm_grad(grads, inputs, attrs):
+    x, indices, weights, w1, w3, w2 = inputs
+    dx, dweights, dw1, dw3, dw2 = (np.zeros_like(of) for of in (x, weights, w1, w3, w2))
+    for at, token, slot in held_slots(indices, attrs):
+        rows, dy = x[token], grads[0][token]
+        gate, up = rows @ w1[at].T, rows @ w3[at].T
+        s = sigmoid(gate)
+        hidden = gate * s * up
+        dweights[token, slot] = (dy * (hidden @ w2[at].T)).sum(axis=1)
+        dmade = weights[token, slot][:, None] * dy
+        dhidden = dmade @ w2[at]
+        dgate, dup = dhidden * up * (s + gate * s * (1 - s)), dhidden * gate * s
+        dw1[at], dw3[at], dw2[at] = dgate.T @ rows, dup.T @ rows, dmade.T @ hidden
+        np.add.at(dx, token, dgate @ w1[at] + dup @ w3[at])
+    return dx, None, dweights, dw1, dw3, dw2
 
 
 def mean(inputs, attrs):
@@ -108,7 +215,11 @@ FORWARD = {
     "mul": lambda i, a: (i[0] * i[1],),
     "div": lambda i, a: (i[0] / a["other"],),
     "rsqrt": lambda i, a: (1 / np.sqrt(i[0]),),
-    "linear": lambda i, a: (i[0] @ i[1].T,),
+    "linear": linear,
+    "layernorm": layernorm,
+    "gate": gate,
+    "moe_gmm": moe_gmm,
+    "gelu": lambda i, a: (i[0] * normal_below(i[0]),),
     "view": lambda i, a: (i[0].reshape(a["size"]),),
     "transpose": lambda i, a: (np.swapaxes(i[0], a["dim0"], a["dim1"]),),
     "apply_rotary_emb": lambda i, a: (rotate(i[0], i[2]), rotate(i[1], i[2])),
@@ -128,11 +239,15 @@ GRADIENT = {
     "multiref": lambda g, i, a: (sum(g),),
     "pow": lambda g, i, a: (g[0] * a["exponent"] * i[0] ** (a["exponent"] - 1),),
     "mean": mean_grad,
-    "add": lambda g, i, a: (g[0], g[0] * a["alpha"])[: len(i)],
+    "add": add_grad,
     "mul": mul_grad,
     "div": lambda g, i, a: (g[0] / a["other"],),
     "rsqrt": lambda g, i, a: (-0.5 * g[0] * i[0] ** -1.5,),
     "linear": linear_grad,
+    "layernorm": layernorm_grad,
+    "gate": gate_grad,
+    "moe_gmm": moe_gmm_grad,
+    "gelu": gelu_grad,
     "view": lambda g, i, a: (g[0].reshape(i[0].shape),),
     "transpose": lambda g, i, a: (np.swapaxes(g[0], a["dim0"], a["dim1"]),),
     "apply_rotary_emb": lambda g, i, a: (rotate(g[0], i[2].conj()), rotate(g[1], i[2].conj()), None),

@@ -31,9 +31,11 @@ def random_values(plan, seed=0):
     for logical in plan.logicals:
         if logical.dtype == "complex64":
             found[logical.name] = np.exp(1j * rng.uniform(0, 6, logical.shape))
-        elif logical.dtype == "int64":
+        elif logical.dtype == "int64" and logical.kind == BUFFER:
+            found[logical.name] = np.arange(logical.shape[0])
+        elif logical.dtype == "int64" and logical.kind == INPUT:
             found[logical.name] = rng.integers(0, vocab, logical.shape)
-        elif logical.kind in (WEIGHT, INPUT):
+        elif logical.kind in (WEIGHT, INPUT, BUFFER):
             found[logical.name] = rng.normal(size=logical.shape)
     return found
 
@@ -93,6 +95,8 @@ class Runner:
             outputs = (value,)
         elif node.op == "all_reduce":
             outputs = yield from self.all_reduce(rank, attrs, inputs[0])
+        elif node.op in ("dropout", "dropout.grad"):
+            outputs = (inputs[0] * self.kept(rank, microbatch, node, attrs),)
         elif node.op == "dataloader":
             outputs = [self.load(rank, microbatch, at) for at in node.outputs]
         elif node.op.endswith(".grad"):
@@ -119,11 +123,19 @@ class Runner:
 
     def load(self, rank, microbatch, tensor):
         logical = self.plan.logicals[self.plan.tensors[tensor].logical]
-        full = self.values[logical.name]
         axis = dict(self.plan.batch_axes)[logical.name]
+        return self.share(rank, microbatch, tensor, self.values[logical.name], axis)
+
+    def share(self, rank, microbatch, tensor, full, axis=0):
+        """What this rank, in this microbatch, has of `full`, a tensor of the whole batch along `axis`."""
         column = rank[0] * self.plan.microbatches + microbatch
-        rows = np.split(full, self.plan.columns, axis=axis)[column]
-        return rows[self.slices(tensor)]
+        return np.split(full, self.plan.columns, axis=axis)[column][self.slices(tensor)]
+
+    def kept(self, rank, microbatch, node, attrs):
+        """The factors of a dropout, the same for an element wherever it is: drawn for the whole batch by name."""
+        rows, *rest = self.plan.logicals[self.plan.tensors[node.outputs[0]].logical].shape
+        draws = np.random.default_rng(list(node.name.encode())).random((rows * self.plan.columns, *rest))
+        return self.share(rank, microbatch, node.outputs[0], (draws >= attrs["p"]) / (1 - attrs["p"]))
 
     def slices(self, tensor):
         return tuple(slice(*interval) for interval in self.plan.tensors[tensor].region)

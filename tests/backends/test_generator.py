@@ -12,7 +12,10 @@ from backends.generator.schedule import one_forward_one_backward
 from verdict.errors import UsageError
 from verdict.graph import WEIGHT, inside
 
-SMALL = Sizes(layers=2, hidden=8, heads=4, seq=4, batch=8, dp=2, tp=2, pp=2, microbatches=2, vocab=16, ffn=12)
+SMALL = Sizes(
+    layers=2, hidden=8, heads=4, seq=4, batch=8, dp=2, tp=2, pp=2, microbatches=2, vocab=16, ffn=12, experts=8, topk=3,
+    groups=4, topk_groups=2, shared_experts=1, moe_ffn=8, dense_layers=1,
+)  # fmt: skip
 LAYOUTS = [
     {"dp": 1, "tp": 1, "pp": 1, "microbatches": 1},
     {"dp": 2, "tp": 1, "pp": 1, "microbatches": 1},
@@ -27,8 +30,21 @@ LAYOUTS = [
 ]
 
 
+VARIANTS = [
+    ("gpt", {"tied": True}),
+    ("gpt", {"tied": True, "pp": 1}),
+    ("gpt", {"tied": True, "dp": 1, "pp": 4, "layers": 5}),
+    ("gpt", {"dropout": 0.3}),
+    ("gpt", {"dropout": 0.3, "tied": True, "dp": 1, "tp": 4}),
+    ("deepseek", {"shared_experts": 0}),
+    ("deepseek", {"shared_experts": 3, "dense_layers": 0}),
+    ("deepseek", {"groups": 1, "topk_groups": 1, "tp": 4, "pp": 1}),
+]
+"""Models with what they have beyond the sizes of all."""
+
+
 def ids(layout):
-    return "-".join(f"{name}{size}" for name, size in layout.items())
+    return "-".join(f"{name}{size}" for name, size in layout.items()) if isinstance(layout, dict) else layout
 
 
 def compare(single, parallel, values):
@@ -57,9 +73,15 @@ def test_the_parallel_plan_computes_what_the_single_plan_computes(model, layout)
     compare(single, parallel, random_values(single))
 
 
-@pytest.mark.parametrize("model", sorted(MODELS))
-def test_the_single_plan_computes_the_derivative_of_its_loss(model):
-    single, _ = generate(model, replace(SMALL, batch=4))
+@pytest.mark.parametrize(("model", "sizes"), VARIANTS, ids=ids)
+def test_variants_compute_what_their_single_plans_compute(model, sizes):
+    single, parallel = generate(model, replace(SMALL, **sizes))
+    compare(single, parallel, random_values(single))
+
+
+@pytest.mark.parametrize(("model", "sizes"), [(model, {}) for model in sorted(MODELS)] + VARIANTS, ids=ids)
+def test_the_single_plan_computes_the_derivative_of_its_loss(model, sizes):
+    single, _ = generate(model, replace(SMALL, **{"batch": 4, "microbatches": 1, **sizes}))
     values = random_values(single)
     rng = np.random.default_rng(1)
     gradients = {name: value for (name, _, _), (_, value) in run(single, values).gradients.items()}

@@ -18,7 +18,7 @@ from tests.builders import (
     rewrite_where,
     with_attrs,
 )
-from tests.plans import batch_split, delayed, sequence_parallel, tied, ulysses
+from tests.plans import batch_split, delayed, sequence_parallel, sharded, tied, ulysses
 from tests.tape import Tape
 
 RIGHT = {
@@ -34,6 +34,7 @@ RIGHT = {
     "tied over stages": (tied, {"pp": 2, "tp": 2, "nm": 2}),
     "tied on one device": (tied, {"nm": 2}),
     "vocabulary split": (tied, {"tp": 3}),
+    "weights in shards": (sharded, {"tp": 4, "nm": 2}),
     "batch split": (batch_split, {"tp": 2, "dp": 2, "nm": 2}),
     "batch split, mean": (lambda **sizes: batch_split(mean=True, **sizes), {"tp": 2, "dp": 2}),
 }
@@ -196,6 +197,10 @@ def test_faults_are_found(fault):
     verdict, found = both(mlp(), fault())
     assert verdict != "PROVED"
     assert FAULTS[fault] is None or FAULTS[fault] in found
+
+
+def test_gradients_of_gathered_weights_are_summed_over_the_ranks():
+    assert both(sharded(), sharded(tp=2, once=False)) == ("REFUTED", {"missing-reduction"})
 
 
 def test_tied_weights_need_the_gradients_of_both_uses():

@@ -77,7 +77,7 @@ def check_order(plan: Plan) -> tuple[Finding, ...]:
         places.setdefault((tensor, id(node)), Place(device, ONCE_A_STEP, node.name, node.op))
 
     for device, program in enumerate(plan.programs):
-        there = given - _made(plan, program)
+        there = given - made(plan, program)
         for segments in _distinct_orders(plan, program):
             produced: set[int] = set()
             for node in (node for segment in segments for node in plan.segments[segment].nodes):
@@ -97,7 +97,7 @@ def check_order(plan: Plan) -> tuple[Finding, ...]:
     return (*broken, *_unwritten(plan, given))
 
 
-def _made(plan: Plan, program: tuple[Call, ...]) -> set[int]:
+def made(plan: Plan, program: tuple[Call, ...]) -> set[int]:
     """What the nodes of a device make, accumulators and loaded inputs aside."""
     nodes = (node for segment in {call.segment for call in program} for node in plan.segments[segment].nodes)
     made = (tensor for node in nodes if node.op != LOADER for tensor in node.outputs)

@@ -32,8 +32,7 @@ def check_schedule(plan: Plan) -> tuple[Finding, ...]:
     _groups(plan, findings)
     talking = [tuple(node for node in segment.nodes if node.op in COMMUNICATION) for segment in plan.segments]
     programs = [
-        [Step(node, call.microbatch) for call in program for node in talking[call.segment]]
-        for program in plan.programs
+        [Step(node, call.microbatch) for call in program for node in talking[call.segment]] for program in plan.programs
     ]
     shapes = [extent(tensor.region) for tensor in plan.tensors]
     met: dict[int, tuple[int, ...]] = {}

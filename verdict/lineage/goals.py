@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from verdict.graph import ACCUMULATOR, ONCE_A_STEP, WEIGHT, Held, Place, Plan, Region, Shape, volume, whole
+from verdict.graph.check import made
 from verdict.lineage.binding import Binding
 from verdict.lineage.columns import NO_COLUMN
 from verdict.lineage.compare import Difference, difference, unreduced
@@ -123,8 +124,9 @@ def _undeclared(
 ) -> Iterator[Finding]:
     """Weights that a rank computes with, though it has no gradient of them."""
     for device, held in enumerate(lineages.held):
+        gathered = made(plan, plan.programs[device])
         for tensor in held:
-            if plan.kind(tensor) != WEIGHT or (device, tensor) in declared:
+            if plan.kind(tensor) != WEIGHT or (device, tensor) in declared or tensor in gathered:
                 continue
             single = binding.logical.get(plan.tensors[tensor].logical)
             if single is not None and due.get(single):
