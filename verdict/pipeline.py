@@ -2,9 +2,11 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
+from verdict.diagnose import Raw, diagnose, scene_of
 from verdict.errors import PlanMismatchError
 from verdict.graph import Plan
 from verdict.graph.check import check_plan
@@ -15,7 +17,7 @@ from verdict.ops import RULES
 from verdict.options import Options
 from verdict.outcome import Finding, Outcome
 from verdict.report import Proofs, Report
-from verdict.stage import Stage, cut, run
+from verdict.stage import Cut, Stage, cut, run
 from verdict.summary import assumptions_of, gaps_of, open_gap, open_of, proofs_of, refuted_of, side_of, trained_weights
 from verdict.workers import run_all
 
@@ -28,11 +30,15 @@ def silent(step: str, done: int, total: int, result: Any) -> None:
 
 
 class Examined(NamedTuple):
-    """The report, and what it was made from: the walked columns, and the outcome of every distinct stage."""
+    """The report with the findings as they were made, and what it was made from: the walked columns, the outcome of
+    every distinct stage, what was found at the door and about the results, and the stages.
+    """
 
     report: Report
     walks: tuple[Lineages, ...] = ()
     outcomes: Mapping[Stage, Outcome] = {}
+    raw: Raw = Raw()
+    stages: Cut = Cut((), ())
 
 
 def verify(single: Plan, parallel: Plan, options: Options, observe: Observe = silent) -> Report:
@@ -40,7 +46,18 @@ def verify(single: Plan, parallel: Plan, options: Options, observe: Observe = si
 
     Raises PlanFileError where a plan is malformed, PlanMismatchError where the two have nothing in common.
     """
-    return examine(single, parallel, options, observe).report
+    return explain(single, parallel, options, examine(single, parallel, options, observe))
+
+
+def explain(single: Plan, parallel: Plan, options: Options, examined: Examined) -> Report:
+    """The report with one finding for each cause, the earliest first, each with what it takes to understand it."""
+    report, stages = examined.report, examined.stages
+    if not report.findings:
+        return report
+    outcomes = tuple(examined.outcomes[stage] for stage in stages.questions)
+    scene = scene_of(single, parallel, examined.walks, stages, outcomes, options.exhaustive) if examined.walks else None
+    denied = tuple(finding for finding in report.findings if finding.code == "assumption-denied")
+    return replace(report, findings=(*diagnose(parallel, examined.raw, scene), *denied))
 
 
 def examine(
@@ -64,7 +81,8 @@ def examine(
     observe("lineage", 0, 1, structural)
     sides = (side_of(single), side_of(parallel))
     if binding.findings:
-        return Examined(Report(*sides, (*binding.findings, *structural), (), (), Proofs()))
+        wrong = (*binding.findings, *structural)
+        return Examined(Report(*sides, wrong, (), (), Proofs()), raw=Raw(wrong))
     table = reference(single, parallel.columns, binding.batch)
     walks = tuple(
         propagate(table, parallel, binding, microbatch, options.assume)
@@ -76,9 +94,11 @@ def examine(
     outcomes = _outcomes(stages.questions, parallel.columns, options, observe, known or {})
     observe("report", 0, 1, outcomes)
     assumptions = assumptions_of(single, parallel, binding, walks, stages)
+    ends = tuple(finding for walk in walks for finding in check_goals(walk, parallel, binding))
     findings = (
         *structural,
-        *(finding for walk in walks for finding in (*walk.findings, *check_goals(walk, parallel, binding))),
+        *(finding for walk in walks for finding in walk.findings),
+        *ends,
         *refuted_of(stages, outcomes),
         *(
             Finding("assumption-denied", assumption.text, f"assumption {assumption.name}")
@@ -97,7 +117,8 @@ def examine(
         losses=len(parallel.losses),
         gradients=trained_weights(table),
     )
-    return Examined(report, walks, dict(zip(stages.questions, outcomes, strict=True)))
+    answers = dict(zip(stages.questions, outcomes, strict=True))
+    return Examined(report, walks, answers, Raw(structural, tuple(dict.fromkeys(ends))), stages)
 
 
 def prove(stages: Sequence[Stage], columns: int, options: Options, observe: Observe = silent) -> list[Outcome]:

@@ -1,0 +1,58 @@
+"""A finding on its way: with what it is about, so that those of one cause become one."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from verdict.outcome import Finding
+
+STRUCTURE, WALK, END = 0, 1, 2
+"""Where a fault is found: in the form and the schedule, in what nodes read and compute, in the results."""
+
+
+class Case(NamedTuple):
+    """key: findings with equal keys are one. order: the phase, then the place in the single-device program.
+
+    bases: the single-device values that are wrong. tensors: the logical tensors of the parallel plan concerned.
+    """
+
+    finding: Finding
+    key: Hashable
+    order: tuple[int, int]
+    bases: frozenset[int] = frozenset()
+    tensors: frozenset[int] = frozenset()
+
+
+def merged(cases: Sequence[Case]) -> Case:
+    """One case for all that have one key: the first, with the extent of all."""
+    first = min(cases, key=lambda case: case.order)
+    ranks = sorted({rank for case in cases for rank in case.finding.ranks})
+    modules = dict.fromkeys(name for case in cases for name in case.finding.modules if name)
+    finding = replace(
+        first.finding,
+        extent=sum(case.finding.extent for case in cases),
+        ranks=tuple(ranks),
+        modules=tuple(modules),
+        notes=(*first.finding.notes, *_elsewhere(first, cases)),
+        also=tuple(case.finding.evidence for case in cases if case is not first and case.finding.evidence is not None),
+    )
+    return first._replace(
+        finding=finding,
+        bases=frozenset().union(*(case.bases for case in cases)),
+        tensors=frozenset().union(*(case.tensors for case in cases)),
+    )
+
+
+def attached(case: Case, follower: Case) -> Case:
+    """The case with a note of another finding that only follows from it."""
+    found = follower.finding
+    note = f"follows from it: {found.code}, {found.where}: {found.title}"
+    return case._replace(finding=replace(case.finding, notes=(*case.finding.notes, note)))
+
+
+def _elsewhere(first: Case, cases: Sequence[Case]) -> tuple[str, ...]:
+    """A note of the other operators at which the same fault shows."""
+    own = first.finding.where.split(" ", maxsplit=1)[0]
+    others = {case.finding.where.split(" ", maxsplit=1)[0]: case.finding.where for case in cases}
+    others.pop(own, None)
+    return tuple(f"the same at {where}" for where in others.values())

@@ -1,0 +1,69 @@
+"""From all that was found to findings for people: one for each cause, the earliest first, what follows attached."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from verdict.diagnose.case import END, STRUCTURE, Case, attached, merged
+from verdict.diagnose.ends import end_cases
+from verdict.diagnose.refuted import refuted_cases
+from verdict.diagnose.scene import Scene
+from verdict.diagnose.structure import structural_cases
+from verdict.diagnose.wiring import walk_cases
+from verdict.graph import Plan
+from verdict.outcome import Finding
+
+SCHEDULE = frozenset({"deadlock", "send-without-receive", "receive-without-send"})
+"""What a missing or misplaced communication leads to, whatever it is."""
+
+UPSETS = SCHEDULE | {"microbatch-missing", "microbatch-duplicated", "wrong-group", "wrong-order", "wrong-collective"}
+"""Faults behind which the schedule does not go on as it should."""
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """All that was found, by where: at the door, about the results; the walks and outcomes are in the scene."""
+
+    structural: tuple[Finding, ...] = ()
+    ends: tuple[Finding, ...] = ()
+
+
+def diagnose(plan: Plan, raw: Raw, scene: Scene | None) -> tuple[Finding, ...]:
+    """The findings, one for each cause. scene: None where the values could not be looked at."""
+    cases = list(structural_cases(plan, raw.structural, scene))
+    if scene is not None:
+        cases.extend(walk_cases(scene))
+        cases.extend(refuted_cases(scene))
+        cases.extend(end_cases(scene, raw.ends))
+    return tuple(case.finding for case in _together(cases))
+
+
+def _together(cases: Sequence[Case]) -> list[Case]:
+    """Cases with one key as one, in order; those that only follow from an earlier one attached to it."""
+    groups: dict[object, list[Case]] = {}
+    for case in cases:
+        groups.setdefault(case.key, []).append(case)
+    ordered = sorted((merged(group) for group in groups.values()), key=lambda case: case.order)
+    kept: list[Case] = []
+    for case in _causes_first(ordered):
+        earlier = next((k for k, other in enumerate(kept) if _follows(other, case)), None)
+        if earlier is None:
+            kept.append(case)
+        else:
+            kept[earlier] = attached(kept[earlier], case)
+    return kept
+
+
+def _causes_first(cases: Sequence[Case]) -> list[Case]:
+    """Of the faults at the door, those of the schedule last: they follow from others more often."""
+    return sorted(cases, key=lambda case: (case.order[0], case.finding.code in SCHEDULE, case.order))
+
+
+def _follows(earlier: Case, later: Case) -> bool:
+    code = later.finding.code
+    if earlier.order[0] == STRUCTURE:
+        if later.order[0] == STRUCTURE:
+            return code in SCHEDULE and earlier.finding.code in UPSETS
+        return bool(earlier.tensors & later.tensors)
+    if later.order[0] != END:
+        return False
+    return code == earlier.finding.code and bool(earlier.bases & later.bases)

@@ -1,0 +1,55 @@
+"""Recipes applied to arrays of exact numbers, by the operators' own rules. A replay script carries this file."""
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from verdict.ops import RULES, Array
+from verdict.outcome import Applied, Recipe
+
+TOLERANCE = 1e-9
+"""Of numbers that have no exact form (an exponential, a square root), relative to the larger one."""
+
+
+def apply(recipe: Recipe, inputs: Sequence[Array]) -> Array:
+    """The sum of the recipe's steps."""
+    return np.asarray(reduce(np.add, [_step(step, inputs) for step in recipe]), dtype=object)
+
+
+def _step(step: Applied, inputs: Sequence[Array]) -> Array:
+    read = [_cut(inputs[number], box) for number, box in step.inputs]
+    return np.asarray(_cut(_made(step, read), step.region) * step.factor, dtype=object)
+
+
+def _made(step: Applied, read: list[Array]) -> Array:
+    attrs = dict(step.attrs)
+    if not step.op:
+        return read[0]
+    if step.op == "concatenate":
+        return np.concatenate(read, axis=int(str(attrs["dim"])))
+    rule = RULES[step.op.removesuffix(".grad")]
+    if not step.grads:
+        return rule.forward(read, attrs)[step.output]
+    gradient = rule.gradient(read[step.grads :], read[: step.grads], attrs)[step.output]
+    if gradient is None:
+        raise ValueError(f"{step.op} has no output {step.output}")
+    return gradient
+
+
+def _cut(array: Array, box: tuple[tuple[int, int], ...]) -> Array:
+    return np.asarray(array[tuple(slice(start, stop) for start, stop in box)])
+
+
+def differ(one: Any, other: Any) -> bool:
+    """Whether two numbers differ: exactly, or by more than rounding where one has no exact form."""
+    if isinstance(one, float) or isinstance(other, float):
+        one, other = float(one), float(other)
+        return not abs(one - other) <= TOLERANCE * max(abs(one), abs(other), 1.0) and one != other
+    return bool(one != other)
+
+
+def mismatches(single: Array, parallel: Array) -> Array:
+    """Where two arrays of one shape differ, as an array of bools."""
+    return np.asarray(np.frompyfunc(differ, 2, 1)(single, parallel), dtype=np.bool_)

@@ -1,0 +1,252 @@
+"""What nodes read that they should not: the walk's divergences, traced back to the node that is to blame.
+
+A value that is not complete was handed on by something: by a collective of the wrong kind or group, by a receive
+from the wrong peer, by a sum that adds a term twice; or by nothing at all, where a collective is missing.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from verdict.diagnose.case import WALK, Case
+from verdict.diagnose.scene import Scene, Source, ranks_text, show_region, show_share
+from verdict.graph import ABSENT
+from verdict.graph.lockstep import COLLECTIVES, RECV, attribute
+from verdict.lineage import Evidence, Share, Value
+from verdict.lineage.compare import difference
+from verdict.lineage.values import Label
+from verdict.outcome import Finding
+
+SUMMING = frozenset({"all_reduce", "reduce_scatter", "reduce"})
+
+
+class Cause(NamedTuple):
+    """What is to blame, in words. device, source: the node, where it is another one than the one that reads."""
+
+    code: str
+    title: str
+    notes: tuple[str, ...] = ()
+    help: str = ""
+    device: int = ABSENT
+    source: Source | None = None
+
+
+def walk_cases(scene: Scene) -> Iterator[Case]:
+    """One case for each divergence of the walks; inputs that are exchanged are one."""
+    cases = [
+        (finding, _from_the_lowest_rank(scene, finding.evidence))
+        for walk in scene.walks
+        for finding in walk.findings
+        if isinstance(finding.evidence, Evidence)
+    ]
+    done: set[int] = set()
+    for k, (finding, about) in enumerate(cases):
+        if k in done:
+            continue
+        other = next((j for j in range(k + 1, len(cases)) if _exchanged(about, cases[j][1])), None)
+        if other is not None:
+            done.add(other)
+            yield _case(scene, finding, about, _exchange(scene, about, cases[other][1]))
+        else:
+            yield _case(scene, finding, about, _cause(scene, finding, about))
+
+
+def _from_the_lowest_rank(scene: Scene, about: Evidence) -> Evidence:
+    """The evidence with the place on the lowest rank first, where it is known what is held there."""
+    pairs = sorted(zip(about.places, about.tensors, strict=True), key=lambda pair: pair[0].device)
+    place, tensor = pairs[0]
+    value = scene.held(place.device, tensor) if about.value is not None and about.partner != ABSENT else None
+    if place == about.places[0] or value is None or len(about.places) != len(about.tensors):
+        return about
+    return about._replace(
+        places=tuple(place for place, _ in pairs), tensors=tuple(tensor for _, tensor in pairs), value=value
+    )
+
+
+def _case(scene: Scene, finding: Finding, about: Evidence, cause: Cause) -> Case:
+    place, tensor = about.places[0], about.tensors[0]
+    node = scene.node_at(place, tensor)
+    partner = about.partner if about.partner != ABSENT else _node_of(scene, about)
+    nodes = [
+        (p.device, reader)
+        for p, t in zip(about.places, about.tensors, strict=True)
+        if (reader := scene.node_at(p, t)) is not None
+    ]
+    where, culprit = f"{place.op} {place.name} on rank {place.device}", cause.source
+    if culprit is not None and culprit.node is not node:
+        nodes = [(cause.device, culprit.node), *nodes]
+        where = f"{culprit.node.op} {culprit.node.name} on rank {cause.device}"
+    bases = frozenset(share.base for share in about.value or ()) ^ frozenset(about.expected)
+    due = frozenset(about.expected)
+    found = replace(
+        finding,
+        evidence=about,
+        code=cause.code,
+        title=cause.title,
+        where=where,
+        notes=cause.notes,
+        help=cause.help or finding.help,
+        ranks=tuple(sorted({p.device for p in about.places})),
+        modules=(scene.module(partner),),
+        single=tuple(scene.single_line(k) for k in _single_nodes(scene, about)),
+        parallel=scene.parallel_lines(nodes),
+    )
+    key = (cause.code, scene.alike(partner), place.op, () if partner != ABSENT else cause.title)
+    if cause.code in ("wrong-order", "wrong-peer"):
+        key = (cause.code, (), place.op, ())
+    tensors = frozenset(scene.parallel.tensors[t].logical for t in about.tensors if t != ABSENT)
+    return Case(found, key, (WALK, max(partner, 0)), bases | due, tensors)
+
+
+def _node_of(scene: Scene, about: Evidence) -> int:
+    bases = [*about.expected, *(share.base for share in about.value or ())]
+    return next((scene.bases[base].node for base in bases), ABSENT)
+
+
+def _single_nodes(scene: Scene, about: Evidence) -> tuple[int, ...]:
+    """The nodes that make what is due, and the one that reads it."""
+    made = (scene.bases[base].node for base in about.expected[:2])
+    return tuple(dict.fromkeys(k for k in (*made, about.partner) if k != ABSENT))
+
+
+def _exchanged(one: Evidence, two: Evidence) -> bool:
+    """Whether two inputs of one node each hold what the other should."""
+    if one.places[:1] != two.places[:1] or one.partner != two.partner or one.partner == ABSENT:
+        return False
+    held = [tuple(share.base for share in about.value or ()) for about in (one, two)]
+    return held[0] == two.expected and held[1] == one.expected and held[0] != held[1]
+
+
+def _exchange(scene: Scene, one: Evidence, two: Evidence) -> Cause:
+    place = one.places[0]
+    node = scene.node_at(place, one.tensors[0])
+    inputs = node.inputs if node else ()
+    numbers = [inputs.index(about.tensors[0]) if about.tensors[0] in inputs else -1 for about in (one, two)]
+    first, second = sorted(numbers)
+    title = f"inputs {first} and {second} of {place.op} are exchanged on {ranks_text([place.device])}"
+    lower, upper = (one, two) if numbers[0] < numbers[1] else (two, one)
+    notes = tuple(
+        f"input {number} must be {scene.sum_of(about.expected)}, and is {_holds(scene, about.value)}"
+        for number, about in ((first, lower), (second, upper))
+    )
+    return Cause("wrong-input", title, notes, f"exchange inputs {first} and {second}")
+
+
+def _cause(scene: Scene, finding: Finding, about: Evidence) -> Cause:
+    place, tensor = about.places[0], about.tensors[0]
+    source = scene.made(place.device, tensor) if tensor != ABSENT else None
+    if finding.code == "missing-reduction" and about.value:
+        return _unreduced(scene, about, source)
+    if finding.code == "reduced-twice" and about.value:
+        return _twice(scene, about, source)
+    if finding.code == "wrong-order":
+        return _order(scene, finding, about)
+    if about.value is not None and about.expected:
+        again = difference(about.value, about.expected, about.region, scene.bases)
+        title = again.text if again is not None else finding.title
+        return Cause(finding.code, title, (*_wanted(scene, about), *_instead(scene, about)))
+    return Cause(finding.code, finding.title, finding.notes)
+
+
+def _wanted(scene: Scene, about: Evidence) -> tuple[str, ...]:
+    if about.tensors[0] == ABSENT:
+        return ()
+    name = scene.name(about.tensors[0])
+    return (f"what {about.places[0].op} reads as {name} must be {scene.sum_of(about.expected)}",)
+
+
+def _instead(scene: Scene, about: Evidence) -> tuple[str, ...]:
+    """Which tensor of the same rank holds what is due."""
+    due = tuple(Share(base, about.region) for base in about.expected)
+    device = about.places[0].device
+    if not scene.walks or not due:
+        return ()
+    found = [t for t, value in scene.walks[0].held[device].items() if value == due and t not in about.tensors]
+    return tuple(f"rank {device} holds that as {scene.name(t)} (tensor {t})" for t in found[:1])
+
+
+def _holds(scene: Scene, value: Value | None) -> str:
+    return " + ".join(show_share(scene, share) for share in value or ()) or "nothing"
+
+
+def _unreduced(scene: Scene, about: Evidence, source: Source | None) -> Cause:
+    """A part of a sum that is read as if it were the sum."""
+    place = about.places[0]
+    share = next((share for share in about.value or () if share.part), None)
+    if share is None:
+        return Cause("missing-reduction", f"{scene.sum_of(about.expected)} is not summed")
+    label, (start, stop) = share.part[0]
+    group = holders(scene, share, label)
+    partial = sum(bool(share.part) for share in about.value or ())
+    name = scene.bases[share.base].name if partial == 1 else f"{scene.name(about.tensors[0])} ({partial} terms)"
+    readers = ranks_text(sorted({place.device for place in about.places}))
+    part = f"rank {place.device} holds the part {start}:{stop} of the sum over {label.size} (index axis {label.atom})"
+    if source is not None and source.node.op in COLLECTIVES:
+        ranks = tuple(attribute(source.node, "ranks"))
+        called = f"{source.node.op} {source.node.name} on rank {place.device}"
+        if source.node.op in SUMMING and set(ranks) != set(group):
+            title = f"{called} sums over {ranks_text(ranks)}; the parts of {name} are on {ranks_text(group)}"
+            return Cause("wrong-group", title, (part,), "", place.device, source)
+        if source.node.op not in SUMMING:
+            title = f"{called} hands on a part of {name}; a sum over {ranks_text(group)} is due"
+            return Cause("wrong-collective", title, (part,), "", place.device, source)
+    title = f"{name} is read on {readers} before it is summed over {ranks_text(group)}"
+    return Cause("missing-reduction", title, (part,), "", place.device if source else ABSENT, source)
+
+
+def holders(scene: Scene, share: Share, label: Label) -> tuple[int, ...]:
+    """The ranks that hold the parts of one sum: for each part the one that has it first, if the share's own has not."""
+    found: dict[tuple[int, int], list[int]] = {}
+    for device, held in enumerate(scene.walks[0].held):
+        for value in held.values():
+            for other in value or ():
+                if other.base == share.base and other.region == share.region:
+                    for known, interval in other.part:
+                        if known == label:
+                            found.setdefault(interval, []).append(device)
+    return tuple(sorted({ranks[0] for ranks in found.values()}))
+
+
+def _twice(scene: Scene, about: Evidence, source: Source | None) -> Cause:
+    """A summand that is counted more than once."""
+    place = about.places[0]
+    again = difference(about.value or (), about.expected, about.region, scene.bases)
+    title = again.text if again is not None else "a summand is counted more than once"
+    if source is None:
+        return Cause("reduced-twice", title)
+    node = source.node
+    if node.op == "accumulate":
+        double = sorted({tensor for tensor in node.inputs if node.inputs.count(tensor) > 1})
+        for tensor in double:
+            inputs = ", ".join(str(k) for k, other in enumerate(node.inputs) if other == tensor)
+            title = f"accumulate {node.name} adds one gradient {node.inputs.count(tensor)} times (inputs {inputs})"
+            held = _holds(scene, scene.held(place.device, tensor))
+            return Cause("reduced-twice", title, (f"that is {held}",), "", place.device, source)
+    if node.op in SUMMING:
+        ranks = tuple(attribute(node, "ranks"))
+        title = f"{node.op} {node.name} sums over {ranks_text(ranks)} what each of them holds whole"
+        return Cause("reduced-twice", title, (again.text,) if again else (), "", place.device, source)
+    return Cause("reduced-twice", title, (), "", place.device, source)
+
+
+def _order(scene: Scene, finding: Finding, about: Evidence) -> Cause:
+    """Pieces that arrive in the wrong order: from crossed peers, or named so by a group that lost its order."""
+    place = about.places[0]
+    node = scene.node_at(place, about.tensors[0])
+    ranks = tuple(attribute(node, "ranks") or ()) if node is not None else ()
+    for rank in ranks:
+        gathers = [n for n in scene.nodes.get((rank, place.op, place.name), ()) if attribute(n, "ranks") == ranks]
+        for tensor in (n.inputs[0] for n in gathers):
+            source = scene.made(rank, tensor)
+            if source is None or source.node.op != RECV or source.sent == ABSENT:
+                continue
+            stated, sent = scene.region(source.node.outputs[0]), scene.region(source.sent)
+            if stated != sent:
+                title = (
+                    f"rank {rank} receives {scene.name(source.sent)}{show_region(sent)} from rank {source.sender}, "
+                    f"it expects {show_region(stated)}"
+                )
+                note = f"the {place.op} on {ranks_text(ranks)} joins it: {finding.title}"
+                help_text = "exchange the peers, so that each rank receives the region that it expects"
+                return Cause("wrong-peer", title, (note,), help_text, rank, source)
+    return Cause("wrong-order", finding.title, finding.notes, finding.help)
