@@ -7,7 +7,7 @@ the plan alone, so that the same plans give the same report.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 from verdict.errors import VerdictError
@@ -137,29 +137,28 @@ def _step(case: Case, options: Options, known: dict[Stage, Outcome], left: int) 
 def _trials(case: Case) -> Iterator[_Trial]:
     """What to try: the first candidate of every finding at once, then all candidates one by one."""
     offers = [(finding, _candidates(case, finding)) for finding in case.examined.report.findings]
+    first = [(finding, next(candidates, None)) for finding, candidates in offers]
     suggested: list[tuple[Candidate, tuple[Finding, ...]]] = []
-    for finding, candidates in offers:
-        for candidate in candidates[:1]:
-            same = [k for k, (other, _) in enumerate(suggested) if other.patch == candidate.patch]
-            if same:
-                suggested[same[0]] = (suggested[same[0]][0], (*suggested[same[0]][1], finding))
-            else:
-                suggested.append((candidate, (finding,)))
+    for finding, candidate in first:
+        same = [k for k, (other, _) in enumerate(suggested) if candidate and other.patch == candidate.patch]
+        if same:
+            suggested[same[0]] = (suggested[same[0]][0], (*suggested[same[0]][1], finding))
+        elif candidate:
+            suggested.append((candidate, (finding,)))
     together = joined(case.plan, [candidate.patch for candidate, _ in suggested])[1]
     parts = tuple(part for part, fits in zip(suggested, together, strict=True) if fits)
     if len(parts) > 1:
         yield _Trial(parts)
     tried: list[Candidate] = []
-    for finding, candidates in offers:
-        for candidate in candidates:
-            if all(candidate.patch != other.patch for other in tried):
-                tried.append(candidate)
-                yield _Trial(((candidate, (finding,)),))
+    for (finding, candidate), (_, rest) in zip(first, offers, strict=True):
+        for one in chain([candidate] if candidate else [], rest):
+            if all(one.patch != other.patch for other in tried):
+                tried.append(one)
+                yield _Trial(((one, (finding,)),))
 
 
-def _candidates(case: Case, finding: Finding) -> list[Candidate]:
-    found = (candidate for kind in KINDS for candidate in kind(case, finding))
-    return list(islice(found, EACH))
+def _candidates(case: Case, finding: Finding) -> Iterator[Candidate]:
+    return islice((candidate for kind in KINDS for candidate in kind(case, finding)), EACH)
 
 
 def _tried(case: Case, trial: _Trial, options: Options, known: Mapping[Stage, Outcome]) -> _Step | None:
