@@ -20,7 +20,8 @@ from verdict.lineage import CHUNK_ORDER
 from verdict.measure import Stopwatch, append_row
 from verdict.mutate.command import mutate_command
 from verdict.options import Options, SolverOptions
-from verdict.pipeline import verify
+from verdict.pipeline import examine, explain
+from verdict.repair import ALL_ATTEMPTS, Proposal, repairs, with_help
 from verdict.report import Measured, Report, show, to_json
 from verdict.summary import known_assumptions
 
@@ -64,6 +65,9 @@ class MainJob(click.Group):
               help=f"Take NAME for granted (repeatable): {', '.join(sorted(MAY_ASSUME))}.")  # fmt: skip
 @click.option("--deny-assumption", "denied", multiple=True, metavar="NAME",
               help="Refuse a proof that rests on NAME (repeatable).")  # fmt: skip
+@click.option("--repair", metavar="FILE",
+              help="Write the repaired plan to FILE, in Verdict's plan format, if a repair is proved.")  # fmt: skip
+@click.option("--no-repair", "unrepaired", is_flag=True, help="Look for no repair.")
 @click.option("--stats", metavar="FILE.csv", help="Append one row about this run to FILE.csv.")
 @click.option("--dump", type=click.Choice(sorted(DUMPS)), multiple=True, help="Print this before the report.")
 @click.option("-v", "--verbose", count=True, help="More: the phases, and all that is open.")
@@ -113,6 +117,8 @@ def main() -> None:
 
 def _main_job(single: str, parallel: str, given: dict[str, Any]) -> int:
     _require_known("--assume", given["assume"], MAY_ASSUME)
+    if given["repair"] and given["unrepaired"]:
+        raise UsageError("--repair", "it contradicts --no-repair", "give one of them")
     gc.disable()
     options = _options(given)
     watch = Stopwatch()
@@ -121,12 +127,26 @@ def _main_job(single: str, parallel: str, given: dict[str, Any]) -> int:
         observe("load", 0, 1, None)
         plans = load_all((single, parallel))
         _require_known("--deny-assumption", given["denied"], known_assumptions(plans))
-        report = verify(plans[0], plans[1], options, observe)
+        examined = examine(plans[0], plans[1], options, observe)
+        observe("repair", 0, 1, None)
+        attempts = 0 if given["unrepaired"] else ALL_ATTEMPTS if given["repair"] else None
+        proposals = repairs(plans[0], plans[1], examined, options, attempts)
+        observe("report", 0, 1, None)
+        report = with_help(explain(plans[0], plans[1], options, examined), proposals)
     measured = watch.measured(options.workers)
     _tell(report, measured, given)
+    if given["repair"]:
+        _write_repaired(given["repair"], proposals)
     if given["stats"]:
         append_row(given["stats"], report, measured)
     return report.verdict.value
+
+
+def _write_repaired(path: str, proposals: tuple[Proposal, ...]) -> None:
+    if proposals and proposals[0].proved:
+        save(proposals[0].plan, path)
+    else:
+        click.echo(f"{path} is not written: there is no repair that is proved", err=True)
 
 
 def _require_known(option: str, names: tuple[str, ...], known: frozenset[str]) -> None:

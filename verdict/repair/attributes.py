@@ -112,7 +112,7 @@ def _changes(node: Node, right: Node) -> Iterator[_Change]:
 
 def _in_words(changes: Mapping[_Change, set[int]]) -> str:
     texts = [
-        f"{change.attribute} {change.due!r} (it is {change.found!r}) in {change.op} {change.name} "
+        f"{change.attribute} {change.due!r} instead of {change.found!r} in {change.op} {change.name} "
         f"on {ranks_in_words(tuple(sorted(ranks)))}"
         for change, ranks in changes.items()
     ]

@@ -5,13 +5,15 @@ the repaired plan, in which only stages are proved that are new. How many attemp
 the plan alone, so that the same plans give the same report.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import NamedTuple
 
 from verdict.errors import VerdictError
 from verdict.graph import Fault, Plan
+from verdict.lineage import Evidence
+from verdict.lineage.meaning import GRAD
 from verdict.options import Options
 from verdict.outcome import Finding, Outcome
 from verdict.pipeline import Examined, examine
@@ -40,7 +42,7 @@ KINDS: tuple[Kind, ...] = (
 EACH = 6
 """How many candidates of one finding are tried."""
 NODES = 60_000
-LEAST, MOST = 2, 12
+LEAST, ALL_ATTEMPTS = 2, 12
 """Attempts: as many as make NODES nodes, within these bounds."""
 
 
@@ -97,20 +99,31 @@ def repairs(
 
 
 def with_help(report: Report, proposals: Sequence[Proposal]) -> Report:
-    """The report with each proposal as the help of the findings that it removes."""
-    sentences = {finding: proposal.sentence for proposal in proposals for finding in proposal.findings}
-    return replace(
-        report,
-        findings=tuple(
-            replace(finding, help=sentences[finding]) if finding in sentences else finding
-            for finding in report.findings
-        ),
-    )
+    """The report with each proposal as the help of the findings that it is about."""
+    return replace(report, findings=tuple(_helped(finding, proposals) for finding in report.findings))
+
+
+def _helped(finding: Finding, proposals: Sequence[Proposal]) -> Finding:
+    """The finding with the sentences of the proposals for its nodes and tensors; with all, where none is for it."""
+    about = _about((finding.evidence, *finding.also))
+    alone = [one.sentence for one in proposals if about & _about(found.evidence for found in one.findings)]
+    mine = alone or [one.sentence for one in proposals if one.proved or len(proposals) == 1]
+    return replace(finding, help="; ".join(dict.fromkeys(mine))) if mine else finding
+
+
+def _about(evidence: Iterable[object]) -> set[tuple[object, ...]]:
+    """The nodes and the tensors that evidence names."""
+    found: set[tuple[object, ...]] = set()
+    for one in evidence:
+        if isinstance(one, Evidence | Fault):
+            found |= {(place.device, place.name.removesuffix(GRAD)) for place in one.places}
+            found |= {("tensor", tensor) for tensor in one.tensors}
+    return found
 
 
 def _attempts(plan: Plan) -> int:
     nodes = sum(len(segment.nodes) for segment in plan.segments)
-    return max(LEAST, min(MOST, NODES // max(nodes, 1)))
+    return max(LEAST, min(ALL_ATTEMPTS, NODES // max(nodes, 1)))
 
 
 def _step(case: Case, options: Options, known: dict[Stage, Outcome], left: int) -> tuple[_Step | None, int]:
