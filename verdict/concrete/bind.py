@@ -20,7 +20,7 @@ def itself(plan: Plan) -> Binding:
 
 
 def bind(single: Plan, parallel: Plan) -> Binding:
-    """The binding of `parallel` to `single`, by origin, then by name. Raises Faulty where there is none."""
+    """The binding of `parallel` to `single`, by origin, then by name. Raises Faulty where the batch does not fit."""
     if single.ranks != 1 or single.columns != 1:
         raise Faulty(Fault("the single-device plan has more than one rank or microbatch", single.source, ours=True))
     by_origin = {(t.kind, t.origin): k for k, t in enumerate(single.logicals) if t.origin is not None}
@@ -33,8 +33,6 @@ def bind(single: Plan, parallel: Plan) -> Binding:
         hints = (by_origin.get((tensor.kind, tensor.origin)), by_name.get((tensor.kind, tensor.name)))
         partner = next((k for k in hints if k is not None and _fits(single.logicals[k], tensor)), None)
         if partner is None:
-            if _read(parallel, index):
-                raise Faulty(Fault("no tensor of the single-device plan is this one", f"{tensor.kind} {tensor.name}"))
             continue
         logical[index] = partner
         if tensor.kind == INPUT:
@@ -50,15 +48,6 @@ def _given(logical: Logical) -> bool:
 
 def _fits(single: Logical, other: Logical) -> bool:
     return len(single.shape) == len(other.shape) if single.kind == INPUT else single.shape == other.shape
-
-
-def _read(plan: Plan, logical: int) -> bool:
-    return any(
-        tensor >= 0 and plan.tensors[tensor].logical == logical
-        for segment in plan.segments
-        for node in segment.nodes
-        for tensor in node.inputs
-    )
 
 
 def _batch_axis(single: Logical, column: Logical, columns: int) -> int | None:

@@ -1,10 +1,12 @@
 """Collectives on arrays: from what the members put in, in the order of the group, to what each gets back."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from verdict.concrete.wiring import chunks
+from verdict.concrete.fault import Fault, Faulty
+from verdict.concrete.wiring import axis_of, chunks
+from verdict.graph.lockstep import Step, attribute
 from verdict.ops import Array
 
 
@@ -49,3 +51,33 @@ def exchanged(values: Sequence[Array], split: int, concat: int) -> list[Array | 
         whole = [part for part in parts if part is not None]
         found.append(np.concatenate(whole, axis=concat) if len(whole) == len(parts) else None)
     return found
+
+
+def exchange(first: Step, ranks: tuple[int, ...], values: list[Array], where: str) -> list[Array | None]:
+    """What each rank gets back; into a broadcast only the root's value goes."""
+    node, count = first.node, len(ranks)
+    how = attribute(node, "reduce") or "sum"
+    if how not in REDUCTIONS:
+        raise Faulty(Fault(f"the reduction {how} is not known", where, ours=True))
+    root = attribute(node, "root")
+    if node.op in ("broadcast", "reduce") and root not in ranks:
+        raise Faulty(Fault(f"its root {root} is not in its group {list(ranks)}", where))
+    if node.op == "broadcast" and values:
+        return [values[0]] * count
+    if len(values) % count or not values:
+        raise Faulty(Fault("some members put nothing in", where))
+    run: dict[str, Callable[[], list[Array | None]]] = {
+        "all_reduce": lambda: [reduced(values, how)] * count,
+        "all_gather": lambda: [gathered(values, axis_of(first, "dim", values[0].shape, where))] * count,
+        "reduce_scatter": lambda: scattered(values, axis_of(first, "dim", values[0].shape, where), how),
+        "all_to_all": lambda: exchanged(
+            values,
+            axis_of(first, "split_dim", values[0].shape, where),
+            axis_of(first, "concat_dim", values[0].shape, where),
+        ),
+        "reduce": lambda: [reduced(values, how) if rank == root else None for rank in ranks],
+    }
+    try:
+        return run[node.op]()
+    except ValueError as error:
+        raise Faulty(Fault(f"what its members put in does not fit together: {error}", where)) from None

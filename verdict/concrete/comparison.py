@@ -216,7 +216,7 @@ def _gradients(prepared: Prepared, right: Run, found: Run) -> Iterator[Row]:
 
 
 def _require_declared(plan: Plan, binding: Binding, due: Iterable[int]) -> None:
-    """Every device that computes with a trained weight declares a gradient of it."""
+    """Every device that computes with a trained weight that it holds, and did not gather, declares its gradient."""
     declared = {(held.device, held.weight) for held in plan.gradients}
     trained = set(due)
     used = {
@@ -226,6 +226,7 @@ def _require_declared(plan: Plan, binding: Binding, due: Iterable[int]) -> None:
         for tensor in node.inputs
         if tensor >= 0 and plan.kind(tensor) == WEIGHT
     }
+    used -= {(segment.device, tensor) for segment in plan.segments for node in segment.nodes for tensor in node.outputs}
     for device, tensor in sorted(used):
         logical = plan.tensors[tensor].logical
         if (device, tensor) not in declared and binding.logical.get(logical) in trained:

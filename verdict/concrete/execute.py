@@ -2,12 +2,13 @@
 
 The replicas of a device run the same program, so one walk over the plan's devices moves all replicas at once;
 their values are their own. A tensor of kind accumulator starts at zero and grows by whatever produces it; weights
-and buffers are the slices that the plan says the device holds; all else belongs to one microbatch. A complex array
-has a trailing axis of length two. An input that some device loads is there where its loader has run for the
-microbatch; any other is given.
+and buffers are the slices that the plan says the device holds, or what its nodes make of them (the gathered shares
+of a weight), the latest in every microbatch; all else belongs to one microbatch. A complex array has a trailing axis
+of length two. An input that some device loads is there where its loader has run for the microbatch; any other is
+given.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from verdict.concrete.arity import GRAD, reading
 from verdict.concrete.bind import Binding
-from verdict.concrete.collectives import REDUCTIONS, exchanged, gathered, piece, reduced, scattered
+from verdict.concrete.collectives import exchange, piece
 from verdict.concrete.fault import Fault, Faulty
 from verdict.concrete.shrink import Small, signature
 from verdict.concrete.wiring import axis_of, check_group, place, position_in, the_input, the_output
@@ -57,6 +58,9 @@ class _Machine:
         self.own: dict[tuple[Rank, int], Env] = {}
         self.slices: dict[tuple[int, int], Array] = {}
         self.seeds = frozenset(plan.seeds)
+        self.made: list[set[int]] = [set() for _ in range(plan.devices)]
+        for segment in plan.segments:
+            self.made[segment.device].update(tensor for node in segment.nodes for tensor in node.outputs)
         self.loaded = {
             plan.tensors[tensor].logical
             for segment in plan.segments
@@ -65,7 +69,6 @@ class _Machine:
             for tensor in node.outputs
             if tensor != ABSENT
         }
-        self.one = np.full((1,), Fraction(1), dtype=object) if exact else np.ones(1)
 
     def run(self) -> Run:
         walk = lockstep(
@@ -128,10 +131,10 @@ class _Machine:
             return self.read(rank, step, tensor, where)
         read = reading(step.node, where)
         shape = read.rule.axes([self.shapes[t] for t in read.forward], attrs).output_shapes[k]
-        return self.zeros(shape)
+        return self.filled(shape, 0)
 
-    def zeros(self, shape: tuple[int, ...]) -> Array:
-        return np.full(shape, Fraction(0), dtype=object) if self.exact else np.zeros(shape)
+    def filled(self, shape: tuple[int, ...], number: int) -> Array:
+        return np.full(shape, Fraction(number), dtype=object) if self.exact else np.full(shape, float(number))
 
     def send(self, device: int, step: Step) -> list[Array]:
         where = place(device, step)
@@ -153,7 +156,7 @@ class _Machine:
         groups = [self.replicas] if across else [[replica] for replica in self.replicas]
         for group in groups:
             entered = [Rank(replica, device) for replica in group for device in ranks]
-            results = _exchange(first, ranks, self.entered(entered, members), where)
+            results = exchange(first, ranks, self.entered(entered, members), where)
             if across:
                 results = results[:1] * len(entered)
             for rank, value in zip(entered, results, strict=True):
@@ -190,16 +193,16 @@ class _Machine:
         if found is not None:
             return found
         if kind in (WEIGHT, BUFFER):
-            return self.share(tensor, 0)
+            return None if tensor in self.made[rank.device] else self.share(tensor, 0)
         if kind == ACCUMULATOR:
-            return self.zeros(self.shapes[tensor])
+            return self.filled(self.shapes[tensor], 0)
         if microbatch == ONCE_A_STEP:
             microbatch = 0 if self.plan.microbatches == 1 else ONCE_A_STEP
         own = self.own.get((rank, microbatch), {}).get(tensor)
         if own is not None:
             return own
         if tensor in self.seeds:
-            return self.one
+            return self.filled(self.shapes[tensor], 1)
         if kind == INPUT and microbatch >= 0 and self.plan.tensors[tensor].logical not in self.loaded:
             return self.share(tensor, rank.replica * self.plan.microbatches + microbatch)
         return None
@@ -207,7 +210,11 @@ class _Machine:
     def share(self, tensor: int, column: int) -> Array:
         """The region of a given tensor that the plan says is held, of one column of the batch."""
         if (tensor, column) not in self.slices:
-            partner = self.binding.logical[self.plan.tensors[tensor].logical]
+            logical = self.plan.tensors[tensor].logical
+            partner = self.binding.logical.get(logical)
+            if partner is None:
+                name = self.plan.logicals[logical].name
+                raise Faulty(Fault("no tensor of the single-device plan is this one", f"{self.kinds[tensor]} {name}"))
             whole = self.given[partner]
             if partner in self.binding.batch and self.kinds[tensor] == INPUT:
                 axis, columns = self.binding.batch[partner]
@@ -227,8 +234,10 @@ class _Machine:
             env = self.once[rank]
             env[tensor] = env[tensor] + value if tensor in env else value
             return
-        per_step = kind in (WEIGHT, BUFFER) or microbatch == ONCE_A_STEP
-        env = self.once[rank] if per_step else self.own.setdefault((rank, microbatch), {})
+        if kind in (WEIGHT, BUFFER):
+            self.once[rank][tensor] = value
+            return
+        env = self.once[rank] if microbatch == ONCE_A_STEP else self.own.setdefault((rank, microbatch), {})
         if tensor in env:
             raise Faulty(Fault(f"{logical.name} is produced twice", where))
         env[tensor] = value
@@ -262,33 +271,3 @@ class _Crossing(Step):
 
 
 _END = Node("output", (), (), (), "declared outputs")
-
-
-def _exchange(first: Step, ranks: tuple[int, ...], values: list[Array], where: str) -> list[Array | None]:
-    """What each rank gets back; into a broadcast only the root's value goes."""
-    node, count = first.node, len(ranks)
-    how = attribute(node, "reduce") or "sum"
-    if how not in REDUCTIONS:
-        raise Faulty(Fault(f"the reduction {how} is not known", where, ours=True))
-    root = attribute(node, "root")
-    if node.op in ("broadcast", "reduce") and root not in ranks:
-        raise Faulty(Fault(f"its root {root} is not in its group {list(ranks)}", where))
-    if node.op == "broadcast" and values:
-        return [values[0]] * count
-    if len(values) % count or not values:
-        raise Faulty(Fault("some members put nothing in", where))
-    run: dict[str, Callable[[], list[Array | None]]] = {
-        "all_reduce": lambda: [reduced(values, how)] * count,
-        "all_gather": lambda: [gathered(values, axis_of(first, "dim", values[0].shape, where))] * count,
-        "reduce_scatter": lambda: scattered(values, axis_of(first, "dim", values[0].shape, where), how),
-        "all_to_all": lambda: exchanged(
-            values,
-            axis_of(first, "split_dim", values[0].shape, where),
-            axis_of(first, "concat_dim", values[0].shape, where),
-        ),
-        "reduce": lambda: [reduced(values, how) if rank == root else None for rank in ranks],
-    }
-    try:
-        return run[node.op]()
-    except ValueError as error:
-        raise Faulty(Fault(f"what its members put in does not fit together: {error}", where)) from None

@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from dataclasses import replace
 from random import Random
 
-from verdict.graph import BUFFER, INPUT, WEIGHT, Node, Plan, Tensor, extent
+from verdict.graph import ACCUMULATOR, ACTIVATION, BUFFER, GRADIENT, INPUT, WEIGHT, Node, Plan, Tensor, extent
 from verdict.mutate.sites import Change, Site, change_each, computes, named, node_at, pick, spread, with_attrs
 
 AXES = ("dim", "dim0", "dim1")
@@ -164,6 +164,68 @@ def exchange_slices(plan: Plan, random: Random) -> Change | None:
                 name = plan.logicals[a.logical].name
                 return replace(plan, tensors=tuple(tensors)), f"tensors {one} and {other} of {name} exchange regions"
     return None
+
+
+def exchange_holdings(plan: Plan, random: Random) -> Change | None:
+    """Two devices of a stage hold each other's slices: of all weights of one shape, and of their gradients too."""
+    held: dict[int, dict[int, Tensor]] = {}
+    for found in plan.gradients:
+        held.setdefault(found.device, {})[found.weight] = plan.tensors[found.weight]
+    pairs = [
+        (mine, theirs)
+        for a in held
+        for b in held
+        if a < b
+        for mine in held[a]
+        for theirs in held[b]
+        if held[a][mine].logical == held[b][theirs].logical
+        and held[a][mine].region != held[b][theirs].region
+        and extent(held[a][mine].region) == extent(held[b][theirs].region)
+    ]
+    if not pairs:
+        return None
+    one, other = random.choice(pairs)
+    gradients = {found.weight: found.tensor for found in plan.gradients}
+    tensors = list(plan.tensors)
+    for mine, theirs in ((one, other), (gradients[one], gradients[other])):
+        left, right = tensors[mine], tensors[theirs]
+        tensors[mine], tensors[theirs] = left._replace(region=right.region), right._replace(region=left.region)
+    name = plan.logicals[plan.tensors[one].logical].name
+    return replace(plan, tensors=tuple(tensors)), f"slices {one} and {other} of {name} and its gradient exchanged"
+
+
+def exchange_tensors(plan: Plan, random: Random) -> Change | None:
+    """Two tensors of one kind and shape are said to be each other: other logical tensors, other regions."""
+    one = random.randrange(len(plan.tensors))
+    mine = plan.tensors[one]
+    others = [
+        k
+        for k, tensor in enumerate(plan.tensors)
+        if tensor != mine and extent(tensor.region) == extent(mine.region) and plan.kind(k) == plan.kind(one)
+    ]
+    if not others:
+        return None
+    other = random.choice(others)
+    tensors = list(plan.tensors)
+    tensors[one], tensors[other] = tensors[other], mine
+    names = [plan.logicals[plan.tensors[k].logical].name for k in (one, other)]
+    return replace(plan, tensors=tuple(tensors)), f"tensors {one} ({names[0]}) and {other} ({names[1]}) exchanged"
+
+
+def change_kind(plan: Plan, random: Random) -> Change | None:
+    """A logical tensor is said to be of another kind."""
+    k = random.randrange(len(plan.logicals))
+    kinds = (INPUT, WEIGHT, BUFFER, ACTIVATION, GRADIENT, ACCUMULATOR)
+    kind = random.choice([other for other in kinds if other != plan.logicals[k].kind])
+    logicals = (*plan.logicals[:k], plan.logicals[k]._replace(kind=kind), *plan.logicals[k + 1 :])
+    return replace(plan, logicals=logicals), f"{plan.logicals[k].name} is a tensor of kind {kind}"
+
+
+def change_seed(plan: Plan, random: Random) -> Change | None:
+    """A tensor is said to be the gradient of the loss, in place of the right one or besides it."""
+    k = random.randrange(len(plan.tensors))
+    seeds = (*plan.seeds, k) if random.random() < 0.7 else (*plan.seeds[1:], k)
+    return replace(plan, seeds=seeds), f"tensor {k} of {plan.logicals[plan.tensors[k].logical].name} is a seed"
 
 
 def change_part(plan: Plan, random: Random) -> Change | None:

@@ -67,6 +67,10 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             content.change_slice,
             content.exchange_weights,
             content.exchange_slices,
+            content.exchange_holdings,
+            content.exchange_tensors,
+            content.change_kind,
+            content.change_seed,
             content.change_part,
             content.change_replicas,
         )

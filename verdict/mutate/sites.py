@@ -52,10 +52,14 @@ def pick(plan: Plan, random: Random, wanted: Callable[[Node], bool]) -> Site | N
 
 
 def spread(plan: Plan, random: Random, site: Site) -> tuple[Site, ...]:
-    """The site alone, or with the nodes of its name and operator on the other devices: a fault of all ranks."""
-    if random.random() < 0.5:
+    """Where a fault shows: at the site alone, at its twins on all devices, or in forward and gradient of all."""
+    chance = random.random()
+    if chance < 0.4:
         return (site,)
-    return twins(plan, site)
+    if chance < 0.7:
+        return twins(plan, site)
+    base, name = node_at(plan, site).op.removesuffix(GRAD), node_at(plan, site).name
+    return tuple(sites(plan, lambda other: (other.op.removesuffix(GRAD), other.name) == (base, name)))
 
 
 def twins(plan: Plan, site: Site) -> tuple[Site, ...]:
