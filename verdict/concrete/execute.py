@@ -36,7 +36,10 @@ class Rank(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What a plan declares: losses by (rank, microbatch, tensor), gradients by (rank, tensor)."""
+    """What a plan declares: losses by (rank, microbatch, tensor), gradients by (rank, tensor).
+
+    A loss that the microbatches add up is there once, for ONCE_A_STEP.
+    """
 
     losses: Mapping[tuple[Rank, int, int], Array]
     gradients: Mapping[tuple[Rank, int], Array]
@@ -247,7 +250,8 @@ class _Machine:
         for replica in self.replicas:
             for held in self.plan.losses:
                 rank = Rank(replica, held.device)
-                for microbatch in range(self.plan.microbatches):
+                once = self.kinds[held.tensor] == ACCUMULATOR
+                for microbatch in [ONCE_A_STEP] if once else range(self.plan.microbatches):
                     losses[rank, microbatch, held.tensor] = self.final(rank, microbatch, held.tensor)
             for held in self.plan.gradients:
                 rank = Rank(replica, held.device)
