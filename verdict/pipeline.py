@@ -50,14 +50,18 @@ def verify(single: Plan, parallel: Plan, options: Options, observe: Observe = si
 
 
 def explain(single: Plan, parallel: Plan, options: Options, examined: Examined) -> Report:
-    """The report with one finding for each cause, the earliest first, each with what it takes to understand it."""
+    """The report with one finding for each cause, the earliest first, each with what it takes to understand it.
+
+    A plan that was refuted stays so: where nothing can be explained, the findings stand as they were made.
+    """
     report, stages = examined.report, examined.stages
     if not report.findings:
         return report
     outcomes = tuple(examined.outcomes[stage] for stage in stages.questions)
     scene = scene_of(single, parallel, examined.walks, stages, outcomes, options.exhaustive) if examined.walks else None
     denied = tuple(finding for finding in report.findings if finding.code == "assumption-denied")
-    return replace(report, findings=(*diagnose(parallel, examined.raw, scene), *denied))
+    explained = (*diagnose(parallel, examined.raw, scene), *denied)
+    return replace(report, findings=explained or report.findings)
 
 
 def examine(
