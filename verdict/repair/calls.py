@@ -9,7 +9,14 @@ from verdict.repair.case import Candidate, Case
 from verdict.repair.edits import Patch, Site
 
 COUNTED = frozenset({"microbatch-missing", "microbatch-duplicated"})
-ORDERED = COUNTED | {"wrong-order", "deadlock", "receive-without-send", "send-without-receive", "early-reduction"}
+ORDERED = COUNTED | {
+    "wrong-order",
+    "deadlock",
+    "receive-without-send",
+    "send-without-receive",
+    "early-reduction",
+    "broken-data-flow",
+}
 Work = tuple[str, int]
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from verdict.graph import ABSENT, ACCUMULATOR, Plan, Region
+from verdict.graph import ABSENT, ACCUMULATOR, INPUT, PER_STEP, Plan, Region
 from verdict.graph.lockstep import CHUNK, COLLECTIVES, attribute
 from verdict.lineage import Lineages, Value
 from verdict.lineage.compare import difference
@@ -98,6 +98,12 @@ class Case:
     def name(self, tensor: int) -> str:
         """The name of the logical tensor that a tensor is a share of."""
         return self.plan.logicals[self.plan.tensors[tensor].logical].name if tensor != ABSENT else "nothing"
+
+    def is_there(self, device: int, tensor: int) -> bool:
+        """Whether a node of the device makes the tensor, or it is given to the device."""
+        if (device, tensor) in self.makers or tensor in self.plan.seeds:
+            return True
+        return self.plan.kind(tensor) in (*PER_STEP, INPUT) and (device, tensor) in self.readers
 
     def named(self, site: Site) -> str:
         """A node for people."""

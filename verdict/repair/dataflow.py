@@ -110,10 +110,9 @@ def _clone(case: Case, device: int, target: int) -> tuple[Patch, str] | None:
 
 def _own(case: Case, device: int, tensor: int) -> int | None:
     """The tensor that takes the place of another rank's `tensor` on this device; None where there is none."""
-    if tensor == ABSENT or (device, tensor) in case.makers or (device, tensor) in case.readers:
+    if tensor == ABSENT or case.is_there(device, tensor):
         return tensor
-    shares = case.shares[case.plan.tensors[tensor].logical]
-    own = [t for t in shares if (device, t) in case.makers or (device, t) in case.readers]
+    own = [t for t in case.shares[case.plan.tensors[tensor].logical] if case.is_there(device, t)]
     return own[-1] if own else None
 
 

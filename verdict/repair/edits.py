@@ -26,6 +26,7 @@ class Patch:
     """One edit. instead: nodes in place of the one at a site. behind: nodes that follow the one at a site.
 
     logicals, tensors, segments: what is new. programs: by device. losses, gradients: by their place in the plan.
+    declared: gradients that are declared besides.
     """
 
     instead: Mapping[Site, tuple[Node, ...]] = field(default_factory=dict)
@@ -36,6 +37,7 @@ class Patch:
     programs: Mapping[int, tuple[Call, ...]] = field(default_factory=dict)
     losses: Mapping[int, Held] = field(default_factory=dict)
     gradients: Mapping[int, Held] = field(default_factory=dict)
+    declared: tuple[Held, ...] = ()
 
 
 def apply(plan: Plan, patch: Patch) -> Plan:
@@ -52,7 +54,10 @@ def apply(plan: Plan, patch: Patch) -> Plan:
         segments=(*segments, *patch.segments),
         programs=tuple(patch.programs.get(device, program) for device, program in enumerate(plan.programs)),
         losses=tuple(patch.losses.get(number, held) for number, held in enumerate(plan.losses)),
-        gradients=tuple(patch.gradients.get(number, held) for number, held in enumerate(plan.gradients)),
+        gradients=(
+            *(patch.gradients.get(number, held) for number, held in enumerate(plan.gradients)),
+            *patch.declared,
+        ),
     )
 
 
@@ -90,6 +95,7 @@ def _both(one: Patch, other: Patch) -> Patch | None:
         programs,
         losses,
         gradients,
+        (*one.declared, *other.declared),
     )
 
 
@@ -127,6 +133,7 @@ def _moved(plan: Plan, patch: Patch, before: Patch) -> Patch:
         {device: tuple(map(call, calls)) for device, calls in patch.programs.items()},
         {number: held(one) for number, one in patch.losses.items()},
         {number: held(one) for number, one in patch.gradients.items()},
+        tuple(map(held, patch.declared)),
     )
 
 

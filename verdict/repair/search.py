@@ -11,7 +11,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from verdict.errors import VerdictError
-from verdict.graph import Fault, Plan
+from verdict.graph import ABSENT, Fault, Plan
 from verdict.lineage import Evidence
 from verdict.lineage.meaning import GRAD
 from verdict.options import Options
@@ -24,6 +24,8 @@ from verdict.repair.case import Candidate, Case
 from verdict.repair.collectives import agree, refit
 from verdict.repair.dataflow import produce
 from verdict.repair.edits import apply, joined
+from verdict.repair.namesakes import as_namesake, declare_gradients
+from verdict.repair.operators import insert_operator
 from verdict.repair.order import order_by_region
 from verdict.repair.peers import pair_by_region
 from verdict.repair.reductions import reduce_over_replicas, reduce_parts
@@ -35,8 +37,8 @@ from verdict.stage import Stage
 Kind = Callable[[Case, Finding], Iterator[Candidate]]
 KINDS: tuple[Kind, ...] = (
     reduce_parts, reduce_over_replicas, drop_addend, drop_reduction, order_by_region, pair_by_region, rewire,
-    own_microbatch, add_addend, agree, refit, produce, as_twin, count_microbatches, in_order_of_microbatches,
-    reduce_late, restore_attributes, attributes_of_namesake, redeclare,
+    own_microbatch, agree, refit, add_addend, declare_gradients, as_namesake, produce, as_twin, count_microbatches,
+    in_order_of_microbatches, reduce_late, restore_attributes, attributes_of_namesake, redeclare, insert_operator,
 )  # fmt: skip
 """The kinds of repair, in the order in which they are tried. Each knows what it can do nothing about."""
 EACH = 6
@@ -94,8 +96,7 @@ def repairs(
             break
         steps.append(found)
         plan, examined = found.plan, found.examined
-    proved = examined.report.verdict is Verdict.PROVED
-    return tuple(_proposals(steps, plan, proved))
+    return tuple(_proposals(steps, plan, examined))
 
 
 def with_help(report: Report, proposals: Sequence[Proposal]) -> Report:
@@ -198,15 +199,28 @@ def _names_of(finding: Finding) -> set[tuple[str, str, str]]:
     return {(finding.code, finding.title, finding.where)}
 
 
-def _proposals(steps: Sequence[_Step], plan: Plan, proved: bool) -> Iterator[Proposal]:
+def _proposals(steps: Sequence[_Step], plan: Plan, examined: Examined) -> Iterator[Proposal]:
+    proved = examined.report.verdict is Verdict.PROVED
     parts = [part for step in steps for part in _parts(step)]
-    if proved:
-        end = "every obligation holds" if len(parts) == 1 else "with the other repairs every obligation holds"
-    else:
-        end = "removes this finding; others remain"
     for candidate, findings in parts:
         codes = tuple(dict.fromkeys(finding.code for finding in findings))
+        if proved:
+            end = "every obligation holds" if len(parts) == 1 else "with the other repairs every obligation holds"
+        elif _is_cause(findings, examined):
+            end = "removes this finding; others remain"
+        else:
+            continue
         yield Proposal(codes, f"{candidate.sentence}: {end}", plan, proved, findings)
+
+
+def _is_cause(findings: Sequence[Finding], after: Examined) -> bool:
+    """Whether nothing that is wrong still makes what these findings are about: else they only follow from it."""
+    if not after.walks:
+        return True
+    bases = after.walks[0].reference.bases
+    wrong = {one.evidence.partner for one in after.report.findings if isinstance(one.evidence, Evidence)}
+    about = [one.evidence for one in findings if isinstance(one.evidence, Evidence)]
+    return not any(bases[share.base].node in wrong - {ABSENT} for one in about for share in one.value or ())
 
 
 def _parts(step: _Step) -> Iterator[tuple[Candidate, tuple[Finding, ...]]]:

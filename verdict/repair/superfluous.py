@@ -51,8 +51,9 @@ def drop_addend(case: Case, finding: Finding) -> Iterator[Candidate]:
             if held and not held - extra:
                 yield _without(case, site, addends, position)
                 break
-    if case.is_accumulator(tensor):
-        yield from _one_contribution_less(case, device, tensor)
+    for root in dict.fromkeys(root for root, _ in case.upstream(device, tensor)):
+        if case.is_accumulator(root):
+            yield from _one_contribution_less(case, device, root)
 
 
 def _members(case: Case, site: Site) -> tuple[Site, ...]:

@@ -41,7 +41,7 @@ def redeclare(case: Case, finding: Finding) -> Iterator[Candidate]:
     for tensor in sorted(case.walk.held[device] if case.walk else ()):
         if tensor == declared or not case.is_right(device, tensor, about.expected, about.region):
             continue
-        if not _complete(case, device, tensor):
+        if not is_complete(case, device, tensor):
             continue
         losses, gradients = (
             {
@@ -118,7 +118,7 @@ def _holders(case: Case, device: int, tensor: int, expected: Bases, region: Regi
     return list(dict.fromkeys(found))
 
 
-def _complete(case: Case, device: int, tensor: int) -> bool:
+def is_complete(case: Case, device: int, tensor: int) -> bool:
     """Whether a tensor is summed over all microbatches and replicas, where it is a sum over the batch."""
     value = case.held(device, tensor) or ()
     plan = case.plan
