@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from verdict.graph import Attrs, Fault, Node, Place
-from verdict.lineage import Evidence, Lineages, Member, Signature
+from verdict.lineage import Evidence, Member, Signature
 from verdict.lineage.meaning import GRAD, base_op
 from verdict.outcome import Finding, Refuted
+from verdict.pipeline import Examined
 from verdict.repair.case import Candidate, Case, ranks_in_words
 from verdict.repair.edits import Patch, Site, node_at
 from verdict.stage import Members
@@ -37,7 +38,7 @@ def restore_attributes(case: Case, finding: Finding) -> Iterator[Candidate]:
     if case.walk is None or (isinstance(about, Evidence) and about.value is not None):
         return
     partners = case.walk.reference.partners
-    wrong = [(place, partners[partner].node.attrs) for partner, place in _refuted(case, case.walk)]
+    wrong = [(place, partners[partner].node.attrs) for partner, place in refuted(case.examined)]
     yield from _restored(case, wrong)
 
 
@@ -76,10 +77,11 @@ def _restored(case: Case, wrong: Iterable[tuple[Place, Attrs]]) -> Iterator[Cand
         yield Candidate(_in_words(changes), Patch(instead=instead))
 
 
-def _refuted(case: Case, walk: Lineages) -> Iterator[tuple[int, Place]]:
+def refuted(examined: Examined) -> Iterator[tuple[int, Place]]:
     """The single-device node and the place of every parallel node that a refuted stage finds unlike its partner."""
+    walk = examined.walks[0]
     wrong: dict[tuple[Signature, frozenset[Member]], set[Member]] = {}
-    for stage, outcome in case.examined.outcomes.items():
+    for stage, outcome in examined.outcomes.items():
         if isinstance(stage, Members) and isinstance(outcome, Refuted):
             numbers = {int(mismatch.goal.split()[1]) for mismatch in outcome.mismatches}
             wrong[stage.signature, frozenset(stage.members)] = {stage.members[number] for number in numbers}

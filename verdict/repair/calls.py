@@ -10,13 +10,9 @@ from verdict.repair.edits import Patch, Site
 
 COUNTED = frozenset({"microbatch-missing", "microbatch-duplicated"})
 ORDERED = COUNTED | {
-    "wrong-order",
-    "deadlock",
-    "receive-without-send",
-    "send-without-receive",
-    "early-reduction",
-    "broken-data-flow",
-}
+    "wrong-order", "deadlock", "receive-without-send", "send-without-receive", "early-reduction", "broken-data-flow",
+    "shape-mismatch",
+}  # fmt: skip
 Work = tuple[str, int]
 
 

@@ -11,6 +11,8 @@ from verdict.repair.edits import Patch, Site, device_at, node_at, with_attrs
 from verdict.repair.links import link
 
 MISFIT = frozenset({"shape-mismatch", "wrong-collective", "wrong-slice", "wrong-group"})
+TURNS = 2
+"""How many of the calls that members disagree about are tried."""
 DISAGREE = frozenset({"wrong-group", "wrong-collective", "deadlock", "wrong-order", "missing-reduction"})
 
 
@@ -50,17 +52,18 @@ def agree(case: Case, finding: Finding) -> Iterator[Candidate]:
     together: dict[tuple[object, ...], list[Site]] = defaultdict(list)
     for site in _collectives(case.plan):
         together[_transfer(case.plan, node_at(case.plan, site))].append(site)
-    instead: dict[Site, tuple[Node, ...]] = {}
-    words: dict[str, None] = {}
-    for sites in together.values():
-        for site, right in _agreed(case.plan, sites).items():
-            node = node_at(case.plan, site)
-            instead[site] = (right,)
-            words[_in_words(node, right, device_at(case.plan, site))] = None
-    if instead:
-        shown = list(words)[:3]
-        more = f", and {len(words) - 3} more" if len(words) > 3 else ""
-        yield Candidate("; ".join(shown) + more, Patch(instead=instead))
+    for turn in range(TURNS):
+        instead: dict[Site, tuple[Node, ...]] = {}
+        words: dict[str, None] = {}
+        for sites in together.values():
+            for site, right in _agreed(case.plan, sites, turn).items():
+                node = node_at(case.plan, site)
+                instead[site] = (right,)
+                words[_in_words(node, right, device_at(case.plan, site))] = None
+        if instead:
+            shown = list(words)[:3]
+            more = f", and {len(words) - 3} more" if len(words) > 3 else ""
+            yield Candidate("; ".join(shown) + more, Patch(instead=instead))
 
 
 def _collectives(plan: Plan) -> Iterator[Site]:
@@ -73,8 +76,7 @@ def _collectives(plan: Plan) -> Iterator[Site]:
 def _transfer(plan: Plan, node: Node) -> tuple[object, ...]:
     """What the nodes of one logical transfer have in common on all ranks."""
     result = plan.tensors[node.outputs[0]]
-    replicas = bool(attribute(node, "replicas"))
-    return (attribute(node, "channel"), node.name, result.logical, replicas)
+    return (attribute(node, "channel"), node.name, result.logical)
 
 
 def _is_misfit(plan: Plan, node: Node) -> bool:
@@ -88,8 +90,11 @@ def _is_misfit(plan: Plan, node: Node) -> bool:
     return node.op != "all_to_all" and put_in != wanted
 
 
-def _agreed(plan: Plan, sites: list[Site]) -> Mapping[Site, Node]:
-    """The nodes of one transfer that do not call what the members of their group call, as they should be."""
+def _agreed(plan: Plan, sites: list[Site], turn: int) -> Mapping[Site, Node]:
+    """The nodes of one transfer that do not call what the members of their group call, as they should be.
+
+    turn: which of the calls is taken, by the size of the group and the number of those who call it so.
+    """
     calls = {device_at(plan, site): (site, node_at(plan, site)) for site in sites}
 
     def sound(device: int) -> bool:
@@ -105,8 +110,9 @@ def _agreed(plan: Plan, sites: list[Site]) -> Mapping[Site, Node]:
     for device in wrong:
         site, node = calls[device]
         fitting = [asked for asked, ranks in groups.items() if device in ranks and set(ranks) <= calls.keys()]
-        best = max(fitting, key=lambda asked: (len(groups[asked]), votes[asked]), default=None)
-        if best is not None:
+        fitting.sort(key=lambda asked: (-len(groups[asked]), -votes[asked]))
+        if fitting:
+            best = fitting[turn % len(fitting)]
             channel = tuple(pair for pair in node.attrs if pair[0] == "channel")
             found = node._replace(op=best[0], attrs=tuple(sorted((*best[1], *channel))))
         else:

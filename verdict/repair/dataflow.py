@@ -1,9 +1,9 @@
 """Tensors that are read and that nothing produces: a collective, a message or a node that other ranks have."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from verdict.graph import ABSENT, INPUT, PER_STEP, Node
+from verdict.graph import ABSENT, INPUT, PER_STEP, Logical, Node
 from verdict.graph.lockstep import RECV, SEND, attribute
 from verdict.outcome import Finding
 from verdict.repair.case import Candidate, Case, ranks_in_words
@@ -13,7 +13,7 @@ from verdict.repair.peers import unpaired_messages
 
 CODES = frozenset({
     "broken-data-flow", "gradient-missing", "loss-missing", "wrong-group", "deadlock",
-    "send-without-receive", "receive-without-send",
+    "send-without-receive", "receive-without-send", "wrong-order",
 })  # fmt: skip
 
 
@@ -21,10 +21,24 @@ def produce(case: Case, finding: Finding) -> Iterator[Candidate]:
     """What produces every tensor that is read and that nothing produces."""
     if finding.code not in CODES:
         return
+    yield from _made_once(case)
     for targets in _missing(case).values():
         yield from _linked(case, targets)
         yield from _as_elsewhere(case, targets)
     yield from _messages(case)
+
+
+def _made_once(case: Case) -> Iterator[Candidate]:
+    """Without the second of two nodes that make one tensor of the same inputs."""
+    instead: dict[Site, tuple[Node, ...]] = {}
+    for (_, tensor), sites in case.makers.items():
+        nodes = [node_at(case.plan, site) for site in sites]
+        if len(sites) > 1 and tensor != ABSENT and not case.is_accumulator(tensor):
+            instead |= {site: () for k, site in enumerate(sites) if nodes[k] in nodes[:k]}
+    if instead:
+        site = next(iter(instead))
+        sentence = f"no second {case.named(site)} on rank {device_at(case.plan, site)}"
+        yield Candidate(sentence, Patch(instead=instead))
 
 
 def _missing(case: Case) -> Mapping[int, Mapping[int, int]]:
@@ -96,16 +110,53 @@ def _clone(case: Case, device: int, target: int) -> tuple[Patch, str] | None:
             if node.op in (RECV, SEND):
                 continue
             inputs = [_own(case, device, tensor) for tensor in node.inputs]
-            makers = [case.maker(device, tensor) for tensor in inputs if tensor not in (None, ABSENT)]
-            before = [maker for maker in makers if maker is not None]
-            if None in inputs or not before:
-                continue
             outputs = tuple(target if tensor == other else ABSENT for tensor in node.outputs)
-            twin = node._replace(inputs=tuple(t for t in inputs if t is not None), outputs=outputs)
-            where = max(before)
-            sentence = f"{case.named(site)} on rank {device}, as on rank {rank}, after {case.named(where)}"
-            return Patch(behind={where: (twin,)}), sentence
+            found = _behind_inputs(case, device, node, inputs, outputs)
+            if found is not None:
+                patch, where = found
+                return patch, f"{case.named(site)} on rank {device}, as on rank {rank}, after {where}"
+    return _as_single(case, device, target)
+
+
+def _as_single(case: Case, device: int, target: int) -> tuple[Patch, str] | None:
+    """The node that makes the logical tensor on the single device, of what this rank holds of its inputs."""
+    single, plan = case.single, case.plan
+    numbers = {_key(one): number for number, one in enumerate(plan.logicals)}
+
+    def own(tensor: int) -> int | None:
+        if tensor == ABSENT:
+            return ABSENT
+        number = numbers.get(_key(single.logicals[single.tensors[tensor].logical]), ABSENT)
+        found = [t for t in case.shares.get(number, ()) if case.is_there(device, t)]
+        return found[-1] if found else None
+
+    wanted = _key(plan.logicals[plan.tensors[target].logical])
+    for node in (node for segment in single.segments for node in segment.nodes):
+        made = [_key(single.logicals[single.tensors[t].logical]) if t != ABSENT else None for t in node.outputs]
+        if wanted in made:
+            outputs = tuple(target if key == wanted else ABSENT for key in made)
+            found = _behind_inputs(case, device, node, [own(tensor) for tensor in node.inputs], outputs)
+            if found is not None:
+                return found[0], f"{node.op} {node.name} on rank {device}, as on the single device, after {found[1]}"
     return None
+
+
+def _key(logical: Logical) -> tuple[object, ...]:
+    """What says that logical tensors of two plans may be the same one."""
+    return (logical.kind, logical.origin, logical.name)
+
+
+def _behind_inputs(
+    case: Case, device: int, node: Node, inputs: Sequence[int | None], outputs: tuple[int, ...]
+) -> tuple[Patch, str] | None:
+    """The node with these tensors behind the last of the nodes that make its inputs; None where one is missing."""
+    known = [tensor for tensor in inputs if tensor is not None]
+    before = [maker for tensor in known if (maker := case.maker(device, tensor)) is not None]
+    if len(known) < len(inputs) or not before:
+        return None
+    where = max(before)
+    twin = node._replace(inputs=tuple(known), outputs=outputs)
+    return Patch(behind={where: (twin,)}), case.named(where)
 
 
 def _own(case: Case, device: int, tensor: int) -> int | None:

@@ -18,7 +18,7 @@ from verdict.options import Options
 from verdict.outcome import Finding, Outcome
 from verdict.pipeline import Examined, examine
 from verdict.repair.addends import add_addend
-from verdict.repair.attributes import attributes_of_namesake, restore_attributes
+from verdict.repair.attributes import attributes_of_namesake, refuted, restore_attributes
 from verdict.repair.calls import as_twin, count_microbatches, in_order_of_microbatches, reduce_late
 from verdict.repair.case import Candidate, Case
 from verdict.repair.collectives import agree, refit
@@ -219,6 +219,7 @@ def _is_cause(findings: Sequence[Finding], after: Examined) -> bool:
         return True
     bases = after.walks[0].reference.bases
     wrong = {one.evidence.partner for one in after.report.findings if isinstance(one.evidence, Evidence)}
+    wrong |= {partner for partner, _ in refuted(after)}
     about = [one.evidence for one in findings if isinstance(one.evidence, Evidence)]
     return not any(bases[share.base].node in wrong - {ABSENT} for one in about for share in one.value or ())
 
