@@ -196,12 +196,12 @@ FAULTS = (
     loss_is_a_mean,
 )
 EXPECTED = {
-    chunks_reversed_on_rank_0: "wrong-group",
+    chunks_reversed_on_rank_0: "wrong-order",
     reducer_drops_a_weight: "gradient-missing",
     without_reducers: "missing-reduction",
     transposed_other_shape: "shape-mismatch",
-    receives_of_one_shape_swapped: "wrong-input",
-    receives_of_other_shapes_swapped: "shape-mismatch",
+    receives_of_one_shape_swapped: "wrong-order",
+    receives_of_other_shapes_swapped: "wrong-order",
     microbatches_in_another_order_on_rank_3: "wrong-order",
     fed_with_another_microbatch: "wrong-input",
     last_backward_missing: "microbatch-missing",

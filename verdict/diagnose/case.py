@@ -1,5 +1,6 @@
 """A finding on its way: with what it is about, so that those of one cause become one."""
 
+import re
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -10,10 +11,21 @@ STRUCTURE, WALK, END = 0, 1, 2
 """Where a fault is found: in the form and the schedule, in what nodes read and compute, in the results."""
 
 
+_NUMBERS = re.compile(r"\d+")
+
+
+def pattern(title: str, names: Sequence[str] = ()) -> str:
+    """A title without names and numbers: findings of one kind have one."""
+    for name in sorted({name for name in names if name}, key=len, reverse=True):
+        title = title.replace(name, "*")
+    return _NUMBERS.sub("#", title)
+
+
 class Case(NamedTuple):
     """key: findings with equal keys are one. order: the phase, then the place in the single-device program.
 
     bases: the single-device values that are wrong. tensors: the logical tensors of the parallel plan concerned.
+    names: of the nodes concerned.
     """
 
     finding: Finding
@@ -21,6 +33,7 @@ class Case(NamedTuple):
     order: tuple[int, int]
     bases: frozenset[int] = frozenset()
     tensors: frozenset[int] = frozenset()
+    names: frozenset[str] = frozenset()
 
 
 def merged(cases: Sequence[Case]) -> Case:
@@ -40,6 +53,7 @@ def merged(cases: Sequence[Case]) -> Case:
         finding=finding,
         bases=frozenset().union(*(case.bases for case in cases)),
         tensors=frozenset().union(*(case.tensors for case in cases)),
+        names=frozenset().union(*(case.names for case in cases)),
     )
 
 

@@ -9,7 +9,8 @@ from verdict.diagnose.refuted import refuted_cases
 from verdict.diagnose.scene import Scene
 from verdict.diagnose.structure import structural_cases
 from verdict.diagnose.wiring import walk_cases
-from verdict.graph import Plan
+from verdict.graph import Fault, Plan
+from verdict.graph.lockstep import COMMUNICATION
 from verdict.outcome import Finding
 
 SCHEDULE = frozenset({"deadlock", "send-without-receive", "receive-without-send"})
@@ -17,6 +18,9 @@ SCHEDULE = frozenset({"deadlock", "send-without-receive", "receive-without-send"
 
 UPSETS = SCHEDULE | {"microbatch-missing", "microbatch-duplicated", "wrong-group", "wrong-order", "wrong-collective"}
 """Faults behind which the schedule does not go on as it should."""
+
+DISORDER = frozenset({"wrong-collective", "wrong-order", "shape-mismatch"})
+"""What ranks that are out of step meet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +66,26 @@ def _follows(earlier: Case, later: Case) -> bool:
     code = later.finding.code
     if earlier.order[0] == STRUCTURE:
         if later.order[0] == STRUCTURE:
-            return code in SCHEDULE and earlier.finding.code in UPSETS
-        return bool(earlier.tensors & later.tensors)
+            return _out_of_step(earlier, later)
+        alike = code == earlier.finding.code and code in UPSETS and earlier.names & later.names
+        return bool(earlier.tensors & later.tensors or alike)
     if later.order[0] != END:
         return False
-    return code == earlier.finding.code and bool(earlier.bases & later.bases)
+    if earlier.order[0] == END:
+        return code == "weight-not-covered" and earlier.finding.code == "gradient-missing"
+    return bool(earlier.bases & later.bases)
+
+
+def _out_of_step(earlier: Case, later: Case) -> bool:
+    """Whether a fault of the schedule follows from another one."""
+    first, code = earlier.finding.code, later.finding.code
+    if first not in UPSETS:
+        return False
+    if code == "wrong-group":
+        return first == "wrong-group" and bool(earlier.names & later.names)
+    return code in SCHEDULE or (code in DISORDER and first not in SCHEDULE and _talks(later.finding))
+
+
+def _talks(finding: Finding) -> bool:
+    places = finding.evidence.places if isinstance(finding.evidence, Fault) else ()
+    return any(place.op in COMMUNICATION for place in places)

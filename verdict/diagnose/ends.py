@@ -1,10 +1,9 @@
 """The results that are not what they must be: losses and final gradients."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from verdict.diagnose.case import END, Case
+from verdict.diagnose.case import END, Case, pattern
 from verdict.diagnose.modules import module_of
 from verdict.diagnose.scene import Scene
 from verdict.diagnose.wiring import holders
@@ -13,15 +12,13 @@ from verdict.lineage import Evidence
 from verdict.lineage.compare import difference
 from verdict.outcome import Finding
 
-_NUMBERS = re.compile(r"\d+")
-
 
 def end_cases(scene: Scene, findings: Sequence[Finding]) -> Iterator[Case]:
     """One case for each finding about a result. Those that differ in names, ranks and numbers only have one key."""
     for finding in findings:
         about = finding.evidence
         if not isinstance(about, Evidence):
-            yield Case(finding, (finding.code, _pattern(finding.title, ())), (END, 0))
+            yield Case(finding, (finding.code, pattern(finding.title)), (END, 0))
             continue
         tensor, device = about.tensors[0], about.places[0].device
         bases = frozenset(share.base for share in about.value or ()) | frozenset(about.expected)
@@ -43,13 +40,7 @@ def end_cases(scene: Scene, findings: Sequence[Finding]) -> Iterator[Case]:
         )
         logical = scene.parallel.tensors[tensor].logical if tensor != ABSENT else ABSENT
         first = min((scene.bases[base].node for base in about.expected), default=0)
-        yield Case(found, (finding.code, _pattern(title, names)), (END, first), bases, frozenset({logical}))
-
-
-def _pattern(title: str, names: Sequence[str]) -> str:
-    for name in sorted(names, key=len, reverse=True):
-        title = title.replace(name, "*")
-    return _NUMBERS.sub("#", title)
+        yield Case(found, (finding.code, pattern(title, names)), (END, first), bases, frozenset({logical}))
 
 
 def _spread(scene: Scene, about: Evidence) -> tuple[str, ...]:

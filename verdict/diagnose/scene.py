@@ -119,6 +119,22 @@ def scene_of(
     )  # fmt: skip
 
 
+def misdelivered(scene: Scene, source: Source) -> bool:
+    """Whether a receive gets another logical tensor than it states."""
+    if source.node.op != RECV or source.sent == ABSENT:
+        return False
+    tensors = scene.parallel.tensors
+    return tensors[source.sent].logical != tensors[source.node.outputs[0]].logical
+
+
+def misdelivery(scene: Scene, device: int, source: Source) -> str:
+    """What such a receive gets, in words."""
+    return (
+        f"rank {device} receives {scene.name(source.sent)} from rank {source.sender} where it expects "
+        f"{scene.name(source.node.outputs[0])}"
+    )
+
+
 def line(plan: Plan, node: Node) -> str:
     """A node in one line: outputs with their regions, operator, inputs, attributes."""
     outputs = ", ".join(_tensor(plan, tensor, True) for tensor in node.outputs)

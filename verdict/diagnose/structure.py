@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from verdict.diagnose.case import STRUCTURE, Case
-from verdict.diagnose.scene import Scene, ranks_text, show_region
+from verdict.diagnose.case import STRUCTURE, Case, pattern
+from verdict.diagnose.scene import Scene, misdelivered, misdelivery, ranks_text, show_region
 from verdict.graph import ABSENT, Fault, Node, Place, Plan
-from verdict.graph.lockstep import COLLECTIVES
+from verdict.graph.lockstep import COLLECTIVES, RECV
 from verdict.outcome import Finding
 
 WHOLE_SEGMENT = frozenset({"microbatch-missing", "microbatch-duplicated"})
@@ -21,7 +21,23 @@ def structural_cases(plan: Plan, findings: Sequence[Finding], scene: Scene | Non
         found = replace(finding, ranks=tuple(sorted({place.device for place in about.places})))
         if scene is not None:
             found = _with_sides(scene, found, about)
-        yield Case(found, (found.code, found.title, found.where), (STRUCTURE, number), tensors=tensors)
+        names = [plan.logicals[logical].name for logical in tensors] + [place.name for place in about.places]
+        spots = frozenset(place.name for place in about.places)
+        kind = about.places[0].op if about.places else found.where
+        key = (found.code, pattern(found.title, names), "" if found.code == "wrong-order" else kind)
+        yield Case(_of_receive(scene, found, about), key, (STRUCTURE, number), frozenset(), tensors, spots)
+
+
+def _of_receive(scene: Scene | None, finding: Finding, about: Fault) -> Finding:
+    """A receive that gets another tensor than it expects, because sends and receives have other orders."""
+    if scene is None or finding.code != "shape-mismatch" or not about.places or about.places[0].op != RECV:
+        return finding
+    place = about.places[0]
+    node = scene.node_at(place)
+    source = scene.sources[place.device].get(node.outputs[0]) if node is not None else None
+    if source is None or not misdelivered(scene, source):
+        return finding
+    return replace(finding, code="wrong-order", title=misdelivery(scene, place.device, source))
 
 
 def _with_sides(scene: Scene, finding: Finding, about: Fault) -> Finding:

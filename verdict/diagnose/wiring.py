@@ -9,9 +9,17 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from verdict.diagnose.case import WALK, Case
-from verdict.diagnose.scene import Scene, Source, ranks_text, show_region, show_share
+from verdict.diagnose.scene import (
+    Scene,
+    Source,
+    misdelivered,
+    misdelivery,
+    ranks_text,
+    show_region,
+    show_share,
+)
 from verdict.graph import ABSENT
-from verdict.graph.lockstep import COLLECTIVES, RECV, attribute
+from verdict.graph.lockstep import CHUNK, COLLECTIVES, RECV, attribute
 from verdict.lineage import Evidence, Share, Value
 from verdict.lineage.compare import difference
 from verdict.lineage.values import Label
@@ -78,6 +86,8 @@ def _case(scene: Scene, finding: Finding, about: Evidence, cause: Cause) -> Case
         where = f"{culprit.node.op} {culprit.node.name} on rank {cause.device}"
     bases = frozenset(share.base for share in about.value or ()) ^ frozenset(about.expected)
     due = frozenset(about.expected)
+    if about.partner != ABSENT:
+        due |= frozenset(base for base in scene.reference.partners[about.partner].outputs if base != ABSENT)
     found = replace(
         finding,
         evidence=about,
@@ -91,11 +101,12 @@ def _case(scene: Scene, finding: Finding, about: Evidence, cause: Cause) -> Case
         single=tuple(scene.single_line(k) for k in _single_nodes(scene, about)),
         parallel=scene.parallel_lines(nodes),
     )
-    key = (cause.code, scene.alike(partner), place.op, () if partner != ABSENT else cause.title)
+    key: tuple[object, ...] = (cause.code, scene.alike(partner), place.op, () if partner != ABSENT else cause.title)
     if cause.code in ("wrong-order", "wrong-peer"):
-        key = (cause.code, (), place.op, ())
+        key = (cause.code, cause.source.node.op if cause.source is not None else place.op)
     tensors = frozenset(scene.parallel.tensors[t].logical for t in about.tensors if t != ABSENT)
-    return Case(found, key, (WALK, max(partner, 0)), bases | due, tensors)
+    names = {place.name for place in about.places} | ({culprit.node.name} if culprit is not None else set())
+    return Case(found, key, (WALK, max(partner, 0)), bases | due, tensors, frozenset(names))
 
 
 def _node_of(scene: Scene, about: Evidence) -> int:
@@ -139,13 +150,25 @@ def _cause(scene: Scene, finding: Finding, about: Evidence) -> Cause:
         return _unreduced(scene, about, source)
     if finding.code == "reduced-twice" and about.value:
         return _twice(scene, about, source)
-    if finding.code == "wrong-order":
+    if finding.code in ("wrong-order", "wrong-group"):
         return _order(scene, finding, about)
+    source = _before_gathering(scene, place.device, source)
+    if source is not None and misdelivered(scene, source):
+        help_text = "receive in the order in which the peer sends"
+        title = misdelivery(scene, place.device, source)
+        return Cause("wrong-order", title, (), help_text, place.device, source)
     if about.value is not None and about.expected:
         again = difference(about.value, about.expected, about.region, scene.bases)
         title = again.text if again is not None else finding.title
         return Cause(finding.code, title, (*_wanted(scene, about), *_instead(scene, about)))
     return Cause(finding.code, finding.title, finding.notes)
+
+
+def _before_gathering(scene: Scene, device: int, source: Source | None) -> Source | None:
+    """Where the piece comes from that this rank puts into an all_gather."""
+    if source is not None and source.node.op == "all_gather":
+        return scene.made(device, source.node.inputs[0])
+    return source
 
 
 def _wanted(scene: Scene, about: Evidence) -> tuple[str, ...]:
@@ -230,23 +253,46 @@ def _twice(scene: Scene, about: Evidence, source: Source | None) -> Cause:
 
 
 def _order(scene: Scene, finding: Finding, about: Evidence) -> Cause:
-    """Pieces that arrive in the wrong order: from crossed peers, or named so by a group that lost its order."""
+    """Pieces that do not fit: from crossed peers, or cut by a group that has another order than the plan states."""
     place = about.places[0]
     node = scene.node_at(place, about.tensors[0])
     ranks = tuple(attribute(node, "ranks") or ()) if node is not None else ()
+    joined = f"the {place.op} on {ranks_text(ranks)} joins it: {finding.title}"
     for rank in ranks:
         gathers = [n for n in scene.nodes.get((rank, place.op, place.name), ()) if attribute(n, "ranks") == ranks]
         for tensor in (n.inputs[0] for n in gathers):
-            source = scene.made(rank, tensor)
-            if source is None or source.node.op != RECV or source.sent == ABSENT:
+            found = _piece(scene, rank, tensor)
+            if found is None or (found.code == "wrong-order" and finding.code == "wrong-order"):
                 continue
-            stated, sent = scene.region(source.node.outputs[0]), scene.region(source.sent)
-            if stated != sent:
-                title = (
-                    f"rank {rank} receives {scene.name(source.sent)}{show_region(sent)} from rank {source.sender}, "
-                    f"it expects {show_region(stated)}"
-                )
-                note = f"the {place.op} on {ranks_text(ranks)} joins it: {finding.title}"
-                help_text = "exchange the peers, so that each rank receives the region that it expects"
-                return Cause("wrong-peer", title, (note,), help_text, rank, source)
-    return Cause("wrong-order", finding.title, finding.notes, finding.help)
+            return found._replace(notes=(*found.notes, joined))
+    return Cause(finding.code, finding.title, finding.notes, finding.help)
+
+
+def _piece(scene: Scene, device: int, tensor: int) -> Cause | None:
+    """Why a piece is not the region that it is stated to be: whence it was received, or how it was cut."""
+    source = scene.made(device, tensor)
+    if source is None:
+        return None
+    stated = scene.region(source.node.outputs[0])
+    if source.node.op == CHUNK:
+        value = scene.held(device, source.node.outputs[0])
+        if not value or value[0].region == stated:
+            return None
+        ranks = list(attribute(source.node, "ranks"))
+        title = (
+            f"chunk {source.node.name} on rank {device} takes {show_region(value[0].region)} by its position in the "
+            f"group {ranks}, it states {show_region(stated)}"
+        )
+        help_text = "list the members of the group in the same order on all its ranks"
+        return Cause("wrong-order", title, (), help_text, device, source)
+    if source.node.op != RECV or source.sent == ABSENT:
+        return None
+    sent = scene.region(source.sent)
+    if stated == sent:
+        return _piece(scene, source.sender, source.sent)
+    title = (
+        f"rank {device} receives {scene.name(source.sent)}{show_region(sent)} from rank {source.sender}, "
+        f"it expects {show_region(stated)}"
+    )
+    help_text = "exchange the peers, so that each rank receives the region that it expects"
+    return Cause("wrong-peer", title, (), help_text, device, source)
