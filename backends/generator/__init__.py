@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-from backends.generator import llama3, mlp
+from backends.generator import deepseek, gpt, llama3, mlp
 from backends.generator.sizes import Sizes, check
 from backends.generator.stages import assemble
 from backends.generator.tape import Tape, Value
@@ -19,16 +19,19 @@ __all__ = ["MODELS", "Model", "Sizes", "generate"]
 
 
 class Model(NamedTuple):
-    """A model: its input, what its stages hand on, and how the layers of one stage are recorded."""
+    """A model: its input, which sizes it refuses, what its stages hand on, and how a stage's layers are recorded."""
 
     input: str
+    check: Callable[[str, Sizes], None]
     boundary: Callable[[Tape, Sizes, int], tuple[Value, ...]]
     record: Callable[[Tape, Sizes, range, tuple[Value, ...]], tuple[Value, ...]]
 
 
 MODELS = {
-    "llama3": Model(llama3.INPUT, llama3.boundary, llama3.record),
-    "mlp": Model(mlp.INPUT, mlp.boundary, mlp.record),
+    "deepseek": Model(deepseek.INPUT, deepseek.check, deepseek.boundary, deepseek.record),
+    "gpt": Model(gpt.INPUT, gpt.check, gpt.boundary, gpt.record),
+    "llama3": Model(llama3.INPUT, llama3.check, llama3.boundary, llama3.record),
+    "mlp": Model(mlp.INPUT, mlp.check, mlp.boundary, mlp.record),
 }
 
 
@@ -37,5 +40,6 @@ def generate(model: str, sizes: Sizes) -> tuple[Plan, Plan]:
     if model not in MODELS:
         raise UsageError(model, "there is no such model to generate", f"there are {', '.join(MODELS)}")
     check(model, sizes)
+    MODELS[model].check(model, sizes)
     alone = replace(sizes, dp=1, tp=1, pp=1, microbatches=1)
     return assemble(model, MODELS[model], alone), assemble(model, MODELS[model], sizes)

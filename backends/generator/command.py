@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,28 +14,39 @@ _SUFFIXES = {"none": "", "xz": ".xz", "gz": ".gz", "zst": ".zst"}
 _DEFAULT = Sizes()
 
 
-def _size(name: str, help: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def _size(name: str, help: str, least: int = 1) -> Callable[[Callable[..., None]], Callable[..., None]]:
     default: int = getattr(_DEFAULT, name)
-    return click.option(f"--{name}", type=click.IntRange(min=1), default=default, show_default=True, help=help)
+    flag = f"--{name.replace('_', '-')}"
+    return click.option(flag, type=click.IntRange(min=least), default=default, show_default=True, help=help)
 
 
 @click.command("generate")
 @click.argument("model", type=click.Choice(sorted(MODELS)))
 @_size("layers", "Layers of the model.")
 @_size("hidden", "Width of the model.")
-@_size("heads", "Attention heads (llama3).")
-@_size("seq", "Tokens of a sample (llama3).")
+@_size("heads", "Attention heads (not mlp).")
+@_size("seq", "Tokens of a sample (not mlp).")
 @_size("batch", "Samples of one step, over all replicas and microbatches.")
 @_size("dp", "Data parallel replicas.")
 @_size("tp", "Tensor parallel ranks of a stage.")
 @_size("pp", "Pipeline stages.")
 @_size("microbatches", "Microbatches of one step in each replica.")
-@_size("vocab", "Size of the vocabulary (llama3).")
+@_size("vocab", "Size of the vocabulary (not mlp).")
 @_size("ffn", "Width of the feed-forward block.")
+@_size("experts", "Experts of a layer (deepseek).")
+@_size("topk", "Experts that a token is sent to (deepseek).")
+@_size("groups", "Groups of experts (deepseek).")
+@_size("topk_groups", "Groups that a token's experts are chosen from (deepseek).")
+@_size("shared_experts", "Experts that every token is sent to (deepseek).", least=0)
+@_size("moe_ffn", "Width of an expert (deepseek).")
+@_size("dense_layers", "First layers that have no experts (deepseek).", least=0)
+@click.option("--dropout", type=click.FloatRange(0, 1, max_open=True), default=0.0, show_default=True,
+              help="Probability that an element is dropped (gpt).")  # fmt: skip
+@click.option("--tied", is_flag=True, help="The output has the weight of the embedding (gpt).")
 @click.option("-o", "--out", type=click.Path(path_type=Path, file_okay=False), required=True, metavar="DIR")
 @click.option("--compress", type=click.Choice(list(_SUFFIXES)), default="none", show_default=True)
 @click.option("--pickle", "plain", is_flag=True, help="Write pickles of plain data instead of text.")
-def generate_command(model: str, out: Path, compress: str, plain: bool, **sizes: int) -> None:
+def generate_command(model: str, out: Path, compress: str, plain: bool, **sizes: Any) -> None:
     """Write the single-device plan and the parallel plan of MODEL to DIR."""
     plans = generate(model, Sizes(**sizes))
     try:

@@ -24,6 +24,7 @@ class Draft:
         if number is None:
             number = self._numbers[name] = len(self.logicals)
             self.logicals.append(Logical(name, shape, dtype, kind, origin or name))
+        assert self.logicals[number].shape == shape, f"two tensors are called {name}"
         self.tensors.append(Tensor(number, region, part))
         return len(self.tensors) - 1
 

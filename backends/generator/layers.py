@@ -12,7 +12,7 @@ def elementwise(tape: Tape, op: str, x: Value, name: str, **attrs: Hashable) -> 
 
 
 def add(tape: Tape, x: Value, y: Value, name: str) -> Value:
-    """x + y, of one shape."""
+    """x + y, where y broadcasts to the shape of x."""
     (z,) = tape.op("add", (x, y), name, x.shape, split=x.split, attrs={"alpha": 1})
     return z
 
@@ -23,19 +23,22 @@ def mul(tape: Tape, x: Value, y: Value, name: str) -> Value:
     return z
 
 
-def row_split_linear(tape: Tape, x: Value, width: int, name: str) -> Value:
-    """x times a weight whose rows, the outputs, the tp ranks divide. x has entered."""
-    weight = tape.weight(f"{name}.weight", (width, x.shape[-1]), split=0)
+def row_split_linear(tape: Tape, x: Value, width: int, name: str, weight: str = "", bias: bool = False) -> Value:
+    """x times a weight whose rows, the outputs, the tp ranks divide, plus a bias if there is one. x has entered."""
+    parameters = [tape.weight(weight or f"{name}.weight", (width, x.shape[-1]), split=0)]
+    if bias:
+        parameters.append(tape.weight(f"{name}.bias", (width,), split=0))
     shape = (*x.shape[:-1], width)
-    (y,) = tape.op("linear", (x, weight), name, shape, split=len(shape) - 1)
+    (y,) = tape.op("linear", (x, *parameters), name, shape, split=len(shape) - 1)
     return y
 
 
-def column_split_linear(tape: Tape, x: Value, width: int, name: str) -> Value:
-    """x, divided along its last axis, times a weight whose columns the tp ranks divide; then the sum."""
+def column_split_linear(tape: Tape, x: Value, width: int, name: str, bias: bool = False) -> Value:
+    """x, divided along its last axis, times a weight whose columns the tp ranks divide; the sum; then the bias."""
     weight = tape.weight(f"{name}.weight", (width, x.shape[-1]), split=1)
     (y,) = tape.op("linear", (x, weight), name, (*x.shape[:-1], width), addend=tape.tp > 1)
-    return tape.leave(y)
+    y = tape.leave(y)
+    return add(tape, y, tape.weight(f"{name}.bias", (width,)), f"{name}.biased") if bias else y
 
 
 def embedding(tape: Tape, ids: Value, vocab: int, width: int, name: str) -> Value:
@@ -58,6 +61,19 @@ def rms_norm(tape: Tape, x: Value, name: str, eps: float = 1e-5) -> Value:
     scale = elementwise(tape, "rsqrt", shifted, f"{name}.rsqrt")
     normed = elementwise(tape, "to", mul(tape, numerator, scale, f"{name}.scaled"), f"{name}.to", dtype="float32")
     return mul(tape, normed, tape.weight(f"{name}.weight", (x.shape[-1],)), name)
+
+
+def layer_norm(tape: Tape, x: Value, name: str, eps: float = 1e-5) -> Value:
+    """(x - mean) / sqrt(variance + eps) * weight + bias over the last axis."""
+    weight, bias = (tape.weight(f"{name}.{what}", x.shape[-1:]) for what in ("weight", "bias"))
+    attrs: dict[str, Hashable] = {"normalized_shape": x.shape[-1:], "eps": eps}
+    (y,) = tape.op("layernorm", (x, weight, bias), name, x.shape, attrs=attrs)
+    return y
+
+
+def dropout(tape: Tape, x: Value, p: float, name: str) -> Value:
+    """x with each element dropped with probability p; x itself where p is 0."""
+    return elementwise(tape, "dropout", x, name, p=p, training=True) if p else x
 
 
 def sum_loss(tape: Tape, x: Value) -> Value:

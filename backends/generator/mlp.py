@@ -11,6 +11,10 @@ from backends.generator.tape import Tape, Value
 INPUT = "x"
 
 
+def check(model: str, sizes: Sizes) -> None:
+    """Every size that fits its parallelization fits this model."""
+
+
 def boundary(tape: Tape, sizes: Sizes, layer: int) -> tuple[Value, ...]:
     """What a stage that begins after `layer` receives: the output of `layer`."""
     even = layer % 2 == 0

@@ -4,13 +4,20 @@ from dataclasses import dataclass, fields
 
 from verdict.errors import UsageError
 
+_MAY_BE_ZERO = frozenset({"shared_experts", "dense_layers"})
+
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes of a model and of its parallelization.
+    """Sizes of a model and of its parallelization. A model takes no notice of those that it does not have.
 
     batch: the samples of one step, over all replicas and microbatches. ffn: the width between the two linears of a
-    feed-forward block. dp, tp, pp: data, tensor and pipeline parallel. The mlp has no heads, seq and vocab.
+    feed-forward block. dp, tp, pp: data, tensor and pipeline parallel.
+    experts, topk, groups, topk_groups: of a mixture of experts, how many there are, how many a token is sent to,
+    in how many groups they are, and from how many of these a token's can be. moe_ffn: the width of one expert.
+    shared_experts: those that every token is sent to. dense_layers: the first layers, which have no experts.
+    dropout: the probability that an element is dropped; without it there is no dropout.
+    tied: the output has the weight of the embedding.
     """
 
     layers: int = 2
@@ -24,6 +31,15 @@ class Sizes:
     microbatches: int = 2
     vocab: int = 51200
     ffn: int = 11008
+    experts: int = 64
+    topk: int = 6
+    groups: int = 8
+    topk_groups: int = 4
+    shared_experts: int = 1
+    moe_ffn: int = 2048
+    dense_layers: int = 1
+    dropout: float = 0.0
+    tied: bool = False
 
     @property
     def rows(self) -> int:
@@ -43,21 +59,28 @@ class Sizes:
 
 
 def check(model: str, sizes: Sizes) -> None:
-    """Raise UsageError where the sizes do not fit the model or each other."""
+    """Raise UsageError where the sizes do not fit each other, whatever the model."""
     for field in fields(sizes):
-        if getattr(sizes, field.name) < 1:
-            raise UsageError(model, f"{field.name} is {getattr(sizes, field.name)}", "every size is at least 1")
-    _divides(model, "batch", sizes.batch, "dp x microbatches", sizes.dp * sizes.microbatches)
-    _divides(model, "ffn", sizes.ffn, "tp", sizes.tp)
+        value = getattr(sizes, field.name)
+        least = 0 if field.name in _MAY_BE_ZERO else 1
+        if field.type is int and value < least:
+            raise UsageError(model, f"{field.name} is {value}", f"it is at least {least}")
+    if not 0 <= sizes.dropout < 1:
+        raise UsageError(model, f"dropout is {sizes.dropout}", "it is a probability below 1")
+    divides(model, "batch", sizes.batch, "dp x microbatches", sizes.dp * sizes.microbatches)
+    divides(model, "ffn", sizes.ffn, "tp", sizes.tp)
     if sizes.pp > sizes.layers:
         raise UsageError(model, f"{sizes.pp} pipeline stages for {sizes.layers} layers", "give each stage a layer")
-    if model == "llama3":
-        _divides(model, "hidden", sizes.hidden, "heads", sizes.heads)
-        _divides(model, "the width of a head (hidden / heads)", sizes.head, "2, for rotary pairs", 2)
-        _divides(model, "heads", sizes.heads, "tp", sizes.tp)
-        _divides(model, "vocab", sizes.vocab, "tp", sizes.tp)
 
 
-def _divides(model: str, what: str, size: int, by: str, parts: int) -> None:
+def check_attention(model: str, sizes: Sizes) -> None:
+    """Raise UsageError where heads and vocabulary cannot be divided as the models with attention do."""
+    divides(model, "hidden", sizes.hidden, "heads", sizes.heads)
+    divides(model, "heads", sizes.heads, "tp", sizes.tp)
+    divides(model, "vocab", sizes.vocab, "tp", sizes.tp)
+
+
+def divides(model: str, what: str, size: int, by: str, parts: int) -> None:
+    """Raise UsageError unless `parts`, which are called `by`, divide `size`, which is called `what`."""
     if size % parts:
         raise UsageError(model, f"{what} is {size}, which {parts} ({by}) does not divide", "choose a multiple of it")

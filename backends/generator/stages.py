@@ -1,7 +1,7 @@
 """From recorded stages to a plan: pipeline boundaries, the schedule, gradient reducers and declared outputs."""
 
 from collections.abc import Callable, Hashable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from backends.generator.draft import Draft
 from backends.generator.schedule import (
@@ -31,6 +31,15 @@ class Model(Protocol):
     def record(self) -> Callable[[Tape, Sizes, range, tuple[Value, ...]], tuple[Value, ...]]: ...
 
 
+class _Recorded(NamedTuple):
+    """One device's tape, what it receives and hands on (or the loss), and the gradient of the first of the latter."""
+
+    tape: Tape
+    before: tuple[Value, ...]
+    after: tuple[Value, ...]
+    gradient: int
+
+
 class _Outputs:
     """What the devices of a plan declare, while it is made."""
 
@@ -45,9 +54,10 @@ class _Outputs:
 def assemble(name: str, model: Model, sizes: Sizes) -> Plan:
     """The plan of `model` on pp x tp devices, tp the faster axis, in dp replicas."""
     draft, found = Draft(), _Outputs()
-    for stage in range(sizes.pp):
-        for tp_rank in range(sizes.tp):
-            _device(model, sizes, stage, tp_rank, draft, found)
+    recorded = [_record(model, sizes, device, draft) for device in range(sizes.pp * sizes.tp)]
+    holders = _holders(draft, sizes, [stage.tape for stage in recorded])
+    for device, stage in enumerate(recorded):
+        _device(sizes, device, stage, holders, draft, found)
     return Plan(
         source=f"{name} dp{sizes.dp} pp{sizes.pp} tp{sizes.tp} microbatches{sizes.microbatches}",
         format="generated",
@@ -66,36 +76,53 @@ def assemble(name: str, model: Model, sizes: Sizes) -> Plan:
     )
 
 
-def _device(model: Model, sizes: Sizes, stage: int, tp_rank: int, draft: Draft, found: _Outputs) -> None:
-    device = stage * sizes.tp + tp_rank
-    group = tuple(range(stage * sizes.tp, (stage + 1) * sizes.tp))
+def _record(model: Model, sizes: Sizes, device: int, draft: Draft) -> _Recorded:
+    number, tp_rank = divmod(device, sizes.tp)
+    group = tuple(range(number * sizes.tp, (number + 1) * sizes.tp))
     tape = Tape(draft, group, tp_rank, sizes.rows)
-    layers = sizes.stage(stage)
-    before = model.boundary(tape, sizes, layers.start - 1) if stage > 0 else ()
+    layers = sizes.stage(number)
+    before = model.boundary(tape, sizes, layers.start - 1) if number > 0 else ()
     after = model.record(tape, sizes, layers, before)
-    last = after[0]
-    gradient = tape.gradient(last)
-    tape.walk_back(last, gradient)
+    gradient = tape.gradient(after[0])
+    tape.walk_back(after[0], gradient)
+    return _Recorded(tape, before, after, gradient)
 
+
+def _holders(draft: Draft, sizes: Sizes, tapes: list[Tape]) -> dict[tuple[str, int], tuple[int, ...]]:
+    """The devices that train a weight, by its name and their tp rank: more than one where stages share it."""
+    found: dict[tuple[str, int], tuple[int, ...]] = {}
+    for device, tape in enumerate(tapes):
+        for weight in tape.weights:
+            key = (_name(draft, weight), device % sizes.tp)
+            found[key] = (*found.get(key, ()), device)
+    return found
+
+
+def _device(
+    sizes: Sizes, device: int, stage: _Recorded, holders: dict[tuple[str, int], tuple[int, ...]], draft: Draft,
+    found: _Outputs,
+) -> None:  # fmt: skip
+    number, tp_rank = divmod(device, sizes.tp)
+    tape, last = stage.tape, stage.after[0]
     work = {FORWARD: tape.forward, BACKWARD: tape.backward}
-    if before:
-        peer, first = device - sizes.tp, before[0]
-        work[RECEIVE_FORWARD] = [_receive(draft, value.tensor, peer, value.name) for value in before]
+    if stage.before:
+        peer, first = device - sizes.tp, stage.before[0]
+        work[RECEIVE_FORWARD] = [_receive(draft, value.tensor, peer, value.name) for value in stage.before]
         work[SEND_BACKWARD] = [_send(draft, tape.gradients[first.use], peer, f"{first.name}.grad")]
-    if stage + 1 < sizes.pp:
+    if number + 1 < sizes.pp:
         peer = device + sizes.tp
-        work[SEND_FORWARD] = [_send(draft, value.tensor, peer, value.name) for value in after]
-        work[RECEIVE_BACKWARD] = [_receive(draft, gradient, peer, f"{last.name}.grad")]
+        work[SEND_FORWARD] = [_send(draft, value.tensor, peer, value.name) for value in stage.after]
+        work[RECEIVE_BACKWARD] = [_receive(draft, stage.gradient, peer, f"{last.name}.grad")]
     else:
         found.losses.append(Held(device, last.tensor))
-        found.seeds.append(gradient)
+        found.seeds.append(stage.gradient)
 
     work[_REDUCE] = []
-    for weight, accumulator in tape.weights:
-        final = accumulator
-        if sizes.dp > 1:
+    for weight, accumulator in tape.weights.items():
+        final, ranks = accumulator, holders[_name(draft, weight), tp_rank]
+        if sizes.dp > 1 or len(ranks) > 1:
             final = _reduced(draft, accumulator)
-            work[_REDUCE].append(_reducer(draft, accumulator, final, device))
+            work[_REDUCE].append(_reducer(draft, accumulator, final, ranks))
         found.gradients.append(Held(device, final, weight))
 
     numbers: dict[str, int] = {}
@@ -103,11 +130,15 @@ def _device(model: Model, sizes: Sizes, stage: int, tp_rank: int, draft: Draft, 
         if nodes:
             numbers[name] = len(found.segments)
             found.segments.append(Segment(name, device, tuple(nodes)))
-    order = one_forward_one_backward(stage, sizes.pp, sizes.microbatches)
+    order = one_forward_one_backward(number, sizes.pp, sizes.microbatches)
     calls = [Call(numbers[name], microbatch) for name, microbatch in order if name in numbers]
     if _REDUCE in numbers:
         calls.append(Call(numbers[_REDUCE], ONCE_A_STEP))
     found.programs.append(tuple(calls))
+
+
+def _name(draft: Draft, tensor: int) -> str:
+    return draft.logicals[draft.tensors[tensor].logical].name
 
 
 def _receive(draft: Draft, tensor: int, peer: int, channel: str) -> Node:
@@ -119,12 +150,12 @@ def _send(draft: Draft, tensor: int, peer: int, channel: str) -> Node:
 
 
 def _reduced(draft: Draft, accumulator: int) -> int:
-    """The sum over all replicas of an accumulator: the same tensor as the single plan's accumulator, by origin."""
+    """The sum of an accumulator over all that hold it: the same tensor as the single plan's accumulator, by origin."""
     number, region, _ = draft.tensors[accumulator]
     of = draft.logicals[number]
     return draft.tensor(f"{of.name}.reduced", of.shape, of.dtype, GRADIENT, region, origin=of.name)
 
 
-def _reducer(draft: Draft, accumulator: int, final: int, device: int) -> Node:
-    attrs: dict[str, Hashable] = {"ranks": (device,), "replicas": True, "reduce": "sum"}
-    return draft.node("all_reduce", (accumulator,), (final,), attrs, draft.logicals[draft.tensors[final].logical].name)
+def _reducer(draft: Draft, accumulator: int, final: int, ranks: tuple[int, ...]) -> Node:
+    attrs: dict[str, Hashable] = {"ranks": ranks, "replicas": True, "reduce": "sum"}
+    return draft.node("all_reduce", (accumulator,), (final,), attrs, _name(draft, final))

@@ -6,7 +6,8 @@ split evenly along one axis, or as addends of a sum. Two crossings lead from one
     enter(x)   forward nothing         backward all_reduce    before linears whose rows are split
     leave(y)   forward all_reduce      backward nothing       after linears whose columns are split
 
-A value is used once. One that is used several times is copied by `multiref`, whose gradient adds.
+A value is used once. One that is used several times is copied by `multiref`, whose gradient adds; only weights are
+used as often as one likes, and add up their gradients in an accumulator. `weights`: the accumulator of each.
 """
 
 from collections.abc import Hashable
@@ -58,12 +59,12 @@ class Tape:
         self.tp_rank = tp_rank
         self.forward: list[Node] = []
         self.backward: list[Node] = []
-        self.weights: list[tuple[int, int]] = []
+        self.weights: dict[int, int] = {}
         self.gradients: dict[int, int] = {}
         self._draft = draft
         self._group = group
         self._steps: list[_Step] = []
-        self._buffers: dict[str, Value] = {}
+        self._kept: dict[str, Value] = {}
         self._uses = 0
 
     def local(self, size: int) -> int:
@@ -77,14 +78,16 @@ class Tape:
         return value
 
     def weight(self, name: str, shape: Shape, split: int | None = None, dtype: str = "float32") -> Value:
-        """A trainable weight."""
-        return self._value(name, shape, dtype, split=split, kind=WEIGHT)
+        """A trainable weight: one on each device, however often it is asked for; its gradients add up."""
+        if name not in self._kept:
+            self._kept[name] = self._value(name, shape, dtype, split=split, kind=WEIGHT)
+        return self._kept[name]
 
     def buffer(self, name: str, shape: Shape, dtype: str) -> Value:
         """A constant tensor of the model: one on each device, however often it is asked for."""
-        if name not in self._buffers:
-            self._buffers[name] = self._value(name, shape, dtype, kind=BUFFER, trained=False)
-        return self._buffers[name]
+        if name not in self._kept:
+            self._kept[name] = self._value(name, shape, dtype, kind=BUFFER, trained=False)
+        return self._kept[name]
 
     def boundary(self, name: str, shape: Shape, split: int | None = None, trained: bool = True) -> Value:
         """An activation that arrives from the stage before."""
@@ -100,14 +103,21 @@ class Tape:
         dtype: str = "float32",
         addend: bool = False,
         entered: bool = False,
+        integers: tuple[int, ...] = (),
         attrs: dict[str, Hashable] | None = None,
     ) -> tuple[Value, ...]:
-        """Record an operator; its outputs are called `name`, or `name`.0, `name`.1, ... where there are several."""
+        """Record an operator; its outputs are called `name`, or `name`.0, `name`.1, ... where there are several.
+
+        integers: which of the outputs are integers, and so without a gradient.
+        """
         trained = any(value.trained for value in inputs)
         values = tuple(
-            self._value(f"{name}.{at}" if len(outputs) > 1 else name, shape, dtype, split, addend, entered, trained)
+            self._value(
+                f"{name}.{at}" if len(outputs) > 1 else name, shape, "int64" if at in integers else dtype,
+                split, addend, entered, trained and at not in integers,
+            )
             for at, shape in enumerate(outputs)
-        )
+        )  # fmt: skip
         return self._record(op, inputs, values, attrs or {}, name)
 
     def multiref(self, x: Value, times: int) -> tuple[Value, ...]:
@@ -152,16 +162,20 @@ class Tape:
         return self._tensor(f"{value.name}.grad", value.shape, value.dtype, kind, value.split, value.entered)
 
     def _undo(self, step: _Step) -> None:
-        grads = tuple(self.gradients[output.use] for output in step.outputs)
-        outputs = tuple(self.gradient(value) if value.trained else ABSENT for value in step.inputs)
-        for value, gradient in zip(step.inputs, outputs, strict=True):
-            if value.trained:
-                assert value.use not in self.gradients, f"{value.name} is used twice without multiref"
-                self.gradients[value.use] = gradient
-            if value.kind == WEIGHT:
-                self.weights.append((value.tensor, gradient))
+        grads = tuple(self.gradients[output.use] if output.trained else ABSENT for output in step.outputs)
+        outputs = tuple(self._gradient_of(value) if value.trained else ABSENT for value in step.inputs)
         inputs = (*grads, *(value.tensor for value in step.inputs))
         self.backward.append(self._draft.node(f"{step.op}.grad", inputs, outputs, step.attrs, step.name))
+
+    def _gradient_of(self, value: Value) -> int:
+        """Where the gradient of this use of `value` goes: for a weight, the one accumulator of all its uses."""
+        if value.kind == WEIGHT:
+            if value.tensor not in self.weights:
+                self.weights[value.tensor] = self.gradient(value)
+            return self.weights[value.tensor]
+        assert value.use not in self.gradients, f"{value.name} is used twice without multiref"
+        self.gradients[value.use] = self.gradient(value)
+        return self.gradients[value.use]
 
     def _undo_enter(self, step: _Step) -> None:
         (x,), (entered,) = step.inputs, step.outputs

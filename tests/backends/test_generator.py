@@ -126,6 +126,18 @@ def stop_early(segment, node):
     return with_attrs(node, stop=dict(node.attrs)["stop"] - 1) if node.op == "embedding" else node
 
 
+def next_experts(segment, node):
+    """The experts of the first tp ranks' own weights taken for those after them."""
+    if not node.op.startswith("moe_gmm") or dict(node.attrs)["local_expert_start"]:
+        return node
+    return with_attrs(node, local_expert_start=1, local_expert_end=dict(node.attrs)["local_expert_end"] + 1)
+
+
+def one_group(segment, node):
+    """The gate of one rank without groups."""
+    return with_attrs(node, n_groups=1, topk_groups=1) if node.op == "gate" and segment.device == 2 else node
+
+
 def slower(_, node):
     """The constant of one operator changed."""
     return with_attrs(node, other=3.0) if node.op == "div" else node
@@ -140,6 +152,11 @@ def slower(_, node):
         ("mlp", forget_replicas),
         ("llama3", stop_early),
         ("llama3", slower),
+        ("deepseek", narrow_groups),
+        ("deepseek", next_experts),
+        ("deepseek", one_group),
+        ("gpt", narrow_groups),
+        ("gpt", forget_replicas),
     ],
 )
 def test_a_wrong_plan_is_seen(model, change):
@@ -240,7 +257,16 @@ def test_layers_are_spread_as_evenly_as_can_be():
         ("mlp", {"batch": 6}, "batch is 6, which 4 (dp x microbatches) does not divide"),
         ("mlp", {"pp": 3}, "3 pipeline stages for 2 layers"),
         ("mlp", {"tp": 0}, "tp is 0"),
-        ("gpt", {}, "there is no such model to generate"),
+        ("gpt", {"dropout": 1.0}, "dropout is 1.0"),
+        ("gpt", {"vocab": 15}, "vocab is 15, which 2 (tp) does not divide"),
+        ("deepseek", {"experts": 9}, "experts is 9, which 2 (tp) does not divide"),
+        ("deepseek", {"experts": 10}, "experts is 10, which 4 (groups) does not divide"),
+        ("deepseek", {"moe_ffn": 9}, "shared_experts x moe_ffn is 9, which 2 (tp) does not divide"),
+        ("deepseek", {"groups": 8}, "a group of one expert"),
+        ("deepseek", {"topk_groups": 5}, "topk_groups is 5 of 4 groups"),
+        ("deepseek", {"topk": 5}, "topk is 5, 2 groups have 4 experts"),
+        ("deepseek", {"dense_layers": -1}, "dense_layers is -1"),
+        ("bert", {}, "there is no such model to generate"),
     ],
 )
 def test_sizes_that_do_not_fit_are_refused(model, change, message):

@@ -1,0 +1,78 @@
+"""GPT: embeddings of tokens and positions, blocks of attention and gelu with layernorm, and the output; the loss is
+the sum of the logits.
+
+Linears have biases. Tensor parallel as Megatron's: heads, the width of the feed-forward block and the vocabulary are
+divided; a bias after a linear whose columns are divided is added once, after the sum. `tied`: the output has the
+weight of the embedding, and where they are on different pipeline stages, both hold the sum of both gradients.
+"""
+
+from collections.abc import Hashable
+
+from backends.generator import llama3
+from backends.generator.attention import attend, causal_mask, heads
+from backends.generator.layers import (
+    add,
+    column_split_linear,
+    dropout,
+    elementwise,
+    embedding,
+    layer_norm,
+    row_split_linear,
+    sum_loss,
+)
+from backends.generator.sizes import Sizes, check_attention
+from backends.generator.tape import Tape, Value
+
+INPUT = llama3.INPUT
+
+boundary = llama3.boundary
+check = check_attention
+
+
+def record(tape: Tape, sizes: Sizes, layers: range, before: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Record `layers` after `before`, which the first stage lacks: what the next stage receives, or the loss."""
+    h, mask = before or _beginning(tape, sizes)
+    for layer in layers:
+        h = _block(tape, sizes, h, mask, f"layers.{layer}")
+    return (h, mask) if layers.stop < sizes.layers else (_loss(tape, sizes, h),)
+
+
+def _beginning(tape: Tape, sizes: Sizes) -> tuple[Value, Value]:
+    tokens = tape.load(INPUT, (tape.rows, sizes.seq), "int64")
+    h = embedding(tape, tokens, sizes.vocab, sizes.hidden, llama3.EMBEDDING)
+    positions = tape.buffer("positions", (sizes.seq,), "int64")
+    table = tape.weight("pos_embeddings.weight", (sizes.seq, sizes.hidden))
+    attrs: dict[str, Hashable] = {"start": 0, "stop": sizes.seq, "padding_idx": None}
+    (placed,) = tape.op("embedding", (positions, table), "pos_embeddings", (sizes.seq, sizes.hidden), attrs=attrs)
+    h = dropout(tape, add(tape, h, placed, "embeddings"), sizes.dropout, "embeddings.dropped")
+    return h, causal_mask(tape, sizes, tokens, h)
+
+
+def _loss(tape: Tape, sizes: Sizes, h: Value) -> Value:
+    x = tape.enter(layer_norm(tape, h, "norm"))
+    weight = f"{llama3.EMBEDDING if sizes.tied else 'output'}.weight"
+    return sum_loss(tape, row_split_linear(tape, x, sizes.vocab, "output", weight))
+
+
+def _block(tape: Tape, sizes: Sizes, h: Value, mask: Value, at: str) -> Value:
+    h, skip = tape.multiref(h, 2)
+    x = _attention(tape, sizes, layer_norm(tape, h, f"{at}.attention_norm"), mask, f"{at}.attention")
+    x = dropout(tape, x, sizes.dropout, f"{at}.attention.dropped")
+    h, skip = tape.multiref(add(tape, skip, x, f"{at}.middle"), 2)
+    x = _feed_forward(tape, sizes, layer_norm(tape, h, f"{at}.ffn_norm"), f"{at}.feed_forward")
+    x = dropout(tape, x, sizes.dropout, f"{at}.feed_forward.dropped")
+    return add(tape, skip, x, f"{at}.out")
+
+
+def _attention(tape: Tape, sizes: Sizes, x: Value, mask: Value, at: str) -> Value:
+    q, k, v = (
+        heads(tape, sizes, row_split_linear(tape, handle, sizes.hidden, f"{at}.{name}", bias=True), f"{at}.{name}")
+        for name, handle in zip(("wq", "wk", "wv"), tape.multiref(tape.enter(x), 3), strict=True)
+    )
+    mixed = attend(tape, sizes, q, k, v, mask, at, sizes.dropout)
+    return column_split_linear(tape, mixed, sizes.hidden, f"{at}.wo", bias=True)
+
+
+def _feed_forward(tape: Tape, sizes: Sizes, x: Value, at: str) -> Value:
+    wide = row_split_linear(tape, tape.enter(x), sizes.ffn, f"{at}.w1", bias=True)
+    return column_split_linear(tape, elementwise(tape, "gelu", wide, f"{at}.gelu"), sizes.hidden, f"{at}.w2", bias=True)
