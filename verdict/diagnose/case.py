@@ -5,7 +5,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from verdict.outcome import Finding
+from verdict.outcome import Finding, Refuted
+from verdict.stage import Occurrence
 
 STRUCTURE, WALK, END = 0, 1, 2
 """Where a fault is found: in the form and the schedule, in what nodes read and compute, in the results."""
@@ -21,11 +22,19 @@ def pattern(title: str, names: Sequence[str] = ()) -> str:
     return _NUMBERS.sub("#", title)
 
 
+class Wrong(NamedTuple):
+    """A refuted stage at one of its occurrences, and which members are wrong for one reason."""
+
+    occurrence: Occurrence
+    outcome: Refuted
+    members: tuple[int, ...]
+
+
 class Case(NamedTuple):
     """key: findings with equal keys are one. order: the phase, then the place in the single-device program.
 
     bases: the single-device values that are wrong. tensors: the logical tensors of the parallel plan concerned.
-    names: of the nodes concerned.
+    names: of the nodes concerned. refuted: where it is a stage that is refuted.
     """
 
     finding: Finding
@@ -34,6 +43,7 @@ class Case(NamedTuple):
     bases: frozenset[int] = frozenset()
     tensors: frozenset[int] = frozenset()
     names: frozenset[str] = frozenset()
+    refuted: Wrong | None = None
 
 
 def merged(cases: Sequence[Case]) -> Case:

@@ -1,16 +1,18 @@
 """From all that was found to findings for people: one for each cause, the earliest first, what follows attached."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from verdict.diagnose.case import END, STRUCTURE, Case, attached, merged
 from verdict.diagnose.ends import end_cases
 from verdict.diagnose.refuted import refuted_cases
 from verdict.diagnose.scene import Scene
+from verdict.diagnose.shown import of_stage, of_value
 from verdict.diagnose.structure import structural_cases
 from verdict.diagnose.wiring import walk_cases
 from verdict.graph import Fault, Plan
 from verdict.graph.lockstep import COMMUNICATION
+from verdict.lineage import Evidence
 from verdict.outcome import Finding
 
 SCHEDULE = frozenset({"deadlock", "send-without-receive", "receive-without-send"})
@@ -38,7 +40,18 @@ def diagnose(plan: Plan, raw: Raw, scene: Scene | None) -> tuple[Finding, ...]:
         cases.extend(walk_cases(scene))
         cases.extend(refuted_cases(scene))
         cases.extend(end_cases(scene, raw.ends))
-    return tuple(case.finding for case in _together(cases))
+    return tuple(_with_numbers(scene, case) if scene is not None else case.finding for case in _together(cases))
+
+
+def _with_numbers(scene: Scene, case: Case) -> Finding:
+    """The finding with its counterexample, where numbers tell it."""
+    about = case.finding.evidence
+    found = None
+    if case.refuted is not None:
+        found = of_stage(scene, *case.refuted)
+    elif isinstance(about, Evidence):
+        found = of_value(scene, about)
+    return replace(case.finding, counterexample=found)
 
 
 def _together(cases: Sequence[Case]) -> list[Case]:

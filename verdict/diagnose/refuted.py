@@ -6,22 +6,17 @@ refutes it. A factor is one where, at several random exact points, every element
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from random import Random
 from typing import NamedTuple
 
-import numpy as np
-
-from verdict.diagnose.case import WALK, Case
+from verdict.diagnose.case import WALK, Case, Wrong
+from verdict.diagnose.choose import UNFIT, random_like
 from verdict.diagnose.recipe import apply, mismatches
 from verdict.diagnose.scene import Scene, ranks_text
-from verdict.errors import ShapeError
 from verdict.graph import Attrs, Place
 from verdict.lineage import Evidence
+from verdict.ops import Array
 from verdict.outcome import Finding, Refuted
 from verdict.stage import Members, Occurrence, Replay, Stage, replay
-
-UNFIT = (ArithmeticError, LookupError, TypeError, ValueError, ShapeError)
-"""What operators raise on numbers for which they are not defined, or with attributes that do not fit."""
 
 POINTS = 4
 """At how many random points a constant ratio is asked for."""
@@ -81,7 +76,7 @@ def _case(
     op = stage.signature.op.removesuffix(".grad")
     cause: object = (op, blame.attrs) if blame.attrs else (stage.signature.op, scene.alike(partner), blame.ratio)
     outputs = frozenset(base for base in scene.reference.partners[partner].outputs if base >= 0)
-    return Case(finding, (code, cause), (WALK, partner), outputs)
+    return Case(finding, (code, cause), (WALK, partner), outputs, refuted=Wrong(occurrence, outcome, members))
 
 
 def _words(
@@ -159,17 +154,10 @@ def _ratio(stage: Members, member: int, columns: int) -> Fraction | None:
 
 def _random(point: Replay, seed: int) -> Replay:
     """The stage at another point: small random numbers, of one seed."""
-    random = Random(seed)
-    inputs = []
-    for array, choices in zip(point.inputs, point.choices, strict=True):
-        values = np.empty(array.shape, dtype=object)
-        for index in np.ndindex(array.shape):
-            values[index] = random.randrange(choices) if choices else Fraction(random.randint(1, 9))
-        inputs.append(values)
-    return point._replace(inputs=tuple(inputs))
+    return point._replace(inputs=random_like(point.inputs, point.choices, seed))
 
 
-def _pairs(point: Replay, member: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _pairs(point: Replay, member: int) -> Iterator[tuple[Array, Array]]:
     for equation in point.equations:
         if equation.member == member:
             yield apply(equation.single, point.inputs), apply(equation.parallel, point.inputs)
