@@ -5,10 +5,16 @@ import json
 import lzma
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
+import z3
+from click.testing import CliRunner
+
+from verdict.cli import cli
+from verdict.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[1]
 SINGLE = str(ROOT / "data" / "llama3" / "single.plan")
@@ -179,3 +185,29 @@ def test_help_names_the_exit_statuses() -> None:
     run = verdict("--help")
     assert run.returncode == 0
     assert "Exit status" in run.stdout
+
+
+@pytest.mark.skipif(find_spec("cvc5") is None, reason="cvc5 is not installed")
+def test_two_solvers_are_counted_in_the_report() -> None:
+    run = verdict("--sm", SINGLE, "--pm", PARALLEL, "--solver", "both", "--format", "json")
+    data = json.loads(run.stdout)
+    for counts in (data["solvers"]["z3"], data["solvers"]["cvc5"]):
+        assert counts["unsat"] == counts["obligations"] == data["stages"]["distinct"] + data["stages"]["laws"]
+
+
+def test_a_solver_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("verdict.solver.solvers.find_spec", lambda name: None if name == "cvc5" else name)
+    run = CliRunner().invoke(cli, ["--sm", SINGLE, "--pm", PARALLEL, "--solver", "both"])
+    assert isinstance(run.exception, UsageError)
+    assert str(run.exception) == "--solver: cvc5 is not installed (python -m pip install 'verdict[cvc5]')"
+
+
+def test_dumped_obligations_are_scripts_that_any_solver_reads() -> None:
+    run = verdict("--sm", SINGLE, "--pm", PARALLEL, "--dump", "obligations", "-q")
+    assert run.returncode == 0
+    scripts = run.stdout.split("(reset)")[:-1]
+    assert len(scripts) > 50
+    for script in scripts[:5]:
+        solver = z3.Solver()
+        solver.from_string(script)
+        assert solver.check() == z3.unsat

@@ -14,7 +14,7 @@ from rich.progress import Progress
 from backends import load_all, save
 from backends.generator.command import generate_command
 from verdict.concrete.command import run_command
-from verdict.dump import dump_lineages, dump_nodes, dump_stages
+from verdict.dump import dump_lineages, dump_nodes, dump_obligations, dump_stages
 from verdict.errors import UsageError, VerdictError
 from verdict.lineage import CHUNK_ORDER
 from verdict.measure import Stopwatch, append_row
@@ -23,14 +23,17 @@ from verdict.options import Options, SolverOptions
 from verdict.pipeline import examine, explain
 from verdict.repair import ALL_ATTEMPTS, Proposal, repairs, with_help
 from verdict.report import Measured, Report, show, to_json
+from verdict.solver import installed
 from verdict.summary import known_assumptions
 
 QUESTION_NOT_PUT, INTERNAL_ERROR = 2, 4
 MAY_ASSUME = frozenset({CHUNK_ORDER})
+SOLVERS = {"z3": ("z3",), "cvc5": ("cvc5",), "both": ("z3", "cvc5")}
 DUMPS: dict[str, tuple[str, Callable[[Any], Iterable[str]]]] = {
     "nodes": ("check", dump_nodes),
     "lineages": ("stage", dump_lineages),
     "stages": ("prove", dump_stages),
+    "obligations": ("prove", dump_obligations),
 }
 """What can be dumped: at the beginning of which step, and how its result becomes lines."""
 
@@ -60,6 +63,8 @@ class MainJob(click.Group):
 @click.option("--memory", type=click.IntRange(64), default=4096, show_default=True, metavar="MIB",
               help="For one worker; what takes more is unknown.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random points that are tried.")
+@click.option("--solver", type=click.Choice(sorted(SOLVERS)), default="z3", show_default=True,
+              help="Who is asked about each distinct obligation; cvc5 needs verdict[cvc5].")  # fmt: skip
 @click.option("--exhaustive", is_flag=True, help="Prove every stage and every column by itself (slow).")
 @click.option("--assume", multiple=True, metavar="NAME",
               help=f"Take NAME for granted (repeatable): {', '.join(sorted(MAY_ASSUME))}.")  # fmt: skip
@@ -162,8 +167,17 @@ def _options(given: dict[str, Any]) -> Options:
         exhaustive=given["exhaustive"],
         assume=frozenset(given["assume"]),
         denied=frozenset(given["denied"]),
-        solver=SolverOptions(timeout=given["timeout"], seed=given["seed"]),
+        solver=SolverOptions(timeout=given["timeout"], seed=given["seed"], solvers=_solvers(given["solver"])),
     )
+
+
+def _solvers(choice: str) -> tuple[str, ...]:
+    missing = [solver for solver in SOLVERS[choice] if not installed(solver)]
+    if missing:
+        raise UsageError(
+            "--solver", f"{missing[0]} is not installed", f"python -m pip install 'verdict[{missing[0]}]'"
+        )
+    return SOLVERS[choice]
 
 
 def _observer(watch: Stopwatch, progress: Progress, dumps: tuple[str, ...]) -> Callable[[str, int, int, Any], None]:

@@ -1,10 +1,12 @@
-"""What --dump prints: the nodes of both plans, the lineages of the parallel tensors, the stages."""
+"""What --dump prints: the nodes of both plans, the lineages of the parallel tensors, the stages, the obligations."""
 
 from collections.abc import Iterator, Sequence
 
+from verdict.errors import ShapeError
 from verdict.graph import Plan
 from verdict.lineage import Lineages, Share
-from verdict.stage import Cut, Members
+from verdict.solver import PlainTerms, SolverError, question
+from verdict.stage import Cut, Members, goals
 
 
 def dump_nodes(plans: Sequence[Plan]) -> Iterator[str]:
@@ -38,9 +40,26 @@ def dump_stages(stages: Cut) -> Iterator[str]:
             f"stage {occurrence.partner}: {stage.signature.op} {[list(shape) for shape in stage.signature.shapes]}, "
             f"{len(stage.members)} members, proved as {number[stage]}"
         )
-    for question, k in number.items():
-        if not isinstance(question, Members):
-            yield f"law {k}: {question.signature.op} {type(question).__name__}"
+    for asked, k in number.items():
+        if not isinstance(asked, Members):
+            yield f"law {k}: {asked.signature.op} {type(asked).__name__}"
+
+
+def dump_obligations(stages: Cut) -> Iterator[str]:
+    """Each distinct obligation as an SMT-LIB 2 script of its own, as `unsat` as the stage is right."""
+    for number, stage in enumerate(dict.fromkeys(stages.questions)):
+        yield f"; {number}: {type(stage).__name__} of {stage.signature.op} {[list(s) for s in stage.signature.shapes]}"
+        try:
+            asked = question(goals(stage, stages.columns, False, PlainTerms()))
+        except (ShapeError, SolverError) as error:
+            yield f"; not written: {error}"
+            continue
+        if asked is None:
+            yield "; not written: one of its elements is too large"
+            continue
+        if len(asked.pairs) < asked.total:
+            yield f"; a sample of {len(asked.pairs)} of its {asked.total} scalar equalities"
+        yield f"{asked.text}(reset)"
 
 
 def _tensor(plan: Plan, tensor: int) -> str:

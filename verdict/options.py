@@ -9,8 +9,9 @@ class SolverOptions:
 
     timeout: seconds after which no further step is begun; the answer is then Unknown.
     seed: of the random points. The same obligation and seed give the same outcome.
-    z3: whether Z3 confirms what is proved and tries what is left.
-    z3_timeout: seconds for one question to Z3, kept as a deterministic count of its steps.
+    z3: whether a solver confirms what is proved and tries what is left.
+    z3_timeout: seconds for one question to it, kept as a deterministic count of its steps.
+    solvers: the names of those that are asked, "z3" or "cvc5"; the first one tries what is left.
     term_limit: the most terms that a polynomial of the normal form may have.
     """
 
@@ -19,6 +20,7 @@ class SolverOptions:
     z3: bool = True
     z3_timeout: float = 1.0
     term_limit: int = 20_000
+    solvers: tuple[str, ...] = ("z3",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,11 +24,26 @@ class Mismatch:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """What a solver said of an obligation when asked anew, written plainly: `unsat`, `unknown`, or empty where it was
+    too large to ask. asked, total: how many of its scalar equalities were in the question.
+    """
+
+    solver: str
+    said: str
+    asked: int
+    total: int
+
+
+@dataclass(frozen=True)
 class Proved:
-    """Every goal holds. `methods` counts elements by what closed them; `confirmed` says whether z3 agreed."""
+    """Every goal holds. `methods` counts elements by what closed them; `confirmed` says whether z3 agreed on those
+    that were left to ask. answers: of each solver that was asked anew.
+    """
 
     methods: tuple[tuple[str, int], ...] = ()
     confirmed: bool = False
+    answers: tuple[Answer, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from verdict.lineage import CHUNK_ORDER, INITIAL_STATE, Binding, Gap, Lineages, 
 from verdict.lineage.goals import final_gradients, untrained
 from verdict.ops import RULES
 from verdict.outcome import Assumption, Finding, Outcome, Proved, Refuted, Unknown
-from verdict.report import Open, Proofs, Side
+from verdict.report import Asked, Open, Proofs, Side
 from verdict.stage import Cut, Members, Stage
 
 SHOWN_RANKS = 8
@@ -84,7 +84,20 @@ def proofs_of(stages: Cut, outcomes: Sequence[Outcome]) -> Proofs:
             isinstance(outcome, Proved) and outcome.confirmed and not _identical(outcome) for outcome in outcomes
         ),
         methods=tuple(sorted(methods.items())),
+        solvers=_asked(outcomes),
     )
+
+
+def _asked(outcomes: Sequence[Outcome]) -> tuple[Asked, ...]:
+    answers = [answer for outcome in outcomes if isinstance(outcome, Proved) for answer in outcome.answers]
+    found = []
+    for solver in dict.fromkeys(answer.solver for answer in answers):
+        said = [answer for answer in answers if answer.solver == solver]
+        unsat = [answer for answer in said if answer.said == "unsat"]
+        sampled = sum(answer.asked < answer.total for answer in unsat)
+        too_large = sum(not answer.said for answer in said)
+        found.append(Asked(solver, len(unsat), sampled, len(said) - len(unsat) - too_large, too_large))
+    return tuple(found)
 
 
 def _identical(outcome: Outcome) -> bool:

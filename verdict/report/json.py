@@ -25,6 +25,16 @@ def as_data(report: Report) -> dict[str, Any]:
         "stages": {"total": proofs.stages, "distinct": proofs.distinct, "laws": proofs.laws},
         "obligations": {"total": proofs.obligations, **dict(proofs.methods)},
         "z3": {"identical_stages": proofs.identical, "confirmed_stages": proofs.confirmed},
+        "solvers": {
+            asked.solver: {
+                "obligations": asked.obligations,
+                "unsat": asked.unsat,
+                "sampled": asked.sampled,
+                "unknown": asked.unknown,
+                "too_large": asked.too_large,
+            }
+            for asked in proofs.solvers
+        },
         "outputs": {"losses": report.losses, "gradients": report.gradients},
         "single": _side(report.single),
         "parallel": _side(report.parallel),

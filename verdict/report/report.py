@@ -39,13 +39,33 @@ class Open:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """What one solver said of the proved obligations when asked anew, as plain arithmetic, each once.
+
+    unsat: it agrees, on every scalar equality that was in the question; sampled: how many of these questions held a
+    sample of the equalities. unknown: it gave up. too_large: not asked.
+    """
+
+    solver: str
+    unsat: int
+    sampled: int
+    unknown: int
+    too_large: int
+
+    @property
+    def obligations(self) -> int:
+        """How many there were."""
+        return self.unsat + self.unknown + self.too_large
+
+
+@dataclass(frozen=True, slots=True)
 class Proofs:
     """stages: single-device nodes with parallel partners; distinct: stages that were asked, each once; laws: axis
     laws that were asked beside them.
 
     obligations: scalar equalities in both; methods: by what they were closed. identical: distinct stages in
     which both sides are one and the same term, so that nothing is left to ask; confirmed: those in which z3
-    was asked and agreed on every equality that is left.
+    was asked and agreed on every equality that is left. solvers: what each said of all of them, asked anew.
     """
 
     stages: int = 0
@@ -55,6 +75,7 @@ class Proofs:
     identical: int = 0
     confirmed: int = 0
     methods: tuple[tuple[str, int], ...] = ()
+    solvers: tuple[Asked, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

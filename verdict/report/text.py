@@ -82,8 +82,18 @@ def _proofs(report: Report, console: Console) -> None:
         return
     console.print(
         f"{proofs.stages} stages, {proofs.distinct} distinct, and {proofs.laws} axis laws: "
-        f"{proofs.identical} are one term on both sides, of the rest z3 confirmed {proofs.confirmed}"
+        f"{proofs.identical} are one term on both sides"
     )
+    for asked in proofs.solvers:
+        notes = [
+            f"{asked.sampled} on a sample of their elements" * (asked.sampled > 0),
+            f"gave up on {asked.unknown}" * (asked.unknown > 0),
+            f"{asked.too_large} too large to ask" * (asked.too_large > 0),
+        ]
+        console.print(
+            f"{asked.solver}, asked anew of the plain arithmetic, confirmed {asked.unsat} of {asked.obligations}"
+            + "".join(f", {note}" for note in notes if note)
+        )
     if proofs.methods:
         closed = ", ".join(f"{count} by {name}" for name, count in proofs.methods)
         console.print(f"{proofs.obligations} scalar equalities closed: {closed}")

@@ -2,8 +2,12 @@
 
 from verdict.options import SolverOptions
 from verdict.solver.check import check
+from verdict.solver.confirm import confirm
 from verdict.solver.errors import InternalError, SolverError
 from verdict.solver.obligation import Goal, Obligation
+from verdict.solver.plain import PlainTerms
+from verdict.solver.question import question
+from verdict.solver.solvers import installed
 from verdict.solver.term import Kind, Sign, Term
 from verdict.solver.terms import Terms
 
@@ -12,10 +16,14 @@ __all__ = [
     "InternalError",
     "Kind",
     "Obligation",
+    "PlainTerms",
     "Sign",
     "SolverError",
     "SolverOptions",
     "Term",
     "Terms",
     "check",
+    "confirm",
+    "installed",
+    "question",
 ]

@@ -1,4 +1,4 @@
-"""Questions to Z3: the only file that imports it. Each question has a context of its own, so none knows another.
+"""Questions to Z3, or to the solver that stands first in the options.
 
 `unsat` proves. `sat` only proposes inputs: exponentials and opaque functions are loose in the encoding, and a
 model may be one of functions that do not exist, so that whoever asks replays it.
@@ -7,21 +7,17 @@ model may be one of functions that do not exist, so that whoever asks replays it
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
-
-import z3
 
 from verdict.options import SolverOptions
 from verdict.solver.domains import Condition
 from verdict.solver.obligation import Element, Point
 from verdict.solver.sampling import variables
 from verdict.solver.smtlib import Script, differ, name, value_symbol, violates
+from verdict.solver.solvers import SAT, UNSAT, Said, says
 from verdict.solver.term import Kind, Sign, Term
 
 NODE_LIMIT = 5_000
 _BATCHES = 4
-_STEPS_PER_SECOND = 300_000
-"""Z3's resource units. They end a question at the same place in every run; seconds are only a last resort."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -66,16 +62,12 @@ def ask_condition(condition: Condition, elements: Sequence[Element], options: So
 
 
 def _solve(order: Sequence[Term], claim: str, options: SolverOptions) -> Answer:
-    context = z3.Context()
-    solver = z3.Solver(ctx=context)
-    solver.set("random_seed", options.seed)
-    solver.set("rlimit", int(options.z3_timeout * _STEPS_PER_SECOND))
-    solver.set("timeout", int(options.z3_timeout * 2000))
-    solver.from_string("\n".join([*Script(order).lines, f"(assert {claim})"]))
-    result = solver.check()
-    if result == z3.unsat:
-        return Answer(True)
-    return Answer(False, _point(solver.model(), order, context) if result == z3.sat else None)
+    text = "\n".join(["(set-logic QF_UFNRA)", *Script(order).lines, f"(assert {claim})"])
+    free = variables(order)
+    reals = [name(term) for term in free if term.kind is not Kind.INDEX]
+    truths = [value_symbol(term, k) for term in free if term.kind is Kind.INDEX for k in range(term.data[2])]
+    said = says(options.solvers[0], text, options, reals, truths)
+    return Answer(said.answer == UNSAT, _point(said, free) if said.answer == SAT else None)
 
 
 def _size(elements: Sequence[Element]) -> int:
@@ -83,22 +75,13 @@ def _size(elements: Sequence[Element]) -> int:
     return len(terms.below([side for e in elements for side in (e.single, e.parallel)]))
 
 
-def _point(model: Any, order: Sequence[Term], context: z3.Context) -> Point:
+def _point(said: Said, free: Sequence[Term]) -> Point:
     point = {}
-    for term in variables(order):
+    for term in free:
         if term.kind is Kind.INDEX:
-            held = [
-                value
-                for value in range(term.data[2])
-                if z3.is_true(model.eval(z3.Bool(value_symbol(term, value), context), model_completion=True))
-            ]
+            held = [value for value in range(term.data[2]) if said.values.get(value_symbol(term, value))]
             point[term] = Fraction(held[0] if held else 0)
         else:
-            value = _fraction(model.eval(z3.Real(name(term), context), model_completion=True))
+            value = Fraction(said.values.get(name(term), 0))
             point[term] = Fraction(1) if term.sign is Sign.POSITIVE and value <= 0 else value
     return point
-
-
-def _fraction(value: Any) -> Fraction:
-    rational = value.approx(20) if z3.is_algebraic_value(value) else value
-    return Fraction(rational.numerator_as_long(), rational.denominator_as_long())

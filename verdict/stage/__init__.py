@@ -1,6 +1,6 @@
 """What is proved at once: stages, their canonical forms, their smallest shapes and their obligations."""
 
-from verdict.stage.execute import obligation
+from verdict.stage.execute import goals, obligation
 from verdict.stage.replay import Equation, Replay, Sums, columns_of, parts_of, replay
 from verdict.stage.run import run
 from verdict.stage.stage import Cut, Members, Occurrence, Stage, cut
@@ -15,6 +15,7 @@ __all__ = [
     "Sums",
     "columns_of",
     "cut",
+    "goals",
     "obligation",
     "parts_of",
     "replay",

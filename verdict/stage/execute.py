@@ -6,7 +6,7 @@ of a sum, the single-device node is run on the summed interval alone.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,38 +21,54 @@ from verdict.stage.stage import Members, Stage
 Bounds = Mapping[str, Interval]
 
 
+class Symbols(Protocol):
+    """Makes the symbols that both sides are run on."""
+
+    def real(self, name: str) -> Any:
+        """A real variable."""
+
+    def index(self, name: str, size: int) -> Any:
+        """An integer variable in range(size)."""
+
+
 def obligation(stage: Stage, columns: int, exhaustive: bool = False) -> Obligation:
     """The obligation of a stage, for a parallel plan of `columns` columns.
 
     exhaustive: keep every column of the batch instead of the first and the last.
     """
+    terms = Terms()
+    return Obligation(terms, goals(stage, columns, exhaustive, terms))
+
+
+def goals(stage: Stage, columns: int, exhaustive: bool, symbols: Symbols) -> tuple[Goal, ...]:
+    """What the obligation of a stage claims, run on any kind of symbols."""
     meaning = mean(stage.signature, columns)
     kept = columns if exhaustive else min(columns, 2)
     if isinstance(stage, Members):
-        return _members(stage, meaning, kept)
+        return _members(stage, meaning, kept, symbols)
     if isinstance(stage, SumLaw):
-        return _sum_law(stage, meaning, kept)
+        return _sum_law(stage, meaning, kept, symbols)
     if isinstance(stage, IgnoredLaw):
-        return _ignored_law(stage, meaning, kept)
-    return _linear_law(stage, meaning, kept)
+        return _ignored_law(stage, meaning, kept, symbols)
+    return _linear_law(stage, meaning, kept, symbols)
 
 
-def _members(stage: Members, meaning: Meaning, columns: int) -> Obligation:
+def _members(stage: Members, meaning: Meaning, columns: int, symbols: Symbols) -> tuple[Goal, ...]:
     bounds = [bounds_of_member(meaning, member) for member in stage.members]
     cuts = cuts_of(meaning, [member.attrs for member in stage.members], bounds)
-    side = Side(meaning, shrink(meaning, cuts, columns))
-    goals = []
+    side = Side(meaning, shrink(meaning, cuts, columns), symbols)
+    found: list[Goal] = []
     for number, (member, bound) in enumerate(zip(stage.members, bounds, strict=True)):
         for column in range(columns if meaning.column_atom is not None else 1):
-            goals.extend(side.goals(f"member {number} column {column}", member, bound, column))
-    return Obligation(side.terms, tuple(goals))
+            found.extend(side.goals(f"member {number} column {column}", member, bound, column))
+    return tuple(found)
 
 
-def _sum_law(law: SumLaw, meaning: Meaning, columns: int) -> Obligation:
+def _sum_law(law: SumLaw, meaning: Meaning, columns: int, symbols: Symbols) -> tuple[Goal, ...]:
     over_columns = not law.cuts
     cuts = cuts_of(meaning, [], [])
     cuts[law.atom].update(law.cuts)
-    side = Side(meaning, shrink(meaning, cuts, columns if over_columns else 1))
+    side = Side(meaning, shrink(meaning, cuts, columns if over_columns else 1), symbols)
     whole = {name: (0, size) for name, size in meaning.sizes.items()}
     if over_columns:
         tiles = [side.reference(whole, {law.atom}, column)[law.output] for column in range(columns)]
@@ -63,36 +79,34 @@ def _sum_law(law: SumLaw, meaning: Meaning, columns: int) -> Obligation:
     for tile in tiles[1:]:
         total = total + tile
     full = side.reference(whole, frozenset(), 0)[law.output]
-    return Obligation(side.terms, (Goal(f"sum over {law.atom}", full, total),))
+    return (Goal(f"sum over {law.atom}", full, total),)
 
 
-def _linear_law(law: LinearLaw, meaning: Meaning, columns: int) -> Obligation:
-    side = Side(meaning, shrink(meaning, cuts_of(meaning, [], []), columns))
+def _linear_law(law: LinearLaw, meaning: Meaning, columns: int, symbols: Symbols) -> tuple[Goal, ...]:
+    side = Side(meaning, shrink(meaning, cuts_of(meaning, [], []), columns), symbols)
     again = {position: side.symbols(position, "'") for position in law.positions}
     both = [x + again[k] if k in again else x for k, x in enumerate(side.inputs)]
     other = [again.get(k, x) for k, x in enumerate(side.inputs)]
     attrs = side.attrs
     sums = side.apply(both, attrs)
-    goals = [
+    return tuple(
         Goal(f"output {k} is additive", whole, one + two)
         for k, (whole, one, two) in enumerate(
             zip(sums, side.apply(side.inputs, attrs), side.apply(other, attrs), strict=True)
         )
         if whole is not None and one is not None and two is not None
-    ]
-    return Obligation(side.terms, tuple(goals))
+    )
 
 
-def _ignored_law(law: IgnoredLaw, meaning: Meaning, columns: int) -> Obligation:
-    side = Side(meaning, shrink(meaning, cuts_of(meaning, [], []), columns))
+def _ignored_law(law: IgnoredLaw, meaning: Meaning, columns: int, symbols: Symbols) -> tuple[Goal, ...]:
+    side = Side(meaning, shrink(meaning, cuts_of(meaning, [], []), columns), symbols)
     other = [side.symbols(k, "'") if k in law.positions else x for k, x in enumerate(side.inputs)]
     pairs = zip(side.apply(side.inputs, side.attrs), side.apply(other, side.attrs), strict=True)
-    goals = [
+    return tuple(
         Goal(f"output {k} ignores the input", one, two)
         for k, (one, two) in enumerate(pairs)
         if meaning.signature.wanted[k] and one is not None
-    ]
-    return Obligation(side.terms, tuple(goals))
+    )
 
 
 def bounds_of_member(meaning: Meaning, member: Member) -> dict[str, Interval]:
@@ -118,11 +132,11 @@ def cuts_of(meaning: Meaning, attrs: list[Attrs], bounds: list[dict[str, Interva
 class Side:
     """The single-device node at reduced shapes, on symbols."""
 
-    def __init__(self, meaning: Meaning, shrunk: Shrunk) -> None:
+    def __init__(self, meaning: Meaning, shrunk: Shrunk, symbols: Symbols) -> None:
         if meaning.rule is None or meaning.axes is None:
             raise ValueError(meaning.problem)
         self.meaning, self.shrunk, self.rule = meaning, shrunk, meaning.rule
-        self.terms = Terms()
+        self.factory = symbols
         self.whole = {name: (0, size) for name, size in meaning.sizes.items()}
         self.inputs: list[Array] = []
         signature = meaning.signature
@@ -168,7 +182,7 @@ class Side:
 
     def element(self, name: str, choices: int) -> Any:
         """The element `name` of an input: a number, or one of `choices` integers from 0 on where there are any."""
-        return self.terms.index(name, choices) if choices else self.terms.real(name)
+        return self.factory.index(name, choices) if choices else self.factory.real(name)
 
     def reduced(self, attrs: Attrs, bounds: Bounds, inputs: list[Array], outputs: tuple[Shape, ...]) -> dict[str, Any]:
         """The attributes of a node that works on `bounds`, at reduced shapes."""

@@ -11,6 +11,7 @@ from verdict.graph import Interval
 from verdict.lineage import Meaning, mean
 from verdict.ops import Array
 from verdict.outcome import Applied, Box, Recipe
+from verdict.solver import Terms
 from verdict.stage.execute import Bounds, Side, bounds_of_member, cuts_of
 from verdict.stage.shrink import shrink
 from verdict.stage.stage import Members
@@ -98,7 +99,7 @@ class _Numbers(Side):
     ) -> None:
         self.values = values
         self.chosen: dict[str, int] = {}
-        super().__init__(meaning, shrink(meaning, cuts, columns))
+        super().__init__(meaning, shrink(meaning, cuts, columns), Terms())
 
     @property
     def choices(self) -> tuple[int, ...]:

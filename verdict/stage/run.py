@@ -1,15 +1,21 @@
-"""One stage to one outcome: shrink, execute, check. A pure function, so that any process may run it."""
+"""One stage to one outcome: shrink, execute, check, confirm. A pure function, so that any process may run it."""
+
+from dataclasses import replace
 
 from verdict.errors import ShapeError
 from verdict.options import SolverOptions
-from verdict.outcome import Outcome, Unknown
-from verdict.solver import SolverError, check
-from verdict.stage.execute import obligation
+from verdict.outcome import Outcome, Proved, Refuted, Unknown
+from verdict.solver import PlainTerms, SolverError, check, confirm
+from verdict.stage.execute import goals, obligation
 from verdict.stage.stage import Stage
 
 
 def run(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool = False) -> Outcome:
-    """Prove or refute one stage of a parallel plan of `columns` columns."""
+    """Prove or refute one stage of a parallel plan of `columns` columns.
+
+    What is proved is put to the solvers anew, as plain arithmetic; what is refuted, too, where there are two of them.
+    Raises InternalError where a solver shows the contrary.
+    """
     try:
         question = obligation(stage, columns, exhaustive)
     except (ShapeError, SolverError) as error:
@@ -17,4 +23,8 @@ def run(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool = F
     for goal in question.goals:
         if goal.single.shape != goal.parallel.shape:
             return Unknown(f"{stage.signature.op}: {goal.name} has another shape than its partner's share")
-    return check(question, options)
+    outcome = check(question, options)
+    if options.z3 and (isinstance(outcome, Proved) or (isinstance(outcome, Refuted) and len(options.solvers) > 1)):
+        answers = confirm(goals(stage, columns, exhaustive, PlainTerms()), outcome, options)
+        return replace(outcome, answers=answers) if isinstance(outcome, Proved) else outcome
+    return outcome

@@ -30,11 +30,12 @@ class Occurrence(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Cut:
     """The stages of a plan. occurrences: every stage. questions: what is proved, in a stable order; the
-    distinct stages, each once, or all of them where every stage is to be proved by itself.
+    distinct stages, each once, or all of them where every stage is to be proved by itself. columns: of the batch.
     """
 
     occurrences: tuple[Occurrence, ...]
     questions: tuple[Stage, ...]
+    columns: int = 1
 
 
 def cut(walks: Sequence[Lineages], every: bool = False) -> Cut:
@@ -48,7 +49,8 @@ def cut(walks: Sequence[Lineages], every: bool = False) -> Cut:
         found, questions = _cut_one(lineages)
         occurrences.extend(found)
         asked.extend(questions if every else {id(stage): stage for stage in questions}.values())
-    return Cut(tuple(occurrences), tuple(asked) if every else tuple(dict.fromkeys(asked)))
+    columns = walks[0].reference.columns if walks else 1
+    return Cut(tuple(occurrences), tuple(asked) if every else tuple(dict.fromkeys(asked)), columns)
 
 
 def _cut_one(lineages: Lineages) -> tuple[list[Occurrence], list[Stage]]:

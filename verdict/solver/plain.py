@@ -1,0 +1,152 @@
+"""Terms as they are written: nothing is simplified, sorted, flattened or shared. What the solvers are asked anew.
+
+The production terms (terms.py) close most obligations by making equal constructions one object. Here an operator's
+rule leaves the expression tree of its arithmetic, one node an operation, so that a solver decides the equality
+without any of that. Minus infinity is no real number: its arithmetic is done where it is written.
+"""
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from verdict.solver.errors import SolverError
+
+
+class Plain:
+    """One operation. head: add, sub, mul, div, neg, power, exp, log, max, indicator, opaque, constant, real, index
+    or infinity (minus infinity). data: the number, exponent, name, or (name, size) that belongs to it.
+    """
+
+    __slots__ = ("args", "data", "head")
+
+    def __init__(self, head: str, args: tuple["Plain", ...] = (), data: Any = None) -> None:
+        self.head = head
+        self.args = args
+        self.data = data
+
+    def __add__(self, other: object) -> "Plain":
+        return _binary("add", self, other)
+
+    def __radd__(self, other: object) -> "Plain":
+        return _binary("add", other, self)
+
+    def __sub__(self, other: object) -> "Plain":
+        return _binary("sub", self, other)
+
+    def __rsub__(self, other: object) -> "Plain":
+        return _binary("sub", other, self)
+
+    def __mul__(self, other: object) -> "Plain":
+        return _binary("mul", self, other)
+
+    def __rmul__(self, other: object) -> "Plain":
+        return _binary("mul", other, self)
+
+    def __truediv__(self, other: object) -> "Plain":
+        return _binary("div", self, other)
+
+    def __rtruediv__(self, other: object) -> "Plain":
+        return _binary("div", other, self)
+
+    def __neg__(self) -> "Plain":
+        return Plain("neg", (_finite(self),))
+
+    def __pos__(self) -> "Plain":
+        return self
+
+    def __pow__(self, exponent: int | Fraction) -> "Plain":
+        return self.power(exponent)
+
+    def __bool__(self) -> bool:
+        raise TypeError("a term has no truth value; compare terms by goals")
+
+    def exp(self) -> "Plain":
+        """e to the power of this."""
+        return Plain("constant", data=Fraction(0)) if self.head == "infinity" else Plain("exp", (self,))
+
+    def log(self) -> "Plain":
+        """The natural logarithm."""
+        return Plain("log", (_finite(self),))
+
+    def power(self, exponent: int | Fraction) -> "Plain":
+        """This to a rational power."""
+        return Plain("power", (_finite(self),), Fraction(exponent))
+
+    def maximum(self, other: object) -> "Plain":
+        """The larger of this and another."""
+        term = plain(other)
+        if self.head == "infinity":
+            return term
+        return self if term.head == "infinity" else Plain("max", (self, term))
+
+    def indicator(self, value: int) -> "Plain":
+        """1 where this equals `value`, else 0."""
+        return Plain("indicator", (_finite(self),), int(value))
+
+    def opaque(self, name: str, *others: object) -> "Plain":
+        """The function `name` of this and others."""
+        return Plain("opaque", (self, *map(plain, others)), name)
+
+
+class PlainTerms:
+    """The variables of one obligation."""
+
+    def __init__(self) -> None:
+        self.variables: dict[str, Plain] = {}
+
+    def real(self, name: str) -> Plain:
+        """A real variable."""
+        return self.variables.setdefault(name, Plain("real", data=name))
+
+    def index(self, name: str, size: int) -> Plain:
+        """An integer variable in range(size)."""
+        return self.variables.setdefault(name, Plain("index", data=(name, size)))
+
+
+def plain(value: object) -> Plain:
+    """The node of an exact number or minus infinity. Raises SolverError for what is neither, nor a node."""
+    if isinstance(value, Plain):
+        return value
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return Plain("constant", data=Fraction(int(value)))
+    if isinstance(value, Fraction):
+        return Plain("constant", data=value)
+    if isinstance(value, float | np.floating) and value == -np.inf:
+        return Plain("infinity")
+    raise SolverError(f"{value!r} is no exact number")
+
+
+def below(roots: Iterable[Plain], most: int = 1 << 62) -> list[Plain] | None:
+    """All nodes that `roots` consist of, each once, arguments first; None where they are more than `most`."""
+    found: dict[Plain, None] = {}
+    for root in roots:
+        stack: list[tuple[Plain, bool]] = [(root, False)]
+        while stack:
+            node, ready = stack.pop()
+            if node in found:
+                continue
+            if ready:
+                found[node] = None
+                if len(found) > most:
+                    return None
+                continue
+            stack.append((node, True))
+            stack.extend((arg, False) for arg in node.args if arg not in found)
+    return list(found)
+
+
+def _binary(head: str, left: object, right: object) -> Plain:
+    a, b = plain(left), plain(right)
+    if a.head != "infinity" and b.head != "infinity":
+        return Plain(head, (a, b))
+    if head == "add" or (head == "sub" and b.head != "infinity"):
+        return Plain("infinity")
+    raise SolverError(f"{head} of minus infinity")
+
+
+def _finite(node: Plain) -> Plain:
+    if node.head == "infinity":
+        raise SolverError("a function of minus infinity")
+    return node

@@ -1,0 +1,161 @@
+"""Plain terms at a point: exact where the values are rational, else intervals that contain them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+
+from verdict.solver.functions import on_fractions, on_intervals
+from verdict.solver.intervals import Interval, Intervals, UncertainError, separate
+from verdict.solver.plain import Plain, below
+
+_BITS = 256
+_LARGEST_EXPONENT = 1 << 16
+
+
+class _No(Enum):
+    """Why there is no number."""
+
+    INFINITY = "minus infinity"
+    UNDEFINED = "no value"
+    UNCERTAIN = "not known at this precision"
+
+
+Value = Fraction | Interval | _No
+
+
+def differs(pairs: Sequence[tuple[Plain, Plain]], point: Mapping[str, Fraction | bool]) -> bool:
+    """Whether some pair certainly differs at `point`, at which every first side certainly has a value.
+
+    Variables that the point does not name are 0.
+    """
+    values = _Values(point)
+    for node in below(side for pair in pairs for side in pair) or ():
+        values.add(node)
+    found = [(values.of[single], values.of[parallel]) for single, parallel in pairs]
+    if any(single in (_No.UNDEFINED, _No.UNCERTAIN) for single, _ in found):
+        return False
+    return any(values.apart(single, parallel) for single, parallel in found)
+
+
+class _Values:
+    def __init__(self, point: Mapping[str, Fraction | bool]) -> None:
+        self.of: dict[Plain, Value] = {}
+        self._point = point
+        self._intervals = Intervals(_BITS)
+
+    def apart(self, single: Value, parallel: Value) -> bool:
+        """Whether two values, the first one known, certainly differ."""
+        if parallel is _No.UNCERTAIN:
+            return False
+        if isinstance(single, _No) or isinstance(parallel, _No):
+            return single is not parallel
+        if isinstance(single, Fraction) and isinstance(parallel, Fraction):
+            return single != parallel
+        return separate(self._wide(single), self._wide(parallel))
+
+    def add(self, node: Plain) -> None:
+        """Evaluate a node whose arguments are known."""
+        args = [self.of[arg] for arg in node.args]
+        self.of[node] = self._value(node, args)
+
+    def _value(self, node: Plain, args: list[Value]) -> Value:
+        if node.head == "infinity":
+            return _No.INFINITY
+        if node.head in ("real", "index"):
+            return Fraction(self._point.get(node.data if node.head == "real" else node.data[0], 0))
+        for reason in (_No.UNDEFINED, _No.UNCERTAIN):
+            if reason in args:
+                return reason
+        if node.head == "constant":
+            return Fraction(node.data)
+        if node.head == "opaque":
+            return self._opaque(node.data, args)
+        try:
+            return _HEADS[node.head](self, node, args)
+        except UncertainError:
+            return _No.UNCERTAIN
+
+    def _wide(self, value: Value) -> Interval:
+        return self._intervals.of(value) if isinstance(value, Fraction) else value
+
+    def _arithmetic(self, node: Plain, args: list[Value]) -> Value:
+        exact = all(isinstance(arg, Fraction) for arg in args)
+        a, b = args if exact else map(self._wide, args)
+        return _ARITHMETIC[node.head](a, b)
+
+    def _neg(self, node: Plain, args: list[Value]) -> Value:
+        return -args[0]  # type: ignore[operator]
+
+    def _div(self, node: Plain, args: list[Value]) -> Value:
+        top, bottom = args
+        if isinstance(bottom, Fraction):
+            if bottom == 0:
+                return _No.UNDEFINED
+            return top / bottom if isinstance(top, Fraction) else top * self._wide(1 / bottom)
+        return self._wide(top) * self._intervals.inverse(bottom)
+
+    def _power(self, node: Plain, args: list[Value]) -> Value:
+        (base,), exponent = args, node.data
+        if isinstance(base, Fraction):
+            if base == 0 and exponent <= 0:
+                return Fraction(1) if exponent == 0 else _No.UNDEFINED
+            if exponent.denominator == 1:
+                return base**exponent.numerator
+            if base <= 0:
+                return Fraction(0) if base == 0 else _No.UNDEFINED
+        if exponent.denominator > 1:
+            return self._intervals.power(self._wide(base), exponent)
+        power = self._wide(base) ** abs(exponent.numerator)
+        return self._intervals.inverse(power) if exponent < 0 else power
+
+    def _exp(self, node: Plain, args: list[Value]) -> Value:
+        if args[0] == 0:
+            return Fraction(1)
+        wide = self._wide(args[0])
+        if not (wide > -_LARGEST_EXPONENT and wide < _LARGEST_EXPONENT):
+            raise UncertainError
+        return self._intervals.exp(wide)
+
+    def _log(self, node: Plain, args: list[Value]) -> Value:
+        if isinstance(args[0], Fraction) and args[0] <= 0:
+            return _No.UNDEFINED
+        return self._intervals.log(self._wide(args[0]))
+
+    def _maximum(self, node: Plain, args: list[Value]) -> Value:
+        a, b = args
+        if isinstance(a, Fraction) and isinstance(b, Fraction):
+            return max(a, b)
+        return self._intervals.maximum(self._wide(a), self._wide(b))
+
+    def _indicator(self, node: Plain, args: list[Value]) -> Value:
+        if not isinstance(args[0], Fraction):
+            raise UncertainError
+        return Fraction(args[0] == node.data)
+
+    def _opaque(self, name: str, args: list[Value]) -> Value:
+        clean: list[Any] = [None if arg is _No.INFINITY else arg for arg in args]
+        if all(arg is None or isinstance(arg, Fraction) for arg in clean):
+            exact = on_fractions(name, clean)
+            if exact is not None:
+                return exact
+        return on_intervals(name, [arg if arg is None else self._wide(arg) for arg in clean], self._intervals)
+
+
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+}
+_HEADS: dict[str, Callable[[_Values, Plain, list[Value]], Value]] = {
+    "add": _Values._arithmetic,
+    "sub": _Values._arithmetic,
+    "mul": _Values._arithmetic,
+    "neg": _Values._neg,
+    "div": _Values._div,
+    "power": _Values._power,
+    "exp": _Values._exp,
+    "log": _Values._log,
+    "max": _Values._maximum,
+    "indicator": _Values._indicator,
+}
