@@ -40,3 +40,19 @@ def test_a_gradient_of_another_shape_than_its_output_is_a_finding_and_no_crash()
 
     wrong = rewrite_where(mlp(tp=2), "sum.grad", along_one_axis, device=1)
     assert "shape-mismatch" in builders.codes(builders.ask(SINGLE, wrong))
+
+
+def test_a_loader_of_what_is_no_input():
+    plan = mlp(tp=2)
+    inner = next(k for k, t in enumerate(plan.tensors) if plan.logicals[t.logical].name == "y")
+    unused = len(plan.tensors)
+    plan = replace(plan, tensors=(*plan.tensors, plan.tensors[inner]))
+    loader = builders.Segment("load again", 1, plan.segments[3].nodes[:1])
+    calls = (*plan.programs[1], builders.Call(len(plan.segments), 0))
+    wrong = replace(
+        plan,
+        segments=(*plan.segments, loader._replace(nodes=(loader.nodes[0]._replace(outputs=(unused,)),))),
+        programs=(plan.programs[0], calls),
+    )
+    assert answer(SINGLE, plan) == "PROVED"
+    assert answer(SINGLE, wrong) == "REFUTED"

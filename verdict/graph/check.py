@@ -87,6 +87,8 @@ def check_order(plan: Plan) -> tuple[Finding, ...]:
                 for tensor in node.outputs:
                     if tensor == ABSENT:
                         continue
+                    if node.op == LOADER and plan.kind(tensor) != INPUT:
+                        misplaced("is loaded, and is no input", device, node, tensor)
                     if tensor in produced and plan.kind(tensor) != ACCUMULATOR and node.op != LOADER:
                         misplaced("is produced twice", device, node, tensor)
                     produced.add(tensor)
