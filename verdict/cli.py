@@ -23,6 +23,7 @@ from verdict.options import Options, SolverOptions
 from verdict.pipeline import examine, explain
 from verdict.repair import ALL_ATTEMPTS, Proposal, repairs, with_help
 from verdict.report import Measured, Report, show, to_json
+from verdict.report.explain import explain_command
 from verdict.solver import installed
 from verdict.summary import known_assumptions
 
@@ -95,6 +96,7 @@ def cli(context: click.Context, /, single: str | None, parallel: str | None, **g
 
 
 cli.add_command(generate_command)
+cli.add_command(explain_command)
 cli.add_command(run_command(load_all))
 cli.add_command(mutate_command(load_all, save))
 

@@ -29,6 +29,7 @@ def side_of(plan: Plan) -> Side:
         plan.microbatches,
         sum(len(segment.nodes) for segment in plan.segments),
         sum(logical.kind == WEIGHT for logical in plan.logicals),
+        plan.replicas,
     )
 
 

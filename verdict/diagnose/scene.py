@@ -189,7 +189,7 @@ def _origin(reference: Reference, base: Base) -> str:
     partner = reference.partners[base.node]
     output = f"output {base.output} of " if len(partner.outputs) > 1 else "of "
     op, name = partner.node.op, partner.node.name
-    return output + (name if name.startswith(op) else f"{op} {name}")
+    return output + (name if name.startswith(op.removesuffix(".grad")) else f"{op} {name}")
 
 
 def _sources(plan: Plan) -> tuple[dict[int, Source], ...]:

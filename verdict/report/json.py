@@ -4,7 +4,7 @@ import json
 from fractions import Fraction
 from typing import Any
 
-from verdict.outcome import Finding
+from verdict.outcome import Block, Counterexample, Finding
 from verdict.report.report import VERSION, Measured, Report, Side
 
 
@@ -20,6 +20,7 @@ def as_data(report: Report) -> dict[str, Any]:
         "version": VERSION,
         "verdict": report.verdict.name,
         "findings": [_finding(finding) for finding in report.findings],
+        "notes": [_finding(finding) for finding in report.notes],
         "unknown": [{"where": item.where, "reason": item.reason} for item in report.open],
         "assumptions": [{"name": a.name, "text": a.text} for a in report.assumptions],
         "stages": {"total": proofs.stages, "distinct": proofs.distinct, "laws": proofs.laws},
@@ -69,6 +70,27 @@ def _finding(finding: Finding) -> dict[str, Any]:
             }
             for value in finding.values
         ],
+        "ranks": list(finding.ranks),
+        "modules": list(finding.modules),
+        "single": list(finding.single),
+        "parallel": list(finding.parallel),
+        "counterexample": _counterexample(finding.counterexample),
+    }
+
+
+def _counterexample(found: Counterexample | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    sides = (("inputs", found.inputs), ("single", found.single), ("parallel", found.parallel))
+    return {"at": found.at, **{name: [_block(block) for block in blocks] for name, blocks in sides}}
+
+
+def _block(block: Block) -> dict[str, Any]:
+    return {
+        "label": block.label,
+        "shape": list(block.shape),
+        "values": [_number(value) for value in block.values],
+        "wrong": list(block.wrong),
     }
 
 
@@ -85,4 +107,5 @@ def _side(side: Side) -> dict[str, Any]:
         "microbatches": side.microbatches,
         "nodes": side.nodes,
         "weights": side.weights,
+        "replicas": side.replicas,
     }

@@ -28,6 +28,7 @@ class Side:
     microbatches: int
     nodes: int
     weights: int
+    replicas: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,10 @@ class Proofs:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a run found. The same plans and options give the same report, whatever the number of workers."""
+    """What a run found. The same plans and options give the same report, whatever the number of workers.
+
+    notes: findings that stand beside the verdict and do not change it.
+    """
 
     single: Side
     parallel: Side
@@ -90,6 +94,7 @@ class Report:
     proofs: Proofs
     losses: int = 0
     gradients: int = 0
+    notes: tuple[Finding, ...] = ()
 
     @property
     def verdict(self) -> Verdict:

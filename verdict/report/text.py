@@ -3,11 +3,10 @@
 from rich.console import Console
 from rich.text import Text
 
-from verdict.outcome import Finding
+from verdict.report.finding import finding_lines
 from verdict.report.report import Measured, Report, Side, Verdict
 
 COLOURS = {Verdict.PROVED: "bold green", Verdict.REFUTED: "bold red", Verdict.UNKNOWN: "bold yellow"}
-SHOWN_VALUES = 6
 SHOWN_OPEN = 10
 
 
@@ -16,8 +15,11 @@ def show(report: Report, measured: Measured, console: Console, verbose: int = 0)
     console.print(_headline(report))
     if verbose < 0:
         return
-    for finding in report.findings:
-        _finding(finding, console)
+    for kind, findings in (("error", report.findings), ("note", report.notes)):
+        for finding in findings:
+            console.print()
+            for line in finding_lines(finding, report.parallel.replicas, kind):
+                console.print(line)
     limit = len(report.open) if verbose else SHOWN_OPEN
     for item in report.open[:limit]:
         console.print(Text.assemble(("unknown", "bold yellow"), f": {item.where}: {item.reason}"))
@@ -50,22 +52,6 @@ def _headline(report: Report) -> Text:
     else:
         rest = f"{len(report.open)} question{'s' if len(report.open) > 1 else ''} left open"
     return Text.assemble((verdict.name, COLOURS[verdict]), f"  {rest}")
-
-
-def _finding(finding: Finding, console: Console) -> None:
-    console.print()
-    console.print(Text.assemble((f"error[{finding.code}]", "bold red"), f": {finding.title}"))
-    extent = f" (and {finding.extent - 1} more like it)" if finding.extent > 1 else ""
-    console.print(f"  at {finding.where}{extent}")
-    for note in finding.notes:
-        console.print(f"  note: {note}")
-    for value in finding.values[:SHOWN_VALUES]:
-        index = ", ".join(str(k) for k in value.index)
-        console.print(f"  {value.goal}[{index}]: single {value.single}, parallel {value.parallel}")
-    if len(finding.values) > SHOWN_VALUES:
-        console.print(f"  ... and {len(finding.values) - SHOWN_VALUES} more elements")
-    if finding.help:
-        console.print(Text.assemble("  ", ("help", "bold cyan"), f": {finding.help}"))
 
 
 def _sizes(name: str, side: Side) -> str:

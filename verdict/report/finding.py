@@ -1,0 +1,82 @@
+"""A finding as lines: what and where, both sides, numbers, notes, help."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.text import Text
+
+from verdict.outcome import Finding
+from verdict.report.example import example_lines, number
+from verdict.report.lines import wrapped
+
+SHOWN_VALUES = 6
+SHOWN_LINES = 4
+SHOWN_NOTES = 6
+
+
+def finding_lines(finding: Finding, replicas: int, kind: str = "error") -> Iterator[Text]:
+    """One finding. replicas: how many ranks each plan device stands for. kind: error, or note where it is none."""
+    lines = wrapped(f"{kind}[{finding.code}]: {finding.title}", "", "  ")
+    head = len(kind) + len(finding.code) + 2
+    colour = "bold red" if kind == "error" else "bold yellow"
+    yield Text.assemble((lines[0][:head], colour), lines[0][head:])
+    yield from map(Text, lines[1:])
+    yield from map(Text, wrapped(f"at {finding.where}", "  ", "     "))
+    extent = extent_of(finding, replicas)
+    if extent:
+        yield from map(Text, wrapped(extent, "     ", "     "))
+    yield from _sides(finding)
+    if finding.counterexample is not None:
+        yield Text("")
+        yield from example_lines(finding.counterexample)
+        yield Text("")
+    else:
+        yield from _values(finding)
+    for note in finding.notes[:SHOWN_NOTES]:
+        yield from _labelled("note", "", note)
+    if len(finding.notes) > SHOWN_NOTES:
+        yield Text(f"  ... and {len(finding.notes) - SHOWN_NOTES} more notes")
+    if finding.help:
+        yield from _labelled("help", "bold cyan", finding.help)
+
+
+def extent_of(finding: Finding, replicas: int) -> str:
+    """At how many ranks and parts of the model it shows, and which ones are shown; empty where that is one."""
+    ranks, modules = len(finding.ranks) * replicas, [name for name in finding.modules if name]
+    counts = []
+    if ranks > 1:
+        counts.append(f"{ranks} ranks")
+    if len(modules) > 1:
+        numbered = all(name[-1:].isdigit() for name in modules)
+        counts.append(f"{len(modules)} {'layers' if numbered else 'parts of the model'}")
+    shown = [f"rank {finding.ranks[0]}"] if finding.ranks else []
+    shown.extend(modules[:1])
+    if not counts and not finding.ranks and finding.extent > 1:
+        return f"{finding.extent} places"
+    if not counts:
+        return f"in {modules[0]}" if modules else ""
+    return f"{' x '.join(counts)}; shown: {', '.join(shown)}"
+
+
+def _sides(finding: Finding) -> Iterator[Text]:
+    if not finding.single and not finding.parallel:
+        return
+    yield Text("")
+    for name, lines in (("single", finding.single), ("parallel", finding.parallel)):
+        for k, line in enumerate(lines[:SHOWN_LINES]):
+            label = name if k == 0 else ""
+            yield from map(Text, wrapped(line, f"  {label:<10}", " " * 16))
+        if len(lines) > SHOWN_LINES:
+            yield Text(f"            ... and {len(lines) - SHOWN_LINES} more nodes")
+
+
+def _values(finding: Finding) -> Iterator[Text]:
+    for value in finding.values[:SHOWN_VALUES]:
+        index = ",".join(str(k) for k in value.index)
+        yield Text(f"  {value.goal}[{index}]: single {number(value.single)}, parallel {number(value.parallel)}")
+    if len(finding.values) > SHOWN_VALUES:
+        yield Text(f"  ... and {len(finding.values) - SHOWN_VALUES} more elements")
+
+
+def _labelled(label: str, colour: str, text: str) -> Sequence[Text]:
+    lines = wrapped(f"{label}: {text}", "  ", "        ")
+    return [Text.assemble("  ", (label, colour), lines[0][2 + len(label) :]), *map(Text, lines[1:])]
