@@ -6,14 +6,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from verdict.diagnose import Raw, diagnose, scene_of
+from verdict.diagnose import Raw, diagnose, dtype_notes, other_operators, scene_of
 from verdict.errors import PlanMismatchError
 from verdict.graph import Plan
 from verdict.graph.check import check_plan
 from verdict.graph.form import require_form
 from verdict.lineage import Lineages, bind, propagate, reference
 from verdict.lineage.goals import check_goals, undecided
-from verdict.ops import RULES
+from verdict.ops import CAST, RULES
 from verdict.options import Options
 from verdict.outcome import Finding, Outcome
 from verdict.report import Proofs, Report
@@ -97,8 +97,14 @@ def examine(
     observe("prove", 0, len(stages.questions), stages)
     outcomes = _outcomes(stages.questions, parallel.columns, options, observe, known or {})
     observe("report", 0, 1, outcomes)
-    assumptions = assumptions_of(single, parallel, binding, walks, stages)
-    ends = tuple(finding for walk in walks for finding in check_goals(walk, parallel, binding))
+    notes = dtype_notes(parallel, walks)
+    casts = (CAST,) if notes else ()
+    assumptions = tuple(dict.fromkeys((*assumptions_of(single, parallel, binding, walks, stages), *casts)))
+    ends = [finding for walk in walks for finding in check_goals(walk, parallel, binding)]
+    if any(walk.gaps for walk in walks):
+        ends.extend(other_operators(scene_of(single, parallel, walks, stages, outcomes, options.exhaustive)))
+    if CAST.name in options.denied:
+        ends, notes = [*ends, *notes], ()
     findings = (
         *structural,
         *(finding for walk in walks for finding in walk.findings),
@@ -120,6 +126,7 @@ def examine(
         proofs=proofs_of(stages, outcomes),
         losses=len(parallel.losses),
         gradients=trained_weights(table),
+        notes=notes,
     )
     answers = dict(zip(stages.questions, outcomes, strict=True))
     return Examined(report, walks, answers, Raw(structural, tuple(dict.fromkeys(ends))), stages)

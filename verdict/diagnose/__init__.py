@@ -1,6 +1,8 @@
 """Why a plan is wrong: from divergences and refuted stages to findings, one for each cause, with numbers."""
 
 from verdict.diagnose.diagnose import Raw, diagnose
+from verdict.diagnose.dtypes import dtype_notes
+from verdict.diagnose.operators import other_operators
 from verdict.diagnose.scene import Scene, scene_of
 
-__all__ = ["Raw", "Scene", "diagnose", "scene_of"]
+__all__ = ["Raw", "Scene", "diagnose", "dtype_notes", "other_operators", "scene_of"]

@@ -21,9 +21,7 @@ class Pair(NamedTuple):
     parallel: Recipe
 
 
-def counterexample(
-    labels: Sequence[str], inputs: Sequence[Array], pairs: Sequence[Pair], at: str
-) -> Counterexample:
+def counterexample(labels: Sequence[str], inputs: Sequence[Array], pairs: Sequence[Pair], at: str) -> Counterexample:
     """The counterexample of these inputs. Raises InternalError where no pair of blocks differs."""
     used = sorted({number for pair in pairs for step in (*pair.single, *pair.parallel) for number, _ in step.inputs})
     place = {number: k for k, number in enumerate(used)}

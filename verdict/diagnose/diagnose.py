@@ -45,8 +45,7 @@ def diagnose(plan: Plan, raw: Raw, scene: Scene | None) -> tuple[Finding, ...]:
 
 def _with_numbers(scene: Scene, case: Case) -> Finding:
     """The finding with its counterexample, where numbers tell it."""
-    about = case.finding.evidence
-    found = None
+    about, found = case.finding.evidence, case.finding.counterexample
     if case.refuted is not None:
         found = of_stage(scene, *case.refuted)
     elif isinstance(about, Evidence):

@@ -17,7 +17,7 @@ def end_cases(scene: Scene, findings: Sequence[Finding]) -> Iterator[Case]:
     """One case for each finding about a result. Those that differ in names, ranks and numbers only have one key."""
     for finding in findings:
         about = finding.evidence
-        if not isinstance(about, Evidence):
+        if not isinstance(about, Evidence) or about.partner != ABSENT:
             yield Case(finding, (finding.code, pattern(finding.title)), (END, 0))
             continue
         tensor, device = about.tensors[0], about.places[0].device

@@ -52,9 +52,7 @@ def _law(stage: Stage, outcome: Refuted) -> Case:
     return Case(finding, ("law", stage), (WALK, 0))
 
 
-def _case(
-    scene: Scene, occurrence: Occurrence, outcome: Refuted, blame: Blame, members: tuple[int, ...]
-) -> Case:
+def _case(scene: Scene, occurrence: Occurrence, outcome: Refuted, blame: Blame, members: tuple[int, ...]) -> Case:
     stage, partner = occurrence.stage, occurrence.partner
     places = tuple(place for member in members for place in occurrence.places[member])
     code, title, notes = _words(scene, occurrence, blame, places)

@@ -73,9 +73,11 @@ class Scene:
         return next(iter(touching or found), None)
 
     def made(self, device: int, tensor: int) -> Source | None:
-        """Where a tensor comes from, copies on the same device left out."""
+        """Where a tensor comes from, copies on the same device left out; an accumulator may be a copy of itself."""
         source = self.sources[device].get(tensor)
-        while source is not None and source.node.op in HANDED_ON:
+        passed = {tensor}
+        while source is not None and source.node.op in HANDED_ON and source.node.inputs[0] not in passed:
+            passed.add(source.node.inputs[0])
             before = self.sources[device].get(source.node.inputs[0])
             if before is None:
                 break

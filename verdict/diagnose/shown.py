@@ -24,9 +24,7 @@ MOST_ELEMENTS = 64
 """A counterexample with more elements in one block is for nobody to read."""
 
 
-def of_stage(
-    scene: Scene, occurrence: Occurrence, outcome: Refuted, members: Sequence[int]
-) -> Counterexample | None:
+def of_stage(scene: Scene, occurrence: Occurrence, outcome: Refuted, members: Sequence[int]) -> Counterexample | None:
     """The point that refutes a stage, run through both sides of it; None where no block of it can be shown."""
     stage: Members = occurrence.stage
     point = replay(stage, scene.reference.columns, dict(outcome.witness), scene.exhaustive)
@@ -88,9 +86,7 @@ def _of_parts(scene: Scene, share: Share) -> Counterexample | None:
     sums = parts_of(partner.meaning, label.output, label.atom, intervals)
     base = partner.outputs[label.output]
     name = scene.bases[base].name
-    rows = [
-        f"{ranks_text(sorted(ranks[cut]))} ({cut[0]}:{cut[1]} of {label.atom})" for cut in intervals
-    ]
+    rows = [f"{ranks_text(sorted(ranks[cut]))} ({cut[0]}:{cut[1]} of {label.atom})" for cut in intervals]
     note = "" if base == share.base else f"; {scene.bases[share.base].name} is computed from it"
     at = f"{partner.node.op} {partner.node.name} at reduced shapes, for one column of the batch{note}"
     return _shown(sums, [scene.sum_of(value) for value in partner.inputs], name, rows, at)

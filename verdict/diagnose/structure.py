@@ -75,9 +75,7 @@ def _partner(scene: Scene, node: Node) -> int:
     """The single-device node whose result the node's outputs are named after; for people."""
     names = {scene.name(tensor) for tensor in (*node.outputs, *node.inputs) if tensor != ABSENT}
     alike = (k for k, partner in enumerate(scene.reference.partners) if partner.node.op == node.op)
-    made = (
-        base.node for base in scene.reference.bases if base.node != ABSENT and base.name in names
-    )
+    made = (base.node for base in scene.reference.bases if base.node != ABSENT and base.name in names)
     exact = (
         k for k in alike
         if any(b != ABSENT and scene.reference.bases[b].name in names for b in scene.reference.partners[k].outputs)

@@ -23,6 +23,7 @@ from verdict.ops import (
     transpose,
     view,
 )
+from verdict.ops.casts import CAST
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim, Law, OpRule, Scale
 
 
@@ -61,6 +62,7 @@ RULES: Mapping[str, OpRule] = table(
 """Every operator that has a meaning here; `op.grad` is the gradient of the rule `op`."""
 
 __all__ = [
+    "CAST",
     "RULES",
     "Array",
     "Atom",

@@ -61,8 +61,7 @@ _ALL = (
         "a collective has the wrong members",
         "A collective is called among other ranks than those that hold the pieces: too few, too many, foreign ones, "
         "or its members do not agree on who takes part.",
-        "all_reduce(y) ranks=(0,)      wrong: the parts are on ranks 0 and 1\n"
-        "all_reduce(y) ranks=(0, 1)    right",
+        "all_reduce(y) ranks=(0,)      wrong: the parts are on ranks 0 and 1\nall_reduce(y) ranks=(0, 1)    right",
         "Give the collective the ranks that hold the pieces, the same on each of them.",
         "Silent where every rank's own group is consistent: sums stay incomplete. Else the run hangs.",
     ),
@@ -70,8 +69,7 @@ _ALL = (
         "wrong-peer",
         "a message goes to, or comes from, the wrong rank",
         "A rank receives another share of a tensor than it expects, since sends and receives name other peers.",
-        "rank 2: x[0:4] = recv() peer=1    wrong: rank 1 sends x[4:8]\n"
-        "rank 2: x[0:4] = recv() peer=0    right",
+        "rank 2: x[0:4] = recv() peer=1    wrong: rank 1 sends x[4:8]\nrank 2: x[0:4] = recv() peer=0    right",
         "Exchange the peers, on both sides, so that each rank receives the region that it expects.",
         "Silent, as shapes agree: activations are permuted between the ranks of a pipeline stage.",
     ),

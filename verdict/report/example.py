@@ -120,4 +120,3 @@ def _index(shape: Sequence[int], flat: int) -> str:
 
 def _shape(shape: Sequence[int]) -> str:
     return " x ".join(map(str, shape)) or "one number"
-

@@ -1,7 +1,7 @@
 """What is proved at once: stages, their canonical forms, their smallest shapes and their obligations."""
 
 from verdict.stage.execute import goals, obligation
-from verdict.stage.replay import Equation, Replay, Sums, columns_of, parts_of, replay
+from verdict.stage.replay import Equation, Replay, Sums, columns_of, instead_of, parts_of, replay
 from verdict.stage.run import run
 from verdict.stage.stage import Cut, Members, Occurrence, Stage, cut
 
@@ -16,6 +16,7 @@ __all__ = [
     "columns_of",
     "cut",
     "goals",
+    "instead_of",
     "obligation",
     "parts_of",
     "replay",

@@ -264,6 +264,8 @@ class Side:
             if self.meaning.column_atom is not None and self.meaning.column_atom not in kept:
                 restricted.add(self.meaning.column_atom)
             whole = self.reference(bounds, restricted, column)[k]
+            if whole is None or made[k] is None:
+                raise ShapeError(f"output {k} does not exist")
             wanted = {atom: bounds[atom] for atom in kept}
             goals.append(Goal(f"{name} output {k}", whole[self.shrunk.slices(dims, wanted, column)], made[k]))
         return goals

@@ -8,7 +8,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from verdict.graph import Interval
-from verdict.lineage import Meaning, mean
+from verdict.lineage import Meaning, Member, mean
+from verdict.lineage.transfer import summed
 from verdict.ops import Array
 from verdict.outcome import Applied, Box, Recipe
 from verdict.solver import Terms
@@ -91,6 +92,17 @@ def columns_of(meaning: Meaning, output: int, columns: int) -> Sums | None:
     return Sums(tuple(side.inputs), side.choices, (side.restricted(full, set(), 0, output, all_columns=True),), parts)
 
 
+def instead_of(meaning: Meaning, member: Member, op: str) -> Sums:
+    """The first output of the member's share of a node, and what the operator `op` makes of the same inputs."""
+    bounds = bounds_of_member(meaning, member)
+    side = _Numbers(meaning, cuts_of(meaning, [], [bounds]), 1, {})
+    restricted = {atom for atom, _ in summed(meaning, meaning.written[0], bounds)}
+    single = side.restricted(bounds, restricted, 0, 0)
+    boxes = side.boxes(bounds, 0)
+    found = Applied(op, side.applied(boxes, {}, 0).inputs, member.attrs, meaning.signature.grads)
+    return Sums(tuple(side.inputs), side.choices, (single,), ((found,),))
+
+
 class _Numbers(Side):
     """The single-device node at reduced shapes, on numbers."""
 
@@ -118,9 +130,7 @@ class _Numbers(Side):
         """Which slice of each input the share `bounds` of one column reads."""
         return tuple(_box(self.shrunk.slices(dims, bounds, column)) for dims in self.meaning.read)
 
-    def applied(
-        self, boxes: Sequence[Box], attrs: Mapping[str, Any], output: int, region: Box = ()
-    ) -> Applied:
+    def applied(self, boxes: Sequence[Box], attrs: Mapping[str, Any], output: int, region: Box = ()) -> Applied:
         """This node, applied to slices of the inputs."""
         signature = self.meaning.signature
         inputs = tuple((signature.alias[k], box) for k, box in enumerate(boxes))

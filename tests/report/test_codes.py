@@ -1,0 +1,73 @@
+"""The table of codes and the code agree: what is emitted is explained, what is explained can be emitted."""
+
+import ast
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from verdict.report.codes import CODES
+from verdict.report.explain import explain_command
+from verdict.report.lines import WIDTH
+
+ROOT = Path(__file__).resolve().parents[2] / "verdict"
+BUILDERS = {"Finding", "Difference", "Cause", "_Difference"}
+HOLDERS = ("code", "codes")
+
+
+def texts(node):
+    return {n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+
+
+def emitted(path):
+    """The string literals that stand where a code stands in a file."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            if name in BUILDERS and node.args:
+                found |= texts(node.args[0])
+            if name == "add" and node.args and isinstance(node.func, ast.Attribute):
+                found |= {t for t in texts(node.args[0]) if t in CODES}
+            for keyword in node.keywords:
+                if keyword.arg == "code":
+                    found |= texts(keyword.value)
+        if isinstance(node, ast.Assign):
+            targets = [t for target in node.targets for t in ast.walk(target) if isinstance(t, ast.Name)]
+            if any(t.id in HOLDERS for t in targets):
+                value = node.value.elts[0] if isinstance(node.value, ast.Tuple) else node.value
+                found |= texts(value)
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple) and node.value.elts:
+            found |= {t for t in texts(node.value.elts[0]) if t in CODES}
+        if isinstance(node, ast.For) and isinstance(node.iter, ast.Tuple):
+            found |= {t for t in texts(node.iter) if t in CODES}
+    return found
+
+
+ROOMS = [path for path in sorted(ROOT.rglob("*.py")) if path.parts[-2] not in ("report", "repair", "mutate", "concrete")]
+ALL = {code: path.name for path in ROOMS for code in emitted(path)}
+
+
+def test_every_code_that_is_emitted_is_in_the_table():
+    assert len(ALL) > 20
+    assert set(ALL) - set(CODES) == set()
+
+
+def test_every_code_of_the_table_can_be_emitted():
+    assert set(CODES) - set(ALL) == set()
+
+
+@pytest.mark.parametrize("code", CODES.values(), ids=lambda code: code.code)
+def test_every_code_explains_itself(code):
+    assert code.meaning.endswith(".")
+    assert code.repair.endswith(".")
+    assert code.training.endswith(".")
+    assert code.example
+    run = CliRunner().invoke(explain_command, [code.code])
+    assert run.exit_code == 0
+    assert run.output.startswith(f"{code.code}: {code.name}")
+    assert all(len(line) <= WIDTH for line in run.output.splitlines())
+
+
+def test_the_list_names_every_code():
+    assert set(CODES) == {line.split()[0] for line in CliRunner().invoke(explain_command).output.splitlines()}
