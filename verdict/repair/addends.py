@@ -22,10 +22,13 @@ def add_addend(case: Case, finding: Finding) -> Iterator[Candidate]:
     if tensor == ABSENT or not missing or held - Counter(about.expected):
         return
     region = about.region or case.plan.tensors[tensor].region
-    yield from _unwritten(case, device, tensor, missing)
+    totals = case.accumulators(device, tensor) if about.places[0].op == "output" else ()
+    for total in totals:
+        yield from _unwritten(case, device, total, missing)
     for other in sorted(case.walk.held[device]):
         if not case.is_accumulator(other) and case.is_right(device, other, missing, region):
-            yield from _added(case, device, tensor, other, about)
+            for total in totals or (tensor,):
+                yield from _added(case, device, total, other, about)
 
 
 def _added(case: Case, device: int, tensor: int, other: int, about: Evidence) -> Iterator[Candidate]:
@@ -62,8 +65,6 @@ def _unwritten(case: Case, device: int, tensor: int, missing: Bases) -> Iterator
     if base.node == ABSENT:
         return
     places = {place for found in case.walk.members.get(base.node, {}).values() for place in found}
-    if not case.is_accumulator(tensor):
-        return
     for place in sorted(place for place in places if place.device == device):
         for site in case.named_nodes(device, place.op, place.name):
             node = node_at(case.plan, site)

@@ -128,6 +128,11 @@ class Case:
                 elif node.op == COPIES_GRAD:
                     waiting.extend(node.inputs[:-1])
 
+    def accumulators(self, device: int, tensor: int) -> tuple[int, ...]:
+        """The accumulators that a tensor is a copy, a sum or a reduction of; itself if it is one."""
+        read = [t for _, site in self.upstream(device, tensor) for t in node_at(self.plan, site).inputs]
+        return tuple(dict.fromkeys(t for t in (tensor, *read) if self.is_accumulator(t)))
+
     def is_accumulator(self, tensor: int) -> bool:
         """Whether what writes a tensor adds to it."""
         return tensor != ABSENT and self.plan.kind(tensor) == ACCUMULATOR

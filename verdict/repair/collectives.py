@@ -103,7 +103,9 @@ def _agreed(plan: Plan, sites: list[Site], turn: int) -> Mapping[Site, Node]:
             rank in calls and _asked(calls[rank][1]) == _asked(calls[device][1]) for rank in ranks
         )
 
-    wrong = [device for device in calls if not sound(device)]
+    unsound = [device for device in calls if not sound(device)]
+    met = {rank for device in unsound for rank in attribute(calls[device][1], "ranks")}
+    wrong = [device for device in calls if device in unsound or device in met]
     right: dict[Site, Node] = {}
     votes = Counter(_asked(node) for _, node in calls.values())
     groups = {_asked(node): tuple(attribute(node, "ranks")) for _, node in calls.values()}

@@ -35,6 +35,37 @@ def reduce_parts(case: Case, finding: Finding) -> Iterator[Candidate]:
             yield Candidate(_in_words(case, members, links, site), patch)
 
 
+def reduce_origin(case: Case, finding: Finding) -> Iterator[Candidate]:
+    """All-reduce the parts where they come from: behind the nodes whose sum was cut, however far they went on."""
+    about = finding.evidence
+    if not isinstance(about, Evidence) or case.walk is None:
+        return
+    labels = {label for share in about.value or () for label, _ in share.part}
+    if len(labels) != 1:
+        return
+    (label,) = labels
+    members: dict[int, int] = {}
+    for place in (place for found in case.walk.members.get(label.node, {}).values() for place in found):
+        for site in case.named_nodes(place.device, place.op, place.name):
+            tensor = node_at(case.plan, site).outputs[label.output]
+            if not case.is_accumulator(tensor) and _is_partial(case.held(place.device, tensor)):
+                members.setdefault(place.device, _next_copy(case, place.device, tensor))
+    links = _links(case, members, sorted(members))
+    maker = case.maker(*next(iter(members.items()))) if members else None
+    if links and maker is not None:
+        patch, _ = joined(case.plan, [_reduced(case, members, one) for one in links])
+        yield Candidate(_in_words(case, members, links, maker), patch)
+
+
+def _next_copy(case: Case, device: int, tensor: int) -> int:
+    """The result of the copy, or narrow reduction, that alone reads a tensor; else the tensor itself."""
+    readers = case.readers.get((device, tensor), ())
+    if len(readers) == 1 and _gives_way(case, readers[0]):
+        (output,) = node_at(case.plan, readers[0]).outputs or (tensor,)
+        return output if _is_partial(case.held(device, output)) else tensor
+    return tensor
+
+
 def reduce_over_replicas(case: Case, finding: Finding) -> Iterator[Candidate]:
     """Sum over the replicas each gradient that is declared without being so."""
     if finding.code != "missing-reduction" or case.plan.replicas == 1:

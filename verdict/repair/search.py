@@ -1,13 +1,13 @@
 """The search: repairs that the findings suggest are tried on the plan, and proved by verifying the whole of it.
 
-First one repair for each finding, all at once; then one after the other. Each attempt costs one verification of
-the repaired plan, in which only stages are proved that are new. How many attempts are made depends on the size of
-the plan alone, so that the same plans give the same report.
+The earliest findings are repaired one by one, since others may follow from them; what is left then, all at once.
+Each attempt costs one verification of the repaired plan, in which only stages are proved that are new. How many
+attempts are made depends on the size of the plan alone, so that the same plans give the same report.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import islice
 from typing import NamedTuple
 
 from verdict.errors import VerdictError
@@ -28,7 +28,7 @@ from verdict.repair.namesakes import as_namesake, declare_gradients
 from verdict.repair.operators import insert_operator
 from verdict.repair.order import order_by_region
 from verdict.repair.peers import pair_by_region
-from verdict.repair.reductions import reduce_over_replicas, reduce_parts
+from verdict.repair.reductions import reduce_origin, reduce_over_replicas, reduce_parts
 from verdict.repair.superfluous import drop_addend, drop_reduction
 from verdict.repair.wiring import own_microbatch, redeclare, rewire
 from verdict.report import Report, Verdict
@@ -36,14 +36,17 @@ from verdict.stage import Stage
 
 Kind = Callable[[Case, Finding], Iterator[Candidate]]
 KINDS: tuple[Kind, ...] = (
-    reduce_parts, reduce_over_replicas, drop_addend, drop_reduction, order_by_region, pair_by_region, rewire,
-    own_microbatch, agree, refit, add_addend, declare_gradients, as_namesake, produce, as_twin, count_microbatches,
-    in_order_of_microbatches, reduce_late, restore_attributes, attributes_of_namesake, redeclare, insert_operator,
+    reduce_origin, reduce_parts, reduce_over_replicas, drop_addend, drop_reduction, order_by_region, pair_by_region,
+    rewire, own_microbatch, agree, refit, add_addend, declare_gradients, as_namesake, produce, as_twin,
+    count_microbatches, in_order_of_microbatches, reduce_late, restore_attributes, attributes_of_namesake, redeclare,
+    insert_operator,
 )  # fmt: skip
 """The kinds of repair, in the order in which they are tried. Each knows what it can do nothing about."""
+EARLY = 2
+"""How many findings are repaired one by one before the rest at once."""
 EACH = 6
 """How many candidates of one finding are tried."""
-NODES = 60_000
+NODES = 24_000
 LEAST, ALL_ATTEMPTS = 2, 12
 """Attempts: as many as make NODES nodes, within these bounds."""
 
@@ -90,7 +93,7 @@ def repairs(
     steps: list[_Step] = []
     plan = parallel
     while left > 0 and examined.report.verdict is Verdict.REFUTED:
-        found, spent = _step(Case(single, plan, examined), options, known, left)
+        found, spent = _step(Case(single, plan, examined), options, known, left, alone=len(steps) < EARLY)
         left -= spent
         if found is None:
             break
@@ -127,12 +130,14 @@ def _attempts(plan: Plan) -> int:
     return max(LEAST, min(ALL_ATTEMPTS, NODES // max(nodes, 1)))
 
 
-def _step(case: Case, options: Options, known: dict[Stage, Outcome], left: int) -> tuple[_Step | None, int]:
+def _step(
+    case: Case, options: Options, known: dict[Stage, Outcome], left: int, alone: bool
+) -> tuple[_Step | None, int]:
     """The first trial that proves the plan, else one after which less is wrong; and how many were made."""
     best: _Step | None = None
     before = case.examined.report
     spent = 0
-    for trial in islice(_trials(case), left):
+    for trial in islice(_trials(case, alone), left):
         spent += 1
         found = _tried(case, trial, options, known)
         if found is None:
@@ -141,34 +146,40 @@ def _step(case: Case, options: Options, known: dict[Stage, Outcome], left: int) 
         after = found.examined.report
         if after.verdict is Verdict.PROVED:
             return found, spent
-        if _wrong(after) < _wrong(best.examined.report if best else before):
+        if len(after.open) <= len(before.open) and _wrong(after) < _wrong(best.examined.report if best else before):
             best = found
             if not _names(after) - _names(before) and len(before.findings) > 1:
                 break
     return best, spent
 
 
-def _trials(case: Case) -> Iterator[_Trial]:
-    """What to try: the first candidate of every finding at once, then all candidates one by one."""
+def _trials(case: Case, alone: bool) -> Iterator[_Trial]:
+    """What to try: the first candidate of every finding together, then all candidates one by one.
+
+    alone: the first candidates of the first findings by themselves before that, since the others may follow.
+    """
     offers = [(finding, _candidates(case, finding)) for finding in case.examined.report.findings]
-    first = [(finding, next(candidates, None)) for finding, candidates in offers]
     suggested: list[tuple[Candidate, tuple[Finding, ...]]] = []
-    for finding, candidate in first:
+    for finding, candidates in offers:
+        candidate = next(candidates, None)
         same = [k for k, (other, _) in enumerate(suggested) if candidate and other.patch == candidate.patch]
         if same:
             suggested[same[0]] = (suggested[same[0]][0], (*suggested[same[0]][1], finding))
         elif candidate:
             suggested.append((candidate, (finding,)))
-    together = joined(case.plan, [candidate.patch for candidate, _ in suggested])[1]
-    parts = tuple(part for part, fits in zip(suggested, together, strict=True) if fits)
-    if len(parts) > 1:
-        yield _Trial(parts)
-    tried: list[Candidate] = []
-    for (finding, candidate), (_, rest) in zip(first, offers, strict=True):
-        for one in chain([candidate] if candidate else [], rest):
-            if all(one.patch != other.patch for other in tried):
-                tried.append(one)
-                yield _Trial(((one, (finding,)),))
+    early = suggested[:EARLY] if alone else []
+    yield from (_Trial((part,)) for part in early)
+    fits = joined(case.plan, [candidate.patch for candidate, _ in suggested])[1]
+    together = tuple(part for part, fit in zip(suggested, fits, strict=True) if fit)
+    if len(together) > 1:
+        yield _Trial(together)
+    yield from (_Trial((part,)) for part in suggested[len(early) :])
+    tried = [candidate for candidate, _ in suggested]
+    for finding, candidates in offers:
+        for candidate in candidates:
+            if all(candidate.patch != other.patch for other in tried):
+                tried.append(candidate)
+                yield _Trial(((candidate, (finding,)),))
 
 
 def _candidates(case: Case, finding: Finding) -> Iterator[Candidate]:
@@ -206,7 +217,7 @@ def _proposals(steps: Sequence[_Step], plan: Plan, examined: Examined) -> Iterat
         codes = tuple(dict.fromkeys(finding.code for finding in findings))
         if proved:
             end = "every obligation holds" if len(parts) == 1 else "with the other repairs every obligation holds"
-        elif _is_cause(findings, examined):
+        elif examined.report.verdict is Verdict.REFUTED and _is_cause(findings, examined):
             end = "removes this finding; others remain"
         else:
             continue

@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from verdict.graph import ABSENT, Node
+from verdict.graph import ABSENT, Node, Region
 from verdict.graph.lockstep import attribute
 from verdict.lineage import Evidence
 from verdict.lineage.meaning import GRAD
-from verdict.lineage.reference import COPIES, COPIES_GRAD, SUM
+from verdict.lineage.reference import COPIES, COPIES_GRAD, SUM, Bases
 from verdict.outcome import Finding
 from verdict.repair.case import Candidate, Case, ranks_in_words
 from verdict.repair.edits import Patch, Site, node_at, with_attrs, with_output
@@ -40,7 +40,8 @@ def drop_addend(case: Case, finding: Finding) -> Iterator[Candidate]:
     if not isinstance(about, Evidence) or not about.value:
         return
     device, tensor = about.places[0].device, about.tensors[0]
-    extra = Counter(share.base for share in about.value) - Counter(about.expected)
+    counted, due = Counter(share.base for share in about.value), Counter(about.expected)
+    extra, missing = counted - due, tuple(sorted((due - counted).elements()))
     if not extra:
         return
     for _, site in case.upstream(device, tensor):
@@ -49,11 +50,11 @@ def drop_addend(case: Case, finding: Finding) -> Iterator[Candidate]:
         for position in reversed(range(len(addends))):
             held = Counter(share.base for share in case.held(device, addends[position]) or ())
             if held and not held - extra:
+                yield from _exchanged(case, device, site, position, missing, about.region)
                 yield _without(case, site, addends, position)
                 break
-    for root in dict.fromkeys(root for root, _ in case.upstream(device, tensor)):
-        if case.is_accumulator(root):
-            yield from _one_contribution_less(case, device, root)
+    for root in case.accumulators(device, tensor):
+        yield from _one_contribution_less(case, device, root)
 
 
 def _members(case: Case, site: Site) -> tuple[Site, ...]:
@@ -77,6 +78,21 @@ def _without(case: Case, site: Site, addends: Sequence[int], position: int) -> C
     name, device = case.name(addends[position]), case.plan.segments[site.segment].device
     sentence = f"no second {name} (input {position}) in the sum {case.named(site)} on rank {device}"
     return Candidate(sentence, Patch(instead={site: (instead,)}))
+
+
+def _exchanged(
+    case: Case, device: int, site: Site, position: int, missing: Bases, region: Region
+) -> Iterator[Candidate]:
+    """Another input in place of the one that should not be there: one that holds what is missing."""
+    node = node_at(case.plan, site)
+    for tensor in sorted(case.walk.held[device]) if case.walk and missing else ():
+        if not case.is_accumulator(tensor) and case.is_right(device, tensor, missing, region):
+            inputs = (*node.inputs[:position], tensor, *node.inputs[position + 1 :])
+            sentence = (
+                f"{case.name(tensor)} instead of {case.name(node.inputs[position])} (input {position}) "
+                f"in the sum {case.named(site)} on rank {device}"
+            )
+            yield Candidate(sentence, Patch(instead={site: (node._replace(inputs=inputs),)}))
 
 
 def _one_contribution_less(case: Case, device: int, tensor: int) -> Iterator[Candidate]:

@@ -1,0 +1,66 @@
+"""The published faults get their repair: the fourteen bugs, and the ten plans that permute what crosses a stage."""
+
+import pytest
+
+from backends import load, load_all
+from tests.shared import HERE, PLANS, REASON, Pair, pairs
+from verdict.graph import Plan
+from verdict.options import Options
+from verdict.pipeline import examine, verify
+from verdict.repair import repairs, with_help
+
+pytestmark = pytest.mark.skipif(not HERE, reason=REASON)
+
+OPTIONS = Options(workers=1)
+SINGLE = "llama3_default_dp1_pp1_tp1_nm1_gbs32_ly32_h32_hi128_sq8192.pkl.xz"
+BUGS = {
+    1: "all_reduce(sum) over ranks 0, 1 in place of linear_6 (node identity linear_6)",
+    2: "all_reduce(sum) over ranks 0, 1 after linear_6 (node linear linear_6)",
+    3: "all_reduce(sum) over ranks 0, 1 in place of linear_6 (node all_gather linear_6)",
+    4: "all_gather over ranks 2, 3 in place of all_reduce add_63",
+    5: "all_reduce(sum) over ranks 2, 3 in place of gmul_93 (node identity gmul_93)",
+    6: "every receive from the rank that sends its region: add_63 from rank 0 to 2, add_63 from rank 1 to 3",
+    7: "other 1e-05 instead of 2 in add add on rank 0",
+    8: "exponent 2 instead of 1 in pow pow_2 on rank 0",
+    9: "other 1e-05 instead of 2 in add add_64 on ranks 0, 1",
+    10: "no second gmul_81 (input 3) in the sum accumulate mul_81.grad on rank 2",
+    11: "exchange inputs 0 and 1 of apply_rotary_emb.grad apply_rotary_emb_16.grad on rank 2",
+    12: "other 2.0 instead of 4 in div truediv_2 on rank 0",
+    13: "other 2.0 instead of 4 in div truediv_2 on ranks 0, 1",
+    14: "run every segment once for every microbatch on rank 0: segment 3674 backward for microbatch 1 too",
+}
+PERMUTED = [p for p in pairs() if p.expected == "REFUTED" and p.assumed == "PROVED"]
+LARGE = [pytest.param(p, marks=pytest.mark.slow) if p.family == "large" else p for p in PERMUTED]
+
+
+@pytest.fixture(scope="module")
+def single() -> Plan:
+    return load(str(PLANS / "bugs" / SINGLE))
+
+
+@pytest.mark.parametrize("number", BUGS)
+def test_a_published_bug_gets_one_repair_that_is_proved(single: Plan, number: int) -> None:
+    wrong = load(str(PLANS / "bugs" / f"llama3_br{number}_dp2_pp2_tp2_nm2_gbs32_ly32_h32_hi128_sq8192.pkl.xz"))
+    examined = examine(single, wrong, OPTIONS)
+    proposals = repairs(single, wrong, examined, OPTIONS)
+    assert [(proposal.sentence, proposal.proved) for proposal in proposals] == [
+        (f"{BUGS[number]}: every obligation holds", True)
+    ]
+    assert verify(single, proposals[0].plan, OPTIONS).verdict.name == "PROVED"
+    helped = with_help(examined.report, proposals)
+    assert {finding.help for finding in helped.findings} == {proposals[0].sentence}
+
+
+@pytest.mark.parametrize("pair", LARGE, ids=lambda pair: pair.name)
+def test_permuted_activations_are_repaired_by_the_members_in_the_order_of_their_regions(pair: Pair) -> None:
+    one, many = load_all((str(pair.single), str(pair.parallel)))
+    proposals = repairs(one, many, examine(one, many, OPTIONS), OPTIONS)
+    assert [(proposal.codes, proposal.proved) for proposal in proposals] == [(("wrong-order",), True)]
+    assert "the members of chunk and all_gather in the order of their regions" in proposals[0].sentence
+
+
+def test_the_right_plan_of_the_bugs_gets_no_repair(single: Plan) -> None:
+    right = load(str(PLANS / "bugs" / SINGLE.replace("dp1_pp1_tp1_nm1", "dp2_pp2_tp2_nm2")))
+    examined = examine(single, right, OPTIONS)
+    assert examined.report.verdict.name == "PROVED"
+    assert repairs(single, right, examined, OPTIONS) == ()
