@@ -120,7 +120,8 @@ class Tape:
 
     def _cross(self, op, x, region, attrs, back):
         logical, own, _ = self.b.tensors[x]
-        name, shape, *_ = self.b.logicals[logical]
+        name, shape, _, kind, _ = self.b.logicals[logical]
+        name = f"{name}.whole" if kind == WEIGHT else name
         group = {} if op == "identity" else {"ranks": self.group}
         return self._record(op, [x], name, shape, region or own, {**attrs, **group}, back)
 

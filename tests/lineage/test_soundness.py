@@ -284,3 +284,11 @@ def test_a_stated_region_that_the_right_tensor_does_not_have_is_no_crash():
 def test_attributes_that_make_no_sense_are_a_finding_and_no_crash():
     wrong = rewrite_where(ulysses(tp=2), "transpose.grad", lambda node: with_attrs(node, dim1=4), device=0, nth=0)
     assert "shape-mismatch" in codes(ask(ulysses(), wrong))
+
+
+def test_an_accumulator_that_adds_itself_to_itself_ends_in_a_finding():
+    plan = counted()
+    (total,) = (held.tensor for held in plan.gradients)
+    again = Node("identity", (total,), (total,), (), "again")
+    wrong = rewrite_where(plan, "mul.grad", lambda node: (node, again))
+    assert answer(counted(), wrong) == "REFUTED"

@@ -3,7 +3,8 @@
 Each test plants one wrong claim into a copy of the rule table, and asks with and without it.
 """
 
-from contextlib import contextmanager
+import sys
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from unittest.mock import patch
 
@@ -19,9 +20,13 @@ from verdict.ops import RULES, Axes, Law
 
 @contextmanager
 def planted(op, **changed):
-    """The rules with one of them changed, for everything that asks what a node means."""
+    """The rules with one of them changed, wherever they are asked for."""
     rules = {**RULES, op: replace(RULES[op], **changed)}
-    with patch.object(meaning, "RULES", rules), patch("verdict.pipeline.RULES", rules):
+    users = [m for n, m in sys.modules.items() if n.startswith("verdict.") and getattr(m, "RULES", None) is RULES]
+    assert meaning in users
+    with ExitStack() as patches:
+        for user in users:
+            patches.enter_context(patch.object(user, "RULES", rules))
         yield
 
 

@@ -11,7 +11,7 @@ from verdict.diagnose.choose import simplest
 from verdict.diagnose.counter import Pair, counterexample
 from verdict.diagnose.recipe import apply, mismatches
 from verdict.diagnose.scene import Scene, ranks_text, show_region
-from verdict.graph import ABSENT, Interval, Region, extent
+from verdict.graph import ABSENT, Interval, Region, extent, inside
 from verdict.lineage import Evidence, Share
 from verdict.lineage.columns import SUMMED
 from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS
@@ -155,6 +155,8 @@ def _of_sum(scene: Scene, about: Evidence) -> Counterexample | None:
     if len(dims) != 1 or {extent(share.region) for share in value} - {extent(about.region)}:
         return None
     shapes = {base: scene.reference.column_shape(base) for base in bases}
+    if not all(inside(about.region, shapes[base]) for base in about.expected):
+        return None
     regions = [about.region, *(share.region for share in value)]
     units = [_unit(k, regions, [shape[k] for shape in shapes.values()], k == len(about.region) - 1)
              for k in range(len(about.region))]  # fmt: skip
