@@ -14,6 +14,7 @@ from rich.progress import Progress
 from backends import load_all, save
 from backends.generator.command import generate_command
 from verdict.concrete.command import run_command
+from verdict.diagnose import repro_script
 from verdict.dump import dump_lineages, dump_nodes, dump_obligations, dump_stages
 from verdict.errors import UsageError, VerdictError
 from verdict.lineage import CHUNK_ORDER
@@ -74,6 +75,7 @@ class MainJob(click.Group):
 @click.option("--repair", metavar="FILE",
               help="Write the repaired plan to FILE, in Verdict's plan format, if a repair is proved.")  # fmt: skip
 @click.option("--no-repair", "unrepaired", is_flag=True, help="Look for no repair.")
+@click.option("--repro", metavar="FILE.py", help="Write a numpy script that shows the counterexamples to FILE.py.")
 @click.option("--stats", metavar="FILE.csv", help="Append one row about this run to FILE.csv.")
 @click.option("--dump", type=click.Choice(sorted(DUMPS)), multiple=True, help="Print this before the report.")
 @click.option("-v", "--verbose", count=True, help="More: the phases, and all that is open.")
@@ -144,6 +146,8 @@ def _main_job(single: str, parallel: str, given: dict[str, Any]) -> int:
     _tell(report, measured, given)
     if given["repair"]:
         _write_repaired(given["repair"], proposals)
+    if given["repro"]:
+        _write_repro(given["repro"], report)
     if given["stats"]:
         append_row(given["stats"], report, measured)
     return report.verdict.value
@@ -154,6 +158,18 @@ def _write_repaired(path: str, proposals: tuple[Proposal, ...]) -> None:
         save(proposals[0].plan, path)
     else:
         click.echo(f"{path} is not written: there is no repair that is proved", err=True)
+
+
+def _write_repro(path: str, report: Report) -> None:
+    script = repro_script(report.findings)
+    if not script:
+        click.echo(f"{path} is not written: no finding has a counterexample", err=True)
+        return
+    try:
+        with open(path, "w") as file:
+            file.write(script)
+    except OSError as error:
+        raise UsageError(path, f"the script cannot be written: {error.strerror}", "give a writable file") from None
 
 
 def _require_known(option: str, names: tuple[str, ...], known: frozenset[str]) -> None:
