@@ -72,9 +72,7 @@ def linear_grad(grads, inputs, attrs):
 
 
 def add_grad(grads, inputs, attrs):
-    return tuple(
-        unbroadcast(scale * grads[0], x.shape) for scale, x in zip((1, attrs["alpha"]), inputs, strict=False)
-    )
+    return tuple(unbroadcast(scale * grads[0], x.shape) for scale, x in zip((1, attrs["alpha"]), inputs, strict=False))
 
 
 def mul_grad(grads, inputs, attrs):

@@ -1,0 +1,205 @@
+"""The evaluation: every run a process of its own, a row of a CSV file, and a line of a Markdown table.
+
+    scripts/run_large.sh      the six large runs: nnScaler's plans where they are, and ours at the models' real widths
+    scripts/run_trends.sh     forty runs of generated LLaMA3 plans over each size alone
+    scripts/run_bugs.sh       the fourteen published bugs, and the plan that they were put into
+    scripts/demo_llama3.sh    a small plan, proved; the same with a fault, refuted
+    scripts/demo_moe.sh       the same for a mixture of experts
+
+Each takes --plans, --repeat, --only and --output (build/evaluation/NAME.csv by default). Of several runs of a pair the
+fastest counts, since other work on the machine only adds. The columns begin with those of the predecessor's statistics:
+t_graph is reading and checking, t_lineage the walk, t_schedule the cutting into stages, t_vrf the proofs. t_cpu are
+the processor seconds of all processes of a run, t_floor the seconds of one inert unpickling of its two files, where
+they are pickles; of_floor is t_total as a multiple of it. published is what the predecessor took on 32 cores, and
+times_faster its multiple of t_total. `success` means PROVED. The exit status is 1 where a verdict is not as expected.
+"""
+
+import csv
+import gc
+import json
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from backends import load, save  # noqa: E402
+from backends.generator import Sizes  # noqa: E402
+from backends.nnscaler import unpickle  # noqa: E402
+from backends.text.packing import unpack  # noqa: E402
+from scripts.benchmark import machine  # noqa: E402
+from scripts.runs import DEMOS, WORK, Run  # noqa: E402
+from verdict.graph import Node, Plan  # noqa: E402
+
+NAME = re.compile(
+    r"dp(?P<num_dp>\d+)_pp(?P<num_pp>\d+)_tp(?P<num_tp>\d+)_nm(?P<num_mb>\d+)_gbs(?P<gbs>\d+)_ly(?P<num_layers>\d+)"
+    r"_h(?P<num_heads>\d+)_hi(?P<hidden_size>\d+)_sq(?P<seqlen>\d+)"
+    r"(_a(?P<n_activated_experts>\d+)_r(?P<n_routed_experts>\d+))?"
+)
+"""The sizes that names of nnScaler's plans tell. They are for the table only: verdicts go by the content."""
+
+PUBLISHED_COLUMNS = (
+    "success", "num_layers", "num_dp", "num_pp", "num_tp", "num_mb", "gbs", "num_heads", "hidden_size", "seqlen",
+    "n_activated_experts", "n_routed_experts", "t_graph", "t_lineage", "t_schedule", "t_vrf", "t_total", "sm", "pm",
+    "error",
+)  # fmt: skip
+OUR_COLUMNS = (
+    "name", "verdict", "expected", "assumed", "stages", "distinct", "laws", "memory_mib", "t_report", "t_cpu",
+    "t_floor", "of_floor", "published", "times_faster",
+)  # fmt: skip
+SHOWN = (
+    "name", "verdict", "stages", "distinct", "t_graph", "t_lineage", "t_schedule", "t_vrf", "t_total", "t_cpu",
+    "memory_mib", "of_floor", "published", "times_faster",
+)  # fmt: skip
+
+
+@click.command()
+@click.argument("what", type=click.Choice([*WORK, "floor"]))
+@click.argument("files", nargs=-1, type=click.Path(exists=True))
+@click.option("--plans", type=click.Path(path_type=Path), default=ROOT.parent / "shared" / "plans")
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Runs; the fastest counts.")
+@click.option("--only", default="", help="Only runs whose name contains this.")
+@click.option("--output", type=click.Path(path_type=Path), help="The CSV file.")
+def main(what: str, files: tuple[str, ...], plans: Path, repeat: int, only: str, output: Path | None) -> None:
+    """Do the runs of WHAT. (`floor FILE...` prints the seconds of one inert unpickling of the files.)"""
+    if what == "floor":
+        click.echo(f"{_unpickle(files):.3f}")
+        return
+    output = output or ROOT / "build" / "evaluation" / f"{what}.csv"
+    output.parent.mkdir(parents=True, exist_ok=True)
+    click.echo(f"{machine()}; {repeat} runs of each pair\n")
+    table = [f"| {' | '.join(SHOWN)} |\n|{'---|' * len(SHOWN)}"]
+    wrong = 0
+    with open(output, "w", newline="") as file:
+        writer = csv.DictWriter(file, (*PUBLISHED_COLUMNS, *OUR_COLUMNS))
+        writer.writeheader()
+        for run in WORK[what]:
+            if only in run.name:
+                row = measure(run, plans, repeat, told=what in DEMOS)
+                writer.writerow(row)
+                file.flush()
+                table.append("| " + " | ".join(str(row[column]) for column in SHOWN) + " |")
+                click.echo(row["name"], err=True)
+                wrong += row["verdict"] not in (row["expected"], "not there")
+    click.echo("\n".join(table))
+    click.echo(f"\nwrote {output}; {wrong or 'no'} verdicts are not the expected ones")
+    sys.exit(1 if wrong else 0)
+
+
+def measure(run: Run, plans: Path, repeat: int, told: bool) -> dict[str, Any]:
+    """The row of one run; told: print the report for people, too."""
+    with tempfile.TemporaryDirectory() as folder:
+        single, parallel = _files(run, plans, Path(folder))
+        row: dict[str, Any] = dict.fromkeys((*PUBLISHED_COLUMNS, *OUR_COLUMNS), "")
+        row |= {"name": run.name, "expected": run.expected, "assumed": run.assumed, "published": run.published or "",
+                "sm": run.pair[0] or single.name, "pm": run.pair[1] or parallel.name, **_sizes_of(run)}  # fmt: skip
+        if not (single.exists() and parallel.exists()):
+            return row | {"success": False, "verdict": "not there", "error": f"{parallel} is not there"}
+        options = ("--assume", run.assumed) if run.assumed else ()
+        best = min((_once(single, parallel, options) for _ in range(repeat)), key=lambda found: found["t_total"])
+        if run.pair[0]:
+            row["t_floor"] = min(_floor(single, parallel) for _ in range(repeat))
+            row["of_floor"] = round(best["t_total"] / row["t_floor"], 1)
+        if run.published and best["t_total"]:
+            row["times_faster"] = round(run.published / best["t_total"])
+        if told:
+            subprocess.run(_command(single, parallel, options), cwd=ROOT, check=False)
+        return row | best
+
+
+def _files(run: Run, plans: Path, folder: Path) -> tuple[Path, Path]:
+    if not run.model:
+        return plans / run.pair[0], plans / run.pair[1]
+    words = [word for name, size in run.sizes.items() for word in (f"--{name.replace('_', '-')}", str(size))]
+    command = [sys.executable, "-m", "verdict", "generate", run.model, *words, "-o", str(folder)]
+    subprocess.run(command, check=True, capture_output=True, cwd=ROOT)
+    single, parallel = folder / "single.plan", folder / "parallel.plan"
+    if run.change:
+        save(_changed(load(str(parallel)), run.change), str(parallel))
+    return single, parallel
+
+
+def _changed(plan: Plan, change: Callable[[Node], Node | None]) -> Plan:
+    segments = (
+        segment._replace(nodes=tuple(node for node in map(change, segment.nodes) if node is not None))
+        for segment in plan.segments
+    )
+    return replace(plan, segments=tuple(segments))
+
+
+def _sizes_of(run: Run) -> dict[str, Any]:
+    if not run.model:
+        found = NAME.search(run.pair[1])
+        return {name: value or "" for name, value in found.groupdict().items()} if found else {}
+    sizes = Sizes(**run.sizes)
+    return {
+        "num_layers": sizes.layers, "num_dp": sizes.dp, "num_pp": sizes.pp, "num_tp": sizes.tp,
+        "num_mb": sizes.microbatches, "gbs": sizes.batch, "num_heads": sizes.heads, "hidden_size": sizes.hidden,
+        "seqlen": sizes.seq, "n_activated_experts": sizes.topk if run.model == "deepseek" else "",
+        "n_routed_experts": sizes.experts if run.model == "deepseek" else "",
+    }  # fmt: skip
+
+
+def _command(single: Path, parallel: Path, options: tuple[str, ...]) -> list[str]:
+    return [sys.executable, "-m", "verdict", "--sm", str(single), "--pm", str(parallel), *options]
+
+
+def _once(single: Path, parallel: Path, options: tuple[str, ...]) -> dict[str, Any]:
+    """What one process of `verdict` says of a pair, and what it takes."""
+    before = _cpu()
+    command = [*_command(single, parallel, options), "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    cpu = _cpu() - before
+    if not done.stdout:
+        return {"success": False, "verdict": f"exit {done.returncode}", "error": done.stderr.strip(), "t_total": 0.0}
+    data = json.loads(done.stdout)
+    seconds = data["timings"]
+    reasons = [finding["code"] for finding in data["findings"]] or [item["reason"] for item in data["unknown"]]
+    return {
+        "success": data["verdict"] == "PROVED",
+        "verdict": data["verdict"],
+        "error": "; ".join(dict.fromkeys(reasons)),
+        "t_graph": round(seconds["load"] + seconds["check"], 3),
+        "t_lineage": seconds.get("lineage", 0.0),
+        "t_schedule": seconds.get("stage", 0.0),
+        "t_vrf": seconds.get("prove", 0.0),
+        "t_report": round(sum(seconds.get(phase, 0.0) for phase in ("report", "diagnose", "repair")), 3),
+        "t_total": seconds["total"],
+        "t_cpu": round(cpu, 3),
+        "memory_mib": round(data["peak_memory_mib"]),
+        **{name: data["stages"].get(name, "") for name in ("distinct", "laws")},
+        "stages": data["stages"]["total"],
+    }
+
+
+def _cpu() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _floor(single: Path, parallel: Path) -> float:
+    command = [sys.executable, __file__, "floor", str(single), str(parallel)]
+    return float(subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True).stdout)
+
+
+def _unpickle(files: tuple[str, ...]) -> float:
+    """Seconds of unpacking and unpickling `files` to inert records, one after the other, in this process."""
+    gc.disable()
+    since = time.perf_counter()
+    for file in files:
+        unpickle.load(unpack(Path(file).read_bytes(), file), file)
+    return time.perf_counter() - since
+
+
+if __name__ == "__main__":
+    main()
