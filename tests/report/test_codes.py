@@ -44,7 +44,8 @@ def emitted(path):
     return found
 
 
-ROOMS = [path for path in sorted(ROOT.rglob("*.py")) if path.parts[-2] not in ("report", "repair", "mutate", "concrete")]
+SILENT = ("report", "repair", "mutate", "concrete")
+ROOMS = [path for path in sorted(ROOT.rglob("*.py")) if path.parts[-2] not in SILENT]
 ALL = {code: path.name for path in ROOMS for code in emitted(path)}
 
 

@@ -29,7 +29,8 @@ def of_stage(scene: Scene, occurrence: Occurrence, outcome: Refuted, members: Se
     stage: Members = occurrence.stage
     point = replay(stage, scene.reference.columns, dict(outcome.witness), scene.exhaustive)
     wrong = {mismatch.goal for mismatch in outcome.mismatches}
-    equations = [e for e in point.equations if e.name in wrong and e.member in members][:MOST_PAIRS]
+    found = [e for e in point.equations if e.name in wrong and e.member in members]
+    equations = list({(e.member, e.output): e for e in reversed(found)}.values())[::-1][:MOST_PAIRS]
     if not equations:
         return None
     partner = scene.reference.partners[occurrence.partner]

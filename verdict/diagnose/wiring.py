@@ -96,7 +96,7 @@ def _case(scene: Scene, finding: Finding, about: Evidence, cause: Cause) -> Case
         where=where,
         notes=cause.notes,
         help=cause.help or finding.help,
-        ranks=tuple(sorted({p.device for p in about.places})),
+        ranks=tuple(sorted({p.device for p in about.places} | ({cause.device} - {ABSENT}))),
         modules=(scene.module(partner),),
         single=tuple(scene.single_line(k) for k in _single_nodes(scene, about)),
         parallel=scene.parallel_lines(nodes),
