@@ -16,6 +16,9 @@ from verdict.stage import Cut
 HANDED_ON = frozenset({"identity", "contiguous", "multiref", "identity.grad", "contiguous.grad"})
 """Nodes that hand on their first input."""
 
+SHOWN_RUNS = 8
+"""How many ranks, or ranges of them, are listed."""
+
 _HIDDEN = frozenset({"channel"})
 
 
@@ -164,7 +167,9 @@ def ranks_text(ranks: Sequence[int]) -> str:
             runs[-1].append(rank)
         else:
             runs.append([rank])
-    shown = [f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs]
+    shown = [f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs[:SHOWN_RUNS]]
+    if len(runs) > SHOWN_RUNS:
+        shown.append("...")
     return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(shown)}"
 
 

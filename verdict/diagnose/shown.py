@@ -143,7 +143,7 @@ def _of_order(scene: Scene, about: Evidence, pieces: tuple[Share, ...]) -> Count
     ]
     joined = Applied("concatenate", tuple((0, box) for box in boxes), (("dim", dim),))
     name = scene.bases[about.expected[0]].name
-    ranks = ranks_text(sorted({place.device for place in about.places}))
+    ranks = ranks_text([about.places[0].device])
     at = f"each number stands for {unit} of {extent(about.region)[dim]} along dimension {dim}"
     return counterexample([name], [whole], [Pair(name, (Applied("", ((0, ()),)),), ranks, (joined,))], at)
 

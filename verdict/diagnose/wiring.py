@@ -4,7 +4,7 @@ A value that is not complete was handed on by something: by a collective of the 
 from the wrong peer, by a sum that adds a term twice; or by nothing at all, where a collective is missing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from verdict.diagnose.scene import (
     show_region,
     show_share,
 )
-from verdict.graph import ABSENT
+from verdict.graph import ABSENT, Node
 from verdict.graph.lockstep import CHUNK, COLLECTIVES, RECV, attribute
 from verdict.lineage import Evidence, Share, Value
 from verdict.lineage.compare import difference
@@ -96,8 +96,8 @@ def _case(scene: Scene, finding: Finding, about: Evidence, cause: Cause) -> Case
         where=where,
         notes=cause.notes,
         help=cause.help or finding.help,
-        ranks=tuple(sorted({p.device for p in about.places} | ({cause.device} - {ABSENT}))),
-        modules=(scene.module(partner),),
+        ranks=_ranks(about, nodes, cause),
+        modules=_modules(scene, about, partner),
         single=tuple(scene.single_line(k) for k in _single_nodes(scene, about)),
         parallel=scene.parallel_lines(nodes),
     )
@@ -107,6 +107,23 @@ def _case(scene: Scene, finding: Finding, about: Evidence, cause: Cause) -> Case
     tensors = frozenset(scene.parallel.tensors[t].logical for t in about.tensors if t != ABSENT)
     names = {place.name for place in about.places} | ({culprit.node.name} if culprit is not None else set())
     return Case(found, key, (WALK, max(partner, 0)), bases | due, tensors, frozenset(names))
+
+
+def _ranks(about: Evidence, nodes: Sequence[tuple[int, Node]], cause: Cause) -> tuple[int, ...]:
+    """The ranks at which it shows: of a collective that joins pieces, all members."""
+    joined = {rank for _, node in nodes if node.op == "all_gather" for rank in attribute(node, "ranks")}
+    return tuple(sorted({place.device for place in about.places} | joined | ({cause.device} - {ABSENT})))
+
+
+def _modules(scene: Scene, about: Evidence, partner: int) -> tuple[str, ...]:
+    """The parts of the model in which it shows: of the reading node, or of what each tensor holds."""
+    if about.partner != ABSENT:
+        return (scene.module(partner),)
+    found = dict.fromkeys([scene.module(partner)])
+    for place, tensor in zip(about.places, about.tensors, strict=False):
+        for share in scene.held(place.device, tensor) or ():
+            found[scene.module(scene.bases[share.base].node)] = None
+    return tuple(name for name in found if name)
 
 
 def _node_of(scene: Scene, about: Evidence) -> int:

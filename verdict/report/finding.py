@@ -40,7 +40,7 @@ def finding_lines(finding: Finding, replicas: int, kind: str = "error") -> Itera
 
 
 def extent_of(finding: Finding, replicas: int) -> str:
-    """At how many ranks and parts of the model it shows, and which ones are shown; empty where that is one."""
+    """At how many ranks and parts of the model it shows, and which part is shown; empty where nothing tells."""
     ranks, modules = len(finding.ranks) * replicas, [name for name in finding.modules if name]
     counts = []
     if ranks > 1:
@@ -48,13 +48,11 @@ def extent_of(finding: Finding, replicas: int) -> str:
     if len(modules) > 1:
         numbered = all(name[-1:].isdigit() for name in modules)
         counts.append(f"{len(modules)} {'layers' if numbered else 'parts of the model'}")
-    shown = [f"rank {finding.ranks[0]}"] if finding.ranks else []
-    shown.extend(modules[:1])
-    if not counts and not finding.ranks and finding.extent > 1:
-        return f"{finding.extent} places"
     if not counts:
-        return f"in {modules[0]}" if modules else ""
-    return f"{' x '.join(counts)}; shown: {', '.join(shown)}"
+        places = f"{finding.extent} places" if finding.extent > 1 and not finding.ranks else ""
+        return f"in {modules[0]}" if modules else places
+    shown = f"; shown: {modules[0]}" if modules else ""
+    return " x ".join(counts) + shown
 
 
 def _sides(finding: Finding) -> Iterator[Text]:
