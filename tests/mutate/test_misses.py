@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from backends.generator import Sizes, generate
 from tests import builders
 from tests.builders import answer, mlp, rewrite_where
 
@@ -56,3 +57,49 @@ def test_a_loader_of_what_is_no_input():
     )
     assert answer(SINGLE, plan) == "PROVED"
     assert answer(SINGLE, wrong) == "REFUTED"
+
+
+def ahead(plan, tensor_name, device, order):
+    """The plan with the first call that sends `tensor_name` taking it from the other microbatch."""
+    tensor = next(
+        tensor
+        for segment in plan.segments
+        if segment.device == device
+        for node in segment.nodes
+        if node.op == "send" and plan.logicals[plan.tensors[node.inputs[0]].logical].name == tensor_name
+        for tensor in node.inputs
+    )
+    sends = [
+        k
+        for k, call in enumerate(plan.programs[device])
+        if any(node.op == "send" and tensor in node.inputs for node in plan.segments[call.segment].nodes)
+    ]
+    at = sends[order]
+    call = plan.programs[device][at]
+    crossed = call._replace(crossed=((tensor, 1 - call.microbatch),))
+    program = (*plan.programs[device][:at], crossed, *plan.programs[device][at + 1 :])
+    return replace(plan, programs=(*plan.programs[:device], program, *plan.programs[device + 1 :]))
+
+
+def test_a_tensor_of_a_microbatch_that_is_not_there_yet():
+    """The causal mask is the same in all microbatches: taken from the one before it is right, from the next not."""
+    single, parallel = generate("llama3", Sizes(2, 16, 4, 4, 8, dp=1, tp=1, pp=2, microbatches=2, vocab=8, ffn=8))
+    mask = next(t.name for t in parallel.logicals if t.shape == (1, 1, 4, 4))
+    assert answer(single, ahead(parallel, mask, 0, order=1)) == "PROVED"
+    assert answer(single, ahead(parallel, mask, 0, order=0)) == "REFUTED"
+
+
+@pytest.mark.parametrize("name", ["a", "xs", "y"])
+def test_a_buffer_that_every_microbatch_makes_anew(name):
+    def relabelled(plan):
+        logicals = tuple(t._replace(kind="buffer") if t.name == name else t for t in plan.logicals)
+        return replace(plan, logicals=logicals)
+
+    assert answer(SINGLE, relabelled(mlp(tp=2))) == "PROVED"
+    assert answer(SINGLE, relabelled(mlp(tp=2, nm=2))) == "REFUTED"
+
+
+def test_a_gradient_that_an_operator_does_not_have_is_no_crash():
+    single, parallel = generate("llama3", Sizes(2, 16, 4, 4, 8, dp=2, tp=1, pp=1, microbatches=2, vocab=8, ffn=8))
+    wrong = rewrite_where(parallel, "embedding.grad", lambda node: node._replace(outputs=node.outputs[::-1]))
+    assert answer(single, wrong) == "REFUTED"

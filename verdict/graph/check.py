@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from verdict.errors import ShapeError
+from verdict.graph.crossing import check_crossings
 from verdict.graph.fault import Fault, Place
 from verdict.graph.plan import ABSENT, ACCUMULATOR, INPUT, ONCE_A_STEP, PER_STEP, Call, Node, Plan, Segment
 from verdict.graph.region import Shape, extent, inside
@@ -37,6 +38,7 @@ def check_plan(plan: Plan, rules: Mapping[str, ShapeRule]) -> tuple[Finding, ...
         *check_order(plan),
         *check_shapes(plan, rules),
         *check_microbatches(plan),
+        *check_crossings(plan),
         *check_schedule(plan),
     )
 

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from verdict.graph import ACCUMULATOR, ONCE_A_STEP, WEIGHT, Held, Place, Plan, Region, Shape, volume, whole
+from verdict.graph import ACCUMULATOR, BUFFER, ONCE_A_STEP, WEIGHT, Held, Place, Plan, Region, Shape, volume, whole
 from verdict.graph.check import made
 from verdict.lineage.binding import Binding
 from verdict.lineage.columns import NO_COLUMN
@@ -35,6 +35,7 @@ def check_goals(lineages: Lineages, plan: Plan, binding: Binding) -> tuple[Findi
         *_losses(lineages, plan),
         *_gradients(lineages, plan, binding),
         *_crossed(lineages, plan),
+        *_overwritten(lineages, plan),
     )
 
 
@@ -153,6 +154,26 @@ def _crossed(lineages: Lineages, plan: Plan) -> Iterator[Finding]:
                     f"it reads {name} of microbatch {microbatch} in microbatch {call.microbatch}",
                     f"segment {plan.segments[call.segment].name} on rank {device}, microbatch {call.microbatch}",
                     help=f"wire it to {name} of microbatch {call.microbatch}",
+                )
+
+
+def _overwritten(lineages: Lineages, plan: Plan) -> Iterator[Finding]:
+    """Weights and buffers are there once: what each microbatch makes of its own would overwrite the one before."""
+    if plan.microbatches == 1:
+        return
+    bases = lineages.reference.bases
+    for device, program in enumerate(plan.programs):
+        for tensor in sorted(made(plan, program)):
+            value = lineages.held[device].get(tensor)
+            if plan.kind(tensor) not in (WEIGHT, BUFFER) or value is None:
+                continue
+            if any(bases[share.base].column != NO_COLUMN for share in value):
+                name = plan.logicals[plan.tensors[tensor].logical].name
+                yield Finding(
+                    "broken-data-flow",
+                    f"{name} is one {plan.kind(tensor)} for all microbatches, and each makes its own of it",
+                    f"{name} on rank {device}",
+                    help="let it be a tensor of each microbatch",
                 )
 
 
