@@ -192,20 +192,17 @@ class _Machine:
     def look(self, rank: Rank, microbatch: int, tensor: int) -> Array | None:
         """The value of a tensor, None where there is none."""
         kind = self.kinds[tensor]
-        found = self.once[rank].get(tensor)
-        if found is not None:
-            return found
+        if microbatch == ONCE_A_STEP and self.plan.microbatches == 1 and tensor not in self.once[rank]:
+            microbatch = 0
+        for env in (self.once[rank], self.own.get((rank, microbatch), {})):
+            if tensor in env:
+                return env[tensor]
+        if tensor in self.seeds:
+            return self.filled(self.shapes[tensor], 1)
         if kind in (WEIGHT, BUFFER):
             return None if tensor in self.made[rank.device] else self.share(tensor, 0)
         if kind == ACCUMULATOR:
             return self.filled(self.shapes[tensor], 0)
-        if microbatch == ONCE_A_STEP:
-            microbatch = 0 if self.plan.microbatches == 1 else ONCE_A_STEP
-        own = self.own.get((rank, microbatch), {}).get(tensor)
-        if own is not None:
-            return own
-        if tensor in self.seeds:
-            return self.filled(self.shapes[tensor], 1)
         if kind == INPUT and microbatch >= 0 and self.plan.tensors[tensor].logical not in self.loaded:
             return self.share(tensor, rank.replica * self.plan.microbatches + microbatch)
         return None
