@@ -18,6 +18,8 @@ from verdict.graph import Plan
 
 READER_BYTES = 6 << 30
 """The most memory that reading one file may take. The largest real plan takes 1 GiB."""
+MOST_WORDS = 600
+"""The most characters of what a message says of a file."""
 HEAD = 1 << 16
 """How many bytes of the unpacked content a kind may look at to recognise it."""
 
@@ -79,10 +81,21 @@ def read_here(path: str) -> Plan:
     head = data[:HEAD]
     for kind in KINDS:
         if kind.recognises(head):
-            return kind.read(data, path)
+            return _told_briefly(kind, data, path)
     known = ", ".join(kind.name for kind in KINDS)
     packed = ", ".join(packing.name for packing in PACKINGS)
     raise PlanFileError(path, f"not a plan: it begins with {head[:12]!r}", f"known: {known}; each also as {packed}")
+
+
+def _told_briefly(kind: Kind, data: bytes, path: str) -> Plan:
+    """What the kind reads; what it quotes from the file in a message is kept to one short line."""
+    try:
+        return kind.read(data, path)
+    except PlanFileError as error:
+        problem = "".join(letter if letter.isprintable() else "?" for letter in error.problem)
+        if len(problem) > MOST_WORDS:
+            problem = f"{problem[: MOST_WORDS // 2]} ... {problem[-MOST_WORDS // 2 :]}"
+        raise PlanFileError(error.where, problem, error.help) from None
 
 
 def save(plan: Plan, path: str, plain: bool = False) -> None:
