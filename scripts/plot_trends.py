@@ -58,7 +58,9 @@ def main(rows: Path, output: Path) -> None:
     figure, axes = plt.subplots(3, 3, figsize=(11, 8.5), layout="constrained")
     for axis, (size, label) in zip(axes.flat, PANELS.items(), strict=True):
         panel(axis, label, ours.get(size, {}), size)
-    handles = {label: handle for axis in axes.flat for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
+    handles = {
+        label: handle for axis in axes.flat for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
+    }
     figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=4, frameon=False)
     for suffix, metadata in (("png", {}), ("svg", {"Date": None})):
         figure.savefig(f"{output}.{suffix}", dpi=110, metadata=metadata)
