@@ -21,6 +21,12 @@ SCHEDULE = frozenset({"deadlock", "send-without-receive", "receive-without-send"
 UPSETS = SCHEDULE | {"microbatch-missing", "microbatch-duplicated", "wrong-group", "wrong-order", "wrong-collective"}
 """Faults behind which the schedule does not go on as it should."""
 
+CALLED_WRONG = {
+    "microbatch-duplicated": frozenset({"broken-data-flow", "reduced-twice"}),
+    "microbatch-missing": frozenset({"broken-data-flow", "gradient-missing"}),
+}
+"""What shows in the data where a segment runs too often, or not."""
+
 DISORDER = frozenset({"wrong-collective", "wrong-order", "shape-mismatch"})
 """What ranks that are out of step meet."""
 
@@ -48,7 +54,7 @@ def _with_numbers(scene: Scene, case: Case) -> Finding:
     about, found = case.finding.evidence, case.finding.counterexample
     if case.refuted is not None:
         found = of_stage(scene, *case.refuted)
-    elif isinstance(about, Evidence):
+    elif found is None and isinstance(about, Evidence):
         found = of_value(scene, about)
     return replace(case.finding, counterexample=found)
 
@@ -70,12 +76,19 @@ def _together(cases: Sequence[Case]) -> list[Case]:
 
 
 def _causes_first(cases: Sequence[Case]) -> list[Case]:
-    """Of the faults at the door, those of the schedule last: they follow from others more often."""
-    return sorted(cases, key=lambda case: (case.order[0], case.finding.code in SCHEDULE, case.order))
+    """Of the faults at the door, missing calls first and those of the schedule last: these follow from others."""
+
+    def rank(case: Case) -> tuple[int, int, tuple[int, int]]:
+        code = case.finding.code
+        return case.order[0], (code in SCHEDULE) - (code in CALLED_WRONG), case.order
+
+    return sorted(cases, key=rank)
 
 
 def _follows(earlier: Case, later: Case) -> bool:
     code = later.finding.code
+    if code in CALLED_WRONG.get(earlier.finding.code, ()):
+        return True
     if earlier.order[0] == STRUCTURE:
         if later.order[0] == STRUCTURE:
             return _out_of_step(earlier, later)

@@ -54,7 +54,7 @@ def _law(stage: Stage, outcome: Refuted) -> Case:
 
 def _case(scene: Scene, occurrence: Occurrence, outcome: Refuted, blame: Blame, members: tuple[int, ...]) -> Case:
     stage, partner = occurrence.stage, occurrence.partner
-    places = tuple(place for member in members for place in occurrence.places[member])
+    places = tuple(sorted((place for k in members for place in occurrence.places[k]), key=lambda place: place.device))
     code, title, notes = _words(scene, occurrence, blame, places)
     place = places[0]
     nodes = [(p.device, node) for p in places if (node := scene.node_at(p)) is not None]
@@ -94,11 +94,25 @@ def _words(
 
 
 def _blames(scene: Scene, stage: Members, outcome: Refuted) -> dict[Blame, tuple[int, ...]]:
-    wrong = sorted({int(mismatch.goal.split()[1]) for mismatch in outcome.mismatches})
+    wrong = sorted({int(mismatch.goal.split()[1]) for mismatch in outcome.mismatches} | _wrong_somewhere(scene, stage))
     found: dict[Blame, list[int]] = {}
     for member in wrong:
         found.setdefault(_blame(scene, stage, member, outcome), []).append(member)
     return {blame: tuple(members) for blame, members in found.items()}
+
+
+def _wrong_somewhere(scene: Scene, stage: Members) -> set[int]:
+    """The members that are wrong at some random point: one point may show a few of them only."""
+    found: set[int] = set()
+    for seed in range(POINTS):
+        try:
+            point = _random(replay(stage, scene.reference.columns, {}), seed)
+            for member in range(len(stage.members)):
+                if any(one.shape != two.shape or mismatches(one, two).any() for one, two in _pairs(point, member)):
+                    found.add(member)
+        except UNFIT:
+            continue
+    return found
 
 
 def _blame(scene: Scene, stage: Members, member: int, outcome: Refuted) -> Blame:

@@ -43,8 +43,8 @@ def of_stage(scene: Scene, occurrence: Occurrence, outcome: Refuted, members: Se
     labels = [scene.sum_of(value) for value in partner.inputs]
     first = equations[0]
     claim = stage.members[first.member].claims[first.output]
-    at = f"at reduced shapes; {ranks_text(sorted({p.device for p in occurrence.places[first.member]}))} holds "
-    at += f"{show_region(claim.region) if claim is not None else 'a share'} of one column of the batch"
+    region = show_region(claim.region) if claim is not None else "a share"
+    at = f"at reduced shapes; at full size it is {region} of one column of the batch"
     return counterexample(labels, point.inputs, pairs, at)
 
 

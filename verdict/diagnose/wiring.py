@@ -22,6 +22,7 @@ from verdict.graph import ABSENT, Node
 from verdict.graph.lockstep import CHUNK, COLLECTIVES, RECV, attribute
 from verdict.lineage import Evidence, Share, Value
 from verdict.lineage.compare import difference
+from verdict.lineage.reference import COPIES_GRAD, SUM
 from verdict.lineage.values import Label
 from verdict.outcome import Finding
 
@@ -252,14 +253,16 @@ def _twice(scene: Scene, about: Evidence, source: Source | None) -> Cause:
     place = about.places[0]
     again = difference(about.value or (), about.expected, about.region, scene.bases)
     title = again.text if again is not None else "a summand is counted more than once"
+    source = _doubling(scene, place.device, source)
     if source is None:
         return Cause("reduced-twice", title)
     node = source.node
-    if node.op == "accumulate":
-        double = sorted({tensor for tensor in node.inputs if node.inputs.count(tensor) > 1})
+    summands = {SUM: node.inputs, COPIES_GRAD: node.inputs[:-1]}.get(node.op, ())
+    if summands:
+        double = sorted({tensor for tensor in summands if summands.count(tensor) > 1})
         for tensor in double:
-            inputs = ", ".join(str(k) for k, other in enumerate(node.inputs) if other == tensor)
-            title = f"accumulate {node.name} adds one gradient {node.inputs.count(tensor)} times (inputs {inputs})"
+            inputs = ", ".join(str(k) for k, other in enumerate(summands) if other == tensor)
+            title = f"{node.op} {node.name} adds one gradient {summands.count(tensor)} times (inputs {inputs})"
             held = _holds(scene, scene.held(place.device, tensor))
             return Cause("reduced-twice", title, (f"that is {held}",), "", place.device, source)
     if node.op in SUMMING:
@@ -267,6 +270,16 @@ def _twice(scene: Scene, about: Evidence, source: Source | None) -> Cause:
         title = f"{node.op} {node.name} sums over {ranks_text(ranks)} what each of them holds whole"
         return Cause("reduced-twice", title, (again.text,) if again else (), "", place.device, source)
     return Cause("reduced-twice", title, (), "", place.device, source)
+
+
+def _doubling(scene: Scene, device: int, source: Source | None) -> Source | None:
+    """The node that counts a summand twice: sums over ranks hand on what a rank has put in twice already."""
+    while source is not None and source.node.op in SUMMING:
+        before = scene.held(device, source.node.inputs[0])
+        if not before or len(set(before)) == len(before):
+            return source
+        source = scene.made(device, source.node.inputs[0])
+    return source
 
 
 def _order(scene: Scene, finding: Finding, about: Evidence) -> Cause:

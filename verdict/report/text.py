@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from verdict.report.finding import finding_lines
+from verdict.report.lines import wrapped
 from verdict.report.report import Measured, Report, Side, Verdict
 
 COLOURS = {Verdict.PROVED: "bold green", Verdict.REFUTED: "bold red", Verdict.UNKNOWN: "bold yellow"}
@@ -20,11 +21,7 @@ def show(report: Report, measured: Measured, console: Console, verbose: int = 0)
             console.print()
             for line in finding_lines(finding, report.parallel.replicas, kind):
                 console.print(line)
-    limit = len(report.open) if verbose else SHOWN_OPEN
-    for item in report.open[:limit]:
-        console.print(Text.assemble(("unknown", "bold yellow"), f": {item.where}: {item.reason}"))
-    if len(report.open) > limit:
-        console.print(f"... and {len(report.open) - limit} more (-v shows all)")
+    _open(report, verbose, console)
     console.print()
     console.print(_sizes("single", report.single))
     console.print(_sizes("parallel", report.parallel))
@@ -38,12 +35,28 @@ def show(report: Report, measured: Measured, console: Console, verbose: int = 0)
         console.print("  " + ", ".join(f"{name} {seconds:.2f} s" for name, seconds in measured.seconds))
 
 
+def _open(report: Report, verbose: int, console: Console) -> None:
+    """The questions that are left open; how many, where there is a fault to look at first."""
+    if report.findings and report.open and not verbose:
+        count = len(report.open)
+        console.print(f"{count} question{'s' if count > 1 else ''} left open behind that (-v shows all)")
+        return
+    limit = len(report.open) if verbose else SHOWN_OPEN
+    for item in report.open[:limit]:
+        lines = wrapped(f"unknown: {item.where}: {item.reason}", "", "  ")
+        console.print(Text.assemble(("unknown", "bold yellow"), lines[0].removeprefix("unknown")))
+        for line in lines[1:]:
+            console.print(line)
+    if len(report.open) > limit:
+        console.print(f"... and {len(report.open) - limit} more (-v shows all)")
+
+
 def _headline(report: Report) -> Text:
     verdict = report.verdict
     ranks = report.parallel.ranks
     if verdict is Verdict.PROVED:
         rest = (
-            f"on {ranks} ranks the parallel plan computes the loss and all {report.gradients} gradients "
+            f"on {ranks} ranks the plan computes the loss and all {report.gradients} gradients "
             "of the single-device plan"
         )
     elif verdict is Verdict.REFUTED:
