@@ -122,7 +122,9 @@ def _files(run: Run, plans: Path, folder: Path) -> tuple[Path, Path]:
         return plans / run.pair[0], plans / run.pair[1]
     words = [word for name, size in run.sizes.items() for word in (f"--{name.replace('_', '-')}", str(size))]
     command = [sys.executable, "-m", "verdict", "generate", run.model, *words, "-o", str(folder)]
-    subprocess.run(command, check=True, capture_output=True, cwd=ROOT)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    if done.returncode:
+        raise click.ClickException(f"{run.name}: nothing was generated: {done.stderr.strip()}")
     single, parallel = folder / "single.plan", folder / "parallel.plan"
     if run.change:
         save(_changed(load(str(parallel)), run.change), str(parallel))

@@ -1,5 +1,7 @@
 """Draw what scripts/run_trends.sh measured beside the predecessor's figures: one panel for each size, PNG and SVG.
 
+Prints a Markdown table, too: for each size its values, seconds, processor seconds, and what grows from first to last.
+
     python scripts/plot_trends.py [build/evaluation/trends.csv] [--output docs/evaluation/trends]
 
 Needs matplotlib (`pip install -e '.[dev]'`). Both axes are logarithmic: a line that rises by the width of a decade for
@@ -62,9 +64,23 @@ def main(rows: Path, output: Path) -> None:
         label: handle for axis in axes.flat for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
     }
     figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=4, frameon=False)
+    click.echo("\n".join(table(ours)))
     for suffix, metadata in (("png", {}), ("svg", {"Date": None})):
         figure.savefig(f"{output}.{suffix}", dpi=110, metadata=metadata)
         click.echo(f"wrote {output}.{suffix}")
+
+
+def table(ours: Mapping[str, Mapping[int, tuple[float, float]]]) -> list[str]:
+    """Lines of Markdown."""
+    lines = [
+        "| size | values | seconds | processor seconds | last / first: size, processor seconds |",
+        "|---|---|---|---|---|",
+    ]
+    for size, found in ours.items():
+        totals, cpus = zip(*found.values(), strict=True)
+        cells = (", ".join(map(str, found)), *(", ".join(f"{each:.1f}" for each in row) for row in (totals, cpus)))
+        lines.append(f"| {size} | {' | '.join(cells)} | {max(found) / min(found):.0f}, {cpus[-1] / cpus[0]:.2f} |")
+    return lines
 
 
 def read(rows: Path) -> dict[str, dict[int, tuple[float, float]]]:
