@@ -26,6 +26,7 @@ from verdict.repair import ALL_ATTEMPTS, Proposal, repairs, with_help
 from verdict.report import Measured, Report, show, to_json
 from verdict.report.explain import explain_command
 from verdict.solver import installed
+from verdict.stdout import to_stdout
 from verdict.summary import known_assumptions
 
 QUESTION_NOT_PUT, INTERNAL_ERROR = 2, 4
@@ -107,7 +108,8 @@ def main() -> None:
     """The console script: any failure becomes one sentence and an exit status."""
     complain = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
     try:
-        status = cli.main(standalone_mode=False)
+        with to_stdout():
+            status = cli.main(standalone_mode=False)
     except click.ClickException as error:
         error.show()
         status = QUESTION_NOT_PUT

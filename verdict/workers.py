@@ -1,9 +1,11 @@
 """Stages to outcomes in a pool of processes, each task within limits of time and memory.
 
-A worker that takes too long, dies or runs out of memory costs its own task an Unknown, nothing else.
+A worker that takes too long, dies or runs out of memory costs its own task an Unknown, nothing else. An interrupt
+from the terminal reaches all processes; the parent alone heeds it, and ends the others.
 """
 
 import resource
+import signal
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -92,6 +94,7 @@ def _work(
     connection: Any, other_end: Any, tasks: Sequence[Task], run: Callable[[Task], Outcome], memory_mib: int
 ) -> None:
     other_end.close()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     limit = _current_bytes() + memory_mib * 2**20
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     while True:

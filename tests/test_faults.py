@@ -1,0 +1,148 @@
+"""Faults of the machine: the verdict is right, unknown, or a sentence with status 2; nothing hangs or stays behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.builders import mlp
+from verdict import pipeline
+from verdict.options import Options, SolverOptions
+from verdict.pipeline import verify
+from verdict.stage import run
+
+ROOT = Path(__file__).resolve().parents[1]
+PAIR = ("--sm", str(ROOT / "data" / "llama3" / "single.plan"), "--pm", str(ROOT / "data" / "llama3" / "parallel.plan"))
+PATIENCE = 60
+
+
+def start(*arguments, **streams):
+    command = [sys.executable, "-m", "verdict", *PAIR, *arguments]
+    return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True, **streams)
+
+
+def group_of(process):
+    """The processes of the session that `process` began, those that ended and wait for their parent left out."""
+    found = subprocess.run(["ps", "-eo", "pgid=,stat=,pid="], capture_output=True, text=True, check=True).stdout
+    rows = (line.split() for line in found.splitlines())
+    return [pid for pgid, state, pid in rows if int(pgid) == process.pid and not state.startswith("Z")]
+
+
+def until(holds):
+    """Wait until `holds()`, for a while."""
+    end = time.monotonic() + PATIENCE
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.05)
+    return holds()
+
+
+@pytest.fixture
+def first_stage(monkeypatch):
+    """Have the first stage that is asked do something else in its worker."""
+
+    def replace(what):
+        def instead(stage, columns, options, exhaustive=False):
+            return what() if stage.signature.op == "relu" else run(stage, columns, options, exhaustive)
+
+        monkeypatch.setattr(pipeline, "run", instead)
+
+    return replace
+
+
+@pytest.mark.parametrize(
+    ("what", "reason"),
+    [
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), "its worker process died"),
+        (lambda: bytearray(8 << 30), "MiB of memory"),
+        (lambda: time.sleep(60), "no answer within"),
+    ],
+    ids=["killed", "out of memory", "timeout"],
+)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_worker_that_fails_leaves_its_stage_unknown_and_the_others_proved(first_stage, what, reason, workers):
+    options = Options(workers, 512, solver=SolverOptions(timeout=3, z3=False))
+    right = verify(mlp(), mlp(2, 2), options)
+    first_stage(what)
+    report = verify(mlp(), mlp(2, 2), options)
+    assert (right.verdict.name, report.verdict.name) == ("PROVED", "UNKNOWN")
+    assert [reason in item.reason for item in report.open] == [True]
+    assert 0 < report.proofs.obligations < right.proofs.obligations
+
+
+def test_a_fault_and_a_wrong_plan_are_refuted(first_stage):
+    first_stage(lambda: os.kill(os.getpid(), signal.SIGKILL))
+    halves = mlp(2, 2)
+    segments = tuple(
+        segment._replace(nodes=tuple(node for node in segment.nodes if "replicas" not in dict(node.attrs)))
+        for segment in halves.segments
+    )
+    wrong = type(halves)(**{**{name: getattr(halves, name) for name in halves.__slots__}, "segments": segments})
+    report = verify(mlp(), wrong, Options(2, 512, solver=SolverOptions(timeout=3, z3=False)))
+    assert report.verdict.name == "REFUTED"
+    assert report.open
+
+
+@pytest.mark.parametrize("everyone", [True, False], ids=["from the terminal", "to the process alone"])
+@pytest.mark.parametrize("busy", [1, 3], ids=["reading", "proving"])
+def test_an_interrupt_is_one_sentence(everyone, busy):
+    process = start("--exhaustive", stdout=subprocess.PIPE)
+    until(lambda: len(group_of(process)) >= busy)
+    time.sleep(0.3 if busy > 1 else 0)
+    (os.killpg if everyone else os.kill)(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert until(lambda: not group_of(process)), "processes are left behind"
+    if "Traceback" not in err or busy > 1:
+        assert (process.returncode, out) == (2, "")
+        assert err.strip() == "verdict: interrupted; nothing was decided"
+
+
+def test_a_killed_run_leaves_no_process_behind():
+    process = start("--exhaustive", stdout=subprocess.PIPE)
+    assert until(lambda: len(group_of(process)) >= 3)
+    process.kill()
+    process.communicate(timeout=PATIENCE)
+    assert until(lambda: not group_of(process))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("option", ["--output", "--stats", "standard output"])
+def test_a_full_disk_is_a_sentence(option):
+    with open("/dev/full", "w") as full:
+        arguments = (option, "/dev/full") if option.startswith("--") else ()
+        process = start(*arguments, stdout=subprocess.PIPE if arguments else full)
+        _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 2
+    assert len(err.splitlines()) == 1
+    assert "cannot be written: no space left on device" in err.lower()
+
+
+@pytest.mark.parametrize("option", ["--output", "--stats"])
+def test_a_place_that_cannot_be_written_is_a_sentence(option, tmp_path):
+    process = start(option, str(tmp_path), stdout=subprocess.PIPE)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 2
+    assert len(err.splitlines()) == 1
+    assert "cannot be written" in err
+
+
+@pytest.mark.parametrize("more", [("--dump", "nodes"), ("--dump", "obligations", "--format", "json")])
+def test_a_closed_pipe_is_no_verdict(more):
+    process = start(*more, stdout=subprocess.PIPE)
+    process.stdout.readline()
+    process.stdout.close()
+    err = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(PATIENCE) == 2
+    assert err == "verdict: standard output: the report cannot be written: broken pipe\n"
+
+
+def test_no_standard_output_at_all_changes_nothing():
+    run_ = subprocess.run(
+        ["sh", "-c", 'exec "$0" -m verdict "$@" >&-', sys.executable, *PAIR],
+        capture_output=True, text=True, cwd=ROOT, check=False,
+    )  # fmt: skip
+    assert (run_.returncode, run_.stderr) == (0, "")
