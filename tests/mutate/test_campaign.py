@@ -15,7 +15,7 @@ FAMILIES = {
     "mlp dp2 pp2 tp2": ("mlp", {"layers": 4, "dp": 2, "tp": 2, "pp": 2, "microbatches": 2}, 150),
     "mlp tp4": ("mlp", {"dp": 1, "tp": 4, "pp": 1, "microbatches": 1}, 60),
     "mlp pp4": ("mlp", {"layers": 4, "dp": 1, "tp": 1, "pp": 4, "microbatches": 4}, 60),
-    "llama3 dp2 pp2 tp2": ("llama3", {"dp": 2, "tp": 2, "pp": 2, "microbatches": 2}, 60),
+    "llama3 dp2 pp2 tp2": ("llama3", {"dp": 2, "tp": 2, "pp": 2, "microbatches": 2}, 40),
 }
 OPTIONS = Options(workers=1, solver=FAST)
 
