@@ -92,7 +92,8 @@ def _follows(earlier: Case, later: Case) -> bool:
     if earlier.order[0] == STRUCTURE:
         if later.order[0] == STRUCTURE:
             return _out_of_step(earlier, later)
-        alike = code == earlier.finding.code and code in UPSETS and earlier.names & later.names
+        same = (code == earlier.finding.code and code in UPSETS) or earlier.finding.code == "shape-mismatch"
+        alike = same and earlier.names & later.names
         return bool(earlier.tensors & later.tensors or alike)
     if later.order[0] != END:
         return False

@@ -4,7 +4,7 @@ An attribute is to blame where the node with the single-device value in its plac
 refutes it. A factor is one where, at several random exact points, every element is off by the same ratio.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -74,7 +74,14 @@ def _case(scene: Scene, occurrence: Occurrence, outcome: Refuted, blame: Blame, 
     op = stage.signature.op.removesuffix(".grad")
     cause: object = (op, blame.attrs) if blame.attrs else (stage.signature.op, scene.alike(partner), blame.ratio)
     outputs = frozenset(base for base in scene.reference.partners[partner].outputs if base >= 0)
-    return Case(finding, (code, cause), (WALK, partner), outputs, refuted=Wrong(occurrence, outcome, members))
+    return Case(
+        finding,
+        (code, cause),
+        (WALK, partner),
+        outputs,
+        names=frozenset(p.name for p in places),
+        refuted=Wrong(occurrence, outcome, members),
+    )
 
 
 def _words(
@@ -101,12 +108,24 @@ def _blames(scene: Scene, stage: Members, outcome: Refuted) -> dict[Blame, tuple
     return {blame: tuple(members) for blame, members in found.items()}
 
 
+def on_numbers(stage: Members, columns: int, values: Mapping[str, Fraction], exhaustive: bool = False) -> Replay:
+    """The stage on numbers, at the sizes at which it was refuted: those at which both sides have one shape."""
+    point = replay(stage, columns, values, exhaustive)
+    try:
+        fits = all(
+            apply(e.single, point.inputs).shape == apply(e.parallel, point.inputs).shape for e in point.equations
+        )
+    except UNFIT:
+        return point
+    return point if fits else replay(stage, columns, values, exhaustive, apart=False)
+
+
 def _wrong_somewhere(scene: Scene, stage: Members) -> set[int]:
     """The members that are wrong at some random point: one point may show a few of them only."""
     found: set[int] = set()
     for seed in range(POINTS):
         try:
-            point = _random(replay(stage, scene.reference.columns, {}), seed)
+            point = _random(on_numbers(stage, scene.reference.columns, {}), seed)
             for member in range(len(stage.members)):
                 if any(one.shape != two.shape or mismatches(one, two).any() for one, two in _pairs(point, member)):
                     found.add(member)
@@ -135,7 +154,7 @@ def _mended(stage: Members, member: int, columns: int, names: Sequence[str], out
     mended: Attrs = tuple(sorted(attrs.items()))
     members = (*stage.members[:member], stage.members[member]._replace(attrs=mended), *stage.members[member + 1 :])
     try:
-        point = replay(stage._replace(members=members), columns, dict(outcome.witness))
+        point = on_numbers(stage._replace(members=members), columns, dict(outcome.witness))
         pairs = [pair for seed in range(POINTS) for pair in _pairs(_random(point, seed) if seed else point, member)]
     except UNFIT:
         return False
@@ -147,7 +166,7 @@ def _ratio(stage: Members, member: int, columns: int) -> Fraction | None:
     ratios: set[Fraction] = set()
     for seed in range(POINTS):
         try:
-            point = _random(replay(stage, columns, {}), seed)
+            point = _random(on_numbers(stage, columns, {}), seed)
             for single, parallel in _pairs(point, member):
                 if single.shape != parallel.shape:
                     return None

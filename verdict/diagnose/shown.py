@@ -10,6 +10,7 @@ import numpy as np
 from verdict.diagnose.choose import simplest
 from verdict.diagnose.counter import Pair, counterexample
 from verdict.diagnose.recipe import apply, mismatches
+from verdict.diagnose.refuted import on_numbers
 from verdict.diagnose.scene import Scene, ranks_text, show_region
 from verdict.graph import ABSENT, Interval, Region, extent, inside
 from verdict.lineage import Evidence, Share
@@ -17,7 +18,7 @@ from verdict.lineage.columns import SUMMED
 from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS
 from verdict.ops import Array
 from verdict.outcome import Applied, Box, Counterexample, Recipe, Refuted
-from verdict.stage import Equation, Members, Occurrence, Sums, columns_of, parts_of, replay
+from verdict.stage import Equation, Members, Occurrence, Sums, columns_of, parts_of
 
 MOST_PAIRS = 4
 MOST_ELEMENTS = 64
@@ -27,7 +28,7 @@ MOST_ELEMENTS = 64
 def of_stage(scene: Scene, occurrence: Occurrence, outcome: Refuted, members: Sequence[int]) -> Counterexample | None:
     """The point that refutes a stage, run through both sides of it; None where no block of it can be shown."""
     stage: Members = occurrence.stage
-    point = replay(stage, scene.reference.columns, dict(outcome.witness), scene.exhaustive)
+    point = on_numbers(stage, scene.reference.columns, dict(outcome.witness), scene.exhaustive)
     wrong = {mismatch.goal for mismatch in outcome.mismatches}
     found = [e for e in point.equations if e.name in wrong and e.member in members]
     equations = list({(e.member, e.output): e for e in reversed(found)}.values())[::-1][:MOST_PAIRS]

@@ -31,21 +31,21 @@ class Symbols(Protocol):
         """An integer variable in range(size)."""
 
 
-def obligation(stage: Stage, columns: int, exhaustive: bool = False) -> Obligation:
+def obligation(stage: Stage, columns: int, exhaustive: bool = False, apart: bool = True) -> Obligation:
     """The obligation of a stage, for a parallel plan of `columns` columns.
 
-    exhaustive: keep every column of the batch instead of the first and the last.
+    exhaustive: keep every column of the batch instead of the first and the last. apart: see `shrink`.
     """
     terms = Terms()
-    return Obligation(terms, goals(stage, columns, exhaustive, terms))
+    return Obligation(terms, goals(stage, columns, exhaustive, terms, apart))
 
 
-def goals(stage: Stage, columns: int, exhaustive: bool, symbols: Symbols) -> tuple[Goal, ...]:
+def goals(stage: Stage, columns: int, exhaustive: bool, symbols: Symbols, apart: bool = True) -> tuple[Goal, ...]:
     """What the obligation of a stage claims, run on any kind of symbols."""
     meaning = mean(stage.signature, columns)
     kept = columns if exhaustive else min(columns, 2)
     if isinstance(stage, Members):
-        return _members(stage, meaning, kept, symbols)
+        return _members(stage, meaning, kept, symbols, apart)
     if isinstance(stage, SumLaw):
         return _sum_law(stage, meaning, kept, symbols)
     if isinstance(stage, IgnoredLaw):
@@ -53,10 +53,10 @@ def goals(stage: Stage, columns: int, exhaustive: bool, symbols: Symbols) -> tup
     return _linear_law(stage, meaning, kept, symbols)
 
 
-def _members(stage: Members, meaning: Meaning, columns: int, symbols: Symbols) -> tuple[Goal, ...]:
+def _members(stage: Members, meaning: Meaning, columns: int, symbols: Symbols, apart: bool) -> tuple[Goal, ...]:
     bounds = [bounds_of_member(meaning, member) for member in stage.members]
     cuts = cuts_of(meaning, [member.attrs for member in stage.members], bounds)
-    side = Side(meaning, shrink(meaning, cuts, columns), symbols)
+    side = Side(meaning, shrink(meaning, cuts, columns, apart), symbols)
     found: list[Goal] = []
     for number, (member, bound) in enumerate(zip(stage.members, bounds, strict=True)):
         for column in range(columns if meaning.column_atom is not None else 1):

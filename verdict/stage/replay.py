@@ -37,13 +37,18 @@ class Replay(NamedTuple):
     equations: tuple[Equation, ...]
 
 
-def replay(stage: Members, columns: int, values: Mapping[str, Fraction], exhaustive: bool = False) -> Replay:
-    """The stage with these values for the elements of its inputs, by their names in the proof; 1 for any other."""
+def replay(
+    stage: Members, columns: int, values: Mapping[str, Fraction], exhaustive: bool = False, apart: bool = True
+) -> Replay:
+    """The stage with these values for the elements of its inputs, by their names in the proof; 1 for any other.
+
+    apart: see `shrink`.
+    """
     meaning = mean(stage.signature, columns)
     kept = columns if exhaustive else min(columns, 2)
     bounds = [bounds_of_member(meaning, member) for member in stage.members]
     cuts = cuts_of(meaning, [member.attrs for member in stage.members], bounds)
-    side = _Numbers(meaning, cuts, kept, values)
+    side = _Numbers(meaning, cuts, kept, values, apart)
     equations: list[Equation] = []
     for number, (member, bound) in enumerate(zip(stage.members, bounds, strict=True)):
         for column in range(kept if meaning.column_atom is not None else 1):
@@ -107,11 +112,16 @@ class _Numbers(Side):
     """The single-device node at reduced shapes, on numbers."""
 
     def __init__(
-        self, meaning: Meaning, cuts: Mapping[str, Iterable[int]], columns: int, values: Mapping[str, Fraction]
+        self,
+        meaning: Meaning,
+        cuts: Mapping[str, Iterable[int]],
+        columns: int,
+        values: Mapping[str, Fraction],
+        apart: bool = True,
     ) -> None:
         self.values = values
         self.chosen: dict[str, int] = {}
-        super().__init__(meaning, shrink(meaning, cuts, columns), Terms())
+        super().__init__(meaning, shrink(meaning, cuts, columns, apart), Terms())
 
     @property
     def choices(self) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from verdict.errors import ShapeError
 from verdict.options import SolverOptions
 from verdict.outcome import Outcome, Proved, Refuted, Unknown
-from verdict.solver import PlainTerms, SolverError, check, confirm
+from verdict.solver import Obligation, PlainTerms, SolverError, check, confirm
 from verdict.stage.execute import goals, obligation
 from verdict.stage.stage import Stage
 
@@ -20,11 +20,27 @@ def run(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool = F
         question = obligation(stage, columns, exhaustive)
     except (ShapeError, SolverError) as error:
         return Unknown(f"{stage.signature.op} cannot be run at reduced shapes: {error}")
-    for goal in question.goals:
-        if goal.single.shape != goal.parallel.shape:
-            return Unknown(f"{stage.signature.op}: {goal.name} has another shape than its partner's share")
+    misshapen = _misshapen(question)
+    if misshapen:
+        return _at_equal_sizes(stage, columns, options, exhaustive) or Unknown(f"{stage.signature.op}: {misshapen}")
     outcome = check(question, options)
     if options.z3 and (isinstance(outcome, Proved) or (isinstance(outcome, Refuted) and len(options.solvers) > 1)):
         answers = confirm(goals(stage, columns, exhaustive, PlainTerms()), outcome, options)
         return replace(outcome, answers=answers) if isinstance(outcome, Proved) else outcome
     return outcome
+
+
+def _misshapen(question: Obligation) -> str:
+    """Why some goal compares arrays of other shapes; empty where none does."""
+    wrong = next((goal for goal in question.goals if goal.single.shape != goal.parallel.shape), None)
+    return f"{wrong.name} has another shape than its partner's share" if wrong is not None else ""
+
+
+def _at_equal_sizes(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool) -> Refuted | None:
+    """A refutation with one size for axes that have one at full size: there, exchanged axes differ in values only."""
+    try:
+        question = obligation(stage, columns, exhaustive, apart=False)
+    except (ShapeError, SolverError):
+        return None
+    outcome = check(question, options) if not _misshapen(question) else None
+    return outcome if isinstance(outcome, Refuted) else None

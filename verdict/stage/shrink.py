@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from verdict.graph import Interval
 from verdict.lineage import Meaning, join, split
-from verdict.ops import Dim
+from verdict.ops import Atom, Dim
 
 BUMPS = 3
 """How often an axis grows to keep its size apart from the others."""
@@ -51,28 +51,43 @@ class Shrunk:
         return tuple(slice(*interval) for interval in found if interval is not None)
 
 
-def shrink(meaning: Meaning, cuts: Mapping[str, Iterable[int]], columns: int) -> Shrunk:
-    """Choose the reduced sizes of all atoms of a node, given the coordinates at which it is cut."""
+def shrink(meaning: Meaning, cuts: Mapping[str, Iterable[int]], columns: int, apart: bool = True) -> Shrunk:
+    """Choose the reduced sizes of all atoms of a node, given the coordinates at which it is cut.
+
+    apart: give different sizes even to axes that have one at full size. Else those that are cut alike have one.
+    """
     axes = meaning.axes
     if axes is None:
         raise ValueError(f"{meaning.signature.op} has no index axes: {meaning.problem}")
+    cut = {atom.name: _coordinates(meaning.sizes[atom.name], cuts.get(atom.name, ())) for atom in axes.atoms}
+    kept = {atom.name: columns if atom.name == meaning.column_atom else 1 for atom in axes.atoms}
+    each = {atom.name: _fewest(atom, cut[atom.name], kept[atom.name]) for atom in axes.atoms}
+    if not apart:
+        each = {name: max(each[other] for other in each if cut[other] == cut[name]) for name in each}
     points: dict[str, dict[int, int]] = {}
     taken: set[int] = set()
-    for atom in axes.atoms:
-        full = meaning.sizes[atom.name]
-        kept = columns if atom.name == meaning.column_atom else 1
-        coordinates = sorted({0, full, *(c for c in cuts.get(atom.name, ()) if 0 <= c <= full)})
+    for name, coordinates in cut.items():
         lengths = [stop - start for start, stop in itertools.pairwise(coordinates)]
-        least = min(max(atom.least, 2), full * kept)
-        each = next(k for k in range(1, full + 1) if sum(min(k, n) for n in lengths) * kept >= least)
-        for _ in range(BUMPS):
-            if sum(min(each, n) for n in lengths) * kept not in taken:
+        for _ in range(BUMPS if apart else 0):
+            if sum(min(each[name], n) for n in lengths) * kept[name] not in taken:
                 break
-            each += 1
-        reduced = [min(each, n) for n in lengths]
-        taken.add(sum(reduced) * kept)
-        points[atom.name] = dict(zip(coordinates, _running(reduced), strict=True))
+            each[name] += 1
+        reduced = [min(each[name], n) for n in lengths]
+        taken.add(sum(reduced) * kept[name])
+        points[name] = dict(zip(coordinates, _running(reduced), strict=True))
     return Shrunk(points, columns, meaning.column_atom, dict(meaning.sizes))
+
+
+def _coordinates(full: int, cuts: Iterable[int]) -> list[int]:
+    return sorted({0, full, *(point for point in cuts if 0 <= point <= full)})
+
+
+def _fewest(atom: Atom, coordinates: list[int], kept: int) -> int:
+    """The fewest elements of each piece of an atom with which it keeps as many as its rule asks for."""
+    lengths = [stop - start for start, stop in itertools.pairwise(coordinates)]
+    full = coordinates[-1]
+    least = min(max(atom.least, 2), full * kept)
+    return next(k for k in range(1, full + 1) if sum(min(k, n) for n in lengths) * kept >= least)
 
 
 def bounds_of(dims: tuple[Dim, ...], region: tuple[Interval, ...], sizes: Mapping[str, int]) -> dict[str, Interval]:
