@@ -13,10 +13,10 @@ The exit status is 1 where there are finds.
 """
 
 import ast
+import faulthandler
 import gzip
 import lzma
 import os
-import pickle
 import pickletools
 import random
 import re
@@ -232,6 +232,7 @@ def batch(numbers: range, seed: int, share: float, sources: list[Seed], folder: 
             watching[0] = False
             raise RanError(f"{event} {arguments!r}"[:300])
 
+    faulthandler.disable()
     sys.addaudithook(hook)
     signal.signal(signal.SIGPROF, _too_slow)
     limit = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() + MEMORY
@@ -243,16 +244,16 @@ def batch(numbers: range, seed: int, share: float, sources: list[Seed], folder: 
         os.write(out, f"{number} ".encode())
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
         try:
-            path_free = read_watched(data, source, folder, check, watching)
+            end = read_watched(data, source, folder, check, watching)
         except MemoryError:
-            path_free = "memory"
+            end = "memory"
         except Exception:
-            path_free = "find " + repr(traceback.format_exc())
+            end = "find " + repr(traceback.format_exc())
         signal.setitimer(signal.ITIMER_PROF, 0)
         watching[0] = False
         if Path(canary).exists():
-            path_free = "find 'the canary was made'"
-        os.write(out, f"{path_free}\n".encode("utf-8", "replace"))
+            end = "find 'the canary was made'"
+        os.write(out, f"{end}\n".encode("utf-8", "replace"))
 
 
 def read_watched(data: bytes, source: Seed, folder: Path, check: bool, watching: list[bool]) -> str:
@@ -313,10 +314,9 @@ def main(count: int, start: int, seed: int, share: float, plans: Path, output: P
         warm_up(sources, folder)
         for first in range(start, start + count, BATCH):
             numbers = range(first, min(first + BATCH, start + count))
-            for number, end in run_batch(numbers, seed, share, sources, folder):
+            for number, first_end in run_batch(numbers, seed, share, sources, folder):
                 data, _ = mutated(number, seed, sources, str(folder / "canary"))
-                if end in ("killed", "memory"):
-                    end = confined(data, folder)
+                end = confined(data, folder) if first_end in ("killed", "memory") else first_end
                 totals[end.split(" ")[0]] += 1
                 if end.startswith("find"):
                     text = str(ast.literal_eval(end[5:]))

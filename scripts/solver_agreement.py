@@ -66,7 +66,7 @@ def main(plans: Path, only: str, seconds: float, limit: int) -> None:
             wrong.append((stage.signature.op, type(stage).__name__, type(outcome).__name__, answers))
         if "unknown" in answers:
             click.echo(f"{stage.signature.op} {type(stage).__name__}: {answers}")
-    click.echo(f"{len(obligations)} distinct obligations, {whole} asked whole, {sampled} on a sample of their elements,")
+    click.echo(f"{len(obligations)} distinct obligations, {whole} asked whole, {sampled} on a sample of elements,")
     click.echo(f"{too_large} too large to ask, {not_put} not to be written; {elements} of {total} scalar equalities")
     for (ours, *theirs), count in sorted(said.items()):
         click.echo(f"{count:6d}  ours {ours}, " + ", ".join(map(" ".join, zip(SOLVERS, theirs, strict=True))))

@@ -65,16 +65,8 @@ def read_plain(data: bytes, source: str) -> Plan:
     scan(data, source)
     try:
         content = _Inert(io.BytesIO(data)).load()
-    except (
-        pickle.UnpicklingError,
-        ValueError,
-        IndexError,
-        KeyError,
-        TypeError,
-        EOFError,
-        AttributeError,
-    ) as error:
-        raise PlanFileError(source, f"the pickle is damaged: {error}") from None
+    except Exception as error:  # the unpickler raises whatever a damaged stream leads it to
+        raise PlanFileError(source, f"the pickle is damaged: {error or type(error).__name__}") from None
     return plan_of(content, source)
 
 
