@@ -17,6 +17,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,7 +33,10 @@ from verdict.mutate.mutate import Mutant, mutant_of  # noqa: E402
 from verdict.options import Options, SolverOptions  # noqa: E402
 
 SHARED = ROOT.parent / "shared" / "plans"
-SMALL = Sizes(layers=2, hidden=16, heads=4, seq=4, batch=8, vocab=8, ffn=8, dp=1, tp=1, pp=1, microbatches=1)
+SMALL = Sizes(
+    layers=2, hidden=16, heads=4, seq=4, batch=8, vocab=8, ffn=8,
+    experts=8, topk=2, groups=2, topk_groups=1, moe_ffn=4, dropout=0.25, dp=1, tp=1, pp=1, microbatches=1,
+)  # fmt: skip
 ORACLE_SEEDS = (11, 12, 13)
 MOST_SECONDS = 120
 """For one mutant; what takes longer counts as unknown."""
@@ -40,10 +44,11 @@ MOST_SECONDS = 120
 Pair = tuple[Plan, Plan]
 
 
-def generated(model: str, dp: int, pp: int, tp: int, microbatches: int, layers: int = 2) -> Callable[[], Pair]:
+def generated(
+    model: str, dp: int, pp: int, tp: int, microbatches: int, layers: int = 2, tied: bool = False
+) -> Callable[[], Pair]:
     """A pair of the generator, at sizes that the oracle runs as they are."""
-    sizes = SMALL.__class__(**{**SMALL.__dict__, "dp": dp, "pp": pp, "tp": tp, "microbatches": microbatches,
-                               "layers": layers})  # fmt: skip
+    sizes = replace(SMALL, dp=dp, pp=pp, tp=tp, microbatches=microbatches, layers=layers, tied=tied)
     return lambda: generate(model, sizes)
 
 
@@ -65,6 +70,10 @@ FAMILIES: dict[str, Callable[[], Pair]] = {
     "llama3 dp2 pp2 tp2 nm2": generated("llama3", 2, 2, 2, 2),
     "llama3 tp4": generated("llama3", 1, 1, 4, 1, 1),
     "llama3 dp2 nm2": generated("llama3", 2, 1, 1, 2, 1),
+    "deepseek dp2 pp2 tp2 nm2": generated("deepseek", 2, 2, 2, 2),
+    "deepseek tp4": generated("deepseek", 1, 1, 4, 1),
+    "gpt dp2 pp2 tp2 nm2": generated("gpt", 2, 2, 2, 2),
+    "gpt tp4 tied": generated("gpt", 1, 1, 4, 1, tied=True),
     "nnscaler mlp dp2 pp2 tp2 nm2": shared(_MLP, "policies/mlp_mgener_dp2_pp2_tp2_nm2_gbs16_dim1024_ly8"),
     "nnscaler mlp tp4": shared(_MLP, "policies/mlp_mgener_dp1_pp1_tp4_nm1_gbs16_dim1024_ly8"),
     "nnscaler llama3 default": shared(_LLAMA, "policies/llama3_default_dp4_pp2_tp2_nm2_gbs16_ly4_h8_hi256_sq128"),
