@@ -18,7 +18,13 @@ from verdict.outcome import Finding
 SCHEDULE = frozenset({"deadlock", "send-without-receive", "receive-without-send"})
 """What a missing or misplaced communication leads to, whatever it is."""
 
-UPSETS = SCHEDULE | {"microbatch-missing", "microbatch-duplicated", "wrong-group", "wrong-order", "wrong-collective"}
+STUCK = frozenset({"deadlock", "receive-without-send"})
+"""Faults at which ranks stop: nothing is known of what they would have computed."""
+
+UPSETS = SCHEDULE | {
+    *("microbatch-missing", "microbatch-duplicated", "broken-data-flow"),
+    *("wrong-group", "wrong-order", "wrong-collective"),
+}
 """Faults behind which the schedule does not go on as it should."""
 
 CALLED_WRONG = {
@@ -66,8 +72,9 @@ def _together(cases: Sequence[Case]) -> list[Case]:
         groups.setdefault(case.key, []).append(case)
     ordered = sorted((merged(group) for group in groups.values()), key=lambda case: case.order)
     kept: list[Case] = []
+    stuck = any(case.finding.code in STUCK for case in ordered)
     for case in _causes_first(ordered):
-        earlier = next((k for k, other in enumerate(kept) if _follows(other, case)), None)
+        earlier = next((k for k, other in enumerate(kept) if _follows(other, case, stuck)), None)
         if earlier is None:
             kept.append(case)
         else:
@@ -85,8 +92,11 @@ def _causes_first(cases: Sequence[Case]) -> list[Case]:
     return sorted(cases, key=rank)
 
 
-def _follows(earlier: Case, later: Case) -> bool:
+def _follows(earlier: Case, later: Case, stuck: bool) -> bool:
+    """Whether a fault only follows from an earlier one. stuck: whether some rank does not reach its end."""
     code = later.finding.code
+    if stuck and later.order[0] == END and earlier.finding.code in UPSETS:
+        return True
     if code in CALLED_WRONG.get(earlier.finding.code, ()):
         return True
     if earlier.order[0] == STRUCTURE:
