@@ -6,8 +6,9 @@
     scripts/demo_llama3.sh    a small plan, proved; the same with a fault, refuted
     scripts/demo_moe.sh       the same for a mixture of experts
 
-Each takes --plans, --repeat, --only and --output (build/evaluation/NAME.csv by default). Of several runs of a pair the
-fastest counts, since other work on the machine only adds. The columns begin with those of the predecessor's statistics:
+Each takes --plans, --repeat, --only and --output (build/evaluation/NAME.csv by default). With --repeat all runs are
+done in turn and then again, so that a machine's drift meets all alike, and of each pair the fastest counts. The
+columns begin with those of the predecessor's statistics:
 t_graph is reading and checking, t_lineage the walk, t_schedule the cutting into stages, t_vrf the proofs. t_cpu are
 the processor seconds of all processes of a run, t_floor the seconds of one inert unpickling of its two files, where
 they are pickles; of_floor is t_total as a multiple of it. published is what the predecessor took on 32 cores, and
@@ -23,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,7 @@ SHOWN = (
 @click.argument("what", type=click.Choice([*WORK, "floor"]))
 @click.argument("files", nargs=-1, type=click.Path(exists=True))
 @click.option("--plans", type=click.Path(path_type=Path), default=ROOT.parent / "shared" / "plans")
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Runs; the fastest counts.")
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Rounds; the fastest counts.")
 @click.option("--only", default="", help="Only runs whose name contains this.")
 @click.option("--output", type=click.Path(path_type=Path), help="The CSV file.")
 def main(what: str, files: tuple[str, ...], plans: Path, repeat: int, only: str, output: Path | None) -> None:
@@ -77,26 +78,32 @@ def main(what: str, files: tuple[str, ...], plans: Path, repeat: int, only: str,
         return
     output = output or ROOT / "build" / "evaluation" / f"{what}.csv"
     output.parent.mkdir(parents=True, exist_ok=True)
-    click.echo(f"{machine()}; {repeat} runs of each pair\n")
-    table = [f"| {' | '.join(SHOWN)} |\n|{'---|' * len(SHOWN)}"]
-    wrong = 0
-    with open(output, "w", newline="") as file:
-        writer = csv.DictWriter(file, (*PUBLISHED_COLUMNS, *OUR_COLUMNS))
-        writer.writeheader()
+    click.echo(f"{machine()}; {repeat} rounds\n")
+    rows: dict[str, dict[str, Any]] = {}
+    for _ in range(repeat):
         for run in WORK[what]:
             if only in run.name:
-                row = measure(run, plans, repeat, told=what in DEMOS)
-                writer.writerow(row)
-                file.flush()
-                table.append("| " + " | ".join(str(row[column]) for column in SHOWN) + " |")
-                click.echo(row["name"], err=True)
-                wrong += row["verdict"] not in (row["expected"], "not there")
-    click.echo("\n".join(table))
+                row = measure(run, plans, told=what in DEMOS)
+                rows[run.name] = min(rows.get(run.name, row), row, key=lambda each: each["t_total"] or 0)
+                click.echo(f"{run.name}: {row['verdict']}", err=True)
+                write(output, rows.values())
+    click.echo(f"| {' | '.join(SHOWN)} |\n|{'---|' * len(SHOWN)}")
+    for row in rows.values():
+        click.echo("| " + " | ".join(str(row[column]) for column in SHOWN) + " |")
+    wrong = sum(row["verdict"] not in (row["expected"], "not there") for row in rows.values())
     click.echo(f"\nwrote {output}; {wrong or 'no'} verdicts are not the expected ones")
     sys.exit(1 if wrong else 0)
 
 
-def measure(run: Run, plans: Path, repeat: int, told: bool) -> dict[str, Any]:
+def write(output: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write the rows to the CSV file."""
+    with open(output, "w", newline="") as file:
+        writer = csv.DictWriter(file, (*PUBLISHED_COLUMNS, *OUR_COLUMNS))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def measure(run: Run, plans: Path, told: bool) -> dict[str, Any]:
     """The row of one run; told: print the report for people, too."""
     with tempfile.TemporaryDirectory() as folder:
         single, parallel = _files(run, plans, Path(folder))
@@ -106,15 +113,15 @@ def measure(run: Run, plans: Path, repeat: int, told: bool) -> dict[str, Any]:
         if not (single.exists() and parallel.exists()):
             return row | {"success": False, "verdict": "not there", "error": f"{parallel} is not there"}
         options = ("--assume", run.assumed) if run.assumed else ()
-        best = min((_once(single, parallel, options) for _ in range(repeat)), key=lambda found: found["t_total"])
+        row |= _once(single, parallel, options)
         if run.pair[0]:
-            row["t_floor"] = min(_floor(single, parallel) for _ in range(repeat))
-            row["of_floor"] = round(best["t_total"] / row["t_floor"], 1)
-        if run.published and best["t_total"]:
-            row["times_faster"] = round(run.published / best["t_total"])
+            row["t_floor"] = _floor(single, parallel)
+            row["of_floor"] = round(row["t_total"] / row["t_floor"], 1)
+        if run.published and row["t_total"]:
+            row["times_faster"] = round(run.published / row["t_total"])
         if told:
             subprocess.run(_command(single, parallel, options), cwd=ROOT, check=False)
-        return row | best
+        return row
 
 
 def _files(run: Run, plans: Path, folder: Path) -> tuple[Path, Path]:
