@@ -18,6 +18,7 @@ from verdict.lineage.columns import SUMMED
 from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS
 from verdict.ops import Array
 from verdict.outcome import Applied, Box, Counterexample, Recipe, Refuted
+from verdict.solver import InternalError
 from verdict.stage import Equation, Members, Occurrence, Sums, columns_of, parts_of
 
 MOST_PAIRS = 4
@@ -26,7 +27,11 @@ MOST_ELEMENTS = 64
 
 
 def of_stage(scene: Scene, occurrence: Occurrence, outcome: Refuted, members: Sequence[int]) -> Counterexample | None:
-    """The point that refutes a stage, run through both sides of it; None where no block of it can be shown."""
+    """The point that refutes a stage, run through both sides of it; None where no block of it can be shown.
+
+    A rule that leaves a function uninterpreted is refuted for some such function; where the function that stands for
+    it on numbers shows no difference at that point, there are no numbers to show.
+    """
     stage: Members = occurrence.stage
     point = on_numbers(stage, scene.reference.columns, dict(outcome.witness), scene.exhaustive)
     wrong = {mismatch.goal for mismatch in outcome.mismatches}
@@ -46,7 +51,12 @@ def of_stage(scene: Scene, occurrence: Occurrence, outcome: Refuted, members: Se
     claim = stage.members[first.member].claims[first.output]
     region = show_region(claim.region) if claim is not None else "a share"
     at = f"at reduced shapes; at full size it is {region} of one column of the batch"
-    return counterexample(labels, point.inputs, pairs, at)
+    try:
+        return counterexample(labels, point.inputs, pairs, at)
+    except InternalError:
+        if not partner.meaning.uninterpreted:
+            raise
+        return None
 
 
 def _column(stage: Members, equation: Equation) -> str:

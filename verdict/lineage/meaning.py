@@ -76,6 +76,11 @@ class Meaning:
         return frozenset(grads + position for position in linear if wanted <= {position})
 
     @property
+    def uninterpreted(self) -> bool:
+        """Whether the rule rests on assumptions, such as a function that it leaves uninterpreted."""
+        return self.rule is not None and bool(self.rule.assumptions)
+
+    @property
     def is_gradient(self) -> bool:
         """Whether this is the gradient of an operator."""
         return self.signature.op.endswith(GRAD)
