@@ -21,7 +21,6 @@ MAY_IMPORT = {
 """What the rooms of the proof may import. Whatever else stands in verdict/ looks down on them, and they never up."""
 
 LONG = {
-    "verdict/diagnose/wiring.py": "one walk back from a divergence to the node to blame: its steps read in one order",
     "verdict/solver/terms.py": "one factory: terms are hash-consed, so every constructor shares its tables",
 }
 """Files over 300 lines, and why."""

@@ -119,7 +119,8 @@ def _out_of_step(earlier: Case, later: Case) -> bool:
         return False
     if code == "wrong-group":
         return first == "wrong-group" and bool(earlier.names & later.names)
-    return code in SCHEDULE or (code in DISORDER and first not in SCHEDULE and _talks(later.finding))
+    disordered = code in DISORDER and first not in SCHEDULE | {"broken-data-flow"}
+    return code in SCHEDULE or (disordered and _talks(later.finding))
 
 
 def _talks(finding: Finding) -> bool:

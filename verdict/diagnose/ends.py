@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from verdict.diagnose.case import END, Case, pattern
+from verdict.diagnose.cause import holders
 from verdict.diagnose.modules import module_of
 from verdict.diagnose.scene import Scene
-from verdict.diagnose.wiring import holders
 from verdict.graph import ABSENT
 from verdict.lineage import Evidence
 from verdict.lineage.compare import difference

@@ -6,38 +6,17 @@ from the wrong peer, by a sum that adds a term twice; or by nothing at all, wher
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from verdict.diagnose.case import WALK, Case
+from verdict.diagnose.cause import Cause, cause_of, holds
 from verdict.diagnose.scene import (
     Scene,
-    Source,
-    misdelivered,
-    misdelivery,
     ranks_text,
-    show_region,
-    show_share,
 )
 from verdict.graph import ABSENT, Node
-from verdict.graph.lockstep import CHUNK, COLLECTIVES, RECV, attribute
-from verdict.lineage import Evidence, Share, Value
-from verdict.lineage.compare import difference
-from verdict.lineage.reference import COPIES_GRAD, SUM
-from verdict.lineage.values import Label
+from verdict.graph.lockstep import attribute
+from verdict.lineage import Evidence
 from verdict.outcome import Finding
-
-SUMMING = frozenset({"all_reduce", "reduce_scatter", "reduce"})
-
-
-class Cause(NamedTuple):
-    """What is to blame, in words. device, source: the node, where it is another one than the one that reads."""
-
-    code: str
-    title: str
-    notes: tuple[str, ...] = ()
-    help: str = ""
-    device: int = ABSENT
-    source: Source | None = None
 
 
 def walk_cases(scene: Scene) -> Iterator[Case]:
@@ -57,7 +36,7 @@ def walk_cases(scene: Scene) -> Iterator[Case]:
             done.add(other)
             yield _case(scene, finding, about, _exchange(scene, about, cases[other][1]))
         else:
-            yield _case(scene, finding, about, _cause(scene, finding, about))
+            yield _case(scene, finding, about, cause_of(scene, finding, about))
 
 
 def _from_the_lowest_rank(scene: Scene, about: Evidence) -> Evidence:
@@ -155,174 +134,7 @@ def _exchange(scene: Scene, one: Evidence, two: Evidence) -> Cause:
     title = f"inputs {first} and {second} of {place.op} are exchanged on {ranks_text([place.device])}"
     lower, upper = (one, two) if numbers[0] < numbers[1] else (two, one)
     notes = tuple(
-        f"input {number} must be {scene.sum_of(about.expected)}, and is {_holds(scene, about.value)}"
+        f"input {number} must be {scene.sum_of(about.expected)}, and is {holds(scene, about.value)}"
         for number, about in ((first, lower), (second, upper))
     )
     return Cause("wrong-input", title, notes, f"exchange inputs {first} and {second}")
-
-
-def _cause(scene: Scene, finding: Finding, about: Evidence) -> Cause:
-    place, tensor = about.places[0], about.tensors[0]
-    source = scene.made(place.device, tensor) if tensor != ABSENT else None
-    if finding.code == "missing-reduction" and about.value:
-        return _unreduced(scene, about, source)
-    if finding.code == "reduced-twice" and about.value:
-        return _twice(scene, about, source)
-    if finding.code in ("wrong-order", "wrong-group"):
-        return _order(scene, finding, about)
-    source = _before_gathering(scene, place.device, source)
-    if source is not None and misdelivered(scene, source):
-        help_text = "receive in the order in which the peer sends"
-        title = misdelivery(scene, place.device, source)
-        return Cause("wrong-order", title, (), help_text, place.device, source)
-    if about.value is not None and about.expected:
-        again = difference(about.value, about.expected, about.region, scene.bases)
-        title = again.text if again is not None else finding.title
-        return Cause(finding.code, title, (*_wanted(scene, about), *_instead(scene, about)))
-    return Cause(finding.code, finding.title, finding.notes)
-
-
-def _before_gathering(scene: Scene, device: int, source: Source | None) -> Source | None:
-    """Where the piece comes from that this rank puts into an all_gather."""
-    if source is not None and source.node.op == "all_gather":
-        return scene.made(device, source.node.inputs[0])
-    return source
-
-
-def _wanted(scene: Scene, about: Evidence) -> tuple[str, ...]:
-    if about.tensors[0] == ABSENT:
-        return ()
-    name = scene.name(about.tensors[0])
-    return (f"what {about.places[0].op} reads as {name} must be {scene.sum_of(about.expected)}",)
-
-
-def _instead(scene: Scene, about: Evidence) -> tuple[str, ...]:
-    """Which tensor of the same rank holds what is due."""
-    due = tuple(Share(base, about.region) for base in about.expected)
-    device = about.places[0].device
-    if not scene.walks or not due:
-        return ()
-    found = [t for t, value in scene.walks[0].held[device].items() if value == due and t not in about.tensors]
-    return tuple(f"rank {device} holds that as {scene.name(t)} (tensor {t})" for t in found[:1])
-
-
-def _holds(scene: Scene, value: Value | None) -> str:
-    return " + ".join(show_share(scene, share) for share in value or ()) or "nothing"
-
-
-def _unreduced(scene: Scene, about: Evidence, source: Source | None) -> Cause:
-    """A part of a sum that is read as if it were the sum."""
-    place = about.places[0]
-    share = next((share for share in about.value or () if share.part), None)
-    if share is None:
-        return Cause("missing-reduction", f"{scene.sum_of(about.expected)} is not summed")
-    label, (start, stop) = share.part[0]
-    group = holders(scene, share, label)
-    partial = sum(bool(share.part) for share in about.value or ())
-    name = scene.bases[share.base].name if partial == 1 else f"{scene.name(about.tensors[0])} ({partial} terms)"
-    readers = ranks_text(sorted({place.device for place in about.places}))
-    part = f"rank {place.device} holds the part {start}:{stop} of the sum over {label.size} (index axis {label.atom})"
-    if source is not None and source.node.op in COLLECTIVES:
-        ranks = tuple(attribute(source.node, "ranks"))
-        called = f"{source.node.op} {source.node.name} on rank {place.device}"
-        if source.node.op in SUMMING and set(ranks) != set(group):
-            title = f"{called} sums over {ranks_text(ranks)}; the parts of {name} are on {ranks_text(group)}"
-            return Cause("wrong-group", title, (part,), "", place.device, source)
-        if source.node.op not in SUMMING:
-            title = f"{called} hands on a part of {name}; a sum over {ranks_text(group)} is due"
-            return Cause("wrong-collective", title, (part,), "", place.device, source)
-    title = f"{name} is read on {readers} before it is summed over {ranks_text(group)}"
-    return Cause("missing-reduction", title, (part,), "", place.device if source else ABSENT, source)
-
-
-def holders(scene: Scene, share: Share, label: Label) -> tuple[int, ...]:
-    """The ranks that hold the parts of one sum: for each part the one that has it first, if the share's own has not."""
-    found: dict[tuple[int, int], list[int]] = {}
-    for device, held in enumerate(scene.walks[0].held):
-        for value in held.values():
-            for other in value or ():
-                if other.base == share.base and other.region == share.region:
-                    for known, interval in other.part:
-                        if known == label:
-                            found.setdefault(interval, []).append(device)
-    return tuple(sorted({ranks[0] for ranks in found.values()}))
-
-
-def _twice(scene: Scene, about: Evidence, source: Source | None) -> Cause:
-    """A summand that is counted more than once."""
-    place = about.places[0]
-    again = difference(about.value or (), about.expected, about.region, scene.bases)
-    title = again.text if again is not None else "a summand is counted more than once"
-    source = _doubling(scene, place.device, source)
-    if source is None:
-        return Cause("reduced-twice", title)
-    node = source.node
-    summands = {SUM: node.inputs, COPIES_GRAD: node.inputs[:-1]}.get(node.op, ())
-    if summands:
-        double = sorted({tensor for tensor in summands if summands.count(tensor) > 1})
-        for tensor in double:
-            inputs = ", ".join(str(k) for k, other in enumerate(summands) if other == tensor)
-            title = f"{node.op} {node.name} adds one gradient {summands.count(tensor)} times (inputs {inputs})"
-            held = _holds(scene, scene.held(place.device, tensor))
-            return Cause("reduced-twice", title, (f"that is {held}",), "", place.device, source)
-    if node.op in SUMMING:
-        ranks = tuple(attribute(node, "ranks"))
-        title = f"{node.op} {node.name} sums over {ranks_text(ranks)} what each of them holds whole"
-        return Cause("reduced-twice", title, (again.text,) if again else (), "", place.device, source)
-    return Cause("reduced-twice", title, (), "", place.device, source)
-
-
-def _doubling(scene: Scene, device: int, source: Source | None) -> Source | None:
-    """The node that counts a summand twice: sums over ranks hand on what a rank has put in twice already."""
-    while source is not None and source.node.op in SUMMING:
-        before = scene.held(device, source.node.inputs[0])
-        if not before or len(set(before)) == len(before):
-            return source
-        source = scene.made(device, source.node.inputs[0])
-    return source
-
-
-def _order(scene: Scene, finding: Finding, about: Evidence) -> Cause:
-    """Pieces that do not fit: from crossed peers, or cut by a group that has another order than the plan states."""
-    place = about.places[0]
-    node = scene.node_at(place, about.tensors[0])
-    ranks = tuple(attribute(node, "ranks") or ()) if node is not None else ()
-    joined = f"the {place.op} on {ranks_text(ranks)} joins it: {finding.title}"
-    for rank in ranks:
-        gathers = [n for n in scene.nodes.get((rank, place.op, place.name), ()) if attribute(n, "ranks") == ranks]
-        for tensor in (n.inputs[0] for n in gathers):
-            found = _piece(scene, rank, tensor)
-            if found is None or (found.code == "wrong-order" and finding.code == "wrong-order"):
-                continue
-            return found._replace(notes=(*found.notes, joined))
-    return Cause(finding.code, finding.title, finding.notes, finding.help)
-
-
-def _piece(scene: Scene, device: int, tensor: int) -> Cause | None:
-    """Why a piece is not the region that it is stated to be: whence it was received, or how it was cut."""
-    source = scene.made(device, tensor)
-    if source is None:
-        return None
-    stated = scene.region(source.node.outputs[0])
-    if source.node.op == CHUNK:
-        value = scene.held(device, source.node.outputs[0])
-        if not value or value[0].region == stated:
-            return None
-        ranks = list(attribute(source.node, "ranks"))
-        title = (
-            f"chunk {source.node.name} on rank {device} takes {show_region(value[0].region)} by its position in the "
-            f"group {ranks}, it states {show_region(stated)}"
-        )
-        help_text = "list the members of the group in the same order on all its ranks"
-        return Cause("wrong-order", title, (), help_text, device, source)
-    if source.node.op != RECV or source.sent == ABSENT:
-        return None
-    sent = scene.region(source.sent)
-    if stated == sent:
-        return _piece(scene, source.sender, source.sent)
-    title = (
-        f"rank {device} receives {scene.name(source.sent)}{show_region(sent)} from rank {source.sender}, "
-        f"it expects {show_region(stated)}"
-    )
-    help_text = "exchange the peers, so that each rank receives the region that it expects"
-    return Cause("wrong-peer", title, (), help_text, device, source)
