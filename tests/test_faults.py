@@ -20,6 +20,14 @@ PAIR = ("--sm", str(ROOT / "data" / "llama3" / "single.plan"), "--pm", str(ROOT 
 PATIENCE = 60
 
 
+@pytest.fixture(autouse=True)
+def heeds_interrupts():
+    """What a shell runs in the background ignores interrupts, and so do its children."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def start(*arguments, **streams):
     command = [sys.executable, "-m", "verdict", *PAIR, *arguments]
     return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True, **streams)
