@@ -151,6 +151,7 @@ _PACK: dict[str, Callable[[Any], Any]] = {
     "programs": lambda rows: tuple(map(_plain, rows)),
     "losses": _plain,
     "gradients": _plain,
+    "outputs": _plain,
     "assumptions": lambda rows: tuple((row.name, row.text) for row in rows),
 }
 
@@ -163,5 +164,6 @@ _UNPACK: dict[str, Callable[[Any], Any]] = {
     "programs": lambda rows: tuple(tuple(map(Call._make, calls)) for calls in rows),
     "losses": _rows(Held),
     "gradients": _rows(Held),
+    "outputs": _rows(Held),
     "assumptions": lambda rows: tuple(Assumption(*row) for row in rows),
 }

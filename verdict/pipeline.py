@@ -18,7 +18,17 @@ from verdict.options import Options
 from verdict.outcome import Finding, Outcome
 from verdict.report import Proofs, Report
 from verdict.stage import Cut, Stage, cut, run
-from verdict.summary import assumptions_of, gaps_of, open_gap, open_of, proofs_of, refuted_of, side_of, trained_weights
+from verdict.summary import (
+    assumptions_of,
+    gaps_of,
+    open_gap,
+    open_of,
+    proofs_of,
+    refuted_of,
+    side_of,
+    trained_weights,
+    uncompared,
+)
 from verdict.workers import run_all
 
 Observe = Callable[[str, int, int, Any], None]
@@ -117,7 +127,12 @@ def examine(
         ),
     )
     unknown = tuple(gap for walk in walks for gap in undecided(walk, parallel))
-    still_open = (*gaps_of(walks), *(open_gap(gap) for gap in unknown), *open_of(stages, outcomes))
+    still_open = (
+        *gaps_of(walks),
+        *(open_gap(gap) for gap in unknown),
+        *uncompared(single, parallel),
+        *open_of(stages, outcomes),
+    )
     report = Report(
         *sides,
         findings=tuple(dict.fromkeys(findings)),

@@ -2,7 +2,7 @@
 
 Logical tensors keep their order. Tensors belong to one device each: those of device 0 come first, in the order in
 which the device's text mentions them; a tensor that several devices share becomes one for each of them. Segments
-are ordered by device, then by first call, then as they were. Losses, gradients and seeds are ordered by device.
+are ordered by device, then by first call, then as they were. Declared outputs and seeds are ordered by device.
 Tensors that no device mentions come last. A seed that no device mentions goes to device 0.
 """
 
@@ -33,6 +33,7 @@ def numbered(plan: Plan) -> tuple[Plan, tuple[int, ...]]:
     programs: list[tuple[Call, ...]] = []
     losses: list[Held] = []
     gradients: list[Held] = []
+    outputs: list[Held] = []
     new_seeds: list[int] = []
     seen: set[int] = set()
     for device in range(plan.devices):
@@ -52,6 +53,7 @@ def numbered(plan: Plan) -> tuple[Plan, tuple[int, ...]]:
         programs.append(tuple(_call(call, where, ids) for call in plan.programs[device]))
         losses += [Held(device, ids[h.tensor], ids[h.weight]) for h in plan.losses if h.device == device]
         gradients += [Held(device, ids[h.tensor], ids[h.weight]) for h in plan.gradients if h.device == device]
+        outputs += [Held(device, ids[h.tensor], ids[h.weight]) for h in plan.outputs if h.device == device]
         new_seeds += [ids[old] for old in ids if old in seeds]
     starts.append(len(tensors))
     tensors += [tensor for old, tensor in enumerate(plan.tensors) if old not in seen]
@@ -64,6 +66,7 @@ def numbered(plan: Plan) -> tuple[Plan, tuple[int, ...]]:
         losses=tuple(losses),
         gradients=tuple(gradients),
         seeds=tuple(new_seeds),
+        outputs=tuple(outputs),
     )
     return found, tuple(starts)
 
@@ -82,7 +85,7 @@ def _check(plan: Plan) -> None:
             raise PlanFileError(
                 plan.source, f"segment {segment.name} is of device {segment.device}, which does not exist"
             )
-    for held in (*plan.losses, *plan.gradients):
+    for held in plan.declared:
         if not 0 <= held.device < plan.devices:
             raise PlanFileError(plan.source, f"an output is held by device {held.device}, which does not exist")
 
@@ -106,7 +109,7 @@ def _mentions(plan: Plan, device: int, order: tuple[int, ...]) -> Iterator[int]:
             yield from node.inputs
     for call in plan.programs[device]:
         yield from (tensor for tensor, _ in call.crossed)
-    for held in (*plan.losses, *plan.gradients):
+    for held in plan.declared:
         if held.device == device:
             yield held.tensor
             yield held.weight

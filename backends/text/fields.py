@@ -192,7 +192,7 @@ class _Reader:
         for device, program in enumerate(plan.programs):
             for at, call in enumerate(program):
                 self._check_call(plan, f"programs[{device}][{at}]", device, call)
-        for name, outputs in (("losses", plan.losses), ("gradients", plan.gradients)):
+        for name, outputs in (("losses", plan.losses), ("gradients", plan.gradients), ("outputs", plan.outputs)):
             for at, held in enumerate(outputs):
                 self._known(f"{name}[{at}]", "device", held.device, plan.devices)
                 self._known_tensors(plan, f"{name}[{at}]", held.tensor, held.weight)
@@ -228,5 +228,6 @@ _FIELDS: dict[str, Callable[[_Reader, str, Any], Any]] = {
     "losses": _Reader.held,
     "gradients": _Reader.held,
     "seeds": _Reader.integers,
+    "outputs": _Reader.held,
 }
-_OPTIONAL = frozenset({"mesh", "batch_axes", "assumptions"})
+_OPTIONAL = frozenset({"mesh", "batch_axes", "assumptions", "outputs"})

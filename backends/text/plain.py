@@ -56,6 +56,7 @@ def write_plain(plan: Plan) -> bytes:
         "losses": [tuple(held) for held in plan.losses],
         "gradients": [tuple(held) for held in plan.gradients],
         "seeds": plan.seeds,
+        "outputs": [tuple(held) for held in plan.outputs],
     }
     return pickle.dumps(data, protocol=4)
 

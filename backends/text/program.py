@@ -41,6 +41,7 @@ class Program:
         self.calls: list[tuple[int, int, tuple[tuple[int, int], ...]]] = []
         self.losses: list[tuple[int, int]] = []
         self.gradients: list[tuple[int, int]] = []
+        self.outputs: list[tuple[int, int]] = []
         self.seeds: list[int] = []
         self.nodes = 0
         self._labels: dict[str, int] = {}
@@ -103,6 +104,10 @@ class Program:
     def gradient(self, line: Line) -> None:
         """`gradient TENSOR [of WEIGHT]`."""
         self.gradients.append(self._held(line))
+
+    def output(self, line: Line) -> None:
+        """`output TENSOR [of WEIGHT_OR_BUFFER]`."""
+        self.outputs.append(self._held(line))
 
     def seed(self, line: Line) -> None:
         """`seed TENSOR`."""

@@ -80,14 +80,14 @@ class _Reader:
                 line.end()
             case "tensors" | "loose" | "end":
                 line.end()
-            case "segment" | "call" | "loss" | "gradient" | "seed":
+            case "segment" | "call" | "loss" | "gradient" | "output" | "seed":
                 if not self.programs:
                     line.fail(f"{word} stands before the first family", "begin with a line such as: family 0:4")
                 getattr(self.programs[-1], word)(line)
             case _:
                 line.fail(
                     f"expected mesh, devices, replicas, microbatches, batch, assume, tensors, loose, family, segment, "
-                    f"call, loss, gradient, seed or end, found {word[:60]}",
+                    f"call, loss, gradient, output, seed or end, found {word[:60]}",
                     "the nodes of a segment and the entries of a table are indented",
                 )
 
@@ -213,6 +213,7 @@ class _Reader:
         programs: list[tuple[Call, ...]] = []
         losses: list[Held] = []
         gradients: list[Held] = []
+        outputs: list[Held] = []
         seeds: list[int] = []
         for device in range(total):
             program, position = self.owner[device]
@@ -230,6 +231,7 @@ class _Reader:
             )
             losses += [Held(device, where[tensor], where[weight]) for tensor, weight in program.losses]
             gradients += [Held(device, where[tensor], where[weight]) for tensor, weight in program.gradients]
+            outputs += [Held(device, where[tensor], where[weight]) for tensor, weight in program.outputs]
             seeds += [where[tensor] for tensor in program.seeds]
         return Plan(
             source=self.source,
@@ -247,4 +249,5 @@ class _Reader:
             seeds=tuple(seeds),
             batch_axes=tuple(self.batch_axes),
             assumptions=tuple(self.assumptions),
+            outputs=tuple(outputs),
         )

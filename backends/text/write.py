@@ -95,6 +95,7 @@ def _families(plan: Plan, starts: tuple[int, ...]) -> list[tuple[int, ...]]:
             ),
             tuple(_local(held.tensor, start, held.weight) for held in plan.losses if held.device == device),
             tuple(_local(held.tensor, start, held.weight) for held in plan.gradients if held.device == device),
+            tuple(_local(held.tensor, start, held.weight) for held in plan.outputs if held.device == device),
             tuple(seed - start for seed in plan.seeds if start <= seed < starts[device + 1]),
         )
         families.setdefault(form, []).append(device)
@@ -154,7 +155,7 @@ class _Family:
         for call in plan.programs[lead]:
             crossed = "".join(f" {self._mention(tensor)}@{_microbatch(mb)}" for tensor, mb in call.crossed)
             yield f"call {names[call.segment - first[lead]]} {_microbatch(call.microbatch)}{crossed}"
-        for word, outputs in (("loss", plan.losses), ("gradient", plan.gradients)):
+        for word, outputs in (("loss", plan.losses), ("gradient", plan.gradients), ("output", plan.outputs)):
             for held in outputs:
                 if held.device == lead:
                     tensor = self._mention(held.tensor)

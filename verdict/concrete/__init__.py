@@ -8,11 +8,11 @@ from verdict.concrete.comparison import (
     MOST_WORK,
     Comparison,
     Prepared,
-    Row,
     compare,
     compare_prepared,
     prepare,
 )
+from verdict.concrete.ends import Row
 from verdict.concrete.fault import Fault, Faulty
 
 __all__ = [

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from verdict.concrete.fault import Fault, Faulty
-from verdict.graph import BUFFER, INPUT, WEIGHT, Logical, Plan
+from verdict.graph import ABSENT, BUFFER, INPUT, WEIGHT, Held, Logical, Plan
 
 
 class Binding(NamedTuple):
@@ -36,10 +36,30 @@ def bind(single: Plan, parallel: Plan) -> Binding:
             continue
         logical[index] = partner
         if tensor.kind == INPUT:
-            axis = _batch_axis(single.logicals[partner], tensor, parallel.columns)
+            axis = batch_axis(single.logicals[partner], tensor, parallel.columns)
             if axis is not None:
                 batch[partner] = (axis, parallel.columns)
     return Binding(logical, batch)
+
+
+def partners(single: Plan, parallel: Plan) -> dict[int, int]:
+    """For every declared output that is of no weight, its tensor, that of the single-device output it is a share of."""
+    due = [(held.tensor, single.logicals[single.tensors[held.tensor].logical]) for held in named(single)]
+    found = {}
+    for held in named(parallel):
+        logical = parallel.logicals[parallel.tensors[held.tensor].logical]
+        hints = (
+            *(tensor for tensor, other in due if logical.origin is not None and other.origin == logical.origin),
+            *(tensor for tensor, other in due if other.name == logical.name),
+        )
+        if hints:
+            found[held.tensor] = hints[0]
+    return found
+
+
+def named(plan: Plan) -> tuple[Held, ...]:
+    """The declared outputs that are of no weight and no buffer."""
+    return tuple(held for held in plan.outputs if held.weight == ABSENT)
 
 
 def _given(logical: Logical) -> bool:
@@ -50,7 +70,7 @@ def _fits(single: Logical, other: Logical) -> bool:
     return len(single.shape) == len(other.shape) if single.kind == INPUT else single.shape == other.shape
 
 
-def _batch_axis(single: Logical, column: Logical, columns: int) -> int | None:
+def batch_axis(single: Logical, column: Logical, columns: int) -> int | None:
     """The axis along which a column holds one of `columns` equal shares; None where it holds the whole."""
     apart = [k for k, (one, other) in enumerate(zip(single.shape, column.shape, strict=True)) if one != other]
     if not apart and columns == 1:

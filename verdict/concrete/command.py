@@ -13,10 +13,10 @@ from verdict.concrete.comparison import (
     CANNOT,
     MOST_WORK,
     Comparison,
-    Row,
     alone,
     compare,
 )
+from verdict.concrete.ends import Row
 from verdict.concrete.execute import execute
 from verdict.concrete.fault import Faulty
 from verdict.concrete.values import random_values
@@ -98,6 +98,11 @@ def _one(plan: Plan, seed: int, exact: bool, most_work: int) -> tuple[dict[str, 
                 answer["rows"].append(
                     {"what": f"gradient of {name}", "where": where, "norm": norm, "shape": list(value.shape)}
                 )
+    for (rank, microbatch, tensor), value in found.outputs.items():
+        where = f"on rank {rank.replica * plan.devices + rank.device}, microbatch {microbatch}"
+        name = f"output {plan.logicals[plan.tensors[tensor].logical].name}"
+        norm = float(np.linalg.norm(value.astype(np.float64)))
+        answer["rows"].append({"what": name, "where": where, "norm": norm, "shape": list(value.shape)})
     answer["shapes"] = [
         _shape(logical.name, logical.shape, small.logicals[k])
         for k, logical in enumerate(plan.logicals)

@@ -8,7 +8,7 @@ of length two. An input that some device loads is there where its loader has run
 given.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from verdict.concrete.collectives import exchange, piece
 from verdict.concrete.fault import Fault, Faulty
 from verdict.concrete.shrink import Small, signature
 from verdict.concrete.wiring import axis_of, check_group, place, position_in, the_input, the_output
-from verdict.graph import ABSENT, ACCUMULATOR, BUFFER, INPUT, ONCE_A_STEP, WEIGHT, Call, Node, Plan
+from verdict.graph import ABSENT, ACCUMULATOR, BUFFER, INPUT, ONCE_A_STEP, PER_STEP, WEIGHT, Call, Held, Node, Plan
 from verdict.graph.lockstep import CHUNK, Handlers, Step, attribute, lockstep
 from verdict.ops import Array
 
@@ -36,13 +36,14 @@ class Rank(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What a plan declares: losses by (rank, microbatch, tensor), gradients by (rank, tensor).
+    """What a plan declares: losses and further outputs by (rank, microbatch, tensor), gradients by (rank, tensor).
 
-    A loss that the microbatches add up is there once, for ONCE_A_STEP.
+    What is there once a step, such as a loss that the microbatches add up, is there for ONCE_A_STEP.
     """
 
     losses: Mapping[tuple[Rank, int, int], Array]
     gradients: Mapping[tuple[Rank, int], Array]
+    outputs: Mapping[tuple[Rank, int, int], Array]
 
 
 def execute(plan: Plan, small: Small, binding: Binding, given: Mapping[int, Array], exact: bool = False) -> Run:
@@ -243,17 +244,23 @@ class _Machine:
         env[tensor] = value
 
     def results(self) -> Run:
-        losses, gradients = {}, {}
+        gradients = {}
         for replica in self.replicas:
-            for held in self.plan.losses:
-                rank = Rank(replica, held.device)
-                once = self.kinds[held.tensor] == ACCUMULATOR
-                for microbatch in [ONCE_A_STEP] if once else range(self.plan.microbatches):
-                    losses[rank, microbatch, held.tensor] = self.final(rank, microbatch, held.tensor)
             for held in self.plan.gradients:
                 rank = Rank(replica, held.device)
                 gradients[rank, held.tensor] = self.final(rank, ONCE_A_STEP, held.tensor)
-        return Run(losses, gradients)
+        return Run(self.declared(self.plan.losses), gradients, self.declared(self.plan.outputs))
+
+    def declared(self, outputs: Sequence[Held]) -> dict[tuple[Rank, int, int], Array]:
+        """What every rank holds of outputs at the end, in every microbatch or once."""
+        found = {}
+        for replica in self.replicas:
+            for held in outputs:
+                rank = Rank(replica, held.device)
+                once = self.kinds[held.tensor] in PER_STEP or held.tensor in self.once[rank]
+                for microbatch in [ONCE_A_STEP] if once else range(self.plan.microbatches):
+                    found[rank, microbatch, held.tensor] = self.final(rank, microbatch, held.tensor)
+        return found
 
     def final(self, rank: Rank, microbatch: int, tensor: int) -> Array:
         step = Step(_END, microbatch)

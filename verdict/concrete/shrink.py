@@ -12,7 +12,7 @@ from math import prod
 from typing import Any
 
 from verdict.concrete.arity import Reading, axes_of, reading
-from verdict.concrete.bind import Binding
+from verdict.concrete.bind import Binding, partners
 from verdict.concrete.factors import Factors, Scales
 from verdict.concrete.fault import Fault, Faulty
 from verdict.concrete.wiring import walk_messages
@@ -66,6 +66,10 @@ def shrink(single: Plan, parallel: Plan, binding: Binding) -> tuple[Small, Small
             factors.join(dim, other)
     one.join_all()
     two.join_all()
+    for mine, theirs in partners(single, parallel).items():
+        left, right = two.dims[parallel.tensors[mine].logical], one.dims[single.tensors[theirs].logical]
+        for dim, other in zip(left, right, strict=False):
+            factors.join(dim, other)
     scales = Scales(factors)
     one.constrain(scales)
     two.constrain(scales)
@@ -117,8 +121,9 @@ class _Side:
         """Make every node's, message's and declared output's equations between scales hold."""
         for one, other in walk_messages(self.plan):
             self.join_tensors(one, other)
-        for held in self.plan.gradients:
-            self.join_tensors(held.tensor, held.weight)
+        for held in (*self.plan.gradients, *self.plan.outputs):
+            if held.weight != ABSENT:
+                self.join_tensors(held.tensor, held.weight)
         for node, read, axes, atoms in self.nodes.values():
             self.join_node(node, read, axes, atoms)
 

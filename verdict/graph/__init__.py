@@ -20,7 +20,7 @@ from verdict.graph.plan import (
     Segment,
     Tensor,
 )
-from verdict.graph.region import Interval, Region, Shape, extent, inside, volume, whole
+from verdict.graph.region import Interval, Region, Shape, contains, extent, inside, volume, whole
 
 __all__ = [
     "ABSENT",
@@ -45,6 +45,7 @@ __all__ = [
     "Segment",
     "Shape",
     "Tensor",
+    "contains",
     "extent",
     "inside",
     "volume",

@@ -114,7 +114,8 @@ def _unwritten(plan: Plan, given: set[int]) -> Iterator[Finding]:
         {t for call in program for node in plan.segments[call.segment].nodes for t in node.outputs} | given
         for program in plan.programs
     ]
-    for code, declared in (("loss-missing", plan.losses), ("gradient-missing", plan.gradients)):
+    ends = (("loss-missing", plan.losses), ("gradient-missing", plan.gradients), ("output-missing", plan.outputs))
+    for code, declared in ends:
         missing = [h for h in declared if h.tensor not in written[h.device] and plan.kind(h.tensor) != ACCUMULATOR]
         if missing:
             first = missing[0]

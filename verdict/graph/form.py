@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from verdict.errors import PlanFileError
 from verdict.graph.lockstep import attribute
-from verdict.graph.plan import ABSENT, ONCE_A_STEP, Node, Plan
+from verdict.graph.plan import ABSENT, BUFFER, ONCE_A_STEP, WEIGHT, Node, Plan
 
 
 class _Form(NamedTuple):
@@ -54,11 +54,18 @@ def _indices(plan: Plan) -> Iterator[str]:
     if any(not 0 <= tensor.logical < len(plan.logicals) for tensor in plan.tensors):
         yield "a tensor names no logical tensor"
     yield from _calls(plan)
-    for held in (*plan.losses, *plan.gradients):
+    for held in plan.declared:
         if not 0 <= held.device < plan.devices or not _names(plan, held.tensor):
             yield f"a declared output names rank {held.device}, tensor {held.tensor}"
     if any(not _names(plan, held.weight) for held in plan.gradients):
         yield "a declared gradient names no weight"
+    for held in plan.outputs:
+        if held.weight != ABSENT and not (_names(plan, held.weight) and plan.kind(held.weight) in (WEIGHT, BUFFER)):
+            yield f"a declared output is of tensor {held.weight}, which is no weight and no buffer"
+    for tensor in {held.tensor for held in plan.declared if _names(plan, held.tensor)}:
+        part, parts = plan.tensors[tensor].part
+        if not 0 <= part < parts:
+            yield f"a declared output is part {part} of {parts}"
     if not all(_names(plan, tensor) for tensor in plan.seeds):
         yield "a seed names no tensor"
 

@@ -16,6 +16,9 @@ Conventions that every backend keeps:
 - Communication nodes carry `ranks`, the group in plan devices of the same replica, in the order of the
   group. With `replicas=True` the group is that set on every replica (a gradient reducer).
 - A region or part that a plan states is a claim. It says where to look; the proof decides.
+- Declared outputs: losses, final gradients, and further `outputs`. A part i of n on a declared output says that the
+  n parts, over the devices of a replica and of one region, add up to the output of the single-device plan.
+- A plan may list all ranks as plan devices, with one replica: its inputs then have regions along the batch.
 """
 
 from collections.abc import Hashable
@@ -85,7 +88,10 @@ class Call(NamedTuple):
 
 
 class Held(NamedTuple):
-    """A declared output: the tensor that `device` holds of it at the end. For gradients, also of which weight."""
+    """A declared output: the tensor that `device` holds of it at the end.
+
+    weight: for gradients, of which weight; for outputs, the weight or buffer whose updated value it is, or ABSENT.
+    """
 
     device: int
     tensor: int
@@ -100,6 +106,8 @@ class Plan:
     batch_axes: for each input tensor by name, the axis that replicas and microbatches split; empty where the
         file does not say (then it is found by comparing the plans, and an assumption says so).
     seeds: tensors that hold the gradient of the loss, 1.
+    outputs: what is declared besides losses and gradients: updated weights and states, each `of` the weight or
+        buffer that it follows, and others, which are found in the single-device plan by origin or name.
     """
 
     source: str
@@ -117,6 +125,12 @@ class Plan:
     seeds: tuple[int, ...]
     batch_axes: tuple[tuple[str, int], ...] = ()
     assumptions: tuple[Assumption, ...] = ()
+    outputs: tuple[Held, ...] = ()
+
+    @property
+    def declared(self) -> tuple[Held, ...]:
+        """All declared outputs: losses, gradients and further ones."""
+        return (*self.losses, *self.gradients, *self.outputs)
 
     @property
     def ranks(self) -> int:

@@ -27,3 +27,8 @@ def inside(region: Region, shape: Shape) -> bool:
     return len(region) == len(shape) and all(
         0 <= start < stop <= size for (start, stop), size in zip(region, shape, strict=True)
     )
+
+
+def contains(outer: Region, inner: Region) -> bool:
+    """Whether `inner` lies within `outer`."""
+    return all(start <= begin and end <= stop for (start, stop), (begin, end) in zip(outer, inner, strict=True))

@@ -3,7 +3,21 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from verdict.graph import ACCUMULATOR, BUFFER, ONCE_A_STEP, WEIGHT, Held, Place, Plan, Region, Shape, volume, whole
+from verdict.graph import (
+    ABSENT,
+    ACCUMULATOR,
+    BUFFER,
+    ONCE_A_STEP,
+    WEIGHT,
+    Held,
+    Place,
+    Plan,
+    Region,
+    Shape,
+    contains,
+    volume,
+    whole,
+)
 from verdict.graph.check import made
 from verdict.lineage.binding import Binding
 from verdict.lineage.columns import NO_COLUMN
@@ -63,7 +77,7 @@ def _losses(lineages: Lineages, plan: Plan) -> Iterator[Finding]:
     seen: set[Bases] = set()
     for held in plan.losses:
         value = _final(lineages, plan, held)
-        if value is None:
+        if value is None or _is_part(plan, held):
             continue
         bases = tuple(share.base for share in value)
         expected = bases if bases in due else min(due, default=())
@@ -73,7 +87,7 @@ def _losses(lineages: Lineages, plan: Plan) -> Iterator[Finding]:
         if found is not None:
             yield _finding(found, f"the loss on rank {held.device}", held, value, expected, region)
     for bases in (
-        sorted(due - seen) if plan.losses and None not in [_final(lineages, plan, held) for held in plan.losses] else ()
+        sorted(due - seen) if plan.losses and not any(_unseen(lineages, plan, held) for held in plan.losses) else ()
     ):
         yield Finding("loss-missing", f"no rank holds {reference.bases[bases[0]].name}", "the loss")
     if due and not plan.losses:
@@ -83,6 +97,15 @@ def _losses(lineages: Lineages, plan: Plan) -> Iterator[Finding]:
 def _final(lineages: Lineages, plan: Plan, held: Held) -> Value | None:
     """What a declared output holds at the end; None where that is not known. Nothing adds up to zero."""
     return lineages.held[held.device].get(held.tensor, () if plan.kind(held.tensor) == ACCUMULATOR else None)
+
+
+def _is_part(plan: Plan, held: Held) -> bool:
+    """Whether it is the sum over devices that is declared: nothing is said about its parts here."""
+    return plan.tensors[held.tensor].part != (0, 1)
+
+
+def _unseen(lineages: Lineages, plan: Plan, held: Held) -> bool:
+    return _is_part(plan, held) or _final(lineages, plan, held) is None
 
 
 def _gradients(lineages: Lineages, plan: Plan, binding: Binding) -> Iterator[Finding]:
@@ -98,7 +121,7 @@ def _gradients(lineages: Lineages, plan: Plan, binding: Binding) -> Iterator[Fin
             continue
         regions[single].add(weight.region)
         value = _final(lineages, plan, held)
-        if value is None:
+        if value is None or _is_part(plan, held):
             continue
         name = plan.logicals[weight.logical].name
         found = difference(value, due[single], weight.region, reference.bases)
@@ -129,6 +152,8 @@ def _undeclared(
         for tensor in held:
             if plan.kind(tensor) != WEIGHT or (device, tensor) in declared or tensor in gathered:
                 continue
+            if _updated(plan, device, tensor):
+                continue
             single = binding.logical.get(plan.tensors[tensor].logical)
             if single is not None and due.get(single):
                 name = plan.logicals[plan.tensors[tensor].logical].name
@@ -137,6 +162,13 @@ def _undeclared(
                     f"rank {device} uses {name} and has no gradient of it",
                     f"the gradient of {name} on rank {device}",
                 )
+
+
+def _updated(plan: Plan, device: int, tensor: int) -> bool:
+    """Whether a device declares the updated value of a weight that it uses: then its gradient may be elsewhere."""
+    share = plan.tensors[tensor]
+    shares = (plan.tensors[held.weight] for held in plan.outputs if held.device == device and held.weight != ABSENT)
+    return any(other.logical == share.logical and contains(other.region, share.region) for other in shares)
 
 
 def _crossed(lineages: Lineages, plan: Plan) -> Iterator[Finding]:

@@ -226,6 +226,14 @@ _ALL = (
         "Nothing, or something else, is minimised.",
     ),
     Code(
+        "output-missing",
+        "no declared output",
+        "No rank holds an output that the single-device plan declares, such as the updated value of a weight.",
+        "(no output of m in the parallel plan, where m is a state of the optimizer)",
+        "Declare the output on the ranks that compute it.",
+        "The next step begins with an old weight or an old state.",
+    ),
+    Code(
         "weight-not-covered",
         "a part of a weight has no gradient anywhere",
         "The regions of a weight for which ranks declare gradients do not cover it.",

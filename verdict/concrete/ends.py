@@ -1,0 +1,258 @@
+"""What two plans declare, compared: losses, gradients on every rank that holds them, and further outputs.
+
+A part i of n of a declared output is compared as a sum: what a device holds, and of every other part what the first
+device that holds it does. So every copy of every part is looked at.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from verdict.concrete.bind import Binding, batch_axis, named, partners
+from verdict.concrete.execute import Rank, Run
+from verdict.concrete.fault import Fault, Faulty
+from verdict.concrete.shrink import Small
+from verdict.graph import ABSENT, ONCE_A_STEP, WEIGHT, Held, Plan, Region, contains
+from verdict.ops import Array
+
+RELATIVE, ABSOLUTE = 1e-9, 1e-13
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One comparison. size: the greatest element of the single-device array; error: of the difference."""
+
+    what: str
+    where: str
+    size: float
+    error: float
+    agrees: bool
+
+
+class Sides(NamedTuple):
+    """Two plans, how the parallel one is bound to the single-device one, its small shapes, and what both computed."""
+
+    single: Plan
+    parallel: Plan
+    binding: Binding
+    small: Small
+    right: Run
+    found: Run
+
+
+def compared(sides: Sides) -> tuple[Row, ...]:
+    """Everything that is declared, compared. Raises Faulty where something is missing or does not fit."""
+    floor = max((_size(array) for array in (*sides.right.gradients.values(), *sides.right.outputs.values())), default=0)
+    due = _due_gradients(sides)
+    updates = _due_updates(sides)
+    rows = (
+        *_losses(sides),
+        *_of_weights(sides, "gradient", sides.parallel.gradients, _gradients_of(sides), due, floor),
+        *_of_weights(sides, "output", _updates(sides.parallel), _updates_of(sides), updates, floor),
+        *_named(sides, floor),
+    )
+    _require_declared(sides, due, updates)
+    return rows
+
+
+def _size(array: Array) -> float:
+    return float(max((abs(value) for value in array.flat), default=0)) if array.dtype == object else _greatest(array)
+
+
+def _greatest(array: Array) -> float:
+    return float(np.max(np.abs(array), initial=0.0))
+
+
+def _row(what: str, where: str, single: Array, parallel: Array, floor: float) -> Row:
+    if single.shape != parallel.shape:
+        problem = f"it has shape {list(parallel.shape)} where {list(single.shape)} belongs"
+        raise Faulty(Fault(problem, f"{what} {where}"))
+    size, error = _size(single), _size(np.asarray(single - parallel))
+    exact = single.dtype == object and all(
+        isinstance(value, (int, Fraction)) for array in (single, parallel) for value in array.flat
+    )
+    return Row(what, where, size, error, error <= (0 if exact else RELATIVE * size + ABSOLUTE * floor))
+
+
+def _name(plan: Plan, tensor: int) -> str:
+    return plan.logicals[plan.tensors[tensor].logical].name
+
+
+def _added(plan: Plan, held: Sequence[Held], values: Mapping[tuple[int, int], Array]) -> Iterator[tuple[Held, Array]]:
+    """Every declared output with the sum that it is a part of. `values`: by device and tensor."""
+    first: dict[object, dict[int, Array]] = defaultdict(dict)
+    for output in held:
+        share = plan.tensors[output.tensor]
+        first[share.logical, share.region, share.part[1]].setdefault(
+            share.part[0], values[output.device, output.tensor]
+        )
+    for output in held:
+        share = plan.tensors[output.tensor]
+        mine, parts = share.part
+        known = first[share.logical, share.region, parts]
+        total = values[output.device, output.tensor]
+        for part in range(parts):
+            if part not in known:
+                problem = f"no rank holds part {part} of {parts}"
+                raise Faulty(Fault(problem, f"output {_name(plan, output.tensor)}"))
+            if part != mine and total.shape == known[part].shape:
+                total = np.asarray(total + known[part])
+        yield output, total
+
+
+def _losses(sides: Sides) -> Iterator[Row]:
+    """On every device that holds it, the loss summed over all columns of the batch."""
+    single, parallel = sides.single, sides.parallel
+    names = {held.tensor: _name(single, held.tensor) for held in single.losses}
+    totals: dict[tuple[int, int], Array] = {}
+    for (rank, _, tensor), value in sorted(sides.found.losses.items(), key=lambda item: item[0]):
+        key = (rank.device, tensor)
+        if key in totals and totals[key].shape != value.shape:
+            raise Faulty(Fault("the columns' losses differ in shape", f"the loss on device {rank.device}"))
+        totals[key] = totals[key] + value if key in totals else value
+    due = {tensor: array for (_, _, tensor), array in sides.right.losses.items()}
+    if due and not totals:
+        raise Faulty(Fault("no rank holds a loss", "the loss"))
+    met = set()
+    for held, total in _added(parallel, parallel.losses, totals) if due else ():
+        name = _name(parallel, held.tensor)
+        partner = next((k for k, other in names.items() if other == name), next(iter(due)))
+        met.add(partner)
+        yield _row("loss", f"on device {held.device}", due[partner], total, 0.0)
+    for tensor in set(due) - met:
+        raise Faulty(Fault(f"no rank holds {names[tensor]}", "the loss"))
+
+
+Due = Mapping[int, Array]
+"""The single-device plan's results, by the logical weight or buffer that they belong to."""
+Columns = Mapping[tuple[int, int], Mapping[tuple[int, int], Array]]
+"""What is held, by replica and microbatch, then by device and tensor."""
+
+
+def _due_gradients(sides: Sides) -> Due:
+    plan, found = sides.single, sides.right.gradients
+    return {plan.tensors[h.weight].logical: found[Rank(0, h.device), h.tensor] for h in plan.gradients}
+
+
+def _updates(plan: Plan) -> tuple[Held, ...]:
+    return tuple(held for held in plan.outputs if held.weight != ABSENT)
+
+
+def _due_updates(sides: Sides) -> Due:
+    plan = sides.single
+    found = {tensor: value for (_, _, tensor), value in sides.right.outputs.items()}
+    return {plan.tensors[held.weight].logical: found[held.tensor] for held in _updates(plan)}
+
+
+def _gradients_of(sides: Sides) -> Columns:
+    found: dict[tuple[int, int], dict[tuple[int, int], Array]] = defaultdict(dict)
+    for (rank, tensor), value in sides.found.gradients.items():
+        found[rank.replica, ONCE_A_STEP][rank.device, tensor] = value
+    return found
+
+
+def _updates_of(sides: Sides) -> Columns:
+    found: dict[tuple[int, int], dict[tuple[int, int], Array]] = defaultdict(dict)
+    for (rank, microbatch, tensor), value in sides.found.outputs.items():
+        found[rank.replica, microbatch][rank.device, tensor] = value
+    return found
+
+
+def _of_weights(
+    sides: Sides,
+    what: str,
+    declared: Sequence[Held],
+    columns: Columns,
+    due: Due,
+    floor: float,
+) -> Iterator[Row]:
+    """Everything declared of a weight or buffer against the region of the single-device one that its holder has."""
+    parallel = sides.parallel
+    covered = {index: np.zeros(array.shape, dtype=bool) for index, array in due.items()}
+    for (replica, microbatch), values in columns.items():
+        here = [held for held in declared if (held.device, held.tensor) in values]
+        for held, value in _added(parallel, here, values):
+            index = sides.binding.logical.get(parallel.tensors[held.weight].logical)
+            name = f"{what} of {_name(parallel, held.weight)}"
+            if index is None or index not in due:
+                if what == "output":
+                    raise Faulty(Fault("the single-device plan declares nothing to compare with", name, ours=True))
+                continue
+            where = tuple(slice(*interval) for interval in sides.small.regions[held.weight])
+            covered[index][where] = True
+            rank = f"on rank {replica * parallel.devices + held.device}"
+            place = rank if microbatch == ONCE_A_STEP else f"{rank}, microbatch {microbatch}"
+            yield _row(name, place, due[index][where], value, floor)
+    for index, mask in covered.items():
+        if not mask.all():
+            raise Faulty(Fault(f"no rank holds all of its {what}", f"weight {sides.single.logicals[index].name}"))
+
+
+def _named(sides: Sides, floor: float) -> Iterator[Row]:
+    """Outputs that are of no weight against the region, and the column, of the single-device output of their name."""
+    single, parallel = sides.single, sides.parallel
+    due = {tensor: value for (_, _, tensor), value in sides.right.outputs.items()}
+    partner = partners(single, parallel)
+    covered = {held.tensor: np.zeros(due[held.tensor].shape, dtype=bool) for held in named(single)}
+    for (replica, microbatch), values in _updates_of(sides).items():
+        here = [held for held in named(parallel) if (held.device, held.tensor) in values]
+        for held, value in _added(parallel, here, values):
+            name = f"output {_name(parallel, held.tensor)}"
+            if held.tensor not in partner:
+                raise Faulty(Fault("the single-device plan declares no output of this name", name, ours=True))
+            tensor = partner[held.tensor]
+            where = [slice(*interval) for interval in sides.small.regions[held.tensor]]
+            axis = batch_axis(
+                single.logicals[single.tensors[tensor].logical],
+                parallel.logicals[parallel.tensors[held.tensor].logical],
+                parallel.columns,
+            )
+            if axis is not None:
+                size = due[tensor].shape[axis] // parallel.columns
+                begin = size * (replica * parallel.microbatches + max(microbatch, 0))
+                where[axis] = slice(begin + (where[axis].start or 0), begin + (where[axis].stop or size))
+            covered[tensor][tuple(where)] = True
+            rank = f"on rank {replica * parallel.devices + held.device}, microbatch {microbatch}"
+            yield _row(name, rank, due[tensor][tuple(where)], value, floor)
+    for tensor, mask in covered.items():
+        if not mask.all():
+            raise Faulty(Fault("no rank holds all of it", f"output {_name(single, tensor)}"))
+
+
+def _require_declared(sides: Sides, gradients: Iterable[int], updates: Iterable[int]) -> None:
+    """Every device that computes with a trained weight that it holds, and did not gather, declares what becomes of it.
+
+    That is its updated value where the single-device plan declares it, else its gradient.
+    """
+    plan = sides.parallel
+    trained, updated = set(gradients), set(updates)
+    declared, new = _shares(plan, plan.declared), _shares(plan, plan.outputs)
+    used = {
+        (segment.device, tensor)
+        for segment in plan.segments
+        for node in segment.nodes
+        for tensor in node.inputs
+        if tensor >= 0 and plan.kind(tensor) == WEIGHT
+    }
+    used -= {(segment.device, tensor) for segment in plan.segments for node in segment.nodes for tensor in node.outputs}
+    for device, tensor in sorted(used):
+        share = plan.tensors[tensor]
+        index = sides.binding.logical.get(share.logical)
+        if index in updated and not any(contains(region, share.region) for region in new[device, share.logical]):
+            raise Faulty(Fault(f"device {device} does not say its updated value", f"weight {_name(plan, tensor)}"))
+        if index in trained and not any(contains(region, share.region) for region in declared[device, share.logical]):
+            raise Faulty(Fault(f"device {device} has no gradient of it", f"weight {_name(plan, tensor)}"))
+
+
+def _shares(plan: Plan, declared: Sequence[Held]) -> dict[tuple[int, int], list[Region]]:
+    """The regions of weights of which something is declared, by device and logical tensor."""
+    found: dict[tuple[int, int], list[Region]] = defaultdict(list)
+    for held in declared:
+        if held.weight != ABSENT:
+            share = plan.tensors[held.weight]
+            found[held.device, share.logical].append(share.region)
+    return found
