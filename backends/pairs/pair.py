@@ -1,0 +1,82 @@
+"""A pair as a value, and the plans that it stands for."""
+
+from dataclasses import dataclass
+from functools import cache
+
+from backends.generator import Sizes, generate
+from backends.pairs.outline import Outline, complete
+from backends.text import read, write
+from verdict.errors import PlanFileError
+from verdict.graph import Plan
+
+Lines = tuple[str, ...]
+Numbers = tuple[tuple[str, int], ...]
+Hunk = tuple[Lines, Lines]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One file. Its plans are generated (`model`, `sizes`), or written in the file (`outlines`).
+
+    about: the comment at its head, of which the first line is the title.
+    expected, notes: codes of findings and of notes. says: what titles hold.
+    sources, category, parallelism: of a bug that was reported somewhere.
+    reported_right: the right plan is what was reported as a bug.
+    single: sizes in which the single-device plan differs. hunks: the lines before and after each edit.
+    outlines: the single-device plan, the right parallel plan, and the one with the bug.
+    """
+
+    name: str
+    about: Lines
+    expected: Lines
+    notes: Lines = ()
+    says: Lines = ()
+    sources: Lines = ()
+    category: str = ""
+    parallelism: str = ""
+    reported_right: bool = False
+    model: str = ""
+    sizes: Numbers = ()
+    single: Numbers = ()
+    hunks: tuple[Hunk, ...] = ()
+    outlines: tuple[Outline, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What went wrong, in one line."""
+        return self.about[0] if self.about else ""
+
+    def plans(self) -> tuple[Plan, Plan]:
+        """The single-device plan, and the parallel plan with the bug in it. Raises PlanFileError."""
+        if self.outlines:
+            return self._written(2)
+        lines = list(_text(self.model, self.sizes))
+        place = 0
+        for before, after in self.hunks:
+            place = _find(self.name, lines, before, place)
+            lines[place : place + len(before)] = after
+            place += len(after)
+        single, _ = generate(self.model, Sizes(**dict((*self.sizes, *self.single))))
+        return single, read("\n".join(lines).encode(), self.name)
+
+    def twin(self) -> tuple[Plan, Plan]:
+        """The two plans without the bug. Raises PlanFileError."""
+        return self._written(1) if self.outlines else generate(self.model, Sizes(**dict(self.sizes)))
+
+    def _written(self, which: int) -> tuple[Plan, Plan]:
+        single = complete(self.outlines[0], f"{self.name}, single")
+        parallel = complete(self.outlines[which], f"{self.name}, parallel", single)
+        return single, parallel
+
+
+@cache
+def _text(model: str, sizes: Numbers) -> Lines:
+    """The lines of the right parallel plan."""
+    return tuple(write(generate(model, Sizes(**dict(sizes)))[1]).split("\n"))
+
+
+def _find(name: str, lines: list[str], wanted: Lines, start: int) -> int:
+    for place in range(start, len(lines) - len(wanted) + 1):
+        if tuple(lines[place : place + len(wanted)]) == wanted:
+            return place
+    raise PlanFileError(name, f"the plan has no lines {wanted}")
