@@ -79,12 +79,14 @@ def check_order(plan: Plan) -> tuple[Finding, ...]:
         places.setdefault((tensor, id(node)), Place(device, ONCE_A_STEP, node.name, node.op))
 
     for device, program in enumerate(plan.programs):
-        there = given - made(plan, program)
+        own = made(plan, program)
         for segments in _distinct_orders(plan, program):
             produced: set[int] = set()
             for node in (node for segment in segments for node in plan.segments[segment].nodes):
                 for tensor in node.inputs:
-                    if tensor != ABSENT and tensor not in produced and tensor not in there:
+                    if tensor in produced or tensor == ABSENT:
+                        continue
+                    if tensor not in given or tensor in own:
                         misplaced("is read before anything produces it", device, node, tensor)
                 for tensor in node.outputs:
                     if tensor == ABSENT:
@@ -111,12 +113,18 @@ def made(plan: Plan, program: tuple[Call, ...]) -> set[int]:
 def _unwritten(plan: Plan, given: set[int]) -> Iterator[Finding]:
     """Declared outputs that no node of their device writes. Of an accumulator the walk says what is missing."""
     written = [
-        {t for call in program for node in plan.segments[call.segment].nodes for t in node.outputs} | given
+        {t for segment in {call.segment for call in program} for n in plan.segments[segment].nodes for t in n.outputs}
         for program in plan.programs
     ]
     ends = (("loss-missing", plan.losses), ("gradient-missing", plan.gradients), ("output-missing", plan.outputs))
     for code, declared in ends:
-        missing = [h for h in declared if h.tensor not in written[h.device] and plan.kind(h.tensor) != ACCUMULATOR]
+        missing = [
+            held
+            for held in declared
+            if held.tensor not in written[held.device]
+            and held.tensor not in given
+            and plan.kind(held.tensor) != ACCUMULATOR
+        ]
         if missing:
             first = missing[0]
             name = plan.logicals[plan.tensors[first.tensor].logical].name
@@ -128,10 +136,11 @@ def _unwritten(plan: Plan, given: set[int]) -> Iterator[Finding]:
 
 def _distinct_orders(plan: Plan, program: tuple[Call, ...]) -> set[tuple[int, ...]]:
     """The orders in which a device runs the segments of one microbatch and those that run once a step."""
-    return {
-        tuple(call.segment for call in program if call.microbatch in (microbatch, ONCE_A_STEP))
-        for microbatch in range(plan.microbatches)
-    }
+    orders: list[list[int]] = [[] for _ in range(plan.microbatches)]
+    for call in program:
+        for order in orders if call.microbatch == ONCE_A_STEP else (orders[call.microbatch],):
+            order.append(call.segment)
+    return {tuple(order) for order in orders}
 
 
 def _misplaced(plan: Plan, what: str, logical: int, tensors: tuple[int, ...], places: tuple[Place, ...]) -> Finding:

@@ -66,14 +66,14 @@ def lockstep(programs: Sequence[Sequence[Step]], handlers: Handlers) -> Walk:
     position = [0] * len(programs)
     mail: dict[tuple[int, int], deque[tuple[Any, Step]]] = defaultdict(deque)
     arrived: dict[tuple[int, ...], dict[int, Step]] = defaultdict(dict)
-    waiting_for: dict[int, tuple[int, ...]] = {}
+    receiving: dict[int, int] = {}
     ready = deque(range(len(programs)))
     addresses: dict[int, Any] = {}
     local, send, receive, meet = handlers
     while ready:
         device = ready.popleft()
         program = programs[device]
-        waiting_for.pop(device, None)
+        receiving.pop(device, None)
         while position[device] < len(program):
             step = program[position[device]]
             op = step.node.op
@@ -82,12 +82,12 @@ def lockstep(programs: Sequence[Sequence[Step]], handlers: Handlers) -> Walk:
             elif op == SEND:
                 peer = _address(addresses, step.node)
                 mail[device, peer].append((send(device, step), step))
-                if waiting_for.get(peer) == (device,):
+                if receiving.get(peer) == device:
                     ready.append(peer)
             elif op == RECV:
                 peer = _address(addresses, step.node)
                 if not mail[peer, device]:
-                    waiting_for[device] = (peer,)
+                    receiving[device] = peer
                     break
                 value, sent = mail[peer, device].popleft()
                 receive(device, step, value, sent)
@@ -95,8 +95,7 @@ def lockstep(programs: Sequence[Sequence[Step]], handlers: Handlers) -> Walk:
                 group = _address(addresses, step.node)
                 members = arrived[group]
                 members[device] = step
-                if any(member not in members for member in group):
-                    waiting_for[device] = tuple(member for member in group if member not in members)
+                if len(members) < len(group) or any(member not in members for member in group):
                     break
                 del arrived[group]
                 meet(members)
@@ -105,11 +104,16 @@ def lockstep(programs: Sequence[Sequence[Step]], handlers: Handlers) -> Walk:
                         position[member] += 1
                         ready.append(member)
             position[device] += 1
+
+    def awaits(node: Node) -> tuple[int, ...]:
+        address = _address(addresses, node)
+        return (address,) if node.op == RECV else tuple(rank for rank in address if rank not in arrived[address])
+
     return Walk(
         stuck=tuple(
-            Stuck(device, programs[device][position[device]], waiting_for.get(device, ()))
-            for device in range(len(programs))
-            if position[device] < len(programs[device])
+            Stuck(device, program[at], awaits(program[at].node))
+            for device, (program, at) in enumerate(zip(programs, position, strict=True))
+            if at < len(program)
         ),
         unreceived=tuple(
             (source, target, step) for (source, target), queue in sorted(mail.items()) for _, step in queue

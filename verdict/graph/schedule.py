@@ -36,13 +36,17 @@ def check_schedule(plan: Plan) -> tuple[Finding, ...]:
     ]
     shapes = [extent(tensor.region) for tensor in plan.tensors]
     met: dict[int, tuple[int, ...]] = {}
-    agreed: set[tuple[int, ...]] = set()
+    agreed: set[frozenset[int]] = set()
+    paired: set[tuple[int, int]] = set()
 
     def send(device: int, step: Step) -> tuple[int, ...]:
         return shapes[step.node.inputs[0]]
 
     def receive(device: int, step: Step, shape: tuple[int, ...], sent: Step) -> None:
-        _same_partners(findings, met, device, step, (sent,))
+        nodes = (id(sent.node), id(step.node))
+        if nodes in paired and sent.microbatch == step.microbatch:
+            return
+        same = _same_partners(findings, met, device, step, (sent,))
         if sent.microbatch != step.microbatch:
             findings.add(
                 "wrong-order",
@@ -61,14 +65,17 @@ def check_schedule(plan: Plan) -> tuple[Finding, ...]:
                 device,
                 step,
             )
+        elif same:
+            paired.add(nodes)
 
     def meet(members: Mapping[int, Step]) -> None:
-        (device, first), *others = sorted(members.items())
-        if len({step.microbatch for step in members.values()}) == 1:
-            nodes = tuple(id(step.node) for step in members.values())
+        steps = members.values()
+        if len({step.microbatch for step in steps}) == 1:
+            nodes = frozenset([id(step.node) for step in steps])
             if nodes in agreed:
                 return
             agreed.add(nodes)
+        (device, first), *others = sorted(members.items())
         _same_partners(findings, met, device, first, [step for _, step in others])
         for other, step in others:
             _agree(findings, (device, first), (other, step), shapes)
@@ -140,10 +147,11 @@ def _groups(plan: Plan, findings: _Findings) -> None:
 
 def _same_partners(
     findings: _Findings, met: dict[int, tuple[int, ...]], device: int, step: Step, partners: Sequence[Step]
-) -> None:
-    """A node meets the same nodes in every microbatch: then one microbatch stands for all."""
+) -> bool:
+    """Whether a node meets the same nodes in every microbatch: then one microbatch stands for all."""
     nodes = tuple(id(partner.node) for partner in partners)
-    if met.setdefault(id(step.node), nodes) != nodes:
+    same = met.setdefault(id(step.node), nodes) == nodes
+    if not same:
         findings.add(
             "wrong-order",
             ("partners", step.node.name),
@@ -152,6 +160,7 @@ def _same_partners(
             step,
             "let all microbatches communicate in one order",
         )
+    return same
 
 
 def _agree(findings: _Findings, one: tuple[int, Step], other: tuple[int, Step], shapes: list[tuple[int, ...]]) -> None:

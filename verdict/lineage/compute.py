@@ -6,7 +6,7 @@ from verdict.graph import ABSENT, Attrs, Node, Place, inside
 from verdict.graph.lockstep import Step
 from verdict.lineage.columns import SUMMED
 from verdict.lineage.compare import Difference, difference
-from verdict.lineage.holdings import Holdings
+from verdict.lineage.holdings import Computed, Holdings
 from verdict.lineage.lineages import Evidence, IgnoredLaw, LinearLaw
 from verdict.lineage.meaning import GRAD, Meaning, base_op
 from verdict.lineage.reference import RANDOM, Bases, Partner
@@ -15,32 +15,50 @@ from verdict.lineage.values import OWN_COLUMN, Label, Part, Share, Value
 
 
 def compute(holdings: Holdings, device: int, step: Step, values: tuple[Value, ...], place: Place) -> None:
-    """Run a node that computes. What it writes is what its partner's rule implies, a claim to be proved."""
+    """Run a node that computes. What it writes is what its partner's rule implies, a claim to be proved.
+
+    Nodes of several ranks that compute the same from the same, as most do, are looked into once.
+    """
+    node = step.node
+    key = (node.op, id(node.attrs), values, tuple([tensor != ABSENT for tensor in node.outputs]))
+    result = holdings.computed.get(key)
+    if result is None:
+        result = _result(holdings, device, step, values, place)
+        if result is None:
+            return
+        if result.lasting:
+            holdings.computed[key] = result
+    if result.member is not None:
+        index, number = result.member
+        holdings.members[index][number].append(place)
+    for tensor, value in zip(node.outputs, result.outputs, strict=True):
+        holdings.write(device, tensor, value, place)
+
+
+def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ...], place: Place) -> Computed | None:
+    """What a node computes; None where nothing can be said of it: then its outputs have been written."""
     node = step.node
     if node.op.endswith(GRAD) and not any(values[: len(values) - len(node.outputs)]):
-        for tensor in node.outputs:
-            holdings.write(device, tensor, (), place)
-        return
+        return Computed(None, ((),) * len(node.outputs), lasting=True)
     bases = tuple(tuple(share.base for share in value) for value in values)
     if node.op in RANDOM and _drawn_apart(holdings, node, bases):
         holdings.gap(f"several {node.op} nodes of the single-device plan draw random numbers for the same input", place)
         _take_claims(holdings, device, node.outputs, place)
-        return
+        return None
     index = _partner(holdings, node.op, node.attrs, bases, node.outputs)
     if index is None:
         names = [holdings.reference.bases[base].name for value in bases for base in value]
         holdings.gap(f"no node of the single-device plan computes {node.op} of {', '.join(names)}", place)
         _take_claims(holdings, device, node.outputs, place)
-        return
+        return None
     partner = holdings.reference.partners[index]
     meaning = partner.meaning
     part, values = _inherit(holdings, meaning, _ignore(holdings, partner, values))
     expected = _expected(holdings, step, values, index, place)
     if expected is None:
         _forget(holdings, device, node.outputs, place)
-        return
-    values = expected
-    regions = tuple(value[0].region if value else None for value in values)
+        return None
+    regions = tuple(value[0].region if value else None for value in expected)
     wanted = tuple(tensor != ABSENT for tensor in node.outputs)
     found = holdings.transfer(meaning, node.attrs, regions, wanted)
     if isinstance(found, Misfit):
@@ -48,28 +66,29 @@ def compute(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
             about = Evidence((place,), node.outputs[:1], partner=index)
             holdings.diverge(Difference("wrong-slice", (partner.signature, found.text), found.text), about)
             _take_claims(holdings, device, node.outputs, place)
-        else:
-            holdings.gap(f"{node.op}: {found.text}", place)
-            _forget(holdings, device, node.outputs, place)
-        return
+            return None
+        holdings.gap(f"{node.op}: {found.text}", place)
+        _forget(holdings, device, node.outputs, place)
+        return None
     number, member = found
-    holdings.members[index][number].append(place)
-    spread = _spread(holdings, values)
+    spread = _spread(holdings, expected)
     if spread is None:
+        holdings.members[index][number].append(place)
         holdings.gap(f"{node.op} joins sums over the batch that are complete to other degrees", place)
         _take_claims(holdings, device, node.outputs, place)
-        return
+        return None
+    outputs: list[Value | None] = []
     for k, (tensor, claim) in enumerate(zip(node.outputs, member.claims, strict=True)):
-        if tensor == ABSENT or claim is None:
-            continue
         base = partner.outputs[k]
-        if base == ABSENT:
+        if tensor != ABSENT and base == ABSENT:
             holdings.gap(f"{node.op} computes output {k}, which the single-device plan does not", place)
-            holdings.write(device, tensor, None, place)
+        if claim is None or base == ABSENT:
+            outputs.append(None)
             continue
         own = tuple((Label(index, k, name, meaning.sizes[name]), cut) for name, cut in claim.part)
-        share = Share(base, claim.region, tuple(sorted((*own, *part))) if part else own, spread)
-        holdings.write(device, tensor, (share,), place)
+        outputs.append((Share(base, claim.region, tuple(sorted((*own, *part))) if part else own, spread),))
+    by_values = len(holdings.reference.by_inputs.get((node.op, bases), ())) == 1
+    return Computed((index, number), tuple(outputs), lasting=by_values and expected == values)
 
 
 def _drawn_apart(holdings: Holdings, node: Node, bases: tuple[Bases, ...]) -> bool:

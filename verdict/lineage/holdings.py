@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from verdict.graph import (
     ABSENT,
@@ -28,11 +29,24 @@ from verdict.outcome import Assumption, Finding
 CHUNK_ORDER = "chunk-order-by-region"
 
 
+class Computed(NamedTuple):
+    """What a node makes of what it reads.
+
+    member: the single-device node and the number of the member that it is there; None for a zero gradient.
+    outputs: None where nothing is known, or wanted. lasting: what it reads alone decides this.
+    """
+
+    member: tuple[int, int] | None
+    outputs: tuple[Value | None, ...]
+    lasting: bool
+
+
 class Holdings:
     """device -> tensor -> value, for one column; and the members, laws, divergences and gaps found so far.
 
     known: the distinct members, numbered in the order in which they were met. members: for each single-device
-    node, by the number of the member, where it stands.
+    node, by the number of the member, where it stands. computed: by operator, attributes, values read and outputs
+    wanted.
     """
 
     def __init__(self, reference: Reference, plan: Plan, binding: Binding, assume: frozenset[str]) -> None:
@@ -40,11 +54,13 @@ class Holdings:
         self.plan = plan
         self.by_region = CHUNK_ORDER in assume
         self.env: list[dict[int, Value | None]] = [{} for _ in range(plan.devices)]
-        self.shapes = [extent(tensor.region) for tensor in plan.tensors]
+        self.regions = [tensor.region for tensor in plan.tensors]
+        self.shapes = [extent(region) for region in self.regions]
         self.kinds = [plan.kind(tensor) for tensor in range(len(plan.tensors))]
         self.known: dict[Member, int] = {}
         self.members: dict[int, dict[int, list[Place]]] = defaultdict(lambda: defaultdict(list))
         self.laws: set[Law] = set()
+        self.computed: dict[tuple[object, ...], Computed] = {}
         self.transfers: dict[tuple[object, ...], tuple[int, Member] | Misfit] = {}
         self.findings: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
         self.gaps: dict[str, Gap] = {}
@@ -57,9 +73,7 @@ class Holdings:
         if tensor == ABSENT:
             return ()
         held = self.env[device]
-        if tensor not in held:
-            held[tensor] = self._given(tensor)
-        value = held[tensor]
+        value = held[tensor] if tensor in held else held.setdefault(tensor, self._given(tensor))
         if value and self.kinds[tensor] == ACCUMULATOR:
             return self._accumulated(value)
         return value
@@ -68,7 +82,7 @@ class Holdings:
         """Let `tensor` hold `value` on `device`; an accumulator adds it to what it holds."""
         if tensor == ABSENT:
             return
-        if value and extent(value[0].region) != self.shapes[tensor]:
+        if value and value[0].region != self.regions[tensor] and extent(value[0].region) != self.shapes[tensor]:
             found = Difference(
                 "shape-mismatch",
                 (place.op, self.shapes[tensor], extent(value[0].region)),
