@@ -11,8 +11,9 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
-from backends import load_all, save
+from backends import load_all, pairs, save
 from backends.generator.command import generate_command
+from verdict.bugs.command import bugs_command
 from verdict.concrete.command import run_command
 from verdict.diagnose import repro_script
 from verdict.dump import dump_lineages, dump_nodes, dump_obligations, dump_stages
@@ -102,6 +103,7 @@ cli.add_command(generate_command)
 cli.add_command(explain_command)
 cli.add_command(run_command(load_all))
 cli.add_command(mutate_command(load_all, save))
+cli.add_command(bugs_command(pairs.names, pairs.load))
 
 
 def main() -> None:

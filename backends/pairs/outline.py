@@ -100,7 +100,7 @@ def _devices(family: str) -> tuple[int, ...]:
 
 def _declare_seed(table: Table, source: str, line: str) -> None:
     name = line.removeprefix("seed ").strip()
-    if _is(line, ("seed",)) and not table.knows(name):
+    if _is(line, ("seed",)) and table.get(name) is None:
         table.declare(Line(source, 0, f"{name} gradient [1]"))
 
 

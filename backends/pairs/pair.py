@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from backends.generator import Sizes, generate
 from backends.pairs.outline import Outline, complete
@@ -20,6 +21,7 @@ class Pair:
 
     about: the comment at its head, of which the first line is the title.
     expected, notes: codes of findings and of notes. says: what titles hold.
+    denied: assumptions under whose denial it is expected.
     sources, category, parallelism: of a bug that was reported somewhere.
     reported_right: the right plan is what was reported as a bug.
     single: sizes in which the single-device plan differs. hunks: the lines before and after each edit.
@@ -31,6 +33,7 @@ class Pair:
     expected: Lines
     notes: Lines = ()
     says: Lines = ()
+    denied: Lines = ()
     sources: Lines = ()
     category: str = ""
     parallelism: str = ""
@@ -56,12 +59,12 @@ class Pair:
             place = _find(self.name, lines, before, place)
             lines[place : place + len(before)] = after
             place += len(after)
-        single, _ = generate(self.model, Sizes(**dict((*self.sizes, *self.single))))
+        single, _ = _generate(self.model, (*self.sizes, *self.single))
         return single, read("\n".join(lines).encode(), self.name)
 
     def twin(self) -> tuple[Plan, Plan]:
         """The two plans without the bug. Raises PlanFileError."""
-        return self._written(1) if self.outlines else generate(self.model, Sizes(**dict(self.sizes)))
+        return self._written(1) if self.outlines else _generate(self.model, self.sizes)
 
     def _written(self, which: int) -> tuple[Plan, Plan]:
         single = complete(self.outlines[0], f"{self.name}, single")
@@ -69,10 +72,15 @@ class Pair:
         return single, parallel
 
 
+def _generate(model: str, sizes: Numbers) -> tuple[Plan, Plan]:
+    given: dict[str, Any] = dict(sizes)
+    return generate(model, Sizes(**given))
+
+
 @cache
 def _text(model: str, sizes: Numbers) -> Lines:
     """The lines of the right parallel plan."""
-    return tuple(write(generate(model, Sizes(**dict(sizes)))[1]).split("\n"))
+    return tuple(write(_generate(model, sizes)[1]).split("\n"))
 
 
 def _find(name: str, lines: list[str], wanted: Lines, start: int) -> int:

@@ -4,6 +4,7 @@ A file has a comment (its first line is the title), then
 
     expect CODE          for each finding; `expect note CODE` for a note beside the verdict
     says TEXT            what a title holds
+    deny NAME            an assumption that is denied when the plans are looked at
     source URL           where the bug was reported; `category WORD`, `parallelism WORDS`
     reported-right       the plan that was reported as a bug is right; the edit breaks it
 
@@ -27,7 +28,7 @@ from verdict.errors import PlanFileError, UsageError
 
 SUFFIX = ".pair"
 WORDS = frozenset(
-    {"expect", "says", "source", "category", "parallelism", "reported-right", "model", "sizes", "single"}
+    {"expect", "deny", "says", "source", "category", "parallelism", "reported-right", "model", "sizes", "single"}
 )
 
 
@@ -77,6 +78,7 @@ def _pair(name: str, lines: Sequence[str]) -> Pair:
         tuple(expected),
         tuple(notes),
         tuple(found["says"]),
+        tuple(found["deny"]),
         tuple(found["source"]),
         " ".join(found["category"]),
         " ".join(found["parallelism"]),

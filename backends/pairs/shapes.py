@@ -20,12 +20,8 @@ class Table:
         self._known = known
         self._logicals: dict[str, Logical] = {}
 
-    def knows(self, name: str) -> bool:
-        """Whether a tensor of this name is declared, here or in the single-device plan."""
-        return name in self._logicals or name in self._known
-
     def get(self, name: str) -> Logical | None:
-        """The tensor of this name."""
+        """The tensor of this name, declared here or in the single-device plan; it then counts as used."""
         if name not in self._logicals and name in self._known:
             self._logicals[name] = self._known[name]
         return self._logicals.get(name)

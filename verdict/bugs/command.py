@@ -1,0 +1,100 @@
+"""`verdict bugs`: run the suite of real bugs and print a table."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from verdict.bugs.judge import Bug, Judged, judge
+from verdict.errors import UsageError
+from verdict.options import Options, SolverOptions
+
+Load = Callable[[Path, str], Bug]
+Names = Callable[[Path], list[str]]
+
+PLACES = (
+    Path(__file__).resolve().parents[2] / "tests" / "bugs",
+    Path(sys.prefix) / "share" / "verdict" / "bugs",
+)
+"""Where the suite is: in a checkout beside the package, and where an installation puts it."""
+ALL_AS_EXPECTED, SOME_NOT = 0, 1
+HEAD = ("bug", "category", "right plan", "plan with the bug", "found", "seconds", "")
+
+
+def bugs_command(names: Names, load: Load) -> click.Command:
+    """The command; `names` and `load` read the suite's files."""
+
+    @click.command("bugs", epilog="Exit status: 0 all as expected, 1 some not, 2 the suite cannot be read.")
+    @click.argument("wanted", nargs=-1, metavar="[NAME]...")
+    @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the table.")
+    @click.option("--suite", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+                  help="Where the files of the bugs are (default: the suite that comes with verdict).")  # fmt: skip
+    @click.option("--timeout", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True,
+                  metavar="SECONDS", help="For one obligation; what takes longer is unknown.")  # fmt: skip
+    @click.pass_context
+    def command(context: click.Context, wanted: tuple[str, ...], form: str, suite: Path | None, timeout: float) -> None:
+        """Look at real bugs: the right plan of each must be proved, the one with the bug refuted with its code."""
+        folder = suite or _suite()
+        known = names(folder)
+        missing = [name for name in wanted if name not in known]
+        if missing or not known:
+            problem = f"there is no bug {missing[0]}" if missing else "there are no bugs here"
+            raise UsageError(str(folder), problem, "verdict bugs lists all of them")
+        options = Options(workers=0, solver=SolverOptions(timeout=timeout))
+        judged = (judge(load(folder, name), options) for name in wanted or known)
+        told = _tell_json(judged) if form == "json" else _tell(judged)
+        context.exit(ALL_AS_EXPECTED if all(one.as_expected for one in told) else SOME_NOT)
+
+    return command
+
+
+def _suite() -> Path:
+    found = next((place for place in PLACES if place.is_dir()), None)
+    if found is None:
+        raise UsageError("bugs", "the suite is not installed", "name its folder with --suite")
+    return found
+
+
+def _tell(judged: Iterator[Judged]) -> list[Judged]:
+    """A line for each bug as soon as it is known, then the sum."""
+    widths = (34, 26, 10, 17, 26, 7, 0)
+    click.echo("  ".join(word.ljust(width) for word, width in zip(HEAD, widths, strict=True)).rstrip())
+    told = []
+    for one in judged:
+        click.echo("  ".join(word.ljust(width) for word, width in zip(_row(one), widths, strict=True)).rstrip())
+        told.append(one)
+    right = sum(one.as_expected for one in told)
+    slow = sum(one.seconds > 1 for one in told)
+    click.echo(f"{right} of {len(told)} as expected, {len(told) - slow} in less than a second")
+    return told
+
+
+def _row(one: Judged) -> Sequence[str]:
+    return (
+        one.bug.name, one.bug.category, one.twin.verdict, one.found.verdict, ", ".join(one.found.codes),
+        f"{one.seconds:.2f}", "" if one.as_expected else f"expected {', '.join(one.bug.expected)}",
+    )  # fmt: skip
+
+
+def _tell_json(judged: Iterator[Judged]) -> list[Judged]:
+    told = list(judged)
+    click.echo(json.dumps([_as_data(one) for one in told], indent=2))
+    return told
+
+
+def _as_data(one: Judged) -> dict[str, Any]:
+    return {
+        "bug": one.bug.name,
+        "title": one.bug.title,
+        "sources": list(one.bug.sources),
+        "category": one.bug.category,
+        "parallelism": one.bug.parallelism,
+        "expected": list(one.bug.expected),
+        "right_plan": {"verdict": one.twin.verdict, "codes": list(one.twin.codes)},
+        "plan_with_the_bug": {"verdict": one.found.verdict, "codes": list(one.found.codes)},
+        "seconds": round(one.seconds, 3),
+        "as_expected": one.as_expected,
+    }
