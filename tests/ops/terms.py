@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from verdict.ops.keyed_dropout import drawn
 from verdict.ops.numbers import kept
 
 MINUS_INFINITY = float("-inf")
@@ -28,6 +29,9 @@ OPAQUE = {
     "erf": math.erf,
     "tanh": math.tanh,
     "step": lambda x: float(x > 0),
+    "sin": math.sin,
+    "cos": math.cos,
+    "keyed_dropout": lambda x, p, key, *place: float(drawn(int(key), tuple(map(int, place)))) / (1 - p),
     "dropout": lambda x, p: kept(np.array([x]), p).item(),
     "gate_choice": _choice(1),
     "gate_choice_by_two": _choice(2),
@@ -93,6 +97,11 @@ class Term:
         if type(value) is not int:
             raise TypeError(f"an id must be an int, not {value!r}")
         return Term(self.value == value)
+
+    constant = None
+
+    def tabulate(self, function, *others):
+        return Term(function(self.value, *map(number, others)))
 
     def opaque(self, name, *others):
         return Term(OPAQUE[name](self.value, *(number(other) for other in others)))

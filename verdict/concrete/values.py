@@ -1,6 +1,7 @@
 """Random values for what a plan is given: inputs, weights and buffers, one array for each logical tensor.
 
-Ids are drawn from the rows of the table that they are looked up in, and repeat. Numbers are uniform: small enough
+Ids are drawn from the rows of the table that they are looked up in, and repeat; where an operator ignores an id, some
+are that one. Numbers are uniform: small enough
 that softmax does not saturate, so that a wrong value upstream of it shows downstream. A complex tensor has a
 trailing axis of length two.
 """
@@ -12,11 +13,13 @@ import numpy as np
 
 from verdict.concrete.arity import GRAD
 from verdict.concrete.shrink import Small, signature
-from verdict.graph import ABSENT, BUFFER, INPUT, WEIGHT, Logical, Plan, Shape
-from verdict.ops import RULES, Array
+from verdict.graph import ABSENT, BUFFER, INPUT, WEIGHT, Logical, Node, Plan, Shape
+from verdict.ops import RULES, Array, OpRule
 
 RANGE = {INPUT: 1.0, WEIGHT: 0.5, BUFFER: 1.0}
 """Values of each kind lie between minus and plus this."""
+IGNORED = 0.3
+"""The share of ids that are ignored, where some are."""
 GRID = 64
 """Exact values are multiples of 1 / GRID."""
 
@@ -31,7 +34,10 @@ def random_values(plan: Plan, small: Small, seed: int, exact: bool) -> dict[int,
             continue
         shape = small.logicals[index]
         if is_integer(logical):
-            values[index] = random.integers(0, rows.get(index, 2), shape)
+            values[index] = random.integers(0, rows.get(index, (2, None))[0], shape)
+            ignored = rows.get(index, (2, None))[1]
+            if ignored is not None:
+                values[index][random.random(shape) < IGNORED] = ignored
         else:
             values[index] = _numbers(random, (*shape, 2) if is_complex(logical) else shape, RANGE[logical.kind], exact)
     return values
@@ -55,20 +61,30 @@ def _numbers(random: np.random.Generator, shape: Shape, bound: float, exact: boo
     return np.asarray(numbers, dtype=object)
 
 
-def _rows(plan: Plan, small: Small) -> Mapping[int, int]:
-    """For each integer input, the rows of the smallest table that its values are looked up in."""
+def _rows(plan: Plan, small: Small) -> Mapping[int, tuple[int, int | None]]:
+    """For each integer input, the rows of the smallest table that it is looked up in, and the id that is ignored."""
     source = {k: t.logical for k, t in enumerate(plan.tensors) if plan.kind(k) == INPUT}
-    rows: dict[int, int] = {}
+    rows: dict[int, tuple[int, int | None]] = {}
     for segment in plan.segments:
         for node in segment.nodes:
             rule = RULES.get(node.op)
             if rule is None or node.op.endswith(GRAD):
                 continue
-            for position in rule.indices:
+            for position, atom in rule.indices.items():
                 if position < len(node.inputs) and node.inputs[position] in source:
-                    index, table = source[node.inputs[position]], small.attrs[signature(node)].get("stop")
-                    weight = small.shape(node.inputs[1])[0] if table is None else int(table)
-                    rows[index] = min(rows.get(index, weight), weight)
+                    index, attrs = source[node.inputs[position]], small.attrs[signature(node)]
+                    found = _stop(node, rule, atom, small)
+                    known, ignored = rows.get(index, (found, None))
+                    rows[index] = min(known, found), attrs.get("ignore_index", ignored)
             if not rule.indices and len(node.inputs) == 1 and node.inputs[0] in source:
                 source.update((tensor, source[node.inputs[0]]) for tensor in node.outputs if tensor != ABSENT)
     return rows
+
+
+def _stop(node: Node, rule: OpRule, atom: str, small: Small) -> int:
+    """Where the elements end that an id of a node names."""
+    attrs = small.attrs[signature(node)]
+    if attrs.get("stop") is not None:
+        return int(attrs["stop"])
+    axes = rule.axes([small.shape(tensor) for tensor in node.inputs], attrs)
+    return int(attrs.get("start", 0)) + next((each.size for each in axes.atoms if each.name == atom), 1)

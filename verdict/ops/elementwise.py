@@ -50,9 +50,7 @@ def _unary(
     def forward(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
         return (function(inputs[0]),)
 
-    def gradient(
-        inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes
-    ) -> tuple[Array | None, ...]:
+    def gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
         return (grads[0] * derivative(inputs[0]),)
 
     return OpRule(
@@ -77,6 +75,11 @@ def _slope(x: Array, exponent: Fraction) -> Array:
     if exponent in {0, 1}:
         return _full(x, int(exponent))
     return np.asarray(numbers.scalar(x, exponent) * numbers.power(x, exponent - 1))
+
+
+def _sign(x: Array) -> Array:
+    """1, 0 or -1."""
+    return np.asarray(numbers.step(x) - numbers.step(np.asarray(-x)))
 
 
 def _sigmoid_slope(x: Array) -> Array:
@@ -128,15 +131,15 @@ def _pow(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
     return (numbers.power(inputs[0], numbers.rational(attrs["exponent"])),)
 
 
-def _pow_gradient(
-    inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes
-) -> tuple[Array | None, ...]:
+def _pow_gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
     return (grads[0] * _slope(inputs[0], numbers.rational(attrs["exponent"])),)
 
 
 RULES = (
     _unary("neg", "y = -x", lambda x: np.asarray(-x), lambda x: _full(x, -1), linear=frozenset({0})),
     _unary("exp", "y = e^x", numbers.exp, numbers.exp),
+    _unary("log", "y = the natural logarithm of x", numbers.log, lambda x: numbers.divide(1, x)),
+    _unary("abs", "y = max(x, -x)", lambda x: numbers.maximum(x, np.asarray(-x)), _sign, STEP),
     _unary("sqrt", "y = x^(1/2)", numbers.sqrt, lambda x: _slope(x, HALF)),
     _unary("rsqrt", "y = x^(-1/2)", lambda x: numbers.power(x, -HALF), lambda x: _slope(x, -HALF)),
     _unary("sigmoid", "y = 1 / (1 + e^-x)", numbers.sigmoid, _sigmoid_slope),

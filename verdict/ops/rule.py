@@ -117,6 +117,8 @@ class OpRule:
         nodes that `affine` does not speak of. Ask `linear_in`.
     affine(arity, attrs): whether a node with so many inputs is linear in none of them (a bias, a constant
         over a tensor).
+    moves: whether `forward` only rearranges, repeats or drops elements, or reads none: it may be run on arrays of
+        element numbers to see which element of the inputs goes where.
     random: whether it draws random numbers. Two such nodes never compute the same, and as the random numbers
         are modelled as a function of the inputs, no node is compared with one of several that read the same.
     assumptions: what a proof that uses this rule takes on trust.
@@ -135,6 +137,7 @@ class OpRule:
     indices: Mapping[int, str] = field(default_factory=dict)
     linear: frozenset[int] = frozenset()
     affine: Callable[[int, Attributes], bool] = _never
+    moves: bool = False
     random: bool = False
     assumptions: tuple[Assumption, ...] = ()
     attributes: tuple[str, ...] = ()

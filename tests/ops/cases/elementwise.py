@@ -33,6 +33,8 @@ def _pow(draw):
 SUBJECTS = (
     _member("neg", torch.neg, rational=True),
     _member("exp", torch.exp),
+    _member("log", torch.log, positive),
+    _member("abs", torch.abs, rational=True),
     _member("sqrt", torch.sqrt, positive),
     _member("rsqrt", torch.rsqrt, positive),
     _member("sigmoid", torch.sigmoid),
@@ -45,7 +47,7 @@ SUBJECTS = (
 MISFITS = (
     *(
         Misfit(op, ((2,), (2,)), {}, "takes 1 inputs, found 2")
-        for op in ("neg", "exp", "sqrt", "rsqrt", "sigmoid", "tanh", "silu", "relu", "gelu")
+        for op in ("neg", "exp", "log", "abs", "sqrt", "rsqrt", "sigmoid", "tanh", "silu", "relu", "gelu")
     ),
     Misfit("gelu", ((2,),), {"approximate": "tanh"}, "only 'none' has a rule"),
     Misfit("pow", ((2,),), {}, "exponent is None"),
