@@ -92,8 +92,10 @@ def test_backends_know_the_plan_and_the_words_only():
             assert below <= {"graph", "errors", "outcome", "ops"}, name_of(path)
 
 
-def test_nothing_that_runs_needs_torch_or_pickles():
+def test_nothing_that_reads_or_proves_needs_torch_or_pickles():
     for path in FILES:
+        if path.is_relative_to(ROOT / "backends" / "torch"):
+            continue
         assert not {"torch", "nnscaler", "dill", "cloudpickle"} & {m.split(".")[0] for m in imported(path)}, name_of(
             path
         )

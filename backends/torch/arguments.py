@@ -1,0 +1,204 @@
+"""How a call of a torch operator becomes inputs and attributes of a node, and back.
+
+Inputs are the tensor arguments in the order of the schema, lists flattened. Every other argument that has not its
+default value is an attribute named by the schema; what says where and how memory lies is left out. A list's length
+is the attribute `<argument>_count`. Absent tensors that a later tensor follows are named in `absent`.
+"""
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+PLACES = frozenset({"device", "layout", "pin_memory", "memory_format", "non_blocking", "generator"})
+"""Arguments that do not change a value."""
+
+
+def bound(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
+    """Each argument of the schema and its value in this call, defaults included."""
+    for position, argument in enumerate(func._schema.arguments):
+        if position < len(args):
+            yield argument, args[position]
+        elif argument.name in kwargs:
+            yield argument, kwargs[argument.name]
+        else:
+            yield argument, argument.default_value if argument.has_default_value() else None
+
+
+def is_tensors(argument: Any) -> bool:
+    """Whether an argument of the schema is a tensor or a list of tensors."""
+    return "Tensor" in str(argument.type)
+
+
+def tensors_in(value: Any) -> Iterator[Any]:
+    """The tensors in an argument, lists flattened."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from tensors_in(item)
+
+
+def encode(
+    func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], number: Callable[[Any], int]
+) -> tuple[tuple[int, ...], dict[str, Hashable]]:
+    """Inputs and attributes of the node for this call. number: of a tensor's value."""
+    inputs: list[int] = []
+    attrs: dict[str, Hashable] = {}
+    absent: list[str] = []
+    waiting: list[str] = []
+    for argument, value in bound(func, args, kwargs):
+        name = argument.name
+        if isinstance(value, torch.Tensor):
+            absent += waiting
+            waiting = []
+            inputs.append(number(value))
+        elif is_tensors(argument) and isinstance(value, list | tuple):
+            attrs[f"{name}_count"] = len(value)
+            for position, item in enumerate(value):
+                if item is None:
+                    waiting.append(f"{name}.{position}")
+                    continue
+                absent += waiting
+                waiting = []
+                inputs.append(number(item))
+        elif is_tensors(argument) and value is None:
+            waiting.append(name)
+        elif name not in PLACES and not _is_default(argument, value):
+            attrs[name] = plain(value)
+    if absent:
+        attrs["absent"] = tuple(absent)
+    return tuple(inputs), attrs
+
+
+def _is_default(argument: Any, value: Any) -> bool:
+    if not argument.has_default_value():
+        return False
+    default = argument.default_value
+    return type(default) is type(value) and bool(plain(default) == plain(value))
+
+
+def plain(value: Any) -> Hashable:
+    """A non-tensor argument as an attribute."""
+    if isinstance(value, torch.dtype):
+        return str(value).removeprefix("torch.")
+    if isinstance(value, list | tuple):
+        return tuple(plain(item) for item in value)
+    if isinstance(value, torch.SymInt):
+        return int(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return str(value)
+
+
+def decode(func: Any, tensors: Sequence[Any], attrs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of the call that `encode` made `tensors` and `attrs` of."""
+    left = list(tensors)
+    absent = frozenset(attrs.get("absent", ()))
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for argument in func._schema.arguments:
+        name = argument.name
+        if f"{name}_count" in attrs:
+            value: Any = [
+                None if f"{name}.{position}" in absent or not left else left.pop(0)
+                for position in range(attrs[f"{name}_count"])
+            ]
+        elif name in attrs:
+            value = _typed(argument, attrs[name])
+        elif is_tensors(argument) and name not in absent and left:
+            value = left.pop(0)
+        elif argument.has_default_value():
+            continue
+        else:
+            value = None
+        if argument.kwarg_only or len(args) < func._schema.arguments.index(argument):
+            kwargs[name] = value
+        else:
+            args.append(value)
+    return args, kwargs
+
+
+def _typed(argument: Any, value: Any) -> Any:
+    if argument.name in ("dtype", "input_dtype") and isinstance(value, str):
+        return getattr(torch, value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def functional_of(func: Any) -> Any | None:
+    """The operator that computes what `func` writes, and writes nothing; None where there is none."""
+    wanted = _signature(func)
+    name = func._schema.name.split("::")[1]
+    packet = getattr(getattr(torch.ops, func.namespace), name.removesuffix("_"), None)
+    for overload in packet.overloads() if packet is not None else ():
+        found = getattr(packet, overload)
+        if not found._schema.is_mutable and _signature(found) == wanted:
+            return found
+    return None
+
+
+def _signature(func: Any) -> tuple[tuple[str, str], ...]:
+    """Names and types of the arguments, what is written out of place aside."""
+    return tuple(
+        (argument.name, str(argument.type).replace("(a!)", ""))
+        for argument in func._schema.arguments
+        if not (argument.is_write and argument.kwarg_only)
+    )
+
+
+def written(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+    """The tensors that the schema says this call writes to."""
+    return [
+        tensor
+        for argument, value in bound(func, args, kwargs)
+        if argument.alias_info is not None and argument.alias_info.is_write
+        for tensor in tensors_in(value)
+    ]
+
+
+def called(func: Any) -> str:
+    """The name of the operator in a plan: the overload is left out where it is the default."""
+    name, overload = func._schema.name.replace("::", "."), func._schema.overload_name
+    return f"{name}.{overload}" if overload else str(name)
+
+
+def operator(name: str) -> Any:
+    """The torch operator that `called` names."""
+    parts = name.split(".")
+    packet = getattr(getattr(torch.ops, parts[0]), parts[1])
+    return getattr(packet, parts[2] if len(parts) > 2 else "default")
+
+
+class Call(NamedTuple):
+    """One call of a torch operator. given: its arguments by name, defaults included."""
+
+    func: Any
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
+    name: str
+    given: Mapping[str, Any]
+
+    @staticmethod
+    def of(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> "Call":
+        """The call of `func` with these arguments."""
+        given = {argument.name: value for argument, value in bound(func, args, kwargs)}
+        return Call(func, args, kwargs, func._schema.name.split("::")[1], given)
+
+    @property
+    def overload(self) -> str:
+        """Which overload of the operator; "" for the default one."""
+        return str(self.func._schema.overload_name)
+
+    @property
+    def tensors(self) -> list[Any]:
+        """All tensors among the arguments."""
+        return list(tensors_in(list(self.given.values())))
+
+    @property
+    def written(self) -> list[Any]:
+        """The tensors that it writes to, as the schema says."""
+        return written(self.func, self.args, self.kwargs)
+
+    def run(self) -> Any:
+        """What the call returns."""
+        return self.func(*self.args, **self.kwargs)

@@ -1,0 +1,177 @@
+"""Traces of all ranks -> one Plan. Every rank is a plan device; there are no replicas and no microbatches."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from backends.torch.trace import Bound, Trace, Value
+from verdict.errors import UsageError
+from verdict.graph import (
+    ABSENT,
+    ACTIVATION,
+    BUFFER,
+    GRADIENT,
+    INPUT,
+    WEIGHT,
+    Attrs,
+    Call,
+    Held,
+    Logical,
+    Node,
+    Plan,
+    Region,
+    Segment,
+    Tensor,
+    whole,
+)
+from verdict.outcome import Assumption
+
+RECORDED = Assumption(
+    "recorded-step",
+    "the plan is one recorded step: other control flow, other shapes, and kernels other than ATen's are not looked at",
+)
+_GIVEN = {"input": INPUT, "weight": WEIGHT, "buffer": BUFFER}
+
+
+def plan_of(traces: Sequence[Trace], source: str) -> Plan:
+    """The plan of these recordings, one of each rank. Raises UsageError where their tensors do not fit together."""
+    draft = _Draft(source)
+    ranks = [_Rank(draft, trace) for trace in traces]
+    for rank in ranks:
+        rank.put_together()
+    notes = dict.fromkeys(note for trace in traces for note in trace.notes)
+    return Plan(
+        source=source,
+        format="recorded PyTorch program",
+        mesh=(("replicas", 1), *(traces[0].mesh or (("rank", len(traces)),))) if len(traces) > 1 else (),
+        devices=len(traces),
+        replicas=1,
+        microbatches=1,
+        logicals=tuple(draft.logicals),
+        tensors=tuple(draft.tensors),
+        segments=tuple(rank.segment for rank in ranks),
+        programs=tuple((Call(number, 0),) for number in range(len(ranks))),
+        losses=tuple(held for rank in ranks for held in rank.losses),
+        gradients=tuple(held for rank in ranks for held in rank.gradients),
+        outputs=tuple(held for rank in ranks for held in rank.outputs),
+        seeds=(),
+        assumptions=(RECORDED, *(Assumption(name, text) for name, text in notes)),
+    )
+
+
+class _Draft:
+    """The tables that all ranks share."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.logicals: list[Logical] = []
+        self.tensors: list[Tensor] = []
+        self._named: dict[tuple[str, str], int] = {}
+        self._made: dict[tuple[str, Value], int] = {}
+        self._attrs: dict[Attrs, Attrs] = {}
+
+    def named(self, name: str, kind: str, bound: Bound, dtype: str) -> int:
+        """A share of the tensor that all ranks call `name`."""
+        number = self._named.get((name, kind))
+        if number is None:
+            number = self._named[name, kind] = len(self.logicals)
+            self.logicals.append(Logical(name, bound.shape, dtype, kind, name))
+        known = self.logicals[number]
+        if known.shape != bound.shape:
+            problem = f"one rank says its shape is {list(known.shape)}, another {list(bound.shape)}"
+            raise UsageError(f"{self.source}, {name}", problem, "correct its spec in Program.specs")
+        return self._tensor(number, bound.region, bound.part)
+
+    def made(self, name: str, value: Value) -> int:
+        """What a node makes: whole in itself, and what of it others hold is not said."""
+        number = self._made.get((name, value))
+        if number is None:
+            number = self._made[name, value] = len(self.logicals)
+            self.logicals.append(Logical(name, value.shape, value.dtype, ACTIVATION))
+        return self._tensor(number, whole(value.shape), (0, 1))
+
+    def _tensor(self, logical: int, region: Region, part: tuple[int, int]) -> int:
+        self.tensors.append(Tensor(logical, region, part))
+        return len(self.tensors) - 1
+
+    def attrs(self, pairs: Attrs) -> Attrs:
+        """Equal attributes are one object."""
+        return self._attrs.setdefault(pairs, pairs)
+
+
+class _End(NamedTuple):
+    bound: Bound
+    kind: str
+    name: str
+
+
+class _Rank:
+    """One rank's segment while it is made."""
+
+    def __init__(self, draft: _Draft, trace: Trace) -> None:
+        self._draft = draft
+        self._trace = trace
+        self._tensors: dict[int, int] = {ABSENT: ABSENT}
+        self._weights: dict[str, int] = {}
+        self._count = 0
+        self.segment = Segment("step", trace.rank, ())
+        self.losses: list[Held] = []
+        self.gradients: list[Held] = []
+        self.outputs: list[Held] = []
+
+    def put_together(self) -> None:
+        """Make the segment and the declared outputs."""
+        trace, draft = self._trace, self._draft
+        given = [bound for bound in trace.bound if bound.kind in _GIVEN]
+        for bound in given:
+            tensor = draft.named(bound.name, _GIVEN[bound.kind], bound, trace.values[bound.value].dtype)
+            self._tensors[bound.value] = tensor
+            if bound.kind != "input":
+                self._weights[bound.name] = tensor
+        read = {value for step in trace.steps for value in step.inputs}
+        loaded = tuple(self._tensors[b.value] for b in given if b.kind == "input" and b.value in read)
+        nodes = [Node("dataloader", (), loaded, (), "the rank's share of the data")] if loaded else []
+        ends, copies = self._ends(frozenset(bound.value for bound in given))
+        for step in trace.steps:
+            inputs = tuple(self._tensors[value] for value in step.inputs)
+            outputs = tuple(self._output(step.op, value, ends) for value in step.outputs)
+            nodes.append(Node(step.op, inputs, outputs, draft.attrs(step.attrs), step.name))
+        for end in copies:
+            tensor = self._declared(end)
+            attrs: Attrs = ()
+            nodes.append(Node("aten.alias", (self._tensors[end.bound.value],), (tensor,), attrs, f"{end.name}: alias"))
+        self.segment = Segment("step", trace.rank, tuple(nodes))
+
+    def _ends(self, given: frozenset[int]) -> tuple[dict[int, _End], list[_End]]:
+        """The values that are one declared output each, and the outputs that need a node of their own."""
+        ends: dict[int, _End] = {}
+        copies: list[_End] = []
+        for bound in self._trace.bound:
+            if bound.kind in _GIVEN:
+                continue
+            kind = GRADIENT if bound.kind == "gradient" else ACTIVATION
+            suffix = {"gradient": ".grad", "output": ".updated" if bound.of else ""}.get(bound.kind, "")
+            end = _End(bound, kind, bound.name + suffix)
+            if bound.value in given or bound.value in ends:
+                copies.append(end)
+            else:
+                ends[bound.value] = end
+        return ends, copies
+
+    def _output(self, op: str, value: int, ends: dict[int, _End]) -> int:
+        if value == ABSENT:
+            return ABSENT
+        self._count += 1
+        if value in ends:
+            self._tensors[value] = self._declared(ends[value])
+        else:
+            short = op.split(".")[1] if "." in op else op
+            self._tensors[value] = self._draft.made(f"{short}_{self._count}", self._trace.values[value])
+        return self._tensors[value]
+
+    def _declared(self, end: _End) -> int:
+        bound = end.bound
+        tensor = self._draft.named(end.name, end.kind, bound, self._trace.values[bound.value].dtype)
+        owner = bound.name if bound.kind == "gradient" else bound.of
+        held = Held(self._trace.rank, tensor, self._weights.get(owner, ABSENT))
+        {"loss": self.losses, "gradient": self.gradients, "output": self.outputs}[bound.kind].append(held)
+        return tensor

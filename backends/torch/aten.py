@@ -1,0 +1,169 @@
+"""ATen's operators as nodes: pure ones as they are, in-place ones by their pure twin, views by place in memory."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from backends.torch.arguments import Call, called, encode, functional_of, plain, tensors_in
+from backends.torch.collectives import Unknown
+from backends.torch.foreach import elements
+from backends.torch.memory import value_of
+from backends.torch.trace import Value
+from backends.torch.views import selected, sliced, view_of
+
+if TYPE_CHECKING:
+    from backends.torch.recorder import Recorder
+
+_UNSET = frozenset({"empty", "new_empty", "empty_like", "empty_strided", "new_empty_strided", "empty_permuted"})
+_ESCAPES = frozenset({"_local_scalar_dense", "equal", "is_nonzero", "nonzero", "_assert_async"})
+_NO_CHANGE = frozenset({"detach_", "set_", "record_stream"})
+_LIFTS = frozenset({"lift", "lift_fresh", "lift_fresh_copy"})
+_RANDOM = torch.Tag.nondeterministic_seeded
+
+
+def record_aten(recorder: "Recorder", call: Call) -> Any:
+    """Run a call of an ATen operator and record it; what it returns."""
+    if call.name in _NO_CHANGE:
+        return call.run()
+    if call.name in _LIFTS:
+        value = recorder.read(call.args[0])
+        output = call.run()
+        if not recorder.memory.knows(output):
+            recorder.memory.write(output, value)
+        return output
+    if call.name in _ESCAPES:
+        return _escape(recorder, call)
+    if _RANDOM in call.func.tags:
+        return recorder.instead(call, f"random numbers: {called(call.func)}", keep=False)
+    if call.name.startswith("_foreach_"):
+        return _foreach(recorder, call)
+    if call.written:
+        return _change(recorder, call)
+    if _is_view(call.func):
+        output = call.run()
+        _view(recorder, call, output)
+        return output
+    return _pure(recorder, call)
+
+
+def _is_view(func: Any) -> bool:
+    """Whether the schema says that what is returned shares memory with an argument, and nothing is written."""
+    return any(made.alias_info is not None and not made.alias_info.is_write for made in func._schema.returns)
+
+
+def _pure(recorder: "Recorder", call: Call) -> Any:
+    inputs, attrs = ((), {}) if call.name in _UNSET else encode(call.func, call.args, call.kwargs, recorder.read)
+    output = call.run()
+    made = list(output) if isinstance(output, list | tuple) else [output]
+    if any(recorder.memory.knows(tensor) for tensor in tensors_in(made)):
+        _view(recorder, call, output)
+        return output
+    if call.name in _UNSET:
+        value = value_of(output)
+        (number,) = recorder.emit("aten.empty.memory_format", (), (value,), {"size": value.shape})
+        recorder.memory.blank(output, number, len(recorder.tape.steps) - 1)
+        return output
+    if not any(isinstance(tensor, torch.Tensor) for tensor in made):
+        return output
+    values = recorder.emit(called(call.func), inputs, [None if t is None else value_of(t) for t in made], attrs)
+    for tensor, number in zip(made, values, strict=True):
+        if tensor is not None:
+            recorder.memory.write(tensor, number)
+    return output
+
+
+def _view(recorder: "Recorder", call: Call, output: Any) -> None:
+    """What is returned shares memory with the first tensor: one view, or consecutive pieces along a dimension."""
+    base = call.tensors[0]
+    if not recorder.memory.knows(base):
+        recorder.read(base)
+    shape = tuple(base.shape)
+    if isinstance(output, torch.Tensor):
+        view = view_of(call.name, call.overload, call.given, shape, tuple(output.shape))
+        recorder.memory.alias(output, base, view, recorder.origin.name(view.op if view else "aten.as_strided"))
+        return
+    if "dim" not in call.given:
+        raise Unknown(f"which views {called(call.func)} returns is not known")
+    start, dim = 0, call.given["dim"] % len(shape)
+    for index, tensor in enumerate(output):
+        if call.name == "unbind":
+            view = selected(dim, index, shape)
+        else:
+            view = sliced(dim, start, start + tensor.shape[dim], 1, shape)
+            start += tensor.shape[dim]
+        recorder.memory.alias(tensor, base, view, recorder.origin.name(view.op))
+
+
+def _change(recorder: "Recorder", call: Call) -> Any:
+    """An operator that writes to its arguments: what it writes is computed by its pure twin."""
+    if call.name in ("copy_", "zero_", "fill_"):
+        target, source = call.given["self"], call.given.get("src", call.given.get("value", 0))
+        value = _copied(recorder, target, source) if call.name == "copy_" else _filled(recorder, target, source)
+        output = call.run()
+        recorder.write(target, value)
+        return output
+    pure, changed = functional_of(call.func), call.written
+    if pure is None or len(pure._schema.returns) != len(changed):
+        raise Unknown(f"what {called(call.func)} writes is not known")
+    outside = {argument.name for argument in call.func._schema.arguments if argument.is_write and argument.kwarg_only}
+    kept = {name: value for name, value in call.kwargs.items() if name not in outside}
+    inputs, attrs = encode(pure, call.args, kept, recorder.read)
+    output = call.run()
+    values = recorder.emit(called(pure), inputs, [value_of(tensor) for tensor in changed], attrs)
+    for tensor, made in zip(changed, values, strict=True):
+        recorder.write(tensor, made)
+    return output
+
+
+def _copied(recorder: "Recorder", target: Any, source: Any) -> int:
+    """The value of `source` in the shape and dtype of `target`."""
+    made, value, found = value_of(target), recorder.read(source), value_of(source)
+    if found.dtype != made.dtype:
+        found = Value(found.shape, made.dtype)
+        (value,) = recorder.emit("aten._to_copy", (value,), (found,), {"dtype": made.dtype})
+    if found.shape != made.shape:
+        (value,) = recorder.emit("aten.expand", (value,), (made,), {"size": made.shape})
+    return recorder.emit("aten.clone", (value,), (made,), {})[0]
+
+
+def _filled(recorder: "Recorder", target: Any, fill: Any) -> int:
+    if isinstance(fill, torch.Tensor):
+        return _copied(recorder, target, fill)
+    made = value_of(target)
+    attrs = {"size": made.shape, "fill_value": plain(fill), "dtype": made.dtype}
+    return recorder.emit("aten.full", (), (made,), attrs)[0]
+
+
+def _foreach(recorder: "Recorder", call: Call) -> Any:
+    """One node for each element of the lists; all are read before any is written."""
+    if call.name == "_foreach_copy_":
+        values = [_copied(recorder, target, source) for target, source in zip(*call.args[:2], strict=True)]
+        return _end_foreach(recorder, call.run(), call.written, values)
+    if call.name == "_foreach_zero_":
+        return _end_foreach(recorder, call.run(), call.written, [_filled(recorder, t, 0) for t in call.args[0]])
+    calls = elements(call.func, call.args, call.kwargs)
+    if not calls:
+        raise Unknown(f"what {called(call.func)} computes is not known")
+    encoded = [(pure, *encode(pure, args, kwargs, recorder.read)) for pure, args, kwargs in calls]
+    output = call.run()
+    made = call.written or output
+    values = [
+        recorder.emit(called(pure), inputs, (value_of(tensor),), attrs)[0]
+        for (pure, inputs, attrs), tensor in zip(encoded, made, strict=True)
+    ]
+    return _end_foreach(recorder, output, made, values)
+
+
+def _end_foreach(recorder: "Recorder", output: Any, made: Sequence[Any], values: Sequence[int]) -> Any:
+    for tensor, value in zip(made, values, strict=True):
+        recorder.write(tensor, value)
+    return output
+
+
+def _escape(recorder: "Recorder", call: Call) -> Any:
+    """A value becomes a number of Python's. Of constants that is exact; anything else may decide what runs."""
+    values = [recorder.read(tensor) for tensor in call.tensors]
+    if recorder.tape.constant.issuperset(values) and call.name != "nonzero":
+        return call.run()
+    return recorder.instead(call, f"a value is read by Python: {called(call.func)}")

@@ -1,0 +1,86 @@
+"""Where in the user's program an operator comes from: file, line, function, module, and what it is the backward of."""
+
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+import torch
+
+_OURS = str(Path(__file__).resolve().parent)
+_TORCH = str(Path(torch.__file__).resolve().parent)
+_LIBRARY = str(Path(sysconfig.get_paths()["stdlib"]).resolve())
+_ENGINE = str(Path(_TORCH) / "autograd" / "graph.py")
+
+
+class Origin:
+    """Follows the forward calls of modules, and remembers for each autograd node where its forward stands."""
+
+    def __init__(self) -> None:
+        self._modules: list[str] = []
+        self._names: dict[int, str] = {}
+        self._forward: dict[int, str] = {}
+        self._foreign: dict[str, bool] = {}
+        self._hooks: list[Any] = []
+
+    def __enter__(self) -> "Origin":
+        hooks = torch.nn.modules.module
+        self._hooks = [
+            hooks.register_module_forward_pre_hook(self._entered),
+            hooks.register_module_forward_hook(self._left, always_call=True),
+        ]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for hook in self._hooks:
+            hook.remove()
+
+    def name_modules(self, module: torch.nn.Module) -> None:
+        """Call the parts of `module` by their fully qualified names in it."""
+        for name, part in module.named_modules():
+            self._names[id(part)] = name
+
+    def _entered(self, module: torch.nn.Module, args: Any) -> None:
+        if id(module) not in self._names and not self._modules:
+            self.name_modules(module)
+        self._modules.append(self._names.get(id(module), ""))
+
+    def _left(self, module: torch.nn.Module, args: Any, output: Any) -> None:
+        if self._modules:
+            self._modules.pop()
+
+    def name(self, op: str) -> str:
+        """What a node for `op`, recorded now, is called: module, operator and place."""
+        short = op.split(".")[1] if "." in op else op
+        place, in_engine = self._place()
+        module = self._modules[-1] if self._modules else ""
+        here = f"{module}: {{}} ({place})" if module else f"{{}} ({place})"
+        node = torch._C._current_autograd_node()
+        if not node:
+            self._forward.setdefault(torch.autograd._get_sequence_nr() - 1, f"{module}|{place}")
+            return here.format(short)
+        module, _, forward = self._forward.get(node._sequence_nr(), "|").partition("|")
+        if in_engine:
+            place = f"backward of {forward}" if forward else f"backward, {node.name().rpartition('::')[2]}"
+        elif forward:
+            place = f"{place}, backward of {forward}"
+        return f"{module}: {short} ({place})" if module else f"{short} ({place})"
+
+    def _place(self) -> tuple[str, bool]:
+        """file:line function of the innermost frame of the user's, and whether the engine runs in between."""
+        frame: Any = sys._getframe(1)
+        in_engine = False
+        while frame is not None:
+            code = frame.f_code
+            in_engine = in_engine or (code.co_filename == _ENGINE)
+            if not self._is_foreign(code.co_filename):
+                return f"{Path(code.co_filename).name}:{frame.f_lineno} {code.co_name}", in_engine
+            frame = frame.f_back
+        return "torch", in_engine
+
+    def _is_foreign(self, file: str) -> bool:
+        """Whether a file is torch's, Python's or ours, and not the user's."""
+        if file not in self._foreign:
+            library = file.startswith(_LIBRARY) and "site-packages" not in file
+            self._foreign[file] = library or file.startswith(("<", _OURS, _TORCH))
+        return self._foreign[file]

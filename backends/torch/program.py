@@ -1,0 +1,90 @@
+"""What a user's file hands to the recorder: one rank's training step, and what its tensors are shares of."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Which rank is being built. The single-device program is rank 0 of a world of 1.
+
+    The process group is initialised (its collectives move no data) before `build` is called.
+    """
+
+    rank: int = 0
+    world: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What a rank's tensor is of the single-device tensor.
+
+    region: (dimension, start, stop, size) for each dimension of which the rank holds a part only.
+    cuts: (dimension, index, count) for even pieces: piece `index` of `count`.
+    part: i of n where the n parts, on the ranks that hold them, add up to the tensor.
+    divisor: what the tensor is divided by before it is such a part: n for a mean over n.
+    """
+
+    region: tuple[tuple[int, int, int, int], ...] = ()
+    cuts: tuple[tuple[int, int, int], ...] = ()
+    part: tuple[int, int] = (0, 1)
+    divisor: int = 1
+
+    def __and__(self, other: "Share") -> "Share":
+        """Both: cut along several dimensions, or cut and partial."""
+        return Share(
+            self.region + other.region,
+            self.cuts + other.cuts,
+            other.part if self.part == (0, 1) else self.part,
+            self.divisor * other.divisor,
+        )
+
+
+REPLICATE = Share()
+"""The whole tensor."""
+
+
+def shard(dim: int, index: int, count: int) -> Share:
+    """Piece `index` of `count` even pieces along `dim`."""
+    return Share(cuts=((dim, index, count),))
+
+
+def piece(dim: int, start: int, stop: int, size: int) -> Share:
+    """Elements `start` to `stop` of the `size` elements along `dim`; pieces may be uneven."""
+    return Share(region=((dim, start, stop, size),))
+
+
+def partial(index: int, count: int) -> Share:
+    """Addend `index` of `count`: they add up to the tensor."""
+    return Share(part=(index, count))
+
+
+def mean(index: int, count: int) -> Share:
+    """Value `index` of `count`, the mean of which is the tensor."""
+    return replace(partial(index, count), divisor=count)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One training step of one rank, ready to be recorded.
+
+    inputs: what comes from the data, by name; the same names in the single-device program.
+    params: a module, or tensors by name. Those that require a gradient are weights, the others buffers.
+    step: runs the step (forward, backward, optimizer) and returns the loss, or None on a rank that has none.
+    outputs: called after the step; further tensors to compare, by name.
+    optimizer: its tensor states are compared too, as `<parameter>.<state>`.
+    loss: what the returned loss is of the single-device loss.
+    specs: by name, what a tensor is of the single-device tensor. For an input, a parameter, an output, or (where
+        it differs from its parameter) `<parameter>.grad`. Of a DTensor the placements say it. Default: the whole.
+    names: names of parameters here -> in the single-device program, where they differ (pipeline stages).
+    """
+
+    inputs: Mapping[str, Any]
+    params: Any
+    step: Callable[[], Any]
+    outputs: Callable[[], Mapping[str, Any]] | None = None
+    optimizer: Any = None
+    loss: Share = REPLICATE
+    specs: Mapping[str, Share] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,169 @@
+"""Record one rank: build the program, run its step under the recorder, and read what it holds at the end."""
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, nullcontext
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from backends.torch.host import waits, world
+from backends.torch.memory import value_of
+from backends.torch.origin import Origin
+from backends.torch.program import Context, Program, Share
+from backends.torch.recorder import Recorder
+from backends.torch.shares import local, share_of
+from backends.torch.trace import COMMUNICATION, UNMODELLED, Bound, Trace, Value, living
+from verdict.errors import UsageError
+
+
+def record(build: Callable[[Context], Program], rank: int, ranks: int, tensors: str = "fake") -> Trace:
+    """The trace of one rank. tensors: "fake" for tensors without data, "real" for real ones. Once in a process.
+
+    Raises UsageError where the program cannot be recorded.
+    """
+    begun = time.perf_counter()
+    with ExitStack() as stack:
+        meshes = stack.enter_context(world(rank, ranks))
+        stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True) if tensors == "fake" else nullcontext())
+        origin = stack.enter_context(Origin())
+        recorder = Recorder(rank, origin)
+        stack.enter_context(waits(recorder.pending.waited))
+        stack.enter_context(recorder)
+        program = build(Context(rank, ranks))
+        if not isinstance(program, Program):
+            raise UsageError("build", f"it returned a {type(program).__name__}", "return a Program")
+        return _step(program, recorder, rank, ranks, meshes, begun)
+
+
+def _step(program: Program, recorder: Recorder, rank: int, ranks: int, meshes: Any, begun: float) -> Trace:
+    if isinstance(program.params, torch.nn.Module):
+        recorder.origin.name_modules(program.params)
+    params = _named(program)
+    ends = _Ends(program, recorder)
+    built = len(recorder.tape.steps)
+    given = [ends.begin("input", name, tensor) for name, tensor in program.inputs.items()]
+    for name, tensor in params.items():
+        given.append(ends.begin("weight" if tensor.requires_grad else "buffer", name, tensor))
+    loss = program.step()
+    recorder.pending.finish()
+    if isinstance(loss, torch.Tensor):
+        ends.end("loss", "loss", loss, program.loss)
+    for name, tensor in params.items():
+        if tensor.grad is not None:
+            ends.end("gradient", name, tensor.grad, program.specs.get(f"{name}.grad", ends.spec_of(name, tensor.grad)))
+        if ends.has_changed(name, tensor):
+            ends.end("output", name, tensor, program.specs.get(name), of=True)
+    for name, tensor in _further(program, params).items():
+        ends.end("output", name, tensor, program.specs.get(name, ends.spec_of(name.rpartition(".")[0], tensor)))
+    tape = recorder.tape
+    trace = Trace(
+        rank,
+        ranks,
+        tuple(tape.values),
+        tuple(tape.steps),
+        (*given, *ends.bound),
+        _mesh(meshes, ranks),
+        notes=tuple(ends.notes),
+    )
+    allocated = frozenset(recorder.memory.leaked)
+    steps = tuple(_settled(step, at < built, at in allocated, tape.values) for at, step in enumerate(trace.steps))
+    return replace(living(replace(trace, steps=steps)), seconds=time.perf_counter() - begun)
+
+
+def _settled(step: Any, before: bool, leaked: bool, values: list[Value]) -> Any:
+    """What is left of a step when the whole recording is known.
+
+    Uninitialised memory all of which is written before it is read may hold anything: zeros. What was communicated
+    before the step began matters only if its value does, and then it is not modelled.
+    """
+    if step.op == "aten.empty.memory_format":
+        if leaked:
+            return step._replace(op=UNMODELLED, attrs=(("reason", "memory is read that was never written"),))
+        made = values[step.outputs[0]]
+        return step._replace(op="aten.full", attrs=(("dtype", made.dtype), ("fill_value", 0), ("size", made.shape)))
+    if before and step.op in COMMUNICATION and step.outputs:
+        reason = f"{step.op} while the program was built"
+        return step._replace(op=UNMODELLED, attrs=(("reason", reason),), keep=False)
+    if before and (step.keep or step.op in COMMUNICATION):
+        return step._replace(op=UNMODELLED, outputs=(), attrs=(("reason", "before the step"),), keep=False)
+    return step
+
+
+class _Ends:
+    """The tensors with names: what they hold at the beginning of the step, and at its end."""
+
+    def __init__(self, program: Program, recorder: Recorder) -> None:
+        self._program = program
+        self._recorder = recorder
+        self._began: dict[str, int] = {}
+        self._local: dict[str, tuple[int, ...]] = {}
+        self.bound: list[Bound] = []
+        self.notes: list[tuple[str, str]] = []
+
+    def begin(self, kind: str, name: str, tensor: Any) -> Bound:
+        """From now on, `tensor` holds the input or parameter `name`."""
+        shape, region, part, divisor = share_of(name, tensor, self._program.specs.get(name))
+        if divisor != 1:
+            raise UsageError(name, "an input or parameter cannot be given as a mean", "correct its spec")
+        held = local(tensor)
+        value = self._recorder.tape.value(value_of(held))
+        self._recorder.memory.write(held, value)
+        self._began[name], self._local[name] = value, tuple(held.shape)
+        return Bound(kind, self._called(name), value, shape, region, part)
+
+    def has_changed(self, name: str, tensor: Any) -> bool:
+        """Whether the step wrote to the parameter `name`."""
+        return self._recorder.read(local(tensor)) != self._began[name]
+
+    def end(self, kind: str, name: str, tensor: Any, share: Share | None, of: bool = False) -> None:
+        """`tensor` holds at the end what `name` must be."""
+        shape, region, part, divisor = share_of(name, tensor, share)
+        held = local(tensor)
+        value, recorder = self._recorder.read(held), self._recorder
+        if divisor != 1:
+            (value,) = recorder.emit("aten.div.Tensor", (value,), (value_of(held),), {"other": divisor})
+            text = f"the single-device {name} is the mean of {divisor} ranks' {name}"
+            self.notes.append(("mean-over-ranks", text))
+        name = self._called(name)
+        self.bound.append(Bound(kind, name, value, shape, region, part, name if of else ""))
+
+    def spec_of(self, name: str, tensor: Any) -> Share | None:
+        """The share of the parameter `name`, for a plain tensor of its shape that belongs to it."""
+        same = name in self._local and tuple(local(tensor).shape) == self._local[name]
+        return self._program.specs.get(name) if same else None
+
+    def _called(self, name: str) -> str:
+        names: Mapping[str, str] = self._program.names
+        if name in names:
+            return names[name]
+        owner, dot, rest = name.rpartition(".")
+        return f"{names[owner]}{dot}{rest}" if owner in names else name
+
+
+def _named(program: Program) -> dict[str, Any]:
+    if not isinstance(program.params, torch.nn.Module):
+        return dict(program.params)
+    return dict([*program.params.named_parameters(), *program.params.named_buffers()])
+
+
+def _further(program: Program, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Further outputs: those that the user names, and the states of the optimizer."""
+    found = dict(program.outputs()) if program.outputs is not None else {}
+    if program.optimizer is not None:
+        for name, param in params.items():
+            for key, state in program.optimizer.state.get(param, {}).items():
+                if isinstance(state, torch.Tensor) and local(state).dim():
+                    found[f"{name}.{key}"] = state
+    return found
+
+
+def _mesh(meshes: Any, ranks: int) -> tuple[tuple[str, int], ...]:
+    """Names and sizes of a mesh of all ranks that has names."""
+    for mesh in meshes:
+        names, shape = mesh.mesh_dim_names, tuple(mesh.mesh.shape)
+        if names and mesh.mesh.numel() == ranks and mesh.mesh.flatten().tolist() == list(range(ranks)):
+            return tuple(zip(names, shape, strict=True))
+    return ()

@@ -1,0 +1,170 @@
+"""The dispatch mode that records: every operator below autograd, in the order in which it runs, on one rank."""
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+
+from backends.torch.arguments import Call, called, plain, tensors_in
+from backends.torch.aten import record_aten
+from backends.torch.calls import functional, in_place
+from backends.torch.collectives import Communication, Unknown, ranks_of
+from backends.torch.memory import Memory, Unfollowed, geometry, value_of
+from backends.torch.origin import Origin
+from backends.torch.pending import Pending
+from backends.torch.special import fsdp
+from backends.torch.trace import UNMODELLED, Tape, Value
+from verdict.errors import UsageError
+
+MOST_CONSTANTS = 4096
+"""The most elements of a tensor whose values become part of the recording."""
+_PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, FakeTensor)
+_SILENT = frozenset({"prim", "prims", "profiler"})
+_FUNCTIONAL = frozenset({"_c10d_functional", "_c10d_functional_autograd", "_dtensor"})
+_SAME = frozenset({"wait_tensor", "_wrap_tensor_autograd"})
+
+
+class Recorder(TorchDispatchMode):  # type: ignore[misc]
+    """Records what runs under it. tape: what was recorded. memory: which value each tensor holds."""
+
+    def __init__(self, rank: int, origin: Origin) -> None:
+        super().__init__()
+        self.tape = Tape()
+        self.origin = origin
+        self.memory = Memory(self.tape, origin.name)
+        self.pending = Pending(self._receive)
+        self._touched: list[Any] = []
+        self._communication = Communication(rank, self.emit, self.read, self._communicated)
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run `func`, and record it."""
+        kwargs = kwargs or {}
+        if any(kind not in _PLAIN for kind in types):
+            return NotImplemented
+        if func.namespace in _SILENT:
+            return func(*args, **kwargs)
+        call = Call.of(func, args, kwargs)
+        try:
+            return self._recorded(call)
+        except (Unknown, Unfollowed) as problem:
+            return self.instead(call, str(problem))
+
+    def emit(
+        self,
+        op: str,
+        inputs: Iterable[int],
+        outputs: Iterable[Value | None],
+        attrs: Mapping[str, Hashable],
+        keep: bool = False,
+    ) -> tuple[int, ...]:
+        """Record one node here."""
+        return self.tape.emit(op, inputs, outputs, attrs, self.origin.name(op), keep)
+
+    def read(self, tensor: Any) -> int:
+        """The value that a tensor holds; of one that was made outside of the recording, its constants."""
+        self.pending.about_to_read(tensor, self._early)
+        if not self.memory.knows(tensor):
+            self.memory.write(tensor, self.constant(tensor))
+        return self.memory.read(tensor)
+
+    def write(self, tensor: Any, value: int) -> None:
+        """A tensor holds `value` from now on."""
+        self.pending.about_to_write(tensor, self._early)
+        self.memory.write(tensor, value)
+
+    def constant(self, tensor: Any) -> int:
+        """A node that makes the values of `tensor`, which no recorded operator made."""
+        known = tensor.constant if isinstance(tensor, FakeTensor) else tensor
+        where, name_it = self.origin.name("constant"), "name it in Program.inputs or Program.params"
+        if known is None or known.is_meta:
+            problem = f"a tensor of shape {list(tensor.shape)} is read that is no input, parameter or buffer"
+            raise UsageError(where, problem, name_it)
+        if known.numel() > MOST_CONSTANTS:
+            problem = f"a tensor of {known.numel()} constants is read, which is too large to be part of a plan"
+            raise UsageError(where, problem, name_it)
+        with _disable_current_modes():
+            values = plain(known.detach().reshape(-1).tolist())
+        made = value_of(tensor)
+        return self.emit("constant", (), (made,), {"shape": made.shape, "values": values})[0]
+
+    def instead(self, call: Call, reason: str, keep: bool = True) -> Any:
+        """Run a call whose meaning is not known, and record that; what it returns."""
+        output = call.run()
+        changed = [*call.written, *tensors_in([output])]
+        outputs = {(t.untyped_storage()._cdata, geometry(t)): t for t in changed}
+        self.unmodelled(reason, call.tensors, outputs.values(), keep)
+        return output
+
+    def unmodelled(self, reason: str, tensors: Iterable[Any], outputs: Iterable[Any], keep: bool) -> None:
+        """A node whose meaning is not known: it reads `tensors` and writes `outputs`."""
+        inputs = []
+        for tensor in tensors:
+            try:
+                inputs.append(self.read(tensor))
+            except Unfollowed:
+                keep = True
+        outputs = list(outputs)
+        values = self.emit(UNMODELLED, inputs, [value_of(out) for out in outputs], {"reason": reason}, keep)
+        for out, value in zip(outputs, values, strict=True):
+            try:
+                self.memory.write(out, value)
+            except Unfollowed:
+                self.emit(UNMODELLED, (value,), (), {"reason": f"{reason}; its result cannot be followed"}, True)
+
+    def _recorded(self, call: Call) -> Any:
+        namespace = call.func.namespace
+        if namespace == "aten":
+            return record_aten(self, call)
+        if namespace == "c10d":
+            return self._collective(call)
+        if namespace in _FUNCTIONAL:
+            return self._functional(call)
+        if namespace == "fsdp" and fsdp.knows(call):
+            output = call.run()
+            fsdp.record(call, output, self.memory, self.emit)
+            return output
+        return self.instead(call, f"the operator {called(call.func)} is not known")
+
+    def _collective(self, call: Call) -> Any:
+        given = call.given
+        if call.name == "recv_":
+            output = call.run()
+            self.pending.receive(given["tensors"], ranks_of(given["process_group"])[given["src"]], output)
+            return output
+        self._touched.clear()
+        in_place(call.name, given, self._communication)
+        output = call.run()
+        work = output[-1] if isinstance(output, tuple) else output
+        if call.name == "send":
+            self.pending.sent(given["tensors"], work)
+        elif given.get("async_op"):
+            self.pending.begun(self._touched, work)
+        return output
+
+    def _communicated(self, tensor: Any, value: int) -> None:
+        self.write(tensor, value)
+        self._touched.append(tensor)
+
+    def _receive(self, tensor: Any, peer: int) -> None:
+        value = self.emit("recv", (), (value_of(tensor),), {"peer": peer})[0]
+        self.memory.write(tensor, value)
+
+    def _early(self, what: str) -> None:
+        self.emit(UNMODELLED, (), (), {"reason": what}, keep=True)
+
+    def _functional(self, call: Call) -> Any:
+        if call.name in _SAME:
+            output, source = call.run(), call.tensors[0]
+            self.pending.waited_for(source)
+            if not self.memory.knows(output):
+                self.memory.write(output, self.read(source))
+            return output
+        values = functional(call.name, call.given, self._communication, self.read)
+        output = call.run()
+        made = list(tensors_in([output]))
+        for tensor, value in zip(made, values, strict=True):
+            self.write(tensor, value)
+        self.pending.begun(made, None)
+        return output

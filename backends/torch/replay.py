@@ -1,0 +1,129 @@
+"""Run a recorded Plan on real tensors: every node calls the torch operator that it names, ranks side by side.
+
+This is the recorder's oracle: what the recordings of all ranks compute must be what the program computes.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from backends.torch.arguments import decode, operator
+from backends.torch.trace import UNMODELLED
+from verdict.errors import UsageError
+from verdict.graph import ABSENT, Held, Node, Plan
+from verdict.graph.lockstep import Handlers, Step, attribute, lockstep
+
+Tensors = Mapping[str, Any]
+
+
+def replay(plan: Plan, given: Tensors) -> dict[tuple[int, str], Any]:
+    """(device, name) -> what each declared output holds, for inputs, weights and buffers by name (whole tensors)."""
+    held: list[dict[int, Any]] = [{ABSENT: None} for _ in range(plan.devices)]
+    _give(plan, given, held)
+
+    def local(device: int, step: Step) -> None:
+        node = step.node
+        if node.op == "dataloader":
+            return
+        found = apply(node.op, [held[device][tensor] for tensor in node.inputs], dict(node.attrs))
+        outputs = node.outputs
+        if node.op == "constant":
+            kind = getattr(torch, plan.logicals[plan.tensors[outputs[0]].logical].dtype)
+            found = [found[0].to(kind)]
+        for tensor, value in zip(outputs, found, strict=True):
+            held[device][tensor] = value
+
+    def send(device: int, step: Step) -> Any:
+        return held[device][step.node.inputs[0]].clone()
+
+    def receive(device: int, step: Step, value: Any, sent: Step) -> None:
+        held[device][step.node.outputs[0]] = value
+
+    def meet(members: Mapping[int, Step]) -> None:
+        node = next(iter(members.values())).node
+        ranks = attribute(node, "ranks")
+        values = [[held[rank][tensor] for tensor in members[rank].node.inputs] for rank in ranks]
+        for rank, value in zip(ranks, exchange(node, ranks, values), strict=True):
+            for tensor in members[rank].node.outputs:
+                held[rank][tensor] = value
+
+    programs = [
+        [Step(node, call.microbatch) for call in program for node in plan.segments[call.segment].nodes]
+        for program in plan.programs
+    ]
+    walk = lockstep(programs, Handlers(local, send, receive, meet))
+    if walk.stuck or walk.unreceived:
+        raise UsageError(plan.source, f"the recordings do not end: {walk.stuck or walk.unreceived}", "")
+    return {(end.device, _name(plan, end)): held[end.device][end.tensor] for end in plan.declared}
+
+
+def _name(plan: Plan, end: Held) -> str:
+    return plan.logicals[plan.tensors[end.tensor].logical].name
+
+
+def share(plan: Plan, tensor: int, whole: Any) -> Any:
+    """The region of a whole tensor that a tensor of the plan is."""
+    return whole[tuple(slice(start, stop) for start, stop in plan.tensors[tensor].region)]
+
+
+def _give(plan: Plan, given: Tensors, held: list[dict[int, Any]]) -> None:
+    for device, values in enumerate(held):
+        nodes = [node for call in plan.programs[device] for node in plan.segments[call.segment].nodes]
+        for tensor in {tensor for node in nodes for tensor in (*node.inputs, *node.outputs)} - {ABSENT}:
+            if plan.kind(tensor) in ("input", "weight", "buffer"):
+                values[tensor] = share(plan, tensor, given[plan.logicals[plan.tensors[tensor].logical].name]).clone()
+
+
+def apply(op: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> list[Any]:
+    """The outputs of one node of one rank."""
+    if op == "constant":
+        return [torch.tensor(attrs["values"], dtype=torch.float64).reshape(attrs["shape"])]
+    if op == UNMODELLED:
+        raise UsageError("replay", f"a node is not modelled: {attrs['reason']}", "")
+    name = "aten.reshape" if op == "aten.view" else op
+    attrs = {"shape": attrs["size"]} if op == "aten.view" else attrs
+    func = operator(name)
+    args, kwargs = decode(func, [_dense(value) for value in inputs], attrs)
+    found = func(*args, **kwargs)
+    return list(found) if isinstance(found, list | tuple) else [found]
+
+
+def _dense(value: Any) -> Any:
+    return value.contiguous() if isinstance(value, torch.Tensor) else value
+
+
+def exchange(node: Node, ranks: Sequence[int], values: Sequence[Sequence[Any]]) -> list[Any]:
+    """What each member of a collective gets, from what each puts in."""
+    count, how = len(ranks), attribute(node, "reduce")
+    if node.op == "broadcast":
+        root = values[list(ranks).index(attribute(node, "root"))][0]
+        return [root.clone() for _ in ranks]
+    each = [value[0] for value in values]
+    match node.op:
+        case "all_reduce" | "reduce":
+            total = _reduced(each, how)
+            return [total.clone() for _ in ranks]
+        case "all_gather":
+            joined = torch.cat(each, attribute(node, "dim"))
+            return [joined.clone() for _ in ranks]
+        case "reduce_scatter":
+            return list(_reduced(each, how).chunk(count, attribute(node, "dim")))
+        case "all_to_all":
+            pieces = [value.chunk(count, attribute(node, "split_dim")) for value in each]
+            return [torch.cat([row[at] for row in pieces], attribute(node, "concat_dim")) for at in range(count)]
+        case _:
+            raise UsageError("replay", f"{node.op} is no collective", "")
+
+
+def _reduced(values: Sequence[Any], how: str) -> Any:
+    stacked = torch.stack(list(values))
+    match how:
+        case "sum":
+            return stacked.sum(0)
+        case "avg":
+            return stacked.mean(0)
+        case "max":
+            return stacked.amax(0)
+        case _:
+            return stacked.amin(0)

@@ -1,0 +1,134 @@
+"""The recording of one rank: single assignment, plain data, and what of it matters."""
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from verdict.graph import ABSENT
+
+UNMODELLED = "unmodelled"
+COMMUNICATION = frozenset(
+    {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce", "send", "recv"}
+)
+
+Shape = tuple[int, ...]
+
+
+class Value(NamedTuple):
+    """What is known of one value: a dense array; how it lay in memory is not part of it."""
+
+    shape: Shape
+    dtype: str
+
+
+class Step(NamedTuple):
+    """One operator. inputs, outputs: numbers of values. keep: it matters even if nothing reads what it makes."""
+
+    op: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    attrs: tuple[tuple[str, Hashable], ...]
+    name: str
+    keep: bool = False
+
+
+class Bound(NamedTuple):
+    """A value with a name in the model. kind: input, weight, buffer, loss, gradient or output.
+
+    shape: of the single-device tensor. of: for an output, the weight of which it is the updated value, or "".
+    """
+
+    kind: str
+    name: str
+    value: int
+    shape: Shape
+    region: tuple[tuple[int, int], ...]
+    part: tuple[int, int] = (0, 1)
+    of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """The recording of one rank. mesh: names and sizes of the device mesh that the program made, if it did."""
+
+    rank: int
+    world: int
+    values: tuple[Value, ...]
+    steps: tuple[Step, ...]
+    bound: tuple[Bound, ...]
+    mesh: tuple[tuple[str, int], ...] = ()
+    seconds: float = 0.0
+    notes: tuple[tuple[str, str], ...] = ()
+
+
+class Tape:
+    """A trace while it is made. `constant` holds the values that depend on no input."""
+
+    def __init__(self) -> None:
+        self.values: list[Value] = []
+        self.steps: list[Step] = []
+        self.constant: set[int] = set()
+
+    def emit(
+        self,
+        op: str,
+        inputs: Iterable[int],
+        outputs: Iterable[Value | None],
+        attrs: Mapping[str, Hashable],
+        name: str,
+        keep: bool = False,
+    ) -> tuple[int, ...]:
+        """Record one operator; the numbers of its outputs. None stands for an output that it does not make."""
+        inputs = tuple(inputs)
+        made = tuple(ABSENT if value is None else self.value(value) for value in outputs)
+        pairs = tuple(sorted(attrs.items(), key=lambda pair: pair[0]))
+        self.steps.append(Step(op, inputs, made, pairs, name, keep))
+        if op not in COMMUNICATION and op != UNMODELLED and self.constant.issuperset(inputs):
+            self.constant.update(made)
+        return made
+
+    def value(self, value: Value) -> int:
+        """A new value that no operator makes: an input."""
+        self.values.append(value)
+        return len(self.values) - 1
+
+
+def living(trace: Trace) -> Trace:
+    """`trace` without what neither its outputs nor its communication need; values keep their numbers."""
+    needed = {bound.value for bound in trace.bound if bound.kind in ("loss", "gradient", "output")}
+    kept: list[Step] = []
+    for step in reversed(trace.steps):
+        if not step.keep and needed.isdisjoint(step.outputs):
+            continue
+        needed.update(step.inputs)
+        kept.append(step)
+    steps = (_without_unused(step, needed) for step in reversed(kept))
+    return replace(trace, steps=tuple(steps))
+
+
+def _without_unused(step: Step, needed: set[int]) -> Step:
+    if step.op in COMMUNICATION:
+        return step
+    return step._replace(outputs=tuple(value if value in needed else ABSENT for value in step.outputs))
+
+
+def to_plain(trace: Trace) -> dict[str, Any]:
+    """`trace` as JSON can hold it."""
+    return {name: getattr(trace, name) for name in Trace.__slots__}
+
+
+def from_plain(data: Mapping[str, Any]) -> Trace:
+    """What `to_plain` was made of."""
+    rows = {name: _tuples(data[name]) for name in Trace.__slots__}
+    return Trace(
+        **rows
+        | {
+            "values": tuple(Value(*row) for row in rows["values"]),
+            "steps": tuple(Step(*row) for row in rows["steps"]),
+            "bound": tuple(Bound(*row) for row in rows["bound"]),
+        }
+    )
+
+
+def _tuples(data: Any) -> Any:
+    return tuple(_tuples(item) for item in data) if isinstance(data, list | tuple) else data
