@@ -22,7 +22,7 @@ from verdict.lineage import CHUNK_ORDER
 from verdict.measure import Stopwatch, append_row
 from verdict.mutate.command import mutate_command
 from verdict.options import Options, SolverOptions
-from verdict.pipeline import examine, explain
+from verdict.pipeline import deeper, examine, explain
 from verdict.repair import ALL_ATTEMPTS, Proposal, repairs, with_help
 from verdict.report import Measured, Report, show, to_json
 from verdict.report.explain import explain_command
@@ -140,7 +140,7 @@ def _main_job(single: str, parallel: str, given: dict[str, Any]) -> int:
         observe("load", 0, 1, None)
         plans = load_all((single, parallel))
         _require_known("--deny-assumption", given["denied"], known_assumptions(plans))
-        examined = examine(plans[0], plans[1], options, observe)
+        examined = deeper(plans[0], plans[1], options, examine(plans[0], plans[1], options, observe), observe)
         observe("repair", 0, 1, None)
         attempts = 0 if given["unrepaired"] else ALL_ATTEMPTS if given["repair"] else None
         proposals = repairs(plans[0], plans[1], examined, options, attempts)

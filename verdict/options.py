@@ -13,6 +13,7 @@ class SolverOptions:
     z3_timeout: seconds for one question to it, kept as a deterministic count of its steps.
     solvers: the names of those that are asked, "z3" or "cvc5"; the first one tries what is left.
     term_limit: the most terms that a polynomial of the normal form may have.
+    exhibit: whether a difference is certified and made small; without, it only ends the attempt as Unknown.
     """
 
     timeout: float = 30.0
@@ -21,6 +22,7 @@ class SolverOptions:
     z3_timeout: float = 1.0
     term_limit: int = 20_000
     solvers: tuple[str, ...] = ("z3",)
+    exhibit: bool = True
 
 
 @dataclass(frozen=True, slots=True)

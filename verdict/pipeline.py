@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
+from verdict.deepen import deepen
 from verdict.diagnose import Raw, diagnose, dtype_notes, other_operators, scene_of
 from verdict.errors import PlanMismatchError
 from verdict.graph import Plan
@@ -16,7 +17,7 @@ from verdict.lineage.goals import check_goals, undecided
 from verdict.ops import CAST, RULES
 from verdict.options import Options
 from verdict.outcome import Finding, Outcome
-from verdict.report import Proofs, Report
+from verdict.report import Proofs, Report, Verdict
 from verdict.stage import Cut, Stage, cut, run
 from verdict.summary import (
     assumptions_of,
@@ -56,7 +57,17 @@ def verify(single: Plan, parallel: Plan, options: Options, observe: Observe = si
 
     Raises PlanFileError where a plan is malformed, PlanMismatchError where the two have nothing in common.
     """
-    return explain(single, parallel, options, examine(single, parallel, options, observe))
+    examined = examine(single, parallel, options, observe)
+    return explain(single, parallel, options, deeper(single, parallel, options, examined, observe))
+
+
+def deeper(single: Plan, parallel: Plan, options: Options, examined: Examined, observe: Observe = silent) -> Examined:
+    """What was examined, with the sweep's answer where the walk has none."""
+    if examined.report.verdict is not Verdict.UNKNOWN:
+        return examined
+    observe("sweep", 0, 1, None)
+    report = deepen(single, parallel, options, examined.report, lambda done, total: observe("sweep", done, total, None))
+    return Examined(report) if report.swept is not None else examined
 
 
 def explain(single: Plan, parallel: Plan, options: Options, examined: Examined) -> Report:
@@ -65,7 +76,7 @@ def explain(single: Plan, parallel: Plan, options: Options, examined: Examined) 
     A plan that was refuted stays so: where nothing can be explained, the findings stand as they were made.
     """
     report, stages = examined.report, examined.stages
-    if not report.findings:
+    if not report.findings or report.swept is not None:
         return report
     outcomes = tuple(examined.outcomes[stage] for stage in stages.questions)
     scene = scene_of(single, parallel, examined.walks, stages, outcomes, options.exhaustive) if examined.walks else None

@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 
 import multiprocess
 
-from verdict.outcome import Outcome, Unknown
+from verdict.outcome import Unknown
 
 Task = TypeVar("Task")
+Result = TypeVar("Result")
 
 GRACE = 2.0
 """Seconds beyond the time limit that a worker is given to stop by itself."""
@@ -24,20 +25,20 @@ GRACE = 2.0
 
 def run_all(
     tasks: Sequence[Task],
-    run: Callable[[Task], Outcome],
+    run: Callable[[Task], Result],
     workers: int,
     timeout: float,
     memory_mib: int,
     done: Callable[[int], None],
-) -> list[Outcome]:
-    """The outcome of every task, in the order of the tasks, whatever the number of workers.
+) -> list[Result | Unknown]:
+    """The outcome of every task, in the order of the tasks, whatever the number of workers. A lost one is Unknown.
 
     workers: processes, each with the limits; 0 runs all tasks in this process, without limits.
     done: called with the number of finished tasks each time there is one more.
     """
     if workers == 0 or not tasks:
         return _run_here(tasks, run, done)
-    outcomes: list[Outcome | None] = [None] * len(tasks)
+    outcomes: list[Result | Unknown | None] = [None] * len(tasks)
     pending = deque(range(len(tasks)))
     busy: dict[Any, tuple[Any, int, float]] = {}
     finished = 0
@@ -74,15 +75,17 @@ def run_all(
     return [outcome or Unknown("never run") for outcome in outcomes]
 
 
-def _run_here(tasks: Sequence[Task], run: Callable[[Task], Outcome], done: Callable[[int], None]) -> list[Outcome]:
-    outcomes = []
+def _run_here(
+    tasks: Sequence[Task], run: Callable[[Task], Result], done: Callable[[int], None]
+) -> list[Result | Unknown]:
+    outcomes: list[Result | Unknown] = []
     for task in tasks:
         outcomes.append(run(task))
         done(len(outcomes))
     return outcomes
 
 
-def _start(context: Any, tasks: Sequence[Task], run: Callable[[Task], Outcome], memory_mib: int) -> tuple[Any, Any]:
+def _start(context: Any, tasks: Sequence[Task], run: Callable[[Task], Result], memory_mib: int) -> tuple[Any, Any]:
     here, there = context.Pipe()
     process = context.Process(target=_work, args=(there, here, tasks, run, memory_mib), daemon=True)
     process.start()
@@ -91,7 +94,7 @@ def _start(context: Any, tasks: Sequence[Task], run: Callable[[Task], Outcome], 
 
 
 def _work(
-    connection: Any, other_end: Any, tasks: Sequence[Task], run: Callable[[Task], Outcome], memory_mib: int
+    connection: Any, other_end: Any, tasks: Sequence[Task], run: Callable[[Task], Result], memory_mib: int
 ) -> None:
     other_end.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -103,7 +106,7 @@ def _work(
         except EOFError:
             return
         try:
-            answer: Outcome | BaseException = run(tasks[index])
+            answer: Result | Unknown | BaseException = run(tasks[index])
         except MemoryError:
             answer = Unknown(f"more than {memory_mib} MiB of memory were needed")
         except Exception as error:
@@ -111,14 +114,14 @@ def _work(
         connection.send(answer)
 
 
-def _receive(connection: Any) -> Outcome | None:
+def _receive(connection: Any) -> Any:
     try:
         answer = connection.recv()
     except EOFError:
         return None
     if isinstance(answer, BaseException):
         raise answer
-    return answer  # type: ignore[no-any-return]
+    return answer
 
 
 def _patience(busy: dict[Any, tuple[Any, int, float]]) -> float:

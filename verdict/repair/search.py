@@ -92,7 +92,7 @@ def repairs(
     known: dict[Stage, Outcome] = dict(examined.outcomes)
     steps: list[_Step] = []
     plan = parallel
-    while left > 0 and examined.report.verdict is Verdict.REFUTED:
+    while left > 0 and examined.report.swept is None and examined.report.verdict is Verdict.REFUTED:
         found, spent = _step(Case(single, plan, examined), options, known, left, alone=len(steps) < EARLY)
         left -= spent
         if found is None:

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 from verdict.outcome import Block, Counterexample, Finding
-from verdict.report.report import VERSION, Measured, Report, Side
+from verdict.report.report import VERSION, Measured, Report, Side, Sweep
 
 
 def to_json(report: Report, measured: Measured) -> str:
@@ -37,8 +37,22 @@ def as_data(report: Report) -> dict[str, Any]:
             for asked in proofs.solvers
         },
         "outputs": {"losses": report.losses, "gradients": report.gradients},
+        "sweep": _sweep(report.swept),
         "single": _side(report.single),
         "parallel": _side(report.parallel),
+    }
+
+
+def _sweep(sweep: Sweep | None) -> dict[str, Any] | None:
+    if sweep is None:
+        return None
+    return {
+        "steps": sweep.steps,
+        "claims": sweep.claims,
+        "distinct": sweep.distinct,
+        "equalities": dict(sweep.methods),
+        "outputs": sweep.outputs,
+        "own_shapes": sweep.own_shapes,
     }
 
 

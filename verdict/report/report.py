@@ -80,10 +80,28 @@ class Proofs:
 
 
 @dataclass(frozen=True, slots=True)
+class Sweep:
+    """What the sweep proved where the walk left questions open.
+
+    steps: of the parallel plan on all ranks, in all microbatches. claims: that elements it computes are single-device
+    ones; distinct: those that were proved, each once. methods: scalar equalities of these by what closed them.
+    outputs: declared outputs that were compared. own_shapes: whether at the plans' own shapes.
+    """
+
+    steps: int
+    claims: int
+    distinct: int
+    methods: tuple[tuple[str, int], ...]
+    outputs: int
+    own_shapes: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """What a run found. The same plans and options give the same report, whatever the number of workers.
 
     notes: findings that stand beside the verdict and do not change it.
+    swept: how the sweep decided the pair, where the walk did not.
     """
 
     single: Side
@@ -95,6 +113,7 @@ class Report:
     losses: int = 0
     gradients: int = 0
     notes: tuple[Finding, ...] = ()
+    swept: Sweep | None = None
 
     @property
     def verdict(self) -> Verdict:

@@ -25,7 +25,9 @@ def show(report: Report, measured: Measured, console: Console, verbose: int = 0)
     console.print()
     console.print(_sizes("single", report.single))
     console.print(_sizes("parallel", report.parallel))
-    _proofs(report, console)
+    _swept(report, console)
+    if report.swept is None:
+        _proofs(report, console)
     if report.assumptions:
         console.print("taken on trust (--deny-assumption NAME turns one into a failure)")
         for assumption in report.assumptions:
@@ -73,6 +75,19 @@ def _sizes(name: str, side: Side) -> str:
         f"{name:<9} {side.source}: {side.ranks} ranks ({mesh}), {side.microbatches} microbatches, "
         f"{side.nodes} nodes, {side.weights} weights"
     )
+
+
+def _swept(report: Report, console: Console) -> None:
+    sweep = report.swept
+    if sweep is None:
+        return
+    console.print(
+        f"swept: {sweep.steps} steps of all ranks, {sweep.claims} claims, {sweep.distinct} distinct ones proved, "
+        f"{sweep.outputs} declared outputs, at {'their own' if sweep.own_shapes else 'reduced'} shapes"
+    )
+    if sweep.methods:
+        closed = ", ".join(f"{count} by {name}" for name, count in sweep.methods)
+        console.print(f"{sum(count for _, count in sweep.methods)} scalar equalities closed: {closed}")
 
 
 def _proofs(report: Report, console: Console) -> None:

@@ -121,6 +121,8 @@ def _question(terms: Terms, pivots: dict[Term, Term], sampled: Sequence[Element]
 def _falsify(question: _Question, sampled: Sequence[Element]) -> Refuted | None:
     allowed = Signs(question.terms, question.pivots).hold_in(question.columns, POINTS)
     seen = falsify(sampled, question.columns, allowed)
+    if seen.candidates and not question.options.exhibit:
+        raise SolverError("the two sides differ at a sampled point")
     refuted = refute(question.terms, sampled, seen.candidates, question.pivots)
     if refuted is None:
         _reject_vacuous(sampled, seen, question.columns)

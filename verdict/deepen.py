@@ -1,0 +1,55 @@
+"""Where the walk leaves questions open the sweep is asked, which knows plans of any structure."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from verdict.graph import WEIGHT, Plan
+from verdict.ops import RULES
+from verdict.options import Options
+from verdict.outcome import Assumption
+from verdict.report import Open, Proofs, Report, Sweep, Verdict
+from verdict.summary import REDUCTION
+from verdict.sweep import findings, sweep
+
+Progress = Callable[[int, int], None]
+
+
+def deepen(single: Plan, parallel: Plan, options: Options, report: Report, progress: Progress) -> Report:
+    """The report of a pair that the walk left undecided, with what the sweep says of it. Others stay as they are."""
+    if report.verdict is not Verdict.UNKNOWN:
+        return report
+    swept = sweep(single, parallel, options, progress)
+    if swept.fault is not None:
+        return replace(report, open=(*report.open, Open(swept.fault.where, f"not swept: {swept.fault.what}")))
+    found = tuple(findings(swept.different, swept.missing))
+    told = Sweep(swept.steps, swept.claims, swept.distinct, swept.methods, swept.compared, swept.full)
+    return replace(
+        report,
+        findings=found,
+        open=() if found else (*_nothing_to_compare(single), *(Open(*item) for item in swept.open)),
+        assumptions=_assumptions(single, parallel, report, swept.full),
+        proofs=Proofs(),
+        swept=told,
+    )
+
+
+def _nothing_to_compare(single: Plan) -> Iterator[Open]:
+    """Weights of which the single-device plan declares neither a gradient nor an update, and a loss that it lacks."""
+    declared = {
+        single.tensors[held.weight].logical for held in (*single.gradients, *single.outputs) if held.weight >= 0
+    }
+    for index, logical in enumerate(single.logicals):
+        if logical.kind == WEIGHT and index not in declared:
+            yield Open(
+                f"weight {logical.name}", "the single-device plan computes no gradient of it (nothing to compare)"
+            )
+    if not single.losses:
+        yield Open(single.source, "it declares no loss (nothing to compare)")
+
+
+def _assumptions(single: Plan, parallel: Plan, report: Report, own_shapes: bool) -> tuple[Assumption, ...]:
+    """What the walk took for granted, and what the rules of all operators do; no reduction at the plans' own shapes."""
+    used = {node.op.removesuffix(".grad") for plan in (single, parallel) for s in plan.segments for node in s.nodes}
+    of_rules = (assumption for op in sorted(used) if op in RULES for assumption in RULES[op].assumptions)
+    found = dict.fromkeys((*report.assumptions, *of_rules))
+    return tuple(assumption for assumption in found if not own_shapes or assumption != REDUCTION)

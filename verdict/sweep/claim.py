@@ -1,0 +1,121 @@
+"""A claim: elements that the parallel plan computes are those single-device elements. And the cone that decides it.
+
+The cone of a claim are the parallel steps from elements that are known to be single-device ones up to the claimed
+ones, and the single-device steps that define those that are claimed. Single-device elements in between are
+variables. Where that does not suffice, the cone grows: a variable is replaced by the step that defines it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from verdict.sweep.elements import Ids, Kind
+from verdict.sweep.trace import Traces
+
+MOST_ELEMENTS = 60_000
+"""The most elements that the steps of a cone may read and make."""
+
+
+class Claim(NamedTuple):
+    """left: elements of the parallel plan. right: the single-device elements that they are said to be. Both flat.
+
+    step: the parallel step that makes them; outputs of results have none, -1.
+    """
+
+    left: Ids
+    right: Ids
+    step: int
+    output: int
+
+
+class Cone(NamedTuple):
+    """Steps of the parallel and of the single-device flow, in their order; those are executed, all else is given."""
+
+    parallel: tuple[int, ...]
+    single: tuple[int, ...]
+
+
+def cone_of(traces: Traces, claim: Claim) -> Cone:
+    """The smallest cone: what defines the two sides of the claim."""
+    single = {block.owner for block in traces.elements.blocks_of(claim.right) if block.kind is Kind.SINGLE}
+    return _with(traces, claim, single)
+
+
+def grown(traces: Traces, claim: Claim, cone: Cone) -> Cone | None:
+    """The cone with the latest variable replaced that one side has and the other does not; None where there is none."""
+    unfolded = set(cone.single)
+    left, right = _leaves(traces, claim.left, unfolded), _leaves(traces, claim.right, unfolded)
+    apart = np.setxor1d(left, right)
+    for among in (apart, np.union1d(left, right)):
+        owners = [block.owner for block in traces.elements.blocks_of(among) if block.kind is Kind.SINGLE]
+        fresh = [owner for owner in owners if owner not in unfolded]
+        if fresh:
+            larger = _with(traces, claim, unfolded | {max(fresh)})
+            return larger if size_of(traces, larger) <= MOST_ELEMENTS else None
+    return None
+
+
+def size_of(traces: Traces, cone: Cone) -> int:
+    """How many elements the steps of a cone read."""
+    reads = [*(traces.parallel.reads[k] for k in cone.parallel), *(traces.single.reads[k] for k in cone.single)]
+    return sum(ids.size for arrays in reads for ids in arrays)
+
+
+def key_of(traces: Traces, claim: Claim, cone: Cone) -> bytes:
+    """The canonical form of a claim and its cone: elements renamed by first appearance, constants by value."""
+    arrays: list[Ids] = []
+    shape: list[object] = []
+    for trace, steps in ((traces.single, cone.single), (traces.parallel, cone.parallel)):
+        shape.append(len(steps))
+        for number in steps:
+            step = trace.flow.steps[number]
+            made = [ids for ids in trace.made[number] if ids is not None]
+            arrays.extend(ids.ravel() for ids in (*trace.reads[number], *made))
+            shape.append((traces.keys.of(step), [ids.shape for ids in trace.reads[number]], [m.shape for m in made]))
+    arrays.extend((claim.right, claim.left))
+    side = np.concatenate(arrays) if arrays else np.zeros(0, np.int64)
+    distinct, first, inverse = np.unique(side, return_index=True, return_inverse=True)
+    rank = np.empty(len(distinct), dtype=np.int64)
+    rank[np.argsort(first, kind="stable")] = np.arange(len(distinct))
+    special: list[tuple[object, object]] = []
+    for block in traces.elements.blocks_of(distinct):
+        if block.kind is Kind.CONSTANT:
+            special.append((int(rank[np.searchsorted(distinct, block.start)]), block.constant))
+        elif block.kind is Kind.GIVEN and block.owner in traces.choices:
+            inside = np.searchsorted(distinct, [block.start, block.start + int(np.prod(block.shape, dtype=np.int64))])
+            special.append((sorted(rank[inside[0] : inside[1]].tolist()), traces.choices[block.owner]))
+    return repr((shape, sorted(map(repr, special)), len(claim.left))).encode() + rank[inverse].tobytes()
+
+
+def _with(traces: Traces, claim: Claim, single: set[int]) -> Cone:
+    """The cone that unfolds these single-device steps, and all parallel steps that are reached."""
+    parallel: set[int] = set()
+    stack = [claim.left]
+    while stack:
+        for block in traces.elements.blocks_of(stack.pop()):
+            if block.kind is Kind.PARALLEL and block.owner not in parallel:
+                parallel.add(block.owner)
+                stack.extend(ids.ravel() for ids in traces.parallel.reads[block.owner])
+    return Cone(tuple(sorted(parallel)), tuple(sorted(single)))
+
+
+def _leaves(traces: Traces, elements: Ids, unfolded: set[int]) -> Ids:
+    """The single-device elements, as variables, that an array of elements comes from."""
+    leaves: list[Ids] = []
+    seen: set[tuple[Kind, int]] = set()
+    stack = [np.unique(elements)]
+    while stack:
+        ids = stack.pop()
+        for block in traces.elements.blocks_of(ids):
+            inside = ids[(ids >= block.start) & (ids < block.start + int(np.prod(block.shape, dtype=np.int64)))]
+            parallel = block.kind is Kind.PARALLEL
+            if not parallel and (block.kind is not Kind.SINGLE or block.owner not in unfolded):
+                if block.kind is not Kind.CONSTANT:
+                    leaves.append(inside)
+                continue
+            if (block.kind, block.owner) in seen:
+                continue
+            seen.add((block.kind, block.owner))
+            trace = traces.parallel if parallel else traces.single
+            stack.extend(np.unique(read) for read in trace.reads[block.owner])
+    return np.unique(np.concatenate(leaves)) if leaves else np.zeros(0, np.int64)

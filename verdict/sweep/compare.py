@@ -1,0 +1,86 @@
+"""The declared outputs of two flows on numbers: which differ, which nobody holds."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from verdict.concrete.fault import Fault, Faulty
+from verdict.graph import Shape
+from verdict.ops import Array
+from verdict.sweep.flow import Flow, Result
+from verdict.sweep.results import LOSS
+
+DIFFERENT = 1e-6
+"""The least difference, relative to the greatest element, that is more than rounding."""
+NOTHING = 1e-11
+"""A single-device output below this, relative to the greatest output, is zero but for rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Different:
+    """A declared output whose values differ: the greatest difference and the greatest element; infinite for shapes."""
+
+    result: Result
+    error: float
+    size: float
+
+
+def partner(flow: Flow, result: Result) -> Result | None:
+    """The single-device output that a parallel one is held against."""
+    found = next((other for other in flow.results if other.key == result.key), None)
+    if found is None and result.key[0] == LOSS:
+        found = next((other for other in flow.results if other.key[0] == LOSS), None)
+    return found
+
+
+def compare(
+    single: Flow, parallel: Flow, right: list[list[Array | None]], found: list[list[Array | None]]
+) -> tuple[tuple[Different, ...], tuple[str, ...], int]:
+    """Outputs that differ on some seed, outputs of the single-device plan of which the parallel plan lacks elements,
+    and how many were compared. Raises Faulty where single-device values are no numbers.
+    """
+    covered: dict[tuple[Hashable, ...], Any] = {
+        result.key: np.zeros(_shape(right[0][result.value]), dtype=bool) for result in single.results
+    }
+    greatest = max((_greatest(seed[r.value]) for seed in right for r in single.results), default=0.0)
+    if not np.isfinite(greatest):
+        raise Faulty(Fault("single-device values overflow or are undefined", "the declared outputs", ours=True))
+    different, compared = [], 0
+    for result in parallel.results:
+        other = partner(single, result)
+        if other is None:
+            continue
+        compared += 1
+        covered[other.key][result.region] = True
+        worst = _worst(result, other, right, found, greatest)
+        if worst is not None:
+            different.append(worst)
+    missing = tuple(result.what for result in single.results if not covered[result.key].all())
+    return tuple(different), tuple(dict.fromkeys(missing)), compared
+
+
+def _worst(
+    result: Result, other: Result, right: list[list[Array | None]], found: list[list[Array | None]], greatest: float
+) -> Different | None:
+    for mine, theirs in zip(found, right, strict=True):
+        here, there = mine[result.value], theirs[other.value]
+        if here is None or there is None:
+            raise Faulty(Fault("nothing is made where an output is declared", result.what))
+        due = there[result.region] if there.ndim == len(result.region) else there
+        if due.shape != here.shape:
+            return Different(result, float("inf"), _greatest(due))
+        with np.errstate(invalid="ignore"):
+            error, size = _greatest(np.asarray(here - due)), _greatest(due)
+        if not error <= DIFFERENT * size + NOTHING * greatest:
+            return Different(result, error, size)
+    return None
+
+
+def _shape(array: Array | None) -> Shape:
+    return array.shape if array is not None else ()
+
+
+def _greatest(array: Array | None) -> float:
+    return float(np.max(np.abs(array), initial=0.0)) if array is not None else 0.0

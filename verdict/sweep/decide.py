@@ -1,0 +1,95 @@
+"""Deciding claims: each distinct one once, in a pool of processes, with cones that grow where they are too small."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from verdict.options import Options
+from verdict.outcome import Outcome, Proved, Unknown
+from verdict.sweep.claim import MOST_ELEMENTS, Claim, Cone, cone_of, grown, key_of, size_of
+from verdict.sweep.prove import prove
+from verdict.sweep.trace import Traces
+from verdict.workers import run_all
+
+MOST_GROWTH = 10
+"""How often the cone of one claim grows."""
+TOO_LARGE = Unknown("its steps are too large to be executed on symbols")
+
+
+@dataclass(slots=True)
+class Decided:
+    """outcomes: of each canonical claim that was asked."""
+
+    outcomes: dict[bytes, Outcome]
+
+    @property
+    def distinct(self) -> int:
+        """How many distinct claims were proved."""
+        return sum(isinstance(outcome, Proved) for outcome in self.outcomes.values())
+
+    @property
+    def methods(self) -> tuple[tuple[str, int], ...]:
+        """Scalar equalities of the distinct claims that were proved, by what closed them."""
+        total: Counter[str] = Counter()
+        for outcome in self.outcomes.values():
+            if isinstance(outcome, Proved):
+                total.update(dict(outcome.methods))
+        return tuple(sorted(total.items()))
+
+
+def decide(
+    traces: Traces, claims: Sequence[Claim], known: Decided, options: Options, progress: Callable[[int, int], None]
+) -> list[tuple[Claim, str]]:
+    """The claims without a proof, and why. What is decided is kept in `known`."""
+    pending = [(claim, cone_of(traces, claim)) for claim in claims]
+    refused: list[tuple[Claim, str]] = []
+    for growth in range(MOST_GROWTH + 1):
+        keyed = [(key_of(traces, claim, cone), claim, cone) for claim, cone in pending]
+        _ask(traces, keyed, known, options, progress)
+        pending = []
+        for key, claim, cone in keyed:
+            outcome = known.outcomes[key]
+            if isinstance(outcome, Proved):
+                continue
+            larger = grown(traces, claim, cone) if growth < MOST_GROWTH else None
+            if larger is None:
+                refused.append((claim, _why(outcome)))
+            else:
+                pending.append((claim, larger))
+        if not pending:
+            break
+    return refused
+
+
+def _ask(
+    traces: Traces, keyed: Sequence[tuple[bytes, Claim, Cone]], known: Decided, options: Options,
+    progress: Callable[[int, int], None],
+) -> None:  # fmt: skip
+    """Decide each distinct claim that is not known; those whose cones have the same single-device steps together."""
+    groups: dict[tuple[int, ...], dict[bytes, Claim]] = defaultdict(dict)
+    asked: set[bytes] = set()
+    for key, claim, cone in keyed:
+        if key in known.outcomes or key in asked:
+            continue
+        asked.add(key)
+        if size_of(traces, cone) > MOST_ELEMENTS:
+            known.outcomes[key] = TOO_LARGE
+        else:
+            groups[cone.single][key] = claim
+    solver = replace(options.solver, exhibit=False)
+    tasks = list(groups.items())
+    found = run_all(
+        tasks,
+        lambda task: prove(traces, list(task[1].values()), frozenset(task[0]), solver),
+        options.workers,
+        options.solver.timeout,
+        options.memory_mib,
+        lambda done: progress(done, len(tasks)),
+    )
+    for (_, group), outcomes in zip(tasks, found, strict=True):
+        each = [outcomes] * len(group) if isinstance(outcomes, Unknown) else outcomes
+        known.outcomes.update(zip(group, each, strict=True))
+
+
+def _why(outcome: Outcome) -> str:
+    return outcome.reason if isinstance(outcome, Unknown) else "the two sides differ"

@@ -1,0 +1,41 @@
+"""The ends of a sweep: every declared output of the parallel plan must be the elements of the single-device one."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from verdict.sweep.claim import Claim
+from verdict.sweep.compare import partner
+from verdict.sweep.flow import Result
+from verdict.sweep.trace import Traces
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """claims: one for each declared output that does not consist of the right elements already."""
+
+    results: tuple[Result, ...]
+    claims: tuple[Claim, ...]
+
+    def where(self, claim: Claim) -> str:
+        """The output that a claim is about."""
+        result = self.results[-1 - claim.step]
+        return f"{result.what} {result.where}"
+
+
+def ends_of(traces: Traces) -> Ends:
+    """What is left to prove of the declared outputs. The claim of result k has step -1 - k."""
+    single, parallel = traces.single, traces.parallel
+    claims = []
+    for number, result in enumerate(parallel.flow.results):
+        other = partner(single.flow, result)
+        if other is None:
+            continue
+        due, held = single.ids[other.value], parallel.ids[result.value]
+        if due is None or held is None:
+            continue
+        due = due[result.region] if due.ndim == len(result.region) else due
+        apart = np.flatnonzero(due.ravel() != held.ravel())
+        if apart.size:
+            claims.append(Claim(held.ravel()[apart], due.ravel()[apart], -1 - number, 0))
+    return Ends(parallel.flow.results, tuple(claims))

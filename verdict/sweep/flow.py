@@ -1,0 +1,144 @@
+"""The flow of a plan: every rank and microbatch unrolled into one straight line of steps without communication.
+
+A collective is what it does to values: a sum, a concatenation, a piece. So whoever runs a flow, on floats or on
+solver terms, needs to know operators and arrays and nothing of ranks, messages or microbatches.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from verdict.graph import ABSENT
+from verdict.ops import RULES, Array, numbers
+
+GRAD = ".grad"
+
+
+class Place(NamedTuple):
+    """Where a step stands: rank, microbatch (ONCE_A_STEP where none), and the node's name in its plan."""
+
+    rank: int
+    microbatch: int
+    name: str
+
+
+class Step(NamedTuple):
+    """One operator on values. grads: how many leading inputs are gradients of outputs, for `.grad` operators.
+
+    inputs, outputs: numbers of values, an output may be ABSENT.
+    """
+
+    op: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    attrs: Mapping[str, Any]
+    grads: int
+    place: Place
+
+
+class Given(NamedTuple):
+    """A value that the plan is given: slices to be taken, one after the other, of a single-device logical tensor."""
+
+    value: int
+    logical: int
+    slices: tuple[tuple[slice, ...], ...]
+
+
+class Result(NamedTuple):
+    """A declared output: `value` is that region of the single-device output that has the same key.
+
+    key: ("loss", name), ("gradient", single logical), ("output", single logical or name).
+    """
+
+    key: tuple[Hashable, ...]
+    what: str
+    where: str
+    value: int
+    region: tuple[slice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """All steps in an order in which nothing is read before it is made. values: how many there are."""
+
+    values: int
+    given: tuple[Given, ...]
+    steps: tuple[Step, ...]
+    results: tuple[Result, ...]
+
+
+def _fill(inputs: Sequence[Array], attrs: Mapping[str, Any]) -> tuple[Array, ...]:
+    return (np.full(attrs["shape"], Fraction(attrs["number"]), dtype=object),)
+
+
+def _sum(inputs: Sequence[Array], attrs: Mapping[str, Any]) -> tuple[Array, ...]:
+    total = inputs[0]
+    for value in inputs[1:]:
+        total = np.asarray(total + value)
+    return (total,)
+
+
+def _mean(inputs: Sequence[Array], attrs: Mapping[str, Any]) -> tuple[Array, ...]:
+    (total,) = _sum(inputs, attrs)
+    return (np.asarray(total * Fraction(1, len(inputs)) if numbers.of_objects(total) else total / len(inputs)),)
+
+
+def _max(inputs: Sequence[Array], attrs: Mapping[str, Any]) -> tuple[Array, ...]:
+    greatest = inputs[0]
+    for value in inputs[1:]:
+        greatest = numbers.maximum(greatest, value)
+    return (greatest,)
+
+
+def _min(inputs: Sequence[Array], attrs: Mapping[str, Any]) -> tuple[Array, ...]:
+    (greatest,) = _max([np.asarray(-value) for value in inputs], attrs)
+    return (np.asarray(-greatest),)
+
+
+def _piece(inputs: Sequence[Array], attrs: Mapping[str, Any]) -> tuple[Array, ...]:
+    axis: int = attrs["axis"]
+    return (inputs[0][(slice(None),) * axis + (slice(attrs["start"], attrs["stop"]),)],)
+
+
+def _concatenate(inputs: Sequence[Array], attrs: Mapping[str, Any]) -> tuple[Array, ...]:
+    return (np.concatenate(inputs, axis=attrs["axis"]),)
+
+
+FILL, SUM, PIECE, CONCATENATE = "~fill", "~sum", "~piece", "~concatenate"
+REDUCTIONS = {"sum": SUM, "avg": "~mean", "mean": "~mean", "max": "~max", "min": "~min"}
+"""From the `reduce` attribute of a collective to the operator on what its members put in."""
+
+_OWN: Mapping[str, Callable[[Sequence[Array], Mapping[str, Any]], tuple[Array, ...]]] = {
+    FILL: _fill,
+    SUM: _sum,
+    "~mean": _mean,
+    "~max": _max,
+    "~min": _min,
+    PIECE: _piece,
+    CONCATENATE: _concatenate,
+}
+
+
+def apply(step: Step, inputs: Sequence[Array]) -> tuple[Array | None, ...]:
+    """What `step` makes of `inputs`: arrays of floats, of exact rationals, of solver terms, or of anything for a step
+    that only moves elements.
+    """
+    if step.op in _OWN:
+        return _OWN[step.op](inputs, step.attrs)
+    rule = RULES[step.op.removesuffix(GRAD)]
+    if step.op.endswith(GRAD):
+        return tuple(rule.gradient(inputs[step.grads :], inputs[: step.grads], step.attrs))
+    return tuple(rule.forward(inputs, step.attrs))
+
+
+def defined_by(flow: Flow) -> dict[int, tuple[int, int]]:
+    """For each value that a step makes: the number of the step, and which of its outputs."""
+    return {
+        value: (number, position)
+        for number, step in enumerate(flow.steps)
+        for position, value in enumerate(step.outputs)
+        if value != ABSENT
+    }

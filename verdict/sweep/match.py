@@ -1,0 +1,109 @@
+"""Which single-device elements could be those of a parallel array: equal values on all seeds. Guesses, to be proved."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from verdict.graph import Shape
+from verdict.ops import Array
+from verdict.sweep.elements import Ids
+
+Floats = npt.NDArray[np.float64]
+CLOSE = 1e-9
+"""How near, relative to the value (and to a thousandth of the greatest of its array), equal values are."""
+MOST_BOXES = 4
+"""How many places of one array are tried."""
+
+
+class Known(NamedTuple):
+    """An array of the single-device flow. values: one array for each seed."""
+
+    ids: Ids
+    values: tuple[Floats, ...]
+
+
+class Catalogue:
+    """All single-device arrays, sorted for search by value."""
+
+    def __init__(self, known: Sequence[Known]) -> None:
+        self.known = [item for item in known if item.ids.size]
+        sizes = [item.ids.size for item in self.known]
+        self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        seeds = len(self.known[0].values) if self.known else 0
+        self.values = [np.concatenate([item.values[k].ravel() for item in self.known]) for k in range(seeds)]
+        self.ids = np.concatenate([item.ids.ravel() for item in self.known]) if self.known else np.zeros(0, np.int64)
+        self.order = np.argsort(self.values[0], kind="stable") if self.known else np.zeros(0, np.int64)
+        self.sorted = self.values[0][self.order] if self.known else np.zeros(0)
+
+    def boxes(self, values: Sequence[Floats]) -> Iterator[Ids]:
+        """Regions of single-device arrays that equal the whole of an array, the likeliest first."""
+        first = values[0]
+        if not first.size:
+            return
+        finite = np.where(np.isfinite(first), np.abs(first), -1.0)
+        pivot = int(np.argmax(finite))
+        tolerances = [_tolerance(array) for array in values]
+        place = np.unravel_index(pivot, first.shape)
+        found = 0
+        for position in self._near([float(array.flat[pivot]) for array in values], tolerances[0].flat[pivot]):
+            number = int(np.searchsorted(self.starts, position, side="right") - 1)
+            item = self.known[number]
+            if item.ids.ndim != first.ndim:
+                continue
+            there = np.unravel_index(position - int(self.starts[number]), item.ids.shape)
+            box = _box(tuple(int(a) - int(b) for a, b in zip(there, place, strict=True)), first.shape, item.ids.shape)
+            if box is not None and all(
+                _equal(item.values[k][box], values[k], tolerances[k]) for k in range(len(values))
+            ):
+                yield item.ids[box]
+                found += 1
+                if found == MOST_BOXES:
+                    return
+
+    def _near(self, wanted: Sequence[float], tolerance: float) -> list[int]:
+        low = int(np.searchsorted(self.sorted, wanted[0] - tolerance, side="left"))
+        high = int(np.searchsorted(self.sorted, wanted[0] + tolerance, side="right"))
+        places = self.order[low:high]
+        for k in range(1, len(wanted)):
+            near = CLOSE * max(abs(wanted[k]), 1e-3) + 1e-12
+            places = places[np.abs(self.values[k][places] - wanted[k]) <= near]
+        return [int(place) for place in np.sort(places)]
+
+    def each(self, values: Sequence[Floats]) -> tuple[Ids, npt.NDArray[np.bool_]]:
+        """For each element by itself one that equals it, where there is one; of several, the one that goes on from
+        the element before. The second array says where.
+        """
+        shape = values[0].shape
+        flat = [array.ravel() for array in values]
+        tolerances = _tolerance(flat[0])
+        low = np.searchsorted(self.sorted, flat[0] - tolerances, side="left")
+        high = np.searchsorted(self.sorted, flat[0] + tolerances, side="right")
+        ids, met = np.zeros(len(flat[0]), dtype=np.int64), np.zeros(len(flat[0]), dtype=bool)
+        before = -2
+        for k in np.flatnonzero(high > low):
+            places = self.order[low[k] : high[k]]
+            for seed in range(1, len(flat)):
+                near = CLOSE * max(abs(float(flat[seed][k])), 1e-3) + 1e-12
+                places = places[np.abs(self.values[seed][places] - flat[seed][k]) <= near]
+            if places.size:
+                before = before + 1 if before + 1 in places else int(places.min())
+                ids[k], met[k] = self.ids[before], True
+        return ids.reshape(shape), met.reshape(shape)
+
+
+def _tolerance(array: Floats) -> Floats:
+    finite = np.where(np.isfinite(array), np.abs(array), 0.0)
+    return np.asarray(CLOSE * np.maximum(finite, 1e-3 * finite.max(initial=0.0)) + 1e-15)
+
+
+def _equal(one: Array, other: Array, tolerance: Floats) -> bool:
+    with np.errstate(invalid="ignore"):
+        return bool(np.all((np.abs(one - other) <= tolerance) | (one == other)))
+
+
+def _box(offset: tuple[int, ...], size: Shape, within: Shape) -> tuple[slice, ...] | None:
+    if any(start < 0 or start + length > full for start, length, full in zip(offset, size, within, strict=True)):
+        return None
+    return tuple(slice(start, start + length) for start, length in zip(offset, size, strict=True))

@@ -1,0 +1,111 @@
+"""Following the parallel flow, with guesses: what a step makes may be what the single-device plan has already."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from verdict.graph import ABSENT
+from verdict.ops import Array
+from verdict.sweep.claim import Claim
+from verdict.sweep.elements import Ids, Kind
+from verdict.sweep.flow import Flow, Step
+from verdict.sweep.follow import STEADY, Follower, present, take_given
+from verdict.sweep.match import Catalogue
+from verdict.sweep.trace import Trace
+
+Outputs = tuple[Ids | None, ...]
+Guess = tuple[Ids, Ids]
+"""Positions (flat) in what a step makes, and the single-device elements that may be there."""
+
+
+@dataclass(slots=True)
+class Guesses:
+    """For outputs of parallel steps, what they may be. Each is looked up once; `refused` are those with no proof."""
+
+    catalogue: Catalogue
+    known: dict[tuple[int, int], tuple[Guess, ...]] = field(default_factory=dict)
+    refused: set[tuple[int, int, bytes]] = field(default_factory=set)
+
+    def of(self, step: int, output: int, arrays: list[Array], follower: Follower) -> Guess | None:
+        """The first guess that is not refused."""
+        if (step, output) not in self.known:
+            self.known[step, output] = self._look(arrays, follower)
+        for positions, ids in self.known[step, output]:
+            if (step, output, ids.tobytes()) not in self.refused:
+                return positions, ids
+        return None
+
+    def _look(self, arrays: list[Array], follower: Follower) -> tuple[Guess, ...]:
+        size = arrays[0].size
+        if not size:
+            return ()
+        everywhere = np.arange(size)
+        found = [(everywhere, box.ravel()) for box in self.catalogue.boxes(arrays)]
+        if found:
+            return tuple(found)
+        each, equal = self.catalogue.each(arrays)
+        ids, met = each.ravel().copy(), equal.ravel()
+        for constant in STEADY:
+            steady = np.logical_and.reduce([array.ravel() == constant for array in arrays])
+            if steady.any():
+                exact = constant if constant == float("-inf") else int(constant)
+                ids[steady] = follower.elements.constant(exact)
+                met = met | steady
+        return ((everywhere, ids),) if met.all() else ()
+
+
+def follow_parallel(
+    flow: Flow, given: Mapping[int, Ids], values: list[list[Array | None]], single: Trace, follower: Follower,
+    guesses: Guesses, trace: Trace | None = None,
+) -> tuple[Trace, list[Claim]]:  # fmt: skip
+    """The elements of the parallel flow, and the claims under which they are so."""
+    trace = Trace(flow, [None] * flow.values)
+    take_given(trace, given)
+    claims: list[Claim] = []
+    met: dict[tuple[int, bytes], Outputs] = {}
+    for number, step in enumerate(single.flow.steps):
+        known = tuple(single.ids[value] if value != ABSENT else None for value in step.outputs)
+        met.setdefault(_key(follower, step, single.reads[number]), known)
+    for number, step in enumerate(flow.steps):
+        reads = tuple(present(trace, value) for value in step.inputs)
+        trace.reads.append(reads)
+        key = _key(follower, step, reads)
+        outputs: Outputs | None = _same(met.get(key), step) or follower.outputs(step, reads)
+        made: list[Ids | None] = [None] * len(step.outputs)
+        if outputs is None:
+            resolved: list[Ids | None] = []
+            for position, value in enumerate(step.outputs):
+                arrays = [seed[value] for seed in values] if value != ABSENT else []
+                present_arrays = [array for array in arrays if array is not None]
+                if not present_arrays:
+                    resolved.append(None)
+                    continue
+                ids = follower.elements.block(Kind.PARALLEL, number, position, present_arrays[0].shape)
+                made[position] = ids
+                guess = guesses.of(number, position, present_arrays, follower)
+                if guess is not None:
+                    positions, right = guess
+                    claims.append(Claim(ids.ravel()[positions], right, number, position))
+                    ids = ids.copy()
+                    ids.ravel()[positions] = right
+                resolved.append(ids)
+            outputs = tuple(resolved)
+            met[key] = outputs
+        trace.made.append(tuple(made))
+        for value, found in zip(step.outputs, outputs, strict=False):
+            if value != ABSENT:
+                trace.ids[value] = found
+    return trace, claims
+
+
+def _key(follower: Follower, step: Step, reads: tuple[Ids, ...]) -> tuple[int, bytes]:
+    return follower.keys.of(step), b"|".join(repr(ids.shape).encode() + ids.tobytes() for ids in reads)
+
+
+def _same(outputs: Outputs | None, step: Step) -> Outputs | None:
+    """What a step that was met before made, where that is all that is wanted here."""
+    if outputs is None or len(outputs) != len(step.outputs):
+        return None
+    lacks = any(value != ABSENT and found is None for value, found in zip(step.outputs, outputs, strict=True))
+    return None if lacks else outputs

@@ -1,0 +1,82 @@
+"""Claims to outcomes: both sides of their cones executed on solver terms, and the solver asked. Pure functions."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from verdict.errors import VerdictError
+from verdict.ops import Array
+from verdict.options import SolverOptions
+from verdict.outcome import Outcome, Unknown
+from verdict.solver import Goal, Obligation, SolverError, Terms, check
+from verdict.sweep.claim import Claim, Cone
+from verdict.sweep.elements import Ids, Kind
+from verdict.sweep.flow import apply
+from verdict.sweep.trace import Traces
+
+CANNOT = (SolverError, VerdictError, TypeError, AttributeError, ValueError, ArithmeticError, IndexError)
+"""What an operator raises that cannot be run on symbols."""
+
+
+def prove(
+    traces: Traces, claims: Sequence[Claim], single: frozenset[int], options: SolverOptions
+) -> tuple[Outcome, ...]:
+    """Whether each claim holds for all values of the variables, all with cones of the same single-device steps."""
+    terms = Terms()
+    execution = Execution(traces, Cone((), tuple(single)), terms)
+    return tuple(_prove(execution, claim, terms, options) for claim in claims)
+
+
+def _prove(execution: "Execution", claim: Claim, terms: Terms, options: SolverOptions) -> Outcome:
+    try:
+        single, parallel = execution.array(claim.right), execution.array(claim.left)
+    except CANNOT as error:
+        return Unknown(f"it cannot be executed on symbols: {error}")
+    return check(Obligation(terms, (Goal("claim", single, parallel),)), options)
+
+
+class Execution:
+    """The parallel steps that are reached, and the single-device steps of a cone, on terms, each once."""
+
+    def __init__(self, traces: Traces, cone: Cone, terms: Terms) -> None:
+        self.traces, self.terms = traces, terms
+        self.unfolded = frozenset(cone.single)
+        self.known: dict[int, Any] = {}
+        self.done: dict[tuple[Kind, int], tuple[Array | None, ...]] = {}
+
+    def array(self, ids: Ids) -> Array:
+        """The terms of elements."""
+        array = np.empty(ids.shape, dtype=object)
+        flat = array.reshape(-1)
+        for k, element in enumerate(ids.ravel().tolist()):
+            if element not in self.known:
+                self.known[element] = self.term(element)
+            flat[k] = self.known[element]
+        return array
+
+    def term(self, element: int) -> Any:
+        """The term of one element: a constant, a variable, or what its step makes of terms."""
+        block = self.traces.elements.of(element)
+        if block.kind is Kind.CONSTANT:
+            value = block.constant
+            return value if not isinstance(value, Fraction) or value.denominator != 1 else value.numerator
+        if block.kind is Kind.GIVEN:
+            choices = self.traces.choices.get(block.owner)
+            name = f"g{element}"
+            return self.terms.index(name, choices) if choices else self.terms.real(name)
+        if block.kind is Kind.SINGLE and block.owner not in self.unfolded:
+            return self.terms.real(f"v{element}")
+        made = self.step(block.kind, block.owner)[block.output]
+        if made is None:
+            raise SolverError("nothing is made where an output is wanted")
+        return made.reshape(-1)[element - block.start]
+
+    def step(self, kind: Kind, number: int) -> Sequence[Array | None]:
+        """What a step makes, on terms."""
+        if (kind, number) not in self.done:
+            trace = self.traces.single if kind is Kind.SINGLE else self.traces.parallel
+            made = apply(trace.flow.steps[number], [self.array(ids) for ids in trace.reads[number]])
+            self.done[kind, number] = tuple(None if x is None else np.asarray(x, dtype=object) for x in made)
+        return self.done[kind, number]

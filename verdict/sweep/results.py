@@ -1,0 +1,105 @@
+"""What a plan declares, as results of its flow: the sum of these values is that region of the single-device output."""
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from verdict.concrete.fault import Fault, Faulty
+from verdict.concrete.shrink import Small
+from verdict.graph import ABSENT, ACCUMULATOR, ONCE_A_STEP, Held, Plan, Region
+from verdict.sweep.flow import Result
+
+LOSS, GRADIENT, OUTPUT = "loss", "gradient", "output"
+
+
+class Ended(NamedTuple):
+    """A plan at the end of its step. logical: given logical tensor -> that of the single-device plan.
+
+    final(rank, microbatch, tensor): the number of a tensor's value. total(values): that of a sum of values.
+    """
+
+    plan: Plan
+    small: Small
+    logical: Mapping[int, int]
+    final: Callable[[int, int, int], int]
+    total: Callable[[Sequence[int]], int]
+
+
+def results(ended: Ended) -> tuple[Result, ...]:
+    """All declared outputs, on every rank that holds one. Raises Faulty where a part of a sum is held by nobody."""
+    plan = ended.plan
+    found: list[Result] = []
+    for group in _parts(plan, plan.losses):
+        name = plan.logicals[plan.tensors[group[0].tensor].logical].name
+        values = tuple(value for held in group for value in _columns(ended, held))
+        where = f"on device {group[0].device}" if len(group) == 1 else f"on devices {_devices(group)}"
+        found.append(
+            Result((LOSS, name), LOSS, where, ended.total(values), _slices(ended.small.regions[group[0].tensor]))
+        )
+    for kind, declared in ((GRADIENT, plan.gradients), (OUTPUT, plan.outputs)):
+        for group in _parts(plan, declared):
+            found.extend(_of_each_replica(ended, kind, group))
+    return tuple(found)
+
+
+def _parts(plan: Plan, declared: Sequence[Held]) -> Iterator[tuple[Held, ...]]:
+    """The declared outputs, those that are parts of one sum together."""
+    sums: dict[tuple[int, int, Region, int], dict[int, list[Held]]] = defaultdict(lambda: defaultdict(list))
+    for held in declared:
+        tensor = plan.tensors[held.tensor]
+        part, parts = tensor.part
+        if parts == 1:
+            yield (held,)
+            continue
+        of = plan.tensors[held.weight].logical if held.weight != ABSENT else ABSENT
+        sums[tensor.logical, of, tensor.region, parts][part].append(held)
+    for (logical, _, _, parts), holders in sums.items():
+        counts = {len(holders[part]) for part in range(parts)}
+        if len(counts) != 1 or 0 in counts:
+            problem = f"its {parts} parts are not held equally often"
+            raise Faulty(Fault(problem, f"output {plan.logicals[logical].name}", ours=True))
+        for k in range(counts.pop()):
+            yield tuple(holders[part][k] for part in range(parts))
+
+
+def _columns(ended: Ended, held: Held) -> Iterator[int]:
+    """The loss of one device in every replica and microbatch."""
+    plan = ended.plan
+    once = plan.kind(held.tensor) == ACCUMULATOR
+    for rank in range(held.device, plan.ranks, plan.devices):
+        for microbatch in [ONCE_A_STEP] if once else range(plan.microbatches):
+            yield ended.final(rank, microbatch, held.tensor)
+
+
+def _of_each_replica(ended: Ended, kind: str, group: tuple[Held, ...]) -> Iterator[Result]:
+    plan, small = ended.plan, ended.small
+    first = group[0]
+    tensor = plan.tensors[first.tensor]
+    name, key, region = plan.logicals[tensor.logical].name, _key(ended, kind, first), small.regions[first.tensor]
+    if first.weight != ABSENT:
+        name = plan.logicals[plan.tensors[first.weight].logical].name
+        if small.shape(first.weight) == small.shape(first.tensor):
+            region = small.regions[first.weight]
+    for start in range(0, plan.ranks, plan.devices):
+        values = tuple(ended.final(start + held.device, ONCE_A_STEP, held.tensor) for held in group)
+        where = ", ".join(str(start + held.device) for held in group)
+        what = f"gradient of {name}" if kind == GRADIENT else f"updated {name}" if first.weight != ABSENT else name
+        yield Result(key, what, f"on rank{'s' * (len(group) > 1)} {where}", ended.total(values), _slices(region))
+
+
+def _key(ended: Ended, kind: str, held: Held) -> tuple[Hashable, ...]:
+    plan = ended.plan
+    if held.weight == ABSENT:
+        return kind, plan.logicals[plan.tensors[held.tensor].logical].name
+    logical = plan.tensors[held.weight].logical
+    if logical not in ended.logical:
+        raise Faulty(Fault("no tensor of the single-device plan is this one", plan.logicals[logical].name))
+    return kind, ended.logical[logical]
+
+
+def _slices(region: Region) -> tuple[slice, ...]:
+    return tuple(slice(*interval) for interval in region)
+
+
+def _devices(group: Sequence[Held]) -> str:
+    return ", ".join(str(held.device) for held in group)

@@ -1,0 +1,158 @@
+"""The sweep: two plans of any structure, compared from their inputs to their outputs.
+
+Both are unrolled to all ranks and microbatches and run on floats on several seeds. What the parallel plan computes
+and what equals single-device elements there is claimed to be those. Each distinct claim is proved on solver terms;
+what has no proof stays an expression of its own, and the cones of later claims reach through it. At the end every
+declared output must consist of the very elements that it should. A guess that is wrong costs its proof, no more.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from verdict.concrete.bind import Binding, bind, itself
+from verdict.concrete.fault import Fault, Faulty
+from verdict.concrete.shrink import Small, full, shrink
+from verdict.concrete.values import random_values
+from verdict.errors import VerdictError
+from verdict.graph import Plan
+from verdict.ops import Array
+from verdict.options import Options
+from verdict.sweep.compare import Different, compare
+from verdict.sweep.decide import Decided, decide
+from verdict.sweep.elements import Elements, Ids, Kind
+from verdict.sweep.ends import ends_of
+from verdict.sweep.flow import Flow
+from verdict.sweep.follow import Follower, choices_of, follow_single
+from verdict.sweep.match import Catalogue, Known
+from verdict.sweep.parallel import Guesses, follow_parallel
+from verdict.sweep.trace import Keys, Traces
+from verdict.sweep.unroll import MOST_STEPS, steps_of, unroll
+from verdict.sweep.values import SEEDS, positive_buffers, run
+
+MOST_FULL = 60_000
+"""Up to so many elements that the single-device plan is given, plans are swept at their own shapes."""
+MOST_ROUNDS = 6
+"""How often the parallel plan is followed again without the guesses that have no proof."""
+
+Progress = Callable[[int, int], None]
+Values = list[list[Array | None]]
+"""For each seed, the array of each value of a flow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What a sweep found.
+
+    compared: how many declared outputs of the parallel plan were compared. different: those that are not equal,
+    missing: those that nobody holds. open: what is undecided, and why. fault: what keeps the plans from being run.
+    steps: of the parallel flow. claims, distinct: how many were made, and of what was asked how many were proved.
+    methods: scalar equalities of the distinct claims, by what closed them. full: whether at the plans' own shapes.
+    """
+
+    compared: int = 0
+    different: tuple[Different, ...] = ()
+    missing: tuple[str, ...] = ()
+    open: tuple[tuple[str, str], ...] = ()
+    fault: Fault | None = None
+    steps: int = 0
+    claims: int = 0
+    distinct: int = 0
+    methods: tuple[tuple[str, int], ...] = ()
+    full: bool = True
+
+
+def sweep(single: Plan, parallel: Plan, options: Options, progress: Progress = lambda done, total: None) -> Swept:
+    """Compare two plans of any structure. What keeps them from being compared is in the result."""
+    try:
+        return _swept(single, parallel, options, progress)
+    except Faulty as error:
+        return Swept(fault=error.fault)
+
+
+def _swept(single: Plan, parallel: Plan, options: Options, progress: Progress) -> Swept:
+    if max(steps_of(single), steps_of(parallel)) > MOST_STEPS:
+        problem = f"all ranks run {steps_of(parallel):,} nodes, the limit is {MOST_STEPS:,}"
+        raise Faulty(Fault(problem, parallel.source, ours=True))
+    binding = bind(single, parallel)
+    small, at_full = _shapes(single, parallel, binding)
+    flows = (
+        unroll(single, small[0], itself(single).logical, {}),
+        unroll(parallel, small[1], binding.logical, _batch(binding, small[0])),
+    )
+    given = [
+        positive_buffers(single, random_values(single, small[0], options.solver.seed + k, False)) for k in range(SEEDS)
+    ]
+    values = tuple(_run(flow, given, plan) for flow, plan in zip(flows, (single, parallel), strict=True))
+    different, missing, compared = compare(flows[0], flows[1], values[0], values[1])
+    if different or missing:
+        return Swept(compared, different=different, missing=missing, steps=len(flows[1].steps), full=at_full)
+    elements = Elements()
+    follower = Follower(elements, Keys())
+    ids = {k: elements.block(Kind.GIVEN, k, 0, array.shape) for k, array in given[0].items()}
+    trace = follow_single(flows[0], ids, values[0], follower)
+    guesses = Guesses(_catalogue(flows[0], values[0], ids, given, trace.ids))
+    choices = choices_of(flows[0], trace, values[0][0])
+    known = Decided({})
+    for _ in range(MOST_ROUNDS):
+        other, claims = follow_parallel(flows[1], ids, values[1], trace, follower, guesses)
+        traces = Traces(elements, trace, other, choices, follower.keys)
+        ends = ends_of(traces)
+        refused = decide(traces, [*claims, *ends.claims], known, options, progress)
+        inner = [claim for claim, _ in refused if claim.step >= 0]
+        if not inner:
+            break
+        guesses.refused.update((claim.step, claim.output, claim.right.tobytes()) for claim in inner)
+    return Swept(
+        compared=compared,
+        open=tuple((ends.where(claim) if claim.step < 0 else "a step", why) for claim, why in refused),
+        steps=len(flows[1].steps),
+        claims=len(claims) + len(ends.claims),
+        distinct=known.distinct,
+        methods=known.methods,
+        full=at_full,
+    )
+
+
+def _shapes(single: Plan, parallel: Plan, binding: Binding) -> tuple[tuple[Small, Small], bool]:
+    """Both plans' own shapes where they are small, else smaller ones that fit together."""
+    own = full(single), full(parallel)
+    sizes = sum(int(np.prod(own[0].logicals[k], dtype=np.int64)) for k in itself(single).logical)
+    if sizes <= MOST_FULL:
+        return own, True
+    return shrink(single, parallel, binding), False
+
+
+def _batch(binding: Binding, small: Small) -> dict[int, tuple[int, int]]:
+    return {
+        logical: (axis, small.logicals[logical][axis] // columns) for logical, (axis, columns) in binding.batch.items()
+    }
+
+
+def _run(flow: Flow, given: Sequence[Mapping[int, Array]], plan: Plan) -> Values:
+    try:
+        return [run(flow, seed) for seed in given]
+    except (VerdictError, ValueError, TypeError, IndexError, ArithmeticError, AttributeError) as error:
+        raise Faulty(Fault(f"it cannot be run on numbers: {error}", plan.source, ours=True)) from error
+
+
+def _catalogue(
+    flow: Flow, values: Values, given: Mapping[int, Ids], seeds: Sequence[Mapping[int, Array]],
+    ids: Sequence[Ids | None],
+) -> Catalogue:  # fmt: skip
+    """All that the single-device plan is given and computes."""
+    known = [
+        Known(own, tuple(np.asarray(seed[logical], dtype=np.float64) for seed in seeds))
+        for logical, own in given.items()
+    ]
+    seen = set()
+    for step in flow.steps:
+        for value in step.outputs:
+            own_ids = ids[value] if value >= 0 else None
+            if own_ids is None or own_ids.tobytes() in seen:
+                continue
+            seen.add(own_ids.tobytes())
+            arrays = [seed[value] for seed in values]
+            known.append(Known(own_ids, tuple(np.asarray(array) for array in arrays if array is not None)))
+    return Catalogue(known)

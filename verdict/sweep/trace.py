@@ -1,0 +1,57 @@
+"""Both flows as element numbers: which elements every step reads, and which it makes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from verdict.sweep.elements import Elements, Ids
+from verdict.sweep.flow import Flow, Step
+
+
+@dataclass(slots=True)
+class Trace:
+    """One flow. ids: the elements of each value, as far as it has come. reads: of each step, what it reads.
+
+    made: of each step, for each output the numbers of what it computes (before any of them was found to be another).
+    """
+
+    flow: Flow
+    ids: list[Ids | None]
+    reads: list[tuple[Ids, ...]] = field(default_factory=list)
+    made: list[tuple[Ids | None, ...]] = field(default_factory=list)
+
+
+class Keys:
+    """A number for each operator with its attributes, the same for equal ones."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[object, ...], int] = {}
+
+    def of(self, step: Step) -> int:
+        """The number of the operator and attributes of `step`."""
+        key = (step.op, step.grads, len(step.outputs), frozen(step.attrs))
+        return self._known.setdefault(key, len(self._known))
+
+
+def frozen(attrs: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Attributes as a hashable value."""
+    return tuple(sorted((name, repr(value)) for name, value in attrs.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """The single-device and the parallel trace, the elements of both, and what is known of given elements.
+
+    names: of each single logical tensor that is given. choices: how many values the integers of a given logical
+    tensor may have, where that is known.
+    """
+
+    elements: Elements
+    single: Trace
+    parallel: Trace
+    choices: Mapping[int, int]
+    keys: Keys
+
+    def reads(self, kind_is_single: bool, step: int) -> Sequence[Ids]:
+        """What a step of one of the flows reads."""
+        return (self.single if kind_is_single else self.parallel).reads[step]
