@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from verdict.graph import Shape
 from verdict.ops import RULES, Axes, Dim, Law, OpRule
+from verdict.ops.aten.form import PLACEMENT
 
 PAGE = Path(__file__).parent.parent / "docs" / "operators.md"
 
@@ -117,17 +118,37 @@ FOOT = """
 """
 
 
+RECORDED = "aten."
+"""What the names of operators of recorded PyTorch programs begin with."""
+ATEN = """
+## ATen operators
+
+Operators of recorded PyTorch programs are named `aten.<name>`, or `aten.<name>.<overload>` where the overload is
+not the default one. Each is held against `torch.ops` of the same name. Inputs are the tensor arguments in the order
+of the schema, lists taken apart (`<argument>_count` is the length of one). The other arguments are attributes named
+by the schema, left out where they have its default. `absent` names tensor arguments that are None; a number in the
+place of a tensor is an attribute. `masks` names the places of truth values among the indices of `index_put`, and
+`bitwise_not` states its `dtype`. Gradients are operators of their own. What moves elements only is marked so.
+
+| operator | meaning | moves | attributes |
+|---|---|---|---|
+"""
+
+
 def page() -> str:
     """The text of docs/operators.md."""
-    if set(EXAMPLES) != set(RULES):
-        raise ValueError(f"examples and rules differ: {sorted(set(EXAMPLES) ^ set(RULES))}")
-    rows = "\n".join(_row(rule, EXAMPLES[name]) for name, rule in RULES.items())
+    own = {name: rule for name, rule in RULES.items() if not name.startswith(RECORDED)}
+    if set(EXAMPLES) != set(own):
+        raise ValueError(f"examples and rules differ: {sorted(set(EXAMPLES) ^ set(own))}")
+    rows = "\n".join(_row(rule, EXAMPLES[name]) for name, rule in own.items())
+    recorded = "\n".join(_recorded_row(rule) for name, rule in RULES.items() if name not in own)
     trusted = sorted({assumption for rule in RULES.values() for assumption in rule.assumptions}, key=str)
     assumptions = "\n".join(f"- `{assumption.name}`: {assumption.text}." for assumption in trusted)
-    sources = "\n".join(f"- `{name}`: {rule.source}" for name, rule in RULES.items())
+    sources = "\n".join(f"- `{name}`: {rule.source}" for name, rule in own.items())
     return (
         f"{HEAD}\n| operator | meaning | index axes | laws | attributes | linear in |\n"
-        f"|---|---|---|---|---|---|\n{rows}\n\n## Assumptions\n\n{assumptions}\n{FOOT}\n## Sources\n\n{sources}\n"
+        f"|---|---|---|---|---|---|\n{rows}\n\n## Assumptions\n\n{assumptions}\n{FOOT}\n"
+        f"## Sources\n\n{sources}\n{ATEN}{recorded}\n"
     )
 
 
@@ -145,6 +166,11 @@ def _row(rule: OpRule, example: Example) -> str:
         ", ".join(example.names[position] for position in linear),
     )
     return "| " + " | ".join(cells) + " |"
+
+
+def _recorded_row(rule: OpRule) -> str:
+    shown = [name for name in rule.attributes if name not in PLACEMENT and name != "absent"]
+    return f"| `{rule.name}` | {rule.formula} | {'yes' if rule.moves else ''} | {', '.join(shown)} |"
 
 
 def _dims(dims: Sequence[Dim]) -> str:

@@ -33,6 +33,8 @@ OPAQUE = {
     "cos": math.cos,
     "keyed_dropout": lambda x, p, key, *place: float(drawn(int(key), tuple(map(int, place)))) / (1 - p),
     "dropout": lambda x, p: kept(np.array([x]), p).item(),
+    "greatest": lambda *args: float(np.argmax(args[:-2]) == args[-1]),
+    "ranked": lambda *args: float(np.argsort(-np.array(args[:-2]), kind="stable")[int(args[-2])] == args[-1]),
     "gate_choice": _choice(1),
     "gate_choice_by_two": _choice(2),
 }

@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from verdict.ops import (
     arithmetic,
+    aten,
     attention,
     bounds,
     casts,
@@ -71,6 +72,7 @@ RULES: Mapping[str, OpRule] = table(
         *pieces.RULES,
         *keyed_dropout.RULES,
         *optimizers.RULES,
+        *aten.RULES,
     )
 )
 """Every operator that has a meaning here; `op.grad` is the gradient of the rule `op`."""

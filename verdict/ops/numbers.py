@@ -2,7 +2,8 @@
 
 An array is numpy: float64 (integers for ids), or of objects. An object is an int, a Fraction, a float (minus
 infinity, or a value that has no exact form), or a term: anything else, with + - * / and the methods
-`exp() log() power(Fraction) maximum(other) indicator(int) opaque(name, *others)`.
+`exp() log() power(Fraction) maximum(other) indicator(int) opaque(name, *others) tabulate(function, *others)`
+and the attribute `constant`, the number that it is known to be, or None.
 
 On ints and Fractions the result is exact where there is an exact one (0 under exp, erf and tanh, 1 under log,
 integer powers, rational roots) and the nearest float elsewhere. A power with no value (0 to the -1) raises
@@ -30,7 +31,7 @@ def of_objects(x: Array) -> bool:
 
 def has_terms(x: Array) -> bool:
     """Whether some element of `x` is a solver term."""
-    return of_objects(x) and not all(_is_number(value) for value in x.flat)
+    return of_objects(x) and not all(is_number(value) for value in x.flat)
 
 
 def rational(value: float | Fraction) -> Fraction:
@@ -52,19 +53,19 @@ def zeros(like: Array, shape: Shape) -> Array:
 
 def exp(x: Array) -> Array:
     """e to the x; exp(-inf) is 0."""
-    return _each(_exp, x) if of_objects(x) else np.exp(x)
+    return each(_exp, x) if of_objects(x) else np.exp(x)
 
 
 def log(x: Array) -> Array:
     """The natural logarithm."""
-    return _each(_log, x) if of_objects(x) else np.log(x)
+    return each(_log, x) if of_objects(x) else np.log(x)
 
 
 def power(x: Array, exponent: Fraction) -> Array:
     """x to a constant exponent."""
     if not of_objects(x):
         return np.asarray(np.power(np.asarray(x, dtype=np.float64), float(exponent)))
-    return _each(lambda value: _power(value, exponent), x)
+    return each(lambda value: _power(value, exponent), x)
 
 
 def sqrt(x: Array) -> Array:
@@ -81,22 +82,34 @@ def sigmoid(x: Array) -> Array:
 
 def tanh(x: Array) -> Array:
     """The hyperbolic tangent; on terms an unknown function "tanh"."""
-    return _each(_tanh, x) if of_objects(x) else np.tanh(x)
+    return each(lambda value: _known(value, "tanh", math.tanh, 0), x) if of_objects(x) else np.tanh(x)
 
 
 def erf(x: Array) -> Array:
     """The error function 2/sqrt(pi) times the integral of exp(-t^2) from 0 to x; on terms unknown, "erf"."""
-    return _each(_erf, x) if of_objects(x) else np.asarray(_each(math.erf, x), dtype=np.float64)
+    if not of_objects(x):
+        return np.asarray(each(math.erf, x), dtype=np.float64)
+    return each(lambda value: _known(value, "erf", math.erf, 0), x)
+
+
+def sin(x: Array) -> Array:
+    """The sine; on terms an unknown function "sin"."""
+    return each(lambda value: _known(value, "sin", math.sin, 0), x) if of_objects(x) else np.sin(x)
+
+
+def cos(x: Array) -> Array:
+    """The cosine; on terms an unknown function "cos"."""
+    return each(lambda value: _known(value, "cos", math.cos, 1), x) if of_objects(x) else np.cos(x)
 
 
 def step(x: Array) -> Array:
     """1 where x > 0, else 0; on terms an unknown function "step"."""
-    return _each(_step, x) if of_objects(x) else np.asarray(x > 0, dtype=np.float64)
+    return each(_step, x) if of_objects(x) else np.asarray(x > 0, dtype=np.float64)
 
 
 def maximum(x: Array, y: Any) -> Array:
     """The greater of each two elements."""
-    return _each(_maximum, x, y) if of_objects(x) or of_objects(np.asarray(y)) else np.maximum(x, y)
+    return each(_maximum, x, y) if of_objects(x) or of_objects(np.asarray(y)) else np.maximum(x, y)
 
 
 def amax(x: Array, axis: int) -> Array:
@@ -108,13 +121,13 @@ def amax(x: Array, axis: int) -> Array:
 
 def indicator(ids: Array, value: int) -> Array:
     """1 where an id equals `value`, else 0."""
-    return _each(lambda id_: _indicator(id_, value), ids) if of_objects(ids) else np.asarray(ids == value, np.float64)
+    return each(lambda id_: _indicator(id_, value), ids) if of_objects(ids) else np.asarray(ids == value, np.float64)
 
 
 def divide(x: Any, y: Any) -> Array:
     """x / y, exact on ints too."""
     if of_objects(np.asarray(x)) or of_objects(np.asarray(y)):
-        return _each(_divide, x, y)
+        return each(_divide, x, y)
     return np.asarray(np.true_divide(x, y))
 
 
@@ -155,7 +168,7 @@ def kept(x: Array, p: float) -> Array:
     share = rational(p)
     if not of_objects(x):
         return np.asarray(1 / ((1 - p) * (1 + x * x)))
-    return _each(lambda value: _kept(value, share), x)
+    return each(lambda value: _kept(value, share), x)
 
 
 def integers(ids: Array) -> Array | None:
@@ -164,21 +177,23 @@ def integers(ids: Array) -> Array | None:
 
 
 def _kept(value: Any, share: Fraction) -> Any:
-    if not _is_number(value):
+    if not is_number(value):
         return value.opaque("dropout", share)
     return 1 / ((1 - share) * (1 + value * value))
 
 
-def _each(function: Callable[..., Any], *arrays: Any) -> Array:
+def each(function: Callable[..., Any], *arrays: Any) -> Array:
+    """An array of objects: `function` of each elements that meet, by broadcasting."""
     return np.asarray(np.frompyfunc(function, len(arrays), 1)(*arrays), dtype=object)
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether an element is a number: no term."""
     return isinstance(value, Real)
 
 
 def _exp(value: Any) -> Any:
-    if not _is_number(value):
+    if not is_number(value):
         return value.exp()
     if value == 0:
         return 1
@@ -191,7 +206,7 @@ def _exp(value: Any) -> Any:
 
 
 def _log(value: Any) -> Any:
-    if not _is_number(value):
+    if not is_number(value):
         return value.log()
     if value == 1:
         return 0
@@ -201,7 +216,7 @@ def _log(value: Any) -> Any:
 
 
 def _power(value: Any, exponent: Fraction) -> Any:
-    if not _is_number(value):
+    if not is_number(value):
         return value.power(exponent)
     if isinstance(value, Rational):
         root = _root(Fraction(value), exponent.denominator)
@@ -231,32 +246,26 @@ def _near_root(value: int, degree: int) -> int:
     return round(value ** (1 / degree)) if value.bit_length() < 1000 else 1
 
 
-def _tanh(value: Any) -> Any:
-    if not _is_number(value):
-        return value.opaque("tanh")
-    return 0 if value == 0 else math.tanh(value)
-
-
-def _erf(value: Any) -> Any:
-    if not _is_number(value):
-        return value.opaque("erf")
-    return 0 if value == 0 else math.erf(value)
+def _known(value: Any, name: str, function: Callable[[float], float], at_zero: int) -> Any:
+    if not is_number(value):
+        return value.opaque(name)
+    return at_zero if value == 0 else function(value)
 
 
 def _step(value: Any) -> Any:
-    return int(value > 0) if _is_number(value) else value.opaque("step")
+    return int(value > 0) if is_number(value) else value.opaque("step")
 
 
 def _maximum(x: Any, y: Any) -> Any:
-    if not _is_number(x):
+    if not is_number(x):
         return x.maximum(y)
-    if not _is_number(y):
+    if not is_number(y):
         return y.maximum(x)
     return max(x, y)
 
 
 def _indicator(id_: Any, value: int) -> Any:
-    return int(id_ == value) if _is_number(id_) else id_.indicator(value)
+    return int(id_ == value) if is_number(id_) else id_.indicator(value)
 
 
 def _divide(x: Any, y: Any) -> Any:

@@ -5,7 +5,7 @@ rule leaves the expression tree of its arithmetic, one node an operation, so tha
 without any of that. Minus infinity is no real number: its arithmetic is done where it is written.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -84,6 +84,14 @@ class Plain:
     def indicator(self, value: int) -> "Plain":
         """1 where this equals `value`, else 0."""
         return Plain("indicator", (_finite(self),), int(value))
+
+    @property
+    def constant(self) -> Fraction | None:
+        """The number that this is written as, if it is one."""
+        return self.data if self.head == "constant" else None
+
+    def tabulate(self, function: Callable[..., int | Fraction], *others: object) -> None:
+        """What this is made of is not looked into."""
 
     def opaque(self, name: str, *others: object) -> "Plain":
         """The function `name` of this and others."""

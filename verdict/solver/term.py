@@ -5,6 +5,7 @@ Sums and products are flattened and keep no order. Nothing that could be undefin
 a vanishing multiple of a term with a domain condition stays in the sum with coefficient 0.
 """
 
+from collections.abc import Callable
 from enum import IntEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -124,8 +125,18 @@ class Term:
         return self.terms.maximum((self, term))
 
     def indicator(self, value: int) -> "Term":
-        """1 where this index equals `value`, else 0. Of an index, an index plus an integer, or a constant."""
+        """1 where this equals `value`, else 0."""
         return self.terms.indicator(self, int(value))
+
+    @property
+    def constant(self) -> Number | None:
+        """The number that this is for all inputs, where that is known."""
+        return self.data if self.kind is Kind.CONSTANT else None
+
+    def tabulate(self, function: Callable[..., Number], *others: object) -> "Term | None":
+        """function(this, *others) where all of them are made of indices alone, else None."""
+        rest = [self.terms.coerce(other) for other in others]
+        return self.terms.tabulate(function, [self, *(term for term in rest if term is not None)])
 
     def opaque(self, name: str, *others: object) -> "Term":
         """The function `name` of this and others. All that is known of it is in functions.py, or nothing."""

@@ -3,13 +3,14 @@
 One class of more than 300 lines, since every constructor simplifies by calling the others.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from verdict.solver.errors import SolverError
+from verdict.solver.finite import Tables
 from verdict.solver.term import Kind, Number, Sign, Term
 
 _ATOMIC = frozenset(set(Kind) - {Kind.CONSTANT, Kind.SUM, Kind.PRODUCT})
@@ -39,6 +40,7 @@ class Terms:
         self.variables: dict[str, Term] = {}
         self._interned: dict[Any, Term] = {}
         self._products: dict[tuple[Term, Term], Term] = {}
+        self._tables = Tables(self)
         self.zero = self.constant(0)
         self.one = self.constant(1)
         self.minus_infinity = self._intern(Kind.MINUS_INFINITY, None, (), None, Sign.UNKNOWN, True)
@@ -319,15 +321,18 @@ class Terms:
         return self._intern(Kind.MAXIMUM, args, args, None, sign, all(term.total for term in args))
 
     def indicator(self, term: Term, value: int) -> Term:
-        """1 where the index equals value, else 0."""
+        """1 where the term equals value, else 0: of an index or what is made of indices, or by steps of any other."""
         if term.kind is Kind.UNDEFINED:
             return term
+        if term.kind is Kind.MINUS_INFINITY:
+            return self.zero
         if term.kind is Kind.CONSTANT:
             return self.one if term.data == value else self.zero
         if term.kind is Kind.SUM and list(term.data[1].values()) == [1] and isinstance(term.data[0], int):
             return self.indicator(term.args[0], value - term.data[0])
         if term.kind is not Kind.INDEX:
-            raise SolverError("an indicator needs an index plus an integer")
+            listed = self.tabulate(lambda number: int(number == value), (term,))
+            return self._equals(term, value) if listed is None else listed
         size = term.data[2]
         if not 0 <= value < size:
             return self.zero
@@ -335,11 +340,34 @@ class Terms:
             return self.one
         return self._intern(Kind.INDICATOR, (term, value), (term,), value, Sign.NONNEGATIVE, True)
 
+    def _equals(self, term: Term, value: int) -> Term:
+        """1 - [term > value] - [term < value]."""
+        difference = self.add(term, self.constant(value), -1)
+        above, under = self.opaque("step", (difference,)), self.opaque("step", (self.scale(difference, -1),))
+        return self.add(self.add(self.one, above, -1), under, -1)
+
+    def tabulate(self, function: Callable[..., Number], args: Sequence[Term]) -> Term | None:
+        """function(*args) where each of these terms is made of indices alone (finite.py), else None."""
+        return self._tables.tabulate(function, args)
+
+    def _step(self, term: Term) -> Term | None:
+        """[term > 0] where that is known, or is a matter of indices."""
+        if term.kind is Kind.MINUS_INFINITY:
+            return self.zero
+        if term.total and term.sign is Sign.POSITIVE:
+            return self.one
+        if term.total and self.scale(term, -1).sign is not Sign.UNKNOWN:
+            return self.zero
+        return self.tabulate(lambda number: int(number > 0), (term,))
+
     def opaque(self, name: str, args: tuple[Term, ...]) -> Term:
-        """The function `name` of some arguments, of which minus infinity may be one."""
+        """The function `name` of some arguments, of which minus infinity may be one. step(x) is [x > 0]."""
         for term in args:
             if term.kind is Kind.UNDEFINED:
                 return term
+        known = self._step(args[0]) if name == "step" and len(args) == 1 else None
+        if known is not None:
+            return known
         total = all(term.total for term in args)
         return self._intern(Kind.OPAQUE, (name, args), args, name, Sign.UNKNOWN, total)
 

@@ -1,0 +1,107 @@
+"""Every ATen rule against torch's own operator, on exact numbers and on terms, and the laws of its axes."""
+
+import math
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="torch is what the rules are held against; it is not installed")
+
+import torch
+
+from backends.torch.arguments import decode, operator
+from tests.ops.aten_cases import NODES, truth
+from tests.ops.harness import Case, check_laws, same
+from tests.ops.terms import to_fractions, to_terms
+from verdict.errors import ShapeError
+from verdict.ops import RULES
+
+ATEN = sorted(name for name in RULES if name.startswith("aten."))
+UNSET = {name for name in ATEN if "empty" in name}
+NOT_ON_A_CPU = {"aten._fused_rms_norm_backward"}
+per_node = pytest.mark.parametrize("node", NODES, ids=lambda node: f"{node.op}{node.shapes}")
+SEEDS = (0, 1)
+
+
+def run(node, inputs):
+    """What torch makes of a node, as arrays."""
+    func = operator(node.op)
+    args, kwargs = decode(func, [torch.from_numpy(np.asarray(x).copy()) for x in inputs], node.attrs)
+    made = func(*args, **kwargs)
+    return [y.numpy() for y in ([made] if isinstance(made, torch.Tensor) else made)]
+
+
+def given(inputs):
+    """Inputs as a rule gets them: truth values are numbers."""
+    return [x.astype(np.int64) if x.dtype == bool else x for x in inputs]
+
+
+def test_every_rule_has_nodes():
+    assert {node.op for node in NODES} == set(ATEN) - UNSET - NOT_ON_A_CPU
+
+
+@pytest.mark.parametrize("name", ATEN)
+def test_the_signature_is_the_schema(name):
+    """Names, order and defaults are torch's."""
+    rule, schema = RULES[name], operator(name)._schema
+    named = {argument.name for argument in schema.arguments}
+    further = {"arange": {"start", "step"}, "arange.start": {"step"}}.get(name.removeprefix("aten."), set())
+    ours = {"absent", "masks", "memory_format", "layout", "device", "pin_memory", "non_blocking"} | further
+    ours |= {"dtype"} if name in {"aten.bitwise_not", "aten.zero"} else set()
+    ours |= {"dim"} if name == "aten.squeeze" else set()
+    unknown = {attribute for attribute in rule.attributes if not attribute.endswith("_count")} - named - ours
+    assert not unknown
+    plain = {argument.name for argument in schema.arguments if "Tensor" not in str(argument.type)}
+    assert plain - {"generator"} <= set(rule.attributes)
+
+
+@per_node
+@pytest.mark.parametrize("seed", SEEDS)
+def test_torch(node, seed):
+    inputs = node.inputs(seed)
+    expected = run(node, inputs)
+    rule = RULES[node.op]
+    assert rule.axes(node.shapes, node.attrs).output_shapes == tuple(y.shape for y in expected)
+    found = rule.forward(given(inputs), node.attrs)
+    for k, (y, wanted) in enumerate(zip(found, expected, strict=True)):
+        rounded = np.float32 if wanted.dtype == np.float32 else np.float64
+        same(np.asarray(y, dtype=rounded).astype(np.float64), np.asarray(wanted, dtype=np.float64), f"output {k}")
+
+
+@per_node
+def test_fractions_and_terms_mean_the_same_as_floats(node):
+    inputs = given(node.inputs(2))
+    rule = RULES[node.op]
+    expected = rule.forward(inputs, node.attrs)
+    masked = -math.inf in node.attrs.values()
+    for convert in (to_fractions, to_terms):
+        others = [x if masked and fill is truth else convert(x) for x, fill in zip(inputs, node.fills, strict=True)]
+        found = rule.forward(others, node.attrs)
+        for k, (y, wanted) in enumerate(zip(found, expected, strict=True)):
+            same(y, np.asarray(wanted, dtype=np.float64), f"output {k} of {convert.__name__}")
+
+
+@per_node
+def test_laws(node):
+    fills = tuple(lambda rng, shape, fill=fill: given([fill(rng, shape)])[0] for fill in node.fills)
+    axes = RULES[node.op].axes(node.shapes, node.attrs)
+    check_laws(RULES[node.op], Case(node.shapes, node.attrs, fills), {a.name: [a.size // 2] for a in axes.atoms})
+
+
+@per_node
+def test_unknown_attributes_are_refused(node):
+    with pytest.raises(ShapeError, match="unknown attribute colour"):
+        RULES[node.op].axes(node.shapes, {**node.attrs, "colour": 1})
+
+
+def test_the_gradient_of_rms_norm_is_autograds():
+    x, w, dy = (torch.randn(shape, dtype=torch.float64) for shape in ((2, 3, 4), (4,), (2, 3, 4)))
+    x.requires_grad_()
+    w.requires_grad_()
+    _, rate = torch.ops.aten._fused_rms_norm.default(x, [4], w, 1e-3)
+    expected = torch.autograd.grad(torch.nn.functional.rms_norm(x, (4,), w, 1e-3), (x, w), dy)
+    attrs = {"normalized_shape": (4,), "output_mask": (True, True)}
+    inputs = [t.detach().numpy() for t in (dy, x, rate, w)]
+    found = RULES["aten._fused_rms_norm_backward"].forward(inputs, attrs)
+    for k, (mine, theirs) in enumerate(zip(found, expected, strict=True)):
+        same(mine, theirs.numpy(), f"gradient {k}")

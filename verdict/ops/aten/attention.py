@@ -1,0 +1,97 @@
+"""Scaled dot-product attention, as torch computes it on a CPU, and its gradient from the outputs.
+
+    s[i, j] = scale q[i] . k[j] + mask[i, j], minus infinity for j > i with is_causal       l[i] = log sum of exp(s[i])
+    y[i] = sum over j of p[i, j] v[j], p = exp(s - l)
+    dv = p^T dy     ds = p (dy v^T - sum of dy y)     dq = scale ds k     dk = scale ds^T q
+
+q, k, v are (batch, head, position, feature); the scale is 1 / sqrt(features) where none is given. Dropout has no rule.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from verdict.graph import Shape
+from verdict.ops import numbers
+from verdict.ops.aten.form import REQUIRED, Arguments, constant, operator
+from verdict.ops.aten.softmax import log_sum_exp
+from verdict.ops.casts import CAST
+from verdict.ops.numbers import MINUS_INFINITY
+from verdict.ops.rule import Array, OpRule
+
+
+def _check(args: Arguments) -> tuple[Shape, Shape]:
+    q, k, v = args["query"], args["key"], args["value"]
+    if args["dropout_p"]:
+        raise args.misfit("dropout within attention has no rule")
+    if len(q) != 4 or len(k) != 4 or q[:2] != k[:2] or k[:3] != v[:3] or q[3] != k[3]:
+        raise args.misfit(f"query {q}, key {k} and value {v} do not fit")
+    return (*q[:3], v[3]), q[:3]
+
+
+def _backward_shapes(args: Arguments) -> tuple[Shape, ...]:
+    out, rows = _check(args)
+    if args["grad_out"] != out or args["out"] != out or args["logsumexp"] != rows:
+        raise args.misfit(
+            f"gradient {args['grad_out']}, out {args['out']} and logsumexp {args['logsumexp']} do not fit"
+        )
+    return args["query"], args["key"], args["value"]
+
+
+def _scale(args: Arguments) -> Any:
+    q = args["query"]
+    return constant(q, 1 / math.sqrt(q.shape[-1]) if args["scale"] is None else args["scale"])
+
+
+def _scores(args: Arguments) -> Array:
+    q, k = args["query"], args["key"]
+    scores = np.asarray(_scale(args) * np.matmul(q, np.swapaxes(k, -1, -2)))
+    if args["attn_mask"] is not None:
+        scores = np.asarray(scores + args["attn_mask"])
+    if args["is_causal"]:
+        row, column = np.indices(scores.shape[-2:])
+        scores = np.where(column > row, MINUS_INFINITY, scores)
+    return scores
+
+
+def _forward(args: Arguments) -> tuple[Array, Array]:
+    scores = _scores(args)
+    rows = log_sum_exp(scores, scores.ndim - 1)
+    weights = numbers.exp(np.asarray(scores - rows))
+    return np.asarray(np.matmul(weights, args["value"])), rows[..., 0]
+
+
+def _backward(args: Arguments) -> tuple[Array, ...]:
+    dy, v = args["grad_out"], args["value"]
+    weights = numbers.exp(np.asarray(_scores(args) - args["logsumexp"][..., None]))
+    pull = numbers.total(np.asarray(dy * args["out"]), (dy.ndim - 1,))
+    ds = np.asarray(_scale(args) * (weights * (np.matmul(dy, np.swapaxes(v, -1, -2)) - pull)))
+    dq = np.asarray(np.matmul(ds, args["key"]))
+    dk = np.asarray(np.matmul(np.swapaxes(ds, -1, -2), args["query"]))
+    return dq, dk, np.asarray(np.matmul(np.swapaxes(weights, -1, -2), dy))
+
+
+KIND = {"dropout_p": 0.0, "is_causal": False, "scale": None}
+
+RULES: tuple[OpRule, ...] = (
+    operator(
+        "aten._scaled_dot_product_flash_attention_for_cpu",
+        "query key value attn_mask?",
+        KIND,
+        _check,
+        _forward,
+        "y = softmax(scale q k^T + mask) v, and the logarithms of the sums",
+        assumptions=(CAST,),
+    ),
+    operator(
+        "aten._scaled_dot_product_flash_attention_for_cpu_backward",
+        "grad_out query key value out logsumexp attn_mask?",
+        {**KIND, "dropout_p": REQUIRED, "is_causal": REQUIRED},
+        _backward_shapes,
+        _backward,
+        "ds = p (dy v^T - sum of dy y); dq = scale ds k, dk = scale ds^T q, dv = p^T dy",
+        linear=(),
+        assumptions=(CAST,),
+    ),
+)

@@ -1,0 +1,67 @@
+"""topk and sort along one dimension: values, and the places that they come from.
+
+On terms, whether slot k holds element e is one unknown function of the row, k and e. Of equal elements the lower
+place comes first; torch leaves that open.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from verdict.graph import Shape
+from verdict.ops import numbers
+from verdict.ops.aten.form import REQUIRED, Arguments, operator
+from verdict.ops.gate import CHOICE
+from verdict.ops.rule import Array, OpRule
+from verdict.ops.shapes import axis, is_integer
+
+
+def _shapes(args: Arguments) -> tuple[Shape, Shape]:
+    shape = args["self"]
+    along = axis(args.name, args["dim"], len(shape))
+    kept = shape[along] if args["k"] is None else args["k"]
+    if not is_integer(kept) or not 1 <= kept <= shape[along]:
+        raise args.misfit(f"k is {kept}, there are {shape[along]} elements")
+    made = (*shape[:along], kept, *shape[along + 1 :])
+    return made, made
+
+
+def _order(row: Any) -> list[int]:
+    return sorted(range(len(row)), key=lambda place: -row[place])
+
+
+def _forward(args: Arguments) -> tuple[Array, Array]:
+    x, along = args["self"], args["dim"]
+    greatest_first = args["largest"] if args["k"] is not None else args["descending"]
+    rows = np.moveaxis(x, along, -1)
+    judged = rows if greatest_first else np.asarray(-rows)
+    hits = numbers.chosen(judged, args["k"] or rows.shape[-1], _order, "ranked", ())
+    values = np.asarray(np.matmul(hits, rows[..., None]))[..., 0]
+    places = np.asarray(np.matmul(hits, np.arange(rows.shape[-1])))
+    if not numbers.of_objects(places):
+        places = places.astype(np.int64)
+    return np.moveaxis(values, -1, along), np.moveaxis(places, -1, along)
+
+
+LAST = {"dim": -1}
+
+RULES: tuple[OpRule, ...] = (
+    operator(
+        "aten.topk",
+        "self",
+        {"k": REQUIRED, **LAST, "largest": True, "sorted": True},
+        _shapes,
+        _forward,
+        "the k greatest (or smallest) of x along dim, and where they are",
+        assumptions=(CHOICE,),
+    ),
+    operator(
+        "aten.sort",
+        "self",
+        {**LAST, "descending": False},
+        _shapes,
+        _forward,
+        "x in order along dim, and where each element was",
+        assumptions=(CHOICE,),
+    ),
+)

@@ -1,0 +1,110 @@
+"""Comparisons, truth values and choices by them. A truth value is the number 1 or 0.
+
+Comparisons of numbers are exact, so masks made of positions are constants. Of ids, which are indices, they are sums
+of indicators; of real terms they are made of the unknown function step(x) = [x > 0].
+"""
+
+import operator as python
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from verdict.ops import logic
+from verdict.ops.aten.elementwise import each
+from verdict.ops.aten.form import REQUIRED, Arguments, dtype_kind, operator
+from verdict.ops.aten.shaping import same
+from verdict.ops.casts import CAST
+from verdict.ops.elementwise import STEP
+from verdict.ops.rule import Array, Axes, OpRule
+
+EQUAL_SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "=", "ne": "is not"}
+COMPARE: dict[str, Callable[[Array, Array], Array]] = {
+    "lt": logic.less,
+    "le": lambda x, y: logic.inverted(logic.less(y, x)),
+    "gt": lambda x, y: logic.less(y, x),
+    "ge": lambda x, y: logic.inverted(logic.less(x, y)),
+    "eq": logic.equal,
+    "ne": lambda x, y: logic.inverted(logic.equal(x, y)),
+}
+
+
+def _both(x: Array, y: Array) -> Array:
+    return np.asarray(logic.truth(x) * logic.truth(y))
+
+
+def _either(x: Array, y: Array) -> Array:
+    one, two = logic.truth(x), logic.truth(y)
+    return np.asarray(one + two - one * two)
+
+
+def _one_of(x: Array, y: Array) -> Array:
+    one, two = logic.truth(x), logic.truth(y)
+    return np.asarray(one + two - 2 * one * two)
+
+
+def _bits(name: str, function: Callable[[int, int], int]) -> Callable[[Array, Array], Array]:
+    return lambda x, y: logic.pointwise(name, lambda a, b: function(int(a), int(b)), x, y)
+
+
+def _masked(x: Array, mask: Array, value: Array) -> Array:
+    return logic.where(mask, value, x)
+
+
+def _flipped(x: Array, dtype: Any) -> Array:
+    if dtype_kind(dtype) == "bool":
+        return logic.inverted(x)
+    return logic.pointwise("bitwise_not", lambda a: ~int(a), x)
+
+
+def _cast_axes(args: Arguments) -> Axes:
+    if dtype_kind(args["dtype"]) == "complex":
+        raise args.misfit(f"a cast to {args['dtype']} has no rule")
+    return same(args)
+
+
+def _cast(args: Arguments) -> Array:
+    x, kind = args["self"], dtype_kind(args["dtype"])
+    if kind == "bool":
+        return logic.truth(x)
+    if kind == "int" and x.dtype.kind != "i":
+        return logic.pointwise("a cast to integers", int, x)
+    return np.asarray(x)
+
+
+def _bitwise(word: str, sign: str, function: Callable[[int, int], int]) -> tuple[OpRule, ...]:
+    names = (f"bitwise_{word}.Tensor", f"bitwise_{word}.Scalar", f"__{word}__.Tensor", f"__{word}__.Scalar")
+    formula = f"z = x {sign} y, bit by bit; of truth values too"
+    return tuple(each(f"aten.{name}", "self other?", formula, _bits(name, function)) for name in names)
+
+
+RULES: tuple[OpRule, ...] = (
+    *(
+        each(f"aten.{word}.{overload}", "self other?", f"z = [x {sign} y]", COMPARE[word], assumptions=(STEP,))
+        for word, sign in EQUAL_SIGNS.items()
+        for overload in ("Tensor", "Scalar")
+    ),
+    each("aten.logical_and", "self other", "z = [x and y are not 0]", _both, assumptions=(STEP,)),
+    each("aten.logical_or", "self other", "z = [x or y is not 0]", _either, assumptions=(STEP,)),
+    each("aten.logical_xor", "self other", "z = [one of x and y is not 0]", _one_of, assumptions=(STEP,)),
+    each("aten.logical_not", "self", "y = [x is 0]", lambda x: logic.inverted(logic.truth(x)), assumptions=(STEP,)),
+    *_bitwise("and", "and", python.and_),
+    *_bitwise("or", "or", python.or_),
+    *_bitwise("xor", "xor", python.xor),
+    each("aten.bitwise_not", "self", "y = not x, bit by bit; 1 - x where dtype is bool", _flipped, {"dtype": REQUIRED}),
+    each("aten.where.self", "condition self? other?", "y = self where condition, else other", logic.where),
+    each("aten.where.ScalarOther", "condition self other?", "y = self where condition, else other", logic.where),
+    each("aten.where.ScalarSelf", "condition self? other", "y = self where condition, else other", logic.where),
+    each("aten.where.Scalar", "condition self? other?", "y = self where condition, else other", logic.where),
+    each("aten.masked_fill.Scalar", "self mask value?", "y = value where mask, else self", _masked),
+    each("aten.masked_fill.Tensor", "self mask value?", "y = value where mask, else self", _masked),
+    operator(
+        "aten._to_copy",
+        "self",
+        {"dtype": None},
+        _cast_axes,
+        _cast,
+        "y = x; whole numbers or truth values where dtype says so",
+        assumptions=(CAST,),
+    ),
+)

@@ -1,0 +1,75 @@
+"""embedding: y[.., h] = weight[ids[..], h], and its gradient dweight[v, h] = sum over ids of [id = v] dy[.., h]
+
+A row that does not exist has no value (torch refuses it), for ids that are numbers and for ids that are terms: a
+rank that looks up ids outside of its share of the vocabulary without masking them first is not right. The gradient
+adds up over repeated ids; the row `padding_idx` gets none.
+"""
+
+import numpy as np
+
+from verdict.ops import logic, numbers
+from verdict.ops.aten.form import REQUIRED, Arguments, operator
+from verdict.ops.rule import Array, Atom, Axes, Law, OpRule
+from verdict.ops.shapes import make_axes, numbered
+
+KIND = {"padding_idx": -1, "scale_grad_by_freq": False, "sparse": False}
+
+
+def _axes(args: Arguments) -> Axes:
+    weight, ids = args.given
+    if len(weight) != 2:
+        raise args.misfit(f"weight {weight} must have two dimensions, rows and features")
+    places, dims = numbered("b", ids)
+    atoms = (*places, Atom("v", weight[0], Law.WHOLE, weight[0]), Atom("h", weight[1]))
+    return make_axes(atoms, ((("v",), ("h",)), dims), ((*dims, ("h",)),), keep=("v",))
+
+
+def _forward(args: Arguments) -> Array:
+    weight, ids = args.given
+    return logic.looked_up(weight, ids, wrap=False)
+
+
+def _backward_axes(args: Arguments) -> Axes:
+    dy, ids = args.given
+    if args["scale_grad_by_freq"]:
+        raise args.misfit("a gradient that is divided by how often an id occurs has no rule")
+    if dy[:-1] != ids:
+        raise args.misfit(f"the gradient {dy} does not belong to ids of shape {ids}")
+    places, dims = numbered("b", ids)
+    rows = args["num_weights"]
+    atoms = (*(Atom(a.name, a.size, Law.SUM) for a in places), Atom("v", rows, Law.WHOLE, rows), Atom("h", dy[-1]))
+    return make_axes(atoms, ((*dims, ("h",)), dims), ((("v",), ("h",)),), keep=("v",))
+
+
+def _backward(args: Arguments) -> Array:
+    dy, ids = args.given
+    rows, features = args["num_weights"], dy.shape[-1]
+    hits = np.stack([numbers.indicator(ids, row) for row in range(rows)], axis=-1).reshape(-1, rows)
+    dweight = np.asarray(np.matmul(hits.T, dy.reshape(-1, features)))
+    if args["padding_idx"] >= 0:
+        dweight[args["padding_idx"]] = 0
+    return dweight
+
+
+RULES: tuple[OpRule, ...] = (
+    operator(
+        "aten.embedding",
+        "weight indices",
+        KIND,
+        _axes,
+        _forward,
+        "y[.., h] = weight[ids[..], h]",
+        linear=(0,),
+        indices={1: "v"},
+    ),
+    operator(
+        "aten.embedding_dense_backward",
+        "grad_output indices",
+        {"num_weights": REQUIRED, "padding_idx": REQUIRED, "scale_grad_by_freq": REQUIRED},
+        _backward_axes,
+        _backward,
+        "dweight[v, h] = sum over ids of [id = v] dy[.., h]",
+        linear=(0,),
+        indices={1: "v"},
+    ),
+)

@@ -1,0 +1,193 @@
+"""The form of an ATen operator's rule: its signature bound to names, one shape rule, one forward, no gradient.
+
+Inputs are the tensor arguments in the order of the schema, lists taken apart. An attribute is a non-tensor argument
+under the schema's name; one that has the schema's default need not be there. `absent` names tensor arguments that
+are None (`indices.0` is an element of a list), `<list>_count` is the length of a list, its Nones included. A number
+where the schema has a tensor is an attribute of that name. Backward operators are operators of their own, so there
+are no gradients here.
+
+Arrays come in three kinds: floats, exact numbers, and terms among exact numbers. Constants that were made without
+an input (arange, full) are exact; `alike` brings what meets in one operator to one kind.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from verdict.errors import ShapeError
+from verdict.graph import Shape
+from verdict.ops import numbers
+from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
+from verdict.ops.shapes import known, make_axes
+from verdict.outcome import Assumption
+
+REQUIRED = object()
+"""The default of an attribute that has none."""
+PLACEMENT = ("layout", "device", "pin_memory", "memory_format", "non_blocking")
+"""Attributes that say where and how elements are stored: without influence on values."""
+ROUNDED = Assumption(
+    "constants-rounded",
+    "an irrational constant (an angle of a position, say) is the 64-bit float nearest to it, the same on both sides",
+)
+
+
+class Arguments:
+    """What a node reads: tensors (arrays or shapes; a tuple for a list, None where absent) and attributes, by name."""
+
+    def __init__(self, name: str, tensors: Mapping[str, Any], attrs: Mapping[str, Any]) -> None:
+        self.name = name
+        self.tensors = tensors
+        self.attrs = attrs
+
+    def __getitem__(self, name: str) -> Any:
+        """The tensor of this name where there is one, else the attribute."""
+        found = self.tensors.get(name)
+        return self.attrs.get(name) if found is None else found
+
+    @property
+    def given(self) -> tuple[Any, ...]:
+        """All tensors that are there, in the order of the inputs."""
+        found: list[Any] = []
+        for value in self.tensors.values():
+            found.extend(value if isinstance(value, Many) else (value,))
+        return tuple(value for value in found if value is not None)
+
+    def misfit(self, problem: str) -> ShapeError:
+        """The error that this node's shapes or attributes do not fit."""
+        return ShapeError(f"{self.name}: {problem}")
+
+
+class Many(tuple[Any, ...]):
+    """The elements of a list argument (a shape is a plain tuple)."""
+
+    __slots__ = ()
+
+
+Shapes = Callable[[Arguments], Axes | tuple[Any, ...]]
+"""Axes; or the output shape, or a tuple of them: then every dimension is WHOLE."""
+Forward = Callable[[Arguments], Array | tuple[Array, ...]]
+
+
+def operator(
+    name: str,
+    tensors: str,
+    attributes: Mapping[str, Any],
+    shapes: Shapes,
+    forward: Forward,
+    formula: str,
+    *,
+    moves: bool = False,
+    linear: Sequence[int] = (),
+    indices: Mapping[int, str] | None = None,
+    reduce: Callable[[Attributes, Scale], Attributes] | None = None,
+    assumptions: tuple[Assumption, ...] = (),
+) -> OpRule:
+    """The rule of one operator. tensors: its tensor arguments; `weight?` may be None, `tensors*` is a list."""
+    signature = tuple(tensors.split())
+    lists = tuple(f"{word[:-1]}_count" for word in signature if word.endswith("*"))
+    names = (*attributes, "absent", *lists, *PLACEMENT)
+
+    def axes(given: Sequence[Shape], attrs: Attributes) -> Axes:
+        known(name, attrs, names)
+        found = shapes(_bound(name, signature, given, attributes, attrs))
+        return found if isinstance(found, Axes) else whole(given, found)
+
+    def run(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
+        made = forward(_bound(name, signature, inputs if moves else alike(inputs), attributes, attrs))
+        return made if isinstance(made, tuple) else (made,)
+
+    def gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
+        return tuple(None for _ in inputs)
+
+    rule = OpRule(
+        name,
+        axes,
+        run,
+        gradient,
+        moves=moves,
+        linear=frozenset(linear),
+        indices=indices or {},
+        assumptions=assumptions,
+        attributes=names,
+        formula=formula,
+        source=f"torch.ops.{name}",
+    )
+    return rule if reduce is None else replace(rule, reduce=reduce)
+
+
+def _bound(
+    name: str, signature: Sequence[str], values: Sequence[Any], defaults: Mapping[str, Any], attrs: Attributes
+) -> Arguments:
+    missing = [key for key, default in defaults.items() if default is REQUIRED and key not in attrs]
+    if missing:
+        raise ShapeError(f"{name}: needs the attribute {missing[0]}")
+    absent = attrs.get("absent", ())
+    left = list(values)
+    absent = {*absent, *attrs}
+    single = sum(not word.endswith("*") and word.rstrip("?") not in absent for word in signature)
+    tensors: dict[str, Any] = {}
+    for word in signature:
+        key = word.rstrip("?*")
+        if word.endswith("*"):
+            length = attrs.get(f"{key}_count", len(left) - single + len(tensors))
+            places = [f"{key}.{k}" in absent for k in range(length)]
+            if places.count(False) > len(left):
+                raise ShapeError(f"{name}: {key} has {length} tensors, found {len(left)}")
+            tensors[key] = Many(None if gone else left.pop(0) for gone in places)
+        elif key in absent or (word.endswith("?") and not left):
+            tensors[key] = None
+        elif not left:
+            raise ShapeError(f"{name}: takes {len(signature)} inputs, found {len(values)}")
+        else:
+            tensors[key] = left.pop(0)
+    if left:
+        raise ShapeError(f"{name}: takes {len(signature)} inputs, found {len(values)}")
+    known_values = {key: attrs.get(key, None if default is REQUIRED else default) for key, default in defaults.items()}
+    return Arguments(name, tensors, known_values)
+
+
+def whole(inputs: Sequence[Shape], found: tuple[Any, ...]) -> Axes:
+    """Axes of which every dimension is an atom of its own, computed along and never reduced."""
+    outputs = found if found and isinstance(found[0], tuple) else (found,)
+    atoms: list[Atom] = []
+
+    def dims(prefix: str, shape: Shape) -> tuple[tuple[str, ...], ...]:
+        atoms.extend(Atom(f"{prefix}{k}", size, Law.WHOLE, size) for k, size in enumerate(shape))
+        return tuple((f"{prefix}{k}",) for k in range(len(shape)))
+
+    read = tuple(dims(f"x{k}_", shape) for k, shape in enumerate(inputs))
+    written = tuple(dims(f"y{k}_", shape) for k, shape in enumerate(outputs))
+    return make_axes(atoms, read, written)
+
+
+def alike(arrays: Sequence[Array]) -> list[Array]:
+    """The arrays of one node in one kind: floats where some are floats and none has terms, else objects."""
+    if any(numbers.has_terms(x) for x in arrays):
+        return [numbers.each(exactly, x) for x in arrays]
+    if any(x.dtype.kind == "f" for x in arrays):
+        return [x.astype(np.float64) if numbers.of_objects(x) else x for x in arrays]
+    return [x.astype(object) for x in arrays]
+
+
+def exactly(value: Any) -> Any:
+    """A float as the Fraction that it is written as; anything else as it is."""
+    if isinstance(value, float | np.floating) and math.isfinite(value):
+        return numbers.rational(float(value))
+    return int(value) if isinstance(value, np.integer) else value
+
+
+def constant(like: Array, value: Any) -> Any:
+    """A number of an attribute as an element for arrays like `like`; a truth value is 1 or 0."""
+    return int(value) if isinstance(value, bool | int) else numbers.scalar(like, value)
+
+
+def dtype_kind(dtype: Any) -> str:
+    """'float', 'int', 'bool' or 'complex', of the name of an element type; '' where there is none."""
+    word = str(dtype or "").removeprefix("torch.")
+    for kind in ("float", "complex", "bool"):
+        if kind in word:
+            return kind
+    return "int" if "int" in word else ""

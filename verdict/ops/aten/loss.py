@@ -1,0 +1,122 @@
+"""nll_loss: the negative logarithm of the probability of each target, added up or averaged.
+
+    l[n] = - weight[t[n]] x[n, t[n]], 0 where t[n] = ignore_index        w = sum of weight[t[n]] over the others
+    reduction 0: l      1: sum of l / w      2: sum of l                 dx[n, c] = - [c = t[n]] weight[c] dl[n]
+
+Targets are looked up as in embedding: one that names no class (and is not ignored) has no value. For a
+one-dimensional x there is one target, of shape ().
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from verdict.graph import Shape
+from verdict.ops import logic, numbers
+from verdict.ops.aten.elementwise import of_kind
+from verdict.ops.aten.form import REQUIRED, Arguments, operator
+from verdict.ops.rule import Array, OpRule
+
+NONE, MEAN = 0, 1
+KIND = {"reduction": REQUIRED, "ignore_index": REQUIRED}
+
+
+class _Targets(NamedTuple):
+    """hits: [class is the target] weight[class], (n, c), 0 where ignored. total: their sum."""
+
+    hits: Array
+    total: Array
+
+
+def _shapes(args: Arguments) -> tuple[Shape, ...]:
+    x, target = args["self"], args["target"]
+    _check(args, x, target)
+    return (target if args["reduction"] == NONE else (), ())
+
+
+def _check(args: Arguments, x: Shape, target: Shape) -> None:
+    if args["reduction"] not in {0, 1, 2}:
+        raise args.misfit(f"reduction is {args['reduction']}, it must be 0 (none), 1 (mean) or 2 (sum)")
+    if len(x) not in {1, 2} or x[:-1] != target:
+        raise args.misfit(f"targets of shape {target} do not belong to scores of shape {x}")
+    weight = args["weight"]
+    if weight is not None and weight != x[-1:]:
+        raise args.misfit(f"weights of shape {weight} do not belong to {x[-1]} classes")
+
+
+def _targets(args: Arguments, x: Array) -> _Targets:
+    """Which class each target is, from the targets; dividing by [it is a class] leaves no value elsewhere."""
+    classes = x.shape[-1]
+    target = args["target"].reshape(-1)
+    ignore = np.asarray([args["ignore_index"]], dtype=np.int64)
+    valid = logic.inverted(logic.equal(target, ignore))
+    safe = logic.where(valid, target, np.zeros(1, dtype=np.int64))
+    table = np.eye(classes, dtype=np.int64)
+    chosen = logic.looked_up(table.astype(object) if numbers.of_objects(x) else table, safe, wrap=False)
+    hits = np.asarray(chosen * valid[:, None])
+    weight = args["weight"]
+    weighted = hits if weight is None else np.asarray(hits * weight)
+    total = numbers.total(weighted, (0, 1)).reshape(1)
+    if numbers.of_objects(total):
+        total = numbers.each(logic.listed, total)
+    return _Targets(weighted, total)
+
+
+def _forward(args: Arguments) -> tuple[Array, ...]:
+    x = args["self"]
+    targets = _targets(args, x)
+    rows = x.reshape(-1, x.shape[-1])
+    each = np.asarray(-numbers.total(_chosen(targets.hits, rows), (1,)).reshape(-1))
+    zero = numbers.zeros(x, ())
+    if args["reduction"] == NONE:
+        return each.reshape(args["target"].shape), zero
+    loss = numbers.total(each, (0,))
+    if args["reduction"] == MEAN:
+        loss = numbers.divide(loss, targets.total)
+    return tuple(of_kind(np.asarray(y).reshape(()), x) for y in (loss, targets.total))
+
+
+def _chosen(hits: Array, rows: Array) -> Array:
+    """hits * rows; a class that is surely not chosen adds nothing even where its row is minus infinity."""
+    if numbers.of_objects(hits) or numbers.of_objects(rows):
+        return numbers.each(lambda hit, value: hit if numbers.is_number(hit) and hit == 0 else hit * value, hits, rows)
+    return np.where(hits == 0, 0.0, hits * np.where(hits == 0, 0.0, rows))
+
+
+def _backward_shapes(args: Arguments) -> Shape:
+    x = args["self"]
+    _check(args, x, args["target"])
+    return tuple(x)
+
+
+def _backward(args: Arguments) -> Array:
+    x, dy = args["self"], args["grad_output"]
+    targets = _targets(args, x)
+    scale: Any = dy.reshape(-1, 1)
+    if args["reduction"] == MEAN:
+        scale = numbers.divide(scale, args["total_weight"].reshape(1, 1))
+    return np.asarray(-(targets.hits * scale)).reshape(x.shape)
+
+
+RULES: tuple[OpRule, ...] = (
+    operator(
+        "aten.nll_loss_forward",
+        "self target weight?",
+        KIND,
+        _shapes,
+        _forward,
+        "loss = - x[n, t[n]], each, averaged or added up; w = the number (or weight) of targets",
+        linear=(),
+        indices={1: "x0_1"},
+    ),
+    operator(
+        "aten.nll_loss_backward",
+        "grad_output self target weight? total_weight",
+        KIND,
+        _backward_shapes,
+        _backward,
+        "dx[n, c] = - [c = t[n]] dloss / w",
+        linear=(0,),
+        indices={2: "x1_1"},
+    ),
+)

@@ -1,0 +1,218 @@
+"""Tensors that are made of nothing but attributes, or of the shape of a tensor.
+
+Their elements are exact: integers, Fractions, minus infinity. `*_like` and `new_*` read a tensor only for its shape.
+A tensor that is not initialised (`empty`, `new_empty_strided`) holds no number until it is written over: its
+elements are "not a number", and what is computed from one of them is not known.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from verdict.graph import Shape
+from verdict.ops import numbers
+from verdict.ops.aten.form import REQUIRED, Arguments, dtype_kind, operator
+from verdict.ops.aten.shaping import same
+from verdict.ops.rule import Array, Atom, Axes, Law, OpRule
+from verdict.ops.shapes import is_number, make_axes
+
+DTYPE = {"dtype": None}
+
+
+def exact(value: Any) -> Any:
+    """A number of an attribute, exactly as it is written."""
+    if isinstance(value, bool | int):
+        return int(value)
+    return numbers.rational(value) if math.isfinite(value) else float(value)
+
+
+def filled(shape: Shape, value: Any) -> Array:
+    """An array of one exact number."""
+    number = exact(value)
+    return np.full(shape, number, dtype=np.int64 if isinstance(number, int) else object)
+
+
+def _count(args: Arguments) -> int:
+    start, end, step = (args[key] for key in ("start", "end", "step"))
+    if not all(is_number(value) for value in (start, end, step)) or step == 0:
+        raise args.misfit(f"start, end and step are {start}, {end} and {step}, they must be numbers, step not 0")
+    return max(0, math.ceil(Fraction(exact(end) - exact(start)) / Fraction(exact(step))))
+
+
+def _arange(args: Arguments) -> Array:
+    start, step = exact(args["start"]), exact(args["step"])
+    values = [start + k * step for k in range(_count(args))]
+    whole = all(isinstance(value, int) for value in values)
+    made = np.empty(len(values), dtype=np.int64 if whole else object)
+    made[:] = values
+    return made
+
+
+def _made(
+    name: str, attributes: Mapping[str, Any], shape: str, value: Callable[[Arguments], Any], formula: str
+) -> OpRule:
+    """A tensor of one value, of the shape in an attribute."""
+    return operator(
+        name,
+        "",
+        {**attributes, **DTYPE},
+        lambda args: tuple(args[shape]),
+        lambda args: filled(args[shape], _cast(args, value(args))),
+        formula,
+        moves=True,
+    )
+
+
+def _cast(args: Arguments, value: Any) -> Any:
+    kind = dtype_kind(args["dtype"])
+    if isinstance(value, float) and math.isnan(value):
+        return value
+    if kind == "bool":
+        return int(bool(value))
+    return math.trunc(value) if kind == "int" else value
+
+
+def _like(name: str, attributes: Mapping[str, Any], value: Callable[[Arguments], Any], formula: str) -> OpRule:
+    """A tensor of one value, of the shape of another."""
+    return operator(
+        name,
+        "self",
+        {**attributes, **DTYPE},
+        same,
+        lambda args: filled(args["self"].shape, _cast(args, value(args))),
+        formula,
+    )
+
+
+def _new(name: str, attributes: Mapping[str, Any], value: Callable[[Arguments], Any], formula: str) -> OpRule:
+    """A tensor of one value, of the shape in an attribute; what it reads has no influence."""
+    return operator(
+        name,
+        "self",
+        {"size": REQUIRED, **attributes, **DTYPE},
+        lambda args: tuple(args["size"]),
+        lambda args: filled(args["size"], _cast(args, value(args))),
+        formula,
+    )
+
+
+def _triangle(upper: bool) -> Callable[[Arguments], Array]:
+    def forward(args: Arguments) -> Array:
+        x = args["self"]
+        row, column = np.indices(x.shape[-2:])
+        kept = column - row >= args["diagonal"] if upper else column - row <= args["diagonal"]
+        return np.where(kept, x, np.zeros((), dtype=np.int64))
+
+    return forward
+
+
+def _matrix(args: Arguments) -> Axes:
+    shape = args["self"]
+    if len(shape) < 2:
+        raise args.misfit(f"{shape} has no rows and columns")
+    atoms = [Atom(f"d{k}", n, Law.EACH if k < len(shape) - 2 else Law.WHOLE, n) for k, n in enumerate(shape)]
+    dims = tuple((atom.name,) for atom in atoms)
+    return make_axes([replace(atom, least=1) if atom.law is Law.EACH else atom for atom in atoms], (dims,), (dims,))
+
+
+def _fill_shape(args: Arguments) -> Any:
+    if args["value"] is None or (isinstance(args["value"], tuple) and args["value"] != ()):
+        raise args.misfit("value must be one number")
+    return tuple(args["self"])
+
+
+def _fill(args: Arguments) -> Array:
+    value = args["value"]
+    if isinstance(value, np.ndarray):
+        return np.broadcast_to(value, args["self"].shape)
+    return filled(args["self"].shape, value)
+
+
+def _value(args: Arguments) -> Any:
+    return args["fill_value"]
+
+
+def _nothing(args: Arguments) -> float:
+    return math.nan
+
+
+def _zero(args: Arguments) -> int:
+    return 0
+
+
+def _one(args: Arguments) -> int:
+    return 1
+
+
+SIZE = {"size": REQUIRED}
+FILL = {"fill_value": REQUIRED}
+DIAGONAL = {"diagonal": 0}
+
+RULES: tuple[OpRule, ...] = (
+    *(
+        operator(
+            name,
+            "",
+            {"start": start, "end": REQUIRED, "step": 1, **DTYPE},
+            lambda args: (_count(args),),
+            _arange,
+            "y[k] = start + k step",
+            moves=True,
+        )
+        for name, start in (("aten.arange", 0), ("aten.arange.start", REQUIRED), ("aten.arange.start_step", REQUIRED))
+    ),
+    _made("aten.full", {**SIZE, **FILL}, "size", _value, "y = fill_value"),
+    _made("aten.zeros", SIZE, "size", _zero, "y = 0"),
+    _made("aten.ones", SIZE, "size", _one, "y = 1"),
+    operator(
+        "aten.scalar_tensor",
+        "",
+        {"s": REQUIRED, **DTYPE},
+        lambda args: (),
+        lambda args: filled((), _cast(args, args["s"])),
+        "y = s",
+        moves=True,
+    ),
+    _like("aten.full_like", FILL, _value, "y = fill_value"),
+    _like("aten.zeros_like", {}, _zero, "y = 0"),
+    _like("aten.ones_like", {}, _one, "y = 1"),
+    _like("aten.zero", {}, _zero, "y = 0"),
+    _new("aten.new_full", FILL, _value, "y = fill_value"),
+    _new("aten.new_zeros", {}, _zero, "y = 0"),
+    _new("aten.new_ones", {}, _one, "y = 1"),
+    *(
+        _made(f"aten.{name}", {**SIZE, **layout}, "size", _nothing, "y has no value until it is written over")
+        for name, layout in (
+            ("empty.memory_format", {}),
+            ("empty_strided", {"stride": REQUIRED}),
+            ("empty_permuted", {"physical_layout": REQUIRED}),
+        )
+    ),
+    _like("aten.empty_like", {}, _nothing, "y has no value until it is written over"),
+    _new("aten.new_empty", {}, _nothing, "y has no value until it is written over"),
+    _new("aten.new_empty_strided", {"stride": REQUIRED}, _nothing, "y has no value until it is written over"),
+    operator("aten.fill.Scalar", "self value?", {"value": None}, _fill_shape, _fill, "y = value"),
+    operator("aten.fill.Tensor", "self value?", {"value": None}, _fill_shape, _fill, "y = value"),
+    operator(
+        "aten.triu",
+        "self",
+        DIAGONAL,
+        _matrix,
+        _triangle(True),
+        "y = x where column - row >= diagonal, else 0",
+        linear=(0,),
+    ),
+    operator(
+        "aten.tril",
+        "self",
+        DIAGONAL,
+        _matrix,
+        _triangle(False),
+        "y = x where column - row <= diagonal, else 0",
+        linear=(0,),
+    ),
+)

@@ -1,0 +1,271 @@
+"""Sums, means, maxima and norms over some dimensions, or over all of them.
+
+    sum, mean     over dim                        amax, amin     the greatest, the smallest
+    max.dim       the greatest and where it is    logsumexp      log(sum of exp(x))
+    cumsum        y[k] = sum over j <= k of x[j]  linalg_vector_norm   (sum of |x|^ord)^(1/ord)
+    var_mean      variance and mean               any, all       of truth values
+
+A mean divides by the number of elements, so a mean is never reduced. Where the greatest element is, is an unknown
+function of the row on terms; of equal elements the first counts.
+"""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from verdict.graph import Shape
+from verdict.ops import logic, numbers
+from verdict.ops.aten.elementwise import of_kind
+from verdict.ops.aten.form import REQUIRED, Arguments, dtype_kind, operator
+from verdict.ops.casts import CAST
+from verdict.ops.gate import CHOICE
+from verdict.ops.rule import Array, Atom, Axes, Dim, Law, OpRule
+from verdict.ops.shapes import axis, make_axes
+from verdict.outcome import Assumption
+
+OVER: Mapping[str, Any] = {"dim": None, "keepdim": False}
+
+
+def _over(args: Arguments, rank: int) -> tuple[int, ...]:
+    """The dimensions that `dim` names; all of them where it names none."""
+    dim = args["dim"]
+    if dim is None or dim == ():
+        return tuple(range(rank))
+    named = dim if isinstance(dim, tuple) else (dim,)
+    places = tuple(sorted(axis(args.name, place, max(rank, 1)) for place in named))
+    if len(set(places)) < len(places):
+        raise args.misfit(f"dim {dim} names a dimension twice")
+    return places if rank else ()
+
+
+def _axes(law: Law) -> Callable[[Arguments], Axes]:
+    def axes(args: Arguments) -> Axes:
+        shape = args["self"]
+        reduced = _over(args, len(shape))
+        if dtype_kind(args["dtype"]) in {"bool", "complex"}:
+            raise args.misfit(f"a result of type {args['dtype']} has no rule")
+        atoms = tuple(
+            Atom(f"k{place}", size, law, 2 if law is Law.SUM else size) if place in reduced else Atom(f"b{place}", size)
+            for place, size in enumerate(shape)
+        )
+        dims = tuple((atom.name,) for atom in atoms)
+        kept: tuple[Dim, ...] = tuple(dim for place, dim in enumerate(dims) if place not in reduced)
+        if args["keepdim"]:
+            kept = tuple(() if place in reduced else dim for place, dim in enumerate(dims))
+        return make_axes(
+            atoms, (dims,), (kept,) * (2 if args.name.endswith(("max.dim", "min.dim", "var_mean.correction")) else 1)
+        )
+
+    return axes
+
+
+def _shape(args: Arguments, x: Array) -> Shape:
+    """The shape of the result."""
+    reduced = _over(args, x.ndim)
+    if args["keepdim"]:
+        return tuple(1 if place in reduced else size for place, size in enumerate(x.shape))
+    return tuple(size for place, size in enumerate(x.shape) if place not in reduced)
+
+
+def _solid(x: Array) -> Array:
+    return x if x.ndim else x.reshape(1)
+
+
+def _total(args: Arguments, x: Array) -> Array:
+    """The sum, reduced dimensions staying."""
+    return numbers.total(_solid(x), _over(args, x.ndim) if x.ndim else (0,))
+
+
+def _sum(args: Arguments) -> Array:
+    x = args["self"]
+    return _total(args, x).reshape(_shape(args, x))
+
+
+def _mean_of(args: Arguments, x: Array, less: int = 0) -> Array:
+    count = prod(x.shape[place] for place in _over(args, x.ndim)) - less
+    return numbers.divide(_total(args, x), count)
+
+
+def _mean(args: Arguments) -> Array:
+    x = args["self"]
+    return _mean_of(args, x).reshape(_shape(args, x))
+
+
+def _variance(args: Arguments) -> tuple[Array, Array]:
+    x = args["self"]
+    mean = _mean_of(args, x)
+    centred = np.asarray(x - mean)
+    correction = 1 if args["correction"] is None else int(args["correction"])
+    variance = _mean_of(args, np.asarray(centred * centred), correction)
+    return variance.reshape(_shape(args, x)), mean.reshape(_shape(args, x))
+
+
+def _greatest(args: Arguments, x: Array) -> Array:
+    y = _solid(x)
+    for place in _over(args, x.ndim) if x.ndim else (0,):
+        y = numbers.amax(y, place)
+    return y
+
+
+def _amax(args: Arguments) -> Array:
+    x = args["self"]
+    return _greatest(args, x).reshape(_shape(args, x))
+
+
+def _amin(args: Arguments) -> Array:
+    x = args["self"]
+    return np.asarray(-_greatest(args, np.asarray(-x))).reshape(_shape(args, x))
+
+
+def _first_greatest(row: Any) -> list[int]:
+    return [max(range(len(row)), key=lambda place: row[place])]
+
+
+def _best(args: Arguments) -> tuple[Array, Array]:
+    """The greatest (or with min the smallest) along one dimension, and where it is."""
+    x, low = args["self"], "min" in args.name
+    signed = np.asarray(-x) if low else x
+    rows = np.moveaxis(_solid(signed), args["dim"] if x.ndim else 0, -1)
+    hits = numbers.chosen(rows, 1, _first_greatest, "greatest", ())
+    places = np.asarray(np.matmul(hits, np.arange(rows.shape[-1])))[..., 0]
+    best = numbers.amax(rows, rows.ndim - 1)[..., 0]
+    shape = _shape(args, x)
+    values = np.asarray(-best) if low else best
+    return values.reshape(shape), places.reshape(shape) if numbers.of_objects(x) else places.reshape(shape).astype(
+        np.int64
+    )
+
+
+def _arg_axes(args: Arguments) -> Shape:
+    shape = args["self"]
+    if args["dim"] is None:
+        return tuple(1 for _ in shape) if args["keepdim"] else ()
+    return tuple(_axes(Law.WHOLE)(args).output_shapes[0])
+
+
+def _argbest(args: Arguments) -> Array:
+    x = args["self"]
+    if args["dim"] is None:
+        flat = Arguments(args.name, {"self": x.reshape(-1)}, {"dim": 0, "keepdim": False})
+        return _best(flat)[1].reshape(tuple(1 for _ in x.shape) if args["keepdim"] else ())
+    return _best(args)[1]
+
+
+def _logsumexp(args: Arguments) -> Array:
+    x = args["self"]
+    top = None if numbers.has_terms(x) else _greatest(args, x)
+    shifted = x if top is None else np.asarray(x - top)
+    y = numbers.log(_total(args, numbers.exp(shifted)))
+    return np.asarray(y if top is None else y + top).reshape(_shape(args, x))
+
+
+def _norm(args: Arguments) -> Array:
+    x, order = args["self"], args["ord"]
+    if order == float("inf"):
+        return _greatest(args, numbers.maximum(x, np.asarray(-x))).reshape(_shape(args, x))
+    if order == 1:
+        return _total(args, numbers.maximum(x, np.asarray(-x))).reshape(_shape(args, x))
+    return numbers.power(_total(args, np.asarray(x * x)), Fraction(1, 2)).reshape(_shape(args, x))
+
+
+def _norm_axes(args: Arguments) -> Axes:
+    if args["ord"] not in {1, 2, float("inf")}:
+        raise args.misfit(f"ord is {args['ord']}; 1, 2 and infinity have a rule")
+    return _axes(Law.WHOLE)(args)
+
+
+def _cumsum(args: Arguments) -> Array:
+    x = args["self"]
+    return x if x.ndim == 0 else np.asarray(np.cumsum(x, axis=args["dim"], dtype=x.dtype))
+
+
+def _cumsum_axes(args: Arguments) -> Axes:
+    axis(args.name, args["dim"], max(len(args["self"]), 1))
+    shape = args["self"]
+    along = args["dim"] % max(len(shape), 1)
+    atoms = tuple(
+        Atom(f"d{k}", n, Law.WHOLE if k == along else Law.EACH, n if k == along else 1) for k, n in enumerate(shape)
+    )
+    dims = tuple((atom.name,) for atom in atoms)
+    return make_axes(atoms, (dims,), (dims,))
+
+
+def _any(args: Arguments) -> Array:
+    x = args["self"]
+    none = _product(args, logic.inverted(logic.truth(_solid(x))))
+    return logic.inverted(none).reshape(_shape(args, x))
+
+
+def _all(args: Arguments) -> Array:
+    x = args["self"]
+    return _product(args, logic.truth(_solid(x))).reshape(_shape(args, x))
+
+
+def _product(args: Arguments, x: Array) -> Array:
+    rank = args["self"].ndim
+    return np.asarray(np.prod(x, axis=_over(args, rank) if rank else (0,), keepdims=True), dtype=x.dtype)
+
+
+def _rule(
+    name: str,
+    formula: str,
+    forward: Callable[[Arguments], Any],
+    attributes: Mapping[str, Any] = OVER,
+    law: Law = Law.WHOLE,
+    linear: tuple[int, ...] = (),
+    assumptions: tuple[Assumption, ...] = (),
+) -> OpRule:
+    def kept(args: Arguments) -> Any:
+        made = forward(args)
+        x = args["self"]
+        return tuple(of_kind(y, x) for y in made) if isinstance(made, tuple) else of_kind(made, x)
+
+    return operator(name, "self", attributes, _axes(law), kept, formula, linear=linear, assumptions=assumptions)
+
+
+ALL = {"dtype": None}
+SOME = {**OVER, **ALL}
+ONE = {"dim": REQUIRED, "keepdim": False}
+
+RULES: tuple[OpRule, ...] = (
+    _rule("aten.sum", "y = sum of x", _sum, ALL, Law.SUM, (0,), (CAST,)),
+    _rule("aten.sum.dim_IntList", "y = sum of x over dim", _sum, SOME, Law.SUM, (0,), (CAST,)),
+    _rule("aten.mean", "y = sum of x / count", _mean, ALL, Law.WHOLE, (0,), (CAST,)),
+    _rule("aten.mean.dim", "y = sum of x over dim / count", _mean, SOME, Law.WHOLE, (0,), (CAST,)),
+    _rule("aten.var_mean.correction", "variance and mean over dim", _variance, {**OVER, "correction": None}),
+    _rule("aten.var.correction", "variance over dim", lambda args: _variance(args)[0], {**OVER, "correction": None}),
+    _rule("aten.amax", "y = the greatest of x over dim", _amax),
+    _rule("aten.amin", "y = the smallest of x over dim", _amin),
+    _rule("aten.max", "y = the greatest of x", _amax, {}),
+    _rule("aten.min", "y = the smallest of x", _amin, {}),
+    _rule("aten.max.dim", "the greatest of x along dim, and where it is", _best, ONE, assumptions=(CHOICE,)),
+    _rule("aten.min.dim", "the smallest of x along dim, and where it is", _best, ONE, assumptions=(CHOICE,)),
+    operator("aten.argmax", "self", OVER, _arg_axes, _argbest, "where the greatest of x is", assumptions=(CHOICE,)),
+    operator("aten.argmin", "self", OVER, _arg_axes, _argbest, "where the smallest of x is", assumptions=(CHOICE,)),
+    _rule("aten.logsumexp", "y = log(sum of exp(x) over dim)", _logsumexp, ONE),
+    _rule("aten.any", "y = [some x is not 0]", _any, {}),
+    _rule("aten.any.dim", "y = [some x along dim is not 0]", _any, ONE),
+    _rule("aten.all", "y = [no x is 0]", _all, {}),
+    _rule("aten.all.dim", "y = [no x along dim is 0]", _all, ONE),
+    operator(
+        "aten.linalg_vector_norm",
+        "self",
+        {"ord": 2, **OVER, **ALL},
+        _norm_axes,
+        _norm,
+        "y = (sum of |x|^ord)^(1/ord)",
+        assumptions=(CAST,),
+    ),
+    operator(
+        "aten.cumsum",
+        "self",
+        {"dim": REQUIRED, **ALL},
+        _cumsum_axes,
+        _cumsum,
+        "y[k] = sum over j <= k of x[j]",
+        linear=(0,),
+    ),
+)

@@ -1,0 +1,294 @@
+"""Parts of tensors and tensors made of parts.
+
+    slice, select, narrow, split, unbind     a part of x         cat, stack      x_1, ..., x_n side by side
+    *_backward                               dy in that part of zeros
+    *_scatter                                self with src in that part
+    as_strided                               y[i, j, ..] = x[offset + stride_0 i + stride_1 j + ..]
+
+as_strided counts in the elements of x in row-major order: it is right where x is all of its storage in that order.
+"""
+
+from collections.abc import Callable, Iterator
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from verdict.errors import ShapeError
+from verdict.graph import Shape
+from verdict.ops import numbers
+from verdict.ops.aten.form import REQUIRED, Arguments, operator
+from verdict.ops.aten.shaping import moving
+from verdict.ops.rule import Array, OpRule
+from verdict.ops.shapes import axis, is_integer
+
+Part = tuple[Any, ...]
+"""An index of numpy: which part of a tensor."""
+
+
+def _shape_of(value: Any) -> Shape:
+    return tuple(value) if isinstance(value, tuple) else value.shape
+
+
+def _slice(args: Arguments, shape: Shape) -> Part:
+    """The part that dim, start, end and step name, clamped as in Python."""
+    along, step = axis(args.name, args["dim"], len(shape)), args["step"]
+    if not is_integer(step) or step < 1:
+        raise args.misfit(f"step is {step}, it must be a number above 0")
+    ends = slice(args["start"], args["end"], step).indices(shape[along])
+    return (*(slice(None),) * along, slice(ends[0], max(ends[0], ends[1]), step))
+
+
+def _select(args: Arguments, shape: Shape) -> Part:
+    along, index = axis(args.name, args["dim"], len(shape)), args["index"]
+    if not is_integer(index) or not -shape[along] <= index < shape[along]:
+        raise args.misfit(f"index {index} is outside of the {shape[along]} elements of dimension {along}")
+    return (*(slice(None),) * along, int(index) % shape[along])
+
+
+def _narrow(args: Arguments, shape: Shape) -> Part:
+    along, start, length = axis(args.name, args["dim"], len(shape)), args["start"], args["length"]
+    start = start + shape[along] if start < 0 else start
+    if not 0 <= start <= start + length <= shape[along]:
+        raise args.misfit(f"no {length} elements from {start} on in {shape[along]}")
+    return (*(slice(None),) * along, slice(start, start + length))
+
+
+def _part_shape(shape: Shape, part: Part) -> Shape:
+    sizes: list[int] = []
+    for size, chosen in zip(shape, part, strict=False):
+        if isinstance(chosen, slice):
+            sizes.append(len(range(*chosen.indices(size))))
+    return (*sizes, *shape[len(part) :])
+
+
+PartOf = Callable[[Arguments, Shape], Part]
+
+
+def _part(name: str, attributes: dict[str, Any], part: PartOf, formula: str) -> OpRule:
+    """y = x[part]."""
+    return moving(
+        name,
+        "self",
+        attributes,
+        lambda args: _part_shape(args["self"], part(args, args["self"])),
+        lambda args: np.asarray(args["self"][part(args, args["self"].shape)], dtype=args["self"].dtype),
+        formula,
+    )
+
+
+def _pulled(name: str, attributes: dict[str, Any], part: PartOf) -> OpRule:
+    """dx = 0 but for dx[part] = dy."""
+
+    def shapes(args: Arguments) -> Shape:
+        size = tuple(args["input_sizes"])
+        if _part_shape(size, part(args, size)) != args["grad_output"]:
+            raise args.misfit(f"a gradient of shape {args['grad_output']} does not fit into {size}")
+        return size
+
+    def forward(args: Arguments) -> Array:
+        dy, size = args["grad_output"], tuple(args["input_sizes"])
+        dx = numbers.zeros(dy, size)
+        dx[part(args, size)] = dy
+        return dx
+
+    return operator(
+        name, "grad_output", {"input_sizes": REQUIRED, **attributes}, shapes, forward, "dx = dy in zeros", linear=(0,)
+    )
+
+
+def _scattered(name: str, attributes: dict[str, Any], part: PartOf) -> OpRule:
+    """y = self but for y[part] = src."""
+
+    def shapes(args: Arguments) -> Shape:
+        shape, src = args.given
+        if _part_shape(shape, part(args, shape)) != src:
+            raise args.misfit(f"src of shape {src} does not fit into that part of {shape}")
+        return tuple(shape)
+
+    def forward(args: Arguments) -> Array:
+        x, src = args.given
+        return _with(x, part(args, x.shape), src)
+
+    return moving(name, "self src", attributes, shapes, forward, "y = self with src in that part")
+
+
+def _with(x: Array, part: Any, src: Array) -> Array:
+    made = x.astype(np.result_type(x.dtype, src.dtype))
+    made[part] = src
+    return made
+
+
+def _lengths(args: Arguments, shape: Shape) -> tuple[int, ...]:
+    size = shape[axis(args.name, args["dim"], len(shape))]
+    chosen = args["split_size"] if "split_size" in args.attrs else args["split_sizes"]
+    if isinstance(chosen, tuple):
+        if sum(chosen) != size:
+            raise args.misfit(f"split_sizes {chosen} do not add up to {size}")
+        return chosen
+    if not is_integer(chosen) or chosen < 1:
+        raise args.misfit(f"split_size is {chosen}, it must be a number above 0")
+    return tuple(min(chosen, size - start) for start in range(0, size, chosen))
+
+
+def _pieces(args: Arguments, shape: Shape) -> Iterator[Part]:
+    along, start = axis(args.name, args["dim"], len(shape)), 0
+    for length in _lengths(args, shape):
+        yield (*(slice(None),) * along, slice(start, start + length))
+        start += length
+
+
+def _split(name: str, key: str) -> OpRule:
+    return moving(
+        name,
+        "self",
+        {key: REQUIRED, "dim": 0},
+        lambda args: tuple(_part_shape(args["self"], part) for part in _pieces(args, args["self"])),
+        lambda args: tuple(args["self"][part] for part in _pieces(args, args["self"].shape)),
+        "y_1, ..., y_n = x, cut along dim",
+    )
+
+
+def _unbind_shapes(args: Arguments) -> tuple[Shape, ...]:
+    shape: Shape = args["self"]
+    along = axis(args.name, args["dim"], len(shape))
+    return ((*shape[:along], *shape[along + 1 :]),) * shape[along]
+
+
+def _unbind(args: Arguments) -> tuple[Array, ...]:
+    rows = np.moveaxis(args["self"], args["dim"], 0)
+    return tuple(np.asarray(row, dtype=rows.dtype) for row in rows)
+
+
+def _cat_shape(args: Arguments) -> Shape:
+    shapes = [shape for shape in args["tensors"] if shape != (0,)]
+    if not shapes:
+        raise args.misfit("there is nothing to join")
+    along = axis(args.name, args["dim"], len(shapes[0]))
+    rest = {(*shape[:along], *shape[along + 1 :]) for shape in shapes}
+    if len(rest) > 1 or len({len(shape) for shape in shapes}) > 1:
+        raise args.misfit(f"shapes {' and '.join(map(str, shapes))} differ in more than dimension {along}")
+    return (*shapes[0][:along], sum(shape[along] for shape in shapes), *shapes[0][along + 1 :])
+
+
+def _cat(args: Arguments) -> Array:
+    return np.concatenate([x for x in args["tensors"] if x.shape != (0,)], axis=args["dim"])
+
+
+def _stack_shape(args: Arguments) -> Shape:
+    shapes = args["tensors"]
+    if not shapes or len(set(shapes)) > 1:
+        raise args.misfit(f"tensors of one shape can be stacked, found {' and '.join(map(str, shapes)) or 'none'}")
+    along = axis(args.name, args["dim"], len(shapes[0]) + 1)
+    return (*shapes[0][:along], len(shapes), *shapes[0][along:])
+
+
+def _stack(args: Arguments) -> Array:
+    return np.stack(args["tensors"], axis=args["dim"])
+
+
+def _places(args: Arguments, elements: int) -> Array:
+    """For every element of a strided view, its place in row-major order."""
+    size, stride = args["size"], args["stride"]
+    if len(size) != len(stride) or any(length < 1 for length in size):
+        raise args.misfit(f"size {size} and stride {stride} do not fit")
+    offset = args["storage_offset"] or 0
+    last = offset + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
+    if offset < 0 or last >= elements or any(step < 0 for step in stride):
+        raise args.misfit(f"size {size}, stride {stride} and offset {offset} leave the {elements} elements")
+    places = np.full(size, offset, dtype=np.int64)
+    for along, (length, step) in enumerate(zip(size, stride, strict=True)):
+        places += (np.arange(length) * step).reshape((length,) + (1,) * (len(size) - 1 - along))
+    return places
+
+
+def _diagonal_places(args: Arguments, shape: Shape) -> Array:
+    return np.diagonal(np.arange(prod(shape)).reshape(shape), args["offset"], args["dim1"], args["dim2"])
+
+
+def _diagonal(args: Arguments) -> Array:
+    x = args["self"]
+    return np.asarray(x.reshape(-1)[_diagonal_places(args, x.shape)], dtype=x.dtype)
+
+
+def _diagonal_shape(args: Arguments) -> Shape:
+    shape = args["self"]
+    if len(shape) < 2:
+        raise args.misfit(f"{shape} has no diagonal")
+    return _diagonal_places(args, shape).shape
+
+
+def _diagonal_scatter_shape(args: Arguments) -> Shape:
+    if _diagonal_shape(args) != args["src"]:
+        raise args.misfit(f"src of shape {args['src']} is no diagonal of {args['self']}")
+    return tuple(args["self"])
+
+
+def _diagonal_scatter(args: Arguments) -> Array:
+    x, src = args.given
+    return _with(x.reshape(-1), _diagonal_places(args, x.shape), src).reshape(x.shape)
+
+
+def _strided_shape(args: Arguments) -> Shape:
+    _places(args, prod(args["self"]))
+    return tuple(args["size"])
+
+
+def _strided(args: Arguments) -> Array:
+    x = args["self"].reshape(-1)
+    return np.asarray(x[_places(args, len(x))], dtype=x.dtype)
+
+
+def _strided_scatter_shape(args: Arguments) -> Shape:
+    shape, src = args.given
+    _places(args, prod(shape))
+    if tuple(args["size"]) != src:
+        raise ShapeError(f"{args.name}: src has shape {src}, the part {args['size']}")
+    return tuple(shape)
+
+
+def _strided_scatter(args: Arguments) -> Array:
+    x, src = args.given
+    return _with(x.reshape(-1), _places(args, x.size), src).reshape(x.shape)
+
+
+SLICE = {"dim": 0, "start": None, "end": None, "step": 1}
+SELECT = {"dim": REQUIRED, "index": REQUIRED}
+DIAGONAL = {"offset": 0, "dim1": 0, "dim2": 1}
+STRIDED = {"size": REQUIRED, "stride": REQUIRED, "storage_offset": None}
+
+RULES: tuple[OpRule, ...] = (
+    _part("aten.slice.Tensor", SLICE, _slice, "y = x[start:end:step], along dim"),
+    _part("aten.select.int", SELECT, _select, "y = x[index], along dim"),
+    _part(
+        "aten.narrow", {"dim": REQUIRED, "start": REQUIRED, "length": REQUIRED}, _narrow, "y = x[start:start+length]"
+    ),
+    _pulled("aten.slice_backward", dict.fromkeys(SLICE, REQUIRED), _slice),
+    _pulled("aten.select_backward", SELECT, _select),
+    _scattered("aten.slice_scatter", SLICE, _slice),
+    _scattered("aten.select_scatter", SELECT, _select),
+    _split("aten.split.Tensor", "split_size"),
+    _split("aten.split_with_sizes", "split_sizes"),
+    _split("aten.split_with_sizes_copy", "split_sizes"),
+    moving("aten.unbind.int", "self", {"dim": 0}, _unbind_shapes, _unbind, "y_1, ..., y_n = the slices of x along dim"),
+    moving("aten.cat", "tensors*", {"dim": 0}, _cat_shape, _cat, "y = x_1, ..., x_n, joined along dim"),
+    moving("aten.stack", "tensors*", {"dim": 0}, _stack_shape, _stack, "y = x_1, ..., x_n, along a new dimension"),
+    moving("aten.diagonal", "self", DIAGONAL, _diagonal_shape, _diagonal, "y = the diagonal of x"),
+    moving(
+        "aten.diagonal_scatter",
+        "self src",
+        DIAGONAL,
+        _diagonal_scatter_shape,
+        _diagonal_scatter,
+        "y = self with src as its diagonal",
+    ),
+    moving("aten.as_strided", "self", STRIDED, _strided_shape, _strided, "y[i, j] = x[offset + stride . (i, j)]"),
+    moving(
+        "aten.as_strided_scatter",
+        "self src",
+        STRIDED,
+        _strided_scatter_shape,
+        _strided_scatter,
+        "y = self with src at offset + stride . (i, j)",
+    ),
+)

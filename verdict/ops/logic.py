@@ -1,0 +1,167 @@
+"""Comparisons, choices and lookups on arrays of numbers or terms. A truth value is the number 1 or 0.
+
+On numbers all of it is exact. On terms a comparison is made of steps, [x < y] = step(y - x); where the terms are
+made of index variables alone (ids, masks of ids, shifted and masked ids) the solver lists their values, so that
+such a mask is a sum of indicators and a shifted id can still be looked up. A choice by a mask m that is not known is
+m a + (1 - m) b. A lookup at a position that is outside of the table has no value.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from verdict.errors import ShapeError
+from verdict.ops import numbers
+from verdict.ops.numbers import MINUS_INFINITY, each, is_number, of_objects
+from verdict.ops.rule import Array
+
+
+def less(x: Array, y: Array) -> Array:
+    """[x < y]."""
+    return each(_less, x, y) if of_objects(x) or of_objects(y) else np.asarray(x < y, np.int64)
+
+
+def equal(x: Array, y: Array) -> Array:
+    """[x = y]."""
+    return each(_equal, x, y) if of_objects(x) or of_objects(y) else np.asarray(x == y, np.int64)
+
+
+def inverted(x: Array) -> Array:
+    """1 - x, the opposite of a truth value."""
+    return np.asarray(1 - x)
+
+
+def truth(x: Array) -> Array:
+    """[x is not 0]."""
+    return inverted(equal(x, np.zeros((), dtype=np.int64)))
+
+
+def where(mask: Array, x: Array, y: Array) -> Array:
+    """x where the truth value is 1, else y."""
+    if not (of_objects(mask) or of_objects(x) or of_objects(y)):
+        return np.where(mask != 0, x, y)
+    return each(_where, mask, x, y)
+
+
+def pointwise(name: str, function: Callable[..., Any], *arrays: Array) -> Array:
+    """An exact function of integers and rationals, element by element; `name` is for the message.
+
+    Raises ShapeError where an element is a term that is not made of indices alone.
+    """
+
+    def one(*values: Any) -> Any:
+        values = tuple(settled(value) for value in values)
+        if all(is_number(value) for value in values):
+            return function(*values)
+        return _listed(name, function, values)
+
+    return each(one, *arrays)
+
+
+def hits(positions: Array, size: int) -> Array:
+    """[position = v] for v in range(size), as a further, last axis. Positions from -size on count from the end."""
+    rows = [[_hit(value, place, size) for place in range(size)] for value in positions.flat]
+    made = np.empty((len(rows), size), dtype=object)
+    for row, found in zip(made, rows, strict=True):
+        row[:] = found
+    return made.reshape((*positions.shape, size))
+
+
+def covered(found: Array) -> Array:
+    """The sums of `hits` over the last axis: 1 where the position exists, and nothing else where that is known."""
+    return each(listed, np.asarray(np.sum(found, axis=-1), dtype=object))
+
+
+def listed(value: Any) -> Any:
+    """An element, as a number where it is made of indices alone and is the same number for all of them."""
+    if is_number(value):
+        return value
+    found = value.tabulate(lambda number: number)
+    return settled(value if found is None else found)
+
+
+def settled(value: Any) -> Any:
+    """An element, as a number where it is known to be one."""
+    if is_number(value) or value.constant is None:
+        return value
+    return value.constant
+
+
+def _listed(name: str, function: Callable[..., Any], values: tuple[Any, ...]) -> Any:
+    place = next(k for k, value in enumerate(values) if not is_number(value))
+    rest = (*values[:place], *values[place + 1 :])
+
+    def turned(first: Any, *others: Any) -> Any:
+        return function(*others[:place], first, *others[place:])
+
+    found = values[place].tabulate(turned, *rest)
+    if found is None:
+        raise ShapeError(f"{name}: has a rule for numbers and for what is made of indices alone")
+    return settled(found)
+
+
+def _less(x: Any, y: Any) -> Any:
+    x, y = settled(x), settled(y)
+    if is_number(x) and is_number(y):
+        return int(x < y)
+    if is_number(y) and y == MINUS_INFINITY:
+        return 0
+    if is_number(x) and x == MINUS_INFINITY:
+        return 1 - _equal(x, y)
+    return settled((y - x).opaque("step"))
+
+
+def _equal(x: Any, y: Any) -> Any:
+    x, y = settled(x), settled(y)
+    if is_number(x) and is_number(y):
+        return int(x == y)
+    for one, other in ((x, y), (y, x)):
+        if is_number(one) and one == MINUS_INFINITY:
+            return settled(other.exp().indicator(0))
+    return settled((x - y).indicator(0))
+
+
+def _where(mask: Any, x: Any, y: Any) -> Any:
+    mask, x, y = settled(mask), settled(x), settled(y)
+    if is_number(mask):
+        return x if mask else y
+    if x is y:
+        return x
+    if not any(is_number(value) and value == MINUS_INFINITY for value in (x, y)):
+        found = mask.tabulate(lambda m, one, other: one if m else other, x, y)
+        if found is not None:
+            return found
+    if is_number(x) and x == 0:
+        return (1 - mask) * y
+    if is_number(y) and y == 0:
+        return mask * x
+    return mask * x + (1 - mask) * y
+
+
+def _hit(position: Any, place: int, size: int) -> Any:
+    position = settled(position)
+    if is_number(position):
+        return int(position in {place, place - size})
+    return settled(position.indicator(place) + position.indicator(place - size))
+
+
+def looked_up(table: Array, positions: Array, wrap: bool) -> Array:
+    """table[positions] along the first axis of the table.
+
+    wrap: whether a position from -size on counts from the end; without it torch knows no such position.
+    Raises IndexError where a position that is a number is outside; a term that may be outside is divided by
+    [it is inside], which has no value there.
+    """
+    size = len(table)
+    numeric = numbers.integers(each(settled, positions)) if of_objects(positions) else positions.astype(np.int64)
+    if numeric is not None:
+        if np.any(numeric >= size) or np.any(numeric < (-size if wrap else 0)):
+            raise IndexError(f"a position is outside of the {size} that there are")
+        return np.asarray(table[numeric])
+    found = hits(positions, size) if wrap else np.stack([numbers.indicator(positions, k) for k in range(size)], -1)
+    inside = covered(found)
+    rows = np.tensordot(found, table, axes=1)
+    shape = (*positions.shape, *(1 for _ in table.shape[1:]))
+    known = all(is_number(value) and value == 1 for value in inside.flat)
+    return np.asarray(rows if known else numbers.divide(rows, inside.reshape(shape)))

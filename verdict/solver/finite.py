@@ -1,0 +1,102 @@
+"""Terms of index variables alone: functions on a finite set, which can be listed.
+
+Whatever is made of constants and indices by sums, products, maxima, indicators and steps has one exact value for
+every assignment of its indices: masks (id < 4), shifted and masked ids ((id - 4) [id >= 4]), counts of them. Any
+function of such terms is again such a term, the sum over all assignments of its value times the indicators
+
+    f(a, b) = sum over i, j of f(i, j) [a = i] [b = j]
+
+which is an identity, not an approximation: exactly one product of indicators is 1 for each assignment.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING
+
+from verdict.solver.term import Kind, Number, Term
+
+if TYPE_CHECKING:
+    from verdict.solver.terms import Terms
+
+LARGEST = 4096
+"""The most assignments that are listed; a term of more is treated like any other."""
+Values = dict[tuple[int, ...], Number]
+Table = tuple[tuple[Term, ...], Values]
+"""Index variables, ordered by uid, and the value for each assignment of them."""
+
+
+class Tables:
+    """The tables of the terms of one obligation, each made once; None for a term that is not finite."""
+
+    def __init__(self, terms: "Terms") -> None:
+        self._terms = terms
+        self._known: dict[Term, Table | None] = {}
+
+    def of(self, term: Term) -> Table | None:
+        """The table of a term, None where it depends on more than some indices."""
+        if term not in self._known:
+            for part in self._terms.below([term]):
+                if part not in self._known:
+                    self._known[part] = self._made(part)
+        return self._known[term]
+
+    def tabulate(self, function: Callable[..., Number], args: Sequence[Term]) -> Term | None:
+        """function(*args) as a sum of indicators; None where some argument is not finite, or all are too many."""
+        tables = [self.of(arg) for arg in args]
+        listed = [table for table in tables if table is not None]
+        joined = _joined(function, listed) if len(listed) == len(tables) else None
+        return None if joined is None else self._term(joined)
+
+    def _made(self, term: Term) -> Table | None:
+        if term.kind is Kind.CONSTANT:
+            return (), {(): term.data}
+        if term.kind is Kind.INDEX:
+            return ((term,), {(value,): value for value in range(term.data[2])}) if term.data[2] <= LARGEST else None
+        function = _function(term)
+        tables = [self._known[arg] for arg in term.args] if function else [None]
+        listed = [table for table in tables if table is not None]
+        return _joined(function, listed) if function and len(listed) == len(tables) else None
+
+    def _term(self, table: Table) -> Term:
+        terms = self._terms
+        variables, values = table
+        if len(set(values.values())) == 1:
+            return terms.constant(next(iter(values.values())))
+        result = terms.zero
+        for assignment, value in values.items():
+            if value:
+                hit = terms.one
+                for variable, chosen in zip(variables, assignment, strict=True):
+                    hit = terms.multiply(hit, terms.indicator(variable, chosen))
+                result = terms.add(result, terms.scale(hit, value), 1)
+        return result
+
+
+def _function(term: Term) -> Callable[..., Number] | None:
+    """The value of a term from those of its arguments; None for a term that need not be rational."""
+    if term.kind is Kind.SUM:
+        constant, weights = term.data
+        return lambda *args: constant + sum(w * arg for w, arg in zip(weights.values(), args, strict=True))
+    if term.kind is Kind.PRODUCT:
+        exponents = tuple(term.data.values())
+        return lambda *args: prod(arg**exponent for arg, exponent in zip(args, exponents, strict=True))
+    if term.kind is Kind.INDICATOR:
+        return lambda arg: int(arg == term.data)
+    if term.kind is Kind.MAXIMUM:
+        return max if len(term.args) > 1 else None
+    return None
+
+
+def _joined(function: Callable[..., Number], tables: Sequence[Table]) -> Table | None:
+    """The table of a function of some finite terms, over all their indices; None above LARGEST assignments."""
+    variables = tuple(sorted({variable for names, _ in tables for variable in names}, key=lambda term: term.uid))
+    if prod(variable.data[2] for variable in variables) > LARGEST:
+        return None
+    place = {variable: k for k, variable in enumerate(variables)}
+    places = [tuple(place[variable] for variable in names) for names, _ in tables]
+    values = {}
+    for assignment in product(*(range(variable.data[2]) for variable in variables)):
+        args = (table[tuple(assignment[k] for k in chosen)] for chosen, (_, table) in zip(places, tables, strict=True))
+        values[assignment] = function(*args)
+    return variables, values
