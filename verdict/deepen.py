@@ -15,10 +15,13 @@ Progress = Callable[[int, int], None]
 
 
 def deepen(single: Plan, parallel: Plan, options: Options, report: Report, progress: Progress) -> Report:
-    """The report of a pair that the walk left undecided, with what the sweep says of it. Others stay as they are."""
-    if report.verdict is not Verdict.UNKNOWN:
-        return report
+    """The report of a pair that the walk could not prove, with what the sweep says of it.
+
+    A plan that the walk refutes stays refuted where its outputs differ in numbers, and where it cannot be run.
+    """
     swept = sweep(single, parallel, options, progress)
+    if report.verdict is Verdict.REFUTED and (swept.different or swept.missing or swept.fault is not None):
+        return report
     if swept.fault is not None:
         return replace(report, open=(*report.open, Open(swept.fault.where, f"not swept: {swept.fault.what}")))
     found = tuple(findings(swept.different, swept.missing))
@@ -29,12 +32,22 @@ def deepen(single: Plan, parallel: Plan, options: Options, report: Report, progr
         open=() if found else (*_nothing_to_compare(single), *(Open(*item) for item in swept.open)),
         assumptions=_assumptions(single, parallel, report, swept.full),
         proofs=Proofs(),
+        losses=len(single.losses),
+        gradients=len(single.gradients),
+        outputs=len(single.outputs),
         swept=told,
     )
 
 
 def _nothing_to_compare(single: Plan) -> Iterator[Open]:
-    """Weights of which the single-device plan declares neither a gradient nor an update, and a loss that it lacks."""
+    """Weights that nothing trains of what the single-device plan declares, and a plan that declares nothing.
+
+    A plan without a loss and without gradients is about its further outputs alone.
+    """
+    if not single.losses and not single.outputs:
+        yield Open(single.source, "it declares no loss (nothing to compare)")
+    if not single.losses and not single.gradients:
+        return
     declared = {
         single.tensors[held.weight].logical for held in (*single.gradients, *single.outputs) if held.weight >= 0
     }
@@ -43,8 +56,6 @@ def _nothing_to_compare(single: Plan) -> Iterator[Open]:
             yield Open(
                 f"weight {logical.name}", "the single-device plan computes no gradient of it (nothing to compare)"
             )
-    if not single.losses:
-        yield Open(single.source, "it declares no loss (nothing to compare)")
 
 
 def _assumptions(single: Plan, parallel: Plan, report: Report, own_shapes: bool) -> tuple[Assumption, ...]:

@@ -36,7 +36,7 @@ def as_data(report: Report) -> dict[str, Any]:
             }
             for asked in proofs.solvers
         },
-        "outputs": {"losses": report.losses, "gradients": report.gradients},
+        "outputs": {"losses": report.losses, "gradients": report.gradients, "further": report.outputs},
         "sweep": _sweep(report.swept),
         "single": _side(report.single),
         "parallel": _side(report.parallel),

@@ -100,6 +100,7 @@ class Sweep:
 class Report:
     """What a run found. The same plans and options give the same report, whatever the number of workers.
 
+    losses, gradients, outputs: what was compared, as the single-device plan declares it.
     notes: findings that stand beside the verdict and do not change it.
     swept: how the sweep decided the pair, where the walk did not.
     """
@@ -112,6 +113,7 @@ class Report:
     proofs: Proofs
     losses: int = 0
     gradients: int = 0
+    outputs: int = 0
     notes: tuple[Finding, ...] = ()
     swept: Sweep | None = None
 

@@ -57,16 +57,22 @@ def _headline(report: Report) -> Text:
     verdict = report.verdict
     ranks = report.parallel.ranks
     if verdict is Verdict.PROVED:
-        rest = (
-            f"on {ranks} ranks the plan computes the loss and all {report.gradients} gradients "
-            "of the single-device plan"
-        )
+        rest = f"on {ranks} ranks the plan computes {_declared(report)} of the single-device plan"
     elif verdict is Verdict.REFUTED:
         count = len(report.findings)
         rest = f"the parallel plan computes something else ({count} finding{'s' if count > 1 else ''})"
     else:
         rest = f"{len(report.open)} question{'s' if len(report.open) > 1 else ''} left open"
     return Text.assemble((verdict.name, COLOURS[verdict]), f"  {rest}")
+
+
+def _declared(report: Report) -> str:
+    """What was proved, in words."""
+    outputs = f"{report.outputs} further output{'s' if report.outputs > 1 else ''}"
+    if not report.losses and not report.gradients:
+        return outputs
+    rest = f", and {outputs}" if report.outputs else ""
+    return f"the loss and all {report.gradients} gradients{rest}"
 
 
 def _sizes(name: str, side: Side) -> str:

@@ -2,5 +2,6 @@
 
 from verdict.sweep.findings import findings
 from verdict.sweep.sweep import Swept, sweep
+from verdict.sweep.unroll import steps_of
 
-__all__ = ["Swept", "findings", "sweep"]
+__all__ = ["Swept", "findings", "steps_of", "sweep"]
