@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from verdict.errors import PlanFileError
-from verdict.graph import Call, Held, Logical, Node, Plan, Segment, Tensor
+from verdict.graph import Call, Held, Logical, Node, Plan, Segment, Storage, Tensor
 from verdict.outcome import Assumption
 
 _Reply = tuple[str, Any]
@@ -152,6 +152,7 @@ _PACK: dict[str, Callable[[Any], Any]] = {
     "losses": _plain,
     "gradients": _plain,
     "outputs": _plain,
+    "storages": _plain,
     "assumptions": lambda rows: tuple((row.name, row.text) for row in rows),
 }
 
@@ -165,5 +166,6 @@ _UNPACK: dict[str, Callable[[Any], Any]] = {
     "losses": _rows(Held),
     "gradients": _rows(Held),
     "outputs": _rows(Held),
+    "storages": _rows(Storage),
     "assumptions": lambda rows: tuple(Assumption(*row) for row in rows),
 }

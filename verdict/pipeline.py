@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from verdict.deepen import deepen
 from verdict.diagnose import Raw, diagnose, dtype_notes, other_operators, scene_of
 from verdict.errors import PlanMismatchError
-from verdict.graph import Plan
+from verdict.graph import Plan, without_effects
 from verdict.graph.check import check_plan
 from verdict.graph.form import require_form
+from verdict.graph.memory import check_effects
 from verdict.lineage import Lineages, bind, propagate, reference
 from verdict.lineage.goals import check_goals, undecided
 from verdict.ops import CAST, RULES
@@ -30,7 +31,13 @@ from verdict.summary import (
     trained_weights,
     uncompared,
 )
+from verdict.sweep import steps_of
 from verdict.workers import run_all
+
+CERTAIN = frozenset({"assumption-denied", "dtype-differs"})
+"""Findings that are not about the values that a plan computes: no run on numbers speaks against them."""
+MOST_CERTIFIED = 5_000
+"""Up to so many nodes on all ranks, what the walk refutes is run on numbers before it is said."""
 
 Observe = Callable[[str, int, int, Any], None]
 """Told of each step: its name, how many of how many of its tasks are done, and the result of the step before."""
@@ -62,12 +69,17 @@ def verify(single: Plan, parallel: Plan, options: Options, observe: Observe = si
 
 
 def deeper(single: Plan, parallel: Plan, options: Options, examined: Examined, observe: Observe = silent) -> Examined:
-    """What was examined, with the sweep's answer where the walk has none."""
-    if examined.report.verdict is not Verdict.UNKNOWN:
+    """What was examined, with the sweep's answer where the walk has none, or where nothing but the walk says no."""
+    report = examined.report
+    certain = (*examined.raw.structural, *(finding for finding in report.findings if finding.code in CERTAIN))
+    if report.verdict is Verdict.PROVED or certain:
+        return examined
+    if report.verdict is Verdict.REFUTED and steps_of(parallel) > MOST_CERTIFIED:
         return examined
     observe("sweep", 0, 1, None)
-    report = deepen(single, parallel, options, examined.report, lambda done, total: observe("sweep", done, total, None))
-    return Examined(report) if report.swept is not None else examined
+    single, parallel = without_effects(single), without_effects(parallel)
+    swept = deepen(single, parallel, options, report, lambda done, total: observe("sweep", done, total, None))
+    return examined if swept is report else Examined(swept)
 
 
 def explain(single: Plan, parallel: Plan, options: Options, examined: Examined) -> Report:
@@ -78,6 +90,7 @@ def explain(single: Plan, parallel: Plan, options: Options, examined: Examined) 
     report, stages = examined.report, examined.stages
     if not report.findings or report.swept is not None:
         return report
+    single, parallel = without_effects(single), without_effects(parallel)
     outcomes = tuple(examined.outcomes[stage] for stage in stages.questions)
     scene = scene_of(single, parallel, examined.walks, stages, outcomes, options.exhaustive) if examined.walks else None
     denied = tuple(finding for finding in report.findings if finding.code == "assumption-denied")
@@ -98,11 +111,13 @@ def examine(
     they are not asked again.
     """
     observe("check", 0, 1, (single, parallel))
-    require_form(single)
-    require_form(parallel)
-    binding = bind(single, parallel)
+    values = without_effects(single), without_effects(parallel)
+    for plan in values:
+        require_form(plan)
+    binding = bind(*values)
     _require_sound(single)
-    structural = check_plan(parallel, RULES)
+    structural = (*check_effects(parallel), *check_plan(values[1], RULES))
+    single, parallel = values
     observe("lineage", 0, 1, structural)
     sides = (side_of(single), side_of(parallel))
     if binding.findings:
@@ -180,7 +195,7 @@ def _outcomes(
 
 
 def _require_sound(single: Plan) -> None:
-    wrong = check_plan(single, RULES)
+    wrong = (*check_effects(single), *check_plan(without_effects(single), RULES))
     if wrong:
         raise PlanMismatchError(
             single.source,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from verdict.errors import PlanFileError
-from verdict.graph import ABSENT, Call, Held, Node, Plan, Segment, Tensor
+from verdict.graph import ABSENT, Call, Held, Node, Plan, Segment, Storage, Tensor
 
 FORMAT = "verdict-plan 1"
 
@@ -35,6 +35,7 @@ def numbered(plan: Plan) -> tuple[Plan, tuple[int, ...]]:
     gradients: list[Held] = []
     outputs: list[Held] = []
     new_seeds: list[int] = []
+    storages: list[Storage] = []
     seen: set[int] = set()
     for device in range(plan.devices):
         ids: dict[int, int] = {ABSENT: ABSENT}
@@ -55,6 +56,7 @@ def numbered(plan: Plan) -> tuple[Plan, tuple[int, ...]]:
         gradients += [Held(device, ids[h.tensor], ids[h.weight]) for h in plan.gradients if h.device == device]
         outputs += [Held(device, ids[h.tensor], ids[h.weight]) for h in plan.outputs if h.device == device]
         new_seeds += [ids[old] for old in ids if old in seeds]
+        storages += [s._replace(tensors=tuple(ids[t] for t in s.tensors)) for s in plan.storages if s.device == device]
     starts.append(len(tensors))
     tensors += [tensor for old, tensor in enumerate(plan.tensors) if old not in seen]
     found = replace(
@@ -67,6 +69,7 @@ def numbered(plan: Plan) -> tuple[Plan, tuple[int, ...]]:
         gradients=tuple(gradients),
         seeds=tuple(new_seeds),
         outputs=tuple(outputs),
+        storages=tuple(storages),
     )
     return found, tuple(starts)
 
@@ -113,6 +116,9 @@ def _mentions(plan: Plan, device: int, order: tuple[int, ...]) -> Iterator[int]:
         if held.device == device:
             yield held.tensor
             yield held.weight
+    for storage in plan.storages:
+        if storage.device == device:
+            yield from storage.tensors
 
 
 def _segment(segment: Segment, ids: dict[int, int]) -> Segment:

@@ -1,13 +1,14 @@
 """From plain data to a Plan. Every error names the place in the data, what belongs there and what stands there."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NoReturn, TypeVar
 
 from backends.text.canonical import FORMAT
 from backends.text.values import DEEPEST
 from backends.text.words import KINDS
 from verdict.errors import PlanFileError
-from verdict.graph import ABSENT, Attrs, Call, Held, Logical, Node, Plan, Region, Segment, Tensor
+from verdict.graph import ABSENT, Attrs, Call, Held, Logical, Node, Plan, Region, Segment, Storage, Tensor, has_effects
 from verdict.outcome import Assumption
 
 _NAME, _VERSION = FORMAT.split()
@@ -44,7 +45,7 @@ class _Reader:
             **{"mesh": ()} | {key: read(self, key, content[key]) for key, read in _FIELDS.items() if key in content},
         )
         self._check(plan)
-        return plan
+        return replace(plan, effects=has_effects(plan.segments, plan.storages))
 
     def count(self, where: str, value: Any) -> int:
         if self._integer(where, value) < 1:
@@ -71,6 +72,9 @@ class _Reader:
 
     def held(self, where: str, value: Any) -> tuple[Held, ...]:
         return self._each(where, value, self._held)
+
+    def storages(self, where: str, value: Any) -> tuple[Storage, ...]:
+        return self._each(where, value, self._storage)
 
     def integers(self, where: str, value: Any) -> tuple[int, ...]:
         row = self._row(where, value)
@@ -151,6 +155,10 @@ class _Reader:
         row = self.integers(where, self._row(where, value, 2, 3))
         return Held(*row)
 
+    def _storage(self, where: str, value: Any) -> Storage:
+        device, name, tensors = self._row(where, value, 3)
+        return Storage(self._integer(where, device), self._string(where, name), self.integers(where, tensors))
+
     def _each(self, where: str, value: Any, read: Callable[[str, Any], T]) -> tuple[T, ...]:
         return tuple(read(f"{where}[{at}]", item) for at, item in enumerate(self._row(where, value)))
 
@@ -197,6 +205,9 @@ class _Reader:
                 self._known(f"{name}[{at}]", "device", held.device, plan.devices)
                 self._known_tensors(plan, f"{name}[{at}]", held.tensor, held.weight)
         self._known_tensors(plan, "seeds", *plan.seeds)
+        for at, storage in enumerate(plan.storages):
+            self._known(f"storages[{at}]", "device", storage.device, plan.devices)
+            self._known_tensors(plan, f"storages[{at}]", *storage.tensors)
 
     def _check_call(self, plan: Plan, where: str, device: int, call: Call) -> None:
         self._known(where, "segment", call.segment, len(plan.segments))
@@ -229,5 +240,6 @@ _FIELDS: dict[str, Callable[[_Reader, str, Any], Any]] = {
     "gradients": _Reader.held,
     "seeds": _Reader.integers,
     "outputs": _Reader.held,
+    "storages": _Reader.storages,
 }
-_OPTIONAL = frozenset({"mesh", "batch_axes", "assumptions", "outputs"})
+_OPTIONAL = frozenset({"mesh", "batch_axes", "assumptions", "outputs", "storages"})

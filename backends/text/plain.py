@@ -57,6 +57,7 @@ def write_plain(plan: Plan) -> bytes:
         "gradients": [tuple(held) for held in plan.gradients],
         "seeds": plan.seeds,
         "outputs": [tuple(held) for held in plan.outputs],
+        "storages": [tuple(storage) for storage in plan.storages],
     }
     return pickle.dumps(data, protocol=4)
 

@@ -43,6 +43,7 @@ class Program:
         self.gradients: list[tuple[int, int]] = []
         self.outputs: list[tuple[int, int]] = []
         self.seeds: list[int] = []
+        self.storages: list[tuple[str, tuple[int, ...]]] = []
         self.nodes = 0
         self._labels: dict[str, int] = {}
         self._segment_labels: dict[tuple[str, int], int] = {}
@@ -113,6 +114,16 @@ class Program:
         """`seed TENSOR`."""
         self.seeds.append(self.mention(line))
         line.end()
+
+    def storage(self, line: Line) -> None:
+        """`storage NAME: TENSOR, TENSOR ...`."""
+        name = line.name("the name of a storage")
+        line.expect(":")
+        tensors = [self.mention(line)]
+        while line.skip(","):
+            tensors.append(self.mention(line))
+        line.end()
+        self.storages.append((name, tuple(tensors)))
 
     def _held(self, line: Line) -> tuple[int, int]:
         tensor = self.mention(line)

@@ -8,7 +8,7 @@ from backends.text.program import Program, Tables, logical_of, view
 from backends.text.values import Family, Varied, value
 from backends.text.words import KINDS, Line, label
 from verdict.errors import PlanFileError
-from verdict.graph import Call, Held, Logical, Plan, Segment, Tensor
+from verdict.graph import Call, Held, Logical, Plan, Segment, Storage, Tensor, has_effects
 from verdict.outcome import Assumption
 
 MOST_DEVICES = 1 << 16
@@ -80,14 +80,14 @@ class _Reader:
                 line.end()
             case "tensors" | "loose" | "end":
                 line.end()
-            case "segment" | "call" | "loss" | "gradient" | "output" | "seed":
+            case "segment" | "call" | "loss" | "gradient" | "output" | "seed" | "storage":
                 if not self.programs:
                     line.fail(f"{word} stands before the first family", "begin with a line such as: family 0:4")
                 getattr(self.programs[-1], word)(line)
             case _:
                 line.fail(
                     f"expected mesh, devices, replicas, microbatches, batch, assume, tensors, loose, family, segment, "
-                    f"call, loss, gradient, output, seed or end, found {word[:60]}",
+                    f"call, loss, gradient, output, seed, storage or end, found {word[:60]}",
                     "the nodes of a segment and the entries of a table are indented",
                 )
 
@@ -215,6 +215,7 @@ class _Reader:
         gradients: list[Held] = []
         outputs: list[Held] = []
         seeds: list[int] = []
+        storages: list[Storage] = []
         for device in range(total):
             program, position = self.owner[device]
             start, first = len(tensors), len(segments)
@@ -233,6 +234,7 @@ class _Reader:
             gradients += [Held(device, where[tensor], where[weight]) for tensor, weight in program.gradients]
             outputs += [Held(device, where[tensor], where[weight]) for tensor, weight in program.outputs]
             seeds += [where[tensor] for tensor in program.seeds]
+            storages += [Storage(device, name, tuple(where[at] for at in shared)) for name, shared in program.storages]
         return Plan(
             source=self.source,
             format=FORMAT,
@@ -250,4 +252,6 @@ class _Reader:
             batch_axes=tuple(self.batch_axes),
             assumptions=tuple(self.assumptions),
             outputs=tuple(outputs),
+            storages=tuple(storages),
+            effects=has_effects(segments, storages),
         )

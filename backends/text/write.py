@@ -97,6 +97,7 @@ def _families(plan: Plan, starts: tuple[int, ...]) -> list[tuple[int, ...]]:
             tuple(_local(held.tensor, start, held.weight) for held in plan.gradients if held.device == device),
             tuple(_local(held.tensor, start, held.weight) for held in plan.outputs if held.device == device),
             tuple(seed - start for seed in plan.seeds if start <= seed < starts[device + 1]),
+            tuple((s.name, tuple(t - start for t in s.tensors)) for s in plan.storages if s.device == device),
         )
         families.setdefault(form, []).append(device)
     return [tuple(devices) for devices in families.values()]
@@ -163,6 +164,9 @@ class _Family:
         for seed in plan.seeds:
             if self._starts[lead] <= seed < self._starts[lead + 1]:
                 yield f"seed {self._mention(seed)}"
+        for storage in plan.storages:
+            if storage.device == lead:
+                yield f"storage {quoted(storage.name)}: {', '.join(map(self._mention, storage.tensors))}"
 
     def _node(self, nodes: tuple[Node, ...]) -> str:
         node = nodes[0]

@@ -21,7 +21,7 @@ from verdict.concrete.execute import execute
 from verdict.concrete.fault import Faulty
 from verdict.concrete.values import random_values
 from verdict.errors import UsageError
-from verdict.graph import Plan, Shape
+from verdict.graph import Plan, Shape, without_effects
 
 LoadAll = Callable[[tuple[str, ...]], Sequence[Plan]]
 AGREES, DIFFERS, CANNOT_RUN = 0, 1, 3
@@ -78,6 +78,7 @@ def _pair(found: Comparison, seed: int) -> tuple[dict[str, Any], int]:
 
 def _one(plan: Plan, seed: int, exact: bool, most_work: int) -> tuple[dict[str, Any], int]:
     """The losses and the greatest elements and norms of the gradients of one plan."""
+    plan = without_effects(plan)
     answer: dict[str, Any] = {"outcome": "ran", "seed": seed, "faults": [], "rows": [], "shapes": []}
     try:
         small = alone(plan, most_work)

@@ -17,7 +17,7 @@ from verdict.concrete.execute import Run, execute
 from verdict.concrete.fault import Fault, Faulty
 from verdict.concrete.shrink import Small, full, shrink
 from verdict.concrete.values import random_values
-from verdict.graph import BUFFER, Plan, Shape
+from verdict.graph import BUFFER, Plan, Shape, without_effects
 
 AGREE, DIFFER, FAULT, CANNOT = "agree", "differ", "fault", "cannot"
 """The plans agree; some value differs; the parallel plan cannot be run to its end; we cannot tell."""
@@ -59,7 +59,8 @@ def compare(single: Plan, parallel: Plan, seed: int = 0, exact: bool = False, mo
 
 
 def prepare(single: Plan, parallel: Plan, most_work: int = MOST_WORK) -> Prepared | Comparison:
-    """Shrink both plans together where they are large; a Comparison where that already fails."""
+    """Shrink both plans together where they are large; a Comparison where that already fails. Effects are left out."""
+    single, parallel = without_effects(single), without_effects(parallel)
     try:
         sides = (full(single),)
         itself_bound = itself(single)

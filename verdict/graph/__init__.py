@@ -1,5 +1,6 @@
 """Plans as SSA programs of devices, and the checks at the door."""
 
+from verdict.graph.effects import has_effects, without_effects
 from verdict.graph.fault import Fault, Place
 from verdict.graph.plan import (
     ABSENT,
@@ -18,6 +19,7 @@ from verdict.graph.plan import (
     Node,
     Plan,
     Segment,
+    Storage,
     Tensor,
 )
 from verdict.graph.region import Interval, Region, Shape, contains, extent, inside, volume, whole
@@ -44,10 +46,13 @@ __all__ = [
     "Region",
     "Segment",
     "Shape",
+    "Storage",
     "Tensor",
     "contains",
     "extent",
+    "has_effects",
     "inside",
     "volume",
     "whole",
+    "without_effects",
 ]

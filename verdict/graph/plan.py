@@ -98,6 +98,14 @@ class Held(NamedTuple):
     weight: int = ABSENT
 
 
+class Storage(NamedTuple):
+    """Memory of one device in which several of its tensors live, in all microbatches. See verdict/graph/effects.py."""
+
+    device: int
+    name: str
+    tensors: tuple[int, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A whole plan. See the head of this file for the conventions.
@@ -108,6 +116,7 @@ class Plan:
     seeds: tensors that hold the gradient of the loss, 1.
     outputs: what is declared besides losses and gradients: updated weights and states, each `of` the weight or
         buffer that it follows, and others, which are found in the single-device plan by origin or name.
+    storages, effects: memory that tensors share, and whether the plan states any effect (verdict/graph/effects.py).
     """
 
     source: str
@@ -126,6 +135,8 @@ class Plan:
     batch_axes: tuple[tuple[str, int], ...] = ()
     assumptions: tuple[Assumption, ...] = ()
     outputs: tuple[Held, ...] = ()
+    storages: tuple[Storage, ...] = ()
+    effects: bool = False
 
     @property
     def declared(self) -> tuple[Held, ...]:
