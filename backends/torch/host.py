@@ -2,12 +2,13 @@
 
 import functools
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed import device_mesh
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils._python_dispatch import _disable_current_modes
 
@@ -16,43 +17,48 @@ _FAKE_WORK = torch._C._distributed_c10d.FakeWork
 
 @contextmanager
 def world(rank: int, size: int) -> Iterator[list[DeviceMesh]]:
-    """The process group of `size` ranks, seen from `rank`; the device meshes that are made in it."""
+    """The process group of `size` ranks, seen from `rank`; the device meshes that are made in it.
+
+    Meshes are real even under fake tensors: they decide which groups there are. The user's file must be imported
+    within, as it may import `init_device_mesh` by name.
+    """
     meshes: list[DeviceMesh] = []
     made = DeviceMesh.__init__
-    undo = [_outside(DeviceMesh, name) for name in ("_setup_world_group_and_device", "_init_process_groups")]
 
-    @functools.wraps(made)
     def remember(self: DeviceMesh, *args: Any, **kwargs: Any) -> None:
-        with _disable_current_modes():
-            made(self, *args, **kwargs)
+        made(self, *args, **kwargs)
         meshes.append(self)
 
-    DeviceMesh.__init__ = remember
-    dist.init_process_group("fake", rank=rank, world_size=size, store=FakeStore())
-    try:
+    patches = [(DeviceMesh, "__init__", remember)]
+    patches += [(DeviceMesh, name, getattr(DeviceMesh, name)) for name in ("_flatten", "_unflatten", "__getitem__")]
+    patches += [(owner, "init_device_mesh", init_device_mesh) for owner in (device_mesh, dist)]
+    with ExitStack() as stack:
+        for owner, name, function in patches:
+            stack.enter_context(_replaced(owner, name, _outside(function)))
+        dist.init_process_group("fake", rank=rank, world_size=size, store=FakeStore())
+        stack.callback(dist.destroy_process_group)
         yield meshes
+
+
+@contextmanager
+def _replaced(owner: Any, name: str, function: Callable[..., Any]) -> Iterator[None]:
+    before = owner.__dict__[name]
+    setattr(owner, name, function)
+    try:
+        yield
     finally:
-        DeviceMesh.__init__ = made
-        for back in undo:
-            back()
-        dist.destroy_process_group()
+        setattr(owner, name, before)
 
 
-def _outside(owner: Any, name: str) -> Callable[[], None]:
-    """Make a method run outside of all dispatch modes; what undoes that."""
-    before = owner.__dict__.get(name)
-    if before is None:
-        return lambda: None
-    static = isinstance(before, staticmethod)
-    function = before.__func__ if static else before
+def _outside(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, run outside of all dispatch modes."""
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
         with _disable_current_modes():
             return function(*args, **kwargs)
 
-    setattr(owner, name, staticmethod(run) if static else run)
-    return lambda: setattr(owner, name, before)
+    return run
 
 
 @contextmanager
@@ -64,8 +70,5 @@ def waits(told: Callable[[Any], None]) -> Iterator[None]:
         told(self)
         return before(self, *args)
 
-    _FAKE_WORK.wait = wait
-    try:
+    with _replaced(_FAKE_WORK, "wait", wait):
         yield
-    finally:
-        _FAKE_WORK.wait = before

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import _disable_current_modes
 
 from backends.torch.host import waits, world
 from backends.torch.memory import value_of
@@ -19,14 +20,17 @@ from backends.torch.trace import COMMUNICATION, UNMODELLED, Bound, Trace, Value,
 from verdict.errors import UsageError
 
 
-def record(build: Callable[[Context], Program], rank: int, ranks: int, tensors: str = "fake") -> Trace:
-    """The trace of one rank. tensors: "fake" for tensors without data, "real" for real ones. Once in a process.
+def record(load: Callable[[], Callable[[Context], Program]], rank: int, ranks: int, tensors: str = "fake") -> Trace:
+    """The trace of one rank, of the program that the function that `load` imports builds. Once in a process.
+
+    tensors: "fake" for tensors without data, "real" for real ones.
 
     Raises UsageError where the program cannot be recorded.
     """
     begun = time.perf_counter()
     with ExitStack() as stack:
         meshes = stack.enter_context(world(rank, ranks))
+        build = load()
         stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True) if tensors == "fake" else nullcontext())
         origin = stack.enter_context(Origin())
         recorder = Recorder(rank, origin)
@@ -162,8 +166,9 @@ def _further(program: Program, params: Mapping[str, Any]) -> dict[str, Any]:
 
 def _mesh(meshes: Any, ranks: int) -> tuple[tuple[str, int], ...]:
     """Names and sizes of a mesh of all ranks that has names."""
-    for mesh in meshes:
-        names, shape = mesh.mesh_dim_names, tuple(mesh.mesh.shape)
-        if names and mesh.mesh.numel() == ranks and mesh.mesh.flatten().tolist() == list(range(ranks)):
-            return tuple(zip(names, shape, strict=True))
+    with _disable_current_modes():
+        for mesh in meshes:
+            names, places = mesh.mesh_dim_names, mesh.mesh
+            if names and places.flatten().tolist() == list(range(ranks)):
+                return tuple(zip(names, places.shape, strict=True))
     return ()

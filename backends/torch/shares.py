@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch.distributed.tensor import DTensor
 from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
+from torch.utils._python_dispatch import _disable_current_modes
 
 from backends.torch.program import REPLICATE, Share
 from backends.torch.trace import Shape
@@ -25,7 +26,8 @@ def placed(tensor: DTensor) -> tuple[Shape, Region, tuple[int, int], int]:
     shape = tuple(tensor.shape)
     mesh, placements = tensor.device_mesh, tensor.placements
     spread = [p if not p.is_partial() else torch.distributed.tensor.Replicate() for p in placements]
-    size, offset = compute_local_shape_and_global_offset(shape, mesh, spread)
+    with _disable_current_modes():
+        size, offset = compute_local_shape_and_global_offset(shape, mesh, spread)
     region = tuple((start, start + n) for start, n in zip(offset, size, strict=True))
     index, count, divisor = 0, 1, 1
     coordinate = mesh.get_coordinate()

@@ -12,6 +12,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -85,7 +86,8 @@ def _record_one(job: Job, rank: int, record: Callable[..., Any]) -> None:
     """Record one rank and end this process."""
     found: dict[str, Any]
     try:
-        found = {"trace": to_plain(record(function_in(job.file, job.function), rank, job.world, job.tensors))}
+        load = partial(function_in, job.file, job.function)
+        found = {"trace": to_plain(record(load, rank, job.world, job.tensors))}
     except UsageError as error:
         found = {"error": [error.where, error.problem, error.help]}
     except BaseException as error:
