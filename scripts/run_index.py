@@ -1,9 +1,10 @@
 """Decide every pair of an index of plans, by default and under --assume chunk-order-by-region; print a table.
 
-    python scripts/run_index.py [--plans ../shared/plans] [--only TEXT] [--output FILE.csv]
+    python scripts/run_index.py [--plans ../shared/plans] [--only TEXT ...] [--oracle] [--output FILE.csv]
 
-Each run is a process of its own, so that its time and memory are its own. The exit status is 1 where a verdict is
-not the expected one.
+Each run is a process of its own, so that its time and memory are its own. --oracle also executes each pair on random
+numbers (`verdict run`): whether the plans agree there is evidence that does not come from the proof. The exit status
+is 1 where a verdict is not the expected one, or is contradicted by the execution.
 """
 
 import csv
@@ -24,23 +25,30 @@ MODES = {
     "by region": ("expected_assuming_chunk_order_by_region", ("--assume", "chunk-order-by-region")),
 }
 
+CONTRADICTIONS = {("PROVED", "differ"), ("PROVED", "fault"), ("REFUTED", "agree")}
+
 
 @click.command()
 @click.option("--plans", type=click.Path(exists=True, path_type=Path), default=ROOT.parent / "shared" / "plans")
-@click.option("--only", default="", help="Only pairs whose parallel file's path contains this.")
+@click.option("--only", multiple=True, help="Only pairs whose parallel file's path contains this (repeatable).")
+@click.option("--oracle", is_flag=True, help="Execute each pair, too.")
 @click.option("--output", type=click.Path(path_type=Path), help="Write the rows to this CSV file, too.")
-def main(plans: Path, only: str, output: Path | None) -> None:
+def main(plans: Path, only: tuple[str, ...], oracle: bool, output: Path | None) -> None:
     """Run the index in PLANS and print a table of verdicts."""
     with open(plans / "index.csv", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if only in row["parallel"]]
-    results = [decide(plans, row, mode) for row in rows for mode in MODES]
+        rows = [row for row in csv.DictReader(file) if any(text in row["parallel"] for text in only or ("",))]
+    results = [
+        decide(plans, row, mode) | ({"execution": executed(plans, row) if mode == "default" else ""} if oracle else {})
+        for row in rows
+        for mode in MODES
+    ]
     if output:
         with open(output, "w", newline="") as file:
             writer = csv.DictWriter(file, results[0].keys())
             writer.writeheader()
             writer.writerows(results)
     show(results)
-    wrong = [result for result in results if result["expected"] not in ("not known", result["verdict"])]
+    wrong = [result for result in results if not right(result)]
     click.echo(f"{len(results) - len(wrong)} of {len(results)} as expected or not known before")
     sys.exit(1 if wrong else 0)
 
@@ -61,7 +69,7 @@ def decide(plans: Path, row: dict[str, str], mode: str) -> dict[str, str]:
         "mode": mode,
         "expected": WANTED[row[column]],
         "verdict": data.get("verdict", f"exit {run.returncode}"),
-        "reasons": "; ".join(dict.fromkeys(reasons)) or run.stderr.strip(),
+        "reasons": "; ".join(dict.fromkeys(reasons)) or run.stderr.strip()[-200:],
         "stages": str(data.get("stages", {}).get("total", "")),
         "distinct": str(data.get("stages", {}).get("distinct", "")),
         "seconds": f"{data.get('timings', {}).get('total', 0):.1f}",
@@ -69,12 +77,25 @@ def decide(plans: Path, row: dict[str, str], mode: str) -> dict[str, str]:
     }
 
 
+def executed(plans: Path, row: dict[str, str]) -> str:
+    """Whether the pair agrees on random numbers: agree, differ or cannot be run."""
+    pair = ("--sm", str(plans / row["single"]), "--pm", str(plans / row["parallel"]), "--format", "json")
+    command = [sys.executable, "-m", "verdict", "run", *pair]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    return str(json.loads(run.stdout)["outcome"]) if run.stdout else f"exit {run.returncode}"
+
+
+def right(result: dict[str, str]) -> bool:
+    """Whether a verdict is the expected one, if that is known, and not contradicted by an execution."""
+    contradiction = (result["verdict"], result.get("execution")) in CONTRADICTIONS
+    return result["expected"] in ("not known", result["verdict"]) and not contradiction
+
+
 def show(results: list[dict[str, str]]) -> None:
     """Print the table; wrong verdicts stand out."""
     table = Table(*results[0].keys())
     for result in results:
-        right = result["expected"] in ("not known", result["verdict"])
-        table.add_row(*(value[:60] for value in result.values()), style=None if right else "bold red")
+        table.add_row(*(value[:60] for value in result.values()), style=None if right(result) else "bold red")
     Console(width=None if sys.stdout.isatty() else 200).print(table)
 
 

@@ -47,8 +47,11 @@ class Device:
 
     def fresh(self, share: Share) -> int:
         """A new version of `share`."""
-        version = self._versions.get(share.tid, GIVEN + 1 if share.weight else 0)
-        self._versions[share.tid] = version + 1
+        tid = share.tid
+        version = self._versions.get(tid)
+        if version is None:
+            version = GIVEN + 1 if share.weight else 0
+        self._versions[tid] = version + 1
         tensor = self.tensors.tensor(share, version)
         if share.parent.loss and not share.gradient:
             self.losses[share.parent.id] = tensor
@@ -97,12 +100,13 @@ class Line:
 
     def write(self, share: Share, read: frozenset[int] | set[int]) -> int:
         """A new version of `share`, written by a node that reads the names `read`."""
+        tid, bound = share.tid, self.bound
         made = self.device.fresh(share)
         before = None
-        if share.gradient and share.tid not in read:
-            before = self.bound[share.tid] if share.tid in self.bound else self._seed(share)
+        if share.gradient and tid not in read:
+            before = bound[tid] if tid in bound else self._seed(share)
         if before is None:
-            self.bound[share.tid] = made
+            bound[tid] = made
             return made
         total = self.bound[share.tid] = self.device.fresh(share)
         self._sums.append(Node("accumulate", (before, made), (total,), (), f"{share.parent.name}.sum"))
@@ -133,8 +137,9 @@ class Line:
     def add(self, node: Node) -> None:
         """Append a node, and the sums that its writing has made necessary."""
         self.nodes.append(node)
-        self.nodes += self._sums
-        self._sums.clear()
+        if self._sums:
+            self.nodes += self._sums
+            self._sums.clear()
 
     def _seed(self, share: Share) -> int | None:
         if share.parent.id not in self.device.tensors.loss_gradients:

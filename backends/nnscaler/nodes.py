@@ -167,8 +167,11 @@ class Writer:
 
     def _meaning(self, signature: str, arguments: list[Any], keywords: dict[str, Any]) -> tuple[str, Attrs]:
         """The operator of a call, looked up by all of it but its tensors."""
-        constants = tuple([None if type(record) is IRSubTensor else (plain(record),) for record in arguments])
-        key = (signature, constants, tuple([(name, plain(value)) for name, value in keywords.items()]))
+        constants: tuple[Any, ...] = ()
+        if not _ONLY_TENSORS.issuperset(map(type, arguments)):
+            constants = tuple([None if type(record) is IRSubTensor else (plain(record),) for record in arguments])
+        named = tuple([(name, plain(value)) for name, value in keywords.items()]) if keywords else ()
+        key = (signature, len(arguments), constants, named)
         known = self._meanings.get(key)
         if known is None:
             op, attrs = meaning(signature, arguments, keywords)

@@ -76,7 +76,7 @@ class Tensors:
         self.loss_gradients: set[int] = set()
         self._parents: dict[int, Parent] = {}
         self._by_id: dict[int, Parent] = {}
-        self._shares: dict[int, Share] = {}
+        self._shares: dict[int, tuple[Share, Record, Record, Record]] = {}
         self._logical: dict[tuple[int, str], int] = {}
         self._index: dict[tuple[int, Hashable], int] = {}
         self._regions: dict[Region, tuple[Region, Shape]] = {}
@@ -85,15 +85,16 @@ class Tensors:
     def share(self, record: Record) -> Share:
         """The share that an IRSubTensor stands for. MalformedError where one tid has two meanings."""
         fields = record[0] if type(record) is IRSubTensor else state(record, IRSubTensor)
-        share = self._shares.get(fields["_id"])
-        if share is None:
+        known = self._shares.get(fields["_id"])
+        if known is None:
             return self._new_share(state(record, IRSubTensor))
+        share, region, part, full = known
         if (
-            fields["_indmap"][0]["_indices"] == share.region
-            and fields["_valmap"][0]["_weight"] == share.part
+            (fields["_indmap"] is region or fields["_indmap"][0]["_indices"] == share.region)
+            and (fields["_valmap"] is part or fields["_valmap"][0]["_weight"] == share.part)
             and fields["_is_attr"] is share.attribute
             and fields["_is_grad"] is share.gradient
-            and (self._parents.get(id(full := fields["_full_tensor"])) or self._parent(full)) is share.parent
+            and (fields["_full_tensor"] is full or self._parent(fields["_full_tensor"]) is share.parent)
         ):
             return share
         raise MalformedError(f"tensor {share.tid} of {share.parent.name} has two meanings")
@@ -149,7 +150,8 @@ class Tensors:
             raise MalformedError(f"a share of {parent.name} that is part {part[0]} of {part[1]}")
         attribute, gradient = _flag(fields["_is_attr"]), _flag(fields["_is_grad"])
         tid, weight = integer(fields["_id"], "a tensor id"), attribute and not gradient
-        share = self._shares[tid] = Share(tid, parent, region, part, attribute, weight, gradient)
+        share = Share(tid, parent, region, part, attribute, weight, gradient)
+        self._shares[tid] = share, fields["_indmap"], fields["_valmap"], fields["_full_tensor"]
         return share
 
     def _region(self, parent: Parent, indices: Any, shape: object) -> Region:
@@ -157,13 +159,14 @@ class Tensors:
         if known is None:
             region = tuple([_pair(interval) for interval in indices])
             known = self._regions.setdefault(region, (region, extent(region)))
-        if known[1] != shape:
+        region, within = known
+        if within != shape:
             raise MalformedError(f"a share of {parent.name} whose shape is not that of its region")
-        if (known[0], parent.shape) not in self._inside:
-            if not inside(known[0], parent.shape):
+        if (region, parent.shape) not in self._inside:
+            if not inside(region, parent.shape):
                 raise MalformedError(f"a region of {parent.name} outside of its shape {parent.shape}")
-            self._inside.add((known[0], parent.shape))
-        return known[0]
+            self._inside.add((region, parent.shape))
+        return region
 
     def _parent(self, record: Record) -> Parent:
         known = self._parents.get(id(record))

@@ -19,7 +19,7 @@ from verdict.graph.lockstep import (
     attribute,
     lockstep,
 )
-from verdict.graph.plan import ONCE_A_STEP, Plan
+from verdict.graph.plan import ONCE_A_STEP, Node, Plan
 from verdict.graph.region import extent
 from verdict.outcome import Finding
 
@@ -27,13 +27,40 @@ AGREE = ("dim", "split_dim", "concat_dim", "root", "reduce", "replicas")
 
 
 def check_schedule(plan: Plan) -> tuple[Finding, ...]:
-    """Every collective meets its whole group with the same operation, every send its receive, and all end."""
+    """Every collective meets its whole group with the same operation, every send its receive, and all end.
+
+    Collectives of one group that follow each other meet together, as long as all members have equally many.
+    """
+    talking = [tuple(node for node in segment.nodes if node.op in COMMUNICATION) for segment in plan.segments]
+    found = _run(plan, [_together(nodes) for nodes in talking])
+    return _run(plan, [[(node,) for node in nodes] for nodes in talking]) or () if found is None else found
+
+
+def _together(nodes: Sequence[Node]) -> list[tuple[Node, ...]]:
+    """The nodes of a segment, with collectives of one group that follow each other in one tuple."""
+    runs: list[tuple[Node, ...]] = []
+    for node in nodes:
+        before = runs[-1][-1] if runs else None
+        if before and {before.op, node.op} <= COLLECTIVES and attribute(before, "ranks") == attribute(node, "ranks"):
+            runs[-1] = (*runs[-1], node)
+        else:
+            runs.append((node,))
+    return runs
+
+
+def _run(plan: Plan, talking: Sequence[Sequence[tuple[Node, ...]]]) -> tuple[Finding, ...] | None:
+    """What is wrong with the schedule; None where nodes that stand in one tuple do not meet all at once.
+
+    talking: the communication of each segment.
+    """
     findings = _Findings(plan)
     _groups(plan, findings)
-    talking = [tuple(node for node in segment.nodes if node.op in COMMUNICATION) for segment in plan.segments]
+    following = {id(nodes[0]): nodes for segment in talking for nodes in segment}
     programs = [
-        [Step(node, call.microbatch) for call in program for node in talking[call.segment]] for program in plan.programs
+        [Step(nodes[0], call.microbatch) for call in program for nodes in talking[call.segment]]
+        for program in plan.programs
     ]
+    uneven: list[Step] = []
     shapes = [extent(tensor.region) for tensor in plan.tensors]
     met: dict[int, tuple[int, ...]] = {}
     agreed: set[frozenset[int]] = set()
@@ -75,12 +102,21 @@ def check_schedule(plan: Plan) -> tuple[Finding, ...]:
             if nodes in agreed:
                 return
             agreed.add(nodes)
-        (device, first), *others = sorted(members.items())
-        _same_partners(findings, met, device, first, [step for _, step in others])
-        for other, step in others:
-            _agree(findings, (device, first), (other, step), shapes)
+        runs = [
+            [(device, step._replace(node=node)) for node in following[id(step.node)]]
+            for device, step in sorted(members.items())
+        ]
+        if len({len(run) for run in runs}) > 1:
+            uneven.extend(steps)
+            return
+        for (device, first), *others in zip(*runs, strict=True):
+            _same_partners(findings, met, device, first, [step for _, step in others])
+            for other, step in others:
+                _agree(findings, (device, first), (other, step), shapes)
 
     walk = lockstep(programs, Handlers(lambda device, step: None, send, receive, meet))
+    if uneven:
+        return None
     for stuck in walk.stuck:
         _stuck(findings, plan, stuck, {s.device for s in walk.stuck})
     for source, target, step in walk.unreceived:

@@ -45,7 +45,8 @@ def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
         holdings.gap(f"several {node.op} nodes of the single-device plan draw random numbers for the same input", place)
         _take_claims(holdings, device, node.outputs, place)
         return None
-    index = _partner(holdings, node.op, node.attrs, bases, node.outputs)
+    candidates = holdings.reference.by_inputs.get((node.op, bases), ())
+    index = candidates[0] if len(candidates) == 1 else _partner(holdings, node, bases, candidates)
     if index is None:
         names = [holdings.reference.bases[base].name for value in bases for base in value]
         holdings.gap(f"no node of the single-device plan computes {node.op} of {', '.join(names)}", place)
@@ -53,8 +54,11 @@ def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
         return None
     partner = holdings.reference.partners[index]
     meaning = partner.meaning
-    part, values = _inherit(holdings, meaning, _ignore(holdings, partner, values))
-    expected = _expected(holdings, step, values, index, place)
+    part: Part = ()
+    expected: tuple[Value, ...] | None = values
+    if len(candidates) != 1 or not all(map(_is_one_region, values)):
+        part, values = _inherit(holdings, meaning, _ignore(holdings, partner, values))
+        expected = _expected(holdings, step, values, index, place)
     if expected is None:
         _forget(holdings, device, node.outputs, place)
         return None
@@ -87,8 +91,12 @@ def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
             continue
         own = tuple((Label(index, k, name, meaning.sizes[name]), cut) for name, cut in claim.part)
         outputs.append((Share(base, claim.region, tuple(sorted((*own, *part))) if part else own, spread),))
-    by_values = len(holdings.reference.by_inputs.get((node.op, bases), ())) == 1
-    return Computed((index, number), tuple(outputs), lasting=by_values and expected == values)
+    return Computed((index, number), tuple(outputs), lasting=len(candidates) == 1 and expected == values)
+
+
+def _is_one_region(value: Value) -> bool:
+    """Whether a value is one region of one base, as a whole, or nothing."""
+    return not value or (len(value) == 1 and not value[0].part and not value[0].spread)
 
 
 def _drawn_apart(holdings: Holdings, node: Node, bases: tuple[Bases, ...]) -> bool:
@@ -107,13 +115,9 @@ def _take_claims(holdings: Holdings, device: int, outputs: tuple[int, ...], plac
         holdings.write(device, tensor, holdings.claim(tensor), place)
 
 
-def _partner(
-    holdings: Holdings, op: str, attrs: Attrs, bases: tuple[Bases, ...], outputs: tuple[int, ...]
-) -> int | None:
-    """The single-device node that computes the same from the same; else the one that hints name."""
-    candidates = holdings.reference.by_inputs.get((op, bases), ())
-    if len(candidates) == 1:
-        return candidates[0]
+def _partner(holdings: Holdings, node: Node, bases: tuple[Bases, ...], candidates: tuple[int, ...]) -> int | None:
+    """The one of the candidates, which compute the same from the same; where there are none, the one of the hints."""
+    op, attrs, outputs = node.op, node.attrs, node.outputs
     if candidates:
         return _choose(holdings, candidates, attrs, outputs)
     for tensor in outputs:
