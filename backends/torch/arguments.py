@@ -2,7 +2,8 @@
 
 Inputs are the tensor arguments in the order of the schema, lists flattened. Every other argument that has not its
 default value is an attribute named by the schema; what says where and how memory lies is left out. A list's length
-is the attribute `<argument>_count`. Absent tensors that a later tensor follows are named in `absent`.
+is the attribute `<argument>_count`. Absent tensors that a later tensor follows are named in `absent`, truth values
+among indices, by their places in the list, in `masks`.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -55,6 +56,9 @@ def encode(
             inputs.append(number(value))
         elif is_tensors(argument) and isinstance(value, list | tuple):
             attrs[f"{name}_count"] = len(value)
+            masks = tuple(k for k, item in enumerate(value) if item is not None and item.dtype is torch.bool)
+            if name == "indices" and masks:
+                attrs["masks"] = masks
             for position, item in enumerate(value):
                 if item is None:
                     waiting.append(f"{name}.{position}")

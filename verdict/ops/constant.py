@@ -1,0 +1,51 @@
+"""constant: a tensor whose elements the plan names.
+
+It reads nothing and has no gradient. The elements are exact: 0.1 is a tenth.
+"""
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from verdict.errors import ShapeError
+from verdict.graph import Shape
+from verdict.ops import numbers
+from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule
+from verdict.ops.shapes import arity, known, make_axes
+
+
+def _axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
+    known("constant", attrs, ("shape", "values"))
+    arity("constant", shapes, 0)
+    shape, values = attrs.get("shape"), attrs.get("values")
+    if not isinstance(shape, tuple) or not isinstance(values, tuple) or prod(shape) != len(values):
+        raise ShapeError(f"constant: needs a shape and as many values; shape is {shape}")
+    atoms = tuple(Atom(f"d{k}", size, Law.WHOLE, size) for k, size in enumerate(shape))
+    return make_axes(atoms, (), (tuple((atom.name,) for atom in atoms),))
+
+
+def _forward(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
+    values = [numbers.rational(value) if isinstance(value, float) else int(value) for value in attrs["values"]]
+    if all(isinstance(value, int) for value in values):
+        return (np.asarray(values, dtype=np.int64).reshape(attrs["shape"]),)
+    made = np.empty(len(values), dtype=object)
+    made[:] = values
+    return (made.reshape(attrs["shape"]),)
+
+
+def _gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
+    return ()
+
+
+RULES = (
+    OpRule(
+        "constant",
+        _axes,
+        _forward,
+        _gradient,
+        attributes=("shape", "values"),
+        formula="y = values, of shape `shape`",
+        source="docs/plan-format.md",
+    ),
+)
