@@ -94,6 +94,29 @@ def test_two_ranks_in_two_orders_meet_in_the_wrong_collective():
     assert codes(two(("all_gather", "all_reduce"))) == {"wrong-collective"}
 
 
+def reducing(forward, backward, last="all_reduce"):
+    """Rank 0 reduces three times in one segment; rank 1 in two, so many times in each."""
+    b = Builder(2)
+    for device, phases in ((0, ["forward"] * 3), (1, ["forward"] * forward + ["backward"] * backward)):
+        x = b.tensor("x", (2, 2), INPUT)
+        for number, phase in enumerate(phases):
+            op = last if (device, number) == (1, 2) else "all_reduce"
+            dim = {"dim": 0} if op == "all_gather" else {}
+            b.op(device, op, [x], [b.tensor(f"{number} on {device}", (2, 2))], phase, ranks=(0, 1), **dim)
+    return b.plan()
+
+
+@pytest.mark.parametrize("cut", [0, 1, 2, 3])
+def test_collectives_that_follow_each_other_may_be_cut_into_segments_anywhere(cut):
+    assert check_schedule(reducing(cut, 3 - cut)) == ()
+    assert codes(reducing(cut, 3 - cut, "all_gather")) == {"wrong-collective"}
+
+
+@pytest.mark.parametrize(("forward", "backward"), [(2, 0), (1, 1), (0, 2), (4, 0), (2, 2)])
+def test_one_collective_too_few_or_too_many_is_seen_however_they_are_cut(forward, backward):
+    assert codes(reducing(forward, backward)) == {"deadlock"}
+
+
 def test_microbatches_in_another_order_on_one_rank():
     plan = mlp(tp=2, nm=2)
     first, second, *rest = plan.programs[1]
