@@ -7,6 +7,7 @@ from backends.text.values import Family, Varied, part, region, value
 from backends.text.words import KINDS, Line
 from verdict.errors import ShapeError
 from verdict.graph import ACTIVATION, GRADIENT, Logical, Shape, extent
+from verdict.graph.effects import ATTRIBUTES
 from verdict.graph.lockstep import CHUNK, COMMUNICATION
 from verdict.ops import RULES
 
@@ -71,7 +72,8 @@ def describe(line: Line, family: Family, table: Table, held: dict[str, Shape]) -
         key = line.name("an attribute")
         line.expect("=")
         found = value(line, family)
-        attrs[key] = found.values[0] if isinstance(found, Varied) else found
+        if key not in ATTRIBUTES:
+            attrs[key] = found.values[0] if isinstance(found, Varied) else found
     if all(name == "-" or name in held for name in outputs):
         return
     unknown = [name for name in inputs if name != "-" and name not in held]

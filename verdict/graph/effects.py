@@ -23,7 +23,8 @@ MAIN = "main"
 COPY = "identity"
 """The operator whose value a wait has."""
 _OPERATORS = frozenset({WAIT, RECORD, AWAIT})
-_ATTRIBUTES = frozenset({ASYNCHRONOUS, STREAM})
+ATTRIBUTES = frozenset({ASYNCHRONOUS, STREAM})
+"""Attributes that any node may have, and no operator."""
 
 
 class Storages(NamedTuple):
@@ -41,7 +42,7 @@ class Storages(NamedTuple):
 def has_effects(segments: Sequence[Segment], storages: Sequence[Storage]) -> bool:
     """Whether a plan of these segments and storages states effects; a reader keeps it as `Plan.effects`."""
     return bool(storages) or any(
-        node.op in _OPERATORS or any(name in _ATTRIBUTES for name, _ in node.attrs)
+        node.op in _OPERATORS or any(name in ATTRIBUTES for name, _ in node.attrs)
         for segment in segments
         for node in segment.nodes
     )
@@ -63,5 +64,5 @@ def _only_orders(node: Node) -> bool:
 
 
 def _pure(node: Node) -> Node:
-    attrs: Attrs = tuple(pair for pair in node.attrs if pair[0] not in _ATTRIBUTES)
+    attrs: Attrs = tuple(pair for pair in node.attrs if pair[0] not in ATTRIBUTES)
     return node._replace(op=COPY if node.op == WAIT else node.op, attrs=attrs)
