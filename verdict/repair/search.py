@@ -86,9 +86,9 @@ def repairs(
     """Repairs of a refuted plan: all of them together are proved, or each removes what it says it does.
 
     examined: what verify found of the two plans. attempts: how many repaired plans may be verified; by default
-    as many as the size of the plan allows.
+    as many as the size of the plan allows; none in a plan with effects, which repairs do not know.
     """
-    left = _attempts(parallel) if attempts is None else attempts
+    left = 0 if parallel.effects else _attempts(parallel) if attempts is None else attempts
     known: dict[Stage, Outcome] = dict(examined.outcomes)
     steps: list[_Step] = []
     plan = parallel
