@@ -118,7 +118,7 @@ FOOT = """
 """
 
 
-RECORDED = "aten."
+RECORDED = ("aten.", "constant")
 """What the names of operators of recorded PyTorch programs begin with."""
 ATEN = """
 ## ATen operators
@@ -127,7 +127,7 @@ Operators of recorded PyTorch programs are named `aten.<name>`, or `aten.<name>.
 not the default one. Each is held against `torch.ops` of the same name. Inputs are the tensor arguments in the order
 of the schema, lists taken apart (`<argument>_count` is the length of one). The other arguments are attributes named
 by the schema, left out where they have its default. `absent` names tensor arguments that are None; a number in the
-place of a tensor is an attribute. `masks` names the places of truth values among the indices of `index_put`, and
+place of a tensor is an attribute; `constant` is a tensor that the recording holds. `masks` names the places of truth values among the indices of `index_put`, and
 `bitwise_not` states its `dtype`. Gradients are operators of their own. What moves elements only is marked so.
 
 | operator | meaning | moves | attributes |

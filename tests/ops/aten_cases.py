@@ -106,6 +106,13 @@ def _each():
     yield node("threshold_backward", x, x, threshold=0)
 
 
+def _squared():
+    for reduction in (0, 1, 2):
+        yield node("mse_loss", (2, 3), (2, 3), reduction=reduction)
+        dy = (2, 3) if reduction == 0 else ()
+        yield node("mse_loss_backward", dy, (2, 3), (2, 3), reduction=reduction)
+
+
 def _matrices():
     yield node("mm", (2, 3), (3, 4))
     yield node("mm", (1, 1), (1, 2))
@@ -338,6 +345,6 @@ def _reduced():
 
 NODES = tuple(
     found
-    for family in (_each, _matrices, _normalised, _lookups, _shapes, _made, _chosen, _reduced)
+    for family in (_each, _squared, _matrices, _normalised, _lookups, _shapes, _made, _chosen, _reduced)
     for found in family()
 )

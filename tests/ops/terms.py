@@ -105,6 +105,9 @@ class Term:
     def tabulate(self, function, *others):
         return Term(function(self.value, *map(number, others)))
 
+    def choose(self, one, other):
+        return Term(number(one) if self.value else number(other))
+
     def opaque(self, name, *others):
         return Term(OPAQUE[name](self.value, *(number(other) for other in others)))
 

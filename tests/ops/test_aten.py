@@ -1,6 +1,7 @@
 """Every ATen rule against torch's own operator, on exact numbers and on terms, and the laws of its axes."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -92,6 +93,16 @@ def test_laws(node):
 def test_unknown_attributes_are_refused(node):
     with pytest.raises(ShapeError, match="unknown attribute colour"):
         RULES[node.op].axes(node.shapes, {**node.attrs, "colour": 1})
+
+
+def test_a_constant_is_exact():
+    rule = RULES["constant"]
+    attrs = {"shape": (2, 2), "values": (0.1, -math.inf, 1, True)}
+    assert rule.axes((), attrs).output_shapes == ((2, 2),)
+    assert rule.forward((), attrs)[0].tolist() == [[Fraction(1, 10), -math.inf], [1, 1]]
+    assert rule.forward((), {"shape": (), "values": (3,)})[0] == 3
+    with pytest.raises(ShapeError, match="as many values"):
+        rule.axes((), {"shape": (3,), "values": (1, 2)})
 
 
 def test_the_gradient_of_rms_norm_is_autograds():

@@ -3,8 +3,10 @@
 It reads nothing and has no gradient. The elements are exact: 0.1 is a tenth.
 """
 
+import math
 from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -26,12 +28,18 @@ def _axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
 
 
 def _forward(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
-    values = [numbers.rational(value) if isinstance(value, float) else int(value) for value in attrs["values"]]
+    values = [_exact(value) for value in attrs["values"]]
     if all(isinstance(value, int) for value in values):
         return (np.asarray(values, dtype=np.int64).reshape(attrs["shape"]),)
     made = np.empty(len(values), dtype=object)
     made[:] = values
     return (made.reshape(attrs["shape"]),)
+
+
+def _exact(value: Any) -> Any:
+    if isinstance(value, float):
+        return numbers.rational(value) if math.isfinite(value) else value
+    return int(value)
 
 
 def _gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:

@@ -132,11 +132,7 @@ def _where(mask: Any, x: Any, y: Any) -> Any:
         found = mask.tabulate(lambda m, one, other: one if m else other, x, y)
         if found is not None:
             return found
-    if is_number(x) and x == 0:
-        return (1 - mask) * y
-    if is_number(y) and y == 0:
-        return mask * x
-    return mask * x + (1 - mask) * y
+    return mask.choose(x, y)
 
 
 def _hit(position: Any, place: int, size: int) -> Any:

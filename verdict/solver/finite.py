@@ -10,7 +10,8 @@ which is an identity, not an approximation: exactly one product of indicators is
 """
 
 from collections.abc import Callable, Sequence
-from itertools import product
+from fractions import Fraction
+from itertools import product, repeat
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ class Tables:
     def __init__(self, terms: "Terms") -> None:
         self._terms = terms
         self._known: dict[Term, Table | None] = {}
+        self._products: dict[tuple[Term, Term], Term | None] = {}
 
     def of(self, term: Term) -> Table | None:
         """The table of a term, None where it depends on more than some indices."""
@@ -48,6 +50,30 @@ class Tables:
         joined = _joined(function, listed) if len(listed) == len(tables) else None
         return None if joined is None else self._term(joined)
 
+    def restricted(self, mask: Term, term: Term) -> Term:
+        """mask * term, the mask multiplied into the indicators that the summands of the term already have."""
+        terms = self._terms
+        if term.kind is not Kind.SUM:
+            return self._joint(mask, term)
+        constant, weights = term.data
+        parts = [(self._joint(mask, part), weight) for part, weight in weights.items()]
+        return terms.total([(mask, constant), *parts])
+
+    def _joint(self, mask: Term, part: Term) -> Term:
+        factors = part.data if part.kind is Kind.PRODUCT else {part: 1}
+        finite = mask
+        rest = self._terms.one
+        for factor, exponent in factors.items():
+            power = self._terms.power(factor, Fraction(exponent))
+            listed = self._both(finite, power)
+            finite, rest = (finite, self._terms.multiply(rest, power)) if listed is None else (listed, rest)
+        return self._terms.multiply(finite, rest)
+
+    def _both(self, one: Term, other: Term) -> Term | None:
+        if (one, other) not in self._products:
+            self._products[one, other] = self.tabulate(lambda a, b: a * b, (one, other))
+        return self._products[one, other]
+
     def _made(self, term: Term) -> Table | None:
         if term.kind is Kind.CONSTANT:
             return (), {(): term.data}
@@ -63,14 +89,14 @@ class Tables:
         variables, values = table
         if len(set(values.values())) == 1:
             return terms.constant(next(iter(values.values())))
-        result = terms.zero
+        parts = []
         for assignment, value in values.items():
             if value:
                 hit = terms.one
                 for variable, chosen in zip(variables, assignment, strict=True):
                     hit = terms.multiply(hit, terms.indicator(variable, chosen))
-                result = terms.add(result, terms.scale(hit, value), 1)
-        return result
+                parts.append((hit, value))
+        return terms.total(parts)
 
 
 def _function(term: Term) -> Callable[..., Number] | None:
@@ -93,6 +119,9 @@ def _joined(function: Callable[..., Number], tables: Sequence[Table]) -> Table |
     variables = tuple(sorted({variable for names, _ in tables for variable in names}, key=lambda term: term.uid))
     if prod(variable.data[2] for variable in variables) > LARGEST:
         return None
+    if len(variables) == 1:
+        columns = [values.values() if names else repeat(values[()]) for names, values in tables]
+        return variables, {(value,): function(*row) for value, row in enumerate(zip(*columns, strict=False))}
     place = {variable: k for k, variable in enumerate(variables)}
     places = [tuple(place[variable] for variable in names) for names, _ in tables]
     values = {}

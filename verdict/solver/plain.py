@@ -93,6 +93,10 @@ class Plain:
     def tabulate(self, function: Callable[..., int | Fraction], *others: object) -> None:
         """What this is made of is not looked into."""
 
+    def choose(self, one: object, other: object) -> "Plain":
+        """`one` where this truth value is 1, `other` where it is 0."""
+        return self * one + (1 - self) * other
+
     def opaque(self, name: str, *others: object) -> "Plain":
         """The function `name` of this and others."""
         return Plain("opaque", (self, *map(plain, others)), name)

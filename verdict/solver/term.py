@@ -138,6 +138,13 @@ class Term:
         rest = [self.terms.coerce(other) for other in others]
         return self.terms.tabulate(function, [self, *(term for term in rest if term is not None)])
 
+    def choose(self, one: object, other: object) -> "Term":
+        """`one` where this truth value is 1, `other` where it is 0."""
+        sides = [self.terms.coerce(side) for side in (one, other)]
+        if sides[0] is None or sides[1] is None:
+            raise TypeError(f"a choice between {one!r} and {other!r}")
+        return self.terms.choose(self, sides[0], sides[1])
+
     def opaque(self, name: str, *others: object) -> "Term":
         """The function `name` of this and others. All that is known of it is in functions.py, or nothing."""
         rest = [self.terms.coerce(other) for other in others]

@@ -5,6 +5,7 @@ One class of more than 300 lines, since every constructor simplifies by calling 
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,25 @@ class Terms:
         else:
             _put(weights, b, scale)
         return self._sum(constant, weights, a.total and b.total)
+
+    def total(self, parts: Sequence[tuple[Term, Number]]) -> Term:
+        """The sum of weight * term."""
+        constant: Number = 0
+        weights: dict[Term, Number] = {}
+        total = True
+        for term, weight in parts:
+            if term.kind >= Kind.MINUS_INFINITY:
+                return reduce(lambda a, b: self.add(a, self.scale(b[0], b[1]), 1), parts, self.zero)
+            total = total and term.total
+            if term.kind is Kind.CONSTANT:
+                constant = constant + weight * term.data
+                continue
+            shift, inner = term.data if term.kind is Kind.SUM else (0, {term: 1})
+            constant = constant + weight * shift
+            for part, factor in inner.items():
+                if weight * factor or not part.total:
+                    _put(weights, part, weight * factor)
+        return self._sum(constant, weights, total)
 
     def _add_extreme(self, a: Term, b: Term, scale: Number) -> Term:
         for term in (a, b):
@@ -349,6 +369,11 @@ class Terms:
     def tabulate(self, function: Callable[..., Number], args: Sequence[Term]) -> Term | None:
         """function(*args) where each of these terms is made of indices alone (finite.py), else None."""
         return self._tables.tabulate(function, args)
+
+    def choose(self, mask: Term, one: Term, other: Term) -> Term:
+        """mask * one + (1 - mask) * other, for a mask that is 1 or 0."""
+        rest = self.add(self.one, mask, -1)
+        return self.add(self._tables.restricted(mask, one), self._tables.restricted(rest, other), 1)
 
     def _step(self, term: Term) -> Term | None:
         """[term > 0] where that is known, or is a matter of indices."""
