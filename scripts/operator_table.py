@@ -127,8 +127,9 @@ Operators of recorded PyTorch programs are named `aten.<name>`, or `aten.<name>.
 not the default one. Each is held against `torch.ops` of the same name. Inputs are the tensor arguments in the order
 of the schema, lists taken apart (`<argument>_count` is the length of one). The other arguments are attributes named
 by the schema, left out where they have its default. `absent` names tensor arguments that are None; a number in the
-place of a tensor is an attribute; `constant` is a tensor that the recording holds. `masks` names the places of truth values among the indices of `index_put`, and
+place of a tensor is an attribute. `masks` names the places of truth values among the indices of `index_put`, and
 `bitwise_not` states its `dtype`. Gradients are operators of their own. What moves elements only is marked so.
+`constant` is a tensor that the recording holds.
 
 | operator | meaning | moves | attributes |
 |---|---|---|---|
