@@ -21,7 +21,7 @@ from verdict.errors import UsageError
 MOST_CONSTANTS = 4096
 """The most elements of a tensor whose values become part of the recording."""
 _PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, FakeTensor)
-_SILENT = frozenset({"prim", "prims", "profiler"})
+_SILENT = frozenset({"prim", "profiler"})
 _FUNCTIONAL = frozenset({"_c10d_functional", "_c10d_functional_autograd", "_dtensor"})
 _SAME = frozenset({"wait_tensor", "_wrap_tensor_autograd"})
 
@@ -36,6 +36,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         self.memory = Memory(self.tape, origin.name)
         self.pending = Pending(self._receive)
         self._touched: list[Any] = []
+        self._composite: dict[Any, bool] = {}
         self._communication = Communication(rank, self.emit, self.read, self._communicated)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -45,6 +46,9 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             return NotImplemented
         if func.namespace in _SILENT:
             return func(*args, **kwargs)
+        if func.namespace == "aten" and self._is_composite(func):
+            with self:
+                return func.decompose(*args, **kwargs)
         call = Call.of(func, args, kwargs)
         try:
             return self._recorded(call)
@@ -112,6 +116,13 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
                 self.memory.write(out, value)
             except Unfollowed:
                 self.emit(UNMODELLED, (value,), (), {"reason": f"{reason}; its result cannot be followed"}, True)
+
+    def _is_composite(self, func: Any) -> bool:
+        """Whether torch defines `func` by other operators. Below autograd such calls come from DTensor's own code."""
+        if func not in self._composite:
+            key = "CompositeImplicitAutograd"
+            self._composite[func] = torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), key)
+        return self._composite[func]
 
     def _recorded(self, call: Call) -> Any:
         namespace = call.func.namespace
