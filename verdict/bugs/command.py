@@ -21,7 +21,8 @@ PLACES = (
 )
 """Where the suite is: in a checkout beside the package, and where an installation puts it."""
 ALL_AS_EXPECTED, SOME_NOT = 0, 1
-HEAD = ("bug", "category", "right plan", "plan with the bug", "found", "seconds", "")
+HEAD = ("bug", "category", "right plan", "with the bug", "found", "seconds", "source")
+WIDTHS = (31, 26, 10, 12, 20, 7, 0)
 
 
 def bugs_command(names: Names, load: Load) -> click.Command:
@@ -29,7 +30,8 @@ def bugs_command(names: Names, load: Load) -> click.Command:
 
     @click.command("bugs", epilog="Exit status: 0 all as expected, 1 some not, 2 the suite cannot be read.")
     @click.argument("wanted", nargs=-1, metavar="[NAME]...")
-    @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the table.")
+    @click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text",
+                  help="Form of the table.")  # fmt: skip
     @click.option("--suite", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
                   help="Where the files of the bugs are (default: the suite that comes with verdict).")  # fmt: skip
     @click.option("--timeout", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True,
@@ -45,7 +47,7 @@ def bugs_command(names: Names, load: Load) -> click.Command:
             raise UsageError(str(folder), problem, "verdict bugs lists all of them")
         options = Options(workers=0, solver=SolverOptions(timeout=timeout))
         judged = (judge(load(folder, name), options) for name in wanted or known)
-        told = _tell_json(judged) if form == "json" else _tell(judged)
+        told = {"text": _tell, "json": _tell_json, "markdown": _tell_markdown}[form](judged)
         context.exit(ALL_AS_EXPECTED if all(one.as_expected for one in told) else SOME_NOT)
 
     return command
@@ -60,11 +62,12 @@ def _suite() -> Path:
 
 def _tell(judged: Iterator[Judged]) -> list[Judged]:
     """A line for each bug as soon as it is known, then the sum."""
-    widths = (34, 26, 10, 17, 26, 7, 0)
-    click.echo("  ".join(word.ljust(width) for word, width in zip(HEAD, widths, strict=True)).rstrip())
+    click.echo(_line(HEAD))
     told = []
     for one in judged:
-        click.echo("  ".join(word.ljust(width) for word, width in zip(_row(one), widths, strict=True)).rstrip())
+        click.echo(_line(_row(one)))
+        if not one.as_expected:
+            click.echo(f"  expected: {', '.join(one.bug.expected)}")
         told.append(one)
     right = sum(one.as_expected for one in told)
     slow = sum(one.seconds > 1 for one in told)
@@ -72,11 +75,29 @@ def _tell(judged: Iterator[Judged]) -> list[Judged]:
     return told
 
 
+def _line(words: Sequence[str]) -> str:
+    return "  ".join(word.ljust(width) for word, width in zip(words, WIDTHS, strict=True)).rstrip()
+
+
 def _row(one: Judged) -> Sequence[str]:
     return (
         one.bug.name, one.bug.category, one.twin.verdict, one.found.verdict, ", ".join(one.found.codes),
-        f"{one.seconds:.2f}", "" if one.as_expected else f"expected {', '.join(one.bug.expected)}",
+        f"{one.seconds:.2f}", one.bug.sources[0] if one.bug.sources else "",
     )  # fmt: skip
+
+
+def _tell_markdown(judged: Iterator[Judged]) -> list[Judged]:
+    """The table of docs/bugs.md, by category."""
+    told = sorted(judged, key=lambda one: (one.bug.category, one.bug.name))
+    click.echo("| bug | what went wrong | where | right plan | with the bug | found |\n|---|---|---|---|---|---|")
+    for one in told:
+        links = " ".join(f"[{k}]({source})" for k, source in enumerate(one.bug.sources, 1))
+        codes = ", ".join(f"`{code}`" for code in one.found.codes)
+        click.echo(
+            f"| `{one.bug.name}` {links} | {one.bug.title} | {one.bug.parallelism} "
+            f"| {one.twin.verdict} | {one.found.verdict} | {codes} |"
+        )
+    return told
 
 
 def _tell_json(judged: Iterator[Judged]) -> list[Judged]:
