@@ -17,6 +17,9 @@ MAY_IMPORT = {
     "lineage": {"errors", "outcome", "graph", "ops"},
     "stage": {*WORDS, "graph", "ops", "lineage", "solver"},
     "report": {*WORDS, "graph"},
+    "workers": {"outcome"},
+    "concrete": {"errors", "graph", "ops"},
+    "sweep": {*WORDS, "graph", "ops", "solver", "workers", "concrete"},
 }
 """What the rooms of the proof may import. Whatever else stands in verdict/ looks down on them, and they never up."""
 

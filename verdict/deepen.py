@@ -24,7 +24,7 @@ def deepen(single: Plan, parallel: Plan, options: Options, report: Report, progr
         return report
     if swept.fault is not None:
         return replace(report, open=(*report.open, Open(swept.fault.where, f"not swept: {swept.fault.what}")))
-    found = tuple(findings(swept.different, swept.missing))
+    found = findings(single, parallel, swept)
     told = Sweep(swept.steps, swept.claims, swept.distinct, swept.methods, swept.compared, swept.full)
     return replace(
         report,

@@ -1,27 +1,90 @@
-"""What a sweep found to differ, as findings."""
+"""What a sweep found to differ, as findings: one for each cause, the earliest first, then what has no known cause."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from verdict.graph import Plan
 from verdict.outcome import Finding
 from verdict.sweep.compare import Different
 from verdict.sweep.results import GRADIENT, LOSS
+from verdict.sweep.sweep import Swept
+from verdict.sweep.why import Cause, Scene, causes, numbers, scene_of
+from verdict.sweep.why.words import node_line, owner_lines, places_text, ranks_text
 
 SHOWN = 8
+MOST_MENDED = 4
+MOST_LINES = 4
 
 
-def findings(different: Sequence[Different], missing: Sequence[str]) -> Iterator[Finding]:
-    """One finding for each output that differs, wherever it does, and for each that nobody holds."""
-    grouped: dict[str, list[Different]] = defaultdict(list)
-    for item in different:
-        grouped[item.result.what].append(item)
-    for what, items in grouped.items():
-        worst = max(items, key=lambda item: item.error)
-        places = [item.result.where for item in items]
-        shown = "; ".join(places[:SHOWN]) + ("; ..." if len(places) > SHOWN else "")
-        note = f"off by up to {worst.error:.3g}, where the greatest element is {worst.size:.3g}"
-        title = f"{what} is not what the single-device plan computes"
-        yield Finding("not-equivalent", title, what, (note, shown), extent=len(items))
+def findings(single: Plan, parallel: Plan, swept: Swept) -> tuple[Finding, ...]:
+    """The findings of a sweep whose outputs differ, or are held by nobody."""
+    shaped = [item for item in swept.different if item.error == float("inf")]
+    left: Sequence[Different] = [item for item in swept.different if item.error != float("inf")]
+    found: list[Finding] = []
+    if left and swept.runs is not None:
+        scene = scene_of(single, parallel, swept.runs)
+        known, left = causes(scene, swept.runs.values[1], tuple(left))
+        found = merged([_finding(scene, cause) for cause in known])
+    return (*found, *_without_cause(shaped, left), *_missing(swept.missing))
+
+
+def _finding(scene: Scene, cause: Cause) -> tuple[tuple[str, ...], Finding]:
+    """A cause as a finding, and what is the same in findings of one kind."""
+    fix = cause.fix
+    ranks = sorted({rank for rank, _ in fix.instances})
+    step = scene.step(fix.at.steps[fix.instances[0]])
+    mends = list(dict.fromkeys(item.result.what for item in cause.mends))
+    shown = ", ".join(mends[:MOST_MENDED]) + (", ..." if len(mends) > MOST_MENDED else "")
+    note = f"with that put right, {shown} {'agrees' if len(mends) == 1 else 'agree'} with the single-device plan"
+    finding = Finding(
+        fix.code,
+        fix.title,
+        f"{fix.at.name} on {places_text(scene, fix.instances)}",
+        (*fix.notes, note),
+        fix.help,
+        len(fix.instances),
+        numbers(scene, cause),
+        ranks=tuple(dict.fromkeys(rank % scene.parallel.devices for rank in ranks)),
+        single=owner_lines(scene, fix.single)[:MOST_LINES],
+        parallel=(f"{ranks_text(ranks)}: {node_line(scene, step)}",),
+    )
+    return (fix.code, step.op, *fix.kin), finding
+
+
+def merged(found: Sequence[tuple[tuple[str, ...], Finding]]) -> list[Finding]:
+    """Findings of one kind as one, the earliest, which names the other places."""
+    kinds: dict[tuple[str, ...], list[Finding]] = defaultdict(list)
+    for kind, finding in found:
+        kinds[kind].append(finding)
+    result = []
+    for first, *others in kinds.values():
+        notes = tuple(f"the same at {other.where}: {other.title}" for other in others)
+        ranks = tuple(sorted({rank for one in (first, *others) for rank in one.ranks}))
+        extent = sum(one.extent for one in (first, *others))
+        result.append(replace(first, notes=(*first.notes, *notes), extent=extent, ranks=ranks))
+    return result
+
+
+def _without_cause(shaped: Sequence[Different], left: Sequence[Different]) -> Iterator[Finding]:
+    """One finding for each output that differs, wherever it does."""
+    for code, items in (("shape-mismatch", shaped), ("not-equivalent", left)):
+        grouped: dict[str, list[Different]] = defaultdict(list)
+        for item in items:
+            grouped[item.result.what].append(item)
+        for what, same in grouped.items():
+            places = [item.result.where for item in same]
+            shown = "; ".join(places[:SHOWN]) + ("; ..." if len(places) > SHOWN else "")
+            worst = max(same, key=lambda item: item.error)
+            size = f"off by up to {worst.error:.3g}, where the greatest element is {worst.size:.3g}"
+            title = f"{what} is not what the single-device plan computes"
+            if code == "shape-mismatch":
+                title, size = f"{what} has another shape than its region of the single-device output", ""
+            yield Finding(code, title, what, (size, shown) if size else (shown,), extent=len(same))
+
+
+def _missing(missing: Sequence[str]) -> Iterator[Finding]:
+    """One finding for each output that nobody holds."""
     for what in missing:
         code = {LOSS: "loss-missing", GRADIENT: "gradient-missing"}.get(what.split()[0], "output-missing")
         yield Finding(code, f"no rank holds all of {what}", what)

@@ -42,11 +42,21 @@ Values = list[list[Array | None]]
 
 
 @dataclass(frozen=True, slots=True)
+class Runs:
+    """Both flows, single and parallel, what they are given on each seed, and all their values."""
+
+    flows: tuple[Flow, Flow]
+    given: tuple[Mapping[int, Array], ...]
+    values: tuple[Values, Values]
+
+
+@dataclass(frozen=True, slots=True)
 class Swept:
     """What a sweep found.
 
     compared: how many declared outputs of the parallel plan were compared. different: those that are not equal,
     missing: those that nobody holds. open: what is undecided, and why. fault: what keeps the plans from being run.
+    runs: both plans on numbers, where outputs differ.
     steps: of the parallel flow. claims, distinct: how many were made, and of what was asked how many were proved.
     methods: scalar equalities of the distinct claims, by what closed them. full: whether at the plans' own shapes.
     """
@@ -56,6 +66,7 @@ class Swept:
     missing: tuple[str, ...] = ()
     open: tuple[tuple[str, str], ...] = ()
     fault: Fault | None = None
+    runs: Runs | None = None
     steps: int = 0
     claims: int = 0
     distinct: int = 0
@@ -84,15 +95,16 @@ def _swept(single: Plan, parallel: Plan, options: Options, progress: Progress) -
     given = [
         positive_buffers(single, random_values(single, small[0], options.solver.seed + k, False)) for k in range(SEEDS)
     ]
-    values = tuple(_run(flow, given, plan) for flow, plan in zip(flows, (single, parallel), strict=True))
+    values = _run(flows[0], given, single), _run(flows[1], given, parallel)
     different, missing, compared = compare(flows[0], flows[1], values[0], values[1])
     if different or missing:
-        return Swept(compared, different=different, missing=missing, steps=len(flows[1].steps), full=at_full)
+        runs = Runs(flows, tuple(given), values)
+        return Swept(compared, different, missing, steps=len(flows[1].steps), full=at_full, runs=runs)
     elements = Elements()
     follower = Follower(elements, Keys())
     ids = {k: elements.block(Kind.GIVEN, k, 0, array.shape) for k, array in given[0].items()}
     trace = follow_single(flows[0], ids, values[0], follower)
-    guesses = Guesses(_catalogue(flows[0], values[0], ids, given, trace.ids))
+    guesses = Guesses(catalogue_of(flows[0], values[0], ids, given, trace.ids))
     choices = choices_of(flows[0], trace, values[0][0])
     known = Decided({})
     for _ in range(MOST_ROUNDS):
@@ -137,7 +149,7 @@ def _run(flow: Flow, given: Sequence[Mapping[int, Array]], plan: Plan) -> Values
         raise Faulty(Fault(f"it cannot be run on numbers: {error}", plan.source, ours=True)) from error
 
 
-def _catalogue(
+def catalogue_of(
     flow: Flow, values: Values, given: Mapping[int, Ids], seeds: Sequence[Mapping[int, Array]],
     ids: Sequence[Ids | None],
 ) -> Catalogue:  # fmt: skip

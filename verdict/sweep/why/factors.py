@@ -1,0 +1,121 @@
+"""Values that are a constant multiple of what they should be."""
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+from verdict.graph import Shape
+from verdict.ops import Array
+from verdict.sweep.elements import Ids
+from verdict.sweep.why.fix import Fix
+from verdict.sweep.why.mend import Change, State
+from verdict.sweep.why.missing import groupings, total, values_of
+from verdict.sweep.why.scene import Arrays, Scene
+from verdict.sweep.why.siblings import Instance, Siblings
+from verdict.sweep.why.words import elements_text, node_text, owners
+
+MOST_BOXES = 20_000
+SAME = 1e-8
+
+
+class Scaled:
+    """Finds single-device arrays of which an array is a multiple. The boxes of each shape are listed once."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.lists: dict[Shape, tuple[list[Ids], list[Array]]] = {}
+
+    def of(self, arrays: Arrays) -> tuple[float, Ids] | None:
+        """A factor other than one, and the elements that are to be multiplied."""
+        if not arrays[0].size or not all(np.isfinite(array).all() for array in arrays):
+            return None
+        ids, stacks = self.boxes(arrays[0].shape)
+        flat = [array.ravel() for array in arrays]
+        pivot = int(np.argmax(np.abs(flat[0])))
+        if not ids or flat[0][pivot] == 0:
+            return None
+        with np.errstate(all="ignore"):
+            factors = [own[pivot] / stack[:, pivot] for own, stack in zip(flat, stacks, strict=True)]
+            near = np.isfinite(factors[0]) & (np.abs(factors[0]) > 1e-9)
+            for other in factors[1:]:
+                near &= np.abs(other - factors[0]) <= SAME * np.abs(factors[0])
+        for k in np.flatnonzero(near):
+            factor = float(factors[0][k])
+            sizes = [SAME * max(float(np.abs(own).max()), 1e-12) for own in flat]
+            if all(
+                np.abs(own - factor * stack[k]).max() <= size
+                for own, stack, size in zip(flat, stacks, sizes, strict=True)
+            ):
+                return (factor, ids[k]) if abs(factor - 1) > SAME else None
+        return None
+
+    def boxes(self, shape: Shape) -> tuple[list[Ids], list[Array]]:
+        """All single-device boxes of a shape that lie at multiples of it, and their values, one row each."""
+        if shape not in self.lists:
+            ids: list[Ids] = []
+            rows: list[list[Array]] = []
+            for item in self.scene.catalogue.known:
+                if item.ids.ndim != len(shape) or len(ids) > MOST_BOXES:
+                    continue
+                steps = [range(0, n - size + 1, size) for n, size in zip(item.ids.shape, shape, strict=True)]
+                for offset in product(*steps):
+                    box = tuple(slice(a, a + size) for a, size in zip(offset, shape, strict=True))
+                    ids.append(item.ids[box])
+                    rows.append([np.asarray(array[box], dtype=np.float64).ravel() for array in item.values])
+            self.lists[shape] = (ids, [np.array(seed) for seed in zip(*rows, strict=True)] if rows else [])
+        return self.lists[shape]
+
+
+def factors(scene: Scene, state: State, at: Siblings, scaled: Scaled) -> Iterator[Fix]:
+    """The steps without the factor by which they, or the sums of their parts, are off."""
+    for position in range(len(scene.step(at.first).outputs)):
+        values = values_of(scene, at, position)
+        bad = {place: value for place, value in values.items() if state.look(scene, value) is None}
+        arrays = {place: own for place, value in bad.items() if (own := state.arrays(value)) is not None}
+        if not arrays:
+            continue
+        found = {place: scaled.of(own) for place, own in arrays.items()}
+        hits = {place: hit for place, hit in found.items() if hit is not None}
+        if hits:
+            yield _told(scene, at, {values[p]: (arrays[p], hit) for p, hit in hits.items()}, tuple(hits))
+            continue
+        if len({own[0].shape for own in arrays.values()}) != 1 or len(arrays) < 2:
+            continue
+        for groups in groupings(scene, list(arrays)):
+            sums = [scaled.of(total([arrays[p] for p in group])) for group in groups]
+            if all(hit is not None for hit in sums):
+                each = {
+                    values[p]: (arrays[p], hit)
+                    for group, hit in zip(groups, sums, strict=True)
+                    for p in group
+                    if hit is not None
+                }
+                yield _told(scene, at, each, tuple(arrays))
+                break
+
+
+def _told(
+    scene: Scene, at: Siblings, each: Mapping[int, tuple[Arrays, tuple[float, Ids]]], places: tuple[Instance, ...]
+) -> Fix:
+    change = Change({v: tuple(np.asarray(a / factor) for a in own) for v, (own, (factor, _)) in each.items()})
+    text = " or ".join(dict.fromkeys(factor_text(factor) for _, (factor, _) in each.values()))
+    ids = next(iter(each.values()))[1][1]
+    title = f"{node_text(scene, scene.step(at.first))} makes {text} times {elements_text(scene, ids)}"
+    inverse = " or ".join(dict.fromkeys(factor_text(1 / factor) for _, (factor, _) in each.values()))
+    help_text = f"multiply it by {inverse}"
+    return Fix("wrong-scale", title, at, places, change, help=help_text, single=owners(scene, ids), kin=(text,))
+
+
+def factor_text(factor: float) -> str:
+    """A factor as a fraction where it is one of small numbers, or of powers of two."""
+    for limit in (64, 4096, 1 << 24):
+        near = Fraction(factor).limit_denominator(limit)
+        if near and abs(float(near) - factor) <= 1e-9 * abs(factor) and (limit <= 4096 or _power_of_two(near)):
+            return str(near)
+    return f"{factor:.9g}"
+
+
+def _power_of_two(number: Fraction) -> bool:
+    return number.denominator & (number.denominator - 1) == 0 and abs(number.numerator) < 4096

@@ -1,0 +1,139 @@
+"""A correction tried: some values replaced, all that depends on them computed anew, the outputs compared again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from heapq import heapify, heappop, heappush
+from typing import NamedTuple
+
+import numpy as np
+
+from verdict.concrete.fault import Faulty
+from verdict.errors import VerdictError
+from verdict.graph import ABSENT
+from verdict.sweep.compare import Different, compare
+from verdict.sweep.elements import Ids
+from verdict.sweep.flow import Result, apply
+from verdict.sweep.why.scene import Arrays, Scene, Values, arrays_of
+
+CANNOT = (VerdictError, TypeError, AttributeError, ValueError, ArithmeticError, IndexError)
+MOST_APPLIED = 60_000
+"""How many operators are applied in all before the search for causes ends."""
+
+
+class Change(NamedTuple):
+    """values: replaced wherever they are read. reads: (value, rank): replaced where that rank reads it."""
+
+    values: Mapping[int, Arrays] = {}
+    reads: Mapping[tuple[int, int], Arrays] = {}
+
+
+@dataclass(slots=True)
+class Budget:
+    """What is left of the operators that may be applied."""
+
+    left: int = MOST_APPLIED
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The parallel flow with some changes made. different: the outputs that still differ. seen: elements found."""
+
+    values: Values
+    change: Change
+    different: tuple[Different, ...]
+    seen: dict[int, Ids | None] = field(default_factory=dict)
+
+    def arrays(self, value: int, rank: int | None = None) -> Arrays | None:
+        """A value on all seeds, as read on a rank."""
+        if rank is not None and (value, rank) in self.change.reads:
+            return self.change.reads[value, rank]
+        return arrays_of(self.values, value)
+
+    def look(self, scene: Scene, value: int) -> Ids | None:
+        """The single-device elements that a value consists of, None where it does not."""
+        if value not in self.seen:
+            arrays = self.arrays(value)
+            self.seen[value] = scene.look(arrays) if arrays is not None else None
+        return self.seen[value]
+
+    @property
+    def wrong(self) -> frozenset[Result]:
+        """The outputs that differ."""
+        return frozenset(_place(item.result) for item in self.different)
+
+
+def _place(result: Result) -> Result:
+    return result._replace(region=(), value=ABSENT)
+
+
+def mended(scene: Scene, state: State, change: Change, budget: Budget) -> State | None:
+    """The state after a change; None where some operator cannot be run then, or where nothing is left to try with."""
+    merged = Change({**state.change.values, **change.values}, {**state.change.reads, **change.reads})
+    values: Values = [list(seed) for seed in state.values]
+    for value, arrays in change.values.items():
+        for seed, array in zip(values, arrays, strict=True):
+            seed[value] = array
+    touched = {reader for value in change.values for reader in scene.readers.get(value, ())}
+    for value, rank in change.reads:
+        touched |= {k for k in scene.readers.get(value, ()) if scene.step(k).place.rank == rank}
+    queue, queued = list(touched), set(touched)
+    heapify(queue)
+    try:
+        while queue:
+            number = heappop(queue)
+            budget.left -= 1
+            if budget.left < 0:
+                return None
+            for value in _again(scene, values, merged, number):
+                for reader in scene.readers.get(value, ()):
+                    if reader not in queued:
+                        queued.add(reader)
+                        heappush(queue, reader)
+        return State(values, merged, _different(scene, values, merged))
+    except (*CANNOT, Faulty):
+        return None
+
+
+def _again(scene: Scene, values: Values, change: Change, number: int) -> list[int]:
+    """Apply a step anew; which of its outputs are other numbers now."""
+    step = scene.step(number)
+    changed: list[int] = []
+    for k, seed in enumerate(values):
+        inputs = []
+        for value in step.inputs:
+            override = change.reads.get((value, step.place.rank))
+            array = override[k] if override is not None else seed[value]
+            if array is None:
+                raise ValueError("nothing is made where an input is wanted")
+            inputs.append(array)
+        with np.errstate(all="ignore"):
+            made = apply(step, inputs)
+        for value, output in zip(step.outputs, made, strict=False):
+            if value == ABSENT or output is None or value in change.values:
+                continue
+            array = np.asarray(output, dtype=np.float64)
+            before = seed[value]
+            if before is None or before.shape != array.shape or not np.array_equal(before, array):
+                seed[value] = array
+                changed.append(value)
+    return list(dict.fromkeys(changed))
+
+
+def _different(scene: Scene, values: Values, change: Change) -> tuple[Different, ...]:
+    flow, found = scene.other, [list(seed) for seed in values]
+    results = list(flow.results)
+    for number, result in enumerate(results):
+        rank = rank_of(result)
+        override = change.reads.get((result.value, rank)) if rank is not None else None
+        if override is not None:
+            results[number] = result._replace(value=len(found[0]))
+            for seed, array in zip(found, override, strict=True):
+                seed.append(array)
+    different, _, _ = compare(scene.one, replace(flow, results=tuple(results)), scene.right, found)
+    return different
+
+
+def rank_of(result: Result) -> int | None:
+    """The rank that holds a result, None where it is held by several together."""
+    word = result.where.rsplit(" ", maxsplit=1)[-1]
+    return int(word) if word.isdigit() and "," not in result.where else None

@@ -1,0 +1,106 @@
+"""What a search for causes looks at: both flows on numbers, and which nodes of other ranks and microbatches match."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from verdict.graph import ABSENT, Plan
+from verdict.ops import Array
+from verdict.sweep.elements import Elements, Ids, Kind
+from verdict.sweep.flow import Flow, Step
+from verdict.sweep.follow import Follower, follow_single
+from verdict.sweep.match import Catalogue
+from verdict.sweep.sweep import Runs, catalogue_of
+from verdict.sweep.trace import Keys, Trace
+from verdict.sweep.why.siblings import Siblings, partitions_of, siblings_of
+
+Values = list[list[Array | None]]
+"""For each seed, the array of each value of a flow."""
+Arrays = tuple[Array, ...]
+"""One array for each seed."""
+STEADY = (0.0, 1.0, float("-inf"))
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """right: the values of the single-device flow. trace: its elements. given: names of its given logical tensors.
+
+    readers: for each value of the parallel flow the steps that read it. classes: its steps, those that match on all
+    ranks and in all microbatches together, in the order of the flow. partitions: how ranks may be grouped.
+    maker: which step makes a value.
+    """
+
+    single: Plan
+    parallel: Plan
+    one: Flow
+    other: Flow
+    right: Values
+    trace: Trace
+    elements: Elements
+    catalogue: Catalogue
+    readers: Mapping[int, tuple[int, ...]]
+    maker: Mapping[int, int]
+    classes: tuple[Siblings, ...]
+    partitions: tuple[tuple[tuple[tuple[int, int], ...], ...], ...]
+
+    def step(self, number: int) -> Step:
+        """A step of the parallel flow."""
+        return self.other.steps[number]
+
+    def look(self, arrays: Arrays) -> Ids | None:
+        """The single-device elements that an array consists of, as far as numbers tell; None where it does not."""
+        size = arrays[0].size
+        if not size:
+            return np.zeros(arrays[0].shape, dtype=np.int64)
+        box = next(self.catalogue.boxes(arrays), None)
+        if box is not None:
+            return box
+        ids, met = self.catalogue.each(arrays)
+        ids = ids.copy()
+        for constant in STEADY:
+            steady = np.logical_and.reduce([array == constant for array in arrays])
+            if steady.any():
+                ids[steady] = self.elements.constant(constant if constant == float("-inf") else int(constant))
+                met = met | steady
+        return ids if met.all() else None
+
+
+def scene_of(single: Plan, parallel: Plan, runs: Runs) -> Scene:
+    """The scene of two flows that have been run."""
+    flows, right = runs.flows, runs.values[0]
+    elements = Elements()
+    ids = {k: elements.block(Kind.GIVEN, k, 0, array.shape) for k, array in runs.given[0].items()}
+    trace = follow_single(flows[0], ids, right, Follower(elements, Keys()))
+    catalogue = catalogue_of(flows[0], right, ids, runs.given, trace.ids)
+    readers: dict[int, list[int]] = defaultdict(list)
+    maker: dict[int, int] = {}
+    for number, step in enumerate(flows[1].steps):
+        for value in step.inputs:
+            readers[value].append(number)
+        for value in step.outputs:
+            if value != ABSENT:
+                maker[value] = number
+    classes = siblings_of(flows[1])
+    instances = sorted({place for found in classes for place in found.steps})
+    return Scene(
+        single, parallel, *flows, right, trace, elements, catalogue,
+        {value: tuple(dict.fromkeys(found)) for value, found in readers.items()}, maker, classes,
+        partitions_of(parallel, instances),
+    )  # fmt: skip
+
+
+def arrays_of(values: Values, value: int) -> Arrays | None:
+    """The arrays of a value; None where nothing makes it."""
+    found = [seed[value] for seed in values]
+    present = tuple(np.asarray(array) for array in found if array is not None)
+    return present if len(present) == len(found) else None
+
+
+def close(one: Sequence[Array], other: Sequence[Array]) -> bool:
+    """Whether two values are equal, but for rounding, on all seeds."""
+    return all(
+        a.shape == b.shape and bool(np.all(np.abs(a - b) <= 1e-9 * max(float(np.max(np.abs(b), initial=0.0)), 1e-9)))
+        for a, b in zip(one, other, strict=True)
+    )

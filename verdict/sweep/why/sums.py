@@ -1,0 +1,143 @@
+"""Sums and means over ranks that should be none, or others: what is whole is summed again, or averaged."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from verdict.sweep.flow import REDUCTIONS, SUM
+from verdict.sweep.why.fix import Fix
+from verdict.sweep.why.mend import Change, State
+from verdict.sweep.why.missing import groupings, members, total
+from verdict.sweep.why.scene import Arrays, Scene, close
+from verdict.sweep.why.siblings import Siblings
+from verdict.sweep.why.words import elements_text, operator_text, owners, ranks_text
+
+KINDS = frozenset(REDUCTIONS.values())
+COLLECTIVE = ("all_reduce", "reduce_scatter", "reduce")
+
+
+def reductions(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
+    """What else a reduction over ranks could be: none, a sum of those that are distinct, of another kind or group."""
+    if at.op not in KINDS:
+        return
+    operator = operator_text(scene, scene.step(at.first))
+    if at.op == SUM:
+        yield from _of_copies(scene, state, at, operator)
+    yield from _of_another_kind(scene, state, at, operator)
+    if operator in COLLECTIVE:
+        yield from _elsewhere(scene, state, at, operator)
+        yield from _none(scene, state, at, operator)
+
+
+def _inputs(state: State, scene: Scene, number: int) -> list[Arrays]:
+    found = [state.arrays(value, scene.step(number).place.rank) for value in scene.step(number).inputs]
+    return [arrays for arrays in found if arrays is not None]
+
+
+def _of_copies(scene: Scene, state: State, at: Siblings, operator: str) -> Iterator[Fix]:
+    """Summands that are equal, each counted once."""
+    values: dict[int, Arrays] = {}
+    counts: set[tuple[int, int]] = set()
+    for number in at.steps.values():
+        inputs = _inputs(state, scene, number)
+        distinct: list[Arrays] = []
+        for arrays in inputs:
+            if not any(close(arrays, other) for other in distinct):
+                distinct.append(arrays)
+        if len(distinct) == len(inputs) or all(not arrays[0].any() for arrays in distinct):
+            return
+        counts.add((len(inputs), len(distinct)))
+        values[scene.step(number).outputs[0]] = total(distinct)
+    instances = tuple(at.steps)
+    ranks = ranks_text(members(scene, at, instances[:1]))
+    ids = state.look(scene, scene.step(at.first).inputs[0])
+    what = elements_text(scene, ids) if ids is not None else "what"
+    single = owners(scene, ids) if ids is not None else ()
+    if len(counts) == 1 and next(iter(counts))[1] == 1:
+        count = next(iter(counts))[0]
+        whole = f"{what}, which each of them holds whole" if ids is not None else "what each of them holds whole"
+        title = f"{operator} {at.name} sums over {ranks} {whole}: it is counted {count} times"
+        help_text = f"remove the {operator}, or let each rank put in its own part only"
+        yield Fix("reduced-twice", title, at, instances, Change(values), help=help_text, single=single)
+    else:
+        title = f"{operator} {at.name} sums over {ranks}, some of which hold the same summand: it is counted twice"
+        yield Fix("wrong-group", title, at, instances, Change(values), single=single)
+
+
+def _of_another_kind(scene: Scene, state: State, at: Siblings, operator: str) -> Iterator[Fix]:
+    """A sum in place of a mean, and the other way round."""
+    sums = {n: total(_inputs(state, scene, n)) for n in at.steps.values()}
+    counts = {n: len(scene.step(n).inputs) for n in at.steps.values()}
+    ranks = ranks_text(members(scene, at, tuple(at.steps)[:1]))
+    first = counts[at.first]
+    if at.op != SUM:
+        change = Change({scene.step(n).outputs[0]: arrays for n, arrays in sums.items()})
+        said = {"~mean": "averages", "~max": "takes the maximum", "~min": "takes the minimum"}[at.op]
+        ids = scene.look(sums[at.first])
+        of = f" of {elements_text(scene, ids)}" if ids is not None else ""
+        factor = f" (off by a factor 1/{first})" if at.op == "~mean" else ""
+        title = f"{operator} {at.name} {said} over {ranks} where the sum{of} is due{factor}"
+        code = "mean-instead-of-sum" if at.op == "~mean" else "wrong-collective"
+        single = owners(scene, ids) if ids is not None else ()
+        yield Fix(code, title, at, tuple(at.steps), change, help="reduce by the sum", single=single)
+        return
+    if operator not in COLLECTIVE:
+        return
+    means = {n: tuple(np.asarray(array / counts[n]) for array in arrays) for n, arrays in sums.items()}
+    ids = scene.look(means[at.first])
+    if ids is not None:
+        change = Change({scene.step(n).outputs[0]: arrays for n, arrays in means.items()})
+        title = (
+            f"{operator} {at.name} sums over {ranks} where the mean, {elements_text(scene, ids)}, is due "
+            f"(off by a factor {first})"
+        )
+        single = owners(scene, ids)
+        yield Fix("mean-instead-of-sum", title, at, tuple(at.steps), change, single=single)
+
+
+def _elsewhere(scene: Scene, state: State, at: Siblings, operator: str) -> Iterator[Fix]:
+    """The same summands in other groups."""
+    if at.op != SUM:
+        return
+    for microbatch in sorted({m for _, m in at.steps}):
+        numbers = [n for (_, m), n in at.steps.items() if m == microbatch]
+        held: dict[int, tuple[int, Arrays]] = {}
+        for number in numbers:
+            for value in scene.step(number).inputs:
+                maker, arrays = scene.maker.get(value), state.arrays(value)
+                if maker is None or arrays is None:
+                    return
+                held[scene.step(maker).place.rank] = (number, arrays)
+        places = [(rank, microbatch) for rank in sorted(held)]
+        if sum(len(scene.step(n).inputs) for n in numbers) != len(held):
+            return
+        for groups in groupings(scene, places):
+            sums = [total([held[rank][1] for rank, _ in group]) for group in groups]
+            reads = {}
+            for group, arrays in zip(groups, sums, strict=True):
+                for rank, _ in group:
+                    reads[scene.step(held[rank][0]).outputs[0], rank] = arrays
+            ids = scene.look(sums[0])
+            if ids is None:
+                continue
+            own = ranks_text(members(scene, at, [next(iter(at.steps))]))
+            due = ranks_text(rank for rank, _ in groups[0])
+            title = f"{operator} {at.name} sums over {own}; the parts of {elements_text(scene, ids)} are on {due}"
+            yield Fix(
+                "wrong-group", title, at, tuple(at.steps), Change({}, reads), single=owners(scene, ids),
+                help=f"sum over {due}",
+            )  # fmt: skip
+
+
+def _none(scene: Scene, state: State, at: Siblings, operator: str) -> Iterator[Fix]:
+    """No reduction at all: every rank goes on with what it has put in."""
+    reads: dict[tuple[int, int], Arrays] = {}
+    for number in at.steps.values():
+        for value in scene.step(number).inputs:
+            maker, arrays = scene.maker.get(value), state.arrays(value)
+            if maker is None or arrays is None:
+                return
+            reads[scene.step(number).outputs[0], scene.step(maker).place.rank] = arrays
+    ranks = ranks_text(members(scene, at, tuple(at.steps)[:1]))
+    title = f"{operator} {at.name} sums over {ranks}, and what it makes is summed over them again later"
+    yield Fix("reduced-twice", title, at, tuple(at.steps), Change({}, reads), help=f"remove the {operator}")

@@ -1,0 +1,131 @@
+"""Words for nodes, ranks and elements."""
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from verdict.graph import ONCE_A_STEP
+from verdict.sweep.elements import Ids, Kind
+from verdict.sweep.flow import CONCATENATE, PIECE, SUM, Step
+from verdict.sweep.why.scene import Scene
+from verdict.sweep.why.siblings import Instance, Siblings
+
+SPOKEN = {SUM: "sum", PIECE: "piece", CONCATENATE: "all_gather", "~mean": "mean", "~max": "maximum", "~min": "minimum"}
+MOST_RUNS = 6
+
+
+def ranks_text(ranks: Iterable[int]) -> str:
+    """Ranks, runs of them in short."""
+    runs: list[list[int]] = []
+    for rank in sorted(set(ranks)):
+        if runs and rank == runs[-1][1] + 1:
+            runs[-1][1] = rank
+        else:
+            runs.append([rank, rank])
+    shown = [str(a) if a == b else f"{a}, {b}" if b == a + 1 else f"{a}-{b}" for a, b in runs[:MOST_RUNS]]
+    plural = "s" if len(runs) > 1 or (runs and runs[0][0] != runs[0][1]) else ""
+    return f"rank{plural} " + ", ".join(shown) + (", ..." if len(runs) > MOST_RUNS else "")
+
+
+def places_text(scene: Scene, instances: Sequence[Instance]) -> str:
+    """Ranks, and the microbatches where there are several."""
+    text = ranks_text(rank for rank, _ in instances)
+    microbatches = sorted({m for _, m in instances if m != ONCE_A_STEP})
+    if scene.parallel.microbatches > 1 and microbatches:
+        text += f", microbatch{'es' if len(microbatches) > 1 else ''} " + ", ".join(map(str, microbatches))
+    return text
+
+
+def node_text(scene: Scene, step: Step) -> str:
+    """A parallel step: its operator and name."""
+    return f"{operator_text(scene, step)} {step.place.name}"
+
+
+def operator_text(scene: Scene, step: Step) -> str:
+    """The operator of a step, as its plan has it."""
+    if not step.op.startswith("~"):
+        return step.op
+    found = _communication(scene, step.place.name)
+    return found or SPOKEN.get(step.op, step.op[1:])
+
+
+def _communication(scene: Scene, name: str) -> str:
+    for segment in scene.parallel.segments:
+        for node in segment.nodes:
+            if node.name == name and node.op in (
+                "all_reduce", "reduce_scatter", "reduce", "all_gather", "all_to_all", "broadcast", "chunk"
+            ):  # fmt: skip
+                return node.op
+    return ""
+
+
+def node_line(scene: Scene, step: Step) -> str:
+    """A parallel step in one line."""
+    return _line(operator_text(scene, step), step)
+
+
+def single_line(scene: Scene, number: int) -> str:
+    """A single-device step in one line."""
+    step = scene.one.steps[number]
+    return _line(step.op, step)
+
+
+def owner_lines(scene: Scene, names: Sequence[str]) -> tuple[str, ...]:
+    """Names of single-device nodes as lines; what is a line already, and what is given, as it is."""
+    lines = {step.place.name: _line(step.op, step) for step in scene.one.steps}
+    return tuple(dict.fromkeys(lines.get(name, name) for name in names))
+
+
+def _line(op: str, step: Step) -> str:
+    own = {} if step.op.startswith("~") else step.attrs
+    attrs = " ".join(f"{key}={value!r}" for key, value in sorted(own.items()))
+    return f"{op} {step.place.name}" + (f" {attrs}" if attrs else "")
+
+
+def elements_text(scene: Scene, ids: Ids) -> str:
+    """Which single-device elements these are."""
+    blocks = scene.elements.blocks_of(ids)
+    if len(blocks) > 2:
+        return "elements of " + ", ".join(dict.fromkeys(_owner(scene, b.kind, b.owner) for b in blocks[:3])) + ", ..."
+    parts = []
+    for block in blocks:
+        if block.kind is Kind.CONSTANT:
+            parts.append(str(block.constant))
+            continue
+        inside = ids[(ids >= block.start) & (ids < block.start + int(np.prod(block.shape, dtype=np.int64)))]
+        places = np.unravel_index(inside.ravel() - block.start, block.shape) if block.shape else ()
+        box = tuple((int(axis.min()), int(axis.max()) + 1) for axis in places)
+        full = box == tuple((0, size) for size in block.shape)
+        region = "" if full else "[" + ", ".join(f"{a}:{b}" for a, b in box) + "]"
+        parts.append(_owner(scene, block.kind, block.owner) + region)
+    return " and ".join(parts)
+
+
+def owners(scene: Scene, ids: Ids) -> tuple[str, ...]:
+    """The single-device nodes or given tensors of which these are elements, without constants."""
+    found = (b for b in scene.elements.blocks_of(ids) if b.kind is not Kind.CONSTANT)
+    return tuple(dict.fromkeys(_owner(scene, block.kind, block.owner) for block in found))
+
+
+def _owner(scene: Scene, kind: Kind, owner: int) -> str:
+    if kind is Kind.GIVEN:
+        return scene.single.logicals[owner].name
+    return scene.one.steps[owner].place.name if kind is Kind.SINGLE else "a parallel value"
+
+
+def number_text(factor: Fraction) -> str:
+    """A factor."""
+    return str(factor)
+
+
+def readers_text(scene: Scene, siblings: Siblings, position: int = 0) -> str:
+    """What reads the values of these steps: the first reader of each, or that they are declared outputs."""
+    names: dict[str, None] = {}
+    for number in siblings.steps.values():
+        for value in scene.step(number).outputs[position : position + 1]:
+            for reader in scene.readers.get(value, ()):
+                step = scene.step(reader)
+                names["the declared output" if step.place.name == "declared outputs" else node_text(scene, step)] = None
+            names.update((f"the declared {r.what}", None) for r in scene.other.results if r.value == value)
+    return " and ".join(list(names)[:2]) or "nothing"
