@@ -11,7 +11,8 @@ from typing import NamedTuple
 from backends.generator import deepseek, gpt, llama3, mlp
 from backends.generator.sizes import Sizes, check
 from backends.generator.stages import assemble
-from backends.generator.tape import Tape, Value
+from backends.generator.tape import Tape
+from backends.generator.value import Value
 from verdict.errors import UsageError
 from verdict.graph import Plan
 
@@ -19,20 +20,29 @@ __all__ = ["MODELS", "Model", "Sizes", "generate"]
 
 
 class Model(NamedTuple):
-    """A model: its input, which sizes it refuses, what its stages hand on, and how a stage's layers are recorded."""
+    """A model: its input, which sizes it refuses, what its stages hand on, and how a stage's layers are recorded.
+
+    offers: the fields of Sizes, of those in CHOICES, that it knows.
+    """
 
     input: str
     check: Callable[[str, Sizes], None]
     boundary: Callable[[Tape, Sizes, int], tuple[Value, ...]]
     record: Callable[[Tape, Sizes, range, tuple[Value, ...]], tuple[Value, ...]]
+    offers: frozenset[str] = frozenset()
 
 
+CHOICES = ("sp", "cp", "ep", "loss")
+"""Fields of Sizes that not every model knows."""
 MODELS = {
-    "deepseek": Model(deepseek.INPUT, deepseek.check, deepseek.boundary, deepseek.record),
-    "gpt": Model(gpt.INPUT, gpt.check, gpt.boundary, gpt.record),
-    "llama3": Model(llama3.INPUT, llama3.check, llama3.boundary, llama3.record),
+    "deepseek": Model(deepseek.INPUT, deepseek.check, deepseek.boundary, deepseek.record, frozenset({"loss"})),
+    "gpt": Model(gpt.INPUT, gpt.check, gpt.boundary, gpt.record, frozenset({"sp", "loss"})),
+    "llama3": Model(llama3.INPUT, llama3.check, llama3.boundary, llama3.record, frozenset({"sp", "loss"})),
     "mlp": Model(mlp.INPUT, mlp.check, mlp.boundary, mlp.record),
 }
+
+
+_NONE = Sizes()
 
 
 def generate(model: str, sizes: Sizes) -> tuple[Plan, Plan]:
@@ -40,6 +50,9 @@ def generate(model: str, sizes: Sizes) -> tuple[Plan, Plan]:
     if model not in MODELS:
         raise UsageError(model, "there is no such model to generate", f"there are {', '.join(MODELS)}")
     check(model, sizes)
+    for choice in CHOICES:
+        if getattr(sizes, choice) != getattr(_NONE, choice) and choice not in MODELS[model].offers:
+            raise UsageError(model, f"{choice} is not offered for this model", "see docs/parallelisms.md")
     MODELS[model].check(model, sizes)
-    alone = replace(sizes, dp=1, tp=1, pp=1, microbatches=1)
+    alone = replace(sizes, dp=1, tp=1, pp=1, microbatches=1, cp=1, ep=1, sp=False, zero=0, vocab_parallel=False)
     return assemble(model, MODELS[model], alone), assemble(model, MODELS[model], sizes)

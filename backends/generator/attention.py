@@ -5,27 +5,26 @@ from math import sqrt
 
 from backends.generator.layers import dropout, elementwise
 from backends.generator.sizes import Sizes
-from backends.generator.tape import Tape, Value
+from backends.generator.tape import EVERYWHERE, Tape
+from backends.generator.value import Value
 
 
 def causal_mask(tape: Tape, sizes: Sizes, tokens: Value, h: Value) -> Value:
     """The mask (1, 1, seq, seq): minus infinity where a position would see a later one."""
     shape = (1, 1, sizes.seq, sizes.seq)
-    (mask,) = tape.op("create_mask", (tokens, h._replace(trained=False)), "mask", shape)
+    (mask,) = tape.op("create_mask", (tokens, h._replace(trained=False)), "mask", shape, where=EVERYWHERE)
     return mask
 
 
 def heads(tape: Tape, sizes: Sizes, x: Value, at: str) -> Value:
     """x (rows, seq, hidden) as (rows, seq, heads, width of a head)."""
-    size = (tape.rows, sizes.seq, tape.local(sizes.heads), sizes.head)
-    shape = (tape.rows, sizes.seq, sizes.heads, sizes.head)
+    size = (tape.rows, tape.seq, tape.local(sizes.heads), sizes.head)
+    shape = (tape.batch, sizes.seq, sizes.heads, sizes.head)
     (y,) = tape.op("view", (x,), f"{at}.heads", shape, split=2, attrs={"size": size})
     return y
 
 
-def attend(
-    tape: Tape, sizes: Sizes, q: Value, k: Value, v: Value, mask: Value, at: str, drop: float = 0.0
-) -> Value:
+def attend(tape: Tape, sizes: Sizes, q: Value, k: Value, v: Value, mask: Value, at: str, drop: float = 0.0) -> Value:
     """dropout(softmax(q k^T / sqrt(width of a head) + mask)) v, of q, k, v as of `heads`: (rows, seq, hidden)."""
     q, k, v = (
         _transpose(tape, value, 1, 2, f"{at}.{name}.transposed") for name, value in (("q", q), ("k", k), ("v", v))
@@ -40,15 +39,16 @@ def attend(
     weights = dropout(tape, weights, drop, f"{at}.weights.dropped")
     (y,) = tape.op("matmul", (weights, v), f"{at}.mixed", v.shape, split=1)
     y = elementwise(tape, "contiguous", _transpose(tape, y, 1, 2, f"{at}.mixed.transposed"), f"{at}.contiguous")
-    size: dict[str, Hashable] = {"size": (tape.rows, sizes.seq, -1)}
-    (y,) = tape.op("view", (y,), f"{at}.joined", (tape.rows, sizes.seq, sizes.hidden), split=2, attrs=size)
+    size: dict[str, Hashable] = {"size": (tape.rows, tape.seq, -1)}
+    (y,) = tape.op("view", (y,), f"{at}.joined", (tape.batch, sizes.seq, sizes.hidden), split=2, attrs=size)
     return y
 
 
 def _transpose(tape: Tape, x: Value, dim0: int, dim1: int, name: str) -> Value:
     order = list(range(len(x.shape)))
     order[dim0], order[dim1] = dim1, dim0
-    split = None if x.split is None else order.index(x.split)
+    batch, seq, split = (None if axis is None else order.index(axis) for axis in (x.batch, x.seq, x.split))
     shape = tuple(x.shape[axis] for axis in order)
-    (y,) = tape.op("transpose", (x,), name, shape, split=split, attrs={"dim0": dim0, "dim1": dim1})
+    attrs: dict[str, Hashable] = {"dim0": dim0, "dim1": dim1}
+    (y,) = tape.op("transpose", (x,), name, shape, split=split, attrs=attrs, where={"batch": batch, "seq": seq})
     return y

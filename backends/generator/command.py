@@ -8,6 +8,7 @@ import click
 
 from backends import save
 from backends.generator import MODELS, Sizes, generate
+from backends.generator.sizes import LOSSES, OPTIMIZERS
 from verdict.errors import UsageError
 
 _SUFFIXES = {"none": "", "xz": ".xz", "gz": ".gz", "zst": ".zst"}
@@ -42,7 +43,19 @@ def _size(name: str, help: str, least: int = 1) -> Callable[[Callable[..., None]
 @_size("dense_layers", "First layers that have no experts (deepseek).", least=0)
 @click.option("--dropout", type=click.FloatRange(0, 1, max_open=True), default=0.0, show_default=True,
               help="Probability that an element is dropped (gpt).")  # fmt: skip
-@click.option("--tied", is_flag=True, help="The output has the weight of the embedding (gpt).")
+@click.option("--tied", "--tie-embeddings", is_flag=True, help="The output has the weight of the embedding (gpt).")
+@click.option("--sp", is_flag=True, help="Sequence parallel: tp ranks divide the positions between blocks.")
+@_size("cp", "Context parallel ranks.")
+@_size("ep", "Expert parallel ranks, which divide the batch, too (deepseek).")
+@click.option("--loss", type=click.Choice(LOSSES), default="sum", show_default=True)
+@click.option("--vocab-parallel", is_flag=True, help="The cross-entropy of logits that tp ranks divide.")
+@click.option("--label-smoothing", type=click.FloatRange(0, 1, max_open=True), default=0.0, show_default=True)
+@click.option("--ignore-index", type=int, default=-1, metavar="ID", help="Targets that do not count.")
+@click.option("--optimizer", type=click.Choice(OPTIMIZERS), default="none", show_default=True)
+@click.option(
+    "--clip", type=click.FloatRange(0), default=0.0, metavar="NORM", help="The greatest norm of all gradients."
+)
+@_size("zero", "Level of ZeRO: 1 states, 2 gradients, 3 weights are divided over data parallel ranks.", least=0)
 @click.option("-o", "--out", type=click.Path(path_type=Path, file_okay=False), required=True, metavar="DIR")
 @click.option("--compress", type=click.Choice(list(_SUFFIXES)), default="none", show_default=True)
 @click.option("--pickle", "plain", is_flag=True, help="Write pickles of plain data instead of text.")

@@ -10,9 +10,11 @@ Source: DeepSeek-V3 Technical Report, arXiv 2412.19437, section 2.1.2; its infer
 """
 
 from backends.generator import llama3
+from backends.generator.crossings import enter, leave
 from backends.generator.layers import add
 from backends.generator.sizes import Sizes, divides
-from backends.generator.tape import Tape, Value
+from backends.generator.tape import Tape
+from backends.generator.value import Value
 from verdict.errors import UsageError
 
 INPUT = llama3.INPUT
@@ -47,15 +49,17 @@ def record(tape: Tape, sizes: Sizes, layers: range, before: tuple[Value, ...]) -
 def _feed_forward(tape: Tape, sizes: Sizes, x: Value, layer: int, at: str) -> Value:
     if layer < sizes.dense_layers:
         return llama3.swiglu(tape, x, sizes.ffn, at)
-    tokens = tape.rows * sizes.seq
-    (flat,) = tape.op("view", (x,), f"{at}.tokens", (tokens, sizes.hidden), attrs={"size": (-1, sizes.hidden)})
+    tokens = tape.batch * sizes.seq
+    (flat,) = tape.op(
+        "view", (x,), f"{at}.tokens", (tokens, sizes.hidden), attrs={"size": (-1, sizes.hidden)}, where={"seq": None}
+    )
     judged, routed, *shared = tape.multiref(flat, 2 + (sizes.shared_experts > 0))
     weights, indices = _gate(tape, sizes, judged, f"{at}.gate")
-    y = _experts(tape, sizes, tape.enter(routed), indices, tape.enter(weights), f"{at}.experts")
+    y = _experts(tape, sizes, enter(tape, routed), indices, enter(tape, weights), f"{at}.experts")
     for handle in shared:
         width = sizes.shared_experts * sizes.moe_ffn
         y = add(tape, y, llama3.swiglu(tape, handle, width, f"{at}.shared_experts"), f"{at}.sum")
-    (out,) = tape.op("view", (y,), f"{at}.rows", x.shape, attrs={"size": x.shape})
+    (out,) = tape.op("view", (y,), f"{at}.rows", x.shape, attrs={"size": (tape.rows, *x.shape[1:])}, where={"seq": 1})
     return out
 
 
@@ -92,4 +96,4 @@ def _experts(tape: Tape, sizes: Sizes, x: Value, indices: Value, weights: Value,
             "local_expert_end": start + tape.local(sizes.experts),
         },
     )  # fmt: skip
-    return tape.leave(y)
+    return leave(tape, y)

@@ -1,8 +1,23 @@
 """A plan while it is made: the tables that all its devices share."""
 
 from collections.abc import Hashable
+from typing import Protocol
 
-from verdict.graph import Attrs, Logical, Node, Region, Shape, Tensor, whole
+from backends.generator.mesh import Mesh
+from verdict.errors import UsageError
+from verdict.graph import Attrs, Interval, Logical, Node, Region, Shape, Tensor
+
+Cuts = tuple[tuple[tuple[int, int], ...], ...]
+
+
+class Placed(Protocol):
+    """What a share needs to know of a value."""
+
+    @property
+    def shape(self) -> Shape: ...
+    @property
+    def dtype(self) -> str: ...
+    def cuts(self, mesh: Mesh, device: int) -> Cuts: ...
 
 
 class Draft:
@@ -12,7 +27,7 @@ class Draft:
         self.logicals: list[Logical] = []
         self.tensors: list[Tensor] = []
         self._numbers: dict[str, int] = {}
-        self._regions: dict[tuple[Shape, int | None, int, int], Region] = {}
+        self._regions: dict[tuple[Shape, Cuts], Region] = {}
         self._attrs: dict[Attrs, Attrs] = {}
 
     def tensor(
@@ -28,17 +43,24 @@ class Draft:
         self.tensors.append(Tensor(number, region, part))
         return len(self.tensors) - 1
 
-    def region(self, shape: Shape, split: int | None, rank: int, ranks: int) -> Region:
-        """The whole, or piece number `rank` of `ranks` even pieces along axis `split`."""
-        key = (shape, split, rank, ranks)
-        found = self._regions.get(key)
-        if found is None:
-            found = whole(shape)
-            if split is not None:
-                step = shape[split] // ranks
-                found = (*found[:split], (rank * step, (rank + 1) * step), *found[split + 1 :])
-            self._regions[key] = found
-        return found
+    def region(self, shape: Shape, cuts: Cuts) -> Region:
+        """The whole, cut along each dimension into pieces as even as torch.chunk's, one cut after the other.
+
+        cuts: for each dimension the (number of the piece, how many) of every cut.
+        """
+        key = (shape, cuts)
+        if key not in self._regions:
+            self._regions[key] = tuple(_cut(size, pieces) for size, pieces in zip(shape, cuts, strict=True))
+        return self._regions[key]
+
+    def share(
+        self, mesh: Mesh, device: int, value: Placed, name: str, kind: str, sums: tuple[str, ...], origin: str = ""
+    ) -> int:
+        """A new share of `name`: the region that lies on a device, and an addend along the mesh axes `sums`."""
+        region = self.region(value.shape, value.cuts(mesh, device))
+        if any(start >= stop for start, stop in region):
+            raise UsageError(name, f"a device is left without a share of {list(value.shape)}", "choose larger sizes")
+        return self.tensor(name, value.shape, value.dtype, kind, region, mesh.place(device, sums), origin)
 
     def node(
         self, op: str, inputs: tuple[int, ...], outputs: tuple[int, ...], attrs: dict[str, Hashable], name: str
@@ -46,3 +68,11 @@ class Draft:
         """A node; equal attributes are one object."""
         pairs: Attrs = tuple(sorted(attrs.items(), key=lambda pair: pair[0]))
         return Node(op, inputs, outputs, self._attrs.setdefault(pairs, pairs), name)
+
+
+def _cut(size: int, pieces: tuple[tuple[int, int], ...]) -> Interval:
+    start, stop = 0, size
+    for number, count in pieces:
+        step = -(-(stop - start) // count)
+        start, stop = min(start + number * step, stop), min(start + (number + 1) * step, stop)
+    return start, stop

@@ -10,6 +10,7 @@ from collections.abc import Hashable
 
 from backends.generator import llama3
 from backends.generator.attention import attend, causal_mask, heads
+from backends.generator.crossings import enter
 from backends.generator.layers import (
     add,
     column_split_linear,
@@ -18,10 +19,11 @@ from backends.generator.layers import (
     embedding,
     layer_norm,
     row_split_linear,
-    sum_loss,
 )
+from backends.generator.losses import loss_of
 from backends.generator.sizes import Sizes, check_attention
-from backends.generator.tape import Tape, Value
+from backends.generator.tape import Tape
+from backends.generator.value import Value
 
 INPUT = llama3.INPUT
 
@@ -38,9 +40,9 @@ def record(tape: Tape, sizes: Sizes, layers: range, before: tuple[Value, ...]) -
 
 
 def _beginning(tape: Tape, sizes: Sizes) -> tuple[Value, Value]:
-    tokens = tape.load(INPUT, (tape.rows, sizes.seq), "int64")
+    tokens = tape.load(INPUT, (tape.batch, sizes.seq), "int64", seq=1)
     h = embedding(tape, tokens, sizes.vocab, sizes.hidden, llama3.EMBEDDING)
-    positions = tape.buffer("positions", (sizes.seq,), "int64")
+    positions = tape.buffer("positions", (sizes.seq,), "int64", seq=0, scattered=sizes.sp)
     table = tape.weight("pos_embeddings.weight", (sizes.seq, sizes.hidden))
     attrs: dict[str, Hashable] = {"start": 0, "stop": sizes.seq, "padding_idx": None}
     (placed,) = tape.op("embedding", (positions, table), "pos_embeddings", (sizes.seq, sizes.hidden), attrs=attrs)
@@ -49,9 +51,9 @@ def _beginning(tape: Tape, sizes: Sizes) -> tuple[Value, Value]:
 
 
 def _loss(tape: Tape, sizes: Sizes, h: Value) -> Value:
-    x = tape.enter(layer_norm(tape, h, "norm"))
+    x = enter(tape, layer_norm(tape, h, "norm"))
     weight = f"{llama3.EMBEDDING if sizes.tied else 'output'}.weight"
-    return sum_loss(tape, row_split_linear(tape, x, sizes.vocab, "output", weight))
+    return loss_of(tape, sizes, row_split_linear(tape, x, sizes.vocab, "output", weight))
 
 
 def _block(tape: Tape, sizes: Sizes, h: Value, mask: Value, at: str) -> Value:
@@ -67,12 +69,12 @@ def _block(tape: Tape, sizes: Sizes, h: Value, mask: Value, at: str) -> Value:
 def _attention(tape: Tape, sizes: Sizes, x: Value, mask: Value, at: str) -> Value:
     q, k, v = (
         heads(tape, sizes, row_split_linear(tape, handle, sizes.hidden, f"{at}.{name}", bias=True), f"{at}.{name}")
-        for name, handle in zip(("wq", "wk", "wv"), tape.multiref(tape.enter(x), 3), strict=True)
+        for name, handle in zip(("wq", "wk", "wv"), tape.multiref(enter(tape, x), 3), strict=True)
     )
     mixed = attend(tape, sizes, q, k, v, mask, at, sizes.dropout)
     return column_split_linear(tape, mixed, sizes.hidden, f"{at}.wo", bias=True)
 
 
 def _feed_forward(tape: Tape, sizes: Sizes, x: Value, at: str) -> Value:
-    wide = row_split_linear(tape, tape.enter(x), sizes.ffn, f"{at}.w1", bias=True)
+    wide = row_split_linear(tape, enter(tape, x), sizes.ffn, f"{at}.w1", bias=True)
     return column_split_linear(tape, elementwise(tape, "gelu", wide, f"{at}.gelu"), sizes.hidden, f"{at}.w2", bias=True)

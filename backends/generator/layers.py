@@ -2,7 +2,9 @@
 
 from collections.abc import Hashable
 
-from backends.generator.tape import Tape, Value
+from backends.generator.crossings import leave
+from backends.generator.tape import EVERYWHERE, Tape
+from backends.generator.value import Value
 
 
 def elementwise(tape: Tape, op: str, x: Value, name: str, **attrs: Hashable) -> Value:
@@ -13,7 +15,7 @@ def elementwise(tape: Tape, op: str, x: Value, name: str, **attrs: Hashable) -> 
 
 def add(tape: Tape, x: Value, y: Value, name: str) -> Value:
     """x + y, where y broadcasts to the shape of x."""
-    (z,) = tape.op("add", (x, y), name, x.shape, split=x.split, attrs={"alpha": 1})
+    (z,) = tape.op("add", (x, y), name, x.shape, split=x.split, entered=x.entered, attrs={"alpha": 1})
     return z
 
 
@@ -37,7 +39,7 @@ def column_split_linear(tape: Tape, x: Value, width: int, name: str, bias: bool 
     """x, divided along its last axis, times a weight whose columns the tp ranks divide; the sum; then the bias."""
     weight = tape.weight(f"{name}.weight", (width, x.shape[-1]), split=1)
     (y,) = tape.op("linear", (x, weight), name, (*x.shape[:-1], width), addend=tape.tp > 1)
-    y = tape.leave(y)
+    y = leave(tape, y)
     return add(tape, y, tape.weight(f"{name}.bias", (width,)), f"{name}.biased") if bias else y
 
 
@@ -47,7 +49,7 @@ def embedding(tape: Tape, ids: Value, vocab: int, width: int, name: str) -> Valu
     start = tape.tp_rank * tape.local(vocab)
     attrs: dict[str, Hashable] = {"start": start, "stop": start + tape.local(vocab), "padding_idx": None}
     (y,) = tape.op("embedding", (ids, weight), name, (*ids.shape, width), addend=tape.tp > 1, attrs=attrs)
-    return tape.leave(y)
+    return leave(tape, y)
 
 
 def rms_norm(tape: Tape, x: Value, name: str, eps: float = 1e-5) -> Value:
@@ -79,5 +81,7 @@ def dropout(tape: Tape, x: Value, p: float, name: str) -> Value:
 def sum_loss(tape: Tape, x: Value) -> Value:
     """The sum of all elements, over the tp ranks too where they divide x."""
     attrs: dict[str, Hashable] = {"dim": None, "keepdim": False}
-    (loss,) = tape.op("sum", (x,), "loss", (1,), addend=x.split is not None, attrs=attrs)
-    return tape.leave(loss)
+    (loss,) = tape.op(
+        "sum", (x,), "loss", (1,), addend=x.split is not None, attrs=attrs, where={**EVERYWHERE, "partial": True}
+    )
+    return leave(tape, loss)

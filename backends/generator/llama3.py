@@ -8,6 +8,7 @@ causal mask, and each hands it on with the hidden state.
 from collections.abc import Callable
 
 from backends.generator.attention import attend, causal_mask, heads
+from backends.generator.crossings import enter
 from backends.generator.layers import (
     add,
     column_split_linear,
@@ -16,10 +17,11 @@ from backends.generator.layers import (
     mul,
     rms_norm,
     row_split_linear,
-    sum_loss,
 )
+from backends.generator.losses import loss_of
 from backends.generator.sizes import Sizes, check_attention, divides
-from backends.generator.tape import Tape, Value
+from backends.generator.tape import Tape
+from backends.generator.value import Value
 
 INPUT = "tokens"
 EMBEDDING = "tok_embeddings"
@@ -34,8 +36,8 @@ def check(model: str, sizes: Sizes) -> None:
 def boundary(tape: Tape, sizes: Sizes, layer: int) -> tuple[Value, ...]:
     """What a stage that begins after `layer` receives: the output of `layer`, and the causal mask."""
     return (
-        tape.boundary(f"layers.{layer}.out", (tape.rows, sizes.seq, sizes.hidden)),
-        tape.boundary("mask", (1, 1, sizes.seq, sizes.seq), trained=False),
+        tape.boundary(f"layers.{layer}.out", (tape.batch, sizes.seq, sizes.hidden)),
+        tape.value("mask", (1, 1, sizes.seq, sizes.seq), "float32", trained=False),
     )
 
 
@@ -65,7 +67,7 @@ def blocks(
 
 def swiglu(tape: Tape, x: Value, ffn: int, at: str) -> Value:
     """w2 (silu(w1 x) * (w3 x)), where the tp ranks divide the width `ffn`."""
-    gate, up = tape.multiref(tape.enter(x), 2)
+    gate, up = tape.multiref(enter(tape, x), 2)
     gate = elementwise(tape, "silu", row_split_linear(tape, gate, ffn, f"{at}.w1"), f"{at}.silu")
     up = row_split_linear(tape, up, ffn, f"{at}.w3")
     return column_split_linear(tape, mul(tape, gate, up, f"{at}.gated"), x.shape[-1], f"{at}.w2")
@@ -76,22 +78,22 @@ def _dense(tape: Tape, sizes: Sizes, x: Value, layer: int, at: str) -> Value:
 
 
 def _beginning(tape: Tape, sizes: Sizes) -> tuple[Value, Value]:
-    tokens = tape.load(INPUT, (tape.rows, sizes.seq), "int64")
+    tokens = tape.load(INPUT, (tape.batch, sizes.seq), "int64", seq=1)
     h = embedding(tape, tokens, sizes.vocab, sizes.hidden, EMBEDDING)
     return h, causal_mask(tape, sizes, tokens, h)
 
 
 def _loss(tape: Tape, sizes: Sizes, h: Value) -> Value:
-    x = tape.enter(rms_norm(tape, h, "norm"))
+    x = enter(tape, rms_norm(tape, h, "norm"))
     logits = row_split_linear(tape, x, sizes.vocab, "output")
-    return sum_loss(tape, elementwise(tape, "float", logits, "output.float"))
+    return loss_of(tape, sizes, elementwise(tape, "float", logits, "output.float"))
 
 
 def _attention(tape: Tape, sizes: Sizes, x: Value, mask: Value, at: str) -> Value:
     q, k, v = (
         heads(tape, sizes, row_split_linear(tape, handle, sizes.hidden, f"{at}.{name}"), f"{at}.{name}")
-        for name, handle in zip(("wq", "wk", "wv"), tape.multiref(tape.enter(x), 3), strict=True)
+        for name, handle in zip(("wq", "wk", "wv"), tape.multiref(enter(tape, x), 3), strict=True)
     )
-    freqs = tape.buffer("freqs", (sizes.seq, sizes.head // 2), "complex64")
+    freqs = tape.buffer("freqs", (sizes.seq, sizes.head // 2), "complex64", seq=0)
     q, k = tape.op("apply_rotary_emb", (q, k, freqs), f"{at}.rotary", q.shape, k.shape, split=2)
     return column_split_linear(tape, attend(tape, sizes, q, k, v, mask, at), sizes.hidden, f"{at}.wo")

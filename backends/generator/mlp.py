@@ -4,9 +4,11 @@ Tensor parallel as Megatron's: even linears are split by rows, odd ones by colum
 an even linear hands on what it has, divided as it is.
 """
 
+from backends.generator.crossings import enter
 from backends.generator.layers import column_split_linear, elementwise, row_split_linear, sum_loss
 from backends.generator.sizes import Sizes
-from backends.generator.tape import Tape, Value
+from backends.generator.tape import Tape
+from backends.generator.value import Value
 
 INPUT = "x"
 
@@ -18,17 +20,17 @@ def check(model: str, sizes: Sizes) -> None:
 def boundary(tape: Tape, sizes: Sizes, layer: int) -> tuple[Value, ...]:
     """What a stage that begins after `layer` receives: the output of `layer`."""
     even = layer % 2 == 0
-    shape = (tape.rows, sizes.ffn if even else sizes.hidden)
+    shape = (tape.batch, sizes.ffn if even else sizes.hidden)
     return (tape.boundary(f"layers.{layer}.out", shape, 1 if even else None),)
 
 
 def record(tape: Tape, sizes: Sizes, layers: range, before: tuple[Value, ...]) -> tuple[Value, ...]:
     """Record `layers` after `before`, which the first stage lacks: what the next stage receives, or the loss."""
-    x = before[0] if before else tape.load(INPUT, (tape.rows, sizes.hidden), "float32")
+    x = before[0] if before else tape.load(INPUT, (tape.batch, sizes.hidden), "float32")
     for layer in layers:
         name = f"layers.{layer}"
         if layer % 2 == 0:
-            x = row_split_linear(tape, tape.enter(x), sizes.ffn, name)
+            x = row_split_linear(tape, enter(tape, x), sizes.ffn, name)
         else:
             x = column_split_linear(tape, x, sizes.hidden, name)
         x = elementwise(tape, "relu", x, f"{name}.out")

@@ -1,10 +1,16 @@
 """The sizes of a generated model and of its parallelization, and which of them fit together."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 
+from backends.generator.mesh import Mesh
 from verdict.errors import UsageError
 
-_MAY_BE_ZERO = frozenset({"shared_experts", "dense_layers"})
+LOSSES = ("sum", "cross-entropy")
+OPTIMIZERS = ("none", "sgd", "adamw")
+_MAY_BE_ZERO = frozenset({"shared_experts", "dense_layers", "zero"})
+_ANY = frozenset({"ignore_index"})
+_ALWAYS = frozenset({"dp", "pp", "tp"})
 
 
 @dataclass(frozen=True)
@@ -18,6 +24,12 @@ class Sizes:
     shared_experts: those that every token is sent to. dense_layers: the first layers, which have no experts.
     dropout: the probability that an element is dropped; without it there is no dropout.
     tied: the output has the weight of the embedding.
+    loss: "sum" of the logits, or "cross-entropy" summed over the targets, with label_smoothing, and without targets
+    that are ignore_index (none below 0). vocab_parallel: its logits stay divided along the vocabulary.
+    sp: sequence parallel, the tp ranks divide the positions between blocks. cp: context parallel ranks, which divide
+    the positions. ep: ranks that divide the experts, and the batch as dp does.
+    optimizer: "none", "sgd" or "adamw". clip: the greatest norm of all gradients; 0 for none. zero: the level of
+    ZeRO, at which data parallel ranks divide the states of the optimizer (1), the gradients (2), the weights (3).
     """
 
     layers: int = 2
@@ -40,11 +52,33 @@ class Sizes:
     dense_layers: int = 1
     dropout: float = 0.0
     tied: bool = False
+    loss: str = "sum"
+    label_smoothing: float = 0.0
+    ignore_index: int = -1
+    vocab_parallel: bool = False
+    sp: bool = False
+    cp: int = 1
+    ep: int = 1
+    optimizer: str = "none"
+    clip: float = 0.0
+    zero: int = 0
 
     @property
     def rows(self) -> int:
-        """The samples of one column, that is one (replica, microbatch)."""
-        return self.batch // (self.dp * self.microbatches)
+        """The samples of one device in one microbatch."""
+        return self.batch // (self.dp * self.ep * self.microbatches)
+
+    @property
+    def explicit(self) -> bool:
+        """Whether data parallel ranks do different things, so that each is a device of the plan and no replica."""
+        return self.ep > 1 or self.optimizer != "none" or self.clip > 0 or self.zero > 0
+
+    @property
+    def mesh(self) -> Mesh:
+        """The devices of the plan."""
+        data = (("dp", self.dp), ("ep", self.ep)) if self.explicit else ()
+        axes = (*data, ("cp", self.cp), ("pp", self.pp), ("tp", self.tp))
+        return Mesh(tuple((axis, size) for axis, size in axes if size > 1 or axis in _ALWAYS))
 
     @property
     def head(self) -> int:
@@ -58,17 +92,42 @@ class Sizes:
         return range(start, start + least + (number < more))
 
 
+_CONDITIONS: tuple[tuple[Callable[[Sizes], bool], str, str], ...] = (
+    (lambda s: not s.sp or s.tp > 1, "sequence parallelism with one tensor parallel rank", "choose tp of at least 2"),
+    (lambda s: s.loss in LOSSES, "there is no such loss", f"there are {', '.join(LOSSES)}"),
+    (
+        lambda s: s.loss == "cross-entropy" or not (s.vocab_parallel or s.label_smoothing or s.ignore_index >= 0),
+        "the sum of the logits has no targets: no vocabulary-parallel loss, no smoothing and no ignored index",
+        "choose the loss cross-entropy",
+    ),
+    (lambda s: not s.vocab_parallel or s.tp > 1, "a vocabulary-parallel loss with one tensor parallel rank",
+     "choose tp of at least 2"),
+    (lambda s: 0 <= s.label_smoothing < 1, "label_smoothing is no share", "it is from 0 to below 1"),
+    (lambda s: s.ignore_index < s.vocab, "ignore_index is no token", "it is below the size of the vocabulary"),
+    (lambda s: s.optimizer in OPTIMIZERS, "there is no such optimizer", f"there are {', '.join(OPTIMIZERS)}"),
+    (lambda s: 0 <= s.zero <= 3, "there is no such level of ZeRO", "there are 0, 1, 2 and 3"),
+    (lambda s: s.clip >= 0, "clip is below 0", "it is a norm; 0 is for none"),
+    (lambda s: s.optimizer != "none" or not (s.zero or s.clip), "ZeRO and clipping end in an update of the weights",
+     "choose an optimizer"),
+)  # fmt: skip
+
+
 def check(model: str, sizes: Sizes) -> None:
     """Raise UsageError where the sizes do not fit each other, whatever the model."""
     for field in fields(sizes):
         value = getattr(sizes, field.name)
-        least = 0 if field.name in _MAY_BE_ZERO else 1
+        least = 0 if field.name in _MAY_BE_ZERO else value if field.name in _ANY else 1
         if field.type is int and value < least:
             raise UsageError(model, f"{field.name} is {value}", f"it is at least {least}")
     if not 0 <= sizes.dropout < 1:
         raise UsageError(model, f"dropout is {sizes.dropout}", "it is a probability below 1")
-    divides(model, "batch", sizes.batch, "dp x microbatches", sizes.dp * sizes.microbatches)
+    parts = sizes.dp * sizes.ep * sizes.microbatches
+    divides(model, "batch", sizes.batch, "dp x ep x microbatches" if sizes.ep > 1 else "dp x microbatches", parts)
     divides(model, "ffn", sizes.ffn, "tp", sizes.tp)
+    divides(model, "seq", sizes.seq, "cp x tp" if sizes.sp else "cp", sizes.cp * (sizes.tp if sizes.sp else 1))
+    for fits, problem, help in _CONDITIONS:
+        if not fits(sizes):
+            raise UsageError(model, problem, help)
     if sizes.pp > sizes.layers:
         raise UsageError(model, f"{sizes.pp} pipeline stages for {sizes.layers} layers", "give each stage a layer")
 

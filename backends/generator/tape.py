@@ -1,97 +1,73 @@
 """A tape: the program of one device while it is recorded, forward by the model, backward by walking back.
 
-Tensor parallelism is Megatron's. Every tensor lies on the tp ranks of a stage in one of three ways: whole on each,
-split evenly along one axis, or as addends of a sum. Two crossings lead from one to another:
-
-    enter(x)   forward nothing         backward all_reduce    before linears whose rows are split
-    leave(y)   forward all_reduce      backward nothing       after linears whose columns are split
-
 A value is used once. One that is used several times is copied by `multiref`, whose gradient adds; only weights are
-used as often as one likes, and add up their gradients in an accumulator. `weights`: the accumulator of each.
+used as often as one likes, and add up their gradients in an accumulator. How values go from one way of lying on the
+devices to another is in crossings.py, how weights and their gradients are held in parameters.py.
 """
 
-from collections.abc import Hashable
-from typing import NamedTuple
+from collections.abc import Callable, Hashable, Mapping
+from types import MappingProxyType
 
 from backends.generator.draft import Draft
-from verdict.graph import ABSENT, ACCUMULATOR, ACTIVATION, BUFFER, GRADIENT, INPUT, WEIGHT, Node, Shape
+from backends.generator.mesh import Mesh
+from backends.generator.parameters import Parameters
+from backends.generator.sizes import Sizes
+from backends.generator.value import BATCH, Value
+from verdict.graph import ABSENT, BUFFER, GRADIENT, INPUT, Node, Shape
 
-
-class Value(NamedTuple):
-    """A tensor of the device that is recorded. `shape` is that of the logical tensor, which tp ranks share.
-
-    split: the axis that the tp ranks divide. addend: each tp rank has one addend of it.
-    entered: it has passed `enter`, so each tp rank sees only its own use of it, and its gradient is an addend.
-    trained: the loss depends on it differentiably. use: tells handles of one tensor apart.
-    """
-
-    tensor: int
-    use: int
-    name: str
-    shape: Shape
-    dtype: str
-    split: int | None = None
-    addend: bool = False
-    entered: bool = False
-    trained: bool = True
-    kind: str = ACTIVATION
-
-
-class _Step(NamedTuple):
-    """What walking back undoes: an operator, or one of the crossings `enter` and `leave`."""
-
-    op: str
-    inputs: tuple[Value, ...]
-    outputs: tuple[Value, ...]
-    attrs: dict[str, Hashable]
-    name: str
-
-
-_ENTER, _LEAVE = "enter", "leave"
+Lies = Mapping[str, bool | int | None]
+EVERYWHERE: Lies = MappingProxyType({"batch": None, "seq": None, "scattered": False})
+"""Where a value lies that is the same for all samples and positions."""
+_AS_READ: Lies = MappingProxyType({})
 
 
 class Tape:
-    """Records one device: number `tp_rank` of the `tp` devices `group`, which split the tensors of one stage."""
+    """Records one device of a mesh. rows, seq: the samples and positions of this device in one microbatch."""
 
-    def __init__(self, draft: Draft, group: tuple[int, ...], tp_rank: int, rows: int) -> None:
-        self.rows = rows
-        self.tp = len(group)
-        self.tp_rank = tp_rank
+    def __init__(self, draft: Draft, mesh: Mesh, device: int, sizes: Sizes) -> None:
+        self.draft, self.mesh, self.device, self.sizes = draft, mesh, device, sizes
+        self.rows, self.seq = sizes.rows, sizes.seq // sizes.cp
+        self.batch = sizes.rows * mesh.size(*BATCH)
+        self.tp = mesh.size("tp")
+        self.tp_rank = mesh.at(device, "tp")
         self.forward: list[Node] = []
         self.backward: list[Node] = []
-        self.weights: dict[int, int] = {}
         self.gradients: dict[int, int] = {}
-        self._draft = draft
-        self._group = group
-        self._steps: list[_Step] = []
-        self._kept: dict[str, Value] = {}
+        self.parameters = Parameters(draft, mesh, device, sizes.zero)
+        self._undo: list[Callable[[], None]] = []
+        self._buffers: dict[str, Value] = {}
         self._uses = 0
 
-    def local(self, size: int) -> int:
-        """This device's share of an axis of `size` that the tp ranks divide."""
-        return size // self.tp
+    def local(self, size: int, by: str = "tp") -> int:
+        """This device's share of an axis of `size` that the ranks of a mesh axis divide."""
+        return size // self.mesh.size(by)
 
-    def load(self, name: str, shape: Shape, dtype: str) -> Value:
-        """An input of the model: the rows of this column."""
-        value = self._value(name, shape, dtype, kind=INPUT, trained=False)
-        self._emit("dataloader", (), (value.tensor,), {}, name)
+    def load(self, name: str, shape: Shape, dtype: str, seq: int | None = None) -> Value:
+        """An input of the model, samples first: the rows, and the positions along `seq`, of this device."""
+        value = self.value(name, shape, dtype, kind=INPUT, trained=False, batch=0, seq=seq)
+        self.emit("dataloader", (), (value.tensor,), {}, name)
         return value
 
-    def weight(self, name: str, shape: Shape, split: int | None = None, dtype: str = "float32") -> Value:
+    def weight(
+        self, name: str, shape: Shape, split: int | None = None, dtype: str = "float32", by: str = "tp"
+    ) -> Value:
         """A trainable weight: one on each device, however often it is asked for; its gradients add up."""
-        if name not in self._kept:
-            self._kept[name] = self._value(name, shape, dtype, split=split, kind=WEIGHT)
-        return self._kept[name]
+        wanted = Value(ABSENT, self.next_use(), name, shape, dtype, split, by=by).on(self.mesh)
+        return self.parameters.use(wanted, self.forward)
 
-    def buffer(self, name: str, shape: Shape, dtype: str) -> Value:
+    def buffer(self, name: str, shape: Shape, dtype: str, seq: int | None = None, scattered: bool = False) -> Value:
         """A constant tensor of the model: one on each device, however often it is asked for."""
-        if name not in self._kept:
-            self._kept[name] = self._value(name, shape, dtype, kind=BUFFER, trained=False)
-        return self._kept[name]
+        if name not in self._buffers:
+            made = self.value(name, shape, dtype, seq=seq, scattered=scattered, kind=BUFFER, trained=False)
+            self._buffers[name] = made
+        return self._buffers[name]
 
-    def boundary(self, name: str, shape: Shape, split: int | None = None, trained: bool = True) -> Value:
-        """An activation that arrives from the stage before."""
-        return self._value(name, shape, "float32", split=split, trained=trained)
+    def boundary(self, name: str, shape: Shape, split: int | None = None) -> Value:
+        """An activation that arrives from the stage before: samples, and positions where there are three axes."""
+        seq = 1 if len(shape) == 3 else None
+        return self.value(
+            name, shape, "float32", split=split, batch=0, seq=seq, scattered=self.sizes.sp and seq is not None
+        )
 
     def op(
         self,
@@ -105,20 +81,28 @@ class Tape:
         entered: bool = False,
         integers: tuple[int, ...] = (),
         attrs: dict[str, Hashable] | None = None,
+        where: Lies = _AS_READ,
     ) -> tuple[Value, ...]:
         """Record an operator; its outputs are called `name`, or `name`.0, `name`.1, ... where there are several.
 
-        integers: which of the outputs are integers, and so without a gradient.
+        integers: which of the outputs are integers, and so without a gradient. where: batch, seq, scattered and
+        partial of the outputs; where nothing is said they are those of the first input.
         """
-        trained = any(value.trained for value in inputs)
+        lead, trained = inputs[0], any(value.trained for value in inputs)
+        known = {"batch": lead.batch, "seq": lead.seq, "scattered": lead.scattered, "partial": lead.partial}
         values = tuple(
-            self._value(
+            self.value(
                 f"{name}.{at}" if len(outputs) > 1 else name, shape, "int64" if at in integers else dtype,
-                split, addend, entered, trained and at not in integers,
+                split=split, addend=addend, entered=entered, trained=trained and at not in integers,
+                **{**known, **where},
             )
             for at, shape in enumerate(outputs)
         )  # fmt: skip
-        return self._record(op, inputs, values, attrs or {}, name)
+        attrs = attrs or {}
+        self.emit(op, tuple(v.tensor for v in inputs), tuple(v.tensor for v in values), attrs, name)
+        if values[0].trained:
+            self.undo(lambda: self._undo_op(op, inputs, values, attrs, name))
+        return values
 
     def multiref(self, x: Value, times: int) -> tuple[Value, ...]:
         """As many handles of x; its gradient is the sum of theirs."""
@@ -127,100 +111,71 @@ class Tape:
             entered=x.entered, attrs={"times": times},
         )  # fmt: skip
 
-    def enter(self, x: Value) -> Value:
-        """x for linears whose rows the tp ranks split."""
-        if self.tp == 1:
-            return x
-        entered = x._replace(use=self._next_use(), entered=True)
-        if x.trained:
-            self._steps.append(_Step(_ENTER, (x,), (entered,), {}, x.name))
-        return entered
-
-    def leave(self, y: Value) -> Value:
-        """The sum of the addends that the tp ranks have of y."""
-        if not y.addend:
-            return y
-        whole = self._value(y.name, y.shape, y.dtype)
-        self._all_reduce(self.forward, y.tensor, whole.tensor, y.name)
-        self._steps.append(_Step(_LEAVE, (y,), (whole,), {}, y.name))
-        return whole
+    def undo(self, step: Callable[[], None]) -> None:
+        """What walking back does here: from the gradients of what was made to those of what was read."""
+        self._undo.append(step)
 
     def walk_back(self, last: Value, gradient: int) -> None:
         """Record the backward, from `gradient`, that of `last`, to the gradients of weights and of the boundary."""
         self.gradients[last.use] = gradient
-        for step in reversed(self._steps):
-            if step.op == _ENTER:
-                self._undo_enter(step)
-            elif step.op == _LEAVE:
-                self.gradients[step.inputs[0].use] = self.gradients[step.outputs[0].use]
-            else:
-                self._undo(step)
+        for step in reversed(self._undo):
+            step()
 
-    def gradient(self, value: Value) -> int:
-        """A new tensor for the gradient of `value`."""
-        kind = ACCUMULATOR if value.kind == WEIGHT else GRADIENT
-        return self._tensor(f"{value.name}.grad", value.shape, value.dtype, kind, value.split, value.entered)
-
-    def _undo(self, step: _Step) -> None:
-        grads = tuple(self.gradients[output.use] if output.trained else ABSENT for output in step.outputs)
-        outputs = tuple(self._gradient_of(value) if value.trained else ABSENT for value in step.inputs)
-        inputs = (*grads, *(value.tensor for value in step.inputs))
-        self.backward.append(self._draft.node(f"{step.op}.grad", inputs, outputs, step.attrs, step.name))
-
-    def _gradient_of(self, value: Value) -> int:
-        """Where the gradient of this use of `value` goes: for a weight, the one accumulator of all its uses."""
-        if value.kind == WEIGHT:
-            if value.tensor not in self.weights:
-                self.weights[value.tensor] = self.gradient(value)
-            return self.weights[value.tensor]
-        assert value.use not in self.gradients, f"{value.name} is used twice without multiref"
-        self.gradients[value.use] = self.gradient(value)
-        return self.gradients[value.use]
-
-    def _undo_enter(self, step: _Step) -> None:
-        (x,), (entered,) = step.inputs, step.outputs
-        self.gradients[x.use] = self.gradient(x)
-        self._all_reduce(self.backward, self.gradients[entered.use], self.gradients[x.use], f"{x.name}.grad")
-
-    def _all_reduce(self, nodes: list[Node], before: int, after: int, name: str) -> None:
-        attrs: dict[str, Hashable] = {"ranks": self._group, "reduce": "sum"}
-        nodes.append(self._draft.node("all_reduce", (before,), (after,), attrs, name))
-
-    def _record(
-        self, op: str, inputs: tuple[Value, ...], outputs: tuple[Value, ...], attrs: dict[str, Hashable], name: str
-    ) -> tuple[Value, ...]:
-        self._emit(op, tuple(v.tensor for v in inputs), tuple(v.tensor for v in outputs), attrs, name)
-        if outputs[0].trained:
-            self._steps.append(_Step(op, inputs, outputs, attrs, name))
-        return outputs
-
-    def _emit(
+    def emit(
         self, op: str, inputs: tuple[int, ...], outputs: tuple[int, ...], attrs: dict[str, Hashable], name: str
     ) -> None:
-        self.forward.append(self._draft.node(op, inputs, outputs, attrs, name))
+        """A node of the forward."""
+        self.forward.append(self.draft.node(op, inputs, outputs, attrs, name))
 
-    def _value(
-        self,
-        name: str,
-        shape: Shape,
-        dtype: str,
-        split: int | None = None,
-        addend: bool = False,
-        entered: bool = False,
-        trained: bool = True,
-        kind: str = ACTIVATION,
-    ) -> Value:
-        if self.tp == 1:
-            split, addend, entered = None, False, False
-        tensor = self._tensor(name, shape, dtype, kind, split, addend)
-        return Value(tensor, self._next_use(), name, shape, dtype, split, addend, entered, trained, kind)
+    def collective(
+        self, nodes: list[Node], op: str, before: int, after: int, axes: tuple[str, ...], name: str,
+        **attrs: Hashable,
+    ) -> None:  # fmt: skip
+        """A collective among the devices that differ along some mesh axes."""
+        attrs["ranks"] = self.mesh.group(self.device, axes)
+        nodes.append(self.draft.node(op, (before,), (after,), attrs, name))
 
-    def _tensor(self, name: str, shape: Shape, dtype: str, kind: str, split: int | None, addend: bool) -> int:
-        part = (self.tp_rank, self.tp) if addend else (0, 1)
-        return self._draft.tensor(
-            name, shape, dtype, kind, self._draft.region(shape, split, self.tp_rank, self.tp), part
-        )
+    def gradient(self, value: Value) -> int:
+        """A new tensor for the gradient of `value`, which is known by it from now on."""
+        assert value.use not in self.gradients, f"{value.name} is used twice without multiref"
+        made = self.tensor(value._replace(addend=value.entered, partial=False), f"{value.name}.grad", GRADIENT)
+        self.gradients[value.use] = made
+        return made
 
-    def _next_use(self) -> int:
+    def value(self, name: str, shape: Shape, dtype: str, **what: bool | int | str | None) -> Value:
+        """A new tensor that lies as said; the fields are those of Value."""
+        return self.like(Value(ABSENT, 0, name, shape, dtype), **what)
+
+    def like(self, x: Value, **changes: bool | int | str | None) -> Value:
+        """A new tensor that lies as x does, but for some changes."""
+        made = x._replace(use=self.next_use(), **changes).on(self.mesh)  # type: ignore[arg-type]
+        return made._replace(tensor=self.tensor(made, made.name, made.kind))
+
+    def tensor(self, value: Value, name: str, kind: str) -> int:
+        """A new tensor with the share that `value` says."""
+        return self.draft.share(self.mesh, self.device, value, name, kind, value.sums)
+
+    def next_use(self) -> int:
+        """A number that tells handles apart."""
         self._uses += 1
         return self._uses
+
+    def _undo_op(
+        self, op: str, inputs: tuple[Value, ...], outputs: tuple[Value, ...], attrs: dict[str, Hashable], name: str
+    ) -> None:
+        """The gradient of a recorded operator. Where no gradient arrives there is none to hand on."""
+        grads = tuple(self.gradients.get(output.use, ABSENT) for output in outputs)
+        if all(grad == ABSENT for grad in grads):
+            return
+        alone = outputs[0].entered or any(value.scattered for value in (*inputs, *outputs))
+        read = tuple(self.parameters.again(value, self.backward) for value in inputs)
+        found = tuple(self._gradient_of(value, alone) if value.trained else ABSENT for value in inputs)
+        self.backward.append(self.draft.node(f"{op}.grad", (*grads, *read), found, attrs, name))
+        for value, gradient in zip(inputs, found, strict=True):
+            if gradient != ABSENT and self.parameters.has(value):
+                self.parameters.hand_in(value, gradient, alone, self.backward)
+
+    def _gradient_of(self, value: Value, alone: bool) -> int:
+        if self.parameters.has(value):
+            return self.parameters.gradient(value, alone)
+        return self.gradient(value)

@@ -1,0 +1,66 @@
+"""Values: tensors of one device while it is recorded, and where on the mesh their shares lie."""
+
+from typing import NamedTuple
+
+from backends.generator.draft import Cuts
+from backends.generator.mesh import Mesh
+from verdict.graph import ACTIVATION, Shape
+
+BATCH, DATA = ("dp", "ep"), ("dp", "ep", "cp")
+"""The axes of the mesh that divide the batch, and those whose devices see different data."""
+
+
+class Value(NamedTuple):
+    """A tensor of the device that is recorded. `shape` is that of the logical tensor, which devices share.
+
+    split: the axis that the ranks of mesh axis `by` divide. addend: each tp rank has one addend of it.
+    entered: it has passed `enter`, so each tp rank sees only its own use of it, and its gradient is an addend.
+    batch, seq: the axes that are samples and positions; scattered: the tp ranks divide the positions, too.
+    partial: each data parallel rank has one addend of it. sharded: the data parallel ranks divide its first axis.
+    trained: the loss depends on it differentiably. use: tells handles of one tensor apart.
+    """
+
+    tensor: int
+    use: int
+    name: str
+    shape: Shape
+    dtype: str
+    split: int | None = None
+    addend: bool = False
+    entered: bool = False
+    trained: bool = True
+    kind: str = ACTIVATION
+    batch: int | None = None
+    seq: int | None = None
+    scattered: bool = False
+    by: str = "tp"
+    partial: bool = False
+    sharded: bool = False
+
+    @property
+    def data(self) -> tuple[str, ...]:
+        """The mesh axes of the ranks that have the same share of this weight, and see different data."""
+        return tuple(axis for axis in DATA if self.split is None or axis != self.by)
+
+    @property
+    def sums(self) -> tuple[str, ...]:
+        """The mesh axes along which the ranks have addends of it."""
+        return (*(DATA if self.partial else ()), *(("tp",) if self.addend else ()))
+
+    def on(self, mesh: Mesh) -> "Value":
+        """What remains of it where mesh axes have one rank only."""
+        found = self if mesh.size(self.by) > 1 else self._replace(split=None)
+        return found if mesh.size("tp") > 1 else found._replace(addend=False, entered=False, scattered=False)
+
+    def cuts(self, mesh: Mesh, device: int) -> Cuts:
+        """For each dimension, into how many pieces it is cut, one cut after the other, and which the device has."""
+        axes: list[list[tuple[str, ...]]] = [[] for _ in self.shape]
+        if self.batch is not None:
+            axes[self.batch].append(BATCH)
+        if self.seq is not None:
+            axes[self.seq] += [("cp",), ("tp",)] if self.scattered else [("cp",)]
+        if self.split is not None:
+            axes[self.split].append((self.by,))
+        if self.sharded:
+            axes[0].append(self.data)
+        return tuple(tuple(mesh.place(device, group) for group in groups) for groups in axes)
