@@ -12,6 +12,7 @@ read. Else there is a finding: read-before-wait, unordered-streams, stale-read o
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from verdict.errors import PlanFileError
@@ -118,9 +119,12 @@ class _Device:
                 self.step(node, call)
         self.end()
         for versions in self.memory.values():
+            written = [version for version in versions if version.writer is not None]
+            next_of = _successors(written)
             for version in versions:
+                others = written if next_of is None else next_of.get(id(version), written[:1])
                 for reader in dict.fromkeys(version.reads):
-                    yield from _conflicts(version, reader, versions)
+                    yield from _conflicts(version, reader, others)
 
     def step(self, node: Node, call: Call) -> None:
         """Issue one node."""
@@ -217,8 +221,19 @@ class _Device:
         return one in self.storages.of and self.storages.of[one] == self.storages.of.get(other)
 
 
+def _successors(written: list[Version]) -> dict[int, list[Version]] | None:
+    """For each version the next one, where all writes happen one after the other; None where they do not.
+
+    Then a read that happens before the next write happens before all later ones, and earlier ones are overwritten.
+    """
+    for one, other in pairwise(written):
+        if one.writer is None or other.writer is None or not before(one.writer, other.writer):
+            return None
+    return {id(version): written[k + 1 : k + 2] for k, version in enumerate(written)}
+
+
 def _conflicts(version: Version, reader: Event, versions: list[Version]) -> Iterator[Conflict]:
-    """What is wrong with one read of one version, beside all other versions of that memory."""
+    """What is wrong with one read of one version, beside other versions of that memory."""
     writer = version.writer
     if writer is not None and writer is not reader and not before(writer, reader):
         yield Conflict("read-before-wait" if writer.asynchronous else "unordered-streams", version, reader, writer)
