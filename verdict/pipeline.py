@@ -13,7 +13,7 @@ from verdict.graph import Plan, without_effects
 from verdict.graph.check import check_plan
 from verdict.graph.form import require_form
 from verdict.graph.memory import check_effects
-from verdict.lineage import Lineages, bind, propagate, reference
+from verdict.lineage import Binding, Lineages, Reference, bind, propagate, reference
 from verdict.lineage.goals import check_goals, undecided
 from verdict.ops import CAST, RULES
 from verdict.options import Options
@@ -104,18 +104,20 @@ def examine(
     options: Options,
     observe: Observe = silent,
     known: Mapping[Stage, Outcome] | None = None,
+    before: Examined | None = None,
 ) -> Examined:
     """Verify, and keep what was found on the way.
 
     known: outcomes of stages of another parallel plan of the same single plan, options and number of columns;
-    they are not asked again.
+    they are not asked again. before: what was found of one of the same single plan, which is not looked at again.
     """
     observe("check", 0, 1, (single, parallel))
     values = without_effects(single), without_effects(parallel)
     for plan in values:
         require_form(plan)
     binding = bind(*values)
-    _require_sound(single)
+    if before is None:
+        _require_sound(single)
     structural = (*check_effects(parallel), *check_plan(values[1], RULES))
     single, parallel = values
     observe("lineage", 0, 1, structural)
@@ -123,7 +125,7 @@ def examine(
     if binding.findings:
         wrong = (*binding.findings, *structural)
         return Examined(Report(*sides, wrong, (), (), Proofs()), raw=Raw(wrong))
-    table = reference(single, parallel.columns, binding.batch)
+    table = _table_of(before, single, parallel, binding) or reference(single, parallel.columns, binding.batch)
     walks = tuple(
         propagate(table, parallel, binding, microbatch, options.assume)
         for microbatch in _microbatches(parallel, options.exhaustive)
@@ -202,6 +204,14 @@ def _require_sound(single: Plan) -> None:
             f"the single-device plan itself is not well-formed: {wrong[0].where}: {wrong[0].title}",
             "repair it first; nothing can be compared with it",
         )
+
+
+def _table_of(before: Examined | None, single: Plan, parallel: Plan, binding: Binding) -> Reference | None:
+    """The table of the single-device plan's values, if it has been made before for so many columns and this batch."""
+    table = before.walks[0].reference if before and before.walks else None
+    if table and (table.plan, table.columns, table.batch) == (single, parallel.columns, binding.batch):
+        return table
+    return None
 
 
 def _microbatches(plan: Plan, every: bool) -> Sequence[int]:

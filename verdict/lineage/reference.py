@@ -60,10 +60,14 @@ class Partner(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The single-device plan, ready to be compared with."""
+    """The single-device plan, ready to be compared with a parallel one of so many columns.
+
+    batch: for each logical tensor the axis that the columns split, None for none.
+    """
 
     plan: Plan
     columns: int
+    batch: Mapping[int, int | None]
     bases: tuple[Base, ...]
     values: Mapping[int, Bases]
     given: Mapping[int, int]
@@ -198,6 +202,7 @@ def reference(plan: Plan, columns: int, batch: Mapping[int, int | None]) -> Refe
     return Reference(
         plan=plan,
         columns=columns,
+        batch=batch,
         bases=tuple(builder.bases),
         values=builder.values,
         given=builder.given,

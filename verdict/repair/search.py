@@ -191,9 +191,10 @@ def _tried(case: Case, trial: _Trial, options: Options, known: Mapping[Stage, Ou
     patch, _ = joined(case.plan, [candidate.patch for candidate, _ in trial.parts])
     plan = apply(case.plan, patch)
     try:
-        return _Step(case.examined.report.findings, trial, plan, examine(case.single, plan, options, known=known))
+        examined = examine(case.single, plan, options, known=known, before=case.examined)
     except VerdictError:
         return None
+    return _Step(case.examined.report.findings, trial, plan, examined)
 
 
 def _wrong(report: Report) -> tuple[int, int, int]:
