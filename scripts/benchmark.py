@@ -87,14 +87,12 @@ SERIES = {
     "seq": (128, 1024, 8192),
     "batch": (512, 2048, 8192),
 }
-PHASES = ("load", "check", "lineage", "stage", "prove", "report")
+PHASES = ("load", "check", "lineage", "stage", "prove", "repair", "report")
 
 
 @click.command()
 @click.option("--plans", type=click.Path(path_type=Path), default=ROOT.parent / "shared" / "plans")
-@click.option(
-    "--repeat", type=click.IntRange(1), default=3, show_default=True, help="Runs; the fastest counts."
-)
+@click.option("--repeat", type=click.IntRange(1), default=3, show_default=True, help="Runs; the fastest counts.")
 @click.option("--output", type=click.File("w"), default="-", help="Where the Markdown goes.")
 @click.option("--flat", is_flag=True, help="Measure over the sizes that time should not depend on.")
 def main(plans: Path, repeat: int, output: Any, flat: bool) -> None:
@@ -106,12 +104,16 @@ def main(plans: Path, repeat: int, output: Any, flat: bool) -> None:
 
 def machine() -> str:
     """One line about the machine and its present load."""
+    return f"{processor()}, load average {os.getloadavg()[0]:.1f} at the start"
+
+
+def processor() -> str:
+    """The cores and the Python."""
     model = next(
         (line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
         platform.processor(),
     )
-    load = os.getloadavg()[0]
-    return f"{os.cpu_count()} cores ({model}), Python {platform.python_version()}, load average {load:.1f} at the start"
+    return f"{os.cpu_count()} cores ({model}), Python {platform.python_version()}"
 
 
 def plan_table(plans: Path, repeat: int) -> list[str]:

@@ -9,15 +9,18 @@
 Each takes --plans, --repeat, --only and --output (build/evaluation/NAME.csv by default). With --repeat all runs are
 done in turn and then again, so that a machine's drift meets all alike, and of each pair the fastest counts. The
 columns begin with those of the predecessor's statistics:
-t_graph is reading and checking, t_lineage the walk, t_schedule the cutting into stages, t_vrf the proofs. t_cpu are
-the processor seconds of all processes of a run, t_floor the seconds of one inert unpickling of its two files, where
-they are pickles; of_floor is t_total as a multiple of it. published is what the predecessor took on 32 cores, and
-times_faster its multiple of t_total. `success` means PROVED. The exit status is 1 where a verdict is not as expected.
+t_graph is reading and checking, t_lineage the walk, t_schedule the cutting into stages, t_vrf the proofs, t_repair
+the search for a repair that is proved, t_report the rest. t_cpu are the processor seconds of all processes of a run,
+the least of all rounds; t_floor the seconds of one inert unpickling of its two files, where they are pickles;
+of_floor is t_total as a multiple of it. published is what the predecessor took on 32 cores, and times_faster its
+multiple of t_total. load is the machine's load average before the run. `success` means PROVED. The exit status is 1
+where a verdict is not as expected.
 """
 
 import csv
 import gc
 import json
+import os
 import re
 import resource
 import subprocess
@@ -38,7 +41,7 @@ from backends import load, save  # noqa: E402
 from backends.generator import Sizes  # noqa: E402
 from backends.nnscaler import unpickle  # noqa: E402
 from backends.text.packing import unpack  # noqa: E402
-from scripts.benchmark import machine  # noqa: E402
+from scripts.benchmark import machine, processor  # noqa: E402
 from scripts.runs import DEMOS, WORK, Run  # noqa: E402
 from verdict.graph import Node, Plan  # noqa: E402
 
@@ -55,12 +58,12 @@ PUBLISHED_COLUMNS = (
     "error",
 )  # fmt: skip
 OUR_COLUMNS = (
-    "name", "verdict", "expected", "assumed", "stages", "distinct", "laws", "memory_mib", "t_report", "t_cpu",
-    "t_floor", "of_floor", "published", "times_faster",
+    "name", "verdict", "expected", "assumed", "stages", "distinct", "laws", "memory_mib", "t_report", "t_repair",
+    "t_cpu", "t_floor", "of_floor", "published", "times_faster", "load", "machine",
 )  # fmt: skip
 SHOWN = (
-    "name", "verdict", "stages", "distinct", "t_graph", "t_lineage", "t_schedule", "t_vrf", "t_total", "t_cpu",
-    "memory_mib", "of_floor", "published", "times_faster",
+    "name", "verdict", "stages", "distinct", "t_graph", "t_lineage", "t_schedule", "t_vrf", "t_repair", "t_total",
+    "t_cpu", "memory_mib", "of_floor", "published", "times_faster",
 )  # fmt: skip
 
 
@@ -84,15 +87,24 @@ def main(what: str, files: tuple[str, ...], plans: Path, repeat: int, only: str,
         for run in WORK[what]:
             if only in run.name:
                 row = measure(run, plans, told=what in DEMOS)
-                rows[run.name] = min(rows.get(run.name, row), row, key=lambda each: each["t_total"] or 0)
+                rows[run.name] = faster(rows.get(run.name, row), row)
                 click.echo(f"{run.name}: {row['verdict']}", err=True)
                 write(output, rows.values())
-    click.echo(f"| {' | '.join(SHOWN)} |\n|{'---|' * len(SHOWN)}")
-    for row in rows.values():
-        click.echo("| " + " | ".join(str(row[column]) for column in SHOWN) + " |")
+    click.echo("\n".join(markdown(rows.values())))
     wrong = sum(row["verdict"] not in (row["expected"], "not there") for row in rows.values())
     click.echo(f"\nwrote {output}; {wrong or 'no'} verdicts are not the expected ones")
     sys.exit(1 if wrong else 0)
+
+
+def markdown(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The rows as lines of a Markdown table."""
+    head = [f"| {' | '.join(SHOWN)} |", f"|{'---|' * len(SHOWN)}"]
+    return [*head, *("| " + " | ".join(str(row[column]) for column in SHOWN) + " |" for row in rows)]
+
+
+def faster(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Of two rounds of a run the faster, with the smaller number of processor seconds."""
+    return min(one, other, key=lambda row: row["t_total"] or 0) | {"t_cpu": min(one["t_cpu"], other["t_cpu"])}
 
 
 def write(output: Path, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -109,7 +121,8 @@ def measure(run: Run, plans: Path, told: bool) -> dict[str, Any]:
         single, parallel = _files(run, plans, Path(folder))
         row: dict[str, Any] = dict.fromkeys((*PUBLISHED_COLUMNS, *OUR_COLUMNS), "")
         row |= {"name": run.name, "expected": run.expected, "assumed": run.assumed, "published": run.published or "",
-                "sm": run.pair[0] or single.name, "pm": run.pair[1] or parallel.name, **_sizes_of(run)}  # fmt: skip
+                "sm": run.pair[0] or single.name, "pm": run.pair[1] or parallel.name, "machine": processor(),
+                "load": round(os.getloadavg()[0], 1), **_sizes_of(run)}  # fmt: skip
         if not (single.exists() and parallel.exists()):
             return row | {"success": False, "verdict": "not there", "error": f"{parallel} is not there"}
         options = ("--assume", run.assumed) if run.assumed else ()
@@ -182,7 +195,8 @@ def _once(single: Path, parallel: Path, options: tuple[str, ...]) -> dict[str, A
         "t_lineage": seconds.get("lineage", 0.0),
         "t_schedule": seconds.get("stage", 0.0),
         "t_vrf": seconds.get("prove", 0.0),
-        "t_report": round(sum(seconds.get(phase, 0.0) for phase in ("report", "diagnose", "repair")), 3),
+        "t_report": seconds.get("report", 0.0),
+        "t_repair": seconds.get("repair", 0.0),
         "t_total": seconds["total"],
         "t_cpu": round(cpu, 3),
         "memory_mib": round(data["peak_memory_mib"]),

@@ -9,8 +9,13 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="the plots need the extra dev")
 
+from click.testing import CliRunner
+
+from scripts.evaluate import faster
 from scripts.plot_trends import PANELS, table
-from scripts.runs import DEMOS, SERIES, TRENDS, WORK
+from scripts.run_index import right
+from scripts.runs import DEMOS, LARGE, SERIES, TARGETS, TRENDS, WORK
+from scripts.write_evaluation import main as write_tables
 
 ROOT = Path(__file__).resolve().parents[1]
 PUBLISHED = [
@@ -86,3 +91,53 @@ def test_the_trends_are_forty_runs_of_which_each_series_changes_one_size():
 def test_a_trend_is_told_as_ratios():
     *_, line = table({"dp": {2: (4.0, 2.0), 8: (6.0, 2.5)}})
     assert line == "| dp | 2, 8 | 4.0, 6.0 | 2.0, 2.5 | 4, 1.25 |"
+
+
+def test_every_real_run_has_a_target():
+    assert {run.name.split()[0] for run in LARGE if run.pair[0]} == set(TARGETS)
+    assert [run.expected for run in WORK["large"] if run.change] == ["REFUTED", "REFUTED"]
+
+
+def test_of_two_rounds_the_faster_counts_with_the_least_processor_seconds():
+    first, second = {"t_total": 3.0, "t_cpu": 5.0, "load": 1}, {"t_total": 2.0, "t_cpu": 6.0, "load": 2}
+    assert faster(first, second) == faster(second, first) == {"t_total": 2.0, "t_cpu": 5.0, "load": 2}
+
+
+def test_tables_are_written_into_pages_and_nothing_else(tmp_path):
+    names = [run.name for run in (*LARGE[:1], *LARGE[-1:])]
+    columns = dict.fromkeys(("distinct", "t_graph", "memory_mib", "of_floor", "times_faster"), "7")
+    row = columns | {"num_dp": "64", "num_pp": "16", "num_tp": "8", "verdict": "PROVED", "stages": "9", "load": "0.5",
+                     "t_total": "1.26", "t_cpu": "2", "published": "685", "machine": "2 cores", "t_lineage": "1",
+                     "t_schedule": "1", "t_vrf": "1", "t_repair": "0"}  # fmt: skip
+    with open(tmp_path / "large.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, ("name", *row))
+        writer.writeheader()
+        writer.writerows({"name": name, **row} for name in names)
+    page = tmp_path / "page.md"
+    kept = "<!-- table trends -->\nno rows yet\n<!-- end -->\n"
+    page.write_text(f"before\n<!-- table targets -->\nold\n<!-- end -->\nbetween\n{kept}after\n")
+    done = CliRunner().invoke(write_tables, [str(page), "--folder", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    text = page.read_text()
+    assert text.startswith("before\n<!-- table targets -->\n")
+    assert text.endswith(f"<!-- end -->\nbetween\n{kept}after\n")
+    assert "old" not in text
+    assert "2 cores; load average before the runs: 0.5 to 0.5." in text
+    assert f"| {names[0]} | 8,192 | PROVED | 1.3 | 2.0 | 2 | 7 | 685 |" in text
+
+
+@pytest.mark.parametrize(
+    ("verdict", "expected", "execution", "as_wanted"),
+    [
+        ("PROVED", "PROVED", "agree", True),
+        ("PROVED", "not known", "agree", True),
+        ("PROVED", "not known", "differ", False),
+        ("PROVED", "PROVED", "fault", False),
+        ("REFUTED", "not known", "agree", False),
+        ("REFUTED", "REFUTED", "differ", True),
+        ("UNKNOWN", "not known", "cannot", True),
+        ("UNKNOWN", "PROVED", "agree", False),
+    ],
+)
+def test_a_verdict_is_held_against_expectation_and_execution(verdict, expected, execution, as_wanted):
+    assert right({"verdict": verdict, "expected": expected, "execution": execution}) is as_wanted
