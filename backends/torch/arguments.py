@@ -3,7 +3,7 @@
 Inputs are the tensor arguments in the order of the schema, lists flattened. Every other argument that has not its
 default value is an attribute named by the schema; what says where and how memory lies is left out. A list's length
 is the attribute `<argument>_count`. Absent tensors that a later tensor follows are named in `absent`, truth values
-among indices, by their places in the list, in `masks`.
+among indices, by their places in the list, in `masks`. `add` and `bitwise_not` of truth values have dtype bool.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -13,6 +13,10 @@ import torch
 
 PLACES = frozenset({"device", "layout", "pin_memory", "memory_format", "non_blocking", "generator"})
 """Arguments that do not change a value."""
+
+
+_OF_TRUTH = frozenset({"aten::add", "aten::bitwise_not"})
+"""Operators that mean something else for truth values; `dtype` says then that theirs are such."""
 
 
 def bound(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
@@ -72,6 +76,8 @@ def encode(
             attrs[name] = plain(value)
     if absent:
         attrs["absent"] = tuple(absent)
+    if func._schema.name in _OF_TRUTH and all(t.dtype is torch.bool for t in tensors_in([*args, *kwargs.values()])):
+        attrs["dtype"] = "bool"
     return tuple(inputs), attrs
 
 

@@ -34,7 +34,7 @@ def record_aten(recorder: "Recorder", call: Call) -> Any:
         return output
     if call.name in _ESCAPES:
         return _escape(recorder, call)
-    if _RANDOM in call.func.tags:
+    if _RANDOM in call.func.tags and call.given.get("dropout_p") != 0.0:
         return recorder.instead(call, f"random numbers: {called(call.func)}", keep=False)
     if call.name.startswith("_foreach_"):
         return _foreach(recorder, call)

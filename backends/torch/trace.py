@@ -98,7 +98,7 @@ def living(trace: Trace) -> Trace:
     needed = {bound.value for bound in trace.bound if bound.kind in ("loss", "gradient", "output")}
     kept: list[Step] = []
     for step in reversed(trace.steps):
-        if not step.keep and needed.isdisjoint(step.outputs):
+        if not step.keep and step.op not in COMMUNICATION and needed.isdisjoint(step.outputs):
             continue
         needed.update(step.inputs)
         kept.append(step)

@@ -1,7 +1,5 @@
 """The model of the llama examples: a small Llama, and its training step on one device."""
 
-from dataclasses import replace
-
 import torch
 from torch import nn
 from torch.nn import functional

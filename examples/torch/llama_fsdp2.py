@@ -59,5 +59,6 @@ def build_summed(ctx):
     def prepare(model):
         for part in (*model.layers, model):
             part.set_gradient_divide_factor(1.0)
+            part.set_force_sum_reduction_for_comms(True)
 
     return parallel(ctx, prepare=prepare)

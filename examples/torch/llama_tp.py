@@ -51,5 +51,3 @@ def build_missing_g(ctx):
     """Wrong: the row-wise linears hand on their partial outputs unreduced."""
     mesh = init_device_mesh("cpu", (ctx.world,), mesh_dim_names=("tp",))
     return llama.train(parallelize(llama.Llama(), mesh, ForgetfulRowwise))
-
-

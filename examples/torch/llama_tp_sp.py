@@ -3,9 +3,11 @@
 verdict torch examples/torch/llama_tp_sp.py --world 2
 """
 
+from dataclasses import replace
+
 import llama
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.tensor import Replicate, Shard
+from torch.distributed.tensor import DTensor, Replicate, Shard
 from torch.distributed.tensor.parallel import (
     ColwiseParallel,
     PrepareModuleInput,
@@ -16,10 +18,10 @@ from torch.distributed.tensor.parallel import (
 )
 
 build_single = llama.build_single
-ROWS = Shard(1)
+ROWS, COLUMNS = Shard(1), Shard(-1)
 
 
-def parallelize(model, mesh, norm=SequenceParallel, logits=Shard(-1)):
+def parallelize(model, mesh, norm=SequenceParallel, logits=COLUMNS):
     ends = {
         "embedding": RowwiseParallel(input_layouts=Replicate(), output_layouts=ROWS),
         "norm": norm(),
@@ -48,33 +50,33 @@ def mesh_of(ctx):
     return init_device_mesh("cpu", (ctx.world,), mesh_dim_names=("tp",))
 
 
+def with_loss_parallel(program):
+    """The same program, its loss computed on logits that are cut along the vocabulary."""
+
+    def step():
+        with loss_parallel():
+            return program.step()
+
+    return replace(program, step=step)
+
+
 def build(ctx):
     """The norm weights' gradients stay partial sums over the ranks, as DTensor says of them."""
-    program = llama.train(parallelize(llama.Llama(), mesh_of(ctx)))
-    step = program.step
+    return with_loss_parallel(llama.train(parallelize(llama.Llama(), mesh_of(ctx))))
 
-    def in_parallel():
-        with loss_parallel():
-            return step()
 
-    return llama.replace(program, step=in_parallel)
+def to_local(module, inputs):
+    return tuple(x.to_local() if isinstance(x, DTensor) else x for x in inputs)
 
 
 class LocalNorm(SequenceParallel):
     """A norm on the rank's rows whose weight does not know that it is shared."""
 
     def _apply(self, module, device_mesh):
-        module.register_forward_pre_hook(lambda module, inputs: (inputs[0].to_local(),) if hasattr(inputs[0], "to_local") else None)
+        module.register_forward_pre_hook(to_local)
         return module
 
 
 def build_norm_weights_not_reduced(ctx):
     """Wrong: each rank keeps the gradient that its own rows give the norm weights, and takes it for the whole."""
-    program = llama.train(parallelize(llama.Llama(), mesh_of(ctx), LocalNorm))
-    step = program.step
-
-    def in_parallel():
-        with loss_parallel():
-            return step()
-
-    return llama.replace(program, step=in_parallel)
+    return with_loss_parallel(llama.train(parallelize(llama.Llama(), mesh_of(ctx), LocalNorm)))
