@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -27,25 +27,28 @@ _SECONDS = click.option("--record-timeout", "seconds", type=click.FloatRange(0, 
                         show_default=True, metavar="SECONDS", help="For the recording of one rank.")  # fmt: skip
 
 
-def capture(program: str, world: int, tensors: str = "fake", cores: int = 0, seconds: float = 600.0) -> Plan:
-    """The plan of FILE.py:FUNCTION on `world` ranks. Raises UsageError where it cannot be recorded."""
-    target = Target.of(program, BUILD if world > 1 else BUILD_SINGLE)
+def capture(
+    programs: Sequence[tuple[Target, int]], tensors: str = "fake", cores: int = 0, seconds: float = 600.0
+) -> list[Plan]:
+    """The plan of each (program, number of ranks). Raises UsageError where one cannot be recorded."""
     begun, shown = time.monotonic(), sys.stderr.isatty()
 
     def progress(done: int, total: int) -> None:
         if shown:
-            click.echo(f"\rrecording {target.function}: {done} of {total} ranks", nl=done == total, err=True)
+            click.echo(f"\rrecording: {done} of {total} ranks", nl=done == total, err=True)
 
-    traces = record_all(target, world, tensors, cores or os.cpu_count() or 1, seconds, progress)
-    plan = plan_of(traces, f"{target.file}:{target.function}")
-    nodes = sum(len(segment.nodes) for segment in plan.segments)
-    open_nodes = sum(node.op == UNMODELLED for segment in plan.segments for node in segment.nodes)
-    click.echo(
-        f"recorded {target.function}: {world} rank{'s' * (world > 1)}, {nodes} nodes"
-        f"{f', {open_nodes} of them not modelled' if open_nodes else ''}, {time.monotonic() - begun:.1f} s",
-        err=True,
-    )
-    return plan
+    recorded = record_all(programs, tensors, cores or os.cpu_count() or 1, seconds, progress)
+    plans = [plan_of(traces, ":".join(target)) for (target, _), traces in zip(programs, recorded, strict=True)]
+    for plan in plans:
+        nodes = [node for segment in plan.segments for node in segment.nodes]
+        unknown = sum(node.op == UNMODELLED for node in nodes)
+        click.echo(
+            f"recorded {plan.source}: {plan.devices} rank{'s' * (plan.devices > 1)}, {len(nodes)} nodes"
+            f"{f', {unknown} of them not modelled' if unknown else ''}",
+            err=True,
+        )
+    click.echo(f"recorded in {time.monotonic() - begun:.1f} s", err=True)
+    return plans
 
 
 def _write(plan: Plan, folder: Path, name: str) -> str:
@@ -75,13 +78,10 @@ def capture_command(
         raise UsageError("usage", "there is no program", "verdict capture FILE.py:build --world 8 -o DIR")
     if program and not world:
         raise UsageError("--world", "it is missing", "say how many ranks the program has")
-    written = []
-    if single:
-        plan = capture(f"{single}:{BUILD_SINGLE}" if single.endswith(".py") else single, 1, tensors, 1, seconds)
-        written.append(_write(plan, out, "single"))
-    if program:
-        parallel = capture(program, world or 1, tensors, cores or 0, seconds)
-        written.append(_write(parallel, out, "parallel"))
+    wanted = [("single", Target.of(single, BUILD_SINGLE), 1)] if single else []
+    wanted += [("parallel", Target.of(program, BUILD), world or 1)] if program else []
+    plans = capture([(target, ranks) for _, target, ranks in wanted], tensors, cores or 0, seconds)
+    written = [_write(plan, out, name) for plan, (name, _, _) in zip(plans, wanted, strict=True)]
     click.echo("wrote " + " and ".join(written))
 
 
@@ -108,10 +108,10 @@ def torch_command(run: Callable[[list[str]], int]) -> click.Command:
         FILE.py holds build_single(ctx) and build(ctx). Further OPTIONS are those of verdict itself.
         """
         with TemporaryDirectory(prefix="verdict-torch-") as name:
-            folder = out or Path(name)
-            alone = capture(single or f"{Target.of(program, BUILD).file}:{BUILD_SINGLE}", 1, tensors, 1, seconds)
-            parallel = capture(f"{':'.join(Target.of(program, BUILD))}", world, tensors, cores or 0, seconds)
-            files = [_write(alone, folder, "single"), _write(parallel, folder, "parallel")]
+            folder, target = out or Path(name), Target.of(program, BUILD)
+            alone = Target.of(single or target.file, BUILD_SINGLE)
+            plans = capture([(alone, 1), (target, world)], tensors, cores or 0, seconds)
+            files = [_write(plan, folder, side) for plan, side in zip(plans, ("single", "parallel"), strict=True)]
             context.exit(run(["--sm", files[0], "--pm", files[1], *options]))
 
     return command

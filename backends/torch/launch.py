@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -42,28 +42,27 @@ def _silent(done: int, total: int) -> None:
 
 
 def record_all(
-    target: Target,
-    world: int,
+    programs: Sequence[tuple[Target, int]],
     tensors: str = "fake",
     cores: int = 1,
     seconds: float = 600.0,
     progress: Progress = _silent,
-) -> tuple[Trace, ...]:
-    """The traces of all ranks, recorded in fresh processes, at most `cores` at once.
+) -> tuple[tuple[Trace, ...], ...]:
+    """The traces of all ranks of each (program, number of ranks), recorded in fresh processes, `cores` at once.
 
     Raises UsageError for the first rank that cannot be recorded within `seconds`; the others are ended.
     """
     with TemporaryDirectory(prefix="verdict-capture-") as name:
-        folder = Path(name)
-        arguments = [*target, str(world), tensors, str(cores), str(seconds), name]
+        arguments = [tensors, str(cores), str(seconds), name]
+        arguments += [word for target, world in programs for word in (*target, str(world))]
         paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
         environment["PYTHONPATH"] = os.pathsep.join(paths)
         command = [sys.executable, "-m", "backends.torch.worker", *arguments]
-        with open(folder / "log", "w") as log:
+        with open(Path(name) / "log", "w") as log:
             process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
         try:
-            return _watch(target, world, process, folder, progress)
+            return _watch(programs, process, Path(name), progress)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -71,24 +70,26 @@ def record_all(
 
 
 def _watch(
-    target: Target, world: int, process: "subprocess.Popen[bytes]", folder: Path, progress: Progress
-) -> tuple[Trace, ...]:
-    traces: dict[int, Trace] = {}
-    while len(traces) < world:
+    programs: Sequence[tuple[Target, int]], process: "subprocess.Popen[bytes]", folder: Path, progress: Progress
+) -> tuple[tuple[Trace, ...], ...]:
+    waiting = [(program, rank) for program, (_, world) in enumerate(programs) for rank in range(world)]
+    traces: dict[tuple[int, int], Trace] = {}
+    total = len(waiting)
+    while waiting:
         ended = process.poll() is not None
-        before = len(traces)
-        for rank in range(world):
-            out = folder / f"{rank}.json"
-            if rank not in traces and out.is_file():
-                traces[rank] = _found(target, rank, json.loads(out.read_text()))
-                progress(len(traces), world)
-        if ended and len(traces) == before:
+        there = [key for key in waiting if (folder / f"{key[0]}-{key[1]}.json").is_file()]
+        for program, rank in there:
+            found = json.loads((folder / f"{program}-{rank}.json").read_text())
+            traces[program, rank] = _found(programs[program][0], rank, found)
+        waiting = [key for key in waiting if key not in traces]
+        progress(len(traces), total)
+        if ended and not there:
             said = (folder / "log").read_text().strip().splitlines() or ["it said nothing"]
             problem = f"the process that records ended with status {process.returncode}: {said[-1]}"
-            raise UsageError(f"{target.file}:{target.function}", problem, "")
-        if not ended:
+            raise UsageError(":".join(programs[waiting[0][0]][0]), problem, "")
+        if waiting:
             time.sleep(WAIT)
-    return tuple(traces[rank] for rank in range(world))
+    return tuple(tuple(traces[program, rank] for rank in range(world)) for program, (_, world) in enumerate(programs))
 
 
 def _found(target: Target, rank: int, found: dict[str, Any]) -> Trace:

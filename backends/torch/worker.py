@@ -1,9 +1,10 @@
-"""The processes that record: `python -m backends.torch.worker FILE FUNCTION WORLD TENSORS CORES SECONDS FOLDER`.
+"""The processes that record: `python -m backends.torch.worker TENSORS CORES SECONDS FOLDER FILE FUNCTION WORLD ...`.
 
-torch is imported once, by a process that never runs any of it; each rank is recorded in a fresh copy of that process,
-at most CORES at once. A copy writes its trace, or why there is none, to FOLDER/RANK.json.
+torch is imported once, by a process that never runs any of it; each rank of each program is recorded in a fresh copy
+of that process, at most CORES at once. A copy writes its trace, or why there is none, to FOLDER/PROGRAM-RANK.json.
 """
 
+import importlib
 import importlib.util
 import json
 import os
@@ -23,16 +24,30 @@ WAIT = 0.01
 """Seconds between two looks at the running copies."""
 
 
-class Job(NamedTuple):
-    """What is to be recorded, and within how many seconds each rank."""
+LATER = ("torch._dynamo", "torch._decomp", "torch.distributed.fsdp", "torch.distributed.tensor.parallel")
+"""Parts of torch that it would otherwise import in every copy, when something is recorded."""
+
+
+class Program(NamedTuple):
+    """A function of a file, and how many ranks it has."""
 
     file: str
     function: str
     world: int
+
+
+class Job(NamedTuple):
+    """What is to be recorded, and within how many seconds each rank."""
+
     tensors: str
     cores: int
     seconds: float
     folder: Path
+    programs: tuple[Program, ...]
+
+    def out(self, program: int, rank: int) -> Path:
+        """Where what was found on a rank is written."""
+        return self.folder / f"{program}-{rank}.json"
 
 
 def function_in(file: str, name: str) -> Callable[..., Any]:
@@ -53,18 +68,18 @@ def function_in(file: str, name: str) -> Callable[..., Any]:
 
 
 def record_ranks(job: Job, record: Callable[..., Any]) -> None:
-    """Record all ranks, each in a copy of this process; stop at the first that fails."""
-    waiting = list(range(job.world))
-    running: dict[int, tuple[int, float]] = {}
+    """Record all ranks of all programs, each in a copy of this process."""
+    waiting = [(program, rank) for program, each in enumerate(job.programs) for rank in range(each.world)]
+    running: dict[int, tuple[int, int, float]] = {}
     while waiting or running:
         while waiting and len(running) < job.cores:
-            rank = waiting.pop(0)
+            program, rank = waiting.pop(0)
             child = os.fork()
             if child == 0:
-                _record_one(job, rank, record)
-            running[child] = (rank, time.monotonic())
+                _record_one(job, program, rank, record)
+            running[child] = (program, rank, time.monotonic())
         time.sleep(WAIT)
-        for child, (rank, begun) in list(running.items()):
+        for child, (program, rank, begun) in list(running.items()):
             ended, status = os.waitpid(child, os.WNOHANG)
             late = time.monotonic() - begun > job.seconds
             if not ended and late:
@@ -73,27 +88,22 @@ def record_ranks(job: Job, record: Callable[..., Any]) -> None:
             if ended or late:
                 del running[child]
                 why = f"it is not recorded after {job.seconds:g} s" if late else f"its process ended with {status}"
-                _require_file(job, rank, why)
+                if not job.out(program, rank).is_file():
+                    _write(job.out(program, rank), {"error": ["its process", why, ""]})
 
 
-def _require_file(job: Job, rank: int, why: str) -> None:
-    out = job.folder / f"{rank}.json"
-    if not out.is_file():
-        _write(out, {"error": [f"rank {rank}", why, ""]})
-
-
-def _record_one(job: Job, rank: int, record: Callable[..., Any]) -> None:
+def _record_one(job: Job, program: int, rank: int, record: Callable[..., Any]) -> None:
     """Record one rank and end this process."""
+    file, function, world = job.programs[program]
     found: dict[str, Any]
     try:
-        load = partial(function_in, job.file, job.function)
-        found = {"trace": to_plain(record(load, rank, job.world, job.tensors))}
+        found = {"trace": to_plain(record(partial(function_in, file, function), rank, world, job.tensors))}
     except UsageError as error:
         found = {"error": [error.where, error.problem, error.help]}
     except BaseException as error:
         traceback.print_exc()
-        found = {"error": [_place(error, job.file), f"{type(error).__name__}: {error}", ""]}
-    _write(job.folder / f"{rank}.json", found)
+        found = {"error": [_place(error, file), f"{type(error).__name__}: {error}", ""]}
+    _write(job.out(program, rank), found)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)
@@ -114,12 +124,15 @@ def _place(error: BaseException, file: str) -> str:
 
 def main(arguments: list[str]) -> None:
     """Record what the command line says."""
-    file, function, world, tensors, cores, seconds, folder = arguments
-    job = Job(file, function, int(world), tensors, int(cores), float(seconds), Path(folder))
+    tensors, cores, seconds, folder, *rest = arguments
+    programs = tuple(Program(rest[at], rest[at + 1], int(rest[at + 2])) for at in range(0, len(rest), 3))
+    job = Job(tensors, int(cores), float(seconds), Path(folder), programs)
     try:
+        for module in LATER:
+            importlib.import_module(module)
         from backends.torch.record import record  # noqa: PLC0415  (torch may be missing, which is an answer, too)
     except ImportError as error:
-        _write(job.folder / "0.json", {"error": ["torch", str(error), "python -m pip install 'verdict[torch]'"]})
+        _write(job.out(0, 0), {"error": ["torch", str(error), "python -m pip install 'verdict[torch]'"]})
         return
     record_ranks(job, record)
 
