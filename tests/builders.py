@@ -27,7 +27,7 @@ from verdict.graph import (
     whole,
 )
 from verdict.options import Options, SolverOptions
-from verdict.pipeline import verify
+from verdict.pipeline import examine, verify
 from verdict.report import Report
 
 FAST = SolverOptions(timeout=20, z3=False)
@@ -202,6 +202,11 @@ def ask(single: Plan, parallel: Plan, exhaustive=False, assume=(), denied=()) ->
     """The report, in this process and without z3."""
     options = Options(1, 4096, exhaustive, frozenset(assume), frozenset(denied), FAST)
     return verify(single, parallel, options)
+
+
+def walked(single: Plan, parallel: Plan) -> Report:
+    """The report of the walk alone: nothing is run on numbers, and no sweep is asked."""
+    return examine(single, parallel, Options(1, 4096, solver=FAST)).report
 
 
 def answer(single: Plan, parallel: Plan, **options) -> str:

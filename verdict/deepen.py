@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from verdict.graph import WEIGHT, Plan
+from verdict.lineage import reference
+from verdict.lineage.vacuity import vacuous
 from verdict.ops import RULES
 from verdict.options import Options
 from verdict.outcome import Assumption
@@ -40,7 +42,7 @@ def deepen(single: Plan, parallel: Plan, options: Options, report: Report, progr
 
 
 def _nothing_to_compare(single: Plan) -> Iterator[Open]:
-    """Weights that nothing trains of what the single-device plan declares, and a plan that declares nothing.
+    """Weights that nothing trains of what the single-device plan declares, and what means nothing of what it declares.
 
     A plan without a loss and without gradients is about its further outputs alone.
     """
@@ -48,6 +50,8 @@ def _nothing_to_compare(single: Plan) -> Iterator[Open]:
         yield Open(single.source, "it declares no loss (nothing to compare)")
     if not single.losses and not single.gradients:
         return
+    for nothing in vacuous(reference(single, 1, {})):
+        yield Open(nothing.where, nothing.reason)
     declared = {
         single.tensors[held.weight].logical for held in (*single.gradients, *single.outputs) if held.weight >= 0
     }

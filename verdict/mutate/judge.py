@@ -8,7 +8,7 @@ from verdict.errors import VerdictError
 from verdict.graph import Plan
 from verdict.options import Options
 from verdict.outcome import Outcome
-from verdict.pipeline import examine
+from verdict.pipeline import deeper, examine
 from verdict.stage import Stage
 
 KILLED, MISSED, FALSE_ALARM = "killed", "missed", "false alarm"
@@ -53,7 +53,7 @@ def _verdict(
     except VerdictError as error:
         return "REFUSED", (error.problem,)
     known.update(examined.outcomes)
-    report = examined.report
+    report = deeper(single, plan, options, examined).report
     codes = tuple(sorted({finding.code for finding in report.findings}))
     return report.verdict.name, codes or tuple(str(gap) for gap in report.open[:1])
 

@@ -3,19 +3,8 @@
 A code is stable: it keeps its meaning, and what reads the JSON may rely on it.
 """
 
-from typing import NamedTuple
-
-
-class Code(NamedTuple):
-    """One code. name: in a few words. example: a minimal plan that has it, wrong line against right line."""
-
-    code: str
-    name: str
-    meaning: str
-    example: str
-    repair: str
-    training: str
-
+from verdict.report.code import Code
+from verdict.report.memory_codes import OF_MEMORY
 
 _ALL = (
     Code(
@@ -210,49 +199,21 @@ _ALL = (
         "Rounding or overflow that the single-device run does not have.",
     ),
     Code(
+        "not-run",
+        "the plans were not run",
+        "A note: a finding of the walk is certified by running both plans on random numbers, which was not possible "
+        "here, or would have taken too long. The finding stands.",
+        "(no example: it is about the size of the plans)",
+        "Run them by hand: verdict run --sm SINGLE --pm PARALLEL, with a higher --most-work.",
+        "None.",
+    ),
+    Code(
         "broken-data-flow",
         "a tensor is read before, or written after, it should be",
         "A tensor is read before anything produces it, is produced twice, or is given and overwritten.",
         "z = add(h, s)    wrong where nothing produces s",
         "Produce the tensor before it is read, once.",
         "A crash, or the value of the step before is used.",
-    ),
-    Code(
-        "read-before-wait",
-        "a result is read before it is there",
-        "What asynchronous communication makes is read, or declared as an output, with no wait between them.",
-        "s = all_reduce(g) asynchronous=True    y = mul(s, x)                  wrong\n"
-        "s = all_reduce(g) asynchronous=True    t = wait(s)    y = mul(t, x)    right",
-        "Wait for the communication, and read what the wait returns.",
-        "Sometimes the old content of the buffer, or half of the new one: noise that comes and goes with the load.",
-    ),
-    Code(
-        "unordered-streams",
-        "two streams, and nothing orders them",
-        "A tensor that is made on one stream is read on another one without an event between the two.",
-        'g = mul(x, y)                              s = all_reduce(g) stream="comm"    wrong\n'
-        'g = mul(x, y)  record() event="g"  await() event="g" stream="comm"  s = ...  right',
-        "Record an event behind the write, and await it on the other stream before the read.",
-        "As reading before a wait.",
-    ),
-    Code(
-        "stale-read",
-        "its memory holds something else by now",
-        "A tensor is read after another one was written into its memory: a view of a static buffer that the next replay "
-        "of a graph overwrites, an operation in place through an alias.",
-        "storage static: g1, g2    g1 = f(x1)  g2 = f(x2)  s = add(g1, g2)              wrong: 2 g2\n"
-        "g1 = f(x1)  kept = contiguous(g1)  g2 = f(x2)  s = add(kept, g2)    right",
-        "Copy the tensor before its memory is written again, or give it memory of its own.",
-        "Accumulated gradients count the last microbatch several times; outputs repeat or belong to another input.",
-    ),
-    Code(
-        "overwritten-early",
-        "overwritten while it may still be read",
-        "Memory is written again while asynchronous communication, or another stream, may still read what stood there.",
-        "send(h1) peer=1 asynchronous=True    h2 = f(x2), in the memory of h1    wrong\n"
-        "send(h1) peer=1 asynchronous=True    wait(h1)    h2 = f(x2)             right",
-        "Wait for the reader before the memory is written again.",
-        "A receiver gets parts of the next tensor: rare, and worse the faster the rest is.",
     ),
     Code(
         "loss-missing",
@@ -304,5 +265,5 @@ _ALL = (
     ),
 )
 
-CODES = {code.code: code for code in _ALL}
+CODES = {code.code: code for code in (*_ALL, *OF_MEMORY)}
 """All codes, by name."""

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import click
 
 from verdict.errors import UsageError
-from verdict.report.codes import CODES, Code
+from verdict.report.code import Code
+from verdict.report.codes import CODES
 from verdict.report.lines import wrapped
 
 
