@@ -50,9 +50,9 @@ def whole(rng, shape):
     return rng.integers(-3, 4, shape)
 
 
-def unit(rng, shape):
-    """Multiples of 1/8 between 1/8 and 1."""
-    return rng.integers(1, 9, shape) / 8
+def inside(rng, shape):
+    """Multiples of 1/8 between 1/8 and 7/8."""
+    return rng.integers(1, 8, shape) / 8
 
 
 def node(op, *shapes, fill=R, **attrs):
@@ -111,6 +111,59 @@ def _squared():
         yield node("mse_loss", (2, 3), (2, 3), reduction=reduction)
         dy = (2, 3) if reduction == 0 else ()
         yield node("mse_loss_backward", dy, (2, 3), (2, 3), reduction=reduction)
+
+    for op, extra in (("smooth_l1_loss", {"beta": 0.5}), ("huber_loss", {"delta": 0.75})):
+        yield node(op, (2, 3), (2, 3), **extra)
+        yield node(f"{op}_backward", (), (2, 3), (2, 3), reduction=1, **extra)
+        yield node(f"{op}_backward", (2, 3), (2, 3), (2, 3), reduction=0, **extra)
+    yield node("binary_cross_entropy", (2, 3), (2, 3), (3,), fill=(inside, inside, P), reduction=2)
+    yield node("binary_cross_entropy_backward", (), (2, 3), (2, 3), fill=(R, inside, R))
+    yield node("binary_cross_entropy_with_logits", (2, 3), (2, 3), (3,), fill=(R, R, P), absent=("weight",))
+    yield node("binary_cross_entropy_with_logits", (2, 3), (2, 3), (2, 3), fill=(R, R, P), reduction=0)
+
+
+def _by_cases():
+    x = (2, 3)
+    yield node("hardtanh", x, min_val=-1.5, max_val=0.5)
+    yield node("hardtanh_backward", x, x, min_val=-1, max_val=1)
+    yield node("leaky_relu", x)
+    yield node("leaky_relu_backward", x, x, negative_slope=0.1, self_is_result=False)
+    yield node("elu", x, alpha=0.5, scale=2, input_scale=1.5)
+    for is_result in (False, True):
+        kind = {"alpha": 0.5, "scale": 2, "input_scale": 1.5, "is_result": is_result}
+        yield node("elu_backward", x, x, fill=(R, P if is_result else R), **kind)
+    yield node("softplus", x, beta=2)
+    yield node("softplus_backward", x, x, beta=2, threshold=20)
+    yield node("mish", x)
+    yield node("mish_backward", x, x)
+    yield node("log_sigmoid_forward", x)
+    yield node("log_sigmoid_backward", x, x, x, fill=(R, N, inside))
+    yield node("sgn", x)
+    yield node("clamp_min.Tensor", x, (3,))
+    yield node("clamp_max.Tensor", x, ())
+    yield node("xlogy.Tensor", x, x, fill=(R, P))
+    yield node("std.correction", x, fill=lambda rng, shape: rng.permutation(6).reshape(shape) / 4, dim=(1,))
+    yield node("diagonal_backward", (3,), input_sizes=(3, 4), offset=1, dim1=0, dim2=1)
+    yield node(
+        "index_put",
+        (2, 4, 3),
+        (5,),
+        (2, 5, 3),
+        fill=(R, near(4), R),
+        indices_count=2,
+        accumulate=True,
+        absent=("indices.0",),
+    )
+    yield node(
+        "index_put",
+        (2, 4, 3),
+        (2,),
+        (2,),
+        (2, 4),
+        fill=(R, order(2), order(3), R),
+        indices_count=3,
+        absent=("indices.1",),
+    )
 
 
 def _matrices():
@@ -297,7 +350,8 @@ def _chosen():
             yield node(f"{name}.Tensor", (2, 3), (3,), fill=truth)
             yield node(f"{name}.Scalar", (2, 3), fill=whole, other=2)
     yield node("bitwise_not", (2, 3), fill=truth, dtype="bool")
-    yield node("bitwise_not", (2, 3), fill=whole, dtype="int64")
+    yield node("bitwise_not", (2, 3), fill=whole)
+    yield node("add.Tensor", (2, 3), (3,), fill=truth, dtype="bool")
     yield node("where.self", (2, 3), (2, 3), (3,), fill=(truth, R, R))
     yield node("where.self", (2, 1), (), (3,), fill=(truth, R, R))
     yield node("where.ScalarOther", (2, 3), (2, 3), fill=(truth, R), other=0.5)
@@ -345,6 +399,6 @@ def _reduced():
 
 NODES = tuple(
     found
-    for family in (_each, _squared, _matrices, _normalised, _lookups, _shapes, _made, _chosen, _reduced)
+    for family in (_each, _squared, _by_cases, _matrices, _normalised, _lookups, _shapes, _made, _chosen, _reduced)
     for found in family()
 )

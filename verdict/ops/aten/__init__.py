@@ -1,6 +1,7 @@
 """The rules of ATen operators, as a recorded PyTorch program has them: `aten.<name>.<overload>` (form.py)."""
 
 from verdict.ops.aten import (
+    activations,
     attention,
     choice,
     compare,
@@ -9,15 +10,16 @@ from verdict.ops.aten import (
     embedding,
     indexing,
     loss,
+    losses,
     making,
     matrix,
-    mse,
     norms,
     pointwise_backward,
     reductions,
     shaping,
     slicing,
     softmax,
+    strides,
 )
 
 RULES = (
@@ -26,12 +28,14 @@ RULES = (
     *matrix.RULES,
     *softmax.RULES,
     *loss.RULES,
-    *mse.RULES,
+    *losses.RULES,
+    *activations.RULES,
     *norms.RULES,
     *embedding.RULES,
     *shaping.RULES,
     *dimensions.RULES,
     *slicing.RULES,
+    *strides.RULES,
     *making.RULES,
     *compare.RULES,
     *reductions.RULES,

@@ -12,7 +12,7 @@ import numpy as np
 
 from verdict.ops import logic
 from verdict.ops.aten.elementwise import each
-from verdict.ops.aten.form import REQUIRED, Arguments, dtype_kind, operator
+from verdict.ops.aten.form import Arguments, dtype_kind, operator
 from verdict.ops.aten.shaping import same
 from verdict.ops.casts import CAST
 from verdict.ops.elementwise import STEP
@@ -91,7 +91,7 @@ RULES: tuple[OpRule, ...] = (
     *_bitwise("and", "and", python.and_),
     *_bitwise("or", "or", python.or_),
     *_bitwise("xor", "xor", python.xor),
-    each("aten.bitwise_not", "self", "y = not x, bit by bit; 1 - x where dtype is bool", _flipped, {"dtype": REQUIRED}),
+    each("aten.bitwise_not", "self", "y = not x, bit by bit; 1 - x where dtype is bool", _flipped, {"dtype": None}),
     each("aten.where.self", "condition self? other?", "y = self where condition, else other", logic.where),
     each("aten.where.ScalarOther", "condition self other?", "y = self where condition, else other", logic.where),
     each("aten.where.ScalarSelf", "condition self? other", "y = self where condition, else other", logic.where),

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from verdict.ops import logic, numbers
-from verdict.ops.aten.form import REQUIRED, ROUNDED, Arguments, constant, exactly, operator
+from verdict.ops.aten.form import REQUIRED, ROUNDED, Arguments, constant, dtype_kind, exactly, operator
 from verdict.ops.elementwise import ERF, STEP, TANH, gelu
 from verdict.ops.rule import Array, Axes, OpRule
 from verdict.ops.shapes import broadcast, make_axes
@@ -42,7 +42,7 @@ def each(
     assumptions: tuple[Assumption, ...] = (),
 ) -> OpRule:
     """An operator from a function of arrays: of the tensors (a number in place of one), then of the attributes."""
-    optional = {word[:-1] for word in tensors.split() if word.endswith("?")}
+    optional = [word[:-1] for word in tensors.split() if word.endswith("?")]
     named = tuple(word.rstrip("?") for word in tensors.split())
     further = tuple(key for key in attributes or {} if key not in optional)
 
@@ -137,6 +137,11 @@ def _remainder(x: Array, y: Array) -> Array:
     return logic.pointwise("remainder", lambda a, b: a % b, x, y)
 
 
+def _xlogy(x: Array, y: Array) -> Array:
+    nothing = logic.equal(x, np.zeros(1, dtype=np.int64))
+    return logic.where(nothing, np.zeros(1, dtype=np.int64), np.asarray(x * numbers.log(y)))
+
+
 def _sign(x: Array) -> Array:
     return np.asarray(numbers.step(x) - numbers.step(np.asarray(-x)))
 
@@ -146,7 +151,9 @@ OTHER = {"other": REQUIRED}
 VALUE = {"value": 1}
 
 
-def _add(x: Array, y: Array, alpha: Any = 1) -> Any:
+def _add(x: Array, y: Array, alpha: Any, dtype: Any) -> Any:
+    if dtype_kind(dtype) == "bool":
+        return logic.truth(np.asarray(x + y))
     return x + times(alpha, y)
 
 
@@ -166,10 +173,11 @@ def _pair(name: str, formula: str, function: Callable[..., Any], linear: tuple[i
     )
 
 
-def _scaled(name: str, formula: str, function: Callable[..., Any]) -> tuple[OpRule, ...]:
-    return tuple(
-        each(f"aten.{name}.{overload}", "self other?", formula, function, ALPHA) for overload in ("Tensor", "Scalar")
-    )
+def _scaled(
+    name: str, formula: str, function: Callable[..., Any], attributes: Mapping[str, Any] = ALPHA
+) -> tuple[OpRule, ...]:
+    overloads = ("Tensor", "Scalar")
+    return tuple(each(f"aten.{name}.{word}", "self other?", formula, function, attributes) for word in overloads)
 
 
 RULES = (
@@ -185,6 +193,7 @@ RULES = (
     each("aten.square", "self", "y = x^2", lambda x: x * x),
     each("aten.abs", "self", "y = max(x, -x)", lambda x: numbers.maximum(x, -x)),
     each("aten.sign", "self", "y = [x > 0] - [x < 0]", _sign, assumptions=(STEP,)),
+    each("aten.sgn", "self", "y = [x > 0] - [x < 0]", _sign, assumptions=(STEP,)),
     each("aten.sigmoid", "self", "y = 1 / (1 + e^-x)", numbers.sigmoid),
     each("aten.tanh", "self", "y = tanh x", numbers.tanh, assumptions=(TANH,)),
     each("aten.erf", "self", "y = erf x", numbers.erf, assumptions=(ERF,)),
@@ -198,7 +207,7 @@ RULES = (
         {"approximate": "none"},
         assumptions=(ERF, TANH),
     ),
-    *_scaled("add", "z = x + alpha y", _add),
+    *_scaled("add", "z = x + alpha y; of truth values [x or y]", _add, {**ALPHA, "dtype": None}),
     *_scaled("sub", "z = x - alpha y", _sub),
     *_scaled("rsub", "z = y - alpha x", _rsub),
     *_pair("mul", "z = x y", lambda x, y: x * y, (0, 1)),
@@ -214,6 +223,9 @@ RULES = (
     each("aten.minimum", "self other", "z = min(x, y)", minimum),
     each("aten.clamp", "self", "y = min(max(x, min), max)", _clamp, {"min": None, "max": None}),
     each("aten.clamp_min", "self", "y = max(x, min)", lambda x, low: _clamp(x, low, None), {"min": REQUIRED}),
+    each("aten.clamp_min.Tensor", "self min", "y = max(x, min)", numbers.maximum),
+    each("aten.clamp_max.Tensor", "self max", "y = min(x, max)", minimum),
+    each("aten.xlogy.Tensor", "self other", "z = x log y, 0 where x is 0", _xlogy),
     each("aten.clamp_max", "self", "y = min(x, max)", lambda x, high: _clamp(x, None, high), {"max": REQUIRED}),
     each("aten.addcmul", "self tensor1 tensor2", "y = self + value a b", lambda x, a, b, v: x + times(v, a * b), VALUE),
     each(

@@ -114,11 +114,16 @@ def _places(args: Arguments) -> tuple[tuple[int, ...], Shape]:
     return tuple(k for k, index in enumerate(indices) if index is not None), np.broadcast_shapes(*shapes)
 
 
+def _front(dims: tuple[int, ...]) -> int:
+    """Before which of the other dimensions those of the indices stand: in place where they are next to each other."""
+    return dims[0] if dims == tuple(range(dims[0], dims[-1] + 1)) else 0
+
+
 def _index_shape(args: Arguments) -> Shape:
     x = tuple(args["self"])
     dims, shape = _places(args)
     rest = tuple(size for k, size in enumerate(x) if k not in dims)
-    front = dims[0] if dims == tuple(range(dims[0], dims[-1] + 1)) else 0
+    front = _front(dims)
     return (*rest[:front], *shape, *rest[front:])
 
 
@@ -128,7 +133,7 @@ def _index(args: Arguments) -> Array:
     rows = np.moveaxis(x, dims, range(len(dims)))
     spread = [np.broadcast_to(indices[k], shape) for k in dims]
     y = _joint(rows, spread)
-    front = dims[0] if dims == tuple(range(dims[0], dims[-1] + 1)) else 0
+    front = _front(dims)
     return np.asarray(np.moveaxis(y, range(len(shape)), range(front, front + len(shape))))
 
 
@@ -155,9 +160,9 @@ def _put_shape(args: Arguments) -> Shape:
             raise ShapeError(f"{args.name}: values of shape {values} at a mask: a single value has a rule")
         return tuple(x)
     dims, shape = _places(args)
-    if dims != tuple(range(len(dims))):
-        raise args.misfit("indices have a rule where they index the first dimensions")
-    full = (*shape, *x[len(dims) :])
+    rest = tuple(size for k, size in enumerate(x) if k not in dims)
+    front = _front(dims)
+    full = (*rest[:front], *shape, *rest[front:])
     if np.broadcast_shapes(full, values) != full:
         raise args.misfit(f"values of shape {values} do not fit {full}")
     return tuple(x)
@@ -171,15 +176,17 @@ def _put(args: Arguments) -> Array:
         value = values.reshape(1)
         return logic.where(mask, np.asarray(x + value) if add else value, x)
     dims, shape = _places(args)
-    y: Array = x.astype(np.result_type(x.dtype, values.dtype))
+    rows = np.moveaxis(x.astype(np.result_type(x.dtype, values.dtype)), dims, range(len(dims)))
     spread = [np.broadcast_to(indices[k], shape) for k in dims]
-    source = np.broadcast_to(values, (*shape, *x.shape[len(dims) :]))
+    others, front = rows.shape[len(dims) :], _front(dims)
+    given = np.broadcast_to(values, (*others[:front], *shape, *others[front:]))
+    source = np.moveaxis(given, range(front, front + len(shape)), range(len(shape)))
     for place in np.ndindex(*shape):
         position = tuple(index[place] for index in spread)
-        for rest in np.ndindex(*x.shape[len(dims) :]):
+        for rest in np.ndindex(*others):
             where = (*(slice(None) for _ in dims), *rest)
-            y[where] = written(y[where], position, source[(*place, *rest)], add, wrap=True)
-    return y
+            rows[where] = written(rows[where], position, source[(*place, *rest)], add, wrap=True)
+    return np.asarray(np.moveaxis(rows, range(len(dims)), dims))
 
 
 def _rows_shape(args: Arguments) -> Shape:

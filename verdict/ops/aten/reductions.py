@@ -103,6 +103,10 @@ def _variance(args: Arguments) -> tuple[Array, Array]:
     return variance.reshape(_shape(args, x)), mean.reshape(_shape(args, x))
 
 
+def _deviation(args: Arguments) -> Array:
+    return numbers.sqrt(_variance(args)[0])
+
+
 def _greatest(args: Arguments, x: Array) -> Array:
     y = _solid(x)
     for place in _over(args, x.ndim) if x.ndim else (0,):
@@ -130,7 +134,7 @@ def _best(args: Arguments) -> tuple[Array, Array]:
     signed = np.asarray(-x) if low else x
     rows = np.moveaxis(_solid(signed), args["dim"] if x.ndim else 0, -1)
     hits = numbers.chosen(rows, 1, _first_greatest, "greatest", ())
-    places = np.asarray(np.matmul(hits, np.arange(rows.shape[-1])))[..., 0]
+    places = numbers.matmul(hits, np.arange(rows.shape[-1]))[..., 0]
     best = numbers.amax(rows, rows.ndim - 1)[..., 0]
     shape = _shape(args, x)
     values = np.asarray(-best) if low else best
@@ -237,6 +241,7 @@ RULES: tuple[OpRule, ...] = (
     _rule("aten.mean.dim", "y = sum of x over dim / count", _mean, SOME, Law.WHOLE, (0,), (CAST,)),
     _rule("aten.var_mean.correction", "variance and mean over dim", _variance, {**OVER, "correction": None}),
     _rule("aten.var.correction", "variance over dim", lambda args: _variance(args)[0], {**OVER, "correction": None}),
+    _rule("aten.std.correction", "the root of the variance over dim", _deviation, {**OVER, "correction": None}),
     _rule("aten.amax", "y = the greatest of x over dim", _amax),
     _rule("aten.amin", "y = the smallest of x over dim", _amin),
     _rule("aten.max", "y = the greatest of x", _amax, {}),

@@ -1,20 +1,15 @@
 """Parts of tensors and tensors made of parts.
 
-    slice, select, narrow, split, unbind     a part of x         cat, stack      x_1, ..., x_n side by side
-    *_backward                               dy in that part of zeros
-    *_scatter                                self with src in that part
-    as_strided                               y[i, j, ..] = x[offset + stride_0 i + stride_1 j + ..]
-
-as_strided counts in the elements of x in row-major order: it is right where x is all of its storage in that order.
+slice, select, narrow, split, unbind     a part of x         cat, stack      x_1, ..., x_n side by side
+*_backward                               dy in that part of zeros
+*_scatter                                self with src in that part
 """
 
 from collections.abc import Callable, Iterator
-from math import prod
 from typing import Any
 
 import numpy as np
 
-from verdict.errors import ShapeError
 from verdict.graph import Shape
 from verdict.ops import numbers
 from verdict.ops.aten.form import REQUIRED, Arguments, operator
@@ -108,12 +103,12 @@ def _scattered(name: str, attributes: dict[str, Any], part: PartOf) -> OpRule:
 
     def forward(args: Arguments) -> Array:
         x, src = args.given
-        return _with(x, part(args, x.shape), src)
+        return replaced(x, part(args, x.shape), src)
 
     return moving(name, "self src", attributes, shapes, forward, "y = self with src in that part")
 
 
-def _with(x: Array, part: Any, src: Array) -> Array:
+def replaced(x: Array, part: Any, src: Array) -> Array:
     made = x.astype(np.result_type(x.dtype, src.dtype))
     made[part] = src
     return made
@@ -187,75 +182,8 @@ def _stack(args: Arguments) -> Array:
     return np.stack(args["tensors"], axis=args["dim"])
 
 
-def _places(args: Arguments, elements: int) -> Array:
-    """For every element of a strided view, its place in row-major order."""
-    size, stride = args["size"], args["stride"]
-    if len(size) != len(stride) or any(length < 1 for length in size):
-        raise args.misfit(f"size {size} and stride {stride} do not fit")
-    offset = args["storage_offset"] or 0
-    last = offset + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
-    if offset < 0 or last >= elements or any(step < 0 for step in stride):
-        raise args.misfit(f"size {size}, stride {stride} and offset {offset} leave the {elements} elements")
-    places = np.full(size, offset, dtype=np.int64)
-    for along, (length, step) in enumerate(zip(size, stride, strict=True)):
-        places += (np.arange(length) * step).reshape((length,) + (1,) * (len(size) - 1 - along))
-    return places
-
-
-def _diagonal_places(args: Arguments, shape: Shape) -> Array:
-    return np.diagonal(np.arange(prod(shape)).reshape(shape), args["offset"], args["dim1"], args["dim2"])
-
-
-def _diagonal(args: Arguments) -> Array:
-    x = args["self"]
-    return np.asarray(x.reshape(-1)[_diagonal_places(args, x.shape)], dtype=x.dtype)
-
-
-def _diagonal_shape(args: Arguments) -> Shape:
-    shape = args["self"]
-    if len(shape) < 2:
-        raise args.misfit(f"{shape} has no diagonal")
-    return _diagonal_places(args, shape).shape
-
-
-def _diagonal_scatter_shape(args: Arguments) -> Shape:
-    if _diagonal_shape(args) != args["src"]:
-        raise args.misfit(f"src of shape {args['src']} is no diagonal of {args['self']}")
-    return tuple(args["self"])
-
-
-def _diagonal_scatter(args: Arguments) -> Array:
-    x, src = args.given
-    return _with(x.reshape(-1), _diagonal_places(args, x.shape), src).reshape(x.shape)
-
-
-def _strided_shape(args: Arguments) -> Shape:
-    _places(args, prod(args["self"]))
-    return tuple(args["size"])
-
-
-def _strided(args: Arguments) -> Array:
-    x = args["self"].reshape(-1)
-    return np.asarray(x[_places(args, len(x))], dtype=x.dtype)
-
-
-def _strided_scatter_shape(args: Arguments) -> Shape:
-    shape, src = args.given
-    _places(args, prod(shape))
-    if tuple(args["size"]) != src:
-        raise ShapeError(f"{args.name}: src has shape {src}, the part {args['size']}")
-    return tuple(shape)
-
-
-def _strided_scatter(args: Arguments) -> Array:
-    x, src = args.given
-    return _with(x.reshape(-1), _places(args, x.size), src).reshape(x.shape)
-
-
 SLICE = {"dim": 0, "start": None, "end": None, "step": 1}
 SELECT = {"dim": REQUIRED, "index": REQUIRED}
-DIAGONAL = {"offset": 0, "dim1": 0, "dim2": 1}
-STRIDED = {"size": REQUIRED, "stride": REQUIRED, "storage_offset": None}
 
 RULES: tuple[OpRule, ...] = (
     _part("aten.slice.Tensor", SLICE, _slice, "y = x[start:end:step], along dim"),
@@ -273,22 +201,4 @@ RULES: tuple[OpRule, ...] = (
     moving("aten.unbind.int", "self", {"dim": 0}, _unbind_shapes, _unbind, "y_1, ..., y_n = the slices of x along dim"),
     moving("aten.cat", "tensors*", {"dim": 0}, _cat_shape, _cat, "y = x_1, ..., x_n, joined along dim"),
     moving("aten.stack", "tensors*", {"dim": 0}, _stack_shape, _stack, "y = x_1, ..., x_n, along a new dimension"),
-    moving("aten.diagonal", "self", DIAGONAL, _diagonal_shape, _diagonal, "y = the diagonal of x"),
-    moving(
-        "aten.diagonal_scatter",
-        "self src",
-        DIAGONAL,
-        _diagonal_scatter_shape,
-        _diagonal_scatter,
-        "y = self with src as its diagonal",
-    ),
-    moving("aten.as_strided", "self", STRIDED, _strided_shape, _strided, "y[i, j] = x[offset + stride . (i, j)]"),
-    moving(
-        "aten.as_strided_scatter",
-        "self src",
-        STRIDED,
-        _strided_scatter_shape,
-        _strided_scatter,
-        "y = self with src at offset + stride . (i, j)",
-    ),
 )

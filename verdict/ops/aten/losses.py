@@ -1,0 +1,198 @@
+"""Losses of two tensors, element by element, then averaged or added up, and their gradients.
+
+    mse       (x - t)^2                               smooth_l1   d^2 / (2 beta) for |d| < beta, else |d| - beta / 2
+    huber     d^2 / 2 for |d| < delta, else delta (|d| - delta / 2)       with d = x - t
+    binary_cross_entropy               -w (t log x + (1 - t) log(1 - x)), logarithms at least -100
+    binary_cross_entropy_with_logits   w ((1 - t) x + (1 + (p - 1) t) log(1 + e^-x))
+
+reduction 0: each; 1: the mean; 2: the sum. The gradient of a mean is divided by the number of elements.
+"""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from verdict.graph import Shape
+from verdict.ops import numbers
+from verdict.ops.aten.activations import softplus
+from verdict.ops.aten.form import REQUIRED, Arguments, constant, operator
+from verdict.ops.elementwise import STEP
+from verdict.ops.rule import Array, OpRule
+from verdict.outcome import Assumption
+
+NONE, MEAN = 0, 1
+REDUCTION = {"reduction": MEAN}
+HALF = Fraction(1, 2)
+CLAMP = -100
+
+
+def _shape(args: Arguments) -> Shape:
+    x, target = tuple(args["self"]), tuple(args["target"])
+    if args["reduction"] not in {0, 1, 2}:
+        raise args.misfit(f"reduction is {args['reduction']}, it must be 0 (none), 1 (mean) or 2 (sum)")
+    if x != target:
+        raise args.misfit(f"x of shape {x} and its target of shape {target} differ")
+    for name in ("weight", "pos_weight"):
+        if args[name] is not None and np.broadcast_shapes(args[name], x) != x:
+            raise args.misfit(f"{name} of shape {args[name]} does not fit {x}")
+    return x if args["reduction"] == NONE else ()
+
+
+def _pulled_shape(args: Arguments) -> Shape:
+    _shape(args)
+    return tuple(args["self"])
+
+
+def _reduced(args: Arguments, each: Array) -> Array:
+    if args["reduction"] == NONE:
+        return each
+    total = numbers.total(each.reshape(-1), (0,))
+    return np.asarray(_over_count(args, total) if args["reduction"] == MEAN else total).reshape(())
+
+
+def _over_count(args: Arguments, x: Array) -> Array:
+    return numbers.divide(x, args["self"].size)
+
+
+Each = Callable[[Arguments, Array, Array], Any]
+
+
+def _loss(
+    name: str,
+    formula: str,
+    each: Each,
+    tensors: str = "",
+    attributes: Mapping[str, Any] | None = None,
+    assumptions: tuple[Assumption, ...] = (),
+) -> OpRule:
+    def forward(args: Arguments) -> Array:
+        return _reduced(args, np.asarray(each(args, args["self"], args["target"])))
+
+    kind = {**REDUCTION, **(attributes or {})}
+    return operator(f"aten.{name}", f"self target {tensors}", kind, _shape, forward, formula, assumptions=assumptions)
+
+
+def _pull(
+    name: str,
+    formula: str,
+    each: Each,
+    tensors: str = "",
+    attributes: Mapping[str, Any] | None = None,
+    assumptions: tuple[Assumption, ...] = (STEP,),
+) -> OpRule:
+    """The gradient: `each` is the derivative of one element."""
+
+    def forward(args: Arguments) -> Array:
+        dx = np.asarray(each(args, args["self"], args["target"]) * args["grad_output"])
+        return _over_count(args, dx) if args["reduction"] == MEAN else dx
+
+    return operator(
+        f"aten.{name}_backward",
+        f"grad_output self target {tensors}",
+        attributes or {"reduction": REQUIRED},
+        _pulled_shape,
+        forward,
+        formula,
+        linear=(0,),
+        assumptions=assumptions,
+    )
+
+
+def _square(args: Arguments, x: Array, t: Array) -> Any:
+    return (x - t) * (x - t)
+
+
+def _distance(x: Array, t: Array, bound: Any) -> tuple[Array, Array, Array]:
+    """d, |d| and [|d| < bound]."""
+    apart = np.asarray(x - t)
+    size = numbers.maximum(apart, np.asarray(-apart))
+    return apart, size, numbers.step(np.asarray(constant(x, bound) - size))
+
+
+def _huber(args: Arguments, x: Array, t: Array) -> Any:
+    delta = constant(x, args["delta"])
+    apart, size, near = _distance(x, t, args["delta"])
+    half = numbers.scalar(x, HALF)
+    return near * (half * apart * apart) + (1 - near) * (delta * (size - half * delta))
+
+
+def _huber_slope(args: Arguments, x: Array, t: Array) -> Any:
+    apart, _, near = _distance(x, t, args["delta"])
+    return near * apart + (1 - near) * (constant(x, args["delta"]) * _sign(apart))
+
+
+def _smooth(args: Arguments, x: Array, t: Array) -> Any:
+    beta = numbers.scalar(x, args["beta"])
+    apart, size, near = _distance(x, t, args["beta"])
+    half = numbers.scalar(x, HALF)
+    return near * (half * apart * apart / beta) + (1 - near) * (size - half * beta)
+
+
+def _smooth_slope(args: Arguments, x: Array, t: Array) -> Any:
+    apart, _, near = _distance(x, t, args["beta"])
+    return near * (apart / numbers.scalar(x, args["beta"])) + (1 - near) * _sign(apart)
+
+
+def _sign(x: Array) -> Array:
+    return np.asarray(numbers.step(x) - numbers.step(np.asarray(-x)))
+
+
+def _weighted(args: Arguments, x: Any) -> Any:
+    return x if args["weight"] is None else x * args["weight"]
+
+
+def _entropy(args: Arguments, x: Array, t: Array) -> Any:
+    low = constant(x, CLAMP)
+    yes, no = numbers.maximum(numbers.log(x), low), numbers.maximum(numbers.log(np.asarray(1 - x)), low)
+    return _weighted(args, -(t * yes + (1 - t) * no))
+
+
+def _entropy_slope(args: Arguments, x: Array, t: Array) -> Any:
+    spread = numbers.maximum(np.asarray(x * (1 - x)), numbers.scalar(x, 1e-12))
+    return _weighted(args, numbers.divide(np.asarray(x - t), spread))
+
+
+def _logit_entropy(args: Arguments, x: Array, t: Array) -> Any:
+    positive = 1 if args["pos_weight"] is None else 1 + (args["pos_weight"] - 1) * t
+    return _weighted(args, (1 - t) * x + positive * softplus(np.asarray(-x)))
+
+
+DELTA, BETA = {"delta": 1.0}, {"beta": 1.0}
+
+RULES: tuple[OpRule, ...] = (
+    _loss("mse_loss", "the mean (reduction 1) or sum (2) of (x - t)^2", _square),
+    _pull("mse_loss", "dx = 2 (x - t) dl", lambda args, x, t: 2 * (x - t), assumptions=()),
+    _loss("smooth_l1_loss", "d^2 / (2 beta) for |d| < beta, else |d| - beta / 2", _smooth, "", BETA, (STEP,)),
+    _pull(
+        "smooth_l1_loss",
+        "dx = d / beta for |d| < beta, else the sign of d",
+        _smooth_slope,
+        "",
+        {"reduction": REQUIRED, "beta": REQUIRED},
+    ),
+    _loss("huber_loss", "d^2 / 2 for |d| < delta, else delta (|d| - delta / 2)", _huber, "", DELTA, (STEP,)),
+    _pull(
+        "huber_loss",
+        "dx = d for |d| < delta, else delta times the sign of d",
+        _huber_slope,
+        "",
+        {"reduction": REQUIRED, "delta": REQUIRED},
+    ),
+    _loss("binary_cross_entropy", "-w (t log x + (1 - t) log(1 - x))", _entropy, "weight?"),
+    _pull(
+        "binary_cross_entropy",
+        "dx = w (x - t) / max(x (1 - x), 1e-12)",
+        _entropy_slope,
+        "weight?",
+        REDUCTION,
+        assumptions=(),
+    ),
+    _loss(
+        "binary_cross_entropy_with_logits",
+        "w ((1 - t) x + (1 + (p - 1) t) log(1 + e^-x))",
+        _logit_entropy,
+        "weight? pos_weight?",
+    ),
+)
