@@ -1,0 +1,136 @@
+"""Record every example of examples/torch, verify it, and print the table of docs/pytorch.md.
+
+python scripts/run_torch_examples.py [NAME ...] [--bugs] [--timeout SECONDS]
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+VERDICTS = {0: "PROVED", 1: "REFUTED", 2: "not put", 3: "UNKNOWN", 4: "internal error"}
+
+
+class Example(NamedTuple):
+    """A program: its file, builder, what is parallel in it, ranks, and the verdict that is right."""
+
+    file: str
+    builder: str
+    parallelism: str
+    ranks: int
+    right: str = "PROVED"
+
+
+EXAMPLES = (
+    Example("mlp_megatron", "build", "tensor parallel, Megatron's f and g", 4),
+    Example("mlp_megatron", "build_async", "the same, asynchronous", 4),
+    Example("ddp_manual", "build", "data parallel, flat bucket, AdamW", 2),
+    Example("llama_tp", "build", "DTensor tensor parallel", 2),
+    Example("llama_tp_sp", "build", "DTensor tensor and sequence parallel, loss parallel", 2),
+    Example("llama_fsdp2", "build", "FSDP2, AdamW", 2),
+    Example("llama_fsdp2_tp", "build", "FSDP2 x tensor and sequence parallel", 4),
+    Example("pipeline", "build", "pipeline, GPipe", 2),
+    Example("pipeline", "build_1f1b", "pipeline, 1F1B", 2),
+    Example("ring_attention", "build", "context parallel, ring attention", 2),
+    Example("ep_all_to_all", "build", "expert parallel, all_to_all", 2),
+    Example("zero1", "build", "ZeRO-1, Adam", 2),
+    Example("mlp_megatron", "build_missing_f", "no all-reduce of the block's gradient", 2, "REFUTED"),
+    Example("mlp_megatron", "build_missing_g", "no all-reduce of the block's output", 2, "REFUTED"),
+    Example("mlp_megatron", "build_double_reduction", "two all-reduces", 2, "REFUTED"),
+    Example("ddp_manual", "build_wrong_group", "groups of two of four ranks", 4, "REFUTED"),
+    Example("ddp_manual", "build_missing_reduction", "gradients are not averaged", 2, "REFUTED"),
+    Example("ddp_manual", "build_loss_scale", "gradients are summed", 2, "REFUTED"),
+    Example("ddp_manual", "build_overwritten", "one gradient is another's", 2, "REFUTED"),
+    Example("llama_tp", "build_missing_g", "partial outputs taken for whole", 2, "REFUTED"),
+    Example("llama_tp_sp", "build_norm_weights_not_reduced", "norm weights' gradients of own rows only", 2, "REFUTED"),
+    Example("llama_fsdp2", "build_loss_scale", "averaged twice", 2, "REFUTED"),
+    Example("llama_fsdp2", "build_summed", "means are summed", 2, "REFUTED"),
+    Example("pipeline", "build_loss_scale", "microbatch losses are added", 2, "REFUTED"),
+    Example("pipeline", "build_missing_microbatch", "one microbatch is left out", 2, "REFUTED"),
+    Example("pipeline", "build_wrong_order", "gradients of other microbatches", 2, "REFUTED"),
+    Example("pipeline", "build_deadlock", "both ranks wait for each other", 2, "REFUTED"),
+    Example("ring_attention", "build_missing_round", "one block of keys is never seen", 2, "REFUTED"),
+    Example("ep_all_to_all", "build_gradients_stay", "gradients are not sent back", 2, "REFUTED"),
+    Example("ep_all_to_all", "build_wrong_chunk", "each other's experts", 2, "REFUTED"),
+    Example("zero1", "build_wrong_chunk", "the neighbour's rows are updated", 2, "REFUTED"),
+    Example("zero1", "build_missing_gather", "updated rows are not gathered", 2, "REFUTED"),
+)
+
+
+class Row(NamedTuple):
+    """What was measured: nodes of all ranks, seconds of the recording and of the verdict, and the verdict."""
+
+    example: Example
+    nodes: int
+    recording: float
+    proof: float
+    verdict: str
+    first: str
+
+
+def run(example: Example, timeout: float) -> Row:
+    """Record and verify one example."""
+    verdict = [sys.executable, "-m", "verdict"]
+    file = ROOT / "examples" / "torch" / f"{example.file}.py"
+    with tempfile.TemporaryDirectory() as folder:
+        plans = [f"{folder}/single.plan", f"{folder}/parallel.plan"]
+        capture = ["capture", f"{file}:{example.builder}", "--world", str(example.ranks), "--single", str(file)]
+        begun = time.monotonic()
+        recorded = subprocess.run(
+            [*verdict, *capture, "-o", folder], cwd=ROOT, check=False, capture_output=True, text=True
+        )
+        recording = time.monotonic() - begun
+        if recorded.returncode:
+            return Row(example, 0, recording, 0.0, "not recorded", recorded.stderr.strip().splitlines()[-1])
+        nodes = sum(" = " in line or "send(" in line for line in Path(plans[1]).read_text().splitlines())
+        begun = time.monotonic()
+        pair = ["--sm", plans[0], "--pm", plans[1], "--format", "json", "--no-repair"]
+        try:
+            told = subprocess.run(
+                [*verdict, *pair], cwd=ROOT, check=False, capture_output=True, text=True, timeout=timeout
+            )
+        except subprocess.TimeoutExpired:
+            return Row(example, nodes, recording, timeout, "time out", "")
+        return Row(example, nodes, recording, time.monotonic() - begun, VERDICTS[told.returncode], _first(told))
+
+
+def _first(told: "subprocess.CompletedProcess[str]") -> str:
+    """The first thing that the report says went wrong."""
+    if told.returncode not in (0, 1, 3):
+        return told.stderr.strip().splitlines()[-1]
+    report = json.loads(told.stdout)
+    listed = report.get("findings") or report.get("unknown") or []
+    return str(listed[0].get("title") if isinstance(listed[0], dict) else listed[0]) if listed else ""
+
+
+def main() -> int:
+    """Print the table; 1 if some verdict is not the right one."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="files whose examples are run (default: all)")
+    parser.add_argument("--bugs", action="store_true", help="the wrong programs too")
+    parser.add_argument("--timeout", type=float, default=600.0)
+    given = parser.parse_args()
+    chosen = [e for e in EXAMPLES if (given.bugs or e.right == "PROVED") and (not given.names or e.file in given.names)]
+    print("| program | parallelism, or what is wrong | ranks | nodes | recording s | verdict s | verdict |")
+    print("|---|---|---|---|---|---|---|")
+    wrong = 0
+    for example in chosen:
+        row = run(example, given.timeout)
+        name = f"{example.file}.py:{example.builder}"
+        times = f"{row.recording:.1f} | {row.proof:.1f}"
+        print(
+            f"| {name} | {example.parallelism} | {example.ranks} | {row.nodes} | {times} | {row.verdict} |", flush=True
+        )
+        if row.verdict != example.right:
+            wrong += 1
+            print(f"{name}: {row.verdict} {row.first}", file=sys.stderr, flush=True)
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
