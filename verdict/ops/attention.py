@@ -78,16 +78,16 @@ def _axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
 def _attend(inputs: Sequence[Array], attrs: Attributes) -> _Heads:
     x, w, b, _ = inputs
     length, batch = x.shape[:2]
-    rows = np.asarray(np.matmul(x, w.T) + b).reshape(length, batch, attrs["h"], -1, 3)
+    rows = np.asarray(numbers.matmul(x, w.T) + b).reshape(length, batch, attrs["h"], -1, 3)
     q, k, v = (rows[..., c].transpose(1, 2, 0, 3) for c in range(3))
-    scores = np.asarray(np.matmul(q, np.swapaxes(k, 2, 3)) * numbers.scalar(x, attrs["scale"]))
+    scores = np.asarray(numbers.matmul(q, np.swapaxes(k, 2, 3)) * numbers.scalar(x, attrs["scale"]))
     if attrs.get("mask", False):
         later = _later(length)
         scores[..., later] = scores[..., later] * 0 + numbers.scalar(x, HIDDEN)
     weights = softmax(scores, 3)
     kept = dropout.factor(weights, attrs["dropout_p"], True)
     used = np.asarray(weights * kept)
-    joined = np.asarray(np.matmul(used, v)).transpose(2, 0, 1, 3).reshape(length, batch, -1)
+    joined = numbers.matmul(used, v).transpose(2, 0, 1, 3).reshape(length, batch, -1)
     return _Heads(q, k, v, weights, kept, used, joined)
 
 
@@ -97,26 +97,26 @@ def _later(length: int) -> Array:
 
 
 def _forward(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
-    return (np.asarray(np.matmul(_attend(inputs, attrs).joined, inputs[3].T)),)
+    return (numbers.matmul(_attend(inputs, attrs).joined, inputs[3].T),)
 
 
 def _gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
     (x, w, _, out), (dy,) = inputs, grads
     heads = _attend(inputs, attrs)
     length, batch = x.shape[:2]
-    djoined = np.asarray(np.matmul(dy, out)).reshape(length, batch, attrs["h"], -1).transpose(1, 2, 0, 3)
-    dweights = np.asarray(np.matmul(djoined, np.swapaxes(heads.v, 2, 3)) * heads.kept)
+    djoined = numbers.matmul(dy, out).reshape(length, batch, attrs["h"], -1).transpose(1, 2, 0, 3)
+    dweights = np.asarray(numbers.matmul(djoined, np.swapaxes(heads.v, 2, 3)) * heads.kept)
     pull = numbers.total(np.asarray(heads.weights * dweights), (3,))
     dscores = np.asarray(heads.weights * (dweights - pull) * numbers.scalar(x, attrs["scale"]))
     if attrs.get("mask", False):
         dscores[..., _later(length)] = 0
-    dq = np.matmul(dscores, heads.k)
-    dk = np.matmul(np.swapaxes(dscores, 2, 3), heads.q)
-    dv = np.matmul(np.swapaxes(heads.used, 2, 3), djoined)
+    dq = numbers.matmul(dscores, heads.k)
+    dk = numbers.matmul(np.swapaxes(dscores, 2, 3), heads.q)
+    dv = numbers.matmul(np.swapaxes(heads.used, 2, 3), djoined)
     drows = np.stack([dq, dk, dv], axis=-1).transpose(2, 0, 1, 3, 4).reshape(length * batch, -1)
-    dx = np.asarray(np.matmul(drows, w)).reshape(x.shape)
-    dw = np.asarray(np.matmul(drows.T, x.reshape(length * batch, -1)))
-    dout = np.asarray(np.matmul(dy.reshape(length * batch, -1).T, heads.joined.reshape(length * batch, -1)))
+    dx = numbers.matmul(drows, w).reshape(x.shape)
+    dw = numbers.matmul(drows.T, x.reshape(length * batch, -1))
+    dout = numbers.matmul(dy.reshape(length * batch, -1).T, heads.joined.reshape(length * batch, -1))
     return dx, dw, numbers.total(drows, (0,)).reshape(-1), dout
 
 

@@ -50,7 +50,7 @@ def _forward(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
     start = attrs.get("start", 0)
     numeric = numbers.integers(ids)
     if numeric is None:
-        return (np.asarray(np.matmul(_hits(ids, rows, start), weight)),)
+        return (numbers.matmul(_hits(ids, rows, start), weight),)
     inside = (numeric >= start) & (numeric < start + rows)
     y = numbers.zeros(weight, (*ids.shape, features))
     y[inside] = weight[numeric[inside] - start]
@@ -61,7 +61,7 @@ def _gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes
     (ids, weight), (dy,) = inputs, grads
     rows, features = weight.shape
     hits = _hits(ids, rows, attrs.get("start", 0)).reshape(-1, rows)
-    dweight = np.asarray(np.matmul(hits.T, dy.reshape(-1, features)))
+    dweight = numbers.matmul(hits.T, dy.reshape(-1, features))
     padding = attrs.get("padding_idx")
     if padding is not None:
         dweight[padding] = 0

@@ -41,25 +41,25 @@ def _axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
 def _hidden(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, Array, Array]:
     """h, gelu(h) and the factor of dropout."""
     x, w1, b1, _ = inputs
-    h = np.asarray(np.matmul(x, w1.T) + b1)
+    h = np.asarray(numbers.matmul(x, w1.T) + b1)
     active = gelu(h)
     return h, active, dropout.factor(active, attrs["dropout"], attrs.get("is_training", True))
 
 
 def _forward(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
     _, active, kept = _hidden(inputs, attrs)
-    return (np.asarray(np.matmul(np.asarray(active * kept), inputs[3].T)),)
+    return (numbers.matmul(np.asarray(active * kept), inputs[3].T),)
 
 
 def _gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
     (x, w1, _, w2), (dy,) = inputs, grads
     h, active, kept = _hidden(inputs, attrs)
-    dh = np.asarray(np.matmul(dy, w2) * kept * gelu_slope(h))
+    dh = np.asarray(numbers.matmul(dy, w2) * kept * gelu_slope(h))
     rows = dh.reshape(-1, w1.shape[0])
     used = np.asarray(active * kept).reshape(-1, w1.shape[0])
-    dw1 = np.asarray(np.matmul(rows.T, x.reshape(-1, x.shape[-1])))
-    dw2 = np.asarray(np.matmul(dy.reshape(-1, w2.shape[0]).T, used))
-    return np.asarray(np.matmul(dh, w1)), dw1, numbers.total(rows, (0,)).reshape(-1), dw2
+    dw1 = numbers.matmul(rows.T, x.reshape(-1, x.shape[-1]))
+    dw2 = numbers.matmul(dy.reshape(-1, w2.shape[0]).T, used)
+    return numbers.matmul(dh, w1), dw1, numbers.total(rows, (0,)).reshape(-1), dw2
 
 
 RULES = (

@@ -110,7 +110,7 @@ def _order(row: Sequence[Any], groups: int, kept: int, best: int) -> list[int]:
 
 def _route(inputs: Sequence[Array], attrs: Attributes) -> _Routing:
     x, w, *bias = inputs
-    logits = np.asarray(np.matmul(x, w.T))
+    logits = numbers.matmul(x, w.T)
     scores = numbers.sigmoid(logits) if attrs["score_func"] == "sigmoid" else softmax(logits, 1)
     judged = np.asarray(scores + bias[0]) if bias else logits
     groups, kept = _groups(bool(bias), attrs)
@@ -118,7 +118,7 @@ def _route(inputs: Sequence[Array], attrs: Attributes) -> _Routing:
     slots = attrs.get("slots", attrs["topk"])
     name = "gate_choice" if groups == 1 or not bias else "gate_choice_by_two"
     hits = numbers.chosen(judged, slots, lambda row: _order(row, groups, kept, best), name, (groups, kept))
-    return _Routing(hits, scores, np.asarray(np.matmul(hits, scores[:, :, None]))[:, :, 0])
+    return _Routing(hits, scores, numbers.matmul(hits, scores[:, :, None])[:, :, 0])
 
 
 def _forward(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
@@ -126,7 +126,7 @@ def _forward(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
     weights = routing.found
     if attrs["score_func"] == "sigmoid":
         weights = numbers.divide(weights, numbers.total(weights, (1,)))
-    indices = np.asarray(np.matmul(routing.hits, np.arange(len(inputs[1]))))
+    indices = numbers.matmul(routing.hits, np.arange(len(inputs[1])))
     scale = numbers.scalar(weights, attrs.get("route_scale", 1))
     return np.asarray(weights * scale), indices if numbers.of_objects(indices) else indices.astype(np.int64)
 
@@ -141,12 +141,12 @@ def _gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes
         total = numbers.total(found, (1,))
         pull = numbers.divide(numbers.total(np.asarray(dfound * found), (1,)), np.asarray(total * total))
         dfound = np.asarray(numbers.divide(dfound, total) - pull)
-    dscores = np.asarray(np.matmul(dfound[:, None, :], routing.hits))[:, 0, :]
+    dscores = numbers.matmul(dfound[:, None, :], routing.hits)[:, 0, :]
     if sigmoid:
         dlogits = np.asarray(dscores * scores * (1 - scores))
     else:
         dlogits = np.asarray(scores * (dscores - numbers.total(np.asarray(scores * dscores), (1,))))
-    return np.asarray(np.matmul(dlogits, w)), np.asarray(np.matmul(dlogits.T, x)), *(None for _ in bias)
+    return numbers.matmul(dlogits, w), numbers.matmul(dlogits.T, x), *(None for _ in bias)
 
 
 def _reduce(attrs: Attributes, scale: Scale) -> Attributes:

@@ -35,7 +35,7 @@ def _axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
 
 def _forward(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
     x, w, *bias = inputs
-    y = np.asarray(np.matmul(x, w.T))
+    y = numbers.matmul(x, w.T)
     return (np.asarray(y + bias[0]),) if bias else (y,)
 
 
@@ -43,8 +43,8 @@ def _gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes
     x, w, *bias = inputs
     (dy,) = grads
     rows = dy.reshape(-1, w.shape[0])
-    dx = np.asarray(np.matmul(dy, w))
-    dw = np.asarray(np.matmul(rows.T, x.reshape(-1, w.shape[1])))
+    dx = numbers.matmul(dy, w)
+    dw = numbers.matmul(rows.T, x.reshape(-1, w.shape[1]))
     return (dx, dw, *(numbers.total(rows, (0,)).reshape(-1) for _ in bias))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from verdict.errors import ShapeError
 from verdict.graph import Shape
+from verdict.ops import numbers
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule
 from verdict.ops.shapes import arity, broadcast, known, make_axes, unbroadcast
 
@@ -32,13 +33,13 @@ def _axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
 
 
 def _forward(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
-    return (np.asarray(np.matmul(inputs[0], inputs[1])),)
+    return (numbers.matmul(inputs[0], inputs[1]),)
 
 
 def _gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
     (a, b), (dc,) = inputs, grads
-    da = np.asarray(np.matmul(dc, np.swapaxes(b, -1, -2)))
-    db = np.asarray(np.matmul(np.swapaxes(a, -1, -2), dc))
+    da = numbers.matmul(dc, np.swapaxes(b, -1, -2))
+    db = numbers.matmul(np.swapaxes(a, -1, -2), dc)
     return unbroadcast(da, a.shape), unbroadcast(db, b.shape)
 
 

@@ -77,12 +77,12 @@ def _axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
 def _run(inputs: Sequence[Array], attrs: Attributes) -> _Experts:
     x, indices, weights, w1, w3, w2 = inputs
     hits = np.stack([numbers.indicator(indices, attrs[START] + row) for row in range(len(w1))])
-    gate = np.asarray(np.matmul(x, np.swapaxes(w1, 1, 2)))
-    up = np.asarray(np.matmul(x, np.swapaxes(w3, 1, 2)))
+    gate = numbers.matmul(x, np.swapaxes(w1, 1, 2))
+    up = numbers.matmul(x, np.swapaxes(w3, 1, 2))
     sigmoid = numbers.sigmoid(gate)
     hidden = np.asarray(gate * sigmoid * up)
     share = numbers.total(np.asarray(hits * weights), (2,))
-    return _Experts(hits, share, gate, sigmoid, up, hidden, np.asarray(np.matmul(hidden, np.swapaxes(w2, 1, 2))))
+    return _Experts(hits, share, gate, sigmoid, up, hidden, numbers.matmul(hidden, np.swapaxes(w2, 1, 2)))
 
 
 def _forward(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
@@ -94,15 +94,15 @@ def _gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes
     (x, _, _, w1, w3, w2), (dy,) = inputs, grads
     run = _run(inputs, attrs)
     dmade = np.asarray(run.share * dy)
-    dhidden = np.asarray(np.matmul(dmade, w2))
+    dhidden = numbers.matmul(dmade, w2)
     slope = np.asarray(run.sigmoid * (1 + run.gate * (1 - run.sigmoid)))
     dgate = np.asarray(dhidden * run.up * slope)
     dup = np.asarray(dhidden * run.gate * run.sigmoid)
-    dx = numbers.total(np.asarray(np.matmul(dgate, w1) + np.matmul(dup, w3)), (0,))[0]
+    dx = numbers.total(np.asarray(numbers.matmul(dgate, w1) + numbers.matmul(dup, w3)), (0,))[0]
     worth = numbers.total(np.asarray(run.made * dy), (2,))
     dweights = numbers.total(np.asarray(run.hits * worth), (0,))[0]
     dw1, dw3, dw2 = (
-        np.asarray(np.matmul(np.swapaxes(left, 1, 2), right))
+        numbers.matmul(np.swapaxes(left, 1, 2), right)
         for left, right in ((dgate, x), (dup, x), (dmade, run.hidden))
     )
     return dx, None, dweights, dw1, dw3, dw2

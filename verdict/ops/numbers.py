@@ -13,6 +13,7 @@ ZeroDivisionError there, where floats give an infinity.
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from math import prod
 from numbers import Integral, Rational, Real
 from typing import Any
 
@@ -131,9 +132,38 @@ def divide(x: Any, y: Any) -> Array:
     return np.asarray(np.true_divide(x, y))
 
 
+def matmul(x: Array, y: Array) -> Array:
+    """The matrix product over the last two dimensions, as numpy.matmul; on terms each element is one flat sum."""
+    if not (of_objects(x) or of_objects(y)) or x.ndim < 2 or y.ndim < 2 or not x.shape[-1]:
+        return np.asarray(np.matmul(x, y))
+    batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    left = np.broadcast_to(x, (*batch, *x.shape[-2:])).reshape(-1, *x.shape[-2:])
+    right = np.broadcast_to(y, (*batch, *y.shape[-2:])).reshape(-1, *y.shape[-2:])
+    made = np.empty((len(left), x.shape[-2], y.shape[-1]), dtype=object)
+    for page, (rows, columns) in enumerate(zip(left.tolist(), np.swapaxes(right, 1, 2).tolist(), strict=True)):
+        for i, j in np.ndindex(made.shape[1:]):
+            made[page, i, j] = summed([a * b for a, b in zip(rows[i], columns[j], strict=True)])
+    return made.reshape((*batch, *made.shape[1:]))
+
+
+def summed(values: Sequence[Any]) -> Any:
+    """The sum of some numbers and terms; terms that can add many at once do."""
+    term = next((k for k, value in enumerate(values) if not is_number(value)), None)
+    if term is None or not hasattr(values[term], "added"):
+        return sum(values[1:], start=values[0])
+    return values[term].added([*values[:term], *values[term + 1 :]])
+
+
 def total(x: Array, axes: tuple[int, ...]) -> Array:
     """The sum along `axes`, which stay with size one."""
-    return np.asarray(np.sum(x, axis=axes, keepdims=True), dtype=x.dtype)
+    if not of_objects(x) or not x.size:
+        return np.asarray(np.sum(x, axis=axes, keepdims=True), dtype=x.dtype)
+    gone = [axis % x.ndim for axis in axes]
+    kept = [axis for axis in range(x.ndim) if axis not in gone]
+    rows = x.transpose((*kept, *gone)).reshape(prod(x.shape[axis] for axis in kept), -1)
+    made = np.empty(len(rows), dtype=object)
+    made[:] = [summed(row) for row in rows.tolist()]
+    return made.reshape([1 if axis in gone else size for axis, size in enumerate(x.shape)])
 
 
 def chosen(

@@ -5,7 +5,7 @@ Sums and products are flattened and keep no order. Nothing that could be undefin
 a vanishing multiple of a term with a domain condition stays in the sum with coefficient 0.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -104,6 +104,11 @@ class Term:
 
     def __bool__(self) -> bool:
         raise TypeError("a term has no truth value; compare terms by goals")
+
+    def added(self, others: Sequence[object]) -> "Term":
+        """The sum of this and all others, at once."""
+        terms = [self, *(self.terms.coerce(other) for other in others)]
+        return self.terms.total([(term, 1) for term in terms if term is not None])
 
     def exp(self) -> "Term":
         """e to the power of this."""

@@ -11,10 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from verdict.errors import ShapeError, VerdictError
 from verdict.graph import ABSENT
 from verdict.ops import RULES, Array, numbers
+from verdict.solver import SolverError
 
 GRAD = ".grad"
+CANNOT = (
+    VerdictError, ShapeError, SolverError, TypeError, AttributeError, ValueError, ArithmeticError, IndexError,
+)  # fmt: skip
+"""What an operator raises that cannot be run on what it is given (tokens, terms, numbers out of its domain)."""
 
 
 class Place(NamedTuple):

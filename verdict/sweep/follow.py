@@ -5,14 +5,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from verdict.errors import VerdictError
 from verdict.graph import ABSENT
 from verdict.ops import RULES, Array
-from verdict.solver import SolverError, Term, Terms
+from verdict.options import SolverOptions
+from verdict.outcome import Proved
+from verdict.solver import Goal, Obligation, Term, Terms, check
 from verdict.solver.term import Kind as TermKind
 from verdict.sweep.claim import Cone
 from verdict.sweep.elements import Elements, Ids, Kind, of_numbers
-from verdict.sweep.flow import GRAD, Flow, Step, apply
+from verdict.sweep.flow import CANNOT, GRAD, Flow, Step, apply
 from verdict.sweep.moves import Moves
 from verdict.sweep.prove import Execution
 from verdict.sweep.trace import Keys, Trace, Traces
@@ -44,7 +45,7 @@ class Follower:
             inputs.append(array.reshape(ids.shape))
         try:
             made = apply(step, inputs)
-        except (VerdictError, TypeError, AttributeError, ValueError, ArithmeticError, IndexError):
+        except CANNOT:
             return None
         found = [None if array is None else of_numbers(self.elements, np.asarray(array, object)) for array in made]
         if any(ids is None and array is not None for ids, array in zip(found, made, strict=True)):
@@ -93,8 +94,14 @@ def present(trace: Trace, value: int) -> Ids:
 
 
 def _settle(trace: Trace, number: int, values: list[list[Array | None]], follower: Follower) -> None:
-    """What a step makes that is constant for all values (the weight of a masked position) is that constant."""
+    """What a step makes that is constant for all values (the weight of a masked position) is that constant.
+
+    It takes a constant to make one, of what it reads.
+    """
     step = trace.flow.steps[number]
+    reads = [block for ids in trace.reads[number] for block in follower.elements.blocks_of(ids)]
+    if all(block.kind is not Kind.CONSTANT for block in reads):
+        return
     for position, value in enumerate(step.outputs):
         ids = trace.ids[value] if value != ABSENT else None
         if ids is None:
@@ -110,9 +117,8 @@ def _settle(trace: Trace, number: int, values: list[list[Array | None]], followe
             return
         settled = ids.copy()
         for index in zip(*np.nonzero(steady), strict=True):
-            constant_value = _constant(terms[index])
-            if constant_value is not None:
-                settled[index] = follower.elements.constant(constant_value)
+            if _is_constant(terms[index], float(np.asarray(seeds[0])[index])):
+                settled[index] = follower.elements.constant(_exactly(float(np.asarray(seeds[0])[index])))
         trace.ids[value] = settled
 
 
@@ -120,20 +126,24 @@ def _terms_of(trace: Trace, number: int, position: int, follower: Follower) -> A
     traces = Traces(follower.elements, trace, trace, {}, follower.keys)
     try:
         return Execution(traces, Cone((), (number,)), Terms()).step(Kind.SINGLE, number)[position]
-    except (SolverError, VerdictError, TypeError, AttributeError, ValueError, ArithmeticError, IndexError):
+    except CANNOT:
         return None
 
 
-def _constant(value: object) -> Fraction | float | None:
-    if isinstance(value, int | Fraction):
-        return Fraction(value)
-    if isinstance(value, float) and value == float("-inf"):
-        return value
-    if isinstance(value, Term) and value.kind is TermKind.CONSTANT:
-        return Fraction(value.data)
-    if isinstance(value, Term) and value.kind is TermKind.MINUS_INFINITY:
-        return float("-inf")
-    return None
+def _exactly(value: float) -> Fraction | float:
+    return value if value == float("-inf") else Fraction(value)
+
+
+def _is_constant(term: object, value: float) -> bool:
+    """Whether what was executed on terms is `value` for all values of the variables."""
+    if isinstance(term, int | Fraction | float):
+        return float(term) == value
+    if not isinstance(term, Term) or value == float("-inf"):
+        return isinstance(term, Term) and term.kind is TermKind.MINUS_INFINITY
+    one, other = np.empty(1, dtype=object), np.empty(1, dtype=object)
+    one[0], other[0] = term, Fraction(value)
+    options = SolverOptions(z3=False, exhibit=False, term_limit=1000)
+    return isinstance(check(Obligation(term.terms, (Goal("constant", one, other),)), options), Proved)
 
 
 def choices_of(flow: Flow, trace: Trace, values: list[Array | None]) -> dict[int, int]:

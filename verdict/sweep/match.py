@@ -1,6 +1,7 @@
 """Which single-device elements could be those of a parallel array: equal values on all seeds. Guesses, to be proved."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -72,8 +73,10 @@ class Catalogue:
         return [int(place) for place in np.sort(places)]
 
     def each(self, values: Sequence[Floats]) -> tuple[Ids, npt.NDArray[np.bool_]]:
-        """For each element by itself one that equals it, where there is one; of several, the one that goes on from
-        the element before. The second array says where.
+        """For each element by itself one that equals it, where there is one. The second array says where.
+
+        Of several it is one of the array in which most others have a partner; among those, the one that stands as
+        the nearest element that has but one partner does.
         """
         shape = values[0].shape
         flat = [array.ravel() for array in values]
@@ -81,16 +84,46 @@ class Catalogue:
         low = np.searchsorted(self.sorted, flat[0] - tolerances, side="left")
         high = np.searchsorted(self.sorted, flat[0] + tolerances, side="right")
         ids, met = np.zeros(len(flat[0]), dtype=np.int64), np.zeros(len(flat[0]), dtype=bool)
-        before = -2
-        for k in np.flatnonzero(high > low):
-            places = self.order[low[k] : high[k]]
-            for seed in range(1, len(flat)):
-                near = CLOSE * max(abs(float(flat[seed][k])), 1e-3) + 1e-12
-                places = places[np.abs(self.values[seed][places] - flat[seed][k]) <= near]
-            if places.size:
-                before = before + 1 if before + 1 in places else int(places.min())
-                ids[k], met[k] = self.ids[before], True
+        near = {int(k): self._equal_to(flat, int(k), low[k], high[k]) for k in np.flatnonzero(high > low)}
+        owners = {k: np.searchsorted(self.starts, places, side="right") - 1 for k, places in near.items()}
+        count = Counter(int(owner) for found in owners.values() for owner in set(found.tolist()))
+        weight = np.asarray([count[number] for number in range(len(self.known))])
+        among = {
+            k: places[owners[k] == owners[k][np.argmax(weight[owners[k]])]] for k, places in near.items() if places.size
+        }
+        sure = np.asarray([k for k, places in among.items() if places.size == 1], dtype=np.int64)
+        for k, places in among.items():
+            ids[k], met[k] = self.ids[_aligned(k, places, sure, among, shape)], True
         return ids.reshape(shape), met.reshape(shape)
+
+    def _equal_to(self, flat: Sequence[Floats], k: int, low: int, high: int) -> npt.NDArray[np.int64]:
+        """Of the places `low` to `high` in the order of the first seed's values, those that equal element k."""
+        places = self.order[low:high]
+        for seed in range(1, len(flat)):
+            near = CLOSE * max(abs(float(flat[seed][k])), 1e-3) + 1e-12
+            places = places[np.abs(self.values[seed][places] - flat[seed][k]) <= near]
+        return places
+
+
+def _aligned(
+    k: int, places: npt.NDArray[np.int64], sure: Ids, among: Mapping[int, npt.NDArray[np.int64]], shape: Shape
+) -> int:
+    """Of several places for element k, the one as far from those of its surest neighbours as k is from them."""
+    if places.size == 1:
+        return int(places[0])
+    after = int(np.searchsorted(sure, k))
+    here = np.unravel_index(k, shape)
+
+    def apart(other: int) -> tuple[int, int]:
+        there = np.unravel_index(other, shape)
+        common = next((axis for axis, (a, b) in enumerate(zip(here, there, strict=True)) if a != b), len(shape))
+        return -common, abs(other - k)
+
+    for other in sorted(sure[max(0, after - 1) : after + 1].tolist(), key=apart):
+        wanted = int(among[other][0]) + k - int(other)
+        if wanted in places:
+            return int(wanted)
+    return int(places.min())
 
 
 def _tolerance(array: Floats) -> Floats:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from verdict.graph import Shape
 from verdict.ops import Array
 from verdict.sweep.elements import Elements, Ids, of_numbers
-from verdict.sweep.flow import Step, apply
+from verdict.sweep.flow import CANNOT, Step, apply
 
 
 class Token:
@@ -75,7 +75,7 @@ def _move(step: Step, shapes: Sequence[Shape]) -> Move | None:
         arrays.append(array)
     try:
         made = apply(step, arrays)
-    except (TypeError, AttributeError, ValueError, IndexError, ArithmeticError):
+    except CANNOT:
         return None
     constants: dict[object, int] = {}
     outputs = tuple(None if array is None else _sources(array, constants) for array in made)

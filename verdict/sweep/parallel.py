@@ -1,7 +1,8 @@
 """Following the parallel flow, with guesses: what a step makes may be what the single-device plan has already."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 
@@ -41,18 +42,46 @@ class Guesses:
         if not size:
             return ()
         everywhere = np.arange(size)
+        if all(np.all(np.isin(array, STEADY) | (array == np.rint(array))) for array in arrays):
+            ids = _steady(arrays, follower)
+            return ((everywhere, ids),) if ids is not None else ()
         found = [(everywhere, box.ravel()) for box in self.catalogue.boxes(arrays)]
         if found:
             return tuple(found)
         each, equal = self.catalogue.each(arrays)
-        ids, met = each.ravel().copy(), equal.ravel()
-        for constant in STEADY:
-            steady = np.logical_and.reduce([array.ravel() == constant for array in arrays])
-            if steady.any():
-                exact = constant if constant == float("-inf") else int(constant)
-                ids[steady] = follower.elements.constant(exact)
-                met = met | steady
-        return ((everywhere, ids),) if met.all() else ()
+        return ((everywhere, each.ravel()),) if equal.all() else ()
+
+
+def _steady(arrays: list[Array], follower: Follower) -> Ids | None:
+    """The constants that an array consists of; None where an element is none of those that are looked at.
+
+    Truth values and counts are never guessed to be others: too many are equal by chance.
+    """
+    ids = np.zeros(arrays[0].size, dtype=np.int64)
+    met = np.zeros(arrays[0].size, dtype=bool)
+    for constant in STEADY:
+        steady = np.logical_and.reduce([array.ravel() == constant for array in arrays])
+        if steady.any():
+            exact = constant if constant == float("-inf") else Fraction(constant)
+            ids[steady] = follower.elements.constant(exact)
+            met |= steady
+    return ids if met.all() else None
+
+
+def first_of(flow: Flow, refused: Sequence[Claim]) -> list[Claim]:
+    """The claims that no other refused claim stands before: theirs are the wrong guesses."""
+    outputs = {(claim.step, claim.output): claim for claim in refused}
+    tainted: set[int] = set()
+    found = []
+    for number, step in enumerate(flow.steps):
+        behind = not tainted.isdisjoint(step.inputs)
+        for position, value in enumerate(step.outputs):
+            claim = outputs.get((number, position))
+            if claim is not None and not behind:
+                found.append(claim)
+            if value != ABSENT and (claim is not None or behind):
+                tainted.add(value)
+    return found
 
 
 def follow_parallel(

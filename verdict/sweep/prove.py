@@ -6,18 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from verdict.errors import VerdictError
 from verdict.ops import Array
 from verdict.options import SolverOptions
 from verdict.outcome import Outcome, Unknown
 from verdict.solver import Goal, Obligation, SolverError, Terms, check
 from verdict.sweep.claim import Claim, Cone
 from verdict.sweep.elements import Ids, Kind
-from verdict.sweep.flow import apply
+from verdict.sweep.flow import CANNOT, apply
 from verdict.sweep.trace import Traces
-
-CANNOT = (SolverError, VerdictError, TypeError, AttributeError, ValueError, ArithmeticError, IndexError)
-"""What an operator raises that cannot be run on symbols."""
 
 
 def prove(

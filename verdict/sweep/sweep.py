@@ -15,7 +15,6 @@ from verdict.concrete.bind import Binding, bind, itself
 from verdict.concrete.fault import Fault, Faulty
 from verdict.concrete.shrink import Small, full, shrink
 from verdict.concrete.values import random_values
-from verdict.errors import VerdictError
 from verdict.graph import Plan
 from verdict.ops import Array
 from verdict.options import Options
@@ -23,17 +22,17 @@ from verdict.sweep.compare import Different, compare
 from verdict.sweep.decide import Decided, decide
 from verdict.sweep.elements import Elements, Ids, Kind
 from verdict.sweep.ends import ends_of
-from verdict.sweep.flow import Flow
+from verdict.sweep.flow import CANNOT, Flow
 from verdict.sweep.follow import Follower, choices_of, follow_single
 from verdict.sweep.match import Catalogue, Known
-from verdict.sweep.parallel import Guesses, follow_parallel
+from verdict.sweep.parallel import Guesses, first_of, follow_parallel
 from verdict.sweep.trace import Keys, Traces
 from verdict.sweep.unroll import MOST_STEPS, steps_of, unroll
 from verdict.sweep.values import SEEDS, positive_buffers, run
 
 MOST_FULL = 60_000
 """Up to so many elements that the single-device plan is given, plans are swept at their own shapes."""
-MOST_ROUNDS = 6
+MOST_ROUNDS = 16
 """How often the parallel plan is followed again without the guesses that have no proof."""
 
 Progress = Callable[[int, int], None]
@@ -112,10 +111,10 @@ def _swept(single: Plan, parallel: Plan, options: Options, progress: Progress) -
         traces = Traces(elements, trace, other, choices, follower.keys)
         ends = ends_of(traces)
         refused = decide(traces, [*claims, *ends.claims], known, options, progress)
-        inner = [claim for claim, _ in refused if claim.step >= 0]
-        if not inner:
+        wrong = first_of(flows[1], [claim for claim, _ in refused if claim.step >= 0])
+        if not wrong:
             break
-        guesses.refused.update((claim.step, claim.output, claim.right.tobytes()) for claim in inner)
+        guesses.refused.update((claim.step, claim.output, claim.right.tobytes()) for claim in wrong)
     return Swept(
         compared=compared,
         open=tuple((ends.where(claim) if claim.step < 0 else "a step", why) for claim, why in refused),
@@ -145,7 +144,7 @@ def _batch(binding: Binding, small: Small) -> dict[int, tuple[int, int]]:
 def _run(flow: Flow, given: Sequence[Mapping[int, Array]], plan: Plan) -> Values:
     try:
         return [run(flow, seed) for seed in given]
-    except (VerdictError, ValueError, TypeError, IndexError, ArithmeticError, AttributeError) as error:
+    except CANNOT as error:
         raise Faulty(Fault(f"it cannot be run on numbers: {error}", plan.source, ours=True)) from error
 
 

@@ -46,7 +46,7 @@ def _scale(args: Arguments) -> Any:
 
 def _scores(args: Arguments) -> Array:
     q, k = args["query"], args["key"]
-    scores = np.asarray(_scale(args) * np.matmul(q, np.swapaxes(k, -1, -2)))
+    scores = np.asarray(_scale(args) * numbers.matmul(q, np.swapaxes(k, -1, -2)))
     if args["attn_mask"] is not None:
         scores = np.asarray(scores + args["attn_mask"])
     if args["is_causal"]:
@@ -59,17 +59,17 @@ def _forward(args: Arguments) -> tuple[Array, Array]:
     scores = _scores(args)
     rows = log_sum_exp(scores, scores.ndim - 1)
     weights = numbers.exp(np.asarray(scores - rows))
-    return np.asarray(np.matmul(weights, args["value"])), rows[..., 0]
+    return numbers.matmul(weights, args["value"]), rows[..., 0]
 
 
 def _backward(args: Arguments) -> tuple[Array, ...]:
     dy, v = args["grad_out"], args["value"]
     weights = numbers.exp(np.asarray(_scores(args) - args["logsumexp"][..., None]))
     pull = numbers.total(np.asarray(dy * args["out"]), (dy.ndim - 1,))
-    ds = np.asarray(_scale(args) * (weights * (np.matmul(dy, np.swapaxes(v, -1, -2)) - pull)))
-    dq = np.asarray(np.matmul(ds, args["key"]))
-    dk = np.asarray(np.matmul(np.swapaxes(ds, -1, -2), args["query"]))
-    return dq, dk, np.asarray(np.matmul(np.swapaxes(weights, -1, -2), dy))
+    ds = np.asarray(_scale(args) * (weights * (numbers.matmul(dy, np.swapaxes(v, -1, -2)) - pull)))
+    dq = numbers.matmul(ds, args["key"])
+    dk = numbers.matmul(np.swapaxes(ds, -1, -2), args["query"])
+    return dq, dk, numbers.matmul(np.swapaxes(weights, -1, -2), dy)
 
 
 KIND = {"dropout_p": 0.0, "is_causal": False, "scale": None}

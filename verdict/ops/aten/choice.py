@@ -36,8 +36,8 @@ def _forward(args: Arguments) -> tuple[Array, Array]:
     rows = np.moveaxis(x, along, -1)
     judged = rows if greatest_first else np.asarray(-rows)
     hits = numbers.chosen(judged, args["k"] or rows.shape[-1], _order, "ranked", ())
-    values = np.asarray(np.matmul(hits, rows[..., None]))[..., 0]
-    places = np.asarray(np.matmul(hits, np.arange(rows.shape[-1])))
+    values = numbers.matmul(hits, rows[..., None])[..., 0]
+    places = numbers.matmul(hits, np.arange(rows.shape[-1]))
     if not numbers.of_objects(places):
         places = places.astype(np.int64)
     return np.moveaxis(values, -1, along), np.moveaxis(places, -1, along)

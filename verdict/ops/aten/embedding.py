@@ -45,7 +45,7 @@ def _backward(args: Arguments) -> Array:
     dy, ids = args.given
     rows, features = args["num_weights"], dy.shape[-1]
     hits = np.stack([numbers.indicator(ids, row) for row in range(rows)], axis=-1).reshape(-1, rows)
-    dweight = np.asarray(np.matmul(hits.T, dy.reshape(-1, features)))
+    dweight = numbers.matmul(hits.T, dy.reshape(-1, features))
     if args["padding_idx"] >= 0:
         dweight[args["padding_idx"]] = 0
     return dweight

@@ -60,13 +60,13 @@ def _vector(args: Arguments) -> Axes:
 def _matmul(args: Arguments) -> Array:
     a, b = args.given
     if a.ndim > 1:
-        return np.asarray(np.matmul(a, b))
+        return numbers.matmul(a, b)
     return of_kind(numbers.total(np.asarray(a * b), (0,)).reshape(()), a)
 
 
 def _added(args: Arguments) -> Array:
     added, a, b = args.given
-    y = times(args["alpha"], np.asarray(np.matmul(a, b)))
+    y = times(args["alpha"], numbers.matmul(a, b))
     scaled = times(args["beta"], added) if added.ndim else times(args["beta"], added.reshape(1))
     return np.asarray(scaled + y)
 
