@@ -1,19 +1,36 @@
-"""The search: corrections are tried from the first step on; the one that mends outputs, and breaks none, is a cause."""
+"""The search: corrections are tried from the first step on; the one that mends outputs, and breaks none, is a cause.
+
+Where no single correction mends an output, one is put in for which the step at last makes single-device values again,
+and the search goes on behind it: an output may have several causes.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from verdict.graph import ABSENT
 from verdict.sweep.compare import Different
-from verdict.sweep.why.factors import Scaled, factors
+from verdict.sweep.why.cone import cone_of
+from verdict.sweep.why.counted import counted_often
+from verdict.sweep.why.elsewhere import as_elsewhere
+from verdict.sweep.why.factors import Scaled, factors, solved
 from verdict.sweep.why.fix import Fix
-from verdict.sweep.why.mend import Budget, Change, State, mended
+from verdict.sweep.why.gathers import gathers
+from verdict.sweep.why.inputs import other_input
+from verdict.sweep.why.mend import Budget, State, improved, mended
 from verdict.sweep.why.missing import lost_summands, missing_sums
-from verdict.sweep.why.scene import Scene, Values
+from verdict.sweep.why.scene import Scene
 from verdict.sweep.why.siblings import Siblings
-from verdict.sweep.why.steps import other_attributes, other_input, other_operator
+from verdict.sweep.why.steps import other_attributes, other_operator
 from verdict.sweep.why.sums import reductions
 
 MOST_CAUSES = 12
+MOST_BEHIND = 3
+"""How many corrections in a row may mend no output by themselves."""
+MOST_TRIED = 24
+"""How many corrections are put in on trial at each of these."""
+
+MOST_APPLIED_BEHIND = 8_000
+"""How many operators are applied in the search for corrections that mend nothing by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,64 +42,125 @@ class Cause:
     mends: tuple[Different, ...]
 
 
-def causes(scene: Scene, values: Values, different: tuple[Different, ...]) -> tuple[list[Cause], tuple[Different, ...]]:
-    """The causes, the earliest first, and the outputs for which none was found."""
-    state, budget = State(values, Change(), different), Budget()
-    scaled = Scaled(scene)
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What a search needs beside the state."""
+
+    scene: Scene
+    scaled: Scaled
+    budget: Budget
+
+
+def causes(scene: Scene, start: State) -> tuple[list[Cause], State]:
+    """The causes, the earliest first, and the flow with all of them put right."""
+    search, state = Search(scene, Scaled(scene), Budget()), start
     found: list[Cause] = []
-    while state.different and len(found) < MOST_CAUSES and budget.left > 0:
-        cause, after = _next(scene, state, scaled, budget)
-        if cause is None or after is None:
+    while state.different and len(found) < MOST_CAUSES and search.budget.left > 0:
+        step = _next(search, state) or _several(search, state)
+        if step is None:
             break
-        found.append(cause)
-        state = after
-    return found, state.different
+        found.extend(step[0])
+        state = step[1]
+    return found, state
 
 
-def _next(scene: Scene, state: State, scaled: Scaled, budget: Budget) -> tuple[Cause | None, State | None]:
-    cone = _cone(scene, state)
-    best: tuple[Cause, State] | None = None
-    for at in scene.classes:
-        if not any(number in cone for number in at.steps.values()):
-            continue
-        for fix in _fixes(scene, state, at, scaled):
-            after = mended(scene, state, fix.change, budget)
-            if budget.left < 0:
-                return best or (None, None)
-            if after is None or not after.wrong < state.wrong:
+Found = tuple[list[Cause], State] | None
+
+
+def _next(search: Search, state: State) -> Found:
+    """The earliest correction that mends all, else the one that mends most."""
+    best: Found = None
+    for fixes in (_fixes, _late_fixes):
+        for at in _classes(search, state):
+            for fix in fixes(search, state, at):
+                after = improved(search.scene, state, fix.change, search.budget)
+                if search.budget.left < 0:
+                    return best
+                if after is None:
+                    continue
+                found = [_cause(state, after, fix)], after
+                if not after.wrong:
+                    return found
+                if best is None or len(after.wrong) < len(best[1].wrong):
+                    best = found
+        if best is not None:
+            return best
+    return best
+
+
+def _several(search: Search, state: State) -> Found:
+    """The fewest corrections that mend an output together."""
+    alone = Search(search.scene, search.scaled, Budget(MOST_APPLIED_BEHIND))
+    found = (_chain(alone, state, depth) for depth in range(1, MOST_BEHIND + 1))
+    return next((step for step in found if step is not None), None)
+
+
+def _chain(search: Search, state: State, depth: int) -> Found:
+    """Corrections that mend an output together: each but the last makes values that the single-device plan has."""
+    if depth == 0:
+        return None
+    tried = 0
+    for at in _classes(search, state):
+        for fix in _fixes(search, state, at):
+            if not _convinces(search.scene, state, fix):
                 continue
-            mends = tuple(item for item in state.different if _name(item) not in {_name(d) for d in after.different})
-            cause = Cause(fix, state, mends)
-            if not after.wrong:
-                return cause, after
-            if best is None or len(after.wrong) < len(best[1].wrong):
-                best = cause, after
-    return best or (None, None)
+            after = mended(search.scene, state, fix.change, search.budget)
+            if after is None or not after.wrong <= state.wrong or not _restores(search.scene, state, after, fix):
+                continue
+            tried += 1
+            rest = _next(search, after) if depth == 1 else _chain(search, after, depth - 1)
+            if rest is not None:
+                mends = _cause(state, rest[1], fix)
+                return [mends, *rest[0]], rest[1]
+            if tried == MOST_TRIED or search.budget.left < 0:
+                return None
+    return None
+
+
+def _convinces(scene: Scene, state: State, fix: Fix) -> bool:
+    """Whether a step reads single-device values only and makes none."""
+    for place in fix.instances:
+        step = scene.step(fix.at.steps[place])
+        if any(state.look(scene, value) is None for value in step.inputs):
+            return False
+        if all(state.look(scene, value) is not None for value in step.outputs if value != ABSENT):
+            return False
+    return True
+
+
+def _restores(scene: Scene, state: State, after: State, fix: Fix) -> bool:
+    outputs = [v for place in fix.instances for v in scene.step(fix.at.steps[place]).outputs if v != ABSENT]
+    return all(after.look(scene, value) is not None for value in outputs)
+
+
+def _cause(state: State, after: State, fix: Fix) -> Cause:
+    wrong = {_name(item) for item in after.different}
+    return Cause(fix, state, tuple(item for item in state.different if _name(item) not in wrong))
 
 
 def _name(item: Different) -> tuple[object, ...]:
     return item.result.key, item.result.what, item.result.where
 
 
-def _fixes(scene: Scene, state: State, at: Siblings, scaled: Scaled) -> Iterator[Fix]:
+def _classes(search: Search, state: State) -> Iterator[Siblings]:
+    """The steps that outputs that differ depend on."""
+    cone = cone_of(search.scene, [item.result.value for item in state.different])
+    return (at for at in search.scene.classes if any(number in cone for number in at.steps.values()))
+
+
+def _fixes(search: Search, state: State, at: Siblings) -> Iterator[Fix]:
+    scene = search.scene
     yield from reductions(scene, state, at)
+    yield from gathers(scene, state, at)
     yield from other_attributes(scene, state, at)
     yield from other_operator(scene, state, at)
+    yield from as_elsewhere(scene, state, at)
     yield from other_input(scene, state, at)
-    yield from factors(scene, state, at, scaled)
+    yield from factors(scene, state, at, search.scaled)
+    yield from counted_often(scene, state, at)
     yield from missing_sums(scene, state, at)
     yield from lost_summands(scene, state, at)
 
 
-def _cone(scene: Scene, state: State) -> set[int]:
-    """The steps that outputs that differ depend on."""
-    values = {r.value: r for r in scene.other.results}
-    wrong = {(item.result.key, item.result.what, item.result.where) for item in state.different}
-    stack = [r.value for r in values.values() if (r.key, r.what, r.where) in wrong]
-    cone: set[int] = set()
-    while stack:
-        number = scene.maker.get(stack.pop())
-        if number is not None and number not in cone:
-            cone.add(number)
-            stack.extend(scene.step(number).inputs)
-    return cone
+def _late_fixes(search: Search, state: State, at: Siblings) -> Iterator[Fix]:
+    yield from solved(search.scene, state, at, lambda change: mended(search.scene, state, change, search.budget))

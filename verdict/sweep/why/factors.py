@@ -1,6 +1,6 @@
 """Values that are a constant multiple of what they should be."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from itertools import product
 
@@ -8,11 +8,12 @@ import numpy as np
 
 from verdict.graph import Shape
 from verdict.ops import Array
+from verdict.sweep.compare import partner
 from verdict.sweep.elements import Ids
 from verdict.sweep.why.fix import Fix
-from verdict.sweep.why.mend import Change, State
+from verdict.sweep.why.mend import Change, State, rank_of
 from verdict.sweep.why.missing import groupings, total, values_of
-from verdict.sweep.why.scene import Arrays, Scene
+from verdict.sweep.why.scene import Arrays, Scene, arrays_of
 from verdict.sweep.why.siblings import Instance, Siblings
 from verdict.sweep.why.words import elements_text, node_text, owners
 
@@ -106,6 +107,45 @@ def _told(
     inverse = " or ".join(dict.fromkeys(factor_text(1 / factor) for _, (factor, _) in each.values()))
     help_text = f"multiply it by {inverse}"
     return Fix("wrong-scale", title, at, places, change, help=help_text, single=owners(scene, ids), kin=(text,))
+
+
+def solved(scene: Scene, state: State, at: Siblings, tried: Callable[[Change], State | None]) -> Iterator[Fix]:
+    """The factor that mends an output which depends on the value in a straight line: found by doubling the value."""
+    for position in range(len(scene.step(at.first).outputs)):
+        values = values_of(scene, at, position)
+        arrays = {value: own for value in values.values() if (own := state.arrays(value)) is not None}
+        double = tried(Change({value: tuple(np.asarray(2 * a) for a in own) for value, own in arrays.items()}))
+        factor = _solution(scene, state, double) if double is not None else None
+        if factor is None:
+            continue
+        change = Change({value: tuple(np.asarray(factor * a) for a in own) for value, own in arrays.items()})
+        title = f"{node_text(scene, scene.step(at.first))} makes {factor_text(1 / factor)} times what is due"
+        help_text = f"multiply it by {factor_text(factor)}"
+        kin = (factor_text(factor),)
+        yield Fix("wrong-scale", title, at, tuple(values), change, help=help_text, kin=kin)
+
+
+def _solution(scene: Scene, state: State, double: State) -> float | None:
+    """The factor at which the first output that differs is right, if one factor does it in all elements."""
+    for item in state.different:
+        other = partner(scene.one, item.result)
+        if other is None:
+            continue
+        rank = rank_of(item.result)
+        now, then = state.arrays(item.result.value, rank), double.arrays(item.result.value, rank)
+        due = arrays_of(scene.right, other.value)
+        if now is None or then is None or due is None:
+            continue
+        region = item.result.region if due[0].ndim == len(item.result.region) else ()
+        slopes = np.concatenate([(b - a).ravel() for a, b in zip(now, then, strict=True)])
+        wanted = np.concatenate([(np.asarray(d[region]) - a).ravel() for a, d in zip(now, due, strict=True)])
+        pivot = int(np.argmax(np.abs(slopes)))
+        if not slopes.size or abs(slopes[pivot]) <= 1e-12:
+            continue
+        factor = 1 + float(wanted[pivot] / slopes[pivot])
+        if np.abs(wanted - (factor - 1) * slopes).max() <= SAME * max(float(np.abs(wanted).max()), 1e-12):
+            return factor if abs(factor) > SAME else None
+    return None
 
 
 def factor_text(factor: float) -> str:

@@ -16,7 +16,7 @@ from verdict.sweep.flow import Result, apply
 from verdict.sweep.why.scene import Arrays, Scene, Values, arrays_of
 
 CANNOT = (VerdictError, TypeError, AttributeError, ValueError, ArithmeticError, IndexError)
-MOST_APPLIED = 60_000
+MOST_APPLIED = 40_000
 """How many operators are applied in all before the search for causes ends."""
 
 
@@ -66,12 +66,24 @@ def _place(result: Result) -> Result:
     return result._replace(region=(), value=ABSENT)
 
 
-def mended(scene: Scene, state: State, change: Change, budget: Budget) -> State | None:
-    """The state after a change; None where some operator cannot be run then, or where nothing is left to try with."""
+def improved(scene: Scene, state: State, change: Change, budget: Budget) -> State | None:
+    """The state after a change that mends outputs and breaks none; None where it does not."""
+    first = mended(scene, state, change, budget, seeds=1)
+    if first is None or not first.wrong < state.wrong:
+        return None
+    after = mended(scene, state, change, budget)
+    return after if after is not None and after.wrong < state.wrong else None
+
+
+def mended(scene: Scene, state: State, change: Change, budget: Budget, seeds: int | None = None) -> State | None:
+    """The state after a change; None where some operator cannot be run then, or where nothing is left to try with.
+
+    seeds: of how many seeds, the first ones; all where it is not given.
+    """
     merged = Change({**state.change.values, **change.values}, {**state.change.reads, **change.reads})
-    values: Values = [list(seed) for seed in state.values]
+    values: Values = [list(seed) for seed in state.values[:seeds]]
     for value, arrays in change.values.items():
-        for seed, array in zip(values, arrays, strict=True):
+        for seed, array in zip(values, arrays, strict=False):
             seed[value] = array
     touched = {reader for value in change.values for reader in scene.readers.get(value, ())}
     for value, rank in change.reads:
@@ -127,9 +139,9 @@ def _different(scene: Scene, values: Values, change: Change) -> tuple[Different,
         override = change.reads.get((result.value, rank)) if rank is not None else None
         if override is not None:
             results[number] = result._replace(value=len(found[0]))
-            for seed, array in zip(found, override, strict=True):
+            for seed, array in zip(found, override, strict=False):
                 seed.append(array)
-    different, _, _ = compare(scene.one, replace(flow, results=tuple(results)), scene.right, found)
+    different, _, _ = compare(scene.one, replace(flow, results=tuple(results)), scene.right[: len(found)], found)
     return different
 
 

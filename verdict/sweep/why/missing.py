@@ -5,23 +5,27 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from verdict.graph import ABSENT
-from verdict.sweep.flow import SUM
+from verdict.ops import RULES
+from verdict.sweep.elements import Ids
+from verdict.sweep.flow import REDUCTIONS, SUM, Step
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State
 from verdict.sweep.why.scene import Arrays, Scene, close
 from verdict.sweep.why.siblings import Instance, Partition, Siblings
 from verdict.sweep.why.words import (
     elements_text,
+    entered,
     node_text,
     operator_text,
     owners,
-    places_text,
     ranks_text,
     readers_text,
 )
 
 Values = dict[Instance, int]
 REDUCING = ("all_reduce", "reduce_scatter", "reduce")
+MOST_LINEAR = 4
+"""How many linear steps may stand between a part and the reduction that sums it."""
 MOST_LOST = 12
 """How many values that nobody reads are tried as the summand that is missing."""
 
@@ -34,30 +38,30 @@ def missing_sums(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
         present = {place: found for place, found in arrays.items() if found is not None}
         if len(present) < 2 or len({found[0].shape for found in present.values()}) != 1:
             continue
-        if all(state.look(scene, values[place]) is not None for place in present):
+        if _reduced_next(scene, set(values.values())):
             continue
         for groups in groupings(scene, list(present)):
-            totals = [total([present[place] for place in group]) for group in groups]
-            copies = [all(close(present[p], present[group[0]]) for p in group) for group in groups]
-            if any(copies):
+            if any(all(close(present[p], present[group[0]]) for p in group) for group in groups):
                 continue
-            found = [ids for array in totals if (ids := scene.look(array)) is not None]
-            if len(found) < len(totals):
-                continue
-            change = Change({values[p]: t for group, t in zip(groups, totals, strict=True) for p in group})
-            yield _told(scene, at, position, groups, change, elements_text(scene, found[0]), owners(scene, found[0]))
+            sums = [total([present[place] for place in group]) for group in groups]
+            means = [tuple(np.asarray(a / len(g)) for a in own) for g, own in zip(groups, sums, strict=True)]
+            for reduced, word in ((sums, "summed"), (means, "averaged")):
+                found = [ids for array in reduced if (ids := scene.look(array)) is not None]
+                if len(found) < len(reduced):
+                    continue
+                change = Change({values[p]: own for group, own in zip(groups, reduced, strict=True) for p in group})
+                yield _told(scene, at, position, groups, change, found[0], word)
 
 
-def _told(
-    scene: Scene, at: Siblings, position: int, groups: Partition, change: Change, text: str, single: Sequence[str]
-) -> Fix:
+def _told(scene: Scene, at: Siblings, position: int, groups: Partition, change: Change, ids: Ids, word: str) -> Fix:
     step, group = scene.step(at.steps[groups[0][0]]), groups[0]
+    text, single = elements_text(scene, ids), owners(scene, ids)
     collective = operator_text(scene, step) if step.op == SUM else ""
     if collective in REDUCING:
         inside = members(scene, at, group[:1])
         due = members(scene, at, group)
         title = f"{collective} {at.name} sums over {ranks_text(inside)}; the parts of {text} are on {ranks_text(due)}"
-        return Fix("wrong-group", title, at, group, change, single=tuple(single))
+        return Fix("wrong-group", title, at, group, change, single=single)
     due = sorted({rank for rank, _ in group})
     over = ranks_text(due) if len(due) > 1 else f"the microbatches {', '.join(str(m) for _, m in group)}"
     if len(due) > 1 and len({m for _, m in group}) > 1:
@@ -65,11 +69,36 @@ def _told(
     read = readers_text(scene, at, position)
     uses = "use" if " and " in read else "uses"
     parts = f"{node_text(scene, step)} makes a part of {text} on each of {ranks_text(rank for rank, _ in group)}"
-    title = f"{parts}, and {read} {uses} it before it is summed over {over}"
+    title = f"{parts}, and {read} {uses} it before it is {word} over {over}"
     return Fix(
         "missing-reduction", title, at, tuple(p for g in groups for p in g), change,
-        help=f"sum it over {over} before {read}", single=tuple(single), kin=(over,),
+        help=f"let it be {word} over {over} before {read}", single=single, kin=(over,),
     )  # fmt: skip
+
+
+def _reduced_next(scene: Scene, values: set[int]) -> bool:
+    """Whether these values go into nothing but reductions over ranks, or into what is linear in them and goes there."""
+    declared = {result.value for result in scene.other.results}
+    for _ in range(MOST_LINEAR):
+        readers = [(scene.step(k), value) for value in values for k in scene.readers.get(value, ())]
+        if not readers or not declared.isdisjoint(values):
+            return False
+        if all(step.op in REDUCTIONS.values() and operator_text(scene, step) in REDUCING for step, _ in readers):
+            return True
+        if not all(_linear(step, value) for step, value in readers):
+            return False
+        values = {output for step, _ in readers for output in step.outputs if output != ABSENT}
+    return False
+
+
+def _linear(step: Step, value: int) -> bool:
+    """Whether a step is linear in this one of its inputs."""
+    rule = RULES.get(step.op)
+    if rule is None:
+        return False
+    arity = len(step.inputs)
+    positions = range(arity) if rule.moves else rule.linear_in(arity, step.attrs)
+    return step.inputs.count(value) == 1 and step.inputs.index(value) in positions
 
 
 def lost_summands(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
@@ -138,14 +167,4 @@ def total(arrays: Sequence[Arrays]) -> Arrays:
 
 def members(scene: Scene, at: Siblings, group: Sequence[Instance]) -> list[int]:
     """The ranks whose values the sums at these places add."""
-    found: set[int] = set()
-    for place in group:
-        for value in scene.step(at.steps[place]).inputs:
-            maker = scene.maker.get(value)
-            found.add(scene.step(maker).place.rank if maker is not None else place[0])
-    return sorted(found)
-
-
-def places_of(scene: Scene, fix: Fix) -> str:
-    """Where a fix applies."""
-    return places_text(scene, fix.instances)
+    return sorted({rank for place in group for rank in entered(scene, scene.step(at.steps[place]))})

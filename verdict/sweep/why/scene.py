@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from verdict.graph import ABSENT, Plan
+from verdict.graph import ABSENT, Node, Plan
+from verdict.graph.lockstep import CHUNK, COLLECTIVES
 from verdict.ops import Array
 from verdict.sweep.elements import Elements, Ids, Kind
 from verdict.sweep.flow import Flow, Step
@@ -14,7 +15,7 @@ from verdict.sweep.follow import Follower, follow_single
 from verdict.sweep.match import Catalogue
 from verdict.sweep.sweep import Runs, catalogue_of
 from verdict.sweep.trace import Keys, Trace
-from verdict.sweep.why.siblings import Siblings, partitions_of, siblings_of
+from verdict.sweep.why.siblings import Partition, Siblings, partitions_of, siblings_of
 
 Values = list[list[Array | None]]
 """For each seed, the array of each value of a flow."""
@@ -29,7 +30,7 @@ class Scene:
 
     readers: for each value of the parallel flow the steps that read it. classes: its steps, those that match on all
     ranks and in all microbatches together, in the order of the flow. partitions: how ranks may be grouped.
-    maker: which step makes a value.
+    maker: which step makes a value. collectives: by device and name.
     """
 
     single: Plan
@@ -43,7 +44,8 @@ class Scene:
     readers: Mapping[int, tuple[int, ...]]
     maker: Mapping[int, int]
     classes: tuple[Siblings, ...]
-    partitions: tuple[tuple[tuple[tuple[int, int], ...], ...], ...]
+    partitions: tuple[Partition, ...]
+    collectives: Mapping[tuple[int, str], Node]
 
     def step(self, number: int) -> Step:
         """A step of the parallel flow."""
@@ -87,8 +89,18 @@ def scene_of(single: Plan, parallel: Plan, runs: Runs) -> Scene:
     return Scene(
         single, parallel, *flows, right, trace, elements, catalogue,
         {value: tuple(dict.fromkeys(found)) for value, found in readers.items()}, maker, classes,
-        partitions_of(parallel, instances),
+        partitions_of(parallel, instances), _collectives(parallel),
     )  # fmt: skip
+
+
+def _collectives(plan: Plan) -> dict[tuple[int, str], Node]:
+    """The nodes of a plan that move or reduce tensors, by device and name."""
+    return {
+        (segment.device, node.name): node
+        for segment in plan.segments
+        for node in segment.nodes
+        if node.op in COLLECTIVES or node.op == CHUNK
+    }
 
 
 def arrays_of(values: Values, value: int) -> Arrays | None:

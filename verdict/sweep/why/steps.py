@@ -8,17 +8,16 @@ import numpy as np
 
 from verdict.graph import ABSENT
 from verdict.ops import RULES, Array
-from verdict.sweep.elements import Ids
 from verdict.sweep.flow import GRAD, Step, apply
 from verdict.sweep.trace import frozen
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import CANNOT, Change, State
+from verdict.sweep.why.naming import within
 from verdict.sweep.why.scene import Arrays, Scene, arrays_of, close
 from verdict.sweep.why.siblings import Instance, Siblings
-from verdict.sweep.why.words import elements_text, node_text, places_text, single_line
+from verdict.sweep.why.words import node_text, places_text, single_line
 
 MOST_PARTNERS = 8
-MOST_CANDIDATES = 8
 AVERAGING = (("sum", "mean"), ("aten.sum", "aten.mean"))
 
 
@@ -27,25 +26,75 @@ def other_attributes(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
     if at.op.startswith("~"):
         return
     own = {place: scene.step(number) for place, number in at.steps.items()}
-    known: dict[tuple[tuple[str, str], ...], tuple[Mapping[str, Any], int]] = {}
+    distinct = {frozen(step.attrs): step.attrs for step in own.values()}
+    if len(distinct) > 1:
+        for attrs in distinct.values():
+            yield from _changed(scene, state, at, own, attrs, tuple({*attrs, *first_of(own).attrs}), -1)
     for number in partners(scene, state, at, same=True):
-        known.setdefault(frozen(scene.one.steps[number].attrs), (scene.one.steps[number].attrs, number))
-    for step in own.values():
-        known.setdefault(frozen(step.attrs), (step.attrs, -1))
-    for key, (attrs, number) in known.items():
-        apart = {place: step for place, step in own.items() if frozen(step.attrs) != key}
-        change = _applied(state, {p: step._replace(attrs=attrs) for p, step in apart.items()})
-        if not apart or not change:
+        attrs = _counting(scene, number)
+        names = sorted(
+            {k for step in own.values() for k in {*attrs, *step.attrs} if _at(attrs, k) != _at(step.attrs, k)}
+        )
+        for chosen in (*((name,) for name in names if len(names) > 1), tuple(names)):
+            yield from _changed(scene, state, at, own, attrs, chosen, number)
+
+
+def _changed(
+    scene: Scene, state: State, at: Siblings, own: Mapping[Instance, Step], attrs: Mapping[str, Any],
+    names: Sequence[str], number: int,
+) -> Iterator[Fix]:  # fmt: skip
+    """The steps with some attributes as they are in `attrs`, those of single-device step `number` if there is one."""
+    apart = {place: step for place, step in own.items() if any(_at(attrs, k) != _at(step.attrs, k) for k in names)}
+    if number >= 0:
+        apart = {place: step for place, step in apart.items() if not right(scene, state, step, number)}
+    due = {
+        place: {**{k: v for k, v in step.attrs.items() if k not in names}, **{k: attrs[k] for k in names if k in attrs}}
+        for place, step in apart.items()
+    }
+    change = _applied(state, {place: step._replace(attrs=due[place]) for place, step in apart.items()})
+    if not change:
+        return
+    step = first_of(apart)
+    told = [k for k in sorted(names) if _at(attrs, k) != _at(step.attrs, k)]
+    mine, wanted = _values(step.attrs, told), _values(attrs, told)
+    against = "the single-device node has" if number >= 0 else "on the other ranks it has"
+    title = f"{node_text(scene, step)} has {mine} on {places_text(scene, tuple(apart))}; {against} {wanted}"
+    lines = (single_line(scene, number),) if number >= 0 else ()
+    rule = RULES.get(step.op.removesuffix(GRAD))
+    code = "wrong-order" if rule is not None and rule.moves and number >= 0 else "wrong-constant"
+    if told == ["count"]:
+        code = "wrong-scale"
+    yield Fix(code, title, at, tuple(apart), Change(change), single=lines, help=f"use {wanted}")
+
+
+def _counting(scene: Scene, number: int) -> Mapping[str, Any]:
+    """The attributes of a single-device step; for a mean, also over how many elements."""
+    step = scene.one.steps[number]
+    if step.op.removesuffix(GRAD) != "mean" or "count" in step.attrs:
+        return step.attrs
+    many, few = scene.trace.reads[number][step.grads], scene.trace.reads[number][0]
+    made = few if step.grads else scene.trace.ids[step.outputs[0]]
+    return {**step.attrs, "count": many.size // made.size} if made is not None and made.size else step.attrs
+
+
+def right(scene: Scene, state: State, step: Step, number: int) -> bool:
+    """Whether all that a step makes are regions of what a single-device step makes."""
+    for value, other in zip(step.outputs, scene.one.steps[number].outputs, strict=False):
+        if value == ABSENT:
             continue
-        step = next(iter(apart.values()))
-        names = [k for k in sorted({*attrs, *step.attrs}) if repr(attrs.get(k)) != repr(step.attrs.get(k))]
-        mine, due = _values(step.attrs, names), _values(attrs, names)
-        against = "the single-device node has" if number >= 0 else "on the other ranks it has"
-        title = f"{node_text(scene, step)} has {mine} on {places_text(scene, tuple(apart))}; {against} {due}"
-        lines = (single_line(scene, number),) if number >= 0 else ()
-        rule = RULES.get(step.op.removesuffix(GRAD))
-        code = "wrong-order" if rule is not None and rule.moves and number >= 0 else "wrong-constant"
-        yield Fix(code, title, at, tuple(apart), Change(change), single=lines, help=f"use {due}")
+        mine, whole = state.arrays(value), arrays_of(scene.right, other) if other != ABSENT else None
+        if mine is None or whole is None or mine[0].ndim != whole[0].ndim:
+            return False
+        steps = [range(0, n - k + 1, max(k, 1)) for n, k in zip(whole[0].shape, mine[0].shape, strict=True)]
+        boxes = (tuple(slice(a, a + k) for a, k in zip(at, mine[0].shape, strict=True)) for at in product(*steps))
+        if not any(close(mine, tuple(np.asarray(array[box]) for array in whole)) for box in boxes):
+            return False
+    return True
+
+
+def first_of(steps: Mapping[Instance, Step]) -> Step:
+    """The first of some steps."""
+    return next(iter(steps.values()))
 
 
 def other_operator(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
@@ -65,7 +114,7 @@ def other_operator(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
             change = _applied(state, swapped)
             if not change:
                 continue
-            step = next(iter(places.values()))
+            step = first_of(places)
             title = f"{node_text(scene, step)} stands where the single-device plan has {other.op} {other.place.name}"
             averaging = any({step.op, other.op} in ({a, b}, {a + GRAD, b + GRAD}) for a, b in AVERAGING)
             yield Fix(
@@ -76,8 +125,7 @@ def other_operator(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
 
 def partners(scene: Scene, state: State, at: Siblings, same: bool) -> list[int]:
     """Single-device steps that read all that these read: of the same operator, or of others."""
-    number = at.first
-    step = scene.step(number)
+    step = doubtful(scene, state, at)
     reads = [state.look(scene, value) for value in step.inputs]
     found = []
     for k, other in enumerate(scene.one.steps):
@@ -92,114 +140,18 @@ def partners(scene: Scene, state: State, at: Siblings, same: bool) -> list[int]:
     return found
 
 
-def other_input(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
-    """Another value in place of one input, of those that a single-device step of the same operator reads."""
-    if at.op.startswith("~"):
-        return
-    first = scene.step(at.first)
-    reads = [state.look(scene, value) for value in first.inputs]
-    tried = 0
-    for number, other in enumerate(scene.one.steps):
-        if other.op != first.op or len(other.inputs) != len(first.inputs) or frozen(other.attrs) != frozen(first.attrs):
-            continue
-        fits = [ids is not None and within(ids, own) for ids, own in zip(reads, scene.trace.reads[number], strict=True)]
-        apart = [k for k, fit in enumerate(fits) if not fit]
-        if len(apart) > 1:
-            continue
-        for k in apart or range(len(fits)):
-            tried += 1
-            if tried > MOST_PARTNERS:
-                return
-            yield from _rewired(scene, state, at, number, k)
-
-
-def _rewired(scene: Scene, state: State, at: Siblings, number: int, k: int) -> Iterator[Fix]:
-    """Each of the values that could be input `k` where single-device step `number` is meant."""
-    options: dict[Instance, list[tuple[Arrays, Ids, str]]] = {}
-    for place, step_number in at.steps.items():
-        step = scene.step(step_number)
-        current = state.arrays(step.inputs[k], place[0])
-        if current is None:
-            return
-        found = list(_candidates(scene, state, place, current, scene.trace.reads[number][k]))
-        fitting = [c for c in found if _makes(scene, state, step, k, c[0])]
-        if fitting:
-            options[place] = fitting[:MOST_CANDIDATES]
-    if not options:
-        return
-    for round_ in range(max(map(len, options.values()))):
-        chosen = {place: found[min(round_, len(found) - 1)] for place, found in options.items()}
-        yield _wired(scene, state, at, number, k, chosen)
-    for place, found in options.items() if len(options) > 1 else ():
-        for candidate in found:
-            yield _wired(scene, state, at, number, k, {place: candidate})
-
-
-def _wired(
-    scene: Scene, state: State, at: Siblings, number: int, k: int, chosen: Mapping[Instance, tuple[Arrays, Ids, str]]
-) -> Fix:
-    change: dict[int, Arrays] = {}
-    for place, (arrays, _, _) in chosen.items():
-        change.update(_outputs(state, scene.step(at.steps[place]), {k: arrays}) or {})
-    place, (_, due, name) = next(iter(chosen.items()))
-    step = scene.step(at.steps[place])
-    has = state.look(scene, step.inputs[k])
-    text = elements_text(scene, has) if has is not None else "what is no single-device value"
-    expected = elements_text(scene, due)
-    code = "wrong-input"
-    if has is not None and within(has, scene.trace.reads[number][k]):
-        code = "wrong-slice" if not np.array_equal(np.sort(has.ravel()), np.sort(due.ravel())) else "wrong-order"
-    where = places_text(scene, (place,))
-    title = f"{node_text(scene, step)} on {where} reads {text} as input {k}, where {expected} is due"
-    notes = (f"rank {place[0]} holds that as {name}",) if name else ()
-    return Fix(
-        code, title, at, tuple(chosen), Change(change), notes, f"wire in {name or expected}",
-        (single_line(scene, number),),
-    )  # fmt: skip
-
-
-def _candidates(
-    scene: Scene, state: State, place: Instance, current: Arrays, due: Ids
-) -> Iterator[tuple[Arrays, Ids, str]]:
-    """Values of the same shape that are elements of `due`: those that the rank holds, then boxes of the whole."""
-    shape = current[0].shape
-    seen: list[Arrays] = [current]
-    for one in scene.classes:
-        number = one.steps.get(place)
-        if number is None:
-            continue
-        for value in scene.step(number).outputs:
-            arrays = state.arrays(value) if value != ABSENT else None
-            if arrays is None or arrays[0].shape != shape:
-                continue
-            ids = state.look(scene, value)
-            if ids is not None and within(ids, due) and not any(close(arrays, other) for other in seen):
-                seen.append(arrays)
-                yield arrays, ids, node_text(scene, scene.step(number))
-    for item in scene.catalogue.known:
-        if item.ids.shape != due.shape or not np.array_equal(item.ids, due) or due.ndim != len(shape):
-            continue
-        steps = [range(0, n - size + 1, max(size, 1)) for n, size in zip(due.shape, shape, strict=True)]
-        for offset in product(*steps):
-            box = tuple(slice(a, a + size) for a, size in zip(offset, shape, strict=True))
-            arrays = tuple(np.asarray(array[box]) for array in item.values)
-            if not any(close(arrays, other) for other in seen):
-                seen.append(arrays)
-                yield arrays, due[box], ""
-        return
-
-
-def _makes(scene: Scene, state: State, step: Step, k: int, arrays: Arrays) -> bool:
-    """Whether a step would make other single-device values, or parts of them, with another input."""
-    made = _outputs(state, step, {k: arrays})
-    return made is not None and bool(made)
+def doubtful(scene: Scene, state: State, at: Siblings) -> Step:
+    """The first of matching steps that makes what is no single-device value; the first of all where none does."""
+    steps = [scene.step(number) for number in at.steps.values()]
+    odd = (s for s in steps if any(v != ABSENT and state.look(scene, v) is None for v in s.outputs))
+    return next(odd, steps[0])
 
 
 def _applied(state: State, steps: Mapping[Instance, Step]) -> dict[int, Arrays]:
     """What steps would make as they are given, where that is something else. Empty where one cannot be run."""
     found: dict[int, Arrays] = {}
     for step in steps.values():
-        made = _outputs(state, step, {})
+        made = outputs_with(state, step, {})
         if made is None:
             return {}
         found.update(made)
@@ -207,7 +159,8 @@ def _applied(state: State, steps: Mapping[Instance, Step]) -> dict[int, Arrays]:
     return {value: own for value, own in found.items() if (held := now[value]) is not None and not close(held, own)}
 
 
-def _outputs(state: State, step: Step, instead: Mapping[int, Arrays]) -> dict[int, Arrays] | None:
+def outputs_with(state: State, step: Step, instead: Mapping[int, Arrays]) -> dict[int, Arrays] | None:
+    """What a step makes with some of its inputs replaced; None where it cannot be run, or makes other shapes."""
     inputs = [instead.get(k) or state.arrays(value, step.place.rank) for k, value in enumerate(step.inputs)]
     if any(arrays is None for arrays in inputs):
         return None
@@ -228,9 +181,8 @@ def _outputs(state: State, step: Step, instead: Mapping[int, Arrays]) -> dict[in
     return {value: tuple(arrays) for value, arrays in made.items()}
 
 
-def within(ids: Ids, whole: Ids) -> bool:
-    """Whether all elements are among others."""
-    return ids.size > 0 and bool(np.isin(ids.ravel(), whole.ravel()).all())
+def _at(attrs: Mapping[str, Any], name: str) -> str:
+    return repr(attrs[name]) if name in attrs else ""
 
 
 def _values(attrs: Mapping[str, Any], names: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from verdict.sweep.why.mend import Change, State
 from verdict.sweep.why.missing import groupings, members, total
 from verdict.sweep.why.scene import Arrays, Scene, close
 from verdict.sweep.why.siblings import Siblings
-from verdict.sweep.why.words import elements_text, operator_text, owners, ranks_text
+from verdict.sweep.why.words import elements_text, entered, operator_text, owners, ranks_text
 
 KINDS = frozenset(REDUCTIONS.values())
 COLLECTIVE = ("all_reduce", "reduce_scatter", "reduce")
@@ -100,17 +100,11 @@ def _elsewhere(scene: Scene, state: State, at: Siblings, operator: str) -> Itera
     if at.op != SUM:
         return
     for microbatch in sorted({m for _, m in at.steps}):
-        numbers = [n for (_, m), n in at.steps.items() if m == microbatch]
         held: dict[int, tuple[int, Arrays]] = {}
-        for number in numbers:
-            for value in scene.step(number).inputs:
-                maker, arrays = scene.maker.get(value), state.arrays(value)
-                if maker is None or arrays is None:
-                    return
-                held[scene.step(maker).place.rank] = (number, arrays)
+        for number in (n for (_, m), n in at.steps.items() if m == microbatch):
+            for rank, arrays in put_in(scene, state, number):
+                held[rank] = (number, arrays)
         places = [(rank, microbatch) for rank in sorted(held)]
-        if sum(len(scene.step(n).inputs) for n in numbers) != len(held):
-            return
         for groups in groupings(scene, places):
             sums = [total([held[rank][1] for rank, _ in group]) for group in groups]
             reads = {}
@@ -129,15 +123,22 @@ def _elsewhere(scene: Scene, state: State, at: Siblings, operator: str) -> Itera
             )  # fmt: skip
 
 
+def put_in(scene: Scene, state: State, number: int) -> Iterator[tuple[int, Arrays]]:
+    """What each rank puts into a collective."""
+    step = scene.step(number)
+    ranks = entered(scene, step)
+    for rank, value in zip(ranks, step.inputs, strict=len(ranks) == len(step.inputs)):
+        arrays = state.arrays(value, rank)
+        if arrays is not None:
+            yield rank, arrays
+
+
 def _none(scene: Scene, state: State, at: Siblings, operator: str) -> Iterator[Fix]:
     """No reduction at all: every rank goes on with what it has put in."""
     reads: dict[tuple[int, int], Arrays] = {}
     for number in at.steps.values():
-        for value in scene.step(number).inputs:
-            maker, arrays = scene.maker.get(value), state.arrays(value)
-            if maker is None or arrays is None:
-                return
-            reads[scene.step(number).outputs[0], scene.step(maker).place.rank] = arrays
+        for rank, arrays in put_in(scene, state, number):
+            reads[scene.step(number).outputs[0], rank] = arrays
     ranks = ranks_text(members(scene, at, tuple(at.steps)[:1]))
     title = f"{operator} {at.name} sums over {ranks}, and what it makes is summed over them again later"
     yield Fix("reduced-twice", title, at, tuple(at.steps), Change({}, reads), help=f"remove the {operator}")

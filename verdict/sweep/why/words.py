@@ -5,13 +5,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from verdict.graph import ONCE_A_STEP
+from verdict.graph import ONCE_A_STEP, Node
+from verdict.graph.lockstep import attribute
 from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import CONCATENATE, PIECE, SUM, Step
 from verdict.sweep.why.scene import Scene
 from verdict.sweep.why.siblings import Instance, Siblings
 
-SPOKEN = {SUM: "sum", PIECE: "piece", CONCATENATE: "all_gather", "~mean": "mean", "~max": "maximum", "~min": "minimum"}
+SPOKEN = {
+    SUM: "sum", PIECE: "piece", CONCATENATE: "concatenation", "~mean": "mean", "~max": "maximum", "~min": "minimum"
+}  # fmt: skip
 MOST_RUNS = 6
 
 
@@ -23,7 +26,7 @@ def ranks_text(ranks: Iterable[int]) -> str:
             runs[-1][1] = rank
         else:
             runs.append([rank, rank])
-    shown = [str(a) if a == b else f"{a}, {b}" if b == a + 1 else f"{a}-{b}" for a, b in runs[:MOST_RUNS]]
+    shown = [str(a) if a == b else f"{a}{', ' if b == a + 1 else '-'}{b}" for a, b in runs[:MOST_RUNS]]
     plural = "s" if len(runs) > 1 or (runs and runs[0][0] != runs[0][1]) else ""
     return f"rank{plural} " + ", ".join(shown) + (", ..." if len(runs) > MOST_RUNS else "")
 
@@ -46,18 +49,27 @@ def operator_text(scene: Scene, step: Step) -> str:
     """The operator of a step, as its plan has it."""
     if not step.op.startswith("~"):
         return step.op
-    found = _communication(scene, step.place.name)
-    return found or SPOKEN.get(step.op, step.op[1:])
+    node = collective(scene, step)
+    return node.op if node is not None else SPOKEN.get(step.op, step.op[1:])
 
 
-def _communication(scene: Scene, name: str) -> str:
-    for segment in scene.parallel.segments:
-        for node in segment.nodes:
-            if node.name == name and node.op in (
-                "all_reduce", "reduce_scatter", "reduce", "all_gather", "all_to_all", "broadcast", "chunk"
-            ):  # fmt: skip
-                return node.op
-    return ""
+def entered(scene: Scene, step: Step) -> list[int]:
+    """The ranks that put something into the collective of which a step is part, in the order of the group."""
+    node = collective(scene, step)
+    if node is None:
+        return [step.place.rank]
+    plan = scene.parallel
+    start = step.place.rank // plan.devices * plan.devices
+    across = bool(attribute(node, "replicas"))
+    replicas = range(0, plan.ranks, plan.devices) if across else (start,)
+    return [first + device for first in replicas for device in attribute(node, "ranks") or ()]
+
+
+def collective(scene: Scene, step: Step) -> Node | None:
+    """The communication node of a plan of which a step is part."""
+    if not step.op.startswith("~"):
+        return None
+    return scene.collectives.get((step.place.rank % scene.parallel.devices, step.place.name))
 
 
 def node_line(scene: Scene, step: Step) -> str:

@@ -1,0 +1,118 @@
+"""Declared outputs for which no correction of a step is known: what they are instead, and where the trail begins."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from verdict.graph import ABSENT
+from verdict.sweep.compare import Different, partner
+from verdict.sweep.elements import Ids, Kind
+from verdict.sweep.flow import Step
+from verdict.sweep.why.causes import Cause
+from verdict.sweep.why.cone import cone_of
+from verdict.sweep.why.counted import is_sum
+from verdict.sweep.why.fix import Fix
+from verdict.sweep.why.mend import Change, State, rank_of
+from verdict.sweep.why.naming import within
+from verdict.sweep.why.scene import Arrays, Scene, arrays_of, close
+from verdict.sweep.why.words import elements_text, node_text, owners
+
+
+def other_values(scene: Scene, state: State) -> tuple[list[Cause], tuple[Different, ...]]:
+    """Outputs that are another single-device value than is due, as causes; and those that are none at all."""
+    found: list[Cause] = []
+    left: list[Different] = []
+    for item in state.different:
+        cause = _instead(scene, state, item)
+        if cause is None:
+            left.append(item)
+        else:
+            found.append(cause)
+    return found, tuple(left)
+
+
+def _instead(scene: Scene, state: State, item: Different) -> Cause | None:
+    result = item.result
+    other, has = partner(scene.one, result), state.look(scene, result.value)
+    whole = scene.trace.ids[other.value] if other is not None else None
+    if whole is None or other is None:
+        return None
+    due = whole[result.region] if whole.ndim == len(result.region) else whole
+    full = arrays_of(scene.right, other.value)
+    if full is None:
+        return None
+    arrays = tuple(np.asarray(array[result.region]) if array.ndim == len(result.region) else array for array in full)
+    rank = rank_of(result)
+    number = scene.maker.get(result.value)
+    if rank is None or number is None:
+        return None
+    step = scene.step(number)
+    at = next(one for one in scene.classes if number in one.steps.values())
+    holder = _holder(scene, state, rank, arrays)
+    notes = (f"rank {rank} holds that as {holder}",) if holder else ()
+    if has is not None:
+        code, said = _meaning(scene, has, due)
+        title = f"the declared {result.what} is {elements_text(scene, has)}, {elements_text(scene, due)} is due{said}"
+    else:
+        twin = _twin(scene, state, item)
+        if twin is None or twin.op == step.op:
+            return None
+        code, mine, theirs = "operator-differs", node_text(scene, step), node_text(scene, twin)
+        title = f"rank {rank} makes the {result.what} by {mine}, rank {twin.place.rank} by {theirs}, which is right"
+    place = next(place for place, k in at.steps.items() if k == number)
+    change = Change({}, {(result.value, rank): arrays})
+    help_text = f"declare {holder}" if holder else f"compute {elements_text(scene, due)}"
+    kin = (result.what, node_text(scene, step))
+    fix = Fix(code, title, at, (place,), change, notes, help_text, owners(scene, due), kin)
+    return Cause(fix, state, (item,))
+
+
+def _twin(scene: Scene, state: State, item: Different) -> Step | None:
+    """The step by which another rank makes the same region of the same output, and makes it right."""
+    wrong = {(one.result.key, one.result.where) for one in state.different}
+    for result in scene.other.results:
+        if (result.key, result.region) == (item.result.key, item.result.region):
+            number = scene.maker.get(result.value)
+            if (result.key, result.where) not in wrong and number is not None:
+                return scene.step(number)
+    return None
+
+
+def _meaning(scene: Scene, has: Ids, due: Ids) -> tuple[str, str]:
+    """A code, and what the single-device plan does to get from one to the other."""
+    for block in scene.elements.blocks_of(due):
+        if block.kind is not Kind.SINGLE:
+            continue
+        step = scene.one.steps[block.owner]
+        reads = scene.trace.reads[block.owner]
+        if any(within(has, ids) for ids in reads):
+            if is_sum(step.op):
+                others = " and ".join(elements_text(scene, ids) for ids in reads if not within(has, ids))
+                return "gradient-missing", f": the summand {others} is missing"
+            return "operator-differs", f": the parallel plan has no {step.op} {step.place.name}"
+    return "wrong-input", ""
+
+
+def _holder(scene: Scene, state: State, rank: int, arrays: Arrays) -> str:
+    """The node of a rank that makes these values."""
+    for one in scene.classes:
+        for (own, _), number in one.steps.items():
+            if own != rank:
+                continue
+            for value in scene.step(number).outputs:
+                found = state.arrays(value) if value != ABSENT else None
+                if found is not None and found[0].shape == arrays[0].shape and close(found, arrays):
+                    return node_text(scene, scene.step(number))
+    return ""
+
+
+def trail(scene: Scene, state: State, left: Sequence[Different]) -> str:
+    """The first step on the way to an output that makes of single-device values what the other plan has nowhere."""
+    cone = cone_of(scene, [item.result.value for item in left])
+    for number in sorted(cone):
+        step = scene.step(number)
+        reads = [state.look(scene, value) for value in step.inputs]
+        made = [state.look(scene, value) for value in step.outputs if value != ABSENT]
+        if reads and all(ids is not None for ids in reads) and any(ids is None for ids in made):
+            return f"{node_text(scene, step)} on rank {step.place.rank}"
+    return ""

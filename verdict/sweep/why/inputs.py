@@ -1,0 +1,164 @@
+"""Steps that read another value than the single-device step of their kind: with the right one in its place."""
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from verdict.graph import ABSENT
+from verdict.sweep.elements import Ids
+from verdict.sweep.trace import frozen
+from verdict.sweep.why.fix import Fix
+from verdict.sweep.why.mend import Change, State
+from verdict.sweep.why.naming import Read, adds_too_much, misread, within
+from verdict.sweep.why.scene import Arrays, Scene, close
+from verdict.sweep.why.siblings import Instance, Siblings
+from verdict.sweep.why.steps import doubtful, outputs_with
+from verdict.sweep.why.upstream import parting
+from verdict.sweep.why.words import elements_text, node_text, places_text, single_line
+
+MOST_PARTNERS = 8
+MOST_CANDIDATES = 8
+
+
+class Candidate(NamedTuple):
+    """A value that could be read. name: of the node of the same rank that makes it; empty where none does."""
+
+    arrays: Arrays
+    ids: Ids
+    name: str
+
+
+Chosen = Mapping[Instance, Candidate]
+
+
+def other_input(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
+    """Another value in place of one input, of those that a single-device step of the same operator reads."""
+    if at.op.startswith("~"):
+        return
+    first = doubtful(scene, state, at)
+    reads = [state.look(scene, value) for value in first.inputs]
+    tried = 0
+    for number, other in enumerate(scene.one.steps):
+        if other.op != first.op or len(other.inputs) != len(first.inputs) or frozen(other.attrs) != frozen(first.attrs):
+            continue
+        fits = [ids is not None and within(ids, own) for ids, own in zip(reads, scene.trace.reads[number], strict=True)]
+        apart = [k for k, fit in enumerate(fits) if not fit]
+        if len(apart) > 1:
+            continue
+        for k in apart or range(len(fits)):
+            tried += 1
+            if tried > MOST_PARTNERS:
+                return
+            for chosen in _choices(scene, state, at, number, k):
+                yield from _wired(scene, state, at, number, k, chosen)
+
+
+def _choices(scene: Scene, state: State, at: Siblings, number: int, k: int) -> Iterator[Chosen]:
+    """Which value each of the steps could read: those that read a wrong one first, then all, then each by itself."""
+    due = scene.trace.reads[number][k]
+    held: dict[Instance, list[Candidate]] = {}
+    boxes: dict[Instance, list[Candidate]] = {}
+    wrong: set[Instance] = set()
+    for place, step_number in sorted(at.steps.items()):
+        step = scene.step(step_number)
+        current = state.arrays(step.inputs[k], place[0])
+        if current is None:
+            return
+        has = state.look(scene, step.inputs[k])
+        if has is None or not within(has, due):
+            wrong.add(place)
+        fits = [c for c in _held(scene, state, place, current, due) if outputs_with(state, step, {k: c.arrays})]
+        held[place] = [c for c in fits if not close(c.arrays, current)][:MOST_CANDIDATES]
+        boxes[place] = [c for c in _boxes(scene, current, due) if outputs_with(state, step, {k: c.arrays})]
+    both = {place: [*held[place], *boxes[place]] for place in held}
+    groups = [sorted(wrong), sorted(held)] if 0 < len(wrong) < len(held) else [sorted(held)]
+    for among in groups:
+        for across in (False, True):
+            spread = {place: _at(boxes[place], n, len(held), across) for n, place in enumerate(sorted(held))}
+            yield {place: one for place in among if (one := spread[place]) is not None}
+        for turn in range(min(max(len(both[place]) for place in among), MOST_CANDIDATES)):
+            yield {place: both[place][min(turn, len(both[place]) - 1)] for place in among if both[place]}
+    if len(held) > 1:
+        for place, found in both.items():
+            yield from ({place: candidate} for candidate in found[:MOST_CANDIDATES])
+
+
+def _at(boxes: list[Candidate], number: int, count: int, across: bool) -> Candidate | None:
+    """The box of one of `count` ranks: the boxes in turn, or each for a run of ranks."""
+    if not boxes:
+        return None
+    return boxes[number % len(boxes) if across else number * len(boxes) // count]
+
+
+def _wired(scene: Scene, state: State, at: Siblings, number: int, k: int, chosen: Chosen) -> Iterator[Fix]:
+    """The input replaced wherever the rank reads it, then for this step alone."""
+    change: dict[int, Arrays] = {}
+    reads: dict[tuple[int, int], Arrays] = {}
+    has: dict[Instance, Arrays] = {}
+    for place, candidate in chosen.items():
+        step = scene.step(at.steps[place])
+        current = state.arrays(step.inputs[k], place[0])
+        if current is None or close(current, candidate.arrays):
+            continue
+        has[place] = current
+        change.update(outputs_with(state, step, {k: candidate.arrays}) or {})
+        reads[step.inputs[k], place[0]] = candidate.arrays
+    if not has:
+        return
+    place, current = next(iter(has.items()))
+    step, candidate = scene.step(at.steps[place]), chosen[place]
+    where = places_text(scene, (place,))
+    read = Read(step, k, current, candidate.arrays, candidate.ids, scene.trace.reads[number][k])
+    code, title = misread(scene, state, read, where)
+    notes = (f"rank {place[0]} holds that as {candidate.name}",) if candidate.name else ()
+    help_text = f"wire in {candidate.name or elements_text(scene, candidate.ids)}"
+    lines = (single_line(scene, number),)
+    instances = tuple(has)
+    value = step.inputs[k]
+    if state.look(scene, value) is None and not adds_too_much(scene, state, value, candidate.arrays):
+        found = parting(scene, state, value, candidate.ids, places_text(scene, instances))
+        if found is not None:
+            notes = (*notes, title)
+            code, title, lines, help_text = found.code, found.title, (single_line(scene, found.single),), ""
+            at, instances = _class_of(scene, found.step)
+    for made in (Change({}, reads), Change(change)):
+        yield Fix(code, title, at, instances, made, notes, help_text, lines)
+
+
+def _class_of(scene: Scene, number: int) -> tuple[Siblings, tuple[Instance, ...]]:
+    """The matching steps among which a step is, and its place."""
+    at = next(one for one in scene.classes if number in one.steps.values())
+    return at, tuple(place for place, step in at.steps.items() if step == number)
+
+
+def _held(scene: Scene, state: State, place: Instance, current: Arrays, due: Ids) -> Iterator[Candidate]:
+    """Values of the rank, of the same shape, that are elements of `due`."""
+    seen: list[Arrays] = []
+    for one in scene.classes:
+        number = one.steps.get(place)
+        for value in scene.step(number).outputs if number is not None else ():
+            arrays = state.arrays(value) if value != ABSENT else None
+            if number is None or arrays is None or arrays[0].shape != current[0].shape:
+                continue
+            ids = state.look(scene, value)
+            if ids is not None and within(ids, due) and not any(close(arrays, other) for other in seen):
+                seen.append(arrays)
+                yield Candidate(arrays, ids, node_text(scene, scene.step(number)))
+
+
+def _boxes(scene: Scene, current: Arrays, due: Ids) -> list[Candidate]:
+    """The boxes of `due` of the shape that is read; all of it where none fits."""
+    shape = current[0].shape
+    for item in scene.catalogue.known:
+        if item.ids.shape != due.shape or not np.array_equal(item.ids, due):
+            continue
+        if due.ndim != len(shape) or any(size > n for n, size in zip(due.shape, shape, strict=True)):
+            return [Candidate(tuple(np.asarray(array) for array in item.values), due, "")]
+        steps = [range(0, n - size + 1, max(size, 1)) for n, size in zip(due.shape, shape, strict=True)]
+        slices = [
+            tuple(slice(a, a + size) for a, size in zip(offset, shape, strict=True)) for offset in product(*steps)
+        ]
+        return [Candidate(tuple(np.asarray(array[box]) for array in item.values), due[box], "") for box in slices]
+    return []

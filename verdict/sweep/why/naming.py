@@ -1,0 +1,115 @@
+"""What it means that a step reads one value where another one is due: the code, and the sentence."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from verdict.sweep.elements import Ids, Kind
+from verdict.sweep.flow import SUM, Step
+from verdict.sweep.why.counted import is_sum
+from verdict.sweep.why.factors import factor_text
+from verdict.sweep.why.mend import State
+from verdict.sweep.why.scene import Arrays, Scene, close
+from verdict.sweep.why.words import elements_text, node_text
+
+SAME = 1e-8
+
+
+class Read(NamedTuple):
+    """Input `k` of a step: what it has, and what is due: numbers, elements. whole: all
+    that the single-device step reads."""
+
+    step: Step
+    k: int
+    has: Arrays
+    due: Arrays
+    elements: Ids
+    whole: Ids
+
+
+def misread(scene: Scene, state: State, read: Read, where: str) -> tuple[str, str]:
+    """The code and the sentence of a wrong input."""
+    node, value = node_text(scene, read.step), read.step.inputs[read.k]
+    has, due = state.look(scene, value), elements_text(scene, read.elements)
+    factor = _factor(read.has, read.due)
+    if factor is not None:
+        what = elements_text(scene, has) if has is not None else _maker(scene, value)
+        return "wrong-scale", f"{node} on {where} reads {what}, {factor_text(factor)} times {due}, which is due"
+    if has is None:
+        return _no_such_value(scene, state, read, where)
+    text = elements_text(scene, has)
+    if within(has, read.whole):
+        same = np.array_equal(np.sort(has.ravel()), np.sort(read.elements.ravel()))
+        code = "wrong-order" if same else "wrong-slice"
+        how = "in another order" if same and text == due else f"{text} as input {read.k}"
+        return code, f"{node} on {where} reads {how}, where {due} is due"
+    lacking = _lacks(scene, has, read.elements)
+    if lacking:
+        return "gradient-missing", f"{node} on {where} reads {text} for {due}: the summand {lacking} is missing"
+    return "wrong-input", f"{node} on {where} reads {text} as input {read.k}, where {due} is due"
+
+
+def _no_such_value(scene: Scene, state: State, read: Read, where: str) -> tuple[str, str]:
+    """What is read is nothing that the single-device plan has: a sum with a summand too many, or another operator."""
+    value, node = read.step.inputs[read.k], node_text(scene, read.step)
+    due, made_by = elements_text(scene, read.elements), _maker(scene, value)
+    if adds_too_much(scene, state, value, read.due):
+        step = scene.step(scene.maker[value])
+        others = [v for v in step.inputs if not _equal(state.arrays(v), read.due)]
+        extra = " and ".join(_text(scene, state, other) for other in others) or "something"
+        return "wrong-input", f"{made_by} adds {extra} to {due}, which alone is due in {node}"
+    return "wrong-input", f"{node} on {where} reads what {made_by} makes as input {read.k}, where {due} is due"
+
+
+def adds_too_much(scene: Scene, state: State, value: int, due: Arrays) -> bool:
+    """Whether a value is the sum of what is due and of something else."""
+    maker = scene.maker.get(value)
+    if maker is None:
+        return False
+    step = scene.step(maker)
+    return (step.op == SUM or is_sum(step.op)) and any(_equal(state.arrays(v), due) for v in step.inputs)
+
+
+def _equal(one: Arrays | None, other: Arrays) -> bool:
+    return one is not None and one[0].shape == other[0].shape and close(one, other)
+
+
+def _text(scene: Scene, state: State, value: int) -> str:
+    ids = state.look(scene, value)
+    return elements_text(scene, ids) if ids is not None else _maker(scene, value)
+
+
+def within(ids: Ids, whole: Ids) -> bool:
+    """Whether all elements are among others."""
+    return ids.size > 0 and bool(np.isin(ids.ravel(), whole.ravel()).all())
+
+
+def _lacks(scene: Scene, has: Ids, due: Ids) -> str:
+    """Where `due` is a sum of `has` and others in the single-device plan: the others."""
+    for block in scene.elements.blocks_of(due):
+        if block.kind is not Kind.SINGLE or not is_sum(scene.one.steps[block.owner].op):
+            continue
+        reads = scene.trace.reads[block.owner]
+        others = [ids for ids in reads if not within(has, ids)]
+        if len(others) < len(reads):
+            return " and ".join(elements_text(scene, ids) for ids in others)
+    return ""
+
+
+def _factor(has: Arrays, due: Arrays) -> float | None:
+    """By what one value is a multiple of the other, on all seeds; None where it is none."""
+    if has[0].shape != due[0].shape or not has[0].size:
+        return None
+    pivot = int(np.argmax(np.abs(due[0])))
+    if due[0].flat[pivot] == 0 or has[0].flat[pivot] == 0:
+        return None
+    factor = float(has[0].flat[pivot] / due[0].flat[pivot])
+    for mine, theirs in zip(has, due, strict=True):
+        if np.max(np.abs(mine - factor * theirs)) > SAME * max(float(np.max(np.abs(mine))), 1e-12):
+            return None
+    return factor
+
+
+def _maker(scene: Scene, value: int) -> str:
+    maker = scene.maker.get(value)
+    return node_text(scene, scene.step(maker)) if maker is not None else "what is given"

@@ -1,0 +1,78 @@
+"""From a value that the single-device plan has nowhere back to the step that first goes another way."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from verdict.sweep.elements import Ids, Kind
+from verdict.sweep.flow import Step
+from verdict.sweep.trace import frozen
+from verdict.sweep.why.mend import State
+from verdict.sweep.why.scene import Scene
+from verdict.sweep.why.words import elements_text, node_text
+
+MOST_STEPS = 24
+SUMMING = ("sum", "aten.sum", "aten.sum.dim_IntList", "linear", "matmul", "aten.mm", "aten.bmm")
+
+
+class Parting(NamedTuple):
+    """step: of the parallel flow, where it goes another way. single: the step of the other flow that is due there."""
+
+    code: str
+    title: str
+    step: int
+    single: int
+
+
+def parting(scene: Scene, state: State, value: int, due: Ids, where: str) -> Parting | None:
+    """Where the way to `value` leaves the way to the elements `due`; None where that is not to be seen."""
+    for _ in range(MOST_STEPS):
+        maker, block = scene.maker.get(value), scene.elements.of(int(due.flat[0]))
+        if maker is None or block.kind is not Kind.SINGLE:
+            return None
+        step, other = scene.step(maker), scene.one.steps[block.owner]
+        reads = scene.trace.reads[block.owner]
+        node = f"{node_text(scene, step)} on {where}"
+        if step.op != other.op or len(step.inputs) != len(other.inputs):
+            title = f"{node} stands where the single-device plan has {other.op} {other.place.name}"
+            return Parting("operator-differs", title, maker, block.owner)
+        seen = [state.look(scene, number) for number in step.inputs]
+        apart = [k for k, (ids, whole) in enumerate(zip(seen, reads, strict=True)) if not _within(ids, whole)]
+        if not apart:
+            return _own_fault(scene, step, maker, block.owner, seen, reads, node)
+        k = apart[0]
+        mine = seen[k]
+        if mine is not None:
+            title = (
+                f"{node} reads {elements_text(scene, mine)} as input {k}, where {elements_text(scene, reads[k])} is due"
+            )
+            return Parting("wrong-input", title, maker, block.owner)
+        value, due = step.inputs[k], reads[k]
+    return None
+
+
+def _own_fault(
+    scene: Scene, step: Step, maker: int, single: int, seen: list[Ids | None], reads: tuple[Ids, ...], node: str
+) -> Parting:
+    """A step that reads what it should, of the right operator: its attributes, or too little that it sums over."""
+    other = scene.one.steps[single]
+    mine, due = dict(frozen(step.attrs)), dict(frozen(other.attrs))
+    names = [name for name in sorted({*mine, *due}) if mine.get(name) != due.get(name)]
+    share = any(ids is not None and ids.size < whole.size for ids, whole in zip(seen, reads, strict=True))
+    if names:
+        told = ", ".join(f"{name}={mine[name]}" if name in mine else f"no {name}" for name in names)
+        wanted = ", ".join(f"{name}={due[name]}" if name in due else f"no {name}" for name in names)
+        return Parting("wrong-constant", f"{node} has {told}; the single-device node has {wanted}", maker, single)
+    if share and step.op in SUMMING:
+        text = elements_text(scene, next(ids for ids in seen if ids is not None))
+        title = f"{node} sums {text} only, and is read before the other parts of {other.place.name} are added"
+        return Parting("missing-reduction", title, maker, single)
+    told = " ".join(f"{name}={text}" for name, text in mine.items())
+    title = (
+        f"{node} makes of its region what is no region of {other.op} {other.place.name}, with {told or 'no attributes'}"
+    )
+    return Parting("wrong-constant" if told else "not-equivalent", title, maker, single)
+
+
+def _within(ids: Ids | None, whole: Ids) -> bool:
+    return ids is not None and ids.size > 0 and bool(np.isin(ids.ravel(), whole.ravel()).all())
