@@ -8,6 +8,7 @@ from verdict.solver.obligation import Goal, Obligation
 from verdict.solver.plain import PlainTerms
 from verdict.solver.question import question
 from verdict.solver.solvers import installed
+from verdict.solver.steady import constants
 from verdict.solver.term import Kind, Sign, Term
 from verdict.solver.terms import Terms
 
@@ -24,6 +25,7 @@ __all__ = [
     "Terms",
     "check",
     "confirm",
+    "constants",
     "installed",
     "question",
 ]

@@ -1,15 +1,13 @@
 """Following the elements of a flow from step to step: constants, moves, and what a step computes anew."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from verdict.graph import ABSENT
 from verdict.ops import RULES, Array
-from verdict.options import SolverOptions
-from verdict.outcome import Proved
-from verdict.solver import Goal, Obligation, Term, Terms, check
+from verdict.solver import Term, Terms, constants
 from verdict.solver.term import Kind as TermKind
 from verdict.sweep.claim import Cone
 from verdict.sweep.elements import Elements, Ids, Kind, of_numbers
@@ -116,9 +114,11 @@ def _settle(trace: Trace, number: int, values: list[list[Array | None]], followe
         if terms is None:
             return
         settled = ids.copy()
-        for index in zip(*np.nonzero(steady), strict=True):
-            if _is_constant(terms[index], float(np.asarray(seeds[0])[index])):
-                settled[index] = follower.elements.constant(_exactly(float(np.asarray(seeds[0])[index])))
+        places = list(zip(*np.nonzero(steady), strict=True))
+        due = [float(np.asarray(seeds[0])[place]) for place in places]
+        for place, constant, holds in zip(places, due, _are([terms[place] for place in places], due), strict=True):
+            if holds:
+                settled[place] = follower.elements.constant(_exactly(constant))
         trace.ids[value] = settled
 
 
@@ -134,16 +134,24 @@ def _exactly(value: float) -> Fraction | float:
     return value if value == float("-inf") else Fraction(value)
 
 
-def _is_constant(term: object, value: float) -> bool:
-    """Whether what was executed on terms is `value` for all values of the variables."""
-    if isinstance(term, int | Fraction | float):
-        return float(term) == value
-    if not isinstance(term, Term) or value == float("-inf"):
-        return isinstance(term, Term) and term.kind is TermKind.MINUS_INFINITY
-    one, other = np.empty(1, dtype=object), np.empty(1, dtype=object)
-    one[0], other[0] = term, Fraction(value)
-    options = SolverOptions(z3=False, exhibit=False, term_limit=1000)
-    return isinstance(check(Obligation(term.terms, (Goal("constant", one, other),)), options), Proved)
+def _are(terms: Sequence[object], values: Sequence[float]) -> list[bool]:
+    """Whether what was executed on terms is that value for all values of the variables."""
+    found = [_is_number(term, value) for term, value in zip(terms, values, strict=True)]
+    open_ = [
+        (k, term)
+        for k, term in enumerate(terms)
+        if isinstance(term, Term) and not found[k] and values[k] != float("-inf")
+    ]
+    proved = constants([term for _, term in open_], [Fraction(values[k]) for k, _ in open_])
+    for (k, _), holds in zip(open_, proved, strict=True):
+        found[k] = holds
+    return found
+
+
+def _is_number(term: object, value: float) -> bool:
+    if isinstance(term, Term):
+        return term.kind is TermKind.MINUS_INFINITY and value == float("-inf")
+    return isinstance(term, int | Fraction | float) and float(term) == value
 
 
 def choices_of(flow: Flow, trace: Trace, values: list[Array | None]) -> dict[int, int]:
