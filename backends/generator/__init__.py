@@ -36,8 +36,8 @@ CHOICES = ("sp", "cp", "ep", "loss")
 """Fields of Sizes that not every model knows."""
 MODELS = {
     "deepseek": Model(deepseek.INPUT, deepseek.check, deepseek.boundary, deepseek.record, frozenset({"loss"})),
-    "gpt": Model(gpt.INPUT, gpt.check, gpt.boundary, gpt.record, frozenset({"sp", "loss"})),
-    "llama3": Model(llama3.INPUT, llama3.check, llama3.boundary, llama3.record, frozenset({"sp", "loss"})),
+    "gpt": Model(gpt.INPUT, gpt.check, gpt.boundary, gpt.record, frozenset({"sp", "cp", "loss"})),
+    "llama3": Model(llama3.INPUT, llama3.check, llama3.boundary, llama3.record, frozenset({"sp", "cp", "loss"})),
     "mlp": Model(mlp.INPUT, mlp.check, mlp.boundary, mlp.record),
 }
 
@@ -54,5 +54,7 @@ def generate(model: str, sizes: Sizes) -> tuple[Plan, Plan]:
         if getattr(sizes, choice) != getattr(_NONE, choice) and choice not in MODELS[model].offers:
             raise UsageError(model, f"{choice} is not offered for this model", "see docs/parallelisms.md")
     MODELS[model].check(model, sizes)
-    alone = replace(sizes, dp=1, tp=1, pp=1, microbatches=1, cp=1, ep=1, sp=False, zero=0, vocab_parallel=False)
+    alone = replace(
+        sizes, dp=1, tp=1, pp=1, microbatches=1, cp=1, ep=1, sp=False, zigzag=False, zero=0, vocab_parallel=False
+    )
     return assemble(model, MODELS[model], alone), assemble(model, MODELS[model], sizes)

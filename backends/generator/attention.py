@@ -4,6 +4,7 @@ from collections.abc import Hashable
 from math import sqrt
 
 from backends.generator.layers import dropout, elementwise
+from backends.generator.ring import ring_attend
 from backends.generator.sizes import Sizes
 from backends.generator.tape import EVERYWHERE, Tape
 from backends.generator.value import Value
@@ -24,11 +25,18 @@ def heads(tape: Tape, sizes: Sizes, x: Value, at: str) -> Value:
     return y
 
 
-def attend(tape: Tape, sizes: Sizes, q: Value, k: Value, v: Value, mask: Value, at: str, drop: float = 0.0) -> Value:
-    """dropout(softmax(q k^T / sqrt(width of a head) + mask)) v, of q, k, v as of `heads`: (rows, seq, hidden)."""
+def attend(
+    tape: Tape, sizes: Sizes, q: Value, k: Value, v: Value, mask: Value | None, at: str, drop: float = 0.0
+) -> Value:
+    """dropout(softmax(q k^T / sqrt(width of a head) + mask)) v, of q, k, v as of `heads`: (rows, seq, hidden).
+
+    Without a mask it is causal over the ring of context parallel ranks.
+    """
     q, k, v = (
         _transpose(tape, value, 1, 2, f"{at}.{name}.transposed") for name, value in (("q", q), ("k", k), ("v", v))
     )
+    if mask is None:
+        return _joined(tape, sizes, ring_attend(tape, q, k, v, at), at)
     k = _transpose(tape, k, 2, 3, f"{at}.k.columns")
     (scores,) = tape.op("matmul", (q, k), f"{at}.scores", (*q.shape[:-1], k.shape[-1]), split=1)
     scores = elementwise(tape, "div", scores, f"{at}.scaled", other=sqrt(sizes.head), rounding_mode=None)
@@ -38,6 +46,11 @@ def attend(tape: Tape, sizes: Sizes, q: Value, k: Value, v: Value, mask: Value, 
     weights = elementwise(tape, "to", weights, f"{at}.to", dtype="float32")
     weights = dropout(tape, weights, drop, f"{at}.weights.dropped")
     (y,) = tape.op("matmul", (weights, v), f"{at}.mixed", v.shape, split=1)
+    return _joined(tape, sizes, y, at)
+
+
+def _joined(tape: Tape, sizes: Sizes, y: Value, at: str) -> Value:
+    """The heads side by side again."""
     y = elementwise(tape, "contiguous", _transpose(tape, y, 1, 2, f"{at}.mixed.transposed"), f"{at}.contiguous")
     size: dict[str, Hashable] = {"size": (tape.rows, tape.seq, -1)}
     (y,) = tape.op("view", (y,), f"{at}.joined", (tape.batch, sizes.seq, sizes.hidden), split=2, attrs=size)

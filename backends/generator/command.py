@@ -46,6 +46,7 @@ def _size(name: str, help: str, least: int = 1) -> Callable[[Callable[..., None]
 @click.option("--tied", "--tie-embeddings", is_flag=True, help="The output has the weight of the embedding (gpt).")
 @click.option("--sp", is_flag=True, help="Sequence parallel: tp ranks divide the positions between blocks.")
 @_size("cp", "Context parallel ranks.")
+@click.option("--zigzag", is_flag=True, help="Context parallel ranks have positions from the front and from the back.")
 @_size("ep", "Expert parallel ranks, which divide the batch, too (deepseek).")
 @click.option("--loss", type=click.Choice(LOSSES), default="sum", show_default=True)
 @click.option("--vocab-parallel", is_flag=True, help="The cross-entropy of logits that tp ranks divide.")

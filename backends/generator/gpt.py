@@ -33,13 +33,13 @@ check = check_attention
 
 def record(tape: Tape, sizes: Sizes, layers: range, before: tuple[Value, ...]) -> tuple[Value, ...]:
     """Record `layers` after `before`, which the first stage lacks: what the next stage receives, or the loss."""
-    h, mask = before or _beginning(tape, sizes)
+    h, *mask = before or _beginning(tape, sizes)
     for layer in layers:
-        h = _block(tape, sizes, h, mask, f"layers.{layer}")
-    return (h, mask) if layers.stop < sizes.layers else (_loss(tape, sizes, h),)
+        h = _block(tape, sizes, h, mask[0] if mask else None, f"layers.{layer}")
+    return (h, *mask) if layers.stop < sizes.layers else (_loss(tape, sizes, h),)
 
 
-def _beginning(tape: Tape, sizes: Sizes) -> tuple[Value, Value]:
+def _beginning(tape: Tape, sizes: Sizes) -> tuple[Value, ...]:
     tokens = tape.load(INPUT, (tape.batch, sizes.seq), "int64", seq=1)
     h = embedding(tape, tokens, sizes.vocab, sizes.hidden, llama3.EMBEDDING)
     positions = tape.buffer("positions", (sizes.seq,), "int64", seq=0, scattered=sizes.sp)
@@ -47,7 +47,7 @@ def _beginning(tape: Tape, sizes: Sizes) -> tuple[Value, Value]:
     attrs: dict[str, Hashable] = {"start": 0, "stop": sizes.seq, "padding_idx": None}
     (placed,) = tape.op("embedding", (positions, table), "pos_embeddings", (sizes.seq, sizes.hidden), attrs=attrs)
     h = dropout(tape, add(tape, h, placed, "embeddings"), sizes.dropout, "embeddings.dropped")
-    return h, causal_mask(tape, sizes, tokens, h)
+    return (h, causal_mask(tape, sizes, tokens, h)) if sizes.cp == 1 else (h,)
 
 
 def _loss(tape: Tape, sizes: Sizes, h: Value) -> Value:
@@ -56,7 +56,7 @@ def _loss(tape: Tape, sizes: Sizes, h: Value) -> Value:
     return loss_of(tape, sizes, row_split_linear(tape, x, sizes.vocab, "output", weight))
 
 
-def _block(tape: Tape, sizes: Sizes, h: Value, mask: Value, at: str) -> Value:
+def _block(tape: Tape, sizes: Sizes, h: Value, mask: Value | None, at: str) -> Value:
     h, skip = tape.multiref(h, 2)
     x = _attention(tape, sizes, layer_norm(tape, h, f"{at}.attention_norm"), mask, f"{at}.attention")
     x = dropout(tape, x, sizes.dropout, f"{at}.attention.dropped")
@@ -66,7 +66,7 @@ def _block(tape: Tape, sizes: Sizes, h: Value, mask: Value, at: str) -> Value:
     return add(tape, skip, x, f"{at}.out")
 
 
-def _attention(tape: Tape, sizes: Sizes, x: Value, mask: Value, at: str) -> Value:
+def _attention(tape: Tape, sizes: Sizes, x: Value, mask: Value | None, at: str) -> Value:
     q, k, v = (
         heads(tape, sizes, row_split_linear(tape, handle, sizes.hidden, f"{at}.{name}", bias=True), f"{at}.{name}")
         for name, handle in zip(("wq", "wk", "wv"), tape.multiref(enter(tape, x), 3), strict=True)

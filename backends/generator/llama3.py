@@ -35,10 +35,9 @@ def check(model: str, sizes: Sizes) -> None:
 
 def boundary(tape: Tape, sizes: Sizes, layer: int) -> tuple[Value, ...]:
     """What a stage that begins after `layer` receives: the output of `layer`, and the causal mask."""
-    return (
-        tape.boundary(f"layers.{layer}.out", (tape.batch, sizes.seq, sizes.hidden)),
-        tape.value("mask", (1, 1, sizes.seq, sizes.seq), "float32", trained=False),
-    )
+    h = tape.boundary(f"layers.{layer}.out", (tape.batch, sizes.seq, sizes.hidden))
+    mask = (1, 1, sizes.seq, sizes.seq)
+    return (h, tape.value("mask", mask, "float32", trained=False)) if sizes.cp == 1 else (h,)
 
 
 def record(tape: Tape, sizes: Sizes, layers: range, before: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -54,15 +53,17 @@ def blocks(
     feed_forward: Callable[[Tape, Sizes, Value, int, str], Value],
 ) -> tuple[Value, ...]:
     """`record` with the feed-forward block of each layer, by its number and its name, as it is given."""
-    h, mask = before or _beginning(tape, sizes)
+    h, *mask = before or _beginning(tape, sizes)
     for layer in layers:
         at = f"layers.{layer}"
         h, skip = tape.multiref(h, 2)
-        x = _attention(tape, sizes, rms_norm(tape, h, f"{at}.attention_norm"), mask, f"{at}.attention")
+        x = _attention(
+            tape, sizes, rms_norm(tape, h, f"{at}.attention_norm"), mask[0] if mask else None, f"{at}.attention"
+        )
         h, skip = tape.multiref(add(tape, skip, x, f"{at}.middle"), 2)
         x = feed_forward(tape, sizes, rms_norm(tape, h, f"{at}.ffn_norm"), layer, f"{at}.feed_forward")
         h = add(tape, skip, x, f"{at}.out")
-    return (h, mask) if layers.stop < sizes.layers else (_loss(tape, sizes, h),)
+    return (h, *mask) if layers.stop < sizes.layers else (_loss(tape, sizes, h),)
 
 
 def swiglu(tape: Tape, x: Value, ffn: int, at: str) -> Value:
@@ -77,10 +78,10 @@ def _dense(tape: Tape, sizes: Sizes, x: Value, layer: int, at: str) -> Value:
     return swiglu(tape, x, sizes.ffn, at)
 
 
-def _beginning(tape: Tape, sizes: Sizes) -> tuple[Value, Value]:
+def _beginning(tape: Tape, sizes: Sizes) -> tuple[Value, ...]:
     tokens = tape.load(INPUT, (tape.batch, sizes.seq), "int64", seq=1)
     h = embedding(tape, tokens, sizes.vocab, sizes.hidden, EMBEDDING)
-    return h, causal_mask(tape, sizes, tokens, h)
+    return (h, causal_mask(tape, sizes, tokens, h)) if sizes.cp == 1 else (h,)
 
 
 def _loss(tape: Tape, sizes: Sizes, h: Value) -> Value:
@@ -89,7 +90,7 @@ def _loss(tape: Tape, sizes: Sizes, h: Value) -> Value:
     return loss_of(tape, sizes, elementwise(tape, "float", logits, "output.float"))
 
 
-def _attention(tape: Tape, sizes: Sizes, x: Value, mask: Value, at: str) -> Value:
+def _attention(tape: Tape, sizes: Sizes, x: Value, mask: Value | None, at: str) -> Value:
     q, k, v = (
         heads(tape, sizes, row_split_linear(tape, handle, sizes.hidden, f"{at}.{name}"), f"{at}.{name}")
         for name, handle in zip(("wq", "wk", "wv"), tape.multiref(enter(tape, x), 3), strict=True)

@@ -27,7 +27,8 @@ class Sizes:
     loss: "sum" of the logits, or "cross-entropy" summed over the targets, with label_smoothing, and without targets
     that are ignore_index (none below 0). vocab_parallel: its logits stay divided along the vocabulary.
     sp: sequence parallel, the tp ranks divide the positions between blocks. cp: context parallel ranks, which divide
-    the positions. ep: ranks that divide the experts, and the batch as dp does.
+    the positions, and send keys and values round a ring; zigzag: each has one part from the front and one from the
+    back. ep: ranks that divide the experts, and the batch as dp does.
     optimizer: "none", "sgd" or "adamw". clip: the greatest norm of all gradients; 0 for none. zero: the level of
     ZeRO, at which data parallel ranks divide the states of the optimizer (1), the gradients (2), the weights (3).
     """
@@ -58,6 +59,7 @@ class Sizes:
     vocab_parallel: bool = False
     sp: bool = False
     cp: int = 1
+    zigzag: bool = False
     ep: int = 1
     optimizer: str = "none"
     clip: float = 0.0
@@ -67,6 +69,10 @@ class Sizes:
     def rows(self) -> int:
         """The samples of one device in one microbatch."""
         return self.batch // (self.dp * self.ep * self.microbatches)
+
+    def blocks(self, rank: int) -> tuple[int, ...]:
+        """The blocks of the positions that a context parallel rank has."""
+        return (rank, 2 * self.cp - 1 - rank) if self.zigzag else (rank,)
 
     @property
     def explicit(self) -> bool:
@@ -94,6 +100,8 @@ class Sizes:
 
 _CONDITIONS: tuple[tuple[Callable[[Sizes], bool], str, str], ...] = (
     (lambda s: not s.sp or s.tp > 1, "sequence parallelism with one tensor parallel rank", "choose tp of at least 2"),
+    (lambda s: not s.zigzag or s.cp > 1, "zigzag with one context parallel rank", "choose cp of at least 2"),
+    (lambda s: s.cp == 1 or not s.dropout, "dropout under context parallelism", "choose one of them"),
     (lambda s: s.loss in LOSSES, "there is no such loss", f"there are {', '.join(LOSSES)}"),
     (
         lambda s: s.loss == "cross-entropy" or not (s.vocab_parallel or s.label_smoothing or s.ignore_index >= 0),
@@ -124,7 +132,8 @@ def check(model: str, sizes: Sizes) -> None:
     parts = sizes.dp * sizes.ep * sizes.microbatches
     divides(model, "batch", sizes.batch, "dp x ep x microbatches" if sizes.ep > 1 else "dp x microbatches", parts)
     divides(model, "ffn", sizes.ffn, "tp", sizes.tp)
-    divides(model, "seq", sizes.seq, "cp x tp" if sizes.sp else "cp", sizes.cp * (sizes.tp if sizes.sp else 1))
+    blocks = sizes.cp * len(sizes.blocks(0))
+    divides(model, "seq", sizes.seq, "cp x tp" if sizes.sp else "cp", blocks * (sizes.tp if sizes.sp else 1))
     for fits, problem, help in _CONDITIONS:
         if not fits(sizes):
             raise UsageError(model, problem, help)

@@ -13,7 +13,7 @@ from backends.generator.mesh import Mesh
 from backends.generator.parameters import Parameters
 from backends.generator.sizes import Sizes
 from backends.generator.value import BATCH, Value
-from verdict.graph import ABSENT, BUFFER, GRADIENT, INPUT, Node, Shape
+from verdict.graph import ABSENT, ACTIVATION, BUFFER, GRADIENT, INPUT, Node, Shape
 
 Lies = Mapping[str, bool | int | None]
 EVERYWHERE: Lies = MappingProxyType({"batch": None, "seq": None, "scattered": False})
@@ -22,11 +22,15 @@ _AS_READ: Lies = MappingProxyType({})
 
 
 class Tape:
-    """Records one device of a mesh. rows, seq: the samples and positions of this device in one microbatch."""
+    """Records one device of a mesh.
+
+    rows, seq: the samples and positions of this device in one microbatch. blocks: those of the positions that it has.
+    """
 
     def __init__(self, draft: Draft, mesh: Mesh, device: int, sizes: Sizes) -> None:
         self.draft, self.mesh, self.device, self.sizes = draft, mesh, device, sizes
         self.rows, self.seq = sizes.rows, sizes.seq // sizes.cp
+        self.blocks = self.blocks_of(mesh.at(device, "cp"))
         self.batch = sizes.rows * mesh.size(*BATCH)
         self.tp = mesh.size("tp")
         self.tp_rank = mesh.at(device, "tp")
@@ -42,11 +46,16 @@ class Tape:
         """This device's share of an axis of `size` that the ranks of a mesh axis divide."""
         return size // self.mesh.size(by)
 
+    def blocks_of(self, rank: int) -> tuple[int, ...]:
+        """The blocks of the positions that a context parallel rank has."""
+        return self.sizes.blocks(rank)
+
     def load(self, name: str, shape: Shape, dtype: str, seq: int | None = None) -> Value:
         """An input of the model, samples first: the rows, and the positions along `seq`, of this device."""
-        value = self.value(name, shape, dtype, kind=INPUT, trained=False, batch=0, seq=seq)
-        self.emit("dataloader", (), (value.tensor,), {}, name)
-        return value
+        pieces = self._pieces(name, shape, dtype, kind=INPUT, batch=0, seq=seq)
+        for piece in pieces:
+            self.emit("dataloader", (), (piece.tensor,), {}, name)
+        return self._together(pieces)
 
     def weight(
         self, name: str, shape: Shape, split: int | None = None, dtype: str = "float32", by: str = "tp"
@@ -58,9 +67,30 @@ class Tape:
     def buffer(self, name: str, shape: Shape, dtype: str, seq: int | None = None, scattered: bool = False) -> Value:
         """A constant tensor of the model: one on each device, however often it is asked for."""
         if name not in self._buffers:
-            made = self.value(name, shape, dtype, seq=seq, scattered=scattered, kind=BUFFER, trained=False)
-            self._buffers[name] = made
+            pieces = self._pieces(name, shape, dtype, kind=BUFFER, seq=seq, scattered=scattered)
+            self._buffers[name] = self._together(pieces)
         return self._buffers[name]
+
+    def _pieces(self, name: str, shape: Shape, dtype: str, **what: bool | int | str | None) -> tuple[Value, ...]:
+        """What is given of a tensor: the share of this device, or the blocks that it consists of."""
+        if len(self.blocks) == 1 or what.get("seq") is None:
+            return (self.value(name, shape, dtype, trained=False, **what),)
+        count = len(self.blocks) * self.sizes.cp
+        given = Value(ABSENT, 0, name, shape, dtype, trained=False)
+        return tuple(self.like(given._replace(block=(block, count)), **what) for block in self.blocks)
+
+    def _together(self, pieces: tuple[Value, ...]) -> Value:
+        """Blocks side by side, which then count as the share of the context parallel ranks."""
+        if len(pieces) == 1:
+            return pieces[0]
+        whole = self.like(pieces[0], name=f"{pieces[0].name}.zigzag", kind=ACTIVATION, block=None, scattered=False)
+        inputs = tuple(piece.tensor for piece in pieces)
+        self.emit("concatenate", inputs, (whole.tensor,), {"dim": whole.seq}, whole.name)
+        if not pieces[0].scattered:
+            return whole
+        own = self.like(whole, scattered=True)
+        self.collective(self.forward, "chunk", whole.tensor, own.tensor, ("tp",), whole.name, dim=whole.seq)
+        return own
 
     def boundary(self, name: str, shape: Shape, split: int | None = None) -> Value:
         """An activation that arrives from the stage before: samples, and positions where there are three axes."""

@@ -16,6 +16,7 @@ class Value(NamedTuple):
     split: the axis that the ranks of mesh axis `by` divide. addend: each tp rank has one addend of it.
     entered: it has passed `enter`, so each tp rank sees only its own use of it, and its gradient is an addend.
     batch, seq: the axes that are samples and positions; scattered: the tp ranks divide the positions, too.
+    block: it is one block of the positions, (its number, how many there are), and not the share of the cp ranks.
     partial: each data parallel rank has one addend of it. sharded: the data parallel ranks divide its first axis.
     trained: the loss depends on it differentiably. use: tells handles of one tensor apart.
     """
@@ -36,6 +37,7 @@ class Value(NamedTuple):
     by: str = "tp"
     partial: bool = False
     sharded: bool = False
+    block: tuple[int, int] | None = None
 
     @property
     def data(self) -> tuple[str, ...]:
@@ -63,4 +65,7 @@ class Value(NamedTuple):
             axes[self.split].append((self.by,))
         if self.sharded:
             axes[0].append(self.data)
-        return tuple(tuple(mesh.place(device, group) for group in groups) for groups in axes)
+        found = tuple(tuple(mesh.place(device, group) for group in groups) for groups in axes)
+        if self.block is None or self.seq is None:
+            return found
+        return (*found[: self.seq], (self.block,), *found[self.seq + 1 :])
