@@ -77,7 +77,7 @@ def _sum_law(law: SumLaw, meaning: Meaning, columns: int, symbols: Symbols) -> t
         tiles = [side.reference({**whole, law.atom: pair}, {law.atom}, 0)[law.output] for pair in pairs]
     total = tiles[0]
     for tile in tiles[1:]:
-        total = total + tile
+        total = np.asarray(total + tile, dtype=object)
     full = side.reference(whole, frozenset(), 0)[law.output]
     return (Goal(f"sum over {law.atom}", full, total),)
 
@@ -85,12 +85,12 @@ def _sum_law(law: SumLaw, meaning: Meaning, columns: int, symbols: Symbols) -> t
 def _linear_law(law: LinearLaw, meaning: Meaning, columns: int, symbols: Symbols) -> tuple[Goal, ...]:
     side = Side(meaning, shrink(meaning, cuts_of(meaning, [], []), columns), symbols)
     again = {position: side.symbols(position, "'") for position in law.positions}
-    both = [x + again[k] if k in again else x for k, x in enumerate(side.inputs)]
+    both = [np.asarray(x + again[k], dtype=object) if k in again else x for k, x in enumerate(side.inputs)]
     other = [again.get(k, x) for k, x in enumerate(side.inputs)]
     attrs = side.attrs
     sums = side.apply(both, attrs)
     return tuple(
-        Goal(f"output {k} is additive", whole, one + two)
+        Goal(f"output {k} is additive", whole, np.asarray(one + two, dtype=object))
         for k, (whole, one, two) in enumerate(
             zip(sums, side.apply(side.inputs, attrs), side.apply(other, attrs), strict=True)
         )
@@ -212,7 +212,8 @@ class Side:
     def cut(self, bounds: Bounds, column: int) -> list[Array]:
         """The share `bounds` of one column of every input."""
         return [
-            x[self.shrunk.slices(dims, bounds, column)] for dims, x in zip(self.meaning.read, self.inputs, strict=True)
+            np.asarray(x[self.shrunk.slices(dims, bounds, column)], dtype=object)
+            for dims, x in zip(self.meaning.read, self.inputs, strict=True)
         ]
 
     def reference(self, bounds: Bounds, restricted: set[str] | frozenset[str], column: int) -> tuple[Any, ...]:
@@ -223,7 +224,7 @@ class Side:
             if restricted:
                 attrs = self.single_attrs({atom: bounds[atom] for atom in restricted - {self.meaning.column_atom}})
                 inputs = [
-                    x[self.partly(dims, bounds, restricted, column)]
+                    np.asarray(x[self.partly(dims, bounds, restricted, column)], dtype=object)
                     for dims, x in zip(self.meaning.read, self.inputs, strict=True)
                 ]
             else:
@@ -267,7 +268,8 @@ class Side:
             if whole is None or made[k] is None:
                 raise ShapeError(f"output {k} does not exist")
             wanted = {atom: bounds[atom] for atom in kept}
-            goals.append(Goal(f"{name} output {k}", whole[self.shrunk.slices(dims, wanted, column)], made[k]))
+            due = np.asarray(whole[self.shrunk.slices(dims, wanted, column)], dtype=object)
+            goals.append(Goal(f"{name} output {k}", due, made[k]))
         return goals
 
 
