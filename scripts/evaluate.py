@@ -194,7 +194,7 @@ def _once(single: Path, parallel: Path, options: tuple[str, ...]) -> dict[str, A
         "t_graph": round(seconds["load"] + seconds["check"], 3),
         "t_lineage": seconds.get("lineage", 0.0),
         "t_schedule": seconds.get("stage", 0.0),
-        "t_vrf": seconds.get("prove", 0.0),
+        "t_vrf": round(seconds.get("prove", 0.0) + seconds.get("sweep", 0.0), 3),
         "t_report": seconds.get("report", 0.0),
         "t_repair": seconds.get("repair", 0.0),
         "t_total": seconds["total"],
