@@ -20,24 +20,26 @@ __all__ = ["MODELS", "Model", "Sizes", "generate"]
 
 
 class Model(NamedTuple):
-    """A model: its input, which sizes it refuses, what its stages hand on, and how a stage's layers are recorded.
-
-    offers: the fields of Sizes, of those in CHOICES, that it knows.
-    """
+    """A model: its input, which sizes it refuses, what its stages hand on, and how a stage's layers are recorded."""
 
     input: str
     check: Callable[[str, Sizes], None]
     boundary: Callable[[Tape, Sizes, int], tuple[Value, ...]]
     record: Callable[[Tape, Sizes, range, tuple[Value, ...]], tuple[Value, ...]]
-    offers: frozenset[str] = frozenset()
 
 
-CHOICES = ("sp", "cp", "ep", "loss")
-"""Fields of Sizes that not every model knows."""
+CHOICES = ("sp", "cp", "ep", "loss", "routing", "tied", "dropout")
+"""Fields of Sizes that not every model knows; _OFFERS are those that it does."""
+_OFFERS = {
+    "deepseek": frozenset({"loss", "ep", "routing"}),
+    "gpt": frozenset({"sp", "cp", "loss", "tied", "dropout"}),
+    "llama3": frozenset({"sp", "cp", "loss"}),
+    "mlp": frozenset[str](),
+}
 MODELS = {
-    "deepseek": Model(deepseek.INPUT, deepseek.check, deepseek.boundary, deepseek.record, frozenset({"loss"})),
-    "gpt": Model(gpt.INPUT, gpt.check, gpt.boundary, gpt.record, frozenset({"sp", "cp", "loss"})),
-    "llama3": Model(llama3.INPUT, llama3.check, llama3.boundary, llama3.record, frozenset({"sp", "cp", "loss"})),
+    "deepseek": Model(deepseek.INPUT, deepseek.check, deepseek.boundary, deepseek.record),
+    "gpt": Model(gpt.INPUT, gpt.check, gpt.boundary, gpt.record),
+    "llama3": Model(llama3.INPUT, llama3.check, llama3.boundary, llama3.record),
     "mlp": Model(mlp.INPUT, mlp.check, mlp.boundary, mlp.record),
 }
 
@@ -51,7 +53,7 @@ def generate(model: str, sizes: Sizes) -> tuple[Plan, Plan]:
         raise UsageError(model, "there is no such model to generate", f"there are {', '.join(MODELS)}")
     check(model, sizes)
     for choice in CHOICES:
-        if getattr(sizes, choice) != getattr(_NONE, choice) and choice not in MODELS[model].offers:
+        if getattr(sizes, choice) != getattr(_NONE, choice) and choice not in _OFFERS[model]:
             raise UsageError(model, f"{choice} is not offered for this model", "see docs/parallelisms.md")
     MODELS[model].check(model, sizes)
     alone = replace(

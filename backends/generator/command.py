@@ -8,7 +8,7 @@ import click
 
 from backends import save
 from backends.generator import MODELS, Sizes, generate
-from backends.generator.sizes import LOSSES, OPTIMIZERS
+from backends.generator.sizes import LOSSES, OPTIMIZERS, ROUTINGS
 from verdict.errors import UsageError
 
 _SUFFIXES = {"none": "", "xz": ".xz", "gz": ".gz", "zst": ".zst"}
@@ -48,6 +48,8 @@ def _size(name: str, help: str, least: int = 1) -> Callable[[Callable[..., None]
 @_size("cp", "Context parallel ranks.")
 @click.option("--zigzag", is_flag=True, help="Context parallel ranks have positions from the front and from the back.")
 @_size("ep", "Expert parallel ranks, which divide the batch, too (deepseek).")
+@click.option("--routing", type=click.Choice(ROUTINGS), default="gate", show_default=True, help="(deepseek)")
+@_size("capacity", "Slots of a sample with each expert, where the routing is given (deepseek).")
 @click.option("--loss", type=click.Choice(LOSSES), default="sum", show_default=True)
 @click.option("--vocab-parallel", is_flag=True, help="The cross-entropy of logits that tp ranks divide.")
 @click.option("--label-smoothing", type=click.FloatRange(0, 1, max_open=True), default=0.0, show_default=True)

@@ -11,6 +11,7 @@ Source: DeepSeek-V3 Technical Report, arXiv 2412.19437, section 2.1.2; its infer
 
 from backends.generator import llama3
 from backends.generator.crossings import enter, leave
+from backends.generator.experts import routed_experts
 from backends.generator.layers import add
 from backends.generator.sizes import Sizes, divides
 from backends.generator.tape import Tape
@@ -28,6 +29,9 @@ def check(model: str, sizes: Sizes) -> None:
     llama3.check(model, sizes)
     divides(model, "experts", sizes.experts, "tp", sizes.tp)
     divides(model, "shared_experts x moe_ffn", sizes.shared_experts * sizes.moe_ffn, "tp", sizes.tp)
+    divides(model, "experts", sizes.experts, "ep", sizes.ep)
+    if sizes.routing == "given" and sizes.tp > 1:
+        raise UsageError(model, "a given routing with tensor parallel ranks", "choose tp 1, and ep for the experts")
     divides(model, "experts", sizes.experts, "groups", sizes.groups)
     if sizes.topk_groups > sizes.groups:
         raise UsageError(model, f"topk_groups is {sizes.topk_groups} of {sizes.groups} groups", "choose fewer")
@@ -49,6 +53,8 @@ def record(tape: Tape, sizes: Sizes, layers: range, before: tuple[Value, ...]) -
 def _feed_forward(tape: Tape, sizes: Sizes, x: Value, layer: int, at: str) -> Value:
     if layer < sizes.dense_layers:
         return llama3.swiglu(tape, x, sizes.ffn, at)
+    if sizes.routing == "given":
+        return _given(tape, sizes, x, at)
     tokens = tape.batch * sizes.seq
     (flat,) = tape.op(
         "view", (x,), f"{at}.tokens", (tokens, sizes.hidden), attrs={"size": (-1, sizes.hidden)}, where={"seq": None}
@@ -61,6 +67,16 @@ def _feed_forward(tape: Tape, sizes: Sizes, x: Value, layer: int, at: str) -> Va
         y = add(tape, y, llama3.swiglu(tape, handle, width, f"{at}.shared_experts"), f"{at}.sum")
     (out,) = tape.op("view", (y,), f"{at}.rows", x.shape, attrs={"size": (tape.rows, *x.shape[1:])}, where={"seq": 1})
     return out
+
+
+def _given(tape: Tape, sizes: Sizes, x: Value, at: str) -> Value:
+    """Experts by a given routing, and those that take every token."""
+    if not sizes.shared_experts:
+        return routed_experts(tape, sizes, x, f"{at}.experts")
+    routed, shared = tape.multiref(x, 2)
+    y = routed_experts(tape, sizes, routed, f"{at}.experts")
+    width = sizes.shared_experts * sizes.moe_ffn
+    return add(tape, y, llama3.swiglu(tape, shared, width, f"{at}.shared_experts"), f"{at}.sum")
 
 
 def _gate(tape: Tape, sizes: Sizes, x: Value, at: str) -> tuple[Value, Value]:

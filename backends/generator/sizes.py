@@ -7,6 +7,7 @@ from backends.generator.mesh import Mesh
 from verdict.errors import UsageError
 
 LOSSES = ("sum", "cross-entropy")
+ROUTINGS = ("gate", "given")
 OPTIMIZERS = ("none", "sgd", "adamw")
 _MAY_BE_ZERO = frozenset({"shared_experts", "dense_layers", "zero"})
 _ANY = frozenset({"ignore_index"})
@@ -29,6 +30,7 @@ class Sizes:
     sp: sequence parallel, the tp ranks divide the positions between blocks. cp: context parallel ranks, which divide
     the positions, and send keys and values round a ring; zigzag: each has one part from the front and one from the
     back. ep: ranks that divide the experts, and the batch as dp does.
+    routing: by a "gate" on each rank, or "given" with `capacity` slots for each sample and expert; ep needs the latter.
     optimizer: "none", "sgd" or "adamw". clip: the greatest norm of all gradients; 0 for none. zero: the level of
     ZeRO, at which data parallel ranks divide the states of the optimizer (1), the gradients (2), the weights (3).
     """
@@ -61,6 +63,8 @@ class Sizes:
     cp: int = 1
     zigzag: bool = False
     ep: int = 1
+    routing: str = "gate"
+    capacity: int = 2
     optimizer: str = "none"
     clip: float = 0.0
     zero: int = 0
@@ -101,6 +105,8 @@ class Sizes:
 _CONDITIONS: tuple[tuple[Callable[[Sizes], bool], str, str], ...] = (
     (lambda s: not s.sp or s.tp > 1, "sequence parallelism with one tensor parallel rank", "choose tp of at least 2"),
     (lambda s: not s.zigzag or s.cp > 1, "zigzag with one context parallel rank", "choose cp of at least 2"),
+    (lambda s: s.routing in ROUTINGS, "there is no such routing", f"there are {', '.join(ROUTINGS)}"),
+    (lambda s: s.ep == 1 or s.routing == "given", "expert parallel ranks with a gate on each", "choose routing given"),
     (lambda s: s.cp == 1 or not s.dropout, "dropout under context parallelism", "choose one of them"),
     (lambda s: s.loss in LOSSES, "there is no such loss", f"there are {', '.join(LOSSES)}"),
     (

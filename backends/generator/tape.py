@@ -15,7 +15,7 @@ from backends.generator.sizes import Sizes
 from backends.generator.value import BATCH, Value
 from verdict.graph import ABSENT, ACTIVATION, BUFFER, GRADIENT, INPUT, Node, Shape
 
-Lies = Mapping[str, bool | int | None]
+Lies = Mapping[str, bool | int | str | None]
 EVERYWHERE: Lies = MappingProxyType({"batch": None, "seq": None, "scattered": False})
 """Where a value lies that is the same for all samples and positions."""
 _AS_READ: Lies = MappingProxyType({})
@@ -119,7 +119,7 @@ class Tape:
         partial of the outputs; where nothing is said they are those of the first input.
         """
         lead, trained = inputs[0], any(value.trained for value in inputs)
-        known = {"batch": lead.batch, "seq": lead.seq, "scattered": lead.scattered, "partial": lead.partial}
+        known = {name: getattr(lead, name) for name in ("batch", "seq", "scattered", "partial", "by")}
         values = tuple(
             self.value(
                 f"{name}.{at}" if len(outputs) > 1 else name, shape, "int64" if at in integers else dtype,

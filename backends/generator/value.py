@@ -58,7 +58,7 @@ class Value(NamedTuple):
         """For each dimension, into how many pieces it is cut, one cut after the other, and which the device has."""
         axes: list[list[tuple[str, ...]]] = [[] for _ in self.shape]
         if self.batch is not None:
-            axes[self.batch].append(BATCH)
+            axes[self.batch].append(tuple(axis for axis in BATCH if self.split is None or axis != self.by))
         if self.seq is not None:
             axes[self.seq] += [("cp",), ("tp",)] if self.scattered else [("cp",)]
         if self.split is not None:
