@@ -54,6 +54,7 @@ def _size(name: str, help: str, least: int = 1) -> Callable[[Callable[..., None]
 @click.option("--vocab-parallel", is_flag=True, help="The cross-entropy of logits that tp ranks divide.")
 @click.option("--label-smoothing", type=click.FloatRange(0, 1, max_open=True), default=0.0, show_default=True)
 @click.option("--ignore-index", type=int, default=-1, metavar="ID", help="Targets that do not count.")
+@click.option("--mean", is_flag=True, help="The loss is averaged over the targets that count.")
 @click.option("--optimizer", type=click.Choice(OPTIMIZERS), default="none", show_default=True)
 @click.option(
     "--clip", type=click.FloatRange(0), default=0.0, metavar="NORM", help="The greatest norm of all gradients."

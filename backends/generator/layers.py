@@ -78,10 +78,10 @@ def dropout(tape: Tape, x: Value, p: float, name: str) -> Value:
     return elementwise(tape, "dropout", x, name, p=p, training=True) if p else x
 
 
-def sum_loss(tape: Tape, x: Value) -> Value:
+def sum_loss(tape: Tape, x: Value, name: str = "loss") -> Value:
     """The sum of all elements, over the tp ranks too where they divide x."""
     attrs: dict[str, Hashable] = {"dim": None, "keepdim": False}
     (loss,) = tape.op(
-        "sum", (x,), "loss", (1,), addend=x.split is not None, attrs=attrs, where={**EVERYWHERE, "partial": True}
+        "sum", (x,), name, (1,), addend=x.split is not None, attrs=attrs, where={**EVERYWHERE, "partial": True}
     )
     return leave(tape, loss)

@@ -1,6 +1,7 @@
 """The loss of a language model, from logits that the tp ranks divide along the vocabulary.
 
-`sum` is the sum of the logits. `cross-entropy` is summed over all targets, in one of two ways:
+`sum` is the sum of the logits. `cross-entropy` is summed over all targets that count, in one of two ways, or averaged
+over them: ranks and microbatches have unequally many, so that all are counted before the first forward pass.
 
     gathered            each tp rank gathers the logits and computes the loss of all of them
     vocabulary parallel the logits stay divided; what goes between the tp ranks are, for each target, the greatest
@@ -15,7 +16,8 @@ from backends.generator.crossings import gather, greatest, leave
 from backends.generator.layers import elementwise, sum_loss
 from backends.generator.sizes import Sizes
 from backends.generator.tape import EVERYWHERE, Tape
-from backends.generator.value import Value
+from backends.generator.value import DATA, Value
+from verdict.graph import ACCUMULATOR, ACTIVATION, Node
 
 TARGETS = "targets"
 
@@ -25,16 +27,31 @@ def loss_of(tape: Tape, sizes: Sizes, logits: Value) -> Value:
     if sizes.loss == "sum":
         return sum_loss(tape, logits)
     targets = tape.load(TARGETS, logits.shape[:-1], "int64", seq=1)
+    apart = sizes.mean and sizes.microbatches * tape.mesh.size(*DATA) > 1
     if sizes.vocab_parallel:
-        return _vocabulary_parallel(tape, sizes, logits, targets)
-    attrs: dict[str, Hashable] = {"reduction": "sum"}
+        loss = _vocabulary_parallel(tape, sizes, logits, targets)
+        return _averaged(tape, sizes, loss) if sizes.mean else loss
+    attrs: dict[str, Hashable] = {"reduction": "mean" if sizes.mean and not apart else "sum"}
     if sizes.label_smoothing:
         attrs["label_smoothing"] = sizes.label_smoothing
     if sizes.ignore_index >= 0:
         attrs["ignore_index"] = sizes.ignore_index
-    where = {**EVERYWHERE, "partial": True}
-    (loss,) = tape.op("cross_entropy", (gather(tape, logits), targets), "loss", (1,), attrs=attrs, where=where)
-    return loss
+    where, name = {**EVERYWHERE, "partial": True}, "loss.sum" if apart else "loss"
+    (loss,) = tape.op("cross_entropy", (gather(tape, logits), targets), name, (1,), attrs=attrs, where=where)
+    return _averaged(tape, sizes, loss) if apart else loss
+
+
+def _averaged(tape: Tape, sizes: Sizes, loss: Value) -> Value:
+    """The loss over the number of all targets of the step that count."""
+    targets = tape.load(TARGETS, (tape.batch, sizes.seq), "int64", seq=1, nodes=tape.counting)
+    flags = _flags(tape, sizes, targets, tape.counting)
+    count = tape.like(flags, name="loss.count", shape=(1,), kind=ACCUMULATOR, partial=True, **EVERYWHERE)
+    attrs: dict[str, Hashable] = {"dim": None, "keepdim": False}
+    tape.counting.append(tape.draft.node("sum", (flags.tensor,), (count.tensor,), attrs, count.name))
+    total = tape.like(count, name="loss.count.total", kind=ACTIVATION, partial=False)
+    tape.collective(tape.totalling, "all_reduce", count.tensor, total.tensor, DATA, total.name, reduce="sum")
+    (mean,) = tape.op("div", (loss, total), "loss", (1,))
+    return mean
 
 
 def _vocabulary_parallel(tape: Tape, sizes: Sizes, logits: Value, targets: Value) -> Value:
@@ -55,21 +72,31 @@ def _vocabulary_parallel(tape: Tape, sizes: Sizes, logits: Value, targets: Value
     if smooth:
         (spread,) = tape.op("sum", (smooth[0],), "loss.spread", each, addend=True, attrs=along)
         found = elementwise(tape, "mul", found, "loss.kept", other=round(1 - sizes.label_smoothing, 12))
-        spread = elementwise(tape, "div", leave(tape, spread, scatter=False), "loss.mean", other=sizes.vocab)
+        spread = elementwise(tape, "div", leave(tape, spread, scatter=False), "loss.spread.mean", other=sizes.vocab)
         spread = elementwise(tape, "mul", spread, "loss.share", other=sizes.label_smoothing)
         (found,) = tape.op("add", (found, spread), "loss.smoothed", each, attrs={"alpha": 1})
     (token,) = tape.op("sub", (log, found), "loss.tokens", each, attrs={"alpha": 1})
-    return sum_loss(tape, _counted(tape, sizes, token, targets))
+    return sum_loss(tape, _counted(tape, sizes, token, targets), "loss.sum" if sizes.mean else "loss")
 
 
 def _counted(tape: Tape, sizes: Sizes, token: Value, targets: Value) -> Value:
     """The loss of each target, 0 for one that is ignored."""
     if sizes.ignore_index < 0:
         return token
-    attrs: dict[str, Hashable] = {"start": sizes.ignore_index, "stop": sizes.ignore_index + 1}
-    (ignored,) = tape.op("one_hot", (targets,), "loss.ignored", (*token.shape, 1), attrs=attrs)
-    local: dict[str, Hashable] = {"size": (tape.rows, tape.seq)}
-    (ignored,) = tape.op("view", (ignored,), "loss.ignored.flat", token.shape, attrs=local)
-    counts = elementwise(tape, "sub", ignored, "loss.counts", other=1, reflected=True)
-    (kept,) = tape.op("mul", (token, counts), "loss.counted", token.shape)
+    (kept,) = tape.op("mul", (token, _flags(tape, sizes, targets, tape.forward)), "loss.counted", token.shape)
     return kept
+
+
+def _flags(tape: Tape, sizes: Sizes, targets: Value, nodes: list[Node]) -> Value:
+    """1 for each target that counts, 0 for one that is ignored."""
+    attrs: dict[str, Hashable] = {"start": sizes.ignore_index, "stop": sizes.ignore_index + 1}
+    like = targets._replace(dtype="float32", kind=ACTIVATION)
+    ignored = tape.like(like, name="loss.ignored", shape=(*targets.shape, 1))
+    flat, flags = tape.like(like, name="loss.ignored.flat"), tape.like(like, name="loss.counts")
+    for op, before, after, given in (
+        ("one_hot", targets, ignored, attrs),
+        ("view", ignored, flat, {"size": (tape.rows, tape.seq)}),
+        ("sub", flat, flags, {"other": 1, "reflected": True}),
+    ):
+        nodes.append(tape.draft.node(op, (before.tensor,), (after.tensor,), dict[str, Hashable](given), after.name))
+    return flags

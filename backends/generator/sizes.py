@@ -26,11 +26,13 @@ class Sizes:
     dropout: the probability that an element is dropped; without it there is no dropout.
     tied: the output has the weight of the embedding.
     loss: "sum" of the logits, or "cross-entropy" summed over the targets, with label_smoothing, and without targets
-    that are ignore_index (none below 0). vocab_parallel: its logits stay divided along the vocabulary.
+    that are ignore_index (none below 0); mean: averaged over those that count. vocab_parallel: its logits stay
+    divided along the vocabulary.
     sp: sequence parallel, the tp ranks divide the positions between blocks. cp: context parallel ranks, which divide
     the positions, and send keys and values round a ring; zigzag: each has one part from the front and one from the
     back. ep: ranks that divide the experts, and the batch as dp does.
-    routing: by a "gate" on each rank, or "given" with `capacity` slots for each sample and expert; ep needs the latter.
+    routing: by a "gate" on each rank, or "given" with `capacity` slots for each sample and expert; ep needs the
+    latter.
     optimizer: "none", "sgd" or "adamw". clip: the greatest norm of all gradients; 0 for none. zero: the level of
     ZeRO, at which data parallel ranks divide the states of the optimizer (1), the gradients (2), the weights (3).
     """
@@ -58,6 +60,7 @@ class Sizes:
     loss: str = "sum"
     label_smoothing: float = 0.0
     ignore_index: int = -1
+    mean: bool = False
     vocab_parallel: bool = False
     sp: bool = False
     cp: int = 1
@@ -81,7 +84,7 @@ class Sizes:
     @property
     def explicit(self) -> bool:
         """Whether data parallel ranks do different things, so that each is a device of the plan and no replica."""
-        return self.ep > 1 or self.optimizer != "none" or self.clip > 0 or self.zero > 0
+        return self.ep > 1 or self.mean or self.optimizer != "none" or self.clip > 0 or self.zero > 0
 
     @property
     def mesh(self) -> Mesh:
@@ -114,6 +117,8 @@ _CONDITIONS: tuple[tuple[Callable[[Sizes], bool], str, str], ...] = (
         "the sum of the logits has no targets: no vocabulary-parallel loss, no smoothing and no ignored index",
         "choose the loss cross-entropy",
     ),
+    (lambda s: not s.mean or s.ignore_index >= 0, "a mean over targets all of which count is but a constant factor",
+     "choose an ignore_index"),
     (lambda s: not s.vocab_parallel or s.tp > 1, "a vocabulary-parallel loss with one tensor parallel rank",
      "choose tp of at least 2"),
     (lambda s: 0 <= s.label_smoothing < 1, "label_smoothing is no share", "it is from 0 to below 1"),

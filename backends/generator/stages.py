@@ -20,6 +20,8 @@ from backends.generator.update import Update
 from backends.generator.value import Value
 from verdict.graph import INPUT, ONCE_A_STEP, Call, Held, Node, Plan, Segment
 
+COUNT, TOTAL = "count", "total"
+
 
 class Model(Protocol):
     """What a stage needs to know of a model. Of the values that stages hand on, the first has a gradient."""
@@ -94,7 +96,7 @@ def _record(model: Model, sizes: Sizes, device: int, draft: Draft, mesh: Mesh) -
 
 def _device(sizes: Sizes, device: int, stage: _Recorded, step: Update, draft: Draft, found: _Outputs) -> None:
     tape, last, number = stage.tape, stage.after[0], stage.tape.mesh.at(device, "pp")
-    work = {FORWARD: tape.forward, BACKWARD: tape.backward}
+    work = {COUNT: tape.counting, TOTAL: tape.totalling, FORWARD: tape.forward, BACKWARD: tape.backward}
     if stage.before:
         peer, first = tape.mesh.step(device, "pp", -1), stage.before[0]
         work[RECEIVE_FORWARD] = [_receive(draft, value.tensor, peer, value.name) for value in stage.before]
@@ -115,7 +117,8 @@ def _device(sizes: Sizes, device: int, stage: _Recorded, step: Update, draft: Dr
         if nodes:
             numbers[name] = len(found.segments)
             found.segments.append(Segment(name, device, tuple(nodes)))
-    order = one_forward_one_backward(number, sizes.pp, sizes.microbatches)
+    counts = [(COUNT, microbatch) for microbatch in range(sizes.microbatches)]
+    order = (*counts, (TOTAL, ONCE_A_STEP), *one_forward_one_backward(number, sizes.pp, sizes.microbatches))
     calls = [Call(numbers[name], microbatch) for name, microbatch in order if name in numbers]
     calls += [Call(numbers[name], ONCE_A_STEP) for name in once.segments if name in numbers]
     found.programs.append(tuple(calls))

@@ -25,6 +25,7 @@ class Tape:
     """Records one device of a mesh.
 
     rows, seq: the samples and positions of this device in one microbatch. blocks: those of the positions that it has.
+    counting: what it does in every microbatch before the first forward pass; totalling: and then once.
     """
 
     def __init__(self, draft: Draft, mesh: Mesh, device: int, sizes: Sizes) -> None:
@@ -36,6 +37,8 @@ class Tape:
         self.tp_rank = mesh.at(device, "tp")
         self.forward: list[Node] = []
         self.backward: list[Node] = []
+        self.counting: list[Node] = []
+        self.totalling: list[Node] = []
         self.gradients: dict[int, int] = {}
         self.parameters = Parameters(draft, mesh, device, sizes.zero)
         self._undo: list[Callable[[], None]] = []
@@ -50,12 +53,14 @@ class Tape:
         """The blocks of the positions that a context parallel rank has."""
         return self.sizes.blocks(rank)
 
-    def load(self, name: str, shape: Shape, dtype: str, seq: int | None = None) -> Value:
+    def load(
+        self, name: str, shape: Shape, dtype: str, seq: int | None = None, nodes: list[Node] | None = None
+    ) -> Value:
         """An input of the model, samples first: the rows, and the positions along `seq`, of this device."""
+        into = self.forward if nodes is None else nodes
         pieces = self._pieces(name, shape, dtype, kind=INPUT, batch=0, seq=seq)
-        for piece in pieces:
-            self.emit("dataloader", (), (piece.tensor,), {}, name)
-        return self._together(pieces)
+        into += [self.draft.node("dataloader", (), (piece.tensor,), {}, name) for piece in pieces]
+        return self._together(pieces, into)
 
     def weight(
         self, name: str, shape: Shape, split: int | None = None, dtype: str = "float32", by: str = "tp"
@@ -68,7 +73,7 @@ class Tape:
         """A constant tensor of the model: one on each device, however often it is asked for."""
         if name not in self._buffers:
             pieces = self._pieces(name, shape, dtype, kind=BUFFER, seq=seq, scattered=scattered)
-            self._buffers[name] = self._together(pieces)
+            self._buffers[name] = self._together(pieces, self.forward)
         return self._buffers[name]
 
     def _pieces(self, name: str, shape: Shape, dtype: str, **what: bool | int | str | None) -> tuple[Value, ...]:
@@ -79,17 +84,17 @@ class Tape:
         given = Value(ABSENT, 0, name, shape, dtype, trained=False)
         return tuple(self.like(given._replace(block=(block, count)), **what) for block in self.blocks)
 
-    def _together(self, pieces: tuple[Value, ...]) -> Value:
+    def _together(self, pieces: tuple[Value, ...], nodes: list[Node]) -> Value:
         """Blocks side by side, which then count as the share of the context parallel ranks."""
         if len(pieces) == 1:
             return pieces[0]
         whole = self.like(pieces[0], name=f"{pieces[0].name}.zigzag", kind=ACTIVATION, block=None, scattered=False)
         inputs = tuple(piece.tensor for piece in pieces)
-        self.emit("concatenate", inputs, (whole.tensor,), {"dim": whole.seq}, whole.name)
+        nodes.append(self.draft.node("concatenate", inputs, (whole.tensor,), {"dim": whole.seq}, whole.name))
         if not pieces[0].scattered:
             return whole
         own = self.like(whole, scattered=True)
-        self.collective(self.forward, "chunk", whole.tensor, own.tensor, ("tp",), whole.name, dim=whole.seq)
+        self.collective(nodes, "chunk", whole.tensor, own.tensor, ("tp",), whole.name, dim=whole.seq)
         return own
 
     def boundary(self, name: str, shape: Shape, split: int | None = None) -> Value:
@@ -176,7 +181,7 @@ class Tape:
         """A new tensor that lies as said; the fields are those of Value."""
         return self.like(Value(ABSENT, 0, name, shape, dtype), **what)
 
-    def like(self, x: Value, **changes: bool | int | str | None) -> Value:
+    def like(self, x: Value, **changes: bool | int | str | Shape | None) -> Value:
         """A new tensor that lies as x does, but for some changes."""
         made = x._replace(use=self.next_use(), **changes).on(self.mesh)  # type: ignore[arg-type]
         return made._replace(tensor=self.tensor(made, made.name, made.kind))
