@@ -28,12 +28,12 @@ class Model(NamedTuple):
     record: Callable[[Tape, Sizes, range, tuple[Value, ...]], tuple[Value, ...]]
 
 
-CHOICES = ("sp", "cp", "ep", "loss", "routing", "tied", "dropout")
+CHOICES = ("lora", "sp", "cp", "ep", "loss", "routing", "tied", "dropout")
 """Fields of Sizes that not every model knows; _OFFERS are those that it does."""
 _OFFERS = {
     "deepseek": frozenset({"loss", "ep", "routing"}),
-    "gpt": frozenset({"sp", "cp", "loss", "tied", "dropout"}),
-    "llama3": frozenset({"sp", "cp", "loss"}),
+    "gpt": frozenset({"lora", "sp", "cp", "loss", "tied", "dropout"}),
+    "llama3": frozenset({"lora", "sp", "cp", "loss"}),
     "mlp": frozenset[str](),
 }
 MODELS = {

@@ -46,6 +46,7 @@ def _size(name: str, help: str, least: int = 1) -> Callable[[Callable[..., None]
 @click.option("--tied", "--tie-embeddings", is_flag=True, help="The output has the weight of the embedding (gpt).")
 @click.option("--sp", is_flag=True, help="Sequence parallel: tp ranks divide the positions between blocks.")
 @_size("cp", "Context parallel ranks.")
+@_size("lora", "Rank of adapters, which alone are trained then.", least=0)
 @click.option("--zigzag", is_flag=True, help="Context parallel ranks have positions from the front and from the back.")
 @_size("ep", "Expert parallel ranks, which divide the batch, too (deepseek).")
 @click.option("--routing", type=click.Choice(ROUTINGS), default="gate", show_default=True, help="(deepseek)")

@@ -74,7 +74,7 @@ def gather(tape: Tape, x: Value) -> Value:
 
 def _collect(tape: Tape, op: str, made: Value, x: Value, **attrs: Hashable) -> None:
     """The gradient of x from that of what a crossing made of it."""
-    if made.use in tape.gradients:
+    if made.use in tape.gradients and x.trained:
         gradient = tape.gradients[made.use]
         tape.collective(tape.backward, op, gradient, tape.gradient(x), TP, f"{x.name}.grad", **attrs)
 

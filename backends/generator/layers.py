@@ -1,4 +1,9 @@
-"""Layers that models are made of, as operators and crossings on a tape."""
+"""Layers that models are made of, as operators and crossings on a tape.
+
+With low-rank adapters every linear is y = W x + s B A x, of which A and B alone are trained (Hu et al., LoRA, ICLR
+2022). Where the rows of W are split, those of B are, and each tp rank has an addend of the gradient of A; where the
+columns are, those of A are, the outputs of B are addends as those of W, and so is the gradient of B.
+"""
 
 from collections.abc import Hashable
 
@@ -6,16 +11,19 @@ from backends.generator.crossings import leave
 from backends.generator.tape import EVERYWHERE, Tape
 from backends.generator.value import Value
 
+LORA_SCALE = 2
+"""What low-rank adapters' outputs are multiplied by: alpha over rank."""
+
 
 def elementwise(tape: Tape, op: str, x: Value, name: str, **attrs: Hashable) -> Value:
     """An operator on every element of x."""
-    (y,) = tape.op(op, (x,), name, x.shape, split=x.split, entered=x.entered, attrs=attrs)
+    (y,) = tape.op(op, (x,), name, x.shape, split=x.split, addend=x.addend, entered=x.entered, attrs=attrs)
     return y
 
 
 def add(tape: Tape, x: Value, y: Value, name: str) -> Value:
     """x + y, where y broadcasts to the shape of x."""
-    (z,) = tape.op("add", (x, y), name, x.shape, split=x.split, entered=x.entered, attrs={"alpha": 1})
+    (z,) = tape.op("add", (x, y), name, x.shape, split=x.split, addend=x.addend, entered=x.entered, attrs={"alpha": 1})
     return z
 
 
@@ -31,14 +39,31 @@ def row_split_linear(tape: Tape, x: Value, width: int, name: str, weight: str = 
     if bias:
         parameters.append(tape.weight(f"{name}.bias", (width,), split=0))
     shape = (*x.shape[:-1], width)
+    x, *adapted = tape.multiref(x, 2) if tape.sizes.lora else (x,)
     (y,) = tape.op("linear", (x, *parameters), name, shape, split=len(shape) - 1)
+    for handle in adapted:
+        down = tape.weight(f"{name}.lora_a", (tape.sizes.lora, x.shape[-1]), adapter=True)
+        up = tape.weight(f"{name}.lora_b", (width, tape.sizes.lora), split=0, adapter=True)
+        narrow = (*x.shape[:-1], tape.sizes.lora)
+        (z,) = tape.op("linear", (handle, down), f"{name}.lora_a.out", narrow, entered=x.entered)
+        (u,) = tape.op("linear", (z, up), f"{name}.lora_b.out", shape, split=len(shape) - 1)
+        y = add(tape, y, elementwise(tape, "mul", u, f"{name}.lora", other=LORA_SCALE), f"{name}.adapted")
     return y
 
 
 def column_split_linear(tape: Tape, x: Value, width: int, name: str, bias: bool = False) -> Value:
     """x, divided along its last axis, times a weight whose columns the tp ranks divide; the sum; then the bias."""
     weight = tape.weight(f"{name}.weight", (width, x.shape[-1]), split=1)
-    (y,) = tape.op("linear", (x, weight), name, (*x.shape[:-1], width), addend=tape.tp > 1)
+    shape, addend = (*x.shape[:-1], width), tape.tp > 1
+    x, *adapted = tape.multiref(x, 2) if tape.sizes.lora else (x,)
+    (y,) = tape.op("linear", (x, weight), name, shape, addend=addend)
+    for handle in adapted:
+        down = tape.weight(f"{name}.lora_a", (tape.sizes.lora, x.shape[-1]), split=1, adapter=True)
+        up = tape.weight(f"{name}.lora_b", (width, tape.sizes.lora), adapter=True)
+        narrow = (*x.shape[:-1], tape.sizes.lora)
+        (z,) = tape.op("linear", (handle, down), f"{name}.lora_a.out", narrow, addend=addend)
+        (u,) = tape.op("linear", (z, up), f"{name}.lora_b.out", shape, addend=addend)
+        y = add(tape, y, elementwise(tape, "mul", u, f"{name}.lora", other=LORA_SCALE), f"{name}.adapted")
     y = leave(tape, y)
     return add(tape, y, tape.weight(f"{name}.bias", (width,)), f"{name}.biased") if bias else y
 

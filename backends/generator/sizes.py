@@ -9,7 +9,7 @@ from verdict.errors import UsageError
 LOSSES = ("sum", "cross-entropy")
 ROUTINGS = ("gate", "given")
 OPTIMIZERS = ("none", "sgd", "adamw")
-_MAY_BE_ZERO = frozenset({"shared_experts", "dense_layers", "zero"})
+_MAY_BE_ZERO = frozenset({"shared_experts", "dense_layers", "zero", "lora"})
 _ANY = frozenset({"ignore_index"})
 _ALWAYS = frozenset({"dp", "pp", "tp"})
 
@@ -24,7 +24,8 @@ class Sizes:
     in how many groups they are, and from how many of these a token's can be. moe_ffn: the width of one expert.
     shared_experts: those that every token is sent to. dense_layers: the first layers, which have no experts.
     dropout: the probability that an element is dropped; without it there is no dropout.
-    tied: the output has the weight of the embedding.
+    tied: the output has the weight of the embedding. lora: the rank of the adapters of all linears, which alone are
+    trained; 0 for none.
     loss: "sum" of the logits, or "cross-entropy" summed over the targets, with label_smoothing, and without targets
     that are ignore_index (none below 0); mean: averaged over those that count. vocab_parallel: its logits stay
     divided along the vocabulary.
@@ -65,6 +66,7 @@ class Sizes:
     sp: bool = False
     cp: int = 1
     zigzag: bool = False
+    lora: int = 0
     ep: int = 1
     routing: str = "gate"
     capacity: int = 2
@@ -107,6 +109,7 @@ class Sizes:
 
 _CONDITIONS: tuple[tuple[Callable[[Sizes], bool], str, str], ...] = (
     (lambda s: not s.sp or s.tp > 1, "sequence parallelism with one tensor parallel rank", "choose tp of at least 2"),
+    (lambda s: not s.lora or not s.tied, "adapters of tied embeddings", "choose one of them"),
     (lambda s: not s.zigzag or s.cp > 1, "zigzag with one context parallel rank", "choose cp of at least 2"),
     (lambda s: s.routing in ROUTINGS, "there is no such routing", f"there are {', '.join(ROUTINGS)}"),
     (lambda s: s.ep == 1 or s.routing == "given", "expert parallel ranks with a gate on each", "choose routing given"),

@@ -63,9 +63,18 @@ class Tape:
         return self._together(pieces, into)
 
     def weight(
-        self, name: str, shape: Shape, split: int | None = None, dtype: str = "float32", by: str = "tp"
-    ) -> Value:
-        """A trainable weight: one on each device, however often it is asked for; its gradients add up."""
+        self, name: str, shape: Shape, split: int | None = None, dtype: str = "float32", by: str = "tp",
+        adapter: bool = False,
+    ) -> Value:  # fmt: skip
+        """A weight: one on each device, however often it is asked for; its gradients add up.
+
+        Where there are low-rank adapters, nothing else is trained.
+        """
+        if self.sizes.lora and not adapter:
+            if name not in self._buffers:
+                frozen = self.value(name, shape, dtype, split=split, by=by, kind=BUFFER, trained=False)
+                self._buffers[name] = frozen
+            return self._buffers[name]
         wanted = Value(ABSENT, self.next_use(), name, shape, dtype, split, by=by).on(self.mesh)
         return self.parameters.use(wanted, self.forward)
 
@@ -202,7 +211,7 @@ class Tape:
         grads = tuple(self.gradients.get(output.use, ABSENT) for output in outputs)
         if all(grad == ABSENT for grad in grads):
             return
-        alone = outputs[0].entered or any(value.scattered for value in (*inputs, *outputs))
+        alone = outputs[0].entered or any(value.scattered or value.addend for value in (*inputs, *outputs))
         read = tuple(self.parameters.again(value, self.backward) for value in inputs)
         found = tuple(self._gradient_of(value, alone) if value.trained else ABSENT for value in inputs)
         self.backward.append(self.draft.node(f"{op}.grad", (*grads, *read), found, attrs, name))
