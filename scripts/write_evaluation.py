@@ -68,7 +68,9 @@ def _targets(path: Path) -> list[str]:
 
 
 def _measured_on(rows: Rows) -> list[str]:
-    loads = [float(row["load"]) for row in rows]
+    loads = [float(row["load"]) for row in rows if row.get("load")]
+    if not loads:
+        return ["The machine's load was not recorded."]
     machines = "; ".join(dict.fromkeys(row["machine"] for row in rows))
     return [f"{machines}; load average before the runs: {min(loads):.1f} to {max(loads):.1f}."]
 
