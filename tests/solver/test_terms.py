@@ -90,6 +90,10 @@ def test_exponentials_powers_and_logarithms(terms, xyz):
     x = xyz[0]
     assert (x - x).exp() is terms.constant(1)
     assert 1 / x.exp() is (-x).exp()
+    assert x.exp() / x.exp() is terms.constant(1)
+    assert x.exp().log() is x
+    partial = 1 / x
+    assert not (partial.exp() / partial.exp()).total
     assert terms.constant(Fraction(4, 9)).power(Fraction(3, 2)) is terms.constant(Fraction(8, 27))
     assert terms.constant(1).log() is terms.constant(0)
     assert x.power(2) is x * x

@@ -202,6 +202,8 @@ class Terms:
             return self.scale(a, b.data)
         if a.kind >= Kind.MINUS_INFINITY or b.kind >= Kind.MINUS_INFINITY:
             return self._multiply_extreme(a, b)
+        if a.kind is Kind.EXP and b.kind is Kind.EXP and _opposite(a.args[0], b.args[0]):
+            return self.add(self.one, self.scale(a.args[0], 0), 1)
         if a.kind in _ATOMIC and b.kind in _ATOMIC:
             return self._product({a: 1, b: 1} if a is not b else {a: 2})
         factor: Number = 1
@@ -315,6 +317,8 @@ class Terms:
             return self.undefined("the logarithm of a number that is not positive")
         if term is self.one:
             return self.zero
+        if term.kind is Kind.EXP:
+            return term.args[0]
         total = term.total and term.sign is Sign.POSITIVE
         return self._intern(Kind.LOG, term, (term,), None, Sign.UNKNOWN, total)
 
@@ -419,6 +423,15 @@ def _put(weights: dict[Term, Number], term: Term, weight: Number) -> None:
         del weights[term]
     else:
         weights[term] = weight
+
+
+def _opposite(a: Term, b: Term) -> bool:
+    """Whether a = -b, told without making a term."""
+    if a.kind is not Kind.SUM and b.kind is not Kind.SUM:
+        return False
+    (constant, weights), (other, opposed) = (x.data if x.kind is Kind.SUM else (0, {x: 1}) for x in (a, b))
+    negated = all(opposed.get(term) == -weight for term, weight in weights.items())
+    return bool(constant == -other and len(weights) == len(opposed) and negated)
 
 
 def _split(term: Term) -> tuple[Number, Term]:
