@@ -20,6 +20,7 @@ from verdict.ops import Array
 from verdict.options import Options
 from verdict.sweep.compare import Different, compare
 from verdict.sweep.decide import Decided, decide
+from verdict.sweep.draws import drawn_twice
 from verdict.sweep.elements import Elements, Ids, Kind
 from verdict.sweep.ends import ends_of
 from verdict.sweep.flow import CANNOT, Flow
@@ -99,6 +100,9 @@ def _swept(single: Plan, parallel: Plan, options: Options, progress: Progress) -
     if different or missing:
         runs = Runs(flows, tuple(given), values)
         return Swept(compared, different, missing, steps=len(flows[1].steps), full=at_full, runs=runs)
+    drawn = (*drawn_twice(flows[0], values[0]), *drawn_twice(flows[1], values[1]))
+    if drawn:
+        return Swept(compared, open=drawn, steps=len(flows[1].steps), full=at_full)
     elements = Elements()
     follower = Follower(elements, Keys())
     ids = {k: elements.block(Kind.GIVEN, k, 0, array.shape) for k, array in given[0].items()}

@@ -4,7 +4,7 @@ Where no single correction mends an output, one is put in for which the step at 
 and the search goes on behind it: an output may have several causes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from verdict.graph import ABSENT
@@ -16,15 +16,15 @@ from verdict.sweep.why.factors import Scaled, factors, solved
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.gathers import gathers
 from verdict.sweep.why.inputs import other_input
-from verdict.sweep.why.mend import Budget, State, improved, mended
+from verdict.sweep.why.mend import Budget, State, behind, improved, mended
 from verdict.sweep.why.missing import lost_summands, missing_sums
 from verdict.sweep.why.scene import Scene
 from verdict.sweep.why.siblings import Siblings
 from verdict.sweep.why.steps import other_attributes, other_operator
 from verdict.sweep.why.sums import reductions
 
-MOST_CAUSES = 12
-MOST_BEHIND = 3
+MOST_CAUSES = 40
+MOST_BEHIND = 2
 """How many corrections in a row may mend no output by themselves."""
 MOST_TRIED = 24
 """How many corrections are put in on trial at each of these."""
@@ -68,10 +68,11 @@ Found = tuple[list[Cause], State] | None
 
 
 def _next(search: Search, state: State) -> Found:
-    """The earliest correction that mends all, else the one that mends most."""
+    """The earliest correction that mends all that depends on it, else the one that mends most."""
     best: Found = None
-    for fixes in (_fixes, _late_fixes):
-        for at in _classes(search, state):
+    passes = ((_fixes, search.scene.classes), (_fixes, search.scene.repeated), (_late_fixes, search.scene.classes))
+    for fixes, classes in passes:
+        for at in _concerned(search, state, classes):
             for fix in fixes(search, state, at):
                 after = improved(search.scene, state, fix.change, search.budget)
                 if search.budget.left < 0:
@@ -79,7 +80,7 @@ def _next(search: Search, state: State) -> Found:
                 if after is None:
                     continue
                 found = [_cause(state, after, fix)], after
-                if not after.wrong:
+                if after.wrong.isdisjoint(behind(search.scene, fix.change, fix.at)):
                     return found
                 if best is None or len(after.wrong) < len(best[1].wrong):
                     best = found
@@ -100,7 +101,7 @@ def _chain(search: Search, state: State, depth: int) -> Found:
     if depth == 0:
         return None
     tried = 0
-    for at in _classes(search, state):
+    for at in _concerned(search, state, search.scene.classes):
         for fix in _fixes(search, state, at):
             if not _convinces(search.scene, state, fix):
                 continue
@@ -142,10 +143,10 @@ def _name(item: Different) -> tuple[object, ...]:
     return item.result.key, item.result.what, item.result.where
 
 
-def _classes(search: Search, state: State) -> Iterator[Siblings]:
+def _concerned(search: Search, state: State, classes: Sequence[Siblings]) -> Iterator[Siblings]:
     """The steps that outputs that differ depend on."""
     cone = cone_of(search.scene, [item.result.value for item in state.different])
-    return (at for at in search.scene.classes if any(number in cone for number in at.steps.values()))
+    return (at for at in classes if any(number in cone for number in at.steps.values()))
 
 
 def _fixes(search: Search, state: State, at: Siblings) -> Iterator[Fix]:

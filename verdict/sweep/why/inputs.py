@@ -7,7 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from verdict.graph import ABSENT
+from verdict.ops import RULES
 from verdict.sweep.elements import Ids
+from verdict.sweep.flow import Step
 from verdict.sweep.trace import frozen
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State
@@ -47,12 +49,22 @@ def other_input(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
         apart = [k for k, fit in enumerate(fits) if not fit]
         if len(apart) > 1:
             continue
-        for k in apart or range(len(fits)):
+        for k in apart or [k for k in range(len(fits)) if _cut_here(scene, first, k)]:
             tried += 1
             if tried > MOST_PARTNERS:
                 return
             for chosen in _choices(scene, state, at, number, k):
                 yield from _wired(scene, state, at, number, k, chosen)
+
+
+def _cut_here(scene: Scene, step: Step, k: int) -> bool:
+    """Whether an input is given, moved or received, so that it may be another share than it should be."""
+    maker = scene.maker.get(step.inputs[k])
+    if maker is None:
+        return True
+    source = scene.step(maker)
+    rule = RULES.get(source.op)
+    return source.op.startswith("~") or source.place.rank != step.place.rank or (rule is not None and rule.moves)
 
 
 def _choices(scene: Scene, state: State, at: Siblings, number: int, k: int) -> Iterator[Chosen]:

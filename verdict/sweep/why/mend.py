@@ -14,6 +14,7 @@ from verdict.sweep.compare import Different, compare
 from verdict.sweep.elements import Ids
 from verdict.sweep.flow import Result, apply
 from verdict.sweep.why.scene import Arrays, Scene, Values, arrays_of
+from verdict.sweep.why.siblings import Siblings
 
 CANNOT = (VerdictError, TypeError, AttributeError, ValueError, ArithmeticError, IndexError)
 MOST_APPLIED = 40_000
@@ -88,7 +89,7 @@ def mended(scene: Scene, state: State, change: Change, budget: Budget, seeds: in
     touched = {reader for value in change.values for reader in scene.readers.get(value, ())}
     for value, rank in change.reads:
         touched |= {k for k in scene.readers.get(value, ()) if scene.step(k).place.rank == rank}
-    queue, queued = list(touched), set(touched)
+    queue, queued, changed = list(touched), set(touched), set(change.values)
     heapify(queue)
     try:
         while queue:
@@ -96,12 +97,14 @@ def mended(scene: Scene, state: State, change: Change, budget: Budget, seeds: in
             budget.left -= 1
             if budget.left < 0:
                 return None
-            for value in _again(scene, values, merged, number):
+            again = _again(scene, values, merged, number)
+            changed.update(again)
+            for value in again:
                 for reader in scene.readers.get(value, ()):
                     if reader not in queued:
                         queued.add(reader)
                         heappush(queue, reader)
-        return State(values, merged, _different(scene, values, merged))
+        return State(values, merged, _different(scene, state, values, merged, change, changed))
     except (*CANNOT, Faulty):
         return None
 
@@ -131,18 +134,47 @@ def _again(scene: Scene, values: Values, change: Change, number: int) -> list[in
     return list(dict.fromkeys(changed))
 
 
-def _different(scene: Scene, values: Values, change: Change) -> tuple[Different, ...]:
+def _different(
+    scene: Scene, before: State, values: Values, change: Change, latest: Change, changed: set[int]
+) -> tuple[Different, ...]:
+    """The outputs that differ: those that hold other numbers than before are compared again."""
     flow, found = scene.other, [list(seed) for seed in values]
-    results = list(flow.results)
-    for number, result in enumerate(results):
+    results: list[Result] = []
+    own: dict[int, int] = {}
+    for result in flow.results:
         rank = rank_of(result)
+        if result.value not in changed and (result.value, rank) not in latest.reads:
+            continue
         override = change.reads.get((result.value, rank)) if rank is not None else None
-        if override is not None:
-            results[number] = result._replace(value=len(found[0]))
-            for seed, array in zip(found, override, strict=False):
-                seed.append(array)
-    different, _, _ = compare(scene.one, replace(flow, results=tuple(results)), scene.right[: len(found)], found)
-    return different
+        if override is None:
+            results.append(result)
+            continue
+        own[len(found[0])] = result.value
+        results.append(result._replace(value=len(found[0])))
+        for seed, array in zip(found, override, strict=False):
+            seed.append(array)
+    again, _, _ = compare(scene.one, replace(flow, results=tuple(results)), scene.right[: len(found)], found)
+    compared = {_place(result) for result in results}
+    kept = (item for item in before.different if _place(item.result) not in compared)
+    values_of = ((item, own.get(item.result.value, item.result.value)) for item in again)
+    return (*kept, *(replace(item, result=item.result._replace(value=value)) for item, value in values_of))
+
+
+def behind(scene: Scene, change: Change, at: Siblings) -> frozenset[Result]:
+    """The outputs that depend on what a change touches, and on what the steps make at which it is made."""
+    stack = [*change.values, *(v for number in at.steps.values() for v in scene.step(number).outputs if v != ABSENT)]
+    held = {_place(r) for r in scene.other.results if (r.value, rank_of(r)) in change.reads}
+    for value, rank in change.reads:
+        for k in scene.readers.get(value, ()):
+            if scene.step(k).place.rank == rank:
+                stack.extend(v for v in scene.step(k).outputs if v != ABSENT)
+    seen = set(stack)
+    while stack:
+        for number in scene.readers.get(stack.pop(), ()):
+            fresh = [v for v in scene.step(number).outputs if v != ABSENT and v not in seen]
+            seen.update(fresh)
+            stack.extend(fresh)
+    return frozenset(held | {_place(r) for r in scene.other.results if r.value in seen})
 
 
 def rank_of(result: Result) -> int | None:

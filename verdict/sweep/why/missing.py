@@ -63,9 +63,10 @@ def _told(scene: Scene, at: Siblings, position: int, groups: Partition, change: 
         title = f"{collective} {at.name} sums over {ranks_text(inside)}; the parts of {text} are on {ranks_text(due)}"
         return Fix("wrong-group", title, at, group, change, single=single)
     due = sorted({rank for rank, _ in group})
-    over = ranks_text(due) if len(due) > 1 else f"the microbatches {', '.join(str(m) for _, m in group)}"
+    word_of = "microbatches" if scene.parallel.microbatches > 1 else "runs"
+    over = ranks_text(due) if len(due) > 1 else f"the {word_of} {', '.join(str(m) for _, m in group)}"
     if len(due) > 1 and len({m for _, m in group}) > 1:
-        over += " and all microbatches"
+        over += f" and all {word_of}"
     read = readers_text(scene, at, position)
     uses = "use" if " and " in read else "uses"
     parts = f"{node_text(scene, step)} makes a part of {text} on each of {ranks_text(rank for rank, _ in group)}"

@@ -4,9 +4,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from verdict.ops import Array
 from verdict.outcome import Mismatch
+from verdict.sweep.compare import partner
 from verdict.sweep.why.causes import Cause
-from verdict.sweep.why.scene import Scene
+from verdict.sweep.why.mend import rank_of
+from verdict.sweep.why.scene import Scene, arrays_of
 
 MOST_SHOWN = 12
 DIGITS = 6
@@ -14,22 +17,34 @@ APART = 1e-9
 
 
 def numbers(scene: Scene, cause: Cause) -> tuple[Mismatch, ...]:
-    """The elements of the value that a cause is about: what is due, and what is made, where they differ.
-
-    Floats of the first seed, rounded for people.
+    """The elements that differ: what is due, and what is made. At the place of the cause, where single-device values
+    are due there, else of the first output that it mends. Floats of the first seed, rounded for people.
     """
     fix = cause.fix
     for value, due in (*fix.change.values.items(), *((v, a) for (v, _), a in fix.change.reads.items())):
         found = cause.before.arrays(value)
-        if found is None or found[0].shape != due[0].shape:
+        if found is None or found[0].shape != due[0].shape or scene.look(due) is None:
             continue
-        size = max(float(np.max(np.abs(due[0]), initial=0.0)), 1e-12)
-        apart = np.argwhere(~(np.abs(found[0] - due[0]) <= APART * size))
         label = scene.step(scene.maker[value]).place.name if value in scene.maker else fix.at.name
-        places = [tuple(map(int, index)) for index in apart[:MOST_SHOWN]]
-        if places:
-            return tuple(Mismatch(label, at, _rounded(due[0][at]), _rounded(found[0][at])) for at in places)
+        shown = _apart(label, due[0], found[0])
+        if shown:
+            return shown
+    for item in cause.mends:
+        other, held = partner(scene.one, item.result), cause.before.arrays(item.result.value, rank_of(item.result))
+        full = arrays_of(scene.right, other.value) if other is not None else None
+        if held is None or full is None:
+            continue
+        due_there = full[0][item.result.region] if full[0].ndim == len(item.result.region) else full[0]
+        return _apart(item.result.what, np.asarray(due_there), held[0])
     return ()
+
+
+def _apart(label: str, due: Array, found: Array) -> tuple[Mismatch, ...]:
+    """The first elements that differ."""
+    size = max(float(np.max(np.abs(due), initial=0.0)), 1e-12)
+    apart = np.argwhere(~(np.abs(found - due) <= APART * size))
+    places = [tuple(map(int, index)) for index in apart[:MOST_SHOWN]]
+    return tuple(Mismatch(label, at, _rounded(due[at]), _rounded(found[at])) for at in places)
 
 
 def _rounded(number: float) -> Fraction | float:

@@ -15,7 +15,7 @@ from verdict.sweep.follow import Follower, follow_single
 from verdict.sweep.match import Catalogue
 from verdict.sweep.sweep import Runs, catalogue_of
 from verdict.sweep.trace import Keys, Trace
-from verdict.sweep.why.siblings import Partition, Siblings, partitions_of, siblings_of
+from verdict.sweep.why.siblings import Partition, Siblings, partitions_of, repeated_of, siblings_of
 
 Values = list[list[Array | None]]
 """For each seed, the array of each value of a flow."""
@@ -29,8 +29,8 @@ class Scene:
     """right: the values of the single-device flow. trace: its elements. given: names of its given logical tensors.
 
     readers: for each value of the parallel flow the steps that read it. classes: its steps, those that match on all
-    ranks and in all microbatches together, in the order of the flow. partitions: how ranks may be grouped.
-    maker: which step makes a value. collectives: by device and name.
+    ranks and in all microbatches together, in the order of the flow. repeated: those of several runs of one line of a
+    program. partitions: how ranks may be grouped. maker: which step makes a value. collectives: by device and name.
     """
 
     single: Plan
@@ -44,6 +44,7 @@ class Scene:
     readers: Mapping[int, tuple[int, ...]]
     maker: Mapping[int, int]
     classes: tuple[Siblings, ...]
+    repeated: tuple[Siblings, ...]
     partitions: tuple[Partition, ...]
     collectives: Mapping[tuple[int, str], Node]
 
@@ -85,10 +86,11 @@ def scene_of(single: Plan, parallel: Plan, runs: Runs) -> Scene:
             if value != ABSENT:
                 maker[value] = number
     classes = siblings_of(flows[1])
-    instances = sorted({place for found in classes for place in found.steps})
+    repeated = repeated_of(classes)
+    instances = sorted({place for found in (*classes, *repeated) for place in found.steps})
     return Scene(
         single, parallel, *flows, right, trace, elements, catalogue,
-        {value: tuple(dict.fromkeys(found)) for value, found in readers.items()}, maker, classes,
+        {value: tuple(dict.fromkeys(found)) for value, found in readers.items()}, maker, classes, repeated,
         partitions_of(parallel, instances), _collectives(parallel),
     )  # fmt: skip
 

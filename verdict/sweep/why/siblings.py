@@ -42,6 +42,22 @@ def siblings_of(flow: Flow) -> tuple[Siblings, ...]:
     return tuple(sorted(classes, key=lambda one: one.first))
 
 
+def repeated_of(classes: Sequence[Siblings]) -> tuple[Siblings, ...]:
+    """What stands in one line of a program and runs several times in one microbatch, all runs together: a loop over
+    microbatches. A run takes the place of the microbatch.
+    """
+    runs: Counter[tuple[str, str]] = Counter()
+    together: dict[tuple[str, str], dict[Instance, int]] = {}
+    for one in classes:
+        if len({microbatch for _, microbatch in one.steps}) == 1:
+            run = runs[one.op, one.name]
+            runs[one.op, one.name] += 1
+            found = {(rank, run): number for (rank, _), number in one.steps.items()}
+            together.setdefault((one.op, one.name), {}).update(found)
+    several = [Siblings(op, name, steps) for (op, name), steps in together.items() if runs[op, name] > 1]
+    return tuple(sorted(several, key=lambda one: one.first))
+
+
 def partitions_of(plan: Plan, instances: Sequence[Instance]) -> tuple[Partition, ...]:
     """How instances may be grouped: along axes of the mesh, by the groups of collectives, in runs and in strides,
     each for one microbatch and for all. Small groups first.
