@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 
 from backends.torch.arguments import Call, called, encode, functional_of, plain, tensors_in
 from backends.torch.collectives import Unknown
@@ -11,6 +12,7 @@ from backends.torch.foreach import elements
 from backends.torch.memory import value_of
 from backends.torch.trace import Value
 from backends.torch.views import selected, sliced, view_of
+from verdict.errors import UsageError
 
 if TYPE_CHECKING:
     from backends.torch.recorder import Recorder
@@ -166,4 +168,9 @@ def _escape(recorder: "Recorder", call: Call) -> Any:
     values = [recorder.read(tensor) for tensor in call.tensors]
     if recorder.tape.constant.issuperset(values) and call.name != "nonzero":
         return call.run()
-    return recorder.instead(call, f"a value is read by Python: {called(call.func)}")
+    try:
+        return recorder.instead(call, f"a value is read by Python: {called(call.func)}")
+    except (DataDependentOutputException, DynamicOutputShapeException):
+        problem = f"a value that depends on the inputs decides what the program does ({called(call.func)})"
+        remedy = "keep it a tensor; or record with --tensors real, where what it decides is said not to be modelled"
+        raise UsageError(recorder.origin.name(call.name), problem, remedy) from None

@@ -1,0 +1,203 @@
+"""Programs for the tests: each shows one thing that a recording must not lose."""
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+from backends.torch.program import Program, mean, shard
+
+SIZE = 4
+
+
+def program(step_of, world=1):
+    weight = torch.randn(SIZE, SIZE, requires_grad=True)
+    x = torch.randn(SIZE, SIZE)
+
+    def step():
+        loss = step_of(x, weight)
+        loss.backward()
+        return loss
+
+    return Program(inputs={"x": x}, params={"weight": weight}, step=step)
+
+
+def build_single(ctx):
+    return program(lambda x, weight: (x @ weight).sum())
+
+
+def build_waited(ctx):
+    def step(x, weight):
+        y = (x @ weight).sum()
+        total = y.detach().clone()
+        dist.all_reduce(total, async_op=True).wait()
+        return y + 0 * total
+
+    return program(step)
+
+
+def build_unwaited(ctx):
+    def step(x, weight):
+        y = (x @ weight).sum()
+        total = y.detach().clone()
+        dist.all_reduce(total, async_op=True)
+        return y + 0 * total
+
+    return program(step)
+
+
+def build_escape(ctx):
+    """A number that the data decides becomes a constant of the program."""
+    return program(lambda x, weight: (x @ weight).sum() * float(x.sum()))
+
+
+def build_constant_escape(ctx):
+    """A number that nothing decides may be read."""
+    return program(lambda x, weight: (x @ weight).sum() * float(torch.tensor(2.0) + 1))
+
+
+def build_random(ctx):
+    return program(lambda x, weight: (x @ weight * torch.rand(SIZE, SIZE)).sum())
+
+
+def build_dead_random(ctx):
+    """Random numbers that nothing uses do not matter."""
+
+    def step(x, weight):
+        torch.rand(SIZE)
+        return (x @ weight).sum()
+
+    return program(step)
+
+
+def build_uninitialised(ctx):
+    def step(x, weight):
+        room = torch.empty(SIZE, SIZE)
+        room[: SIZE - 1] = x[: SIZE - 1]
+        return (room @ weight).sum()
+
+    return program(step)
+
+
+def build_filled(ctx):
+    """Uninitialised memory all of which is written before it is read."""
+
+    def step(x, weight):
+        room = torch.empty(SIZE, SIZE)
+        room[: SIZE - 1] = x[: SIZE - 1]
+        room[SIZE - 1] = x[SIZE - 1]
+        return (room @ weight).sum()
+
+    return program(step)
+
+
+@torch.library.custom_op("verdicttests::silently", mutates_args=())
+def silently(x: torch.Tensor) -> torch.Tensor:
+    """Says that it writes nothing, and writes."""
+    x.mul_(2.0)
+    return x.clone()
+
+
+@silently.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+
+def build_lying(ctx):
+    def step(x, weight):
+        y = x.clone()
+        silently(y)
+        return (y @ weight).sum()
+
+    return program(step)
+
+
+def build_unnamed(ctx):
+    """A tensor with data that the program does not name."""
+    hidden = nn.Linear(SIZE, SIZE)
+    return program(lambda x, weight: hidden(x @ weight).sum())
+
+
+def build_exchange(ctx):
+    """Both ranks receive before they send, and wait for both: no deadlock."""
+
+    def step(x, weight):
+        y = (x @ weight).sum()
+        other = torch.empty(())
+        receive = dist.irecv(other, 1 - ctx.rank)
+        send = dist.isend(y.detach(), 1 - ctx.rank)
+        receive.wait()
+        send.wait()
+        return y + 0 * other
+
+    return program(step)
+
+
+def build_deadlock(ctx):
+    """Both ranks receive before they send."""
+
+    def step(x, weight):
+        y = (x @ weight).sum()
+        other = torch.empty(())
+        dist.recv(other, 1 - ctx.rank)
+        dist.send(y.detach(), 1 - ctx.rank)
+        return y + 0 * other
+
+    return program(step)
+
+
+def uneven(ctx):
+    return [1, 3] if ctx.rank == 0 else [2, 2]
+
+
+def build_collectives_single(ctx):
+    x = torch.randn(2, 2 * SIZE, SIZE)
+    held = {}
+
+    def step():
+        rows = x.flatten(0, 1)
+        held["gathered"] = rows.clone()
+        held["total"] = x.sum(0)
+        held["greatest"] = x.amax(0)
+        held["swapped"] = torch.cat([x[:, :SIZE].flatten(0, 1), x[:, SIZE:].flatten(0, 1)])
+
+    return Program(inputs={"x": x}, params={}, step=step, outputs=lambda: held)
+
+
+def build_collectives(ctx):
+    """Lists, bases, coalesced ones and uneven pieces; what comes out is known from the single-device program."""
+    x = torch.randn(1, 2 * SIZE, SIZE)
+    held = {}
+
+    def step():
+        own = x[0].clone()
+        pieces = [torch.empty(2 * SIZE, SIZE) for _ in range(2)]
+        dist.all_gather(pieces, own)
+        held["gathered"] = torch.cat(pieces)
+        scattered = torch.empty(SIZE, SIZE)
+        dist.reduce_scatter(scattered, list(own.chunk(2)))
+        held["total"] = scattered
+        greatest = own.clone()
+        dist.all_reduce(greatest, op=dist.ReduceOp.MAX)
+        held["greatest"] = greatest
+        swapped = [torch.empty(SIZE, SIZE) for _ in range(2)]
+        dist.all_to_all(swapped, [piece.contiguous() for piece in own.chunk(2)])
+        held["swapped"] = torch.cat(swapped)
+
+    half = shard(0, ctx.rank, 2)
+    specs = {"x": half, "total": half, "swapped": half}
+    return Program(inputs={"x": x}, params={}, step=step, outputs=lambda: held, specs=specs)
+
+
+def build_mean(ctx):
+    """Each rank has a row of the data and its own mean."""
+    weight, x = torch.randn(SIZE, requires_grad=True), torch.randn(SIZE // ctx.world, SIZE)
+
+    def step():
+        loss = (x @ weight).mean()
+        loss.backward()
+        dist.all_reduce(weight.grad, op=dist.ReduceOp.AVG)
+        return loss
+
+    rows = shard(0, ctx.rank, ctx.world)
+    loss = mean(ctx.rank, ctx.world)
+    return Program(inputs={"x": x}, params={"weight": weight}, step=step, specs={"x": rows}, loss=loss)
