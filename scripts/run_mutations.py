@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -39,16 +39,16 @@ SMALL = Sizes(
 )  # fmt: skip
 ORACLE_SEEDS = (11, 12, 13)
 MOST_SECONDS = 120
-"""For one mutant; what takes longer counts as unknown."""
+"""Of the processor, for one mutant; what takes longer counts as unknown."""
 
 Pair = tuple[Plan, Plan]
 
 
 def generated(
-    model: str, dp: int, pp: int, tp: int, microbatches: int, layers: int = 2, tied: bool = False
+    model: str, dp: int, pp: int, tp: int, microbatches: int, layers: int = 2, **more: Any
 ) -> Callable[[], Pair]:
-    """A pair of the generator, at sizes that the oracle runs as they are."""
-    sizes = replace(SMALL, dp=dp, pp=pp, tp=tp, microbatches=microbatches, layers=layers, tied=tied)
+    """A pair of the generator, at sizes that the oracle runs as they are. more: other fields of Sizes."""
+    sizes = replace(SMALL, dp=dp, pp=pp, tp=tp, microbatches=microbatches, layers=layers, **more)
     return lambda: generate(model, sizes)
 
 
@@ -74,6 +74,14 @@ FAMILIES: dict[str, Callable[[], Pair]] = {
     "deepseek tp4": generated("deepseek", 1, 1, 4, 1),
     "gpt dp2 pp2 tp2 nm2": generated("gpt", 2, 2, 2, 2),
     "gpt tp4 tied": generated("gpt", 1, 1, 4, 1, tied=True),
+    "llama3 sp dp2 tp2": generated("llama3", 2, 1, 2, 1, 1, sp=True),
+    "llama3 sp pp2 tp2 nm2": generated("llama3", 1, 2, 2, 2, sp=True),
+    "gpt sp tp2": generated("gpt", 1, 1, 2, 1, 1, sp=True),
+    "mlp step adamw dp2 tp2": generated("mlp", 2, 1, 2, 1, optimizer="adamw"),
+    "mlp step adamw zero1 dp2": generated("mlp", 2, 1, 1, 1, optimizer="adamw", zero=1),
+    "mlp step adamw zero2 clip dp2": generated("mlp", 2, 1, 1, 1, optimizer="adamw", zero=2, clip=1.0),
+    "mlp step adamw zero3 dp2": generated("mlp", 2, 1, 1, 1, optimizer="adamw", zero=3),
+    "mlp step sgd clip dp2 pp2 tp2 nm2": generated("mlp", 2, 2, 2, 2, 4, optimizer="sgd", clip=1.0),
     "nnscaler mlp dp2 pp2 tp2 nm2": shared(_MLP, "policies/mlp_mgener_dp2_pp2_tp2_nm2_gbs16_dim1024_ly8"),
     "nnscaler mlp tp4": shared(_MLP, "policies/mlp_mgener_dp1_pp1_tp4_nm1_gbs16_dim1024_ly8"),
     "nnscaler llama3 default": shared(_LLAMA, "policies/llama3_default_dp4_pp2_tp2_nm2_gbs16_ly4_h8_hi256_sq128"),
@@ -114,10 +122,10 @@ def _alarm(signum: int, frame: object) -> None:
 
 def examine(single: Plan, mutant: Mutant, known: Known) -> tuple[Judgement, float]:
     """The judgement on one mutant, and the seconds it took. A crash of ours is a judgement too."""
-    options = Options(workers=1, solver=SolverOptions(z3=False, timeout=20.0))
+    options = Options(workers=0, solver=SolverOptions(z3=False, timeout=20.0))
     started = time.perf_counter()
-    signal.signal(signal.SIGALRM, _alarm)
-    signal.alarm(MOST_SECONDS)
+    signal.signal(signal.SIGPROF, _alarm)
+    signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)
     try:
         found = judge(single, mutant.plan, ORACLE_SEEDS, options, known)
     except _TooLong:
@@ -126,7 +134,7 @@ def examine(single: Plan, mutant: Mutant, known: Known) -> tuple[Judgement, floa
         last = traceback.format_exc().strip().splitlines()
         found = Judgement("crash", "CRASH", "not run", (last[-1],), " | ".join(last[-4:]))
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
     return found, time.perf_counter() - started
 
 

@@ -12,7 +12,9 @@ from verdict.report import Report
 pytestmark = pytest.mark.skipif(not HERE, reason=REASON)
 
 SMALL = [pair for pair in pairs() if dense(pair) and pair.family not in ("large", "bugs")]
-BUGS = [pair for pair in pairs() if pair.family == "bugs"]
+OTHERWISE = [pair for pair in SMALL if pair.expected != pair.assumed]
+ASSUMED = [*OTHERWISE, *(pair for pair in SMALL if pair.assumed == "REFUTED"), *SMALL[::9]]
+"""Asked under the assumption too; scripts/run_index.py asks of all plans."""
 
 UNKNOWN_TO_ALL = {
     "policies/llama3_flex_dp2_pp2_tp2_nm2_gbs16_ly4_h8_hi256_sq128",
@@ -41,7 +43,7 @@ def test_small_plans_get_their_verdict(pair: Pair) -> None:
     assert bool(pair.expected) == (pair.name not in UNKNOWN_TO_ALL)
 
 
-@pytest.mark.parametrize("pair", SMALL, ids=lambda pair: pair.name)
+@pytest.mark.parametrize("pair", ASSUMED, ids=lambda pair: pair.name)
 def test_small_plans_get_their_verdict_under_the_assumption(pair: Pair) -> None:
     report = decide(pair, frozenset({CHUNK_ORDER}))
     assert report.verdict.name == (pair.assumed or "PROVED"), report.findings or report.open
@@ -49,14 +51,9 @@ def test_small_plans_get_their_verdict_under_the_assumption(pair: Pair) -> None:
     assert rests_on == (pair.expected != pair.assumed)
 
 
-@pytest.mark.parametrize("pair", [p for p in SMALL if p.expected != p.assumed], ids=lambda pair: pair.name)
+@pytest.mark.parametrize("pair", OTHERWISE[::2], ids=lambda pair: pair.name)
 def test_permuted_activations_are_one_finding(pair: Pair) -> None:
     assert [finding.code for finding in decide(pair).findings] == ["wrong-order"]
-
-
-@pytest.mark.parametrize("pair", BUGS, ids=lambda pair: pair.name)
-def test_published_bugs_are_refuted_and_their_base_is_proved(pair: Pair) -> None:
-    assert decide(pair).verdict.name == pair.expected
 
 
 def test_distinct_stages_do_not_grow_with_replicas_or_microbatches() -> None:

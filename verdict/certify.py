@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from verdict.concrete import AGREE, CANNOT, Comparison, compare_prepared, prepare
 from verdict.graph import Plan
-from verdict.ops import RULES
+from verdict.lineage.reference import draws_again, reference
 from verdict.outcome import Finding
 from verdict.report import Open, Report
 
@@ -53,7 +53,7 @@ def certified(single: Plan, parallel: Plan, report: Report) -> Report:
 
 def _run(single: Plan, parallel: Plan) -> Comparison | str:
     """What the first seed that shows a difference shows, else the last one; a sentence where it is too much."""
-    if _drawn_again(single):
+    if draws_again(reference(single, 1, {})):
         return "several of its nodes draw random numbers for one input, and drew the same if they were run"
     steps = _steps(single) + _steps(parallel)
     if steps > MOST_STEPS:
@@ -72,13 +72,6 @@ def _steps(plan: Plan) -> int:
     """How many nodes run in one step of training, over all ranks."""
     sizes = [len(segment.nodes) for segment in plan.segments]
     return plan.replicas * sum(sizes[call.segment] for program in plan.programs for call in program)
-
-
-def _drawn_again(plan: Plan) -> bool:
-    """Whether several nodes draw random numbers for one input: these are modelled as a function of the input."""
-    nodes = (node for segment in plan.segments for node in segment.nodes)
-    drawn = [(node.op, node.inputs) for node in nodes if node.op in RULES and RULES[node.op].random]
-    return len(set(drawn)) < len(drawn)
 
 
 def _open(finding: Finding) -> Open:

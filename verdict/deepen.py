@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from verdict.graph import WEIGHT, Plan
-from verdict.lineage import reference
+from verdict.lineage.reference import draws_again, reference
 from verdict.lineage.vacuity import vacuous
 from verdict.ops import RULES
 from verdict.options import Options
@@ -19,8 +19,12 @@ Progress = Callable[[int, int], None]
 def deepen(single: Plan, parallel: Plan, options: Options, report: Report, progress: Progress) -> Report:
     """The report of a pair that the walk could not prove, with what the sweep says of it.
 
-    A plan that the walk refutes stays refuted where its outputs differ in numbers, and where it cannot be run.
+    A plan that the walk refutes stays refuted where its outputs differ in numbers, and where it cannot be run. Draws
+    of random numbers are functions of their input to the sweep: it is not asked where two of them would be one.
     """
+    if draws_again(reference(single, 1, {})):
+        why = "not swept: several of its nodes draw random numbers for one input"
+        return report if report.findings else replace(report, open=(*report.open, Open(single.source, why)))
     swept = sweep(single, parallel, options, progress)
     if report.verdict is Verdict.REFUTED and (swept.different or swept.missing or swept.fault is not None):
         return report

@@ -16,7 +16,12 @@ HOLDERS = ("code", "codes")
 
 
 def texts(node):
-    return {n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    """The strings in an expression; what it compares with is none of them."""
+    if isinstance(node, ast.Compare):
+        return set()
+    if isinstance(node, ast.Constant):
+        return {node.value} if isinstance(node.value, str) else set()
+    return set().union(*(texts(child) for child in ast.iter_child_nodes(node)))
 
 
 def emitted(path):

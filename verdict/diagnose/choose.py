@@ -38,14 +38,30 @@ def simplest(
         return None
     for simple in (Fraction(0), Fraction(1)):
         for array, count in zip(start, choices, strict=True):
-            for index in np.ndindex(array.shape):
-                before: Any = array[index]
-                if before in (0, simple):
-                    continue
-                array[index] = int(simple) if count else simple
-                if (count and simple >= count) or not _holds(shows, start):
-                    array[index] = before
+            if not count or simple < count:
+                _simplify(array, list(np.ndindex(array.shape)), int(simple) if count else simple, start, shows)
     return start
+
+
+def _simplify(
+    array: Array, places: Sequence[tuple[int, ...]], simple: Any, inputs: Sequence[Array],
+    shows: Callable[[Sequence[Array]], bool],
+) -> None:  # fmt: skip
+    """Let as many elements of `array` at `places` be `simple` as the inputs bear: all at once, else half by half."""
+    todo = [place for place in places if array[place] not in (0, simple)]
+    if not todo:
+        return
+    before = [array[place] for place in todo]
+    for place in todo:
+        array[place] = simple
+    if _holds(shows, inputs):
+        return
+    for place, value in zip(todo, before, strict=True):
+        array[place] = value
+    if len(todo) > 1:
+        middle = len(todo) // 2
+        _simplify(array, todo[:middle], simple, inputs, shows)
+        _simplify(array, todo[middle:], simple, inputs, shows)
 
 
 def _holds(shows: Callable[[Sequence[Array]], bool], inputs: Sequence[Array]) -> bool:

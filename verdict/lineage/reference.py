@@ -211,3 +211,8 @@ def reference(plan: Plan, columns: int, batch: Mapping[int, int | None]) -> Refe
         by_forward={key: tuple(found) for key, found in builder.by_forward.items()},
         meanings=builder.meanings,
     )
+
+
+def draws_again(table: Reference) -> bool:
+    """Whether several nodes draw random numbers for one input: modelled as a function of it, they would be one."""
+    return any(len(found) > 1 for (op, _), found in table.by_inputs.items() if op in RANDOM)
