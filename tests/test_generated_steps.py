@@ -24,6 +24,7 @@ SMOOTH = {**LOSS, "vocab_parallel": True, "label_smoothing": 0.1, "ignore_index"
 ADAM = {"optimizer": "adamw", "clip": 0.5}
 TIED = {**LOSS, "vocab_parallel": True, "tied": True}
 GIVEN = {"routing": "given", "tp": 1, "dense_layers": 1, "layers": 2}
+INTERLEAVED = {"pp": 2, "vpp": 2, "layers": 5, "microbatches": 4}
 RING = {"dp": 1, "cp": 2, "zigzag": True}
 STEPS = {
     "sequence parallel, clipped AdamW": ("llama3", {"sp": True, **ADAM}),
@@ -38,6 +39,9 @@ STEPS = {
     "ring attention": ("llama3", {"cp": 2, "microbatches": 2}),
     "zigzag ring attention": ("llama3", {**RING, "cp": 3, "seq": 12}),
     "everything at once": ("gpt", {**RING, **SMOOTH, **ADAM, "sp": True, "seq": 8, "zero": 1}),
+    "unequally many targets": ("llama3", {**SMOOTH, "mean": True, **ADAM}),
+    "low-rank adapters": ("gpt", {"lora": 2, "sp": True, **ADAM}),
+    "interleaved stages": ("llama3", {**INTERLEAVED, "dp": 1, "split_backward": True}),
     "given routing": ("deepseek", {**GIVEN, "ep": 2}),
     "experts and data parallel": ("deepseek", {**GIVEN, **ADAM, "ep": 2, "batch": 8, "zero": 1, "dense_layers": 0}),
 }  # fmt: skip
@@ -99,6 +103,16 @@ FAULTS = {
     "weights of another shard": ("ZeRO 3", "all_gather", of("layers.0.attention.wq.weight")(back)),
     "the older rows not rescaled": ("ring attention", "mul", of("layers.0.attention.mix.old")(first)),
     "a causal mask left out": ("zigzag ring attention", "apply_mask", first),
+    "each rank's targets counted alone": ("unequally many targets", "all_reduce", of("loss.count.total")(alone)),
+    "adapters' gradients not added over the tensor parallel ranks": (
+        "low-rank adapters", "all_reduce",
+        of("layers.0.attention.wq.lora_a.grad.reduced")(
+            lambda node: with_attrs(node, ranks=attrs_of(node)["ranks"][::2])
+        ),
+    ),
+    "another activation on the last stage": (
+        "interleaved stages", "silu", of("layers.4.feed_forward.silu")(lambda node: node._replace(op="relu")),
+    ),
     "slots sent to other experts": ("given routing", "all_to_all", back),
 }  # fmt: skip
 
@@ -132,6 +146,11 @@ def test_a_fault_in_a_step_differs(name):
         ("gpt", {"cp": 2, "dropout": 0.1}, "dropout under context parallelism"),
         ("llama3", {"cp": 2, "seq": 5}, "seq is 5"),
         ("llama3", {"tied": True}, "tied is not offered"),
+        ("gpt", {"tied": True, "lora": 2}, "adapters of tied embeddings"),
+        ("llama3", {"vpp": 2, "layers": 4}, "interleaved stages on one pipeline rank"),
+        ("llama3", {"vpp": 2, "layers": 4, "pp": 2}, "in rounds of pp"),
+        ("llama3", {**ADAM, "zero": 2, "split_backward": True}, "a split backward pass whose gradients are scattered"),
+        ("llama3", {**LOSS, "mean": True}, "a constant factor"),
     ],
     ids=str,
 )

@@ -57,6 +57,7 @@ def generate(model: str, sizes: Sizes) -> tuple[Plan, Plan]:
             raise UsageError(model, f"{choice} is not offered for this model", "see docs/parallelisms.md")
     MODELS[model].check(model, sizes)
     alone = replace(
-        sizes, dp=1, tp=1, pp=1, microbatches=1, cp=1, ep=1, sp=False, zigzag=False, zero=0, vocab_parallel=False
-    )
+        sizes, dp=1, tp=1, pp=1, vpp=1, cp=1, ep=1, microbatches=1, zero=0, split_backward=False, sp=False,
+        zigzag=False, vocab_parallel=False,
+    )  # fmt: skip
     return assemble(model, MODELS[model], alone), assemble(model, MODELS[model], sizes)

@@ -31,6 +31,8 @@ def _size(name: str, help: str, least: int = 1) -> Callable[[Callable[..., None]
 @_size("dp", "Data parallel replicas.")
 @_size("tp", "Tensor parallel ranks of a stage.")
 @_size("pp", "Pipeline stages.")
+@_size("vpp", "Stages of each pipeline rank, interleaved.")
+@click.option("--split-backward", is_flag=True, help="Weights' gradients apart from the other half of the backward.")
 @_size("microbatches", "Microbatches of one step in each replica.")
 @_size("vocab", "Size of the vocabulary (not mlp).")
 @_size("ffn", "Width of the feed-forward block.")

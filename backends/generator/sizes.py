@@ -19,7 +19,8 @@ class Sizes:
     """Sizes of a model and of its parallelization. A model takes no notice of those that it does not have.
 
     batch: the samples of one step, over all replicas and microbatches. ffn: the width between the two linears of a
-    feed-forward block. dp, tp, pp: data, tensor and pipeline parallel.
+    feed-forward block. dp, tp, pp: data, tensor and pipeline parallel. vpp: the stages of each pipeline rank, which
+    are interleaved. split_backward: weights' gradients are computed apart from what the stage before waits for.
     experts, topk, groups, topk_groups: of a mixture of experts, how many there are, how many a token is sent to,
     in how many groups they are, and from how many of these a token's can be. moe_ffn: the width of one expert.
     shared_experts: those that every token is sent to. dense_layers: the first layers, which have no experts.
@@ -67,6 +68,8 @@ class Sizes:
     cp: int = 1
     zigzag: bool = False
     lora: int = 0
+    vpp: int = 1
+    split_backward: bool = False
     ep: int = 1
     routing: str = "gate"
     capacity: int = 2
@@ -100,9 +103,14 @@ class Sizes:
         """The width of one attention head."""
         return self.hidden // self.heads
 
+    @property
+    def stages(self) -> int:
+        """The number of pipeline stages, on all devices."""
+        return self.pp * self.vpp
+
     def stage(self, number: int) -> range:
         """The layers of pipeline stage `number`: as even as can be, the first stages one more."""
-        least, more = divmod(self.layers, self.pp)
+        least, more = divmod(self.layers, self.stages)
         start = number * least + min(number, more)
         return range(start, start + least + (number < more))
 
@@ -110,6 +118,17 @@ class Sizes:
 _CONDITIONS: tuple[tuple[Callable[[Sizes], bool], str, str], ...] = (
     (lambda s: not s.sp or s.tp > 1, "sequence parallelism with one tensor parallel rank", "choose tp of at least 2"),
     (lambda s: not s.lora or not s.tied, "adapters of tied embeddings", "choose one of them"),
+    (lambda s: s.vpp == 1 or s.pp > 1, "interleaved stages on one pipeline rank", "choose pp of at least 2"),
+    (
+        lambda s: s.vpp == 1 or s.microbatches % s.pp == 0,
+        "an interleaved pipeline takes microbatches in rounds of pp",
+        "choose a multiple of pp microbatches",
+    ),
+    (
+        lambda s: not s.split_backward or s.zero < 2,
+        "a split backward pass whose gradients are scattered in it",
+        "choose ZeRO 1",
+    ),
     (lambda s: not s.zigzag or s.cp > 1, "zigzag with one context parallel rank", "choose cp of at least 2"),
     (lambda s: s.routing in ROUTINGS, "there is no such routing", f"there are {', '.join(ROUTINGS)}"),
     (lambda s: s.ep == 1 or s.routing == "given", "expert parallel ranks with a gate on each", "choose routing given"),
@@ -151,8 +170,8 @@ def check(model: str, sizes: Sizes) -> None:
     for fits, problem, help in _CONDITIONS:
         if not fits(sizes):
             raise UsageError(model, problem, help)
-    if sizes.pp > sizes.layers:
-        raise UsageError(model, f"{sizes.pp} pipeline stages for {sizes.layers} layers", "give each stage a layer")
+    if sizes.stages > sizes.layers:
+        raise UsageError(model, f"{sizes.stages} pipeline stages for {sizes.layers} layers", "give each stage a layer")
 
 
 def check_attention(model: str, sizes: Sizes) -> None:

@@ -1,24 +1,26 @@
 """From recorded stages to a plan: pipeline boundaries, the schedule, the end of the step and declared outputs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import NamedTuple, Protocol
 
 from backends.generator.draft import Draft
-from backends.generator.mesh import Mesh
+from backends.generator.parameters import Parameters
 from backends.generator.schedule import (
     BACKWARD,
+    BACKWARD_WEIGHTS,
     FORWARD,
     RECEIVE_BACKWARD,
     RECEIVE_FORWARD,
     SEND_BACKWARD,
     SEND_FORWARD,
-    one_forward_one_backward,
+    named,
+    schedule,
 )
 from backends.generator.sizes import Sizes
 from backends.generator.tape import Tape
 from backends.generator.update import Update
 from backends.generator.value import Value
-from verdict.graph import INPUT, ONCE_A_STEP, Call, Held, Node, Plan, Segment
+from verdict.graph import ABSENT, INPUT, ONCE_A_STEP, Call, Held, Node, Plan, Segment
 
 COUNT, TOTAL = "count", "total"
 
@@ -35,8 +37,12 @@ class Model(Protocol):
 
 
 class _Recorded(NamedTuple):
-    """One device's tape, what it receives and hands on (or the loss), and the gradient of the first of the latter."""
+    """One stage of one device: its tape, what it receives and hands on (or the loss), and the gradient of the latter.
 
+    number: of the stage, of all. With several on each device those of device k are k, k + pp, k + 2 pp, ...
+    """
+
+    number: int
     tape: Tape
     before: tuple[Value, ...]
     after: tuple[Value, ...]
@@ -58,10 +64,17 @@ class _Outputs:
 def assemble(name: str, model: Model, sizes: Sizes) -> Plan:
     """The plan of `model` on the devices of `sizes.mesh`, run by dp replicas where these are no devices."""
     draft, found, mesh = Draft(), _Outputs(), sizes.mesh
-    recorded = [_record(model, sizes, device, draft, mesh) for device in range(mesh.devices)]
-    step = Update(draft, mesh, sizes, tuple(stage.tape.parameters for stage in recorded))
-    for device, stage in enumerate(recorded):
-        _device(sizes, device, stage, step, draft, found)
+    parameters = tuple(Parameters(draft, mesh, device, sizes.zero) for device in range(mesh.devices))
+    recorded = [
+        [
+            _record(model, sizes, Tape(draft, mesh, device, sizes, held), number)
+            for number in range(mesh.at(device, "pp"), sizes.stages, sizes.pp)
+        ]
+        for device, held in enumerate(parameters)
+    ]
+    step = Update(draft, mesh, sizes, parameters)
+    for device, stages in enumerate(recorded):
+        _device(sizes, device, stages, step, draft, found)
     replicas = 1 if sizes.explicit else sizes.dp
     inputs = {logical.name for logical in draft.logicals if logical.kind == INPUT}
     return Plan(
@@ -83,50 +96,77 @@ def assemble(name: str, model: Model, sizes: Sizes) -> Plan:
     )
 
 
-def _record(model: Model, sizes: Sizes, device: int, draft: Draft, mesh: Mesh) -> _Recorded:
-    tape = Tape(draft, mesh, device, sizes)
-    stage = mesh.at(device, "pp")
-    layers = sizes.stage(stage)
-    before = model.boundary(tape, sizes, layers.start - 1) if stage > 0 else ()
+def _record(model: Model, sizes: Sizes, tape: Tape, number: int) -> _Recorded:
+    layers = sizes.stage(number)
+    before = model.boundary(tape, sizes, layers.start - 1) if number > 0 else ()
     after = model.record(tape, sizes, layers, before)
     gradient = tape.gradient(after[0])
     tape.walk_back(after[0], gradient)
-    return _Recorded(tape, before, after, gradient)
+    return _Recorded(number, tape, before, after, gradient)
 
 
-def _device(sizes: Sizes, device: int, stage: _Recorded, step: Update, draft: Draft, found: _Outputs) -> None:
-    tape, last, number = stage.tape, stage.after[0], stage.tape.mesh.at(device, "pp")
-    work = {COUNT: tape.counting, TOTAL: tape.totalling, FORWARD: tape.forward, BACKWARD: tape.backward}
-    if stage.before:
-        peer, first = tape.mesh.step(device, "pp", -1), stage.before[0]
-        work[RECEIVE_FORWARD] = [_receive(draft, value.tensor, peer, value.name) for value in stage.before]
-        work[SEND_BACKWARD] = [_send(draft, tape.gradients[first.use], peer, f"{first.name}.grad")]
-    if number + 1 < sizes.pp:
-        peer = tape.mesh.step(device, "pp", 1)
-        work[SEND_FORWARD] = [_send(draft, value.tensor, peer, value.name) for value in stage.after]
-        work[RECEIVE_BACKWARD] = [_receive(draft, stage.gradient, peer, f"{last.name}.grad")]
-    else:
-        found.losses.append(Held(device, last.tensor))
-        found.seeds.append(stage.gradient)
-    once = step.of(device)
+def _device(sizes: Sizes, device: int, stages: list[_Recorded], step: Update, draft: Draft, found: _Outputs) -> None:
+    once, work = step.of(device), dict[str, list[Node]]()
+    for chunk, stage in enumerate(stages):
+        work.update({named(name, chunk, sizes.vpp): nodes for name, nodes in _work(sizes, stage, draft).items()})
+    if stages[-1].number + 1 == sizes.stages:
+        found.losses.append(Held(device, stages[-1].after[0].tensor))
+        found.seeds.append(stages[-1].gradient)
     found.gradients += [Held(device, gradient, weight) for gradient, weight in once.gradients]
     found.outputs += [Held(device, output, of) for output, of in once.outputs]
 
     numbers: dict[str, int] = {}
-    for name, nodes in (*work.items(), *once.segments.items()):
+    counts = {COUNT: stages[-1].tape.counting, TOTAL: stages[-1].tape.totalling}
+    for name, nodes in (*counts.items(), *work.items(), *once.segments.items()):
         if nodes:
             numbers[name] = len(found.segments)
             found.segments.append(Segment(name, device, tuple(nodes)))
-    counts = [(COUNT, microbatch) for microbatch in range(sizes.microbatches)]
-    order = (*counts, (TOTAL, ONCE_A_STEP), *one_forward_one_backward(number, sizes.pp, sizes.microbatches))
+    first = [(COUNT, microbatch) for microbatch in range(sizes.microbatches)]
+    order = (*first, (TOTAL, ONCE_A_STEP), *schedule(stages[0].number, sizes.pp, sizes.vpp, sizes.microbatches))
     calls = [Call(numbers[name], microbatch) for name, microbatch in order if name in numbers]
     calls += [Call(numbers[name], ONCE_A_STEP) for name in once.segments if name in numbers]
     found.programs.append(tuple(calls))
 
 
-def _receive(draft: Draft, tensor: int, peer: int, channel: str) -> Node:
-    return draft.node("recv", (), (tensor,), {"peer": peer, "channel": channel}, channel)
+def _work(sizes: Sizes, stage: _Recorded, draft: Draft) -> dict[str, list[Node]]:
+    """What a stage does in one microbatch, by the words of the schedule."""
+    tape, last = stage.tape, stage.after[0]
+    work = {FORWARD: tape.forward, BACKWARD: tape.backward}
+    if sizes.split_backward:
+        work[BACKWARD], work[BACKWARD_WEIGHTS] = _apart(tape)
+    if stage.before:
+        peer, first = tape.mesh.step(tape.device, "pp", -1), stage.before[0]
+        work[RECEIVE_FORWARD] = [_receive(draft, value, peer, stage.number) for value in stage.before]
+        gradient = first._replace(tensor=tape.gradients[first.use], name=f"{first.name}.grad")
+        work[SEND_BACKWARD] = [_send(draft, gradient, peer, stage.number)]
+    if stage.number + 1 < sizes.stages:
+        peer = tape.mesh.step(tape.device, "pp", 1)
+        work[SEND_FORWARD] = [_send(draft, value, peer, stage.number + 1) for value in stage.after]
+        gradient = last._replace(tensor=stage.gradient, name=f"{last.name}.grad")
+        work[RECEIVE_BACKWARD] = [_receive(draft, gradient, peer, stage.number + 1)]
+    return work
 
 
-def _send(draft: Draft, tensor: int, peer: int, channel: str) -> Node:
-    return draft.node("send", (tensor,), (), {"peer": peer, "channel": channel}, channel)
+def _apart(tape: Tape) -> tuple[list[Node], list[Node]]:
+    """The backward in two: what the stage before waits for, and the gradients of linears' weights.
+
+    Source: Qi et al., Zero Bubble Pipeline Parallelism, ICLR 2024.
+    """
+    inputs, weights = list[Node](), list[Node]()
+    for node in tape.backward:
+        if node.op != "linear.grad" or ABSENT in node.outputs[:2]:
+            inputs.append(node)
+            continue
+        inputs.append(node._replace(outputs=(node.outputs[0], *(ABSENT,) * (len(node.outputs) - 1))))
+        weights.append(node._replace(outputs=(ABSENT, *node.outputs[1:])))
+    return inputs, weights
+
+
+def _receive(draft: Draft, value: Value, peer: int, boundary: int) -> Node:
+    attrs: dict[str, Hashable] = {"peer": peer, "channel": f"{value.name}@{boundary}"}
+    return draft.node("recv", (), (value.tensor,), attrs, value.name)
+
+
+def _send(draft: Draft, value: Value, peer: int, boundary: int) -> Node:
+    attrs: dict[str, Hashable] = {"peer": peer, "channel": f"{value.name}@{boundary}"}
+    return draft.node("send", (value.tensor,), (), attrs, value.name)

@@ -28,7 +28,7 @@ class Tape:
     counting: what it does in every microbatch before the first forward pass; totalling: and then once.
     """
 
-    def __init__(self, draft: Draft, mesh: Mesh, device: int, sizes: Sizes) -> None:
+    def __init__(self, draft: Draft, mesh: Mesh, device: int, sizes: Sizes, parameters: Parameters) -> None:
         self.draft, self.mesh, self.device, self.sizes = draft, mesh, device, sizes
         self.rows, self.seq = sizes.rows, sizes.seq // sizes.cp
         self.blocks = self.blocks_of(mesh.at(device, "cp"))
@@ -40,7 +40,7 @@ class Tape:
         self.counting: list[Node] = []
         self.totalling: list[Node] = []
         self.gradients: dict[int, int] = {}
-        self.parameters = Parameters(draft, mesh, device, sizes.zero)
+        self.parameters = parameters
         self._undo: list[Callable[[], None]] = []
         self._buffers: dict[str, Value] = {}
         self._uses = 0
