@@ -50,8 +50,8 @@ class Origin:
             self._modules.pop()
 
     def name(self, op: str) -> str:
-        """What a node for `op`, recorded now, is called: module, operator and place."""
-        short = op.split(".")[1] if "." in op else op
+        """What a node for `op`, recorded now, is called: module, operator (or reason) and place."""
+        short = op.split(".")[1] if op.startswith("aten.") else op
         place, in_engine = self._place()
         module = self._modules[-1] if self._modules else ""
         here = f"{module}: {{}} ({place})" if module else f"{{}} ({place})"

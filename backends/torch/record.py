@@ -16,7 +16,7 @@ from backends.torch.origin import Origin
 from backends.torch.program import Context, Program, Share
 from backends.torch.recorder import Recorder
 from backends.torch.shares import local, share_of
-from backends.torch.trace import COMMUNICATION, UNMODELLED, Bound, Trace, Value, living
+from backends.torch.trace import COMMUNICATION, UNMODELLED, Bound, Step, Trace, Value, living
 from verdict.errors import UsageError
 
 
@@ -77,7 +77,7 @@ def _step(program: Program, recorder: Recorder, rank: int, ranks: int, meshes: A
     return replace(living(replace(trace, steps=steps)), seconds=time.perf_counter() - begun)
 
 
-def _settled(step: Any, before: bool, leaked: bool, values: list[Value]) -> Any:
+def _settled(step: Step, before: bool, leaked: bool, values: list[Value]) -> Step:
     """What is left of a step when the whole recording is known.
 
     Uninitialised memory all of which is written before it is read may hold anything: zeros. What was communicated
@@ -85,15 +85,18 @@ def _settled(step: Any, before: bool, leaked: bool, values: list[Value]) -> Any:
     """
     if step.op == "aten.empty.memory_format":
         if leaked:
-            return step._replace(op=UNMODELLED, attrs=(("reason", "memory is read that was never written"),))
+            return _unmodelled(step, "memory is read that was never written")
         made = values[step.outputs[0]]
         return step._replace(op="aten.full", attrs=(("dtype", made.dtype), ("fill_value", 0), ("size", made.shape)))
     if before and step.op in COMMUNICATION and step.outputs:
-        reason = f"{step.op} while the program was built"
-        return step._replace(op=UNMODELLED, attrs=(("reason", reason),), keep=False)
+        return _unmodelled(step, f"{step.op} while the program was built")
     if before and (step.keep or step.op in COMMUNICATION):
-        return step._replace(op=UNMODELLED, outputs=(), attrs=(("reason", "before the step"),), keep=False)
+        return _unmodelled(step._replace(outputs=()), "before the step")
     return step
+
+
+def _unmodelled(step: Step, reason: str) -> Step:
+    return step._replace(op=UNMODELLED, attrs=(("reason", reason),), name=f"{reason}: {step.name}", keep=False)
 
 
 class _Ends:

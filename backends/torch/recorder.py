@@ -63,8 +63,9 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         attrs: Mapping[str, Hashable],
         keep: bool = False,
     ) -> tuple[int, ...]:
-        """Record one node here."""
-        return self.tape.emit(op, inputs, outputs, attrs, self.origin.name(op), keep)
+        """Record one node here. What is not modelled is called by the reason."""
+        name = self.origin.name(str(attrs["reason"]) if op == UNMODELLED else op)
+        return self.tape.emit(op, inputs, outputs, attrs, name, keep)
 
     def read(self, tensor: Any) -> int:
         """The value that a tensor holds; of one that was made outside of the recording, its constants."""

@@ -8,7 +8,7 @@ import torch.distributed as dist
 from mlp_megatron import BATCH, HIDDEN, Perceptron
 from torch.nn import functional
 
-from backends.torch.program import Program, mean, shard
+from verdict.torch import Program, mean, shard
 
 
 def program(ctx, reduce=None, scale=1.0, optimizer=True, clip=False):

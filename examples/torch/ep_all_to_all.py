@@ -10,7 +10,7 @@ import torch
 import torch.distributed as dist
 from torch.nn import functional
 
-from backends.torch.program import Program, mean, piece, shard
+from verdict.torch import Program, mean, piece, shard
 
 EXPERTS, CAPACITY, HIDDEN = 4, 2, 8
 

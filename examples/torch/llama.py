@@ -4,7 +4,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from backends.torch.program import REPLICATE, Program
+from verdict.torch import REPLICATE, Program
 
 VOCAB, DIM, HEADS, FFN, LAYERS = 32, 16, 4, 32, 1
 BATCH, SEQ = 4, 8

@@ -8,7 +8,7 @@ import torch
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 
-from backends.torch.program import mean, shard
+from verdict.torch import mean, shard
 
 
 def clip(parameters):

@@ -9,7 +9,7 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import Replicate
 
-from backends.torch.program import mean, shard
+from verdict.torch import mean, shard
 
 build_single = llama.build_single
 TP = 2

@@ -9,7 +9,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn import functional
 
-from backends.torch.program import Program, shard
+from verdict.torch import Program, shard
 
 BATCH, HIDDEN, FFN = 8, 16, 32
 

@@ -9,7 +9,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn import functional
 
-from backends.torch.program import Program
+from verdict.torch import Program
 
 LAYERS, HIDDEN, BATCH, MICROBATCHES = 4, 8, 8, 4
 

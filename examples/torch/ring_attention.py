@@ -10,7 +10,7 @@ verdict torch examples/torch/ring_attention.py --world 2
 import torch
 import torch.distributed as dist
 
-from backends.torch.program import Program, shard
+from verdict.torch import Program, shard
 
 SEQ, WIDTH = 8, 4
 SCALE = WIDTH**-0.5

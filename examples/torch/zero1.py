@@ -8,7 +8,7 @@ import torch.distributed as dist
 from mlp_megatron import BATCH, HIDDEN, Perceptron
 from torch.nn import functional
 
-from backends.torch.program import Program, mean, shard
+from verdict.torch import Program, mean, shard
 
 STATES = ("first", "second")
 BETAS, RATE, EPS = (0.9, 0.999), 0.1, 1e-8

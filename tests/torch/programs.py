@@ -4,7 +4,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from backends.torch.program import Program, mean, shard
+from verdict.torch import Program, mean, shard
 
 SIZE = 4
 
