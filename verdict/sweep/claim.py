@@ -42,17 +42,24 @@ def cone_of(traces: Traces, claim: Claim) -> Cone:
 
 
 def grown(traces: Traces, claim: Claim, cone: Cone) -> Cone | None:
-    """The cone with the latest variable replaced that one side has and the other does not; None where there is none."""
+    """The cone with variables replaced that one side has and the other does not: all that are computed from other
+    variables of the claim, else the latest one. None where there is none.
+    """
     unfolded = set(cone.single)
     left, right = _leaves(traces, claim.left, unfolded), _leaves(traces, claim.right, unfolded)
-    apart = np.setxor1d(left, right)
-    for among in (apart, np.union1d(left, right)):
-        owners = [block.owner for block in traces.elements.blocks_of(among) if block.kind is Kind.SINGLE]
-        fresh = [owner for owner in owners if owner not in unfolded]
-        if fresh:
-            larger = _with(traces, claim, unfolded | {max(fresh)})
-            return larger if size_of(traces, larger) <= MOST_ELEMENTS else None
-    return None
+    every = _owners(traces, np.union1d(left, right), unfolded)
+    apart = _owners(traces, np.setxor1d(left, right), unfolded)
+    mask = sum(1 << owner for owner in every)
+    fresh = {owner for owner in apart if traces.single.above[owner] & mask} or set(sorted(apart or every)[-1:])
+    if not fresh:
+        return None
+    larger = _with(traces, claim, unfolded | fresh)
+    return larger if size_of(traces, larger) <= MOST_ELEMENTS else None
+
+
+def _owners(traces: Traces, variables: Ids, unfolded: set[int]) -> set[int]:
+    """The single-device steps that define variables and are not unfolded."""
+    return {block.owner for block in traces.elements.blocks_of(variables) if block.kind is Kind.SINGLE} - unfolded
 
 
 def size_of(traces: Traces, cone: Cone) -> int:

@@ -1,23 +1,16 @@
 """Following the elements of a flow from step to step: constants, moves, and what a step computes anew."""
 
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Mapping
 
 import numpy as np
 
 from verdict.graph import ABSENT
 from verdict.ops import RULES, Array
-from verdict.solver import Term, Terms, constants
-from verdict.solver.term import Kind as TermKind
-from verdict.sweep.claim import Cone
 from verdict.sweep.elements import Elements, Ids, Kind, of_numbers
 from verdict.sweep.flow import CANNOT, GRAD, Flow, Step, apply
 from verdict.sweep.moves import Moves
-from verdict.sweep.prove import Execution
-from verdict.sweep.trace import Keys, Trace, Traces
-
-STEADY = (0.0, 1.0, float("-inf"))
-"""Values that, on all seeds the same, are looked at as constants."""
+from verdict.sweep.settle import settle
+from verdict.sweep.trace import Keys, Trace
 
 
 class Follower:
@@ -66,12 +59,21 @@ def follow_single(flow: Flow, given: Mapping[int, Ids], values: list[list[Array 
             made.append(follower.elements.block(Kind.SINGLE, number, position, shape) if fresh else None)
         trace.reads.append(reads)
         trace.made.append(tuple(made))
+        trace.above.append(_above(trace, reads, follower.elements))
         for position, value in enumerate(step.outputs):
             if value != ABSENT:
                 trace.ids[value] = known[position] if known is not None else made[position]
         if known is None:
-            _settle(trace, number, values, follower)
+            settle(trace, number, values, follower.elements, follower.keys)
     return trace
+
+
+def _above(trace: Trace, reads: tuple[Ids, ...], elements: Elements) -> int:
+    owners = {block.owner for ids in reads for block in elements.blocks_of(ids) if block.kind is Kind.SINGLE}
+    found = 0
+    for owner in owners:
+        found |= trace.above[owner] | 1 << owner
+    return found
 
 
 def take_given(trace: Trace, given: Mapping[int, Ids]) -> None:
@@ -89,69 +91,6 @@ def present(trace: Trace, value: int) -> Ids:
     if ids is None:
         raise ValueError("nothing is made where an input is wanted")
     return ids
-
-
-def _settle(trace: Trace, number: int, values: list[list[Array | None]], follower: Follower) -> None:
-    """What a step makes that is constant for all values (the weight of a masked position) is that constant.
-
-    It takes a constant to make one, of what it reads.
-    """
-    step = trace.flow.steps[number]
-    reads = [block for ids in trace.reads[number] for block in follower.elements.blocks_of(ids)]
-    if all(block.kind is not Kind.CONSTANT for block in reads):
-        return
-    for position, value in enumerate(step.outputs):
-        ids = trace.ids[value] if value != ABSENT else None
-        if ids is None:
-            continue
-        seeds = [seed[value] for seed in values]
-        steady = np.zeros(ids.shape, dtype=bool)
-        for constant in STEADY:
-            steady |= np.logical_and.reduce([np.asarray(array) == constant for array in seeds])
-        if not steady.any():
-            continue
-        terms = _terms_of(trace, number, position, follower)
-        if terms is None:
-            return
-        settled = ids.copy()
-        places = list(zip(*np.nonzero(steady), strict=True))
-        due = [float(np.asarray(seeds[0])[place]) for place in places]
-        for place, constant, holds in zip(places, due, _are([terms[place] for place in places], due), strict=True):
-            if holds:
-                settled[place] = follower.elements.constant(_exactly(constant))
-        trace.ids[value] = settled
-
-
-def _terms_of(trace: Trace, number: int, position: int, follower: Follower) -> Array | None:
-    traces = Traces(follower.elements, trace, trace, {}, follower.keys)
-    try:
-        return Execution(traces, Cone((), (number,)), Terms()).step(Kind.SINGLE, number)[position]
-    except CANNOT:
-        return None
-
-
-def _exactly(value: float) -> Fraction | float:
-    return value if value == float("-inf") else Fraction(value)
-
-
-def _are(terms: Sequence[object], values: Sequence[float]) -> list[bool]:
-    """Whether what was executed on terms is that value for all values of the variables."""
-    found = [_is_number(term, value) for term, value in zip(terms, values, strict=True)]
-    open_ = [
-        (k, term)
-        for k, term in enumerate(terms)
-        if isinstance(term, Term) and not found[k] and values[k] != float("-inf")
-    ]
-    proved = constants([term for _, term in open_], [Fraction(values[k]) for k, _ in open_])
-    for (k, _), holds in zip(open_, proved, strict=True):
-        found[k] = holds
-    return found
-
-
-def _is_number(term: object, value: float) -> bool:
-    if isinstance(term, Term):
-        return term.kind is TermKind.MINUS_INFINITY and value == float("-inf")
-    return isinstance(term, int | Fraction | float) and float(term) == value
 
 
 def choices_of(flow: Flow, trace: Trace, values: list[Array | None]) -> dict[int, int]:

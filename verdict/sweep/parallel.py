@@ -11,8 +11,9 @@ from verdict.ops import Array
 from verdict.sweep.claim import Claim
 from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import Flow, Step
-from verdict.sweep.follow import STEADY, Follower, present, take_given
+from verdict.sweep.follow import Follower, present, take_given
 from verdict.sweep.match import Catalogue
+from verdict.sweep.settle import STEADY
 from verdict.sweep.trace import Trace
 
 Outputs = tuple[Ids | None, ...]

@@ -13,12 +13,14 @@ class Trace:
     """One flow. ids: the elements of each value, as far as it has come. reads: of each step, what it reads.
 
     made: of each step, for each output the numbers of what it computes (before any of them was found to be another).
+    above: for each single-device step, as bits, the steps from which what it reads is computed.
     """
 
     flow: Flow
     ids: list[Ids | None]
     reads: list[tuple[Ids, ...]] = field(default_factory=list)
     made: list[tuple[Ids | None, ...]] = field(default_factory=list)
+    above: list[int] = field(default_factory=list)
 
 
 class Keys:
