@@ -81,7 +81,7 @@ def _next(search: Search, state: State) -> Found:
                     continue
                 found = [_cause(state, after, fix)], after
                 if after.wrong.isdisjoint(behind(search.scene, fix.change, fix.at)):
-                    return found
+                    return best if best is not None and best[1].wrong <= after.wrong else found
                 if best is None or len(after.wrong) < len(best[1].wrong):
                     best = found
         if best is not None:

@@ -1,0 +1,171 @@
+"""Elements, moves, claims and cones, by hand."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tests.sweep.plans import twins
+from verdict.concrete.bind import bind, itself
+from verdict.concrete.shrink import full
+from verdict.concrete.values import random_values
+from verdict.sweep.claim import Claim, cone_of, grown, key_of
+from verdict.sweep.draws import drawn_twice
+from verdict.sweep.elements import Elements, Kind, of_numbers
+from verdict.sweep.flow import Flow, Place, Step
+from verdict.sweep.follow import Follower, follow_single
+from verdict.sweep.moves import Moves
+from verdict.sweep.parallel import Guesses, follow_parallel
+from verdict.sweep.sweep import catalogue_of
+from verdict.sweep.trace import Keys, Traces
+from verdict.sweep.unroll import unroll
+from verdict.sweep.values import run
+
+
+def step(op, inputs, outputs, **attrs):
+    return Step(op, tuple(inputs), tuple(outputs), attrs, 0, Place(0, 0, op))
+
+
+def test_elements_are_numbered_side_by_side():
+    elements = Elements()
+    ids = elements.block(Kind.GIVEN, 7, 0, (2, 3))
+    assert ids.tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert elements.constant(Fraction(0)) == 0
+    one = elements.constant(Fraction(1))
+    assert elements.constant(Fraction(1)) == one == 7
+    assert elements.of(5).owner == 7
+    assert elements.constants(np.array([0, one])) == [0, 1]
+    assert elements.constants(ids) is None
+    assert of_numbers(elements, [0, 1]).tolist() == [0, one]
+    assert of_numbers(elements, [0.25]) is None
+
+
+@pytest.mark.parametrize(
+    "op, attrs, expected",
+    [
+        ("transpose", {"dim0": 0, "dim1": 1}, [[1, 4], [2, 5], [3, 6]]),
+        ("~piece", {"axis": 1, "start": 1, "stop": 3}, [[2, 3], [5, 6]]),
+        ("identity", {}, [[1, 2, 3], [4, 5, 6]]),
+        ("relu", {}, None),
+        ("exp", {}, None),
+    ],
+)
+def test_what_only_moves_is_found_by_moving_tokens(op, attrs, expected):
+    elements, keys = Elements(), Keys()
+    ids = elements.block(Kind.GIVEN, 0, 0, (2, 3))
+    one = step(op, [0], [1], **attrs)
+    found = Moves().of(keys.of(one), one, [ids], elements)
+    assert (None if found is None else found[0].tolist()) == expected
+
+
+def test_padding_is_the_constant_zero():
+    elements, keys = Elements(), Keys()
+    ids = elements.block(Kind.GIVEN, 0, 0, (2,))
+    one = step("pad", [0], [1], dim=0, before=1, after=1)
+    found = Moves().of(keys.of(one), one, [ids], elements)
+    assert found is not None
+    assert found[0].tolist() == [0, 1, 2, 0]
+
+
+def followed(text):
+    """The traces and claims of the right plan of a pair."""
+    (single, parallel), _ = twins(text)
+    binding = bind(single, parallel)
+    small = full(single), full(parallel)
+    flows = unroll(single, small[0], itself(single).logical, {}), unroll(parallel, small[1], binding.logical, {})
+    given = [random_values(single, small[0], seed, False) for seed in range(3)]
+    values = [[run(flow, seed) for seed in given] for flow in flows]
+    elements = Elements()
+    follower = Follower(elements, Keys())
+    ids = {k: elements.block(Kind.GIVEN, k, 0, array.shape) for k, array in given[0].items()}
+    trace = follow_single(flows[0], ids, values[0], follower)
+    guesses = Guesses(catalogue_of(flows[0], values[0], ids, given, trace.ids))
+    other, claims = follow_parallel(flows[1], ids, values[1], trace, follower, guesses)
+    return Traces(elements, trace, other, {}, follower.keys), claims
+
+
+LAYERS = """plan single
+  x input [2, 4]
+  a = mul(x) other=2
+  b = exp(a)
+  c = mul(b) other={second}
+  d = exp(c)
+  output d
+plan parallel tp=2
+- a[:, tp] = add(x[:, tp], x)
++ a[:, tp] = add(x[:, tp], x[:, tp])
+  b[:, tp] = exp(a)
+  c[:, tp] = {again}
+  d[:, tp] = exp(c)
+  output d
+"""
+
+
+PLAIN = LAYERS.format(second=2, again="add(b, b)")
+
+
+def keyed(text=PLAIN):
+    traces, claims = followed(text)
+    return traces, [(claim, key_of(traces, claim, cone_of(traces, claim))) for claim in claims]
+
+
+def test_congruent_claims_share_one_key():
+    _, found = keyed()
+    assert len(found) >= 4
+    assert len({key for _, key in found}) < len(found)
+
+
+def test_claims_of_other_elements_or_another_order_do_not():
+    traces, found = keyed()
+    claim, key = found[0]
+    turned = claim._replace(right=claim.right[::-1])
+    fewer = claim._replace(left=claim.left[1:], right=claim.right[1:])
+    one = claim._replace(right=np.full_like(claim.right, claim.right[0]))
+    keys = {key, *(key_of(traces, other, cone_of(traces, other)) for other in (turned, fewer, one))}
+    assert len(keys) == 4
+
+
+def test_claims_with_other_constants_do_not():
+    plans = (PLAIN, LAYERS.format(second=2, again="sub(b, m)"))
+    plans = (
+        plans[0],
+        plans[1].replace("  c[:, tp]", "  m activation [2, 4]\n  m[:, tp] = mul(b) other=-1\n  c[:, tp]"),
+    )
+    one, other = ({key for _, key in keyed(text)[1]} for text in plans)
+    assert one != other
+
+
+def test_a_cone_grows_where_it_is_too_small():
+    traces, claims = followed("""plan single
+  x input [2, 2]
+  a = mul(x) other=3
+  b = mul(a) other=2
+  output b
+plan parallel tp=2
+- b[:, tp] = mul(x[:, tp]) other=6
++ b[:, tp] = mul(x[:, tp]) other=5
+  output b
+""")
+    claim = claims[0]
+    first = cone_of(traces, claim)
+    larger = grown(traces, claim, first)
+    assert larger is not None
+    assert set(larger.single) > set(first.single)
+    assert grown(traces, claim, larger) is None
+
+
+def test_a_claim_is_about_elements_of_both_plans():
+    traces, claims = followed(PLAIN)
+    for claim in claims:
+        assert isinstance(claim, Claim)
+        assert claim.left.shape == claim.right.shape
+        assert all(block.kind is Kind.PARALLEL for block in traces.elements.blocks_of(claim.left))
+
+
+def test_draws_for_equal_values_are_found():
+    first, second = step("dropout", [0], [1], p=0.5), step("dropout", [0], [2], p=0.5)
+    flow = Flow(3, (), (first, second), ())
+    values = [[np.array([float(seed + 1), 0.0]), None, None] for seed in range(3)]
+    assert len(drawn_twice(flow, values)) == 1
+    off = first._replace(attrs={"p": 0.5, "training": False})
+    assert drawn_twice(Flow(3, (), (off, second), ()), values) == ()

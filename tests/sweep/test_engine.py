@@ -1,0 +1,155 @@
+"""The sweep against the walk and against the oracle: what it proves is right, what differs is seen."""
+
+import pytest
+
+from backends.generator import Sizes, generate
+from tests.builders import ask, mlp
+from tests.sweep.plans import OPTIONS, agrees, swept, twins
+from verdict.mutate import mutate
+from verdict.sweep import sweep
+
+SMALL = {"layers": 1, "hidden": 8, "heads": 2, "seq": 4, "batch": 4, "vocab": 8, "ffn": 8}
+MESHES = {
+    "mlp dp2 tp2": ("mlp", {"dp": 2, "tp": 2, "pp": 1, "microbatches": 2}),
+    "llama3 tp2": ("llama3", {"seq": 4, "dp": 1, "tp": 2, "pp": 1, "microbatches": 1}),
+    "mlp pp2": ("mlp", {"layers": 2, "dp": 1, "tp": 1, "pp": 2, "microbatches": 2}),
+}
+
+
+@pytest.mark.parametrize("name", MESHES)
+def test_the_sweep_and_the_walk_agree_on_generated_plans(name):
+    model, mesh = MESHES[name]
+    single, parallel = generate(model, Sizes(**{**SMALL, **mesh}))
+    assert ask(single, parallel).swept is None
+    assert swept(single, parallel) == ask(single, parallel).verdict.name == "PROVED"
+
+
+@pytest.mark.parametrize("name", ["mlp dp2 tp2", "mlp pp2"])
+def test_no_fault_that_the_oracle_sees_is_proved(name):
+    model, mesh = MESHES[name]
+    single, parallel = generate(model, Sizes(**{**SMALL, **mesh}))
+    outcomes = []
+    for mutant in mutate(parallel, 5, 24):
+        seen = agrees(single, mutant.plan)
+        found = swept(single, mutant.plan)
+        assert not (seen == "differ" and found == "PROVED"), mutant.description
+        outcomes.append((seen, found))
+    assert outcomes.count(("differ", "REFUTED")) > 3
+
+
+UNEVEN = """plan single
+  x input [4, 3]
+  w weight [5, 3]
+  y = linear(x, w)
+  e = softmax(y) dim=-1
+  e2 = mul(e, e)
+  loss = sum(e2)
+  new = mul(w) other=0.5
+  loss loss
+  output new of w
+plan parallel tp=2
+  y[:, <0:2 | 2:5>] = linear(x, w[<0:2 | 2:5>, :])
+  f activation [4, 5]
+  f[:, <0:2 | 2:5>] = exp(y)
+  s{tp} = sum(f) dim=-1 keepdim=True
+- z = all_reduce(s) ranks=tp reduce="sum"
++ z = identity(s)
+  e[:, <0:2 | 2:5>] = div(f, z)
+  e2[:, <0:2 | 2:5>] = mul(e, e)
+  loss{tp} = sum(e2)
+  new[<0:2 | 2:5>, :] = mul(w) other=0.5
+  loss loss
+  output new of w
+"""
+
+
+def test_uneven_shards_of_another_structure_are_proved():
+    right, wrong = twins(UNEVEN)
+    assert swept(*right) == "PROVED"
+    assert (swept(*wrong), agrees(*wrong)) == ("REFUTED", "differ")
+
+
+EQUAL_BY_CHANCE = """plan single
+  x input [2, 2]
+  a = mul(x) other=2
+  b = add(x, x)
+  c = mul(a, b)
+  output c
+plan parallel tp=2
+  a[:, tp] = add(x[:, tp], x)
+  b[:, tp] = mul(x) other=2
+- c[:, tp] = mul(b, a)
++ c[:, tp] = mul(b, b)
+  output c
+"""
+
+
+def test_values_that_are_equal_twice_are_proved_whichever_is_guessed():
+    right, wrong = twins(EQUAL_BY_CHANCE)
+    assert swept(*right) == "PROVED"
+    assert swept(*wrong) == "PROVED"
+
+
+def test_a_guess_without_a_proof_costs_nothing():
+    """Both plans take the greatest of two numbers, of which one is always the greater on the seeds."""
+    right, _ = twins("""plan single
+  x input [2, 2]
+  big = add(x) other=100
+  top = maximum(big, x)
+  y = mul(top, x)
+  output y
+plan parallel tp=2
+  big[:, tp] = add(x[:, tp]) other=100
+  top[:, tp] = maximum(x, big)
+- y[:, tp] = mul(x, top)
++ y[:, tp] = mul(x, big)
+  output y
+""")
+    assert swept(*right) == "PROVED"
+
+
+def test_constants_are_followed():
+    right, wrong = twins("""plan single
+  x input [2, 4]
+  z = mul(x) other=0
+  e = exp(z)
+  y = mul(e, x)
+  output y
+plan parallel tp=2
+  z[:, tp] = mul(x[:, tp]) other=0
+- e[:, tp] = exp(z)
++ e[:, tp] = add(z) other=2
+  y[:, tp] = mul(e, x)
+  output y
+""")
+    assert (swept(*right), swept(*wrong)) == ("PROVED", "REFUTED")
+
+
+DROPOUT = """plan single
+  x input [2, 4]
+  a = dropout(x) p=0.5
+  b = dropout({other}) p=0.5
+  y = mul(a, b)
+  output y
+plan parallel tp=2
+  a[:, tp] = dropout(x[:, tp]) p=0.5
+- b[:, tp] = dropout({other}) p=0.5
+- y[:, tp] = mul(a, b)
++ y[:, tp] = mul(a, a)
+  output y
+"""
+
+
+def test_two_draws_for_one_value_are_never_identified():
+    for pair in twins(DROPOUT.format(other="x")):
+        assert swept(*pair) == "UNKNOWN"
+        assert "draws random numbers" in sweep(*pair, OPTIONS).open[0][1]
+
+
+def test_one_draw_for_each_value_is_followed():
+    right, wrong = twins(DROPOUT.replace("dropout({other}", "dropout(a").format(other="a"))
+    assert (swept(*right), swept(*wrong)) == ("PROVED", "REFUTED")
+
+
+def test_a_plan_of_the_walk_is_proved_by_the_sweep_too():
+    assert swept(mlp(), mlp(dp=2, tp=2)) == "PROVED"
