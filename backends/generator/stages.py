@@ -136,14 +136,14 @@ def _work(sizes: Sizes, stage: _Recorded, draft: Draft) -> dict[str, list[Node]]
         work[BACKWARD], work[BACKWARD_WEIGHTS] = _apart(tape)
     if stage.before:
         peer, first = tape.mesh.step(tape.device, "pp", -1), stage.before[0]
-        work[RECEIVE_FORWARD] = [_receive(draft, value, peer, stage.number) for value in stage.before]
+        work[RECEIVE_FORWARD] = [_receive(draft, value, peer) for value in stage.before]
         gradient = first._replace(tensor=tape.gradients[first.use], name=f"{first.name}.grad")
-        work[SEND_BACKWARD] = [_send(draft, gradient, peer, stage.number)]
+        work[SEND_BACKWARD] = [_send(draft, gradient, peer)]
     if stage.number + 1 < sizes.stages:
         peer = tape.mesh.step(tape.device, "pp", 1)
-        work[SEND_FORWARD] = [_send(draft, value, peer, stage.number + 1) for value in stage.after]
+        work[SEND_FORWARD] = [_send(draft, value, peer) for value in stage.after]
         gradient = last._replace(tensor=stage.gradient, name=f"{last.name}.grad")
-        work[RECEIVE_BACKWARD] = [_receive(draft, gradient, peer, stage.number + 1)]
+        work[RECEIVE_BACKWARD] = [_receive(draft, gradient, peer)]
     return work
 
 
@@ -162,11 +162,11 @@ def _apart(tape: Tape) -> tuple[list[Node], list[Node]]:
     return inputs, weights
 
 
-def _receive(draft: Draft, value: Value, peer: int, boundary: int) -> Node:
-    attrs: dict[str, Hashable] = {"peer": peer, "channel": f"{value.name}@{boundary}"}
+def _receive(draft: Draft, value: Value, peer: int) -> Node:
+    attrs: dict[str, Hashable] = {"peer": peer, "channel": value.name}
     return draft.node("recv", (), (value.tensor,), attrs, value.name)
 
 
-def _send(draft: Draft, value: Value, peer: int, boundary: int) -> Node:
-    attrs: dict[str, Hashable] = {"peer": peer, "channel": f"{value.name}@{boundary}"}
+def _send(draft: Draft, value: Value, peer: int) -> Node:
+    attrs: dict[str, Hashable] = {"peer": peer, "channel": value.name}
     return draft.node("send", (value.tensor,), (), attrs, value.name)
