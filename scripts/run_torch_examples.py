@@ -24,12 +24,14 @@ class Example(NamedTuple):
     parallelism: str
     ranks: int
     right: str = "PROVED"
+    tensors: str = "fake"
 
 
 EXAMPLES = (
     Example("mlp_megatron", "build", "tensor parallel, Megatron's f and g", 4),
     Example("mlp_megatron", "build_async", "the same, asynchronous", 4),
     Example("ddp_manual", "build", "data parallel, flat bucket, AdamW", 2),
+    Example("ddp", "build", "DistributedDataParallel, SGD", 2, tensors="real"),
     Example("llama_tp", "build", "DTensor tensor parallel", 2),
     Example("llama_tp_sp", "build", "DTensor tensor and sequence parallel, loss parallel", 2),
     Example("llama_fsdp2", "build", "FSDP2, AdamW", 2),
@@ -46,6 +48,8 @@ EXAMPLES = (
     Example("ddp_manual", "build_missing_reduction", "gradients are not averaged", 2, "REFUTED"),
     Example("ddp_manual", "build_loss_scale", "gradients are summed", 2, "REFUTED"),
     Example("ddp_manual", "build_overwritten", "one gradient is another's", 2, "REFUTED"),
+    Example("ddp", "build_loss_scale", "averaged twice", 2, "REFUTED", "real"),
+    Example("ddp", "build_unwrapped", "the module is used beside its wrapper", 2, "REFUTED", "real"),
     Example("llama_tp", "build_missing_g", "partial outputs taken for whole", 2, "REFUTED"),
     Example("llama_tp_sp", "build_norm_weights_not_reduced", "norm weights' gradients of own rows only", 2, "REFUTED"),
     Example("llama_fsdp2", "build_loss_scale", "averaged twice", 2, "REFUTED"),
@@ -80,6 +84,7 @@ def run(example: Example, timeout: float) -> Row:
     with tempfile.TemporaryDirectory() as folder:
         plans = [f"{folder}/single.plan", f"{folder}/parallel.plan"]
         capture = ["capture", f"{file}:{example.builder}", "--world", str(example.ranks), "--single", str(file)]
+        capture += ["--tensors", example.tensors]
         begun = time.monotonic()
         recorded = subprocess.run(
             [*verdict, *capture, "-o", folder], cwd=ROOT, check=False, capture_output=True, text=True

@@ -3,41 +3,69 @@
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
 from torch.distributed import device_mesh
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.nn.parallel import DistributedDataParallel
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils._python_dispatch import _disable_current_modes
 
+DDP = (
+    "ddp-averages",
+    "DistributedDataParallel divides each bucket of gradients by the number of ranks and sums it over them",
+)
+"""Its own way of doing so needs a process group that moves data, so a hook stands for it."""
 _FAKE_WORK = torch._C._distributed_c10d.FakeWork
 
 
+class World(NamedTuple):
+    """What a program made in its process group: device meshes, and (name, text) of what is assumed of it."""
+
+    meshes: list[DeviceMesh]
+    notes: list[tuple[str, str]]
+
+
 @contextmanager
-def world(rank: int, size: int) -> Iterator[list[DeviceMesh]]:
-    """The process group of `size` ranks, seen from `rank`; the device meshes that are made in it.
+def world(rank: int, size: int) -> Iterator[World]:
+    """The process group of `size` ranks, seen from `rank`.
 
     Meshes are real even under fake tensors: they decide which groups there are. The user's file must be imported
     within, as it may import `init_device_mesh` by name.
     """
-    meshes: list[DeviceMesh] = []
-    made = DeviceMesh.__init__
+    found = World([], [])
+    mesh_init, ddp_init = DeviceMesh.__init__, DistributedDataParallel.__init__
 
     def remember(self: DeviceMesh, *args: Any, **kwargs: Any) -> None:
-        made(self, *args, **kwargs)
-        meshes.append(self)
+        mesh_init(self, *args, **kwargs)
+        found.meshes.append(self)
 
-    patches = [(DeviceMesh, "__init__", remember)]
-    patches += [(DeviceMesh, name, getattr(DeviceMesh, name)) for name in ("_flatten", "_unflatten", "__getitem__")]
-    patches += [(owner, "init_device_mesh", init_device_mesh) for owner in (device_mesh, dist)]
+    def hooked(self: DistributedDataParallel, *args: Any, **kwargs: Any) -> None:
+        ddp_init(self, *args, **kwargs)
+        self.register_comm_hook(self.process_group, _average)
+        found.notes.append(DDP)
+
+    patches = [(DistributedDataParallel, "__init__", hooked), (DeviceMesh, "__init__", _outside(remember))]
+    patches += [(DeviceMesh, name, _outside(getattr(DeviceMesh, name))) for name in ("_flatten", "_unflatten")]
+    patches += [(DeviceMesh, "__getitem__", _outside(DeviceMesh.__getitem__))]
+    patches += [(owner, "init_device_mesh", _outside(init_device_mesh)) for owner in (device_mesh, dist)]
     with ExitStack() as stack:
         for owner, name, function in patches:
-            stack.enter_context(_replaced(owner, name, _outside(function)))
+            stack.enter_context(_replaced(owner, name, function))
         dist.init_process_group("fake", rank=rank, world_size=size, store=FakeStore())
         stack.callback(dist.destroy_process_group)
-        yield meshes
+        yield found
+
+
+def _average(group: Any, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+    """What DistributedDataParallel does with a bucket: divide it by the number of ranks, and sum."""
+    buffer = bucket.buffer().div_(dist.get_world_size(group))
+    dist.all_reduce(buffer, group=group)
+    done: Any = torch.futures.Future()
+    done.set_result(buffer)
+    return done
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import _disable_current_modes
 
-from backends.torch.host import waits, world
+from backends.torch.host import World, waits, world
 from backends.torch.memory import value_of
 from backends.torch.origin import Origin
 from backends.torch.program import Context, Program, Share
@@ -29,7 +29,7 @@ def record(load: Callable[[], Callable[[Context], Program]], rank: int, ranks: i
     """
     begun = time.perf_counter()
     with ExitStack() as stack:
-        meshes = stack.enter_context(world(rank, ranks))
+        made = stack.enter_context(world(rank, ranks))
         build = load()
         stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True) if tensors == "fake" else nullcontext())
         origin = stack.enter_context(Origin())
@@ -39,10 +39,10 @@ def record(load: Callable[[], Callable[[Context], Program]], rank: int, ranks: i
         program = build(Context(rank, ranks))
         if not isinstance(program, Program):
             raise UsageError("build", f"it returned a {type(program).__name__}", "return a Program")
-        return _step(program, recorder, rank, ranks, meshes, begun)
+        return _step(program, recorder, rank, ranks, made, begun)
 
 
-def _step(program: Program, recorder: Recorder, rank: int, ranks: int, meshes: Any, begun: float) -> Trace:
+def _step(program: Program, recorder: Recorder, rank: int, ranks: int, made: World, begun: float) -> Trace:
     if isinstance(program.params, torch.nn.Module):
         recorder.origin.name_modules(program.params)
     params = _named(program)
@@ -69,8 +69,8 @@ def _step(program: Program, recorder: Recorder, rank: int, ranks: int, meshes: A
         tuple(tape.values),
         tuple(tape.steps),
         (*given, *ends.bound),
-        _mesh(meshes, ranks),
-        notes=tuple(ends.notes),
+        _mesh(made.meshes, ranks),
+        notes=(*made.notes, *ends.notes),
     )
     allocated = frozenset(recorder.memory.leaked)
     steps = tuple(_settled(step, at < built, at in allocated, tape.values) for at, step in enumerate(trace.steps))

@@ -6,8 +6,8 @@ from torch.nn import functional
 
 from verdict.torch import REPLICATE, Program
 
-VOCAB, DIM, HEADS, FFN, LAYERS = 32, 16, 4, 32, 1
-BATCH, SEQ = 4, 8
+VOCAB, DIM, HEADS, FFN, LAYERS = 6, 8, 2, 12, 1
+BATCH, SEQ = 2, 4
 
 
 def rotations(seq, width):
