@@ -4,7 +4,7 @@ Where no single correction mends an output, one is put in for which the step at 
 and the search goes on behind it: an output may have several causes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from verdict.graph import ABSENT
@@ -56,7 +56,7 @@ def causes(scene: Scene, start: State) -> tuple[list[Cause], State]:
     search, state = Search(scene, Scaled(scene), Budget()), start
     found: list[Cause] = []
     while state.different and len(found) < MOST_CAUSES and search.budget.left > 0:
-        step = _next(search, state) or _several(search, state)
+        step = _next(search, state, _passes(scene)) or _over_ranks(search, state) or _several(search, state)
         if step is None:
             break
         found.extend(step[0])
@@ -67,10 +67,24 @@ def causes(scene: Scene, start: State) -> tuple[list[Cause], State]:
 Found = tuple[list[Cause], State] | None
 
 
-def _next(search: Search, state: State) -> Found:
+Pass = tuple[Callable[[Search, State, Siblings], Iterator[Fix]], tuple[Siblings, ...]]
+
+
+def _passes(scene: Scene) -> tuple[Pass, ...]:
+    return (_fixes, scene.classes), (_fixes, scene.repeated), (_late_fixes, scene.classes)
+
+
+def _over_ranks(search: Search, state: State) -> Found:
+    """What is summed and joined over ranks, looked at alone where the search has come to its limit before."""
+    if search.budget.left >= 0:
+        return None
+    alone = Search(search.scene, search.scaled, Budget())
+    return _next(alone, state, ((_fixes_over_ranks, search.scene.classes),))
+
+
+def _next(search: Search, state: State, passes: Sequence[Pass]) -> Found:
     """The earliest correction that mends all that depends on it, else the one that mends most."""
     best: Found = None
-    passes = ((_fixes, search.scene.classes), (_fixes, search.scene.repeated), (_late_fixes, search.scene.classes))
     for fixes, classes in passes:
         for at in _concerned(search, state, classes):
             for fix in fixes(search, state, at):
@@ -109,7 +123,7 @@ def _chain(search: Search, state: State, depth: int) -> Found:
             if after is None or not after.wrong <= state.wrong or not _restores(search.scene, state, after, fix):
                 continue
             tried += 1
-            rest = _next(search, after) if depth == 1 else _chain(search, after, depth - 1)
+            rest = _next(search, after, _passes(search.scene)) if depth == 1 else _chain(search, after, depth - 1)
             if rest is not None:
                 mends = _cause(state, rest[1], fix)
                 return [mends, *rest[0]], rest[1]
@@ -161,6 +175,12 @@ def _fixes(search: Search, state: State, at: Siblings) -> Iterator[Fix]:
     yield from counted_often(scene, state, at)
     yield from missing_sums(scene, state, at)
     yield from lost_summands(scene, state, at)
+
+
+def _fixes_over_ranks(search: Search, state: State, at: Siblings) -> Iterator[Fix]:
+    yield from reductions(search.scene, state, at)
+    yield from gathers(search.scene, state, at)
+    yield from missing_sums(search.scene, state, at)
 
 
 def _late_fixes(search: Search, state: State, at: Siblings) -> Iterator[Fix]:
