@@ -35,7 +35,7 @@ from verdict.options import Options, SolverOptions  # noqa: E402
 SHARED = ROOT.parent / "shared" / "plans"
 SMALL = Sizes(
     layers=2, hidden=16, heads=4, seq=4, batch=8, vocab=8, ffn=8,
-    experts=8, topk=2, groups=2, topk_groups=1, moe_ffn=4, dropout=0.25, dp=1, tp=1, pp=1, microbatches=1,
+    experts=8, topk=2, groups=2, topk_groups=1, moe_ffn=4, dp=1, tp=1, pp=1, microbatches=1,
 )  # fmt: skip
 ORACLE_SEEDS = (11, 12, 13)
 MOST_SECONDS = 120
@@ -72,11 +72,11 @@ FAMILIES: dict[str, Callable[[], Pair]] = {
     "llama3 dp2 nm2": generated("llama3", 2, 1, 1, 2, 1),
     "deepseek dp2 pp2 tp2 nm2": generated("deepseek", 2, 2, 2, 2),
     "deepseek tp4": generated("deepseek", 1, 1, 4, 1),
-    "gpt dp2 pp2 tp2 nm2": generated("gpt", 2, 2, 2, 2),
-    "gpt tp4 tied": generated("gpt", 1, 1, 4, 1, tied=True),
+    "gpt dp2 pp2 tp2 nm2": generated("gpt", 2, 2, 2, 2, dropout=0.25),
+    "gpt tp4 tied": generated("gpt", 1, 1, 4, 1, tied=True, dropout=0.25),
     "llama3 sp dp2 tp2": generated("llama3", 2, 1, 2, 1, 1, sp=True),
     "llama3 sp pp2 tp2 nm2": generated("llama3", 1, 2, 2, 2, sp=True),
-    "gpt sp tp2": generated("gpt", 1, 1, 2, 1, 1, sp=True),
+    "gpt sp tp2": generated("gpt", 1, 1, 2, 1, 1, sp=True, dropout=0.25),
     "mlp step adamw dp2 tp2": generated("mlp", 2, 1, 2, 1, optimizer="adamw"),
     "mlp step adamw zero1 dp2": generated("mlp", 2, 1, 1, 1, optimizer="adamw", zero=1),
     "mlp step adamw zero2 clip dp2": generated("mlp", 2, 1, 1, 1, optimizer="adamw", zero=2, clip=1.0),
