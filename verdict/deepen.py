@@ -11,9 +11,15 @@ from verdict.options import Options
 from verdict.outcome import Assumption
 from verdict.report import Open, Proofs, Report, Sweep, Verdict
 from verdict.summary import REDUCTION
-from verdict.sweep import findings, sweep
+from verdict.sweep import Swept, findings, steps_of, sweep
 
 Progress = Callable[[int, int], None]
+MOST_MENDED = 150
+"""Up to so many steps of all ranks, what the walk refutes is explained by corrections that mend the outputs."""
+MATTERS_OF_FORM = frozenset(
+    {"assumption-denied", "dtype-differs", "gradient-missing", "loss-missing", "output-missing"}
+)
+"""Codes of findings that outputs do not show, or that say what is not there."""
 
 
 def deepen(single: Plan, parallel: Plan, options: Options, report: Report, progress: Progress) -> Report:
@@ -31,7 +37,6 @@ def deepen(single: Plan, parallel: Plan, options: Options, report: Report, progr
     if swept.fault is not None:
         return replace(report, open=(*report.open, Open(swept.fault.where, f"not swept: {swept.fault.what}")))
     found = findings(single, parallel, swept)
-    told = Sweep(swept.steps, swept.claims, swept.distinct, swept.methods, swept.compared, swept.full)
     return replace(
         report,
         findings=found,
@@ -41,8 +46,31 @@ def deepen(single: Plan, parallel: Plan, options: Options, report: Report, progr
         losses=len(single.losses),
         gradients=len(single.gradients),
         outputs=len(single.outputs),
-        swept=told,
+        swept=_told(swept),
     )
+
+
+def mended(single: Plan, parallel: Plan, options: Options, report: Report) -> Report:
+    """A refuted report with the causes that corrections show, where they mend all that differs, in a small plan that
+    lists all its ranks.
+
+    What the walk says of a plan that is built otherwise than the single-device plan may be beside the point; where
+    both find the same, the walk's findings say more.
+    """
+    small = parallel.columns == 1 and steps_of(parallel) <= MOST_MENDED
+    told = {finding.code for finding in report.findings}
+    if report.verdict is not Verdict.REFUTED or not small or told & MATTERS_OF_FORM:
+        return report
+    swept = sweep(single, parallel, options)
+    found = findings(single, parallel, swept) if swept.different and swept.fault is None else ()
+    codes = {finding.code for finding in found}
+    if not found or "not-equivalent" in codes or codes == told:
+        return report
+    return replace(report, findings=found, open=(), proofs=Proofs(), swept=_told(swept))
+
+
+def _told(swept: Swept) -> Sweep:
+    return Sweep(swept.steps, swept.claims, swept.distinct, swept.methods, swept.compared, swept.full)
 
 
 def _nothing_to_compare(single: Plan) -> Iterator[Open]:

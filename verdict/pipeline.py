@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from verdict.certify import certified
-from verdict.deepen import deepen
+from verdict.deepen import deepen, mended
 from verdict.diagnose import Raw, diagnose, dtype_notes, other_operators, scene_of
 from verdict.errors import PlanMismatchError
 from verdict.graph import Plan, without_effects
@@ -99,7 +99,8 @@ def explain(single: Plan, parallel: Plan, options: Options, examined: Examined) 
     scene = scene_of(single, parallel, examined.walks, stages, outcomes, options.exhaustive) if examined.walks else None
     denied = tuple(finding for finding in report.findings if finding.code == "assumption-denied")
     explained = (*diagnose(parallel, examined.raw, scene), *denied)
-    return replace(report, findings=explained or report.findings)
+    report = replace(report, findings=explained or report.findings)
+    return report if examined.raw.structural else mended(single, parallel, options, report)
 
 
 def examine(

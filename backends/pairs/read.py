@@ -2,7 +2,8 @@
 
 A file has a comment (its first line is the title), then
 
-    expect CODE          for each finding; `expect note CODE` for a note beside the verdict
+    expect CODE          for each finding; `expect note CODE` for a note beside the verdict; `expect CODE or CODE`
+                         where either says what is wrong: a factor that stands in an attribute is a scale and a constant
     says TEXT            what a title holds
     deny NAME            an assumption that is denied when the plans are looked at
     source URL           where the bug was reported; `category WORD`, `parallelism WORDS`

@@ -40,7 +40,7 @@ class Bug(Protocol):
 
     @property
     def expected(self) -> Sequence[str]:
-        """The codes of the findings that belong to it."""
+        """The codes of the findings that belong to it; "A or B" where either says what is wrong."""
 
     @property
     def denied(self) -> Sequence[str]:
@@ -72,8 +72,10 @@ class Judged:
     @property
     def as_expected(self) -> bool:
         """The right plan is proved, the other refuted, and its codes are those that were expected."""
-        right = self.twin == Answer(Verdict.PROVED.name, ())
-        return right and self.found == Answer(Verdict.REFUTED.name, tuple(sorted(set(self.bug.expected))))
+        choices = [set(code.split(" or ")) for code in self.bug.expected]
+        found = set(self.found.codes)
+        named = all(found & choice for choice in choices) and found <= set().union(*choices)
+        return self.twin == Answer(Verdict.PROVED.name, ()) and self.found.verdict == Verdict.REFUTED.name and named
 
 
 def judge(bug: Bug, options: Options) -> Judged:

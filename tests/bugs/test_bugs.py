@@ -1,0 +1,57 @@
+"""The suite of real bugs: each right plan is proved, each bug refuted with its code, and numbers say the same."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from backends import pairs
+from verdict.bugs import judge
+from verdict.concrete import AGREE, DIFFER, FAULT, compare
+from verdict.graph.form import require_form
+from verdict.options import Options, SolverOptions
+from verdict.report.codes import CODES
+
+FOLDER = Path(__file__).resolve().parent
+DOCS = FOLDER.parents[1] / "docs" / "bugs.md"
+NAMES = pairs.names(FOLDER)
+FAST = Options(solver=SolverOptions(z3=False))
+NOT_IN_VALUES = {
+    "read-before-wait", "unordered-streams", "stale-read", "overwritten-early", "dtype-differs", "assumption-denied"
+}  # fmt: skip
+"""Codes of bugs that leave the values alone: over real numbers, and where all happens in the order of the program."""
+
+
+@cache
+def load(name):
+    return pairs.load(FOLDER, name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_right_plan_is_proved_and_the_bug_refuted_with_its_code(name):
+    found = judge(load(name), FAST)
+    assert found.as_expected, (found.twin, found.found)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_numbers_say_the_same(name):
+    bug = load(name)
+    assert compare(*bug.twin()).outcome == AGREE
+    wrong = {AGREE} if set(bug.expected) <= NOT_IN_VALUES else {DIFFER, FAULT}
+    assert compare(*bug.plans()).outcome in wrong
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_says_where_its_bug_comes_from(name):
+    bug = load(name)
+    assert bug.title and bug.category and bug.parallelism
+    assert bug.sources and all(source.startswith("https://") for source in bug.sources)
+    assert {code for choice in bug.expected for code in choice.split(" or ")} <= set(CODES)
+    assert bug.expected or bug.reported_right
+    require_form(bug.twin()[0])
+
+
+def test_the_suite_is_as_large_as_the_page_says():
+    assert len(NAMES) >= 50
+    text = DOCS.read_text()
+    assert [name for name in NAMES if f"`{name}`" not in text] == []
