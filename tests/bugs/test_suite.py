@@ -116,7 +116,7 @@ def test_the_command_prints_a_table(tmp_path):
 def test_the_command_says_what_is_not_as_expected(tmp_path):
     folder = written(tmp_path, RIGHT.replace("expect wrong-constant", "expect deadlock"))
     found = run("--suite", folder)
-    assert (found.exit_code, "expected deadlock" in found.output) == (1, True)
+    assert (found.exit_code, "expected: deadlock" in found.output) == (1, True)
     (told,) = json.loads(run("--suite", folder, "--format", "json").output)
     assert (told["as_expected"], told["right_plan"]["verdict"]) == (False, "PROVED")
     assert told["plan_with_the_bug"] == {"verdict": "REFUTED", "codes": ["wrong-constant"]}
