@@ -51,6 +51,8 @@ class Draft:
         key = (shape, cuts)
         if key not in self._regions:
             self._regions[key] = tuple(_cut(size, pieces) for size, pieces in zip(shape, cuts, strict=True))
+            if any(start >= stop for start, stop in self._regions[key]):
+                raise UsageError(str(list(shape)), "a device is left without a share of it", "choose larger sizes")
         return self._regions[key]
 
     def share(
@@ -58,8 +60,6 @@ class Draft:
     ) -> int:
         """A new share of `name`: the region that lies on a device, and an addend along the mesh axes `sums`."""
         region = self.region(value.shape, value.cuts(mesh, device))
-        if any(start >= stop for start, stop in region):
-            raise UsageError(name, f"a device is left without a share of {list(value.shape)}", "choose larger sizes")
         return self.tensor(name, value.shape, value.dtype, kind, region, mesh.place(device, sums), origin)
 
     def node(

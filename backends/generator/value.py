@@ -1,5 +1,6 @@
 """Values: tensors of one device while it is recorded, and where on the mesh their shares lie."""
 
+from functools import cache
 from typing import NamedTuple
 
 from backends.generator.draft import Cuts
@@ -56,16 +57,27 @@ class Value(NamedTuple):
 
     def cuts(self, mesh: Mesh, device: int) -> Cuts:
         """For each dimension, into how many pieces it is cut, one cut after the other, and which the device has."""
-        axes: list[list[tuple[str, ...]]] = [[] for _ in self.shape]
-        if self.batch is not None:
-            axes[self.batch].append(tuple(axis for axis in BATCH if self.split is None or axis != self.by))
-        if self.seq is not None:
-            axes[self.seq] += [("cp",), ("tp",)] if self.scattered else [("cp",)]
-        if self.split is not None:
-            axes[self.split].append((self.by,))
-        if self.sharded:
-            axes[0].append(self.data)
-        found = tuple(tuple(mesh.place(device, group) for group in groups) for groups in axes)
-        if self.block is None or self.seq is None:
-            return found
-        return (*found[: self.seq], (self.block,), *found[self.seq + 1 :])
+        return _cuts(
+            mesh, device, len(self.shape), self.batch, self.seq, self.split, self.by, self.scattered,
+            self.data if self.sharded else (), self.block,
+        )  # fmt: skip
+
+
+@cache
+def _cuts(
+    mesh: Mesh, device: int, rank: int, batch: int | None, seq: int | None, split: int | None, by: str,
+    scattered: bool, shards: tuple[str, ...], block: tuple[int, int] | None,
+) -> Cuts:  # fmt: skip
+    axes: list[list[tuple[str, ...]]] = [[] for _ in range(rank)]
+    if batch is not None:
+        axes[batch].append(tuple(axis for axis in BATCH if split is None or axis != by))
+    if seq is not None:
+        axes[seq] += [("cp",), ("tp",)] if scattered else [("cp",)]
+    if split is not None:
+        axes[split].append((by,))
+    if shards:
+        axes[0].append(shards)
+    found = tuple(tuple(mesh.place(device, group) for group in groups) for groups in axes)
+    if block is None or seq is None:
+        return found
+    return (*found[:seq], (block,), *found[seq + 1 :])

@@ -1,0 +1,170 @@
+"""Generate every parallelism that is offered, verify it, and write what came out into docs/parallelisms.md.
+
+    python scripts/run_parallelisms.py [--only WORDS] [--timeout SECONDS] [--oracle] [--write]
+
+Each row is `verdict generate` with its flags at small sizes (COMMON), then `verdict`, each a process of its own.
+--oracle runs the pair on random numbers, too. Without --write the table goes to the terminal; the page's own table is
+replaced by rows of this run, other rows stay as they are. Exit status 1 where the oracle finds a difference or a
+verdict is REFUTED: all of these plans are right.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import click
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from scripts.benchmark import machine  # noqa: E402
+
+PAGE = ROOT / "docs" / "parallelisms.md"
+COMMON = {
+    "layers": 1, "hidden": 8, "heads": 2, "seq": 4, "batch": 4, "vocab": 8, "ffn": 8, "dp": 1, "tp": 1, "pp": 1,
+    "microbatches": 1, "experts": 4, "topk": 2, "groups": 2, "topk-groups": 1, "moe-ffn": 8, "dense-layers": 0,
+}  # fmt: skip
+BEGIN, END = "<!-- verdicts -->", "<!-- end of verdicts -->"
+
+
+class Row(NamedTuple):
+    """One parallelism: a model and its flags, and what its plan contains."""
+
+    name: str
+    model: str
+    flags: str
+    contains: str
+
+
+ROWS = (
+    Row("data parallel replicas", "llama3", "--dp 2", "gradients summed over replicas"),
+    Row("tensor parallel", "llama3", "--tp 2", "Megatron's linears, all_reduce behind rows and before columns"),
+    Row("pipeline, 1F1B", "llama3", "--pp 2 --layers 2 --microbatches 2", "sends and receives of a one-forward-one-"
+        "backward schedule"),
+    Row("pipeline, interleaved", "llama3", "--pp 2 --vpp 2 --layers 4 --microbatches 2", "two stages on each pipeline "
+        "rank"),
+    Row("pipeline, split backward", "llama3", "--pp 2 --layers 2 --microbatches 2 --split-backward", "gradients of "
+        "weights in a segment of their own"),
+    Row("low-rank adapters", "llama3", "--tp 2 --sp --lora 2 --optimizer adamw", "frozen weights; the gradient of one "
+        "half of each adapter added over tp"),
+    Row("sequence parallel", "llama3", "--tp 2 --sp", "all_gather and reduce_scatter along the positions; norm weights "
+        "whose gradients the tp ranks add"),
+    Row("AdamW", "llama3", "--dp 2 --tp 2 --optimizer adamw", "updated weights and both states on every rank"),
+    Row("AdamW, clipped", "llama3", "--dp 2 --tp 2 --sp --optimizer adamw --clip 0.5", "the norm of all gradients, "
+        "each element counted once"),
+    Row("SGD with momentum", "llama3", "--dp 2 --tp 2 --optimizer sgd", "updated weights and momenta"),
+    Row("ZeRO 1", "llama3", "--dp 2 --tp 2 --sp --zero 1 --optimizer adamw --clip 0.5", "reduce_scatter of the "
+        "gradients once a step, sharded states and update, all_gather of the weights"),
+    Row("ZeRO 2", "llama3", "--dp 2 --microbatches 2 --zero 2 --optimizer adamw", "reduce_scatter in every microbatch "
+        "into a sharded accumulator"),
+    Row("ZeRO 3 (FSDP)", "llama3", "--dp 2 --zero 3 --optimizer adamw", "sharded weights, gathered for each use "
+        "forward and backward"),
+    Row("uneven shards", "llama3", "--dp 3 --batch 6 --zero 1 --optimizer sgd", "shards of 3, 3 and 2 rows"),
+    Row("vocabulary-parallel cross-entropy", "llama3", "--tp 2 --loss cross-entropy --vocab-parallel", "the greatest "
+        "logit, the sum of powers and the target's logit, reduced over tp"),
+    Row("... with label smoothing and ignored targets", "llama3", "--tp 2 --loss cross-entropy --vocab-parallel "
+        "--label-smoothing 0.1 --ignore-index 0", "token counts that differ between ranks"),
+    Row("mean over the targets that count", "llama3", "--dp 2 --batch 4 --microbatches 2 --loss cross-entropy "
+        "--ignore-index 0 --mean", "all targets counted before the first forward pass"),
+    Row("gathered cross-entropy", "gpt", "--tp 2 --loss cross-entropy", "all_gather of the logits, whose gradient is "
+        "cut again"),
+    Row("tied embeddings", "gpt", "--tp 2 --pp 2 --layers 2 --tie-embeddings --loss cross-entropy --optimizer sgd",
+        "one weight on two stages, which add its gradients"),
+    Row("ring attention", "llama3", "--cp 2", "keys and values round a ring, an online softmax, its backward written "
+        "out"),
+    Row("ring attention, zigzag", "llama3", "--cp 2 --zigzag --seq 8", "two blocks of positions on each rank"),
+    Row("ring attention, three ranks", "llama3", "--cp 3 --seq 6", "the same"),
+    Row("experts by a gate, tensor parallel", "deepseek", "--tp 2", "a range of experts on each tp rank"),
+    Row("expert parallel, given routing", "deepseek", "--ep 2 --routing given", "two all_to_all a layer, forward and "
+        "backward"),
+    Row("expert and data parallel", "deepseek", "--ep 2 --dp 2 --routing given --optimizer adamw --zero 1", "experts "
+        "summed over dp, all else over dp and ep"),
+    Row("all of it", "llama3", "--dp 2 --tp 2 --pp 2 --cp 2 --zigzag --sp --layers 2 --microbatches 2 --seq 8 "
+        "--batch 4 --loss cross-entropy --vocab-parallel --optimizer adamw --clip 0.5 --zero 1", "16 ranks"),
+)  # fmt: skip
+
+
+class Found(NamedTuple):
+    """What a run of one row came to."""
+
+    ranks: str
+    verdict: str
+    seconds: str
+    oracle: str
+
+
+def run(row: Row, timeout: float, oracle: bool) -> Found:
+    """Generate and verify one row."""
+    with TemporaryDirectory() as folder:
+        sizes = [word for name, size in COMMON.items() for word in (f"--{name}", str(size))]
+        _call("generate", row.model, *sizes, *row.flags.split(), "-o", folder, timeout=timeout)
+        pair = [word for which in ("single", "parallel") for word in
+                (f"--{which[0]}m", str(Path(folder) / f"{which}.plan"))]  # fmt: skip
+        started = time.monotonic()
+        report = _call(*pair, "--format", "json", "--no-repair", timeout=timeout)
+        seconds = time.monotonic() - started
+        agreed = json.loads(_call("run", *pair, "--format", "json", timeout=timeout) or "{}") if oracle else {}
+    if not report:
+        return Found("", f"no answer in {timeout:.0f} s", "", agreed.get("outcome", ""))
+    said = json.loads(report)
+    return Found(str(said["parallel"]["ranks"]), said["verdict"], f"{seconds:.1f}", agreed.get("outcome", ""))
+
+
+def _call(*words: str, timeout: float) -> str:
+    """The output of a command of Verdict; nothing where it takes longer than `timeout` seconds."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "verdict", *words], cwd=ROOT, capture_output=True, text=True, check=False,
+            timeout=timeout,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return ""
+    if done.returncode not in (0, 1, 3):
+        raise click.ClickException(f"{' '.join(words)}: {done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout
+
+
+def line(row: Row, found: Found) -> str:
+    """A row of the page's table."""
+    flags = f"`{row.model} {row.flags}`"
+    return f"| {row.name} | {flags} | {row.contains} | {found.ranks} | {found.verdict} | {found.seconds} |"
+
+
+def written(page: str, lines: dict[str, str], about: str) -> str:
+    """The page with these rows, by name, in place of its own; rows that it has and are not here stay."""
+    before, rest = page.split(BEGIN)
+    table, after = rest.split(END)
+    old = {text.split("|")[1].strip(): text for text in table.splitlines() if text.startswith("|")}
+    rows = [lines.get(row.name) or old.get(row.name) or line(row, Found("", "", "", "")) for row in ROWS]
+    head = ["| parallelism | `verdict generate` | what the plan contains | ranks | verdict | seconds |",
+            "|---|---|---|---|---|---|"]  # fmt: skip
+    return "\n".join([f"{before}{BEGIN}", about, "", *head, *rows, f"{END}{after}"])
+
+
+@click.command()
+@click.option("--only", default="", help="Rows whose name contains this.")
+@click.option("--timeout", default=600.0, show_default=True, help="Seconds for one command.")
+@click.option("--oracle", is_flag=True, help="Run each pair on random numbers, too.")
+@click.option("--write", is_flag=True, help="Write the table into docs/parallelisms.md.")
+def main(only: str, timeout: float, oracle: bool, write: bool) -> None:
+    """Verify every parallelism that is offered."""
+    lines, wrong = dict[str, str](), False
+    sizes = " ".join(f"--{name} {size}" for name, size in COMMON.items())
+    about = f"Measured: {machine()}. Beside the flags of each row: `{sizes}`."
+    for row in ROWS:
+        if only in row.name:
+            found = run(row, timeout, oracle)
+            wrong = wrong or found.verdict == "REFUTED" or found.oracle not in ("", "agree")
+            lines[row.name] = line(row, found)
+            click.echo(f"{lines[row.name]} {found.oracle}")
+            if write:
+                PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), lines, about), encoding="utf-8")
+    sys.exit(int(wrong))
+
+
+if __name__ == "__main__":
+    main()
