@@ -113,6 +113,9 @@ class Memory:
             root.held[where] = _Held(None, None, 0, value)
             return
         changed = self._changed(root, where, value)
+        for place, held in root.held.items():
+            if held.version == root.version and _apart(place, where):
+                held.version += 1
         root.version += 1
         for place, now in changed:
             root.held[place].version, root.held[place].value = root.version, now
@@ -216,6 +219,16 @@ def _dense(where: Geometry, size: Shape) -> Geometry:
     """Row-major, without gaps, from the same offset."""
     stride = tuple(0 if n == 1 else prod(size[dim + 1 :]) for dim, n in enumerate(size))
     return where._replace(size=size, stride=stride)
+
+
+def _apart(one: Geometry, other: Geometry) -> bool:
+    """Whether two tensors of one storage lie one behind the other, so that a write to one leaves the other alone."""
+    if one.dtype != other.dtype:
+        return False
+    ends = [
+        place.offset + sum((n - 1) * s for n, s in zip(place.size, place.stride, strict=True)) for place in (one, other)
+    ]
+    return ends[0] < other.offset or ends[1] < one.offset
 
 
 def _cells(where: Geometry) -> npt.NDArray[np.int64]:
