@@ -12,7 +12,7 @@ from time import monotonic
 from verdict.options import SolverOptions
 from verdict.outcome import Outcome, Proved, Refuted, Unknown
 from verdict.solver.boundary import boundary_points
-from verdict.solver.certify import certainly_defined
+from verdict.solver.certify import certainly_defined, certify
 from verdict.solver.clear import vanishes
 from verdict.solver.domains import Condition, unmet
 from verdict.solver.errors import InternalError, LimitError, SolverError, VacuousError
@@ -29,6 +29,7 @@ from verdict.solver.term import Kind, Term
 from verdict.solver.terms import Terms
 
 _POINTS_TO_EXHIBIT = 4
+_CERTIFIED = 2
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -121,9 +122,10 @@ def _question(terms: Terms, pivots: dict[Term, Term], sampled: Sequence[Element]
 def _falsify(question: _Question, sampled: Sequence[Element]) -> Refuted | None:
     allowed = Signs(question.terms, question.pivots).hold_in(question.columns, POINTS)
     seen = falsify(sampled, question.columns, allowed)
-    if seen.candidates and not question.options.exhibit:
+    if not question.options.exhibit and any(certify([c.element], c.point) for c in seen.candidates[:_CERTIFIED]):
         raise SolverError("the two sides differ at a sampled point")
-    refuted = refute(question.terms, sampled, seen.candidates, question.pivots)
+    shown = seen.candidates if question.options.exhibit else ()
+    refuted = refute(question.terms, sampled, shown, question.pivots)
     if refuted is None:
         _reject_vacuous(sampled, seen, question.columns)
     return refuted
