@@ -38,3 +38,7 @@ class ShapeError(Exception):
 
     def __str__(self) -> str:
         return self.problem
+
+
+class UnknownAttributeError(ShapeError):
+    """An attribute that the rule of its operator does not know: nothing can be said of the node."""

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from verdict.graph import ABSENT, WEIGHT, Held, Plan
+from verdict.graph.lockstep import SEND
 from verdict.lineage import CHUNK_ORDER, INITIAL_STATE, Binding, Gap, Lineages, Place, Reference
 from verdict.lineage.goals import final_gradients, untrained
 from verdict.lineage.vacuity import vacuous
@@ -15,6 +16,8 @@ from verdict.stage import Cut, Members, Stage
 SHOWN_RANKS = 8
 
 REAL = Assumption("real-arithmetic", "numbers are real numbers, without rounding or overflow")
+BUFFERED = Assumption("buffered-sends", "a send does not wait for its receive")
+LOSS_SUM = Assumption("loss-sums-columns", "the loss is the sum of the losses of all replicas and microbatches")
 REDUCTION = Assumption(
     "shape-reduction", "stages were proved at the smallest shapes with the same pattern of cuts (docs/soundness.md)"
 )
@@ -128,9 +131,12 @@ def assumptions_of(
 ) -> tuple[Assumption, ...]:
     """All that the verdict rests on: of arithmetic, reduction, files, walks and operators' rules; each once."""
     used = sorted({stage.signature.op.removesuffix(".grad") for stage in stages.questions})
+    sends = any(node.op == SEND for segment in parallel.segments for node in segment.nodes)
     found = (
         REAL,
         REDUCTION,
+        *((BUFFERED,) if sends else ()),
+        *((LOSS_SUM,) if parallel.columns > 1 and parallel.losses else ()),
         *single.assumptions,
         *parallel.assumptions,
         *binding.assumptions,
@@ -144,7 +150,8 @@ def known_assumptions(plans: Sequence[Plan]) -> frozenset[str]:
     """The names of all assumptions that a verdict on these plans could rest on."""
     of_rules = {assumption.name for rule in RULES.values() for assumption in rule.assumptions}
     of_plans = {assumption.name for plan in plans for assumption in plan.assumptions}
-    return frozenset({REAL.name, REDUCTION.name, INITIAL_STATE, CHUNK_ORDER} | of_rules | of_plans)
+    own = {assumption.name for assumption in (REAL, REDUCTION, BUFFERED, LOSS_SUM)}
+    return frozenset(own | {INITIAL_STATE, CHUNK_ORDER} | of_rules | of_plans)
 
 
 def _not_equivalent(stages: Cut, stage: Stage, outcome: Refuted) -> Finding:

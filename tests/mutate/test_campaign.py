@@ -12,12 +12,12 @@ from verdict.options import Options
 
 SMALL = {"layers": 2, "hidden": 16, "heads": 4, "seq": 4, "batch": 8, "vocab": 8, "ffn": 8}
 FAMILIES = {
-    "mlp dp2 pp2 tp2": ("mlp", {"layers": 4, "dp": 2, "tp": 2, "pp": 2, "microbatches": 2}, 150),
+    "mlp dp2 pp2 tp2": ("mlp", {"layers": 4, "dp": 2, "tp": 2, "pp": 2, "microbatches": 2}, 110),
     "mlp tp4": ("mlp", {"dp": 1, "tp": 4, "pp": 1, "microbatches": 1}, 60),
     "mlp pp4": ("mlp", {"layers": 4, "dp": 1, "tp": 1, "pp": 4, "microbatches": 4}, 60),
     "llama3 dp2 pp2 tp2": ("llama3", {"dp": 2, "tp": 2, "pp": 2, "microbatches": 2}, 40),
 }
-OPTIONS = Options(workers=1, solver=FAST)
+OPTIONS = Options(workers=0, solver=FAST)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -30,7 +30,7 @@ def test_no_fault_that_changes_a_value_is_proved(family):
     assert [(m.kind, m.number, m.description, j) for m, j in found if j.outcome == MISSED] == []
     counts = Counter(judgement.outcome for _, judgement in found)
     assert counts[KILLED] > 0.6 * count
-    assert counts[FALSE_ALARM] < 0.05 * count
+    assert counts[FALSE_ALARM] == 0
 
 
 def test_what_is_known_of_stages_changes_no_judgement():

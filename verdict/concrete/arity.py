@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from verdict.concrete.fault import Fault, Faulty
-from verdict.errors import ShapeError
+from verdict.errors import ShapeError, UnknownAttributeError
 from verdict.graph import ABSENT, Node, Shape
 from verdict.ops import RULES, Axes, OpRule
 
@@ -47,7 +47,7 @@ def axes_of(node: Node, read: Reading, shapes: Sequence[Shape], where: str) -> A
     try:
         axes = read.rule.axes([shapes[tensor] for tensor in read.forward], dict(node.attrs))
     except ShapeError as error:
-        raise Faulty(Fault(error.problem, where)) from None
+        raise Faulty(Fault(error.problem, where, ours=isinstance(error, UnknownAttributeError))) from None
     made = axes.output_shapes
     stated = (*node.inputs[: read.grads], *node.outputs) if read.is_gradient else node.outputs
     right = (*made, *(shapes[tensor] for tensor in read.forward)) if read.is_gradient else made

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from verdict.errors import ShapeError
+from verdict.errors import ShapeError, UnknownAttributeError
 from verdict.graph.crossing import check_crossings
 from verdict.graph.fault import Fault, Place
 from verdict.graph.plan import ABSENT, ACCUMULATOR, INPUT, ONCE_A_STEP, PER_STEP, Call, Node, Plan, Segment
@@ -204,7 +204,7 @@ def _misfit(
     try:
         made = rule.axes([shape for shape in forward if shape is not None], dict(node.attrs)).output_shapes
     except ShapeError as error:
-        return error.problem
+        return "" if isinstance(error, UnknownAttributeError) else error.problem
     wanted = (*inputs[:grads], *outputs) if gradient else outputs
     right = (*made, *forward) if gradient else made
     if len(wanted) != len(right):

@@ -1,6 +1,7 @@
 """The verdict on a mutant held against the oracle: what was killed, missed, a false alarm or equivalent."""
 
 from collections.abc import MutableMapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from verdict.concrete import AGREE, CANNOT, DIFFER, FAULT, Comparison, compare_prepared, prepare
@@ -8,13 +9,18 @@ from verdict.errors import VerdictError
 from verdict.graph import Plan
 from verdict.options import Options
 from verdict.outcome import Outcome
-from verdict.pipeline import deeper, examine
+from verdict.pipeline import certify, deeper, examine
 from verdict.stage import Stage
+from verdict.sweep import steps_of
 
 KILLED, MISSED, FALSE_ALARM = "killed", "missed", "false alarm"
 EQUIVALENT, UNKNOWN, REFUSED, UNCHECKED = "equivalent", "unknown", "refused", "unchecked"
 CLASSES = (KILLED, REFUSED, EQUIVALENT, UNKNOWN, FALSE_ALARM, MISSED, UNCHECKED)
 """REFUSED: the plan is malformed, no question can be put (exit status 2). UNCHECKED: the oracle cannot run it."""
+
+
+MOST_SWEPT = 500
+"""Up to so many nodes on all ranks, the sweep is asked about what the walk leaves open."""
 
 
 class Judgement(NamedTuple):
@@ -53,7 +59,8 @@ def _verdict(
     except VerdictError as error:
         return "REFUSED", (error.problem,)
     known.update(examined.outcomes)
-    report = deeper(single, plan, options, examined).report
+    finish = partial(deeper, single, plan, options) if steps_of(plan) <= MOST_SWEPT else partial(certify, single, plan)
+    report = finish(examined).report
     codes = tuple(sorted({finding.code for finding in report.findings}))
     return report.verdict.name, codes or tuple(str(gap) for gap in report.open[:1])
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from verdict.errors import ShapeError
+from verdict.errors import ShapeError, UnknownAttributeError
 from verdict.graph import Shape
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim
 
@@ -18,7 +18,7 @@ def known(name: str, attrs: Attributes, names: Collection[str]) -> None:
     for attribute in attrs:
         if attribute not in names:
             listed = ", ".join(sorted(names)) or "none"
-            raise ShapeError(f"{name}: unknown attribute {attribute}; the operator has {listed}")
+            raise UnknownAttributeError(f"{name}: unknown attribute {attribute}; the operator has {listed}")
 
 
 def arity(name: str, shapes: Sequence[Shape], *counts: int) -> None:

@@ -98,7 +98,7 @@ def _lacks(scene: Scene, has: Ids, due: Ids) -> str:
 
 def _factor(has: Arrays, due: Arrays) -> float | None:
     """By what one value is a multiple of the other, on all seeds; None where it is none."""
-    if has[0].shape != due[0].shape or not has[0].size:
+    if has[0].shape != due[0].shape or not has[0].size or not all(np.isfinite(a).all() for a in (*has, *due)):
         return None
     pivot = int(np.argmax(np.abs(due[0])))
     if due[0].flat[pivot] == 0 or has[0].flat[pivot] == 0:
