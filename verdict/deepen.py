@@ -8,14 +8,19 @@ from verdict.lineage.reference import draws_again, reference
 from verdict.lineage.vacuity import vacuous
 from verdict.ops import RULES
 from verdict.options import Options
-from verdict.outcome import Assumption
+from verdict.outcome import Assumption, Finding
 from verdict.report import Open, Proofs, Report, Sweep, Verdict
 from verdict.summary import REDUCTION
 from verdict.sweep import Swept, findings, steps_of, sweep
 
 Progress = Callable[[int, int], None]
 MOST_MENDED = 150
-"""Up to so many steps of all ranks, what the walk refutes is explained by corrections that mend the outputs."""
+MOST_RECORDED = 5_000
+"""Up to so many steps of all ranks, what the walk refutes is explained by corrections that mend the outputs: in plans,
+and in recorded programs, of whose operators the walk knows least.
+"""
+RECORDED = "recorded-step"
+"""The assumption that a recorded program comes with."""
 MATTERS_OF_FORM = frozenset(
     {"assumption-denied", "dtype-differs", "gradient-missing", "loss-missing", "output-missing"}
 )
@@ -36,12 +41,18 @@ def deepen(single: Plan, parallel: Plan, options: Options, report: Report, progr
         return report
     if swept.fault is not None:
         return replace(report, open=(*report.open, Open(swept.fault.where, f"not swept: {swept.fault.what}")))
-    found = findings(single, parallel, swept)
+    assumptions = _assumptions(single, parallel, report, swept.full)
+    denied = (
+        Finding("assumption-denied", assumption.text, f"assumption {assumption.name}")
+        for assumption in assumptions
+        if assumption.name in options.denied
+    )
+    found = (*findings(single, parallel, swept), *denied)
     return replace(
         report,
         findings=found,
         open=() if found else (*_nothing_to_compare(single), *(Open(*item) for item in swept.open)),
-        assumptions=_assumptions(single, parallel, report, swept.full),
+        assumptions=assumptions,
         proofs=Proofs(),
         losses=len(single.losses),
         gradients=len(single.gradients),
@@ -57,14 +68,16 @@ def mended(single: Plan, parallel: Plan, options: Options, report: Report) -> Re
     What the walk says of a plan that is built otherwise than the single-device plan may be beside the point; where
     both find the same, the walk's findings say more.
     """
-    small = parallel.columns == 1 and steps_of(parallel) <= MOST_MENDED
+    recorded = any(assumption.name == RECORDED for assumption in parallel.assumptions)
+    small = parallel.columns == 1 and steps_of(parallel) <= (MOST_RECORDED if recorded else MOST_MENDED)
     told = {finding.code for finding in report.findings}
     if report.verdict is not Verdict.REFUTED or not small or told & MATTERS_OF_FORM:
         return report
     swept = sweep(single, parallel, options)
     found = findings(single, parallel, swept) if swept.different and swept.fault is None else ()
     codes = {finding.code for finding in found}
-    if not found or "not-equivalent" in codes or codes == told:
+    unexplained = found[:1] if recorded else found
+    if not found or any(finding.code == "not-equivalent" for finding in unexplained) or codes == told:
         return report
     return replace(report, findings=found, open=(), proofs=Proofs(), swept=_told(swept))
 

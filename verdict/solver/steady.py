@@ -26,7 +26,7 @@ def constants(suspects: Sequence[Term], values: Sequence[Fraction]) -> list[bool
     with np.errstate(all="ignore"):
         sampled = FloatValues(order, sample(variables(order), 0)).of(suspects)
         near = (np.abs(sampled - wanted) <= 1e-6) | ~np.isfinite(sampled)
-    found = [bool(row.all()) and term.total for row, term in zip(near, suspects, strict=True)]
+    found = [bool(row.mean() > 0.5) and term.total for row, term in zip(near, suspects, strict=True)]
     forms = NormalForms(Ring(_TERM_LIMIT))
     try:
         forms.add(terms.below([term for term, likely in zip(suspects, found, strict=True) if likely]))

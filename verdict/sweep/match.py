@@ -101,7 +101,9 @@ class Catalogue:
         places = self.order[low:high]
         for seed in range(1, len(flat)):
             near = CLOSE * max(abs(float(flat[seed][k])), 1e-3) + 1e-12
-            places = places[np.abs(self.values[seed][places] - flat[seed][k]) <= near]
+            theirs, own = self.values[seed][places], flat[seed][k]
+            with np.errstate(invalid="ignore"):
+                places = places[(theirs == own) | (np.abs(theirs - own) <= near)]
         return places
 
 

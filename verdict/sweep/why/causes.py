@@ -56,7 +56,12 @@ def causes(scene: Scene, start: State) -> tuple[list[Cause], State]:
     search, state = Search(scene, Scaled(scene), Budget()), start
     found: list[Cause] = []
     while state.different and len(found) < MOST_CAUSES and search.budget.left > 0:
-        step = _next(search, state, _passes(scene)) or _over_ranks(search, state) or _several(search, state)
+        step = (
+            _next(search, state, _passes(scene))
+            or _over_ranks(search, state)
+            or _all_parts(search, state)
+            or _several(search, state)
+        )
         if step is None:
             break
         found.extend(step[0])
@@ -101,6 +106,27 @@ def _next(search: Search, state: State, passes: Sequence[Pass]) -> Found:
         if best is not None:
             return best
     return best
+
+
+def _all_parts(search: Search, state: State) -> Found:
+    """All sums that nobody takes, where outputs are mended by taking them together: a reduction left out in every
+    layer. Each restores single-device values where a step makes parts of them.
+    """
+    alone = Search(search.scene, search.scaled, Budget())
+    fixes: list[Fix] = []
+    after = state
+    for at in _concerned(alone, state, alone.scene.classes):
+        for fix in missing_sums(alone.scene, after, at):
+            mending = (
+                mended(alone.scene, after, fix.change, alone.budget) if _convinces(alone.scene, after, fix) else None
+            )
+            if mending is not None and _restores(alone.scene, after, mending, fix):
+                fixes.append(fix)
+                after = mending
+                break
+    if not after.wrong < state.wrong:
+        return None
+    return [_cause(state, after, fix) for fix in fixes], after
 
 
 def _several(search: Search, state: State) -> Found:

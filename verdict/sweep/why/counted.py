@@ -6,9 +6,9 @@ import numpy as np
 
 from verdict.graph import ABSENT
 from verdict.ops import Array
-from verdict.sweep.flow import apply
+from verdict.sweep.flow import CANNOT, apply
 from verdict.sweep.why.fix import Fix
-from verdict.sweep.why.mend import CANNOT, Change, State
+from verdict.sweep.why.mend import Change, State
 from verdict.sweep.why.missing import groupings, values_of
 from verdict.sweep.why.scene import Arrays, Scene, close
 from verdict.sweep.why.siblings import Instance, Siblings

@@ -8,15 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from verdict.concrete.fault import Faulty
-from verdict.errors import VerdictError
 from verdict.graph import ABSENT
 from verdict.sweep.compare import Different, compare
 from verdict.sweep.elements import Ids
-from verdict.sweep.flow import Result, apply
+from verdict.sweep.flow import CANNOT, Result, apply
 from verdict.sweep.why.scene import Arrays, Scene, Values, arrays_of
 from verdict.sweep.why.siblings import Siblings
 
-CANNOT = (VerdictError, TypeError, AttributeError, ValueError, ArithmeticError, IndexError)
 MOST_APPLIED = 40_000
 """How many operators are applied in all before the search for causes ends."""
 

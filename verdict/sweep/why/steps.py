@@ -8,10 +8,10 @@ import numpy as np
 
 from verdict.graph import ABSENT
 from verdict.ops import RULES, Array
-from verdict.sweep.flow import GRAD, Step, apply
+from verdict.sweep.flow import CANNOT, GRAD, Step, apply
 from verdict.sweep.trace import frozen
 from verdict.sweep.why.fix import Fix
-from verdict.sweep.why.mend import CANNOT, Change, State
+from verdict.sweep.why.mend import Change, State
 from verdict.sweep.why.naming import within
 from verdict.sweep.why.scene import Arrays, Scene, arrays_of, close
 from verdict.sweep.why.siblings import Instance, Siblings
