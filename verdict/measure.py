@@ -9,7 +9,7 @@ from typing import Any
 from verdict.errors import UsageError
 from verdict.report import Measured, Report
 
-PHASES = ("load", "check", "lineage", "stage", "prove", "repair", "report")
+PHASES = ("load", "check", "lineage", "stage", "prove", "certify", "sweep", "repair", "report")
 
 
 class Stopwatch:

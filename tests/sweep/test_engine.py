@@ -1,10 +1,13 @@
 """The sweep against the walk and against the oracle: what it proves is right, what differs is seen."""
 
+from dataclasses import replace
+
 import pytest
 
 from backends.generator import Sizes, generate
 from tests.builders import ask, mlp
-from tests.sweep.plans import OPTIONS, agrees, swept, twins
+from tests.sweep.plans import OPTIONS, agrees, swept, told, twins
+from tests.sweep.test_causes import DATA, SINGLE
 from verdict.mutate import mutate
 from verdict.sweep import sweep
 
@@ -153,3 +156,13 @@ def test_one_draw_for_each_value_is_followed():
 
 def test_a_plan_of_the_walk_is_proved_by_the_sweep_too():
     assert swept(mlp(), mlp(dp=2, tp=2)) == "PROVED"
+
+
+def test_a_rank_that_declares_no_gradient_of_a_weight_that_it_uses():
+    single, parallel = twins(SINGLE + DATA)[0]
+    assert swept(single, parallel) == "PROVED"
+    silent = replace(parallel, gradients=parallel.gradients[:-1])
+    assert swept(single, silent) == "REFUTED"
+    assert [(finding.code, finding.title) for finding in told(single, silent)] == [
+        ("gradient-missing", "nobody declares all of: gradient of v on device 1")
+    ]

@@ -92,4 +92,4 @@ def _missing(missing: Sequence[str]) -> Iterator[Finding]:
     """One finding for each output that nobody holds."""
     for what in missing:
         code = {LOSS: "loss-missing", GRADIENT: "gradient-missing"}.get(what.split()[0], "output-missing")
-        yield Finding(code, f"no rank holds all of {what}", what)
+        yield Finding(code, f"nobody declares all of: {what}", what)

@@ -20,6 +20,7 @@ from verdict.ops import Array
 from verdict.options import Options
 from verdict.sweep.compare import Different, compare
 from verdict.sweep.decide import Decided, decide
+from verdict.sweep.declared import undeclared
 from verdict.sweep.draws import drawn_twice
 from verdict.sweep.elements import Elements, Ids, Kind
 from verdict.sweep.ends import ends_of
@@ -96,7 +97,8 @@ def _swept(single: Plan, parallel: Plan, options: Options, progress: Progress) -
         positive_buffers(single, random_values(single, small[0], options.solver.seed + k, False)) for k in range(SEEDS)
     ]
     values = _run(flows[0], given, single), _run(flows[1], given, parallel)
-    different, missing, compared = compare(flows[0], flows[1], values[0], values[1])
+    different, uncovered, compared = compare(flows[0], flows[1], values[0], values[1])
+    missing = (*uncovered, *undeclared(flows[0], parallel, small[1], binding.logical))
     if different or missing:
         runs = Runs(flows, tuple(given), values)
         return Swept(compared, different, missing, steps=len(flows[1].steps), full=at_full, runs=runs)

@@ -1,0 +1,59 @@
+"""Trained weights that a device computes with, and of which it declares too little: neither gradient nor update."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from verdict.concrete.shrink import Small
+from verdict.graph import ABSENT, WEIGHT, Plan
+from verdict.sweep.flow import Flow
+from verdict.sweep.results import GRADIENT, OUTPUT
+
+
+def undeclared(single: Flow, parallel: Plan, small: Small, logical: Mapping[int, int]) -> Iterator[str]:
+    """What is missing, one line for each weight, of those that the single-device plan declares something of.
+
+    A device answers for the elements of a weight that it is given and reads; those that it gathers are others'.
+    """
+    trained = {result.key[1] for result in single.results if result.key[0] in (GRADIENT, OUTPUT)}
+    told = _declared(parallel, small)
+    lacking: dict[str, list[int]] = {}
+    for device, tensor in sorted(_read(parallel)):
+        index = parallel.tensors[tensor].logical
+        if logical.get(index) not in trained:
+            continue
+        covered = told.get((device, index))
+        region = tuple(slice(*interval) for interval in small.regions[tensor])
+        if covered is None or not covered[region].all():
+            devices = lacking.setdefault(parallel.logicals[index].name, [])
+            devices.extend([device] if device not in devices else [])
+    for name, devices in lacking.items():
+        yield f"gradient of {name} on device{'s' * (len(devices) > 1)} {', '.join(map(str, devices))}"
+
+
+def _declared(plan: Plan, small: Small) -> dict[tuple[int, int], npt.NDArray[np.bool_]]:
+    """For each device and logical weight, the elements of which it declares the gradient or the update."""
+    found: dict[tuple[int, int], npt.NDArray[np.bool_]] = {}
+    for held in (*plan.gradients, *plan.outputs):
+        if held.weight == ABSENT:
+            continue
+        index = plan.tensors[held.weight].logical
+        mask = found.setdefault((held.device, index), np.zeros(small.logicals[index], dtype=bool))
+        same = small.shape(held.weight) == small.shape(held.tensor)
+        region = small.regions[held.weight if same else held.tensor]
+        mask[tuple(slice(*interval) for interval in region)] = True
+    return found
+
+
+def _read(plan: Plan) -> set[tuple[int, int]]:
+    """Devices and the weights that their nodes read and do not make."""
+    nodes = [(segment.device, node) for segment in plan.segments for node in segment.nodes]
+    made = {(device, tensor) for device, node in nodes for tensor in node.outputs}
+    read = {
+        (device, tensor)
+        for device, node in nodes
+        for tensor in node.inputs
+        if tensor != ABSENT and plan.kind(tensor) == WEIGHT
+    }
+    return read - made
