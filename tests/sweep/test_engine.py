@@ -159,7 +159,8 @@ def test_a_plan_of_the_walk_is_proved_by_the_sweep_too():
 
 
 def test_a_rank_that_declares_no_gradient_of_a_weight_that_it_uses():
-    single, parallel = twins(SINGLE + DATA)[0]
+    line = 'dv = all_reduce(dv\'2) ranks=dp reduce="sum"'
+    single, parallel = twins(SINGLE + DATA.replace(f"  {line}", f"- {line}\n+ dv = identity(dv'2)"))[0]
     assert swept(single, parallel) == "PROVED"
     silent = replace(parallel, gradients=parallel.gradients[:-1])
     assert swept(single, silent) == "REFUTED"
