@@ -52,6 +52,7 @@ EXAMPLES = (
     Example("ddp", "build_unwrapped", "the module is used beside its wrapper", 2, "REFUTED", "real"),
     Example("llama_tp", "build_missing_g", "partial outputs taken for whole", 2, "REFUTED"),
     Example("llama_tp_sp", "build_norm_weights_not_reduced", "norm weights' gradients of own rows only", 2, "REFUTED"),
+    Example("llama_fsdp2", "build_mean_of_means", "mean of the means of unequally many tokens", 2, "REFUTED"),
     Example("llama_fsdp2", "build_loss_scale", "averaged twice", 2, "REFUTED"),
     Example("llama_fsdp2", "build_summed", "means are summed", 2, "REFUTED"),
     Example("pipeline", "build_loss_scale", "microbatch losses are added", 2, "REFUTED"),

@@ -18,6 +18,7 @@ from backends.torch.recorder import Recorder
 from backends.torch.shares import local, share_of
 from backends.torch.trace import COMMUNICATION, UNMODELLED, Bound, Step, Trace, Value, living
 from verdict.errors import UsageError
+from verdict.graph import ABSENT
 
 
 def record(load: Callable[[], Callable[[Context], Program]], rank: int, ranks: int, tensors: str = "fake") -> Trace:
@@ -122,8 +123,12 @@ class _Ends:
         return Bound(kind, self._called(name), value, shape, region, part)
 
     def has_changed(self, name: str, tensor: Any) -> bool:
-        """Whether the step wrote to the parameter `name`."""
-        return self._recorder.read(local(tensor)) != self._began[name]
+        """Whether the parameter `name` holds something else than at the beginning, copies of that aside."""
+        value, began = self._recorder.read(local(tensor)), self._began[name]
+        made = {value: step for step in self._recorder.tape.steps for value in step.outputs}
+        while value != began and value in made:
+            value = _copied(made[value], made)
+        return value != began
 
     def end(self, kind: str, name: str, tensor: Any, share: Share | None, of: bool = False) -> None:
         """`tensor` holds at the end what `name` must be."""
@@ -148,6 +153,17 @@ class _Ends:
             return names[name]
         owner, dot, rest = name.rpartition(".")
         return f"{names[owner]}{dot}{rest}" if owner in names else name
+
+
+def _copied(step: Step, made: Mapping[int, Step]) -> int:
+    """The value that a step hands on as it is: by a copy, or by taking out what was put in; ABSENT if by neither."""
+    if step.op in ("aten.clone", "aten.alias"):
+        return step.inputs[0]
+    if step.op == "aten.slice.Tensor":
+        base = made.get(step.inputs[0])
+        if base is not None and base.op == "aten.slice_scatter" and base.attrs == step.attrs:
+            return base.inputs[1]
+    return ABSENT
 
 
 def _named(program: Program) -> dict[str, Any]:

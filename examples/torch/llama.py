@@ -98,6 +98,11 @@ def cross_entropy(logits, targets):
     return functional.cross_entropy(logits.flatten(0, -2), targets.flatten())
 
 
+def token_loss(logits, targets):
+    """The sum over all tokens that are not ignored, by the number of all tokens: shares of it have one scale."""
+    return functional.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="sum") / targets.numel()
+
+
 def train(model, batch=BATCH, optimizer=None, clip=None, specs=None, loss=REPLICATE, loss_of=cross_entropy):
     """The program of one step: forward, backward, clipping, optimizer."""
     tokens, targets = data(batch)

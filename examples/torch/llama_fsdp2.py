@@ -11,13 +11,9 @@ from torch.distributed.fsdp import fully_shard
 from verdict.torch import mean, shard
 
 
-def clip(parameters):
-    torch.nn.utils.clip_grad_norm_(parameters, 1.0, foreach=False)
-
-
 def build_single(ctx):
     model = llama.Llama()
-    return llama.train(model, optimizer=torch.optim.AdamW(model.parameters(), lr=0.01))
+    return llama.train(model, optimizer=torch.optim.AdamW(model.parameters(), lr=0.01), loss_of=llama.token_loss)
 
 
 def sharded(ctx, batch):
@@ -29,7 +25,7 @@ def sharded(ctx, batch):
     return model, batch // ctx.world
 
 
-def parallel(ctx, loss_of=llama.cross_entropy, prepare=lambda model: None):
+def parallel(ctx, loss_of=llama.token_loss, prepare=lambda model: None):
     model, batch = sharded(ctx, llama.BATCH)
     prepare(model)
     rows = shard(0, ctx.rank, ctx.world)
@@ -44,17 +40,22 @@ def parallel(ctx, loss_of=llama.cross_entropy, prepare=lambda model: None):
 
 
 def build(ctx):
-    """Each rank's loss is the mean over its own tokens; FSDP averages the gradients."""
+    """Each rank has the loss of its own tokens; FSDP averages the gradients."""
     return parallel(ctx)
+
+
+def build_mean_of_means(ctx):
+    """Wrong: each rank takes the mean over those of its tokens that are not ignored, which are unequally many."""
+    return parallel(ctx, llama.cross_entropy)
 
 
 def build_loss_scale(ctx):
     """Wrong: the loss is divided by the number of ranks although FSDP averages the gradients."""
-    return parallel(ctx, lambda logits, targets: llama.cross_entropy(logits, targets) / ctx.world)
+    return parallel(ctx, lambda logits, targets: llama.token_loss(logits, targets) / ctx.world)
 
 
 def build_summed(ctx):
-    """Wrong: FSDP is told to sum the gradients of losses that are means."""
+    """Wrong: FSDP is told to sum the gradients instead."""
 
     def prepare(model):
         for part in (*model.layers, model):

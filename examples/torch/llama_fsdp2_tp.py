@@ -11,8 +11,11 @@ from torch.distributed.tensor import Replicate
 
 from verdict.torch import mean, shard
 
-build_single = llama.build_single
 TP = 2
+
+
+def build_single(ctx):
+    return llama.train(llama.Llama(), loss_of=llama.token_loss)
 
 
 def build(ctx):
@@ -29,5 +32,5 @@ def build(ctx):
         llama.BATCH // dp,
         specs={"tokens": rows, "targets": rows},
         loss=mean(replica, dp),
-        loss_of=lambda logits, targets: llama.cross_entropy(logits.to_local(), targets),
+        loss_of=lambda logits, targets: llama.token_loss(logits.to_local(), targets),
     )
