@@ -53,7 +53,7 @@ def replay(
     for number, (member, bound) in enumerate(zip(stage.members, bounds, strict=True)):
         for column in range(kept if meaning.column_atom is not None else 1):
             boxes = side.boxes(bound, column)
-            inputs = [x[(*_slices(box), ...)] for x, box in zip(side.inputs, boxes, strict=True)]
+            inputs = [np.asarray(x[_slices(box)], x.dtype) for x, box in zip(side.inputs, boxes, strict=True)]
             lengths = {atom: side.length(atom, interval) for atom, interval in bound.items()}
             attrs = side.reduced(member.attrs, bound, inputs, side.output_shapes(lengths))
             for output, claim in enumerate(member.claims):
