@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from verdict.graph import Interval
 from verdict.lineage import Meaning, Member, mean
 from verdict.lineage.transfer import summed
