@@ -12,7 +12,7 @@ import pytest
 from tests.builders import mlp
 from verdict import pipeline
 from verdict.options import Options, SolverOptions
-from verdict.pipeline import verify
+from verdict.pipeline import examine, verify
 from verdict.stage import run
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -73,9 +73,9 @@ def first_stage(monkeypatch):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_worker_that_fails_leaves_its_stage_unknown_and_the_others_proved(first_stage, what, reason, workers):
     options = Options(workers, 512, solver=SolverOptions(timeout=3, z3=False))
-    right = verify(mlp(), mlp(2, 2), options)
+    right = examine(mlp(), mlp(2, 2), options).report
     first_stage(what)
-    report = verify(mlp(), mlp(2, 2), options)
+    report = examine(mlp(), mlp(2, 2), options).report
     assert (right.verdict.name, report.verdict.name) == ("PROVED", "UNKNOWN")
     assert [reason in item.reason for item in report.open] == [True]
     assert 0 < report.proofs.obligations < right.proofs.obligations

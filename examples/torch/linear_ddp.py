@@ -1,4 +1,4 @@
-"""Twenty lines of data parallel training by hand. `build_sum` forgets that the mean over all rows is the mean of means."""
+"""Data parallel training by hand. `build_sum` forgets that the mean over all rows is the mean of the ranks' means."""
 
 import torch
 import torch.distributed as dist

@@ -139,19 +139,16 @@ def matmul(x: Array, y: Array) -> Array:
     batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     left = np.broadcast_to(x, (*batch, *x.shape[-2:])).reshape(-1, *x.shape[-2:])
     right = np.broadcast_to(y, (*batch, *y.shape[-2:])).reshape(-1, *y.shape[-2:])
-    made = np.empty((len(left), x.shape[-2], y.shape[-1]), dtype=object)
-    for page, (rows, columns) in enumerate(zip(left.tolist(), np.swapaxes(right, 1, 2).tolist(), strict=True)):
-        for i, j in np.ndindex(made.shape[1:]):
-            made[page, i, j] = summed([a * b for a, b in zip(rows[i], columns[j], strict=True)])
+    made = np.empty((len(left), *x.shape[-2:-1], y.shape[-1]), dtype=object)
+    for page, i, j in np.ndindex(made.shape):
+        made[page, i, j] = summed([a * b for a, b in zip(left[page, i], right[page, :, j], strict=True)])
     return made.reshape((*batch, *made.shape[1:]))
 
 
 def summed(values: Sequence[Any]) -> Any:
     """The sum of some numbers and terms; terms that can add many at once do."""
-    term = next((k for k, value in enumerate(values) if not is_number(value)), None)
-    if term is None or not hasattr(values[term], "added"):
-        return sum(values[1:], start=values[0])
-    return values[term].added([*values[:term], *values[term + 1 :]])
+    at = next((k for k, value in enumerate(values) if hasattr(value, "added")), None)
+    return sum(values[1:], start=values[0]) if at is None else values[at].added([*values[:at], *values[at + 1 :]])
 
 
 def total(x: Array, axes: tuple[int, ...]) -> Array:
