@@ -13,6 +13,8 @@ from verdict.workers import run_all
 
 MOST_GROWTH = 10
 """How often the cone of one claim grows."""
+MOST_TERMS = 4_000
+"""The most terms of a normal form: a claim that needs more is likelier a wrong guess than a right one."""
 TOO_LARGE = Unknown("its steps are too large to be executed on symbols")
 
 
@@ -76,7 +78,7 @@ def _ask(
             known.outcomes[key] = TOO_LARGE
         else:
             groups[cone.single][key] = claim
-    solver = replace(options.solver, exhibit=False)
+    solver = replace(options.solver, exhibit=False, term_limit=min(options.solver.term_limit, MOST_TERMS))
     tasks = list(groups.items())
     found = run_all(
         tasks,
