@@ -79,7 +79,7 @@ def followed(text):
     follower = Follower(elements, Keys())
     ids = {k: elements.block(Kind.GIVEN, k, 0, array.shape) for k, array in given[0].items()}
     trace = follow_single(flows[0], ids, values[0], follower)
-    guesses = Guesses(catalogue_of(flows[0], values[0], ids, given, trace.ids))
+    guesses = Guesses(catalogue_of(flows[0], values[0], ids, given, trace.ids), trace)
     other, claims = follow_parallel(flows[1], ids, values[1], trace, follower, guesses)
     return Traces(elements, trace, other, {}, follower.keys), claims
 

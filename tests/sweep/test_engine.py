@@ -167,3 +167,18 @@ def test_a_rank_that_declares_no_gradient_of_a_weight_that_it_uses():
     assert [(finding.code, finding.title) for finding in told(single, silent)] == [
         ("gradient-missing", "nobody declares all of: gradient of v on device 1")
     ]
+
+
+def scaled(factor):
+    """Ranks that scale their own loss and average gradients: right for the number of ranks."""
+    scaling = "\n".join(f"{sign} de[dp, :] = mul(de'2) other={by}" for sign, by in (("-", 2), ("+", factor)))
+    text = DATA.replace("  de[dp, :] = sum.grad(one, e)", f"  de'2[dp, :] = sum.grad(one, e)\n{scaling}")
+    return twins(SINGLE + text.replace('reduce="sum"', 'reduce="avg"'))
+
+
+def test_ranks_that_scale_their_own_loss_are_compared_by_multiples():
+    right, wrong = scaled(3)
+    found = sweep(*right, OPTIONS)
+    assert not found.different and not found.open
+    assert found.distinct > 8
+    assert swept(*wrong) == "REFUTED"

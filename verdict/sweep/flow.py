@@ -113,7 +113,12 @@ def _concatenate(inputs: Sequence[Array], attrs: Mapping[str, Any]) -> tuple[Arr
     return (np.concatenate(inputs, axis=attrs["axis"]),)
 
 
-FILL, SUM, PIECE, CONCATENATE = "~fill", "~sum", "~piece", "~concatenate"
+def _times(inputs: Sequence[Array], attrs: Mapping[str, Any]) -> tuple[Array, ...]:
+    factor = attrs["factor"]
+    return (np.asarray(inputs[0] * (factor if numbers.of_objects(inputs[0]) else float(factor))),)
+
+
+FILL, SUM, PIECE, CONCATENATE, TIMES = "~fill", "~sum", "~piece", "~concatenate", "~times"
 REDUCTIONS = {"sum": SUM, "avg": "~mean", "mean": "~mean", "max": "~max", "min": "~min"}
 """From the `reduce` attribute of a collective to the operator on what its members put in."""
 
@@ -125,6 +130,7 @@ _OWN: Mapping[str, Callable[[Sequence[Array], Mapping[str, Any]], tuple[Array, .
     "~min": _min,
     PIECE: _piece,
     CONCATENATE: _concatenate,
+    TIMES: _times,
 }
 
 

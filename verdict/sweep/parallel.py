@@ -13,6 +13,7 @@ from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import Flow, Step
 from verdict.sweep.follow import Follower, present, take_given
 from verdict.sweep.match import Catalogue
+from verdict.sweep.multiple import multiple
 from verdict.sweep.settle import STEADY
 from verdict.sweep.trace import Trace
 
@@ -25,9 +26,14 @@ Guess = tuple[Ids, Ids]
 
 @dataclass(slots=True)
 class Guesses:
-    """For outputs of parallel steps, what they may be. Each is looked up once; `refused` are those with no proof."""
+    """For outputs of parallel steps, what they may be. Each is looked up once; `refused` are those with no proof.
+
+    factors: by what single-device elements may be scaled there.
+    """
 
     catalogue: Catalogue
+    single: Trace
+    factors: tuple[Fraction, ...] = ()
     known: dict[tuple[int, int], tuple[Guess, ...]] = field(default_factory=dict)
     refused: set[tuple[int, int, bytes]] = field(default_factory=set)
 
@@ -52,7 +58,13 @@ class Guesses:
         if found:
             return tuple(found)
         each, equal = self.catalogue.each(arrays)
-        return ((everywhere, each.ravel()),) if equal.all() else ()
+        if equal.all():
+            return ((everywhere, each.ravel()),)
+        for factor in self.factors:
+            base = next(self.catalogue.boxes([np.asarray(array / float(factor)) for array in arrays]), None)
+            if base is not None:
+                return ((everywhere, multiple(self.single, follower.elements, base, factor).ravel()),)
+        return ()
 
 
 def _steady(arrays: list[Array], follower: Follower) -> Ids | None:

@@ -27,6 +27,7 @@ from verdict.sweep.ends import ends_of
 from verdict.sweep.flow import CANNOT, Flow
 from verdict.sweep.follow import Follower, choices_of, follow_single
 from verdict.sweep.match import Catalogue, Known
+from verdict.sweep.multiple import factors_of
 from verdict.sweep.parallel import Guesses, first_of, follow_parallel
 from verdict.sweep.trace import Keys, Traces
 from verdict.sweep.unroll import MOST_STEPS, steps_of, unroll
@@ -109,7 +110,7 @@ def _swept(single: Plan, parallel: Plan, options: Options, progress: Progress) -
     follower = Follower(elements, Keys())
     ids = {k: elements.block(Kind.GIVEN, k, 0, array.shape) for k, array in given[0].items()}
     trace = follow_single(flows[0], ids, values[0], follower)
-    guesses = Guesses(catalogue_of(flows[0], values[0], ids, given, trace.ids))
+    guesses = Guesses(catalogue_of(flows[0], values[0], ids, given, trace.ids), trace, factors_of(parallel))
     choices = choices_of(flows[0], trace, values[0][0])
     known = Decided({})
     for _ in range(MOST_ROUNDS):

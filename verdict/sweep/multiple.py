@@ -1,0 +1,50 @@
+"""Multiples of single-device elements: what every rank has where each scales its own share of the loss.
+
+A rank that takes the mean over its own rows has gradients that are a whole number of times the single-device ones,
+until they are averaged. So that these are known, too, the single-device flow is given further steps, each a constant
+times what it has.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from verdict.graph import ABSENT, ONCE_A_STEP, Plan
+from verdict.sweep.elements import Elements, Ids, Kind
+from verdict.sweep.flow import TIMES, Place, Step
+from verdict.sweep.trace import Trace
+
+MOST_FACTOR = 64
+
+
+def factors_of(plan: Plan) -> tuple[Fraction, ...]:
+    """By what values may be scaled: numbers of ranks and microbatches, and what divides them; and one over those."""
+    size = plan.ranks * plan.microbatches
+    whole = [n for n in range(2, min(size, MOST_FACTOR) + 1) if size % n == 0]
+    return tuple(factor for n in whole for factor in (Fraction(n), Fraction(1, n)))
+
+
+def multiple(trace: Trace, elements: Elements, ids: Ids, factor: Fraction) -> Ids:
+    """The elements of a further single-device step: `factor` times some elements."""
+    number = len(trace.flow.steps)
+    at = Place(0, ONCE_A_STEP, f"{factor} times {_name(trace, elements, ids)}")
+    step = Step(TIMES, (), (ABSENT,), {"factor": factor}, 0, at)
+    trace.flow = replace(trace.flow, steps=(*trace.flow.steps, step))
+    made = elements.block(Kind.SINGLE, number, 0, ids.shape)
+    trace.reads.append((ids,))
+    trace.made.append((made,))
+    trace.above.append(_above(trace, elements, ids))
+    return made
+
+
+def _above(trace: Trace, elements: Elements, ids: Ids) -> int:
+    found = 0
+    for block in elements.blocks_of(ids):
+        if block.kind is Kind.SINGLE:
+            found |= trace.above[block.owner] | 1 << block.owner
+    return found
+
+
+def _name(trace: Trace, elements: Elements, ids: Ids) -> str:
+    blocks: Sequence[int] = [block.owner for block in elements.blocks_of(ids) if block.kind is Kind.SINGLE]
+    return trace.flow.steps[blocks[0]].place.name if blocks else "what is given"
