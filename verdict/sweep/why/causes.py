@@ -29,7 +29,9 @@ MOST_BEHIND = 2
 MOST_TRIED = 24
 """How many corrections are put in on trial at each of these."""
 
-MOST_APPLIED_BEHIND = 8_000
+MOST_LOOKED = 2_500
+"""How many corrections are looked at there."""
+MOST_APPLIED_BEHIND = 4_000
 """How many operators are applied in the search for corrections that mend nothing by themselves."""
 
 
@@ -140,9 +142,12 @@ def _chain(search: Search, state: State, depth: int) -> Found:
     """Corrections that mend an output together: each but the last makes values that the single-device plan has."""
     if depth == 0:
         return None
-    tried = 0
+    tried = looked = 0
     for at in _concerned(search, state, search.scene.classes):
         for fix in _fixes(search, state, at):
+            looked += 1
+            if looked > MOST_LOOKED:
+                return None
             if not _convinces(search.scene, state, fix):
                 continue
             after = mended(search.scene, state, fix.change, search.budget)

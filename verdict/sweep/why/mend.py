@@ -15,7 +15,7 @@ from verdict.sweep.flow import CANNOT, Result, apply
 from verdict.sweep.why.scene import Arrays, Scene, Values, arrays_of
 from verdict.sweep.why.siblings import Siblings
 
-MOST_APPLIED = 40_000
+MOST_APPLIED = 12_000
 """How many operators are applied in all before the search for causes ends."""
 
 
