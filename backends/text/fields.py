@@ -231,6 +231,7 @@ _FIELDS: dict[str, Callable[[_Reader, str, Any], Any]] = {
     "replicas": _Reader.count,
     "microbatches": _Reader.count,
     "batch_axes": _Reader.sizes,
+    "shard_axes": _Reader.sizes,
     "assumptions": _Reader.assumptions,
     "logicals": _Reader.logicals,
     "tensors": _Reader.tensors,
@@ -242,4 +243,4 @@ _FIELDS: dict[str, Callable[[_Reader, str, Any], Any]] = {
     "outputs": _Reader.held,
     "storages": _Reader.storages,
 }
-_OPTIONAL = frozenset({"mesh", "batch_axes", "assumptions", "outputs", "storages"})
+_OPTIONAL = frozenset({"mesh", "batch_axes", "shard_axes", "assumptions", "outputs", "storages"})

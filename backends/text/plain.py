@@ -48,6 +48,7 @@ def write_plain(plan: Plan) -> bytes:
         "replicas": plan.replicas,
         "microbatches": plan.microbatches,
         "batch_axes": plan.batch_axes,
+        "shard_axes": plan.shard_axes,
         "assumptions": [(assumption.name, assumption.text) for assumption in plan.assumptions],
         "logicals": [tuple(logical) for logical in plan.logicals],
         "tensors": [tuple(tensor) for tensor in plan.tensors],

@@ -62,6 +62,7 @@ class _Reader:
         self.said: set[str] = set()
         self.counts: dict[str, int] = {}
         self.batch_axes: list[tuple[str, int]] = []
+        self.shard_axes: list[tuple[str, int]] = []
         self.assumptions: list[Assumption] = []
         self.loose: list[Tensor] = []
         self.programs: list[Program] = []
@@ -75,6 +76,9 @@ class _Reader:
             case "batch":
                 self.batch_axes.append((line.name("the name of an input"), line.integer("an axis")))
                 line.end()
+            case "shard":
+                self.shard_axes.append((line.name("the name of a tensor"), line.integer("an axis")))
+                line.end()
             case "assume":
                 self.assumptions.append(Assumption(line.name("a name"), line.name("a sentence between quotes")))
                 line.end()
@@ -86,8 +90,8 @@ class _Reader:
                 getattr(self.programs[-1], word)(line)
             case _:
                 line.fail(
-                    f"expected mesh, devices, replicas, microbatches, batch, assume, tensors, loose, family, segment, "
-                    f"call, loss, gradient, output, seed, storage or end, found {word[:60]}",
+                    f"expected mesh, devices, replicas, microbatches, batch, shard, assume, tensors, loose, family, "
+                    f"segment, call, loss, gradient, output, seed, storage or end, found {word[:60]}",
                     "the nodes of a segment and the entries of a table are indented",
                 )
 
@@ -250,6 +254,7 @@ class _Reader:
             gradients=tuple(gradients),
             seeds=tuple(seeds),
             batch_axes=tuple(self.batch_axes),
+            shard_axes=tuple(self.shard_axes),
             assumptions=tuple(self.assumptions),
             outputs=tuple(outputs),
             storages=tuple(storages),

@@ -58,6 +58,8 @@ def _head(plan: Plan) -> Iterator[str]:
     yield f"microbatches {plan.microbatches}"
     for name, axis in plan.batch_axes:
         yield f"batch {quoted(name)} {axis}"
+    for name, axis in plan.shard_axes:
+        yield f"shard {quoted(name)} {axis}"
     for assumption in plan.assumptions:
         yield f"assume {quoted(assumption.name)} {literal(assumption.text)}"
 

@@ -386,6 +386,7 @@ def plans(draw):
         outputs=tuple(draw(st.lists(held, max_size=2))),
         seeds=tuple(draw(st.lists(st.integers(0, len(tensors) - 1), max_size=2, unique=True))),
         batch_axes=tuple(draw(st.lists(st.tuples(NAMES, st.integers(0, 2)), max_size=2))),
+        shard_axes=tuple(draw(st.lists(st.tuples(NAMES, st.integers(0, 2)), max_size=2))),
         assumptions=tuple(draw(st.lists(st.builds(Assumption, NAMES, NAMES), max_size=2))),
     )
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import mlp, rewrite_where, with_attrs
 from verdict.errors import PlanFileError
-from verdict.graph import ABSENT, Call, Held
+from verdict.graph import ABSENT, INPUT, WEIGHT, Call, Held
 from verdict.graph.form import require_form
 
 RIGHT = mlp(dp=2, tp=2, pp=2, nm=2)
@@ -28,6 +28,7 @@ def attributes(op, **changed):
     return rewrite_where(RIGHT, op, lambda node: with_attrs(node, **changed))
 
 
+INPUTS, WEIGHTS = ([t.name for t in RIGHT.logicals if t.kind == kind] for kind in (INPUT, WEIGHT))
 OWN, GROUP = RIGHT.programs[0], {"ranks": (0, 1)}
 FAULTS = {
     "a call of no segment": calls(*OWN, Call(99, 0)),
@@ -55,11 +56,19 @@ FAULTS = {
     "a negative dimension": nodes("all_reduce", op="chunk", attrs={"dim": -1, **GROUP}),
     "a dimension too many": nodes("all_reduce", op="all_gather", attrs={"dim": 2, **GROUP}),
     "a root outside": nodes("all_reduce", op="broadcast", attrs={"root": 2, **GROUP}),
+    "a gather over replicas of two": nodes("all_reduce", op="all_gather", attrs={"dim": 0, "replicas": True, **GROUP}),
+    "a broadcast over replicas": nodes("all_reduce", op="broadcast", attrs={"root": 0, "replicas": True, **GROUP}),
+    "shards of nothing": replace(RIGHT, shard_axes=(("nothing", 0),)),
+    "shards of an input": replace(RIGHT, shard_axes=((INPUTS[0], 0),)),
+    "shards along no axis": replace(RIGHT, shard_axes=((WEIGHTS[0], 2),)),
+    "shards said twice": replace(RIGHT, shard_axes=((WEIGHTS[0], 0), (WEIGHTS[0], 0))),
 }
 
 
 def test_a_right_plan_is_well_formed():
     require_form(RIGHT)
+    require_form(replace(RIGHT, shard_axes=((WEIGHTS[0], 0),)))
+    require_form(nodes("all_reduce", op="all_gather", attrs={"dim": 0, "replicas": True, "ranks": (0,)}))
 
 
 @pytest.mark.parametrize("wrong", FAULTS.values(), ids=FAULTS)

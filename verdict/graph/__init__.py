@@ -23,6 +23,7 @@ from verdict.graph.plan import (
     Tensor,
 )
 from verdict.graph.region import Interval, Region, Shape, contains, extent, inside, volume, whole
+from verdict.graph.shares import shard, shard_axes
 
 __all__ = [
     "ABSENT",
@@ -52,6 +53,8 @@ __all__ = [
     "extent",
     "has_effects",
     "inside",
+    "shard",
+    "shard_axes",
     "volume",
     "whole",
     "without_effects",

@@ -1,6 +1,6 @@
 """The checks at the door. What a plan must be before anything is said about its values.
 
-- Regions lie inside their logical tensors.
+- Regions lie inside their logical tensors; shards over replicas have the shapes of even pieces.
 - SSA: within a device and microbatch every tensor is produced once, before it is used; what is
   declared as an output is produced.
 - Every node's full shapes and attributes satisfy its operator's shape rule.
@@ -16,8 +16,9 @@ from verdict.errors import ShapeError, UnknownAttributeError
 from verdict.graph.crossing import check_crossings
 from verdict.graph.fault import Fault, Place
 from verdict.graph.plan import ABSENT, ACCUMULATOR, INPUT, ONCE_A_STEP, PER_STEP, Call, Node, Plan, Segment
-from verdict.graph.region import Shape, extent, inside
+from verdict.graph.region import Shape, extent
 from verdict.graph.schedule import check_schedule
+from verdict.graph.shares import check_regions, check_shards
 from verdict.outcome import Finding
 
 LOADER = "dataloader"
@@ -35,29 +36,12 @@ def check_plan(plan: Plan, rules: Mapping[str, ShapeRule]) -> tuple[Finding, ...
     """All that is wrong with the plan's form; empty for a plan whose values can be looked at."""
     return (
         *check_regions(plan),
+        *check_shards(plan),
         *check_order(plan),
         *check_shapes(plan, rules),
         *check_microbatches(plan),
         *check_crossings(plan),
         *check_schedule(plan),
-    )
-
-
-def check_regions(plan: Plan) -> tuple[Finding, ...]:
-    """Every tensor is a non-empty box inside its logical tensor."""
-    outside = [k for k, t in enumerate(plan.tensors) if not inside(t.region, plan.logicals[t.logical].shape)]
-    if not outside:
-        return ()
-    first = plan.tensors[outside[0]]
-    logical = plan.logicals[first.logical]
-    return (
-        Finding(
-            "wrong-slice",
-            f"the region {_show(first.region)} is not inside shape {list(logical.shape)}",
-            f"tensor {logical.name}",
-            extent=len(outside),
-            evidence=Fault(tensors=tuple(outside)),
-        ),
     )
 
 
@@ -294,7 +278,3 @@ def _times(count: int) -> str:
 
 def _nodes(plan: Plan) -> Iterator[tuple[Segment, Node]]:
     return ((segment, node) for segment in plan.segments for node in segment.nodes)
-
-
-def _show(region: tuple[tuple[int, int], ...]) -> str:
-    return "[" + ", ".join(f"{start}:{stop}" for start, stop in region) + "]"

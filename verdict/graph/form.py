@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from verdict.errors import PlanFileError
 from verdict.graph.lockstep import attribute
-from verdict.graph.plan import ABSENT, BUFFER, ONCE_A_STEP, WEIGHT, Node, Plan
+from verdict.graph.plan import ABSENT, BUFFER, INPUT, ONCE_A_STEP, WEIGHT, Node, Plan
 
 
 class _Form(NamedTuple):
@@ -26,10 +26,14 @@ _FORMS = {
     "all_to_all": _Form(("ranks", "split_dim", "concat_dim"), (1,), (1,)),
     "broadcast": _Form(("ranks", "root"), (0, 1), (0, 1)),
     "reduce": _Form(("ranks", "root"), (1,), (0, 1), ("reduce", "replicas", "channel")),
-    "chunk": _Form(("ranks", "dim"), (1,), (1,), ("channel",)),
+    "chunk": _Form(("ranks", "dim"), (1,), (1,)),
     "send": _Form(("peer",), (1,), (0,), ("channel",)),
     "recv": _Form(("peer",), (0,), (1,), ("channel",)),
 }
+
+
+_OVER_REPLICAS = ("reduce_scatter", "all_gather", "chunk")
+"""What the replicas of one device may do beside an all_reduce."""
 
 
 def require_form(plan: Plan) -> None:
@@ -68,6 +72,21 @@ def _indices(plan: Plan) -> Iterator[str]:
             yield f"a declared output is part {part} of {parts}"
     if not all(_names(plan, tensor) for tensor in plan.seeds):
         yield "a seed names no tensor"
+    yield from _shards(plan)
+
+
+def _shards(plan: Plan) -> Iterator[str]:
+    if len(dict(plan.shard_axes)) < len(plan.shard_axes):
+        yield "a tensor is divided over replicas along two axes"
+    for name, axis in plan.shard_axes:
+        found = [logical for logical in plan.logicals if logical.name == name]
+        if not found:
+            yield f"it divides {name} over replicas, and has no tensor of that name"
+        for logical in found:
+            if logical.kind == INPUT:
+                yield f"it divides the input {name} over replicas as no batch"
+            elif not 0 <= axis < len(logical.shape):
+                yield f"it divides {name} along axis {axis}, which has {len(logical.shape)} dimensions"
 
 
 def _calls(plan: Plan) -> Iterator[str]:
@@ -110,7 +129,17 @@ def _unlike(plan: Plan, node: Node, form: _Form) -> str:
         return f"its group {ranks} must name every member once"
     if "root" in form.needs and attribute(node, "root") not in ranks:
         return f"its root {attribute(node, 'root')} is not in its group {list(ranks)}"
+    if attribute(node, "replicas") and (problem := _among_replicas(node.op, ranks)):
+        return problem
     return _dimensions(plan, node)
+
+
+def _among_replicas(op: str, ranks: tuple[object, ...]) -> str:
+    if op == "all_reduce" or (op in _OVER_REPLICAS and len(ranks) == 1):
+        return ""
+    if op in _OVER_REPLICAS:
+        return f"its group of {len(ranks)} devices on every replica has no order: name one device, or all_reduce"
+    return f"there is no {op} over replicas: there are all_reduce, {', '.join(_OVER_REPLICAS)}"
 
 
 def _dimensions(plan: Plan, node: Node) -> str:

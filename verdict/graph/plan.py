@@ -14,7 +14,11 @@ Conventions that every backend keeps:
   wanted; its attrs are those of `op`. A gradient input may be ABSENT too: it is zero.
 - Constants are attributes, not inputs: `add(x, 1e-5)` is add with inputs (x,) and attrs other=1e-5.
 - Communication nodes carry `ranks`, the group in plan devices of the same replica, in the order of the
-  group. With `replicas=True` the group is that set on every replica (a gradient reducer).
+  group. With `replicas=True` the group is that set on every replica (a gradient reducer). A group of one device
+  with `replicas=True` may also reduce_scatter, all_gather and chunk: its members are the replicas, in their order.
+- Shards over replicas: a logical tensor in `shard_axes` is divided along that axis over the replicas, evenly. Its
+  shape and its regions are those of one replica. Where a device says [a, b) along the axis, its n replicas together
+  hold [n a, n b) of the whole, and replica r piece r of that (verdict/graph/shards.py).
 - A region or part that a plan states is a claim. It says where to look; the proof decides.
 - Declared outputs: losses, final gradients, and further `outputs`. A part i of n on a declared output says that the
   n parts, over the devices of a replica and of one region, add up to the output of the single-device plan.
@@ -113,6 +117,7 @@ class Plan:
     mesh: (axis name, size) from the slowest axis to the fastest; the first is the replicas. For people.
     batch_axes: for each input tensor by name, the axis that replicas and microbatches split; empty where the
         file does not say (then it is found by comparing the plans, and an assumption says so).
+    shard_axes: for each logical tensor by name that replicas divide (ZeRO), the axis along which they do.
     seeds: tensors that hold the gradient of the loss, 1.
     outputs: what is declared besides losses and gradients: updated weights and states, each `of` the weight or
         buffer that it follows, and others, which are found in the single-device plan by origin or name.
@@ -137,6 +142,7 @@ class Plan:
     outputs: tuple[Held, ...] = ()
     storages: tuple[Storage, ...] = ()
     effects: bool = False
+    shard_axes: tuple[tuple[str, int], ...] = ()
 
     @property
     def declared(self) -> tuple[Held, ...]:

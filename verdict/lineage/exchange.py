@@ -20,6 +20,9 @@ def chunk(holdings: Holdings, device: int, step: Step, value: Value, place: Plac
     """The piece that the device's position in the group picks; by region where that is assumed."""
     ranks, dim = attribute(step.node, "ranks"), attribute(step.node, "dim")
     source, target = step.node.inputs[0], step.node.outputs[0]
+    if attribute(step.node, "replicas"):
+        holdings.gap("chunk among replicas has no rule", place)
+        return None
     if device not in ranks:
         found = Difference("wrong-group", ("chunk", ranks), f"rank {device} is not in its group {list(ranks)}")
         holdings.diverge(found, Evidence((place,), (target,)))

@@ -1,0 +1,84 @@
+"""Where the shares of logical tensors lie: inside of them, and, where replicas divide them, on which replica.
+
+Shards over replicas (`Plan.shard_axes`) have regions in the coordinates of one replica. Where a device says [a, b)
+along the axis, its n replicas together hold [n a, n b) of the whole, and replica r holds piece r of n of that. So
+tensor parallel ranks may divide the same axis: their cut is the outer one, and that of the replicas the inner one.
+
+Source: Rajbhandari et al., ZeRO, SC 2020; Megatron-LM's distributed optimizer divides what each rank has so.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from verdict.graph.fault import Fault, Place
+from verdict.graph.lockstep import attribute
+from verdict.graph.plan import ABSENT, ONCE_A_STEP, Node, Plan
+from verdict.graph.region import Region, Shape, extent, inside
+from verdict.outcome import Finding
+
+_DIVIDE = {"reduce_scatter": True, "chunk": True, "all_gather": False}
+"""What goes over replicas and changes the shape: whether its output is a piece of its input, or the other way round."""
+
+
+def shard_axes(plan: Plan) -> Mapping[int, int]:
+    """For each logical tensor (by number) that replicas divide, the axis."""
+    named = dict(plan.shard_axes)
+    return {index: named[logical.name] for index, logical in enumerate(plan.logicals) if logical.name in named}
+
+
+def shard(region: Region, axis: int, replica: int, replicas: int) -> Region:
+    """What `replica` of `replicas` holds, in the coordinates of the whole, where its device says `region`."""
+    start, stop = region[axis]
+    begin = start * replicas + replica * (stop - start)
+    return (*region[:axis], (begin, begin + stop - start), *region[axis + 1 :])
+
+
+def check_regions(plan: Plan) -> tuple[Finding, ...]:
+    """Every tensor is a non-empty box inside its logical tensor."""
+    outside = [k for k, t in enumerate(plan.tensors) if not inside(t.region, plan.logicals[t.logical].shape)]
+    if not outside:
+        return ()
+    first = plan.tensors[outside[0]]
+    logical = plan.logicals[first.logical]
+    return (
+        Finding(
+            "wrong-slice",
+            f"the region {_show(first.region)} is not inside shape {list(logical.shape)}",
+            f"tensor {logical.name}",
+            extent=len(outside),
+            evidence=Fault(tensors=tuple(outside)),
+        ),
+    )
+
+
+def check_shards(plan: Plan) -> tuple[Finding, ...]:
+    """What goes over the replicas of one device has the shape of their pieces, which are even."""
+    return tuple({finding.title: finding for finding in _unshapely(plan)}.values())
+
+
+def _unshapely(plan: Plan) -> Iterator[Finding]:
+    for segment in plan.segments:
+        for node in segment.nodes:
+            if node.op not in _DIVIDE or not attribute(node, "replicas") or ABSENT in (*node.inputs, *node.outputs):
+                continue
+            before, after = (extent(plan.tensors[tensor].region) for tensor in (*node.inputs, *node.outputs))
+            whole, piece = (before, after) if _DIVIDE[node.op] else (after, before)
+            if whole != _times(piece, attribute(node, "dim"), plan.replicas):
+                yield Finding(
+                    "shape-mismatch",
+                    f"{_named(plan, node)}: {plan.replicas} replicas' shards {list(piece)} along axis "
+                    f"{attribute(node, 'dim')} do not make {list(whole)}",
+                    f"{node.op} {node.name} on rank {segment.device}",
+                    evidence=Fault((Place(segment.device, ONCE_A_STEP, node.name, node.op),), (*node.outputs,)),
+                )
+
+
+def _times(shape: Shape, axis: int, pieces: int) -> Shape:
+    return (*shape[:axis], shape[axis] * pieces, *shape[axis + 1 :])
+
+
+def _named(plan: Plan, node: Node) -> str:
+    return plan.logicals[plan.tensors[node.outputs[0]].logical].name
+
+
+def _show(region: Region) -> str:
+    return "[" + ", ".join(f"{start}:{stop}" for start, stop in region) + "]"
