@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from backends.generator import deepseek, gpt, llama3, mlp
+from backends.generator.consecutive import consecutive
 from backends.generator.sizes import Sizes, check
 from backends.generator.stages import assemble
 from backends.generator.tape import Tape
@@ -60,4 +61,5 @@ def generate(model: str, sizes: Sizes) -> tuple[Plan, Plan]:
         sizes, dp=1, tp=1, pp=1, vpp=1, cp=1, ep=1, microbatches=1, zero=0, split_backward=False, sp=False,
         zigzag=False, vocab_parallel=False,
     )  # fmt: skip
-    return assemble(model, MODELS[model], alone), assemble(model, MODELS[model], sizes)
+    single, parallel = (assemble(model, MODELS[model], each) for each in (alone, sizes))
+    return consecutive(single, sizes.steps), consecutive(parallel, sizes.steps)

@@ -35,6 +35,7 @@ class Sizes:
     back. ep: ranks that divide the experts, and the batch as dp does.
     routing: by a "gate" on each rank, or "given" with `capacity` slots for each sample and expert; ep needs the
     latter.
+    steps: consecutive steps in one plan, each of which goes on from what the step before has left.
     optimizer: "none", "sgd" or "adamw". clip: the greatest norm of all gradients; 0 for none. zero: the level of
     ZeRO, at which data parallel ranks divide the states of the optimizer (1), the gradients (2), the weights (3).
     """
@@ -76,6 +77,7 @@ class Sizes:
     optimizer: str = "none"
     clip: float = 0.0
     zero: int = 0
+    steps: int = 1
 
     @property
     def rows(self) -> int:
@@ -149,6 +151,8 @@ _CONDITIONS: tuple[tuple[Callable[[Sizes], bool], str, str], ...] = (
     (lambda s: 0 <= s.zero <= 3, "there is no such level of ZeRO", "there are 0, 1, 2 and 3"),
     (lambda s: s.clip >= 0, "clip is below 0", "it is a norm; 0 is for none"),
     (lambda s: s.optimizer != "none" or not (s.zero or s.clip), "ZeRO and clipping end in an update of the weights",
+     "choose an optimizer"),
+    (lambda s: s.steps == 1 or s.optimizer != "none", "a second step with the weights of the first",
      "choose an optimizer"),
 )  # fmt: skip
 

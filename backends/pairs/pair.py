@@ -11,7 +11,7 @@ from verdict.errors import PlanFileError
 from verdict.graph import Plan
 
 Lines = tuple[str, ...]
-Numbers = tuple[tuple[str, int], ...]
+Choices = tuple[tuple[str, int | str], ...]
 Hunk = tuple[Lines, Lines]
 
 
@@ -39,8 +39,8 @@ class Pair:
     parallelism: str = ""
     reported_right: bool = False
     model: str = ""
-    sizes: Numbers = ()
-    single: Numbers = ()
+    sizes: Choices = ()
+    single: Choices = ()
     hunks: tuple[Hunk, ...] = ()
     outlines: tuple[Outline, ...] = ()
 
@@ -72,13 +72,13 @@ class Pair:
         return single, parallel
 
 
-def _generate(model: str, sizes: Numbers) -> tuple[Plan, Plan]:
+def _generate(model: str, sizes: Choices) -> tuple[Plan, Plan]:
     given: dict[str, Any] = dict(sizes)
     return generate(model, Sizes(**given))
 
 
 @cache
-def _text(model: str, sizes: Numbers) -> Lines:
+def _text(model: str, sizes: Choices) -> Lines:
     """The lines of the right parallel plan."""
     return tuple(write(_generate(model, sizes)[1]).split("\n"))
 

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from backends.pairs.outline import Outline
-from backends.pairs.pair import Hunk, Pair
+from backends.pairs.pair import Choices, Hunk, Pair
 from verdict.errors import PlanFileError, UsageError
 
 SUFFIX = ".pair"
@@ -85,8 +85,8 @@ def _pair(name: str, lines: Sequence[str]) -> Pair:
         " ".join(found["parallelism"]),
         bool(found["reported-right"]),
         " ".join(found["model"]),
-        _sizes(name, found["sizes"]),
-        _sizes(name, found["single"]),
+        _choices(name, found["sizes"]),
+        _choices(name, found["single"]),
         _frozen(hunks),
         _outlines(name, plans),
     )
@@ -115,3 +115,11 @@ def _sizes(name: str, lines: Sequence[str]) -> tuple[tuple[str, int], ...]:
     if not all(size.isdecimal() for _, _, size in words):
         raise PlanFileError(name, f"expected NAME=SIZE, found {' '.join(lines)}")
     return tuple((key, int(size)) for key, _, size in words)
+
+
+def _choices(name: str, lines: Sequence[str]) -> Choices:
+    """Fields of the generator's sizes: numbers, and words such as optimizer=sgd."""
+    words = [word.partition("=") for line in lines[-1:] for word in line.split()]
+    if not all(key.isidentifier() and value for key, _, value in words):
+        raise PlanFileError(name, f"expected NAME=SIZE or NAME=WORD, found {' '.join(lines)}")
+    return tuple((key, int(value) if value.isdecimal() else value) for key, _, value in words)

@@ -1,0 +1,82 @@
+"""Generated plans are proved and compute what the single device computes; the same plans with a fault are refuted."""
+
+from dataclasses import replace
+
+import pytest
+
+from backends.generator import Sizes, generate
+from backends.text import canonical, read, write
+from tests.builders import answer, rewrite_where
+from verdict.concrete import AGREE, DIFFER, FAULT, compare
+from verdict.graph.check import check_plan
+from verdict.graph.form import require_form
+from verdict.ops import RULES
+
+TINY = Sizes(
+    layers=1, hidden=4, heads=2, seq=4, batch=2, vocab=8, ffn=4, dp=1, tp=1, pp=1, microbatches=1, experts=4, topk=2,
+    groups=2, topk_groups=1, shared_experts=1, moe_ffn=4, dense_layers=0,
+)  # fmt: skip
+TWO_STEPS = {"optimizer": "sgd", "steps": 2}
+
+
+def rewired(plan, node, before, after):
+    """The plan in which nodes of the name `node` read `after` where they read `before`, on every device."""
+    names = [plan.logicals[tensor.logical].name for tensor in plan.tensors]
+    devices = {t: s.device for s in plan.segments for n in s.nodes for t in (*n.inputs, *n.outputs)}
+    other = {devices[number]: number for number, name in enumerate(names) if name == after and number in devices}
+    segments = tuple(
+        segment._replace(
+            nodes=tuple(
+                n._replace(inputs=tuple(other[segment.device] if names[t] == before else t for t in n.inputs))
+                if n.name == node
+                else n
+                for n in segment.nodes
+            )
+        )
+        for segment in plan.segments
+    )
+    return replace(plan, segments=segments)
+
+
+def wired(node, before, after):
+    return lambda plan: rewired(plan, node, before, after)
+
+
+def changed(op, change):
+    return lambda plan: rewrite_where(plan, op, change)
+
+
+PLANS = {
+    "two steps": (
+        "mlp", {**TWO_STEPS, "tp": 2, "layers": 2, "microbatches": 2},
+        wired("layers.0.step2", "layers.0.weight.new", "layers.0.weight"),
+    ),
+    "two clipped steps on shards": (
+        "mlp", {**TWO_STEPS, "optimizer": "adamw", "clip": 0.5, "dp": 2, "zero": 1},
+        wired("layers.0.weight.adamw.step2", "layers.0.weight.exp_avg.new", "layers.0.weight.exp_avg"),
+    ),
+    "two steps of sharded weights": (
+        "mlp", {**TWO_STEPS, "dp": 2, "zero": 3},
+        wired("layers.0.weight.step2", "layers.0.weight.new", "layers.0.weight"),
+    ),
+    "three steps on two stages": (
+        "mlp", {**TWO_STEPS, "steps": 3, "pp": 2, "layers": 2},
+        wired("layers.1.weight.sgd.step3", "layers.1.weight.momentum.new.step2", "layers.1.weight.momentum.new"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_right_plan_is_proved_and_a_fault_in_it_refuted(name):
+    model, sizes, fault = PLANS[name]
+    single, parallel = generate(model, replace(TINY, **sizes))
+    for plan in (single, parallel):
+        require_form(plan)
+        assert not check_plan(plan, RULES)
+    assert read(write(parallel).encode(), parallel.source) == canonical(parallel)
+    assert compare(single, parallel, seed=1).outcome == AGREE
+    assert answer(single, parallel) == "PROVED"
+    wrong = fault(parallel)
+    assert wrong != parallel
+    assert compare(single, wrong, seed=1).outcome in (DIFFER, FAULT)
+    assert answer(single, wrong) == "REFUTED"
