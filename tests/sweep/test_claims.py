@@ -1,23 +1,27 @@
 """Elements, moves, claims and cones, by hand."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from tests.sweep.plans import twins
+from tests.sweep.plans import OPTIONS, swept, twins
 from verdict.concrete.bind import bind, itself
 from verdict.concrete.shrink import full
 from verdict.concrete.values import random_values
+from verdict.outcome import Proved, Refuted
 from verdict.sweep.claim import Claim, cone_of, grown, key_of
 from verdict.sweep.draws import drawn_twice
 from verdict.sweep.elements import Elements, Kind, of_numbers
+from verdict.sweep.ends import ends_of
 from verdict.sweep.flow import Flow, Place, Step
-from verdict.sweep.follow import Follower, follow_single
+from verdict.sweep.follow import Follower, choices_of, follow_single
 from verdict.sweep.moves import Moves
 from verdict.sweep.parallel import Guesses, follow_parallel
-from verdict.sweep.sweep import catalogue_of
-from verdict.sweep.trace import Keys, Traces
+from verdict.sweep.prove import prove
+from verdict.sweep.sweep import ALONE, catalogue_of, sweep
+from verdict.sweep.trace import Choice, Keys, Traces
 from verdict.sweep.unroll import unroll
 from verdict.sweep.values import run
 
@@ -67,9 +71,9 @@ def test_padding_is_the_constant_zero():
     assert found[0].tolist() == [0, 1, 2, 0]
 
 
-def followed(text):
-    """The traces and claims of the right plan of a pair."""
-    (single, parallel), _ = twins(text)
+def followed(text, right=True):
+    """The traces and claims of the right plan of a pair, or of the wrong one."""
+    single, parallel = twins(text)[0 if right else 1]
     binding = bind(single, parallel)
     small = full(single), full(parallel)
     flows = unroll(single, small[0], itself(single).logical, {}), unroll(parallel, small[1], binding.logical, {})
@@ -81,7 +85,7 @@ def followed(text):
     trace = follow_single(flows[0], ids, values[0], follower)
     guesses = Guesses(catalogue_of(flows[0], values[0], ids, given, trace.ids), trace)
     other, claims = follow_parallel(flows[1], ids, values[1], trace, follower, guesses)
-    return Traces(elements, trace, other, {}, follower.keys), claims
+    return Traces(elements, trace, other, choices_of(flows[0], values[0][0]), follower.keys), claims
 
 
 LAYERS = """plan single
@@ -169,3 +173,77 @@ def test_draws_for_equal_values_are_found():
     assert len(drawn_twice(flow, values)) == 1
     off = first._replace(attrs={"p": 0.5, "training": False})
     assert drawn_twice(Flow(3, (), (off, second), ()), values) == ()
+
+
+def test_claims_about_different_outputs_of_a_step_do_not_share_a_key():
+    _, found = keyed("""plan single
+  x input [2, 2]
+  y input [2, 2]
+  g = exp(x)
+  a, - = mul.grad(g, x, y)
+  -, b = mul.grad(g, x, y)
+  output a
+  output b
+plan parallel tp=2
+- g[:, tp] = exp(x[:, tp])
++ g[:, tp] = exp(y[:, tp])
+  a[:, tp], - = mul.grad(g, x[:, tp], y[:, tp])
+  -, b[:, tp] = mul.grad(g, x[:, tp], y[:, tp])
+  output a
+  output b
+""")
+    keys = {(claim.step, claim.output): key for claim, key in found}
+    assert len(set(keys.values())) == len(found) > 2
+
+
+IDS = """plan single
+  x input [2, 3]
+  t input int64 [2]
+  loss = cross_entropy(x, t) ignore_index=-100 reduction="sum"
+  loss loss
+plan parallel tp=1
+- loss = cross_entropy(x, t) ignore_index=-100 reduction="sum"
++ loss = cross_entropy(x, t) reduction="sum"
+  loss loss
+"""
+
+
+@pytest.mark.parametrize("covered, expected", [(Choice(3, -100), Refuted), (Choice(3, None), Proved)])
+def test_a_proof_covers_ids_that_are_ignored(covered, expected):
+    traces, _ = followed(IDS, right=False)
+    assert traces.choices == {1: Choice(3, -100)}
+    (claim,) = ends_of(traces).claims
+    (outcome,) = prove(
+        replace(traces, choices={1: covered}), [claim], frozenset(cone_of(traces, claim).single), OPTIONS.solver
+    )
+    assert isinstance(outcome, expected)
+
+
+def test_ids_that_are_ignored_do_not_keep_a_right_plan_from_its_proof():
+    (single, parallel), _ = twins(IDS)
+    assert swept(single, parallel) == "PROVED"
+
+
+def test_ids_that_are_shifted_are_not_those_that_are_looked_up():
+    traces, _ = followed("""plan single
+  t input int64 [2]
+  u input int64 [2]
+  w weight [3, 2]
+  s = sub(t) other=4
+  y = embedding(u, w)
+  z = mul(y) other=2
+  output z
+plan parallel tp=1
+- y = embedding(u, w)
++ y = embedding(t, w)
+  z = mul(y) other=2
+  output z
+""")
+    assert traces.choices == {1: Choice(3, None)}
+
+
+def test_an_output_that_only_the_parallel_plan_declares_is_open():
+    (single, parallel), _ = twins(PLAIN)
+    both = replace(parallel, outputs=(*parallel.outputs, parallel.outputs[0]._replace(tensor=0)))
+    assert swept(single, parallel) == "PROVED"
+    assert [why for _, why in sweep(single, both, OPTIONS).open] == [ALONE]

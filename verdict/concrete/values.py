@@ -62,7 +62,9 @@ def _numbers(random: np.random.Generator, shape: Shape, bound: float, exact: boo
 
 
 def _rows(plan: Plan, small: Small) -> Mapping[int, tuple[int, int | None]]:
-    """For each integer input, the rows of the smallest table that it is looked up in, and the id that is ignored."""
+    """For each integer input, the rows of the smallest table that it is looked up in, and the id that all ignore who
+    look something up by it.
+    """
     source = {k: t.logical for k, t in enumerate(plan.tensors) if plan.kind(k) == INPUT}
     rows: dict[int, tuple[int, int | None]] = {}
     for segment in plan.segments:
@@ -74,9 +76,10 @@ def _rows(plan: Plan, small: Small) -> Mapping[int, tuple[int, int | None]]:
                 if position < len(node.inputs) and node.inputs[position] in source:
                     index, attrs = source[node.inputs[position]], small.attrs[signature(node)]
                     found = _stop(node, rule, atom, small)
-                    known, ignored = rows.get(index, (found, None))
-                    rows[index] = min(known, found), attrs.get("ignore_index", ignored)
-            if not rule.indices and len(node.inputs) == 1 and node.inputs[0] in source:
+                    ignored = attrs.get("ignore_index")
+                    known, before = rows.get(index, (found, ignored))
+                    rows[index] = min(known, found), ignored if ignored == before else None
+            if rule.moves and len(node.inputs) == 1 and node.inputs[0] in source:
                 source.update((tensor, source[node.inputs[0]]) for tensor in node.outputs if tensor != ABSENT)
     return rows
 

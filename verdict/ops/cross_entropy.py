@@ -108,6 +108,11 @@ def _reduce(attrs: Attributes, scale: Scale) -> Attributes:
     return reduced
 
 
+def _beside(attrs: Attributes) -> int | None:
+    ignored = attrs.get("ignore_index")
+    return ignored if ignored is not None and ignored < 0 else None
+
+
 RULES = (
     OpRule(
         "cross_entropy",
@@ -117,6 +122,7 @@ RULES = (
         reduce=_reduce,
         cuts=_cuts,
         indices={1: "v"},
+        beside=_beside,
         attributes=ATTRIBUTES,
         formula="y = [t counts] (log of sum of exp(x) - (1 - e) x[t] - e / V sum of x), its sum, or its mean",
         source="torch.nn.functional.cross_entropy, with the classes last",

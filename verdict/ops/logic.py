@@ -17,6 +17,12 @@ from verdict.ops.numbers import MINUS_INFINITY, each, is_number, of_objects
 from verdict.ops.rule import Array
 
 
+def one_of(variable: Any, size: int, beside: int) -> Any:
+    """A number of range(size) or `beside`, as a variable of range(size + 1) says, whose last value stands for it."""
+    last = numbers.indicator(np.array([variable], dtype=object), size)[0]
+    return variable + (beside - size) * last
+
+
 def less(x: Array, y: Array) -> Array:
     """[x < y]."""
     return each(_less, x, y) if of_objects(x) or of_objects(y) else np.asarray(x < y, np.int64)

@@ -96,6 +96,10 @@ def _not_narrowed(attrs: Attributes, atom: str, interval: Interval) -> Attribute
     return attrs
 
 
+def _none(attrs: Attributes) -> int | None:
+    return None
+
+
 def _never(arity: int, attrs: Attributes) -> bool:
     return False
 
@@ -113,6 +117,7 @@ class OpRule:
     narrow(attrs, atom, interval): the attributes of the share of this node that works on these elements of an
         atom only (counted from the node's own first), its inputs sliced so and the sum of all shares meant.
     indices: input position -> the atom of which the integers in that input name an element.
+    beside(attrs): an integer that those inputs may hold, too, though it names no element (a target that is ignored).
     linear: the positions of the inputs in which `forward` is linear (each alone, the others fixed), for
         nodes that `affine` does not speak of. Ask `linear_in`.
     affine(arity, attrs): whether a node with so many inputs is linear in none of them (a bias, a constant
@@ -135,6 +140,7 @@ class OpRule:
     cuts: Callable[[Attributes], Mapping[str, tuple[int, ...]]] = _no_cuts
     narrow: Callable[[Attributes, str, Interval], Attributes] = _not_narrowed
     indices: Mapping[int, str] = field(default_factory=dict)
+    beside: Callable[[Attributes], int | None] = _none
     linear: frozenset[int] = frozenset()
     affine: Callable[[int, Attributes], bool] = _never
     moves: bool = False

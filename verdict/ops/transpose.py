@@ -46,6 +46,7 @@ RULES = (
         _forward,
         _gradient,
         linear=frozenset({0}),
+        moves=True,
         attributes=("dim0", "dim1"),
         formula="y[.., j, .., i, ..] = x[.., i, .., j, ..]",
         source="torch.transpose",

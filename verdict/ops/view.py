@@ -92,6 +92,7 @@ RULES = (
         _gradient,
         reduce=_reduce,
         linear=frozenset({0}),
+        moves=True,
         attributes=("size",),
         formula="y = x in row-major order, with dimensions size",
         source="torch.Tensor.view",

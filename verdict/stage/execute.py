@@ -14,6 +14,7 @@ from verdict.errors import ShapeError
 from verdict.graph import Attrs, Interval, Shape
 from verdict.lineage import IgnoredLaw, LinearLaw, Meaning, Member, SumLaw, join, mean
 from verdict.ops import Array, Dim, Scale
+from verdict.ops.logic import one_of
 from verdict.solver import Goal, Obligation, Terms
 from verdict.stage.shrink import Shrunk, bounds_of, shrink
 from verdict.stage.stage import Members, Stage
@@ -174,15 +175,22 @@ class Side:
             shape = (*shape, 2)
         array = np.empty(shape, dtype=object)
         table = self.rule.indices.get(position - signature.grads)
+        beside = self.rule.beside(dict(signature.attrs)) if table else None
         for index in np.ndindex(shape):
             name = f"x{position}{mark}[{','.join(map(str, index))}]"
             whole = dtype.startswith(("int", "uint", "bool"))
-            array[index] = self.element(name, (self.shrunk.sizes[table] if table else 2) if whole else 0)
+            array[index] = self.element(name, (self.shrunk.sizes[table] if table else 2) if whole else 0, beside)
         return array
 
-    def element(self, name: str, choices: int) -> Any:
-        """The element `name` of an input: a number, or one of `choices` integers from 0 on where there are any."""
-        return self.factory.index(name, choices) if choices else self.factory.real(name)
+    def element(self, name: str, choices: int, beside: int | None) -> Any:
+        """The element `name` of an input: a number, or one of `choices` integers from 0 on where there are any, and
+        the one `beside` them where there is one.
+        """
+        if not choices:
+            return self.factory.real(name)
+        if beside is None:
+            return self.factory.index(name, choices)
+        return one_of(self.factory.index(name, choices + 1), choices, beside)
 
     def reduced(self, attrs: Attrs, bounds: Bounds, inputs: list[Array], outputs: tuple[Shape, ...]) -> dict[str, Any]:
         """The attributes of a node that works on `bounds`, at reduced shapes."""

@@ -131,11 +131,12 @@ class _Numbers(Side):
         found = (self.chosen.get(f"x{alias}", 0) for alias in self.meaning.signature.alias)
         return tuple(found)
 
-    def element(self, name: str, choices: int) -> Any:
-        """A number; an int where it is one of `choices`."""
+    def element(self, name: str, choices: int, beside: int | None) -> Any:
+        """A number; an int where it is one of `choices`, or the one beside them."""
         if choices:
             self.chosen[name.partition("[")[0]] = choices
-            return int(self.values.get(name, Fraction(0)))
+            value = int(self.values.get(name, Fraction(0)))
+            return beside if beside is not None and value == choices else value
         return self.values.get(name, Fraction(1))
 
     def boxes(self, bounds: Bounds, column: int) -> tuple[Box, ...]:

@@ -76,9 +76,10 @@ def key_of(traces: Traces, claim: Claim, cone: Cone) -> bytes:
         shape.append(len(steps))
         for number in steps:
             step = trace.flow.steps[number]
-            made = [ids for ids in trace.made[number] if ids is not None]
-            arrays.extend(ids.ravel() for ids in (*trace.reads[number], *made))
-            shape.append((traces.keys.of(step), [ids.shape for ids in trace.reads[number]], [m.shape for m in made]))
+            made = trace.made[number]
+            arrays.extend(ids.ravel() for ids in (*trace.reads[number], *made) if ids is not None)
+            shapes = [ids.shape for ids in trace.reads[number]], [None if ids is None else ids.shape for ids in made]
+            shape.append((traces.keys.of(step), *shapes))
     arrays.extend((claim.right, claim.left))
     side = np.concatenate(arrays) if arrays else np.zeros(0, np.int64)
     distinct, first, inverse = np.unique(side, return_index=True, return_inverse=True)

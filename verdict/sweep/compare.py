@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,20 @@ class Different:
     size: float
 
 
+class Compared(NamedTuple):
+    """The declared outputs of two flows, held against each other.
+
+    different: those that differ on some seed. missing: outputs of the single-device plan of which the parallel plan
+    lacks elements. alone: outputs of the parallel plan that the single-device plan does not declare. total: how many
+    were compared.
+    """
+
+    different: tuple[Different, ...]
+    missing: tuple[str, ...]
+    alone: tuple[Result, ...]
+    total: int
+
+
 def partner(flow: Flow, result: Result) -> Result | None:
     """The single-device output that a parallel one is held against."""
     found = next((other for other in flow.results if other.key == result.key), None)
@@ -37,28 +51,27 @@ def partner(flow: Flow, result: Result) -> Result | None:
 
 def compare(
     single: Flow, parallel: Flow, right: list[list[Array | None]], found: list[list[Array | None]]
-) -> tuple[tuple[Different, ...], tuple[str, ...], int]:
-    """Outputs that differ on some seed, outputs of the single-device plan of which the parallel plan lacks elements,
-    and how many were compared. Raises Faulty where single-device values are no numbers.
-    """
+) -> Compared:
+    """Compare all that is declared on numbers. Raises Faulty where single-device values are no numbers."""
     covered: dict[tuple[Hashable, ...], Any] = {
         result.key: np.zeros(_shape(right[0][result.value]), dtype=bool) for result in single.results
     }
     greatest = max((_greatest(seed[r.value]) for seed in right for r in single.results), default=0.0)
     if not np.isfinite(greatest):
         raise Faulty(Fault("single-device values overflow or are undefined", "the declared outputs", ours=True))
-    different, compared = [], 0
+    different, alone = [], []
     for result in parallel.results:
         other = partner(single, result)
         if other is None:
+            alone.append(result)
             continue
-        compared += 1
         covered[other.key][result.region] = True
         worst = _worst(result, other, right, found, greatest)
         if worst is not None:
             different.append(worst)
     missing = tuple(result.what for result in single.results if not covered[result.key].all())
-    return tuple(different), tuple(dict.fromkeys(missing)), compared
+    total = len(parallel.results) - len(alone)
+    return Compared(tuple(different), tuple(dict.fromkeys(missing)), tuple(alone), total)
 
 
 def _worst(

@@ -7,6 +7,7 @@ import numpy as np
 from verdict.sweep.claim import Claim
 from verdict.sweep.compare import partner
 from verdict.sweep.flow import Result
+from verdict.sweep.follow import present
 from verdict.sweep.trace import Traces
 
 
@@ -31,9 +32,7 @@ def ends_of(traces: Traces) -> Ends:
         other = partner(single.flow, result)
         if other is None:
             continue
-        due, held = single.ids[other.value], parallel.ids[result.value]
-        if due is None or held is None:
-            continue
+        due, held = present(single, other.value), present(parallel, result.value)
         due = due[result.region] if due.ndim == len(result.region) else due
         apart = np.flatnonzero(due.ravel() != held.ravel())
         if apart.size:

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from verdict.ops import Array
+from verdict.ops.logic import one_of
 from verdict.options import SolverOptions
 from verdict.outcome import Outcome, Unknown
 from verdict.solver import Goal, Obligation, SolverError, Terms, check
 from verdict.sweep.claim import Claim, Cone
 from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import CANNOT, apply
-from verdict.sweep.trace import Traces
+from verdict.sweep.trace import Choice, Traces
 
 
 def prove(
@@ -59,15 +60,21 @@ class Execution:
             value = block.constant
             return value if not isinstance(value, Fraction) or value.denominator != 1 else value.numerator
         if block.kind is Kind.GIVEN:
-            choices = self.traces.choices.get(block.owner)
-            name = f"g{element}"
-            return self.terms.index(name, choices) if choices else self.terms.real(name)
+            return self.given(f"g{element}", self.traces.choices.get(block.owner))
         if block.kind is Kind.SINGLE and block.owner not in self.unfolded:
             return self.terms.real(f"v{element}")
         made = self.step(block.kind, block.owner)[block.output]
         if made is None:
             raise SolverError("nothing is made where an output is wanted")
         return made.reshape(-1)[element - block.start]
+
+    def given(self, name: str, choice: Choice | None) -> Any:
+        """What is given: a number, or one of some integers."""
+        if choice is None:
+            return self.terms.real(name)
+        if choice.beside is None:
+            return self.terms.index(name, choice.size)
+        return one_of(self.terms.index(name, choice.size + 1), choice.size, choice.beside)
 
     def step(self, kind: Kind, number: int) -> Sequence[Array | None]:
         """What a step makes, on terms."""

@@ -38,6 +38,8 @@ MOST_FULL = 60_000
 MOST_ROUNDS = 16
 """How often the parallel plan is followed again without the guesses that have no proof."""
 
+ALONE = "the single-device plan declares no such output (nothing to compare it with)"
+
 Progress = Callable[[int, int], None]
 Values = list[list[Array | None]]
 """For each seed, the array of each value of a flow."""
@@ -98,20 +100,20 @@ def _swept(single: Plan, parallel: Plan, options: Options, progress: Progress) -
         positive_buffers(single, random_values(single, small[0], options.solver.seed + k, False)) for k in range(SEEDS)
     ]
     values = _run(flows[0], given, single), _run(flows[1], given, parallel)
-    different, uncovered, compared = compare(flows[0], flows[1], values[0], values[1])
-    missing = (*uncovered, *undeclared(flows[0], parallel, small[1], binding.logical))
-    if different or missing:
+    compared = compare(flows[0], flows[1], values[0], values[1])
+    missing = (*compared.missing, *undeclared(flows[0], parallel, small[1], binding.logical))
+    if compared.different or missing:
         runs = Runs(flows, tuple(given), values)
-        return Swept(compared, different, missing, steps=len(flows[1].steps), full=at_full, runs=runs)
+        return Swept(compared.total, compared.different, missing, steps=len(flows[1].steps), full=at_full, runs=runs)
     drawn = (*drawn_twice(flows[0], values[0]), *drawn_twice(flows[1], values[1]))
     if drawn:
-        return Swept(compared, open=drawn, steps=len(flows[1].steps), full=at_full)
+        return Swept(compared.total, open=drawn, steps=len(flows[1].steps), full=at_full)
     elements = Elements()
     follower = Follower(elements, Keys())
     ids = {k: elements.block(Kind.GIVEN, k, 0, array.shape) for k, array in given[0].items()}
     trace = follow_single(flows[0], ids, values[0], follower)
     guesses = Guesses(catalogue_of(flows[0], values[0], ids, given, trace.ids), trace, factors_of(parallel))
-    choices = choices_of(flows[0], trace, values[0][0])
+    choices = choices_of(flows[0], values[0][0])
     known = Decided({})
     for _ in range(MOST_ROUNDS):
         other, claims = follow_parallel(flows[1], ids, values[1], trace, follower, guesses)
@@ -123,8 +125,11 @@ def _swept(single: Plan, parallel: Plan, options: Options, progress: Progress) -
             break
         guesses.refused.update((claim.step, claim.output, claim.right.tobytes()) for claim in wrong)
     return Swept(
-        compared=compared,
-        open=tuple((ends.where(claim) if claim.step < 0 else "a step", why) for claim, why in refused),
+        compared=compared.total,
+        open=(
+            *((f"{result.what} {result.where}", ALONE) for result in compared.alone),
+            *((ends.where(claim) if claim.step < 0 else "a step", why) for claim, why in refused),
+        ),
         steps=len(flows[1].steps),
         claims=len(claims) + len(ends.claims),
         distinct=known.distinct,

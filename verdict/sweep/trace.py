@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from verdict.sweep.elements import Elements, Ids
 from verdict.sweep.flow import Flow, Step
@@ -21,6 +21,13 @@ class Trace:
     reads: list[tuple[Ids, ...]] = field(default_factory=list)
     made: list[tuple[Ids | None, ...]] = field(default_factory=list)
     above: list[int] = field(default_factory=list)
+
+
+class Choice(NamedTuple):
+    """The integers of a given tensor: those below `size`, and the one `beside` them that operators ignore, if any."""
+
+    size: int
+    beside: int | None
 
 
 class Keys:
@@ -44,14 +51,13 @@ def frozen(attrs: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 class Traces:
     """The single-device and the parallel trace, the elements of both, and what is known of given elements.
 
-    names: of each single logical tensor that is given. choices: how many values the integers of a given logical
-    tensor may have, where that is known.
+    choices: which values the integers of a given logical tensor may have, where that is known.
     """
 
     elements: Elements
     single: Trace
     parallel: Trace
-    choices: Mapping[int, int]
+    choices: Mapping[int, Choice]
     keys: Keys
 
     def reads(self, kind_is_single: bool, step: int) -> Sequence[Ids]:

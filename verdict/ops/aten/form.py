@@ -82,6 +82,7 @@ def operator(
     moves: bool = False,
     linear: Sequence[int] = (),
     indices: Mapping[int, str] | None = None,
+    beside: Callable[[Attributes], int | None] | None = None,
     reduce: Callable[[Attributes, Scale], Attributes] | None = None,
     assumptions: tuple[Assumption, ...] = (),
 ) -> OpRule:
@@ -115,6 +116,7 @@ def operator(
         formula=formula,
         source=f"torch.ops.{name}",
     )
+    rule = rule if beside is None else replace(rule, beside=beside)
     return rule if reduce is None else replace(rule, reduce=reduce)
 
 

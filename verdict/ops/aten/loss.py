@@ -15,7 +15,7 @@ from verdict.graph import Shape
 from verdict.ops import logic, numbers
 from verdict.ops.aten.elementwise import of_kind
 from verdict.ops.aten.form import REQUIRED, Arguments, operator
-from verdict.ops.rule import Array, OpRule
+from verdict.ops.rule import Array, Attributes, OpRule
 
 NONE, MEAN = 0, 1
 KIND = {"reduction": REQUIRED, "ignore_index": REQUIRED}
@@ -98,6 +98,10 @@ def _backward(args: Arguments) -> Array:
     return np.asarray(-(targets.hits * scale)).reshape(x.shape)
 
 
+def _beside(attrs: Attributes) -> int:
+    return int(attrs["ignore_index"])
+
+
 RULES: tuple[OpRule, ...] = (
     operator(
         "aten.nll_loss_forward",
@@ -108,6 +112,7 @@ RULES: tuple[OpRule, ...] = (
         "loss = - x[n, t[n]], each, averaged or added up; w = the number (or weight) of targets",
         linear=(),
         indices={1: "x0_1"},
+        beside=_beside,
     ),
     operator(
         "aten.nll_loss_backward",
@@ -118,5 +123,6 @@ RULES: tuple[OpRule, ...] = (
         "dx[n, c] = - [c = t[n]] dloss / w",
         linear=(0,),
         indices={2: "x1_1"},
+        beside=_beside,
     ),
 )

@@ -151,7 +151,7 @@ def _different(
         results.append(result._replace(value=len(found[0])))
         for seed, array in zip(found, override, strict=False):
             seed.append(array)
-    again, _, _ = compare(scene.one, replace(flow, results=tuple(results)), scene.right[: len(found)], found)
+    again = compare(scene.one, replace(flow, results=tuple(results)), scene.right[: len(found)], found).different
     compared = {_place(result) for result in results}
     kept = (item for item in before.different if _place(item.result) not in compared)
     values_of = ((item, own.get(item.result.value, item.result.value)) for item in again)
