@@ -4,11 +4,14 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from verdict.concrete.fault import Fault, Faulty
-from verdict.graph import ABSENT, BUFFER, INPUT, WEIGHT, Held, Logical, Plan
+from verdict.graph import ABSENT, BUFFER, INPUT, WEIGHT, Held, Logical, Plan, Shape, shard_axes, times
 
 
 class Binding(NamedTuple):
-    """logical: logical tensor -> that of the single-device plan. batch: single input -> (batch axis, columns)."""
+    """logical: logical tensor -> that of the single-device plan. batch: single input -> (batch axis, columns).
+
+    Of a tensor that replicas divide, the single-device one has the shape of all shards together.
+    """
 
     logical: Mapping[int, int]
     batch: Mapping[int, tuple[int, int]]
@@ -27,11 +30,13 @@ def bind(single: Plan, parallel: Plan) -> Binding:
     by_name = {(t.kind, t.name): k for k, t in enumerate(single.logicals)}
     logical: dict[int, int] = {}
     batch: dict[int, tuple[int, int]] = {}
+    divided = shard_axes(parallel)
     for index, tensor in enumerate(parallel.logicals):
         if not _given(tensor):
             continue
+        shape = times(tensor.shape, divided[index], parallel.replicas) if index in divided else tensor.shape
         hints = (by_origin.get((tensor.kind, tensor.origin)), by_name.get((tensor.kind, tensor.name)))
-        partner = next((k for k in hints if k is not None and _fits(single.logicals[k], tensor)), None)
+        partner = next((k for k in hints if k is not None and _fits(single.logicals[k], shape)), None)
         if partner is None:
             continue
         logical[index] = partner
@@ -66,8 +71,8 @@ def _given(logical: Logical) -> bool:
     return logical.kind in (INPUT, WEIGHT, BUFFER)
 
 
-def _fits(single: Logical, other: Logical) -> bool:
-    return len(single.shape) == len(other.shape) if single.kind == INPUT else single.shape == other.shape
+def _fits(single: Logical, shape: Shape) -> bool:
+    return len(single.shape) == len(shape) if single.kind == INPUT else single.shape == shape
 
 
 def batch_axis(single: Logical, column: Logical, columns: int) -> int | None:

@@ -16,7 +16,7 @@ from verdict.concrete.bind import Binding, batch_axis, named, partners
 from verdict.concrete.execute import Rank, Run
 from verdict.concrete.fault import Fault, Faulty
 from verdict.concrete.shrink import Small
-from verdict.graph import ABSENT, ONCE_A_STEP, WEIGHT, Held, Plan, Region, contains
+from verdict.graph import ABSENT, ONCE_A_STEP, WEIGHT, Held, Plan, Region, contains, piece_of, shard, shard_axes
 from verdict.ops import Array
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-13
@@ -76,6 +76,22 @@ def _row(what: str, where: str, single: Array, parallel: Array, floor: float) ->
         isinstance(value, (int, Fraction)) for array in (single, parallel) for value in array.flat
     )
     return Row(what, where, size, error, error <= (0 if exact else RELATIVE * size + ABSOLUTE * floor))
+
+
+def region_of_share(plan: Plan, small: Small, divided: Mapping[int, int], tensor: int, replica: int) -> Region:
+    """The region of the whole that a tensor is of on one replica. divided: as `shard_axes` says."""
+    axis = divided.get(plan.tensors[tensor].logical)
+    region = small.regions[tensor]
+    return region if axis is None else shard(region, axis, replica, plan.replicas)
+
+
+def region_of_held(plan: Plan, small: Small, divided: Mapping[int, int], held: Held, replica: int) -> Region:
+    """The region of a weight or buffer of which `replica` declares something: what it has, or its shard of that."""
+    region = region_of_share(plan, small, divided, held.weight, replica)
+    axis = divided.get(plan.tensors[held.tensor].logical)
+    if axis is None or plan.tensors[held.weight].logical in divided:
+        return region
+    return piece_of(region, axis, replica, plan.replicas)
 
 
 def _name(plan: Plan, tensor: int) -> str:
@@ -171,7 +187,7 @@ def _of_weights(
     floor: float,
 ) -> Iterator[Row]:
     """Everything declared of a weight or buffer against the region of the single-device one that its holder has."""
-    parallel = sides.parallel
+    parallel, divided = sides.parallel, shard_axes(sides.parallel)
     covered = {index: np.zeros(array.shape, dtype=bool) for index, array in due.items()}
     for (replica, microbatch), values in columns.items():
         here = [held for held in declared if (held.device, held.tensor) in values]
@@ -182,7 +198,8 @@ def _of_weights(
                 if what == "output":
                     raise Faulty(Fault("the single-device plan declares nothing to compare with", name, ours=True))
                 continue
-            where = tuple(slice(*interval) for interval in sides.small.regions[held.weight])
+            due_region = region_of_held(parallel, sides.small, divided, held, replica)
+            where = tuple(slice(*interval) for interval in due_region)
             covered[index][where] = True
             rank = f"on rank {replica * parallel.devices + held.device}"
             place = rank if microbatch == ONCE_A_STEP else f"{rank}, microbatch {microbatch}"
@@ -196,7 +213,7 @@ def _named(sides: Sides, floor: float) -> Iterator[Row]:
     """Outputs that are of no weight against the region, and the column, of the single-device output of their name."""
     single, parallel = sides.single, sides.parallel
     due = {tensor: value for (_, _, tensor), value in sides.right.outputs.items()}
-    partner = partners(single, parallel)
+    partner, divided = partners(single, parallel), shard_axes(parallel)
     covered = {held.tensor: np.zeros(due[held.tensor].shape, dtype=bool) for held in named(single)}
     for (replica, microbatch), values in _updates_of(sides).items():
         here = [held for held in named(parallel) if (held.device, held.tensor) in values]
@@ -205,11 +222,15 @@ def _named(sides: Sides, floor: float) -> Iterator[Row]:
             if held.tensor not in partner:
                 raise Faulty(Fault("the single-device plan declares no output of this name", name, ours=True))
             tensor = partner[held.tensor]
-            where = [slice(*interval) for interval in sides.small.regions[held.tensor]]
-            axis = batch_axis(
-                single.logicals[single.tensors[tensor].logical],
-                parallel.logicals[parallel.tensors[held.tensor].logical],
-                parallel.columns,
+            region = region_of_share(parallel, sides.small, divided, held.tensor, replica)
+            where = [slice(*interval) for interval in region]
+            share = parallel.tensors[held.tensor].logical
+            axis = (
+                None
+                if share in divided
+                else batch_axis(
+                    single.logicals[single.tensors[tensor].logical], parallel.logicals[share], parallel.columns
+                )
             )
             if axis is not None:
                 size = due[tensor].shape[axis] // parallel.columns
@@ -249,10 +270,16 @@ def _require_declared(sides: Sides, gradients: Iterable[int], updates: Iterable[
 
 
 def _shares(plan: Plan, declared: Sequence[Held]) -> dict[tuple[int, int], list[Region]]:
-    """The regions of weights of which something is declared, by device and logical tensor."""
+    """The regions of weights of which something is declared, by device and logical tensor.
+
+    Replicas that divide a gradient declare it together; of a weight that each has whole, each declares all that is new.
+    """
+    divided, updates = shard_axes(plan), frozenset(plan.outputs)
     found: dict[tuple[int, int], list[Region]] = defaultdict(list)
     for held in declared:
         if held.weight != ABSENT:
             share = plan.tensors[held.weight]
+            if held in updates and plan.tensors[held.tensor].logical in divided and share.logical not in divided:
+                continue
             found[held.device, share.logical].append(share.region)
     return found

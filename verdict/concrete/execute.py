@@ -20,7 +20,21 @@ from verdict.concrete.collectives import exchange, piece
 from verdict.concrete.fault import Fault, Faulty
 from verdict.concrete.shrink import Small, signature
 from verdict.concrete.wiring import axis_of, check_group, place, position_in, the_input, the_output
-from verdict.graph import ABSENT, ACCUMULATOR, BUFFER, INPUT, ONCE_A_STEP, PER_STEP, WEIGHT, Call, Held, Node, Plan
+from verdict.graph import (
+    ABSENT,
+    ACCUMULATOR,
+    BUFFER,
+    INPUT,
+    ONCE_A_STEP,
+    PER_STEP,
+    WEIGHT,
+    Call,
+    Held,
+    Node,
+    Plan,
+    shard,
+    shard_axes,
+)
 from verdict.graph.lockstep import CHUNK, Handlers, Step, attribute, lockstep
 from verdict.ops import Array
 
@@ -61,6 +75,7 @@ class _Machine:
         self.once: dict[Rank, Env] = {rank: {} for rank in ranks}
         self.own: dict[tuple[Rank, int], Env] = {}
         self.slices: dict[tuple[int, int], Array] = {}
+        self.divided = shard_axes(plan)
         self.seeds = frozenset(plan.seeds)
         self.made: list[set[int]] = [set() for _ in range(plan.devices)]
         for segment in plan.segments:
@@ -111,7 +126,9 @@ class _Machine:
     def chunk(self, rank: Rank, step: Step, where: str) -> tuple[Array | None, ...]:
         value = self.read(rank, step, the_input(step, where), where)
         axis = axis_of(step, "dim", value.shape, where)
-        return (piece(value, axis, *position_in(rank.device, step, where)),)
+        position = position_in(rank.device, step, where)
+        across = bool(attribute(step.node, "replicas"))
+        return (piece(value, axis, *((rank.replica, self.plan.replicas) if across else position)),)
 
     def compute(self, rank: Rank, step: Step, where: str) -> tuple[Array | None, ...]:
         node = step.node
@@ -155,14 +172,12 @@ class _Machine:
         first = members[ranks[0]]
         where = place(ranks[0], first)
         across = bool(attribute(first.node, "replicas"))
-        if across and first.node.op != "all_reduce":
-            raise Faulty(Fault("a group over replicas is known for all_reduce alone", where, ours=True))
+        if across and len(ranks) > 1 and first.node.op != "all_reduce":
+            raise Faulty(Fault("a group over replicas of several devices is known for all_reduce alone", where, True))
         groups = [self.replicas] if across else [[replica] for replica in self.replicas]
         for group in groups:
             entered = [Rank(replica, device) for replica in group for device in ranks]
-            results = exchange(first, ranks, self.entered(entered, members), where)
-            if across:
-                results = results[:1] * len(entered)
+            results = exchange(first, tuple(each.device for each in entered), self.entered(entered, members), where)
             for rank, value in zip(entered, results, strict=True):
                 step = members[rank.device]
                 for tensor in step.node.outputs:
@@ -201,7 +216,8 @@ class _Machine:
         if tensor in self.seeds:
             return self.filled(self.shapes[tensor], 1)
         if kind in (WEIGHT, BUFFER):
-            return None if tensor in self.made[rank.device] else self.share(tensor, 0)
+            divided = self.plan.tensors[tensor].logical in self.divided
+            return None if tensor in self.made[rank.device] else self.share(tensor, rank.replica if divided else 0)
         if kind == ACCUMULATOR:
             return self.filled(self.shapes[tensor], 0)
         if kind == INPUT and microbatch >= 0 and self.plan.tensors[tensor].logical not in self.loaded:
@@ -209,7 +225,7 @@ class _Machine:
         return None
 
     def share(self, tensor: int, column: int) -> Array:
-        """The region of a given tensor that the plan says is held, of one column of the batch."""
+        """The region of a given tensor that the plan says is held, of one column of the batch, or by one replica."""
         if (tensor, column) not in self.slices:
             logical = self.plan.tensors[tensor].logical
             partner = self.binding.logical.get(logical)
@@ -221,7 +237,10 @@ class _Machine:
                 axis, columns = self.binding.batch[partner]
                 size = whole.shape[axis] // columns
                 whole = whole[(slice(None),) * axis + (slice(column * size, (column + 1) * size),)]
-            self.slices[tensor, column] = whole[tuple(slice(*interval) for interval in self.small.regions[tensor])]
+            region = self.small.regions[tensor]
+            if logical in self.divided and self.kinds[tensor] != INPUT:
+                region = shard(region, self.divided[logical], column, self.plan.replicas)
+            self.slices[tensor, column] = whole[tuple(slice(*interval) for interval in region)]
         return self.slices[tensor, column]
 
     def write(self, rank: Rank, microbatch: int, tensor: int, value: Array | None, where: str) -> None:

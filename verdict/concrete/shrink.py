@@ -17,7 +17,7 @@ from verdict.concrete.factors import Factors, Scales
 from verdict.concrete.fault import Fault, Faulty
 from verdict.concrete.wiring import walk_messages
 from verdict.errors import ShapeError
-from verdict.graph import ABSENT, Node, Plan, Region, Shape, extent, inside
+from verdict.graph import ABSENT, Node, Plan, Region, Shape, extent, inside, shard_axes
 from verdict.graph.lockstep import CHUNK, COMMUNICATION, attribute
 from verdict.ops import Axes, Scale
 
@@ -76,6 +76,7 @@ def shrink(single: Plan, parallel: Plan, binding: Binding) -> tuple[Small, Small
     for index, (axis, columns) in binding.batch.items():
         size = single.logicals[index].shape[axis]
         scales.cut(one.dims[index][axis], size, (size // columns,))
+    two.constrain_shards(scales)
     return one.small(scales), two.small(scales)
 
 
@@ -168,14 +169,26 @@ class _Side:
 
     def constrain_pieces(self, scales: Scales, node: Node) -> None:
         """Every piece that communication may cut a tensor into keeps its bounds."""
-        if not node.inputs or node.inputs[0] == ABSENT or node.op == "all_gather":
+        across = bool(attribute(node, "replicas"))
+        if not node.inputs or node.inputs[0] == ABSENT or (node.op == "all_gather" and not across):
             return
-        variables, shape = self.dims_of(node.inputs[0]), self.shapes[node.inputs[0]]
+        cut = node.outputs[0] if node.op == "all_gather" else node.inputs[0]
+        variables, shape = self.dims_of(cut), self.shapes[cut]
         for name in ("dim", "split_dim"):
             dim = attribute(node, name)
             if isinstance(dim, int) and -len(shape) <= dim < len(shape):
-                step = -(-shape[dim] // len(attribute(node, "ranks")))
+                step = -(-shape[dim] // (len(attribute(node, "ranks")) * (self.plan.replicas if across else 1)))
                 scales.cut(variables[dim], shape[dim], (*range(0, shape[dim], step), shape[dim]))
+
+    def constrain_shards(self, scales: Scales) -> None:
+        """Every shard of what replicas divide keeps its bounds in the whole."""
+        divided, replicas = shard_axes(self.plan), self.plan.replicas
+        for tensor in self.plan.tensors:
+            axis = divided.get(tensor.logical)
+            if axis is not None:
+                whole = self.plan.logicals[tensor.logical].shape[axis] * replicas
+                start, stop = tensor.region[axis]
+                scales.cut(self.dims[tensor.logical][axis], whole, (start * replicas, stop - start))
 
     def small(self, scales: Scales) -> Small:
         """The plan at these scales."""

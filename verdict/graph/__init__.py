@@ -23,7 +23,7 @@ from verdict.graph.plan import (
     Tensor,
 )
 from verdict.graph.region import Interval, Region, Shape, contains, extent, inside, volume, whole
-from verdict.graph.shares import shard, shard_axes
+from verdict.graph.shares import piece_of, shard, shard_axes, times
 
 __all__ = [
     "ABSENT",
@@ -53,8 +53,10 @@ __all__ = [
     "extent",
     "has_effects",
     "inside",
+    "piece_of",
     "shard",
     "shard_axes",
+    "times",
     "volume",
     "whole",
     "without_effects",

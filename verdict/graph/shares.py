@@ -20,8 +20,8 @@ _DIVIDE = {"reduce_scatter": True, "chunk": True, "all_gather": False}
 
 
 def shard_axes(plan: Plan) -> Mapping[int, int]:
-    """For each logical tensor (by number) that replicas divide, the axis."""
-    named = dict(plan.shard_axes)
+    """For each logical tensor (by number) that replicas divide, the axis. One replica divides nothing."""
+    named = dict(plan.shard_axes) if plan.replicas > 1 else {}
     return {index: named[logical.name] for index, logical in enumerate(plan.logicals) if logical.name in named}
 
 
@@ -30,6 +30,18 @@ def shard(region: Region, axis: int, replica: int, replicas: int) -> Region:
     start, stop = region[axis]
     begin = start * replicas + replica * (stop - start)
     return (*region[:axis], (begin, begin + stop - start), *region[axis + 1 :])
+
+
+def piece_of(region: Region, axis: int, replica: int, replicas: int) -> Region:
+    """Piece `replica` of `replicas` even ones of a region, along `axis`."""
+    start, stop = region[axis]
+    size = (stop - start) // replicas
+    return (*region[:axis], (start + replica * size, start + (replica + 1) * size), *region[axis + 1 :])
+
+
+def times(shape: Shape, axis: int, replicas: int) -> Shape:
+    """The shape of what `replicas` shards of `shape` are together."""
+    return (*shape[:axis], shape[axis] * replicas, *shape[axis + 1 :])
 
 
 def check_regions(plan: Plan) -> tuple[Finding, ...]:
@@ -62,7 +74,7 @@ def _unshapely(plan: Plan) -> Iterator[Finding]:
                 continue
             before, after = (extent(plan.tensors[tensor].region) for tensor in (*node.inputs, *node.outputs))
             whole, piece = (before, after) if _DIVIDE[node.op] else (after, before)
-            if whole != _times(piece, attribute(node, "dim"), plan.replicas):
+            if whole != times(piece, attribute(node, "dim"), plan.replicas):
                 yield Finding(
                     "shape-mismatch",
                     f"{_named(plan, node)}: {plan.replicas} replicas' shards {list(piece)} along axis "
@@ -70,10 +82,6 @@ def _unshapely(plan: Plan) -> Iterator[Finding]:
                     f"{node.op} {node.name} on rank {segment.device}",
                     evidence=Fault((Place(segment.device, ONCE_A_STEP, node.name, node.op),), (*node.outputs,)),
                 )
-
-
-def _times(shape: Shape, axis: int, pieces: int) -> Shape:
-    return (*shape[:axis], shape[axis] * pieces, *shape[axis + 1 :])
 
 
 def _named(plan: Plan, node: Node) -> str:

@@ -7,7 +7,7 @@ two different weights never stand for the same one.
 from typing import NamedTuple
 
 from verdict.errors import PlanMismatchError
-from verdict.graph import BUFFER, INPUT, WEIGHT, Logical, Plan, Shape
+from verdict.graph import BUFFER, INPUT, WEIGHT, Logical, Plan, Shape, shard_axes
 from verdict.outcome import Assumption, Finding
 
 INITIAL_STATE = "initial-state"
@@ -81,7 +81,7 @@ def _fits(one: Logical, other: Logical) -> bool:
 def _require_common(single: Plan, parallel: Plan, logical: dict[int, int]) -> None:
     for kind in (INPUT, WEIGHT):
         wanted = [t.name for t in single.logicals if t.kind == kind]
-        if wanted and not any(parallel.logicals[index].kind == kind for index in logical):
+        if wanted and not any(parallel.logicals[index].kind == kind for index in (*logical, *shard_axes(parallel))):
             raise PlanMismatchError(
                 parallel.source,
                 f"it has no {kind} in common with {single.source}, which has {len(wanted)} "
@@ -91,7 +91,8 @@ def _require_common(single: Plan, parallel: Plan, logical: dict[int, int]) -> No
 
 
 def _require_partners(single: Plan, parallel: Plan, logical: dict[int, int]) -> None:
-    alone = [t.name for k, t in enumerate(parallel.logicals) if t.kind == WEIGHT and k not in logical]
+    known = {*logical, *shard_axes(parallel)}
+    alone = [t.name for k, t in enumerate(parallel.logicals) if t.kind == WEIGHT and k not in known]
     if alone:
         raise PlanMismatchError(
             parallel.source,

@@ -1,12 +1,12 @@
 """Trained weights that a device computes with, and of which it declares too little: neither gradient nor update."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from verdict.concrete.shrink import Small
-from verdict.graph import ABSENT, WEIGHT, Plan
+from verdict.graph import ABSENT, WEIGHT, Held, Plan, shard_axes, times
 from verdict.sweep.flow import Flow
 from verdict.sweep.results import GRADIENT, OUTPUT
 
@@ -14,16 +14,18 @@ from verdict.sweep.results import GRADIENT, OUTPUT
 def undeclared(single: Flow, parallel: Plan, small: Small, logical: Mapping[int, int]) -> Iterator[str]:
     """What is missing, one line for each weight, of those that the single-device plan declares something of.
 
-    A device answers for the elements of a weight that it is given and reads; those that it gathers are others'.
+    A device answers for the elements of a weight that it is given and reads; those that it gathers are others'. Where
+    the single-device plan declares the updated weight, so must the device; else its update or its gradient.
     """
     trained = {result.key[1] for result in single.results if result.key[0] in (GRADIENT, OUTPUT)}
-    told = _declared(parallel, small)
+    updated = {result.key[1] for result in single.results if result.key[0] == OUTPUT}
+    new, told = _declared(parallel, small, parallel.outputs), _declared(parallel, small, parallel.declared)
     lacking: dict[str, list[int]] = {}
     for device, tensor in sorted(_read(parallel)):
         index = parallel.tensors[tensor].logical
         if logical.get(index) not in trained:
             continue
-        covered = told.get((device, index))
+        covered = (new if logical[index] in updated else told).get((device, index))
         region = tuple(slice(*interval) for interval in small.regions[tensor])
         if covered is None or not covered[region].all():
             devices = lacking.setdefault(parallel.logicals[index].name, [])
@@ -32,16 +34,26 @@ def undeclared(single: Flow, parallel: Plan, small: Small, logical: Mapping[int,
         yield f"gradient of {name} on device{'s' * (len(devices) > 1)} {', '.join(map(str, devices))}"
 
 
-def _declared(plan: Plan, small: Small) -> dict[tuple[int, int], npt.NDArray[np.bool_]]:
-    """For each device and logical weight, the elements of which it declares the gradient or the update."""
+def _declared(plan: Plan, small: Small, held: Sequence[Held]) -> dict[tuple[int, int], npt.NDArray[np.bool_]]:
+    """For each device and logical weight, the elements of which it declares the gradient or the update.
+
+    A gradient that the replicas divide they declare together. An update of a weight that all of them have whole is
+    declared by a replica that has all of it.
+    """
+    divided, updates = shard_axes(plan), frozenset(plan.outputs)
     found: dict[tuple[int, int], npt.NDArray[np.bool_]] = {}
-    for held in (*plan.gradients, *plan.outputs):
-        if held.weight == ABSENT:
+    for output in held:
+        if output.weight == ABSENT:
             continue
-        index = plan.tensors[held.weight].logical
-        mask = found.setdefault((held.device, index), np.zeros(small.logicals[index], dtype=bool))
-        same = small.shape(held.weight) == small.shape(held.tensor)
-        region = small.regions[held.weight if same else held.tensor]
+        index, axis = plan.tensors[output.weight].logical, divided.get(plan.tensors[output.tensor].logical)
+        shape, together = small.shape(output.tensor), axis is not None and index not in divided
+        if axis is not None and together:
+            shape = times(shape, axis, plan.replicas)
+        same = small.shape(output.weight) == shape
+        if together and (not same or output in updates):
+            continue
+        mask = found.setdefault((output.device, index), np.zeros(small.logicals[index], dtype=bool))
+        region = small.regions[output.weight if same else output.tensor]
         mask[tuple(slice(*interval) for interval in region)] = True
     return found
 

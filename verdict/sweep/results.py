@@ -4,9 +4,10 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from verdict.concrete.ends import region_of_held, region_of_share
 from verdict.concrete.fault import Fault, Faulty
 from verdict.concrete.shrink import Small
-from verdict.graph import ABSENT, ACCUMULATOR, ONCE_A_STEP, Held, Plan, Region
+from verdict.graph import ABSENT, ACCUMULATOR, ONCE_A_STEP, Held, Plan, Region, extent, shard_axes
 from verdict.sweep.flow import Result
 
 LOSS, GRADIENT, OUTPUT = "loss", "gradient", "output"
@@ -72,19 +73,27 @@ def _columns(ended: Ended, held: Held) -> Iterator[int]:
 
 
 def _of_each_replica(ended: Ended, kind: str, group: tuple[Held, ...]) -> Iterator[Result]:
-    plan, small = ended.plan, ended.small
+    plan = ended.plan
     first = group[0]
-    tensor = plan.tensors[first.tensor]
-    name, key, region = plan.logicals[tensor.logical].name, _key(ended, kind, first), small.regions[first.tensor]
+    name, key = plan.logicals[plan.tensors[first.tensor].logical].name, _key(ended, kind, first)
     if first.weight != ABSENT:
         name = plan.logicals[plan.tensors[first.weight].logical].name
-        if small.shape(first.weight) == small.shape(first.tensor):
-            region = small.regions[first.weight]
+    divided = shard_axes(plan)
     for start in range(0, plan.ranks, plan.devices):
+        region = _region(ended, divided, first, start // plan.devices)
         values = tuple(ended.final(start + held.device, ONCE_A_STEP, held.tensor) for held in group)
         where = ", ".join(str(start + held.device) for held in group)
         what = f"gradient of {name}" if kind == GRADIENT else f"updated {name}" if first.weight != ABSENT else name
         yield Result(key, what, f"on rank{'s' * (len(group) > 1)} {where}", ended.total(values), _slices(region))
+
+
+def _region(ended: Ended, divided: Mapping[int, int], held: Held, replica: int) -> Region:
+    """That of the weight, or of the replica's shard of it; where the shapes are others, what the tensor itself says."""
+    if held.weight != ABSENT:
+        region = region_of_held(ended.plan, ended.small, divided, held, replica)
+        if extent(region) == ended.small.shape(held.tensor):
+            return region
+    return region_of_share(ended.plan, ended.small, divided, held.tensor, replica)
 
 
 def _key(ended: Ended, kind: str, held: Held) -> tuple[Hashable, ...]:

@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from verdict.concrete.arity import reading
+from verdict.concrete.ends import region_of_share
 from verdict.concrete.fault import Fault, Faulty
 from verdict.concrete.shrink import Small, signature
 from verdict.concrete.wiring import axis_of, check_group, chunks, place, position_in, the_input, the_output
-from verdict.graph import ABSENT, ACCUMULATOR, BUFFER, INPUT, ONCE_A_STEP, WEIGHT, Call, Node, Plan, Shape
+from verdict.graph import ABSENT, ACCUMULATOR, BUFFER, INPUT, ONCE_A_STEP, WEIGHT, Call, Node, Plan, Shape, shard_axes
 from verdict.graph.lockstep import CHUNK, Handlers, Step, attribute, lockstep
 from verdict.sweep.exchange import member, piece, shared
 from verdict.sweep.flow import FILL, SUM, Flow, Given, Place
@@ -72,6 +73,7 @@ class _Machine:
         self.own: dict[tuple[int, int], dict[int, int]] = {}
         self.slices: dict[tuple[int, int], int] = {}
         self.filled: dict[tuple[Shape, int], int] = {}
+        self.divided = shard_axes(plan)
         self.seeds = frozenset(plan.seeds)
         self.made: list[set[int]] = [set() for _ in range(plan.devices)]
         self.loaded: set[int] = set()
@@ -131,6 +133,8 @@ class _Machine:
         shape = self.shapes[tensor]
         axis = axis_of(step, "dim", shape, where)
         position, pieces = position_in(rank % self.plan.devices, step, where)
+        if attribute(step.node, "replicas"):
+            position, pieces = rank // self.plan.devices, self.plan.replicas
         value = self.read(rank, step, tensor, where)
         return piece(self.emit, value, axis, chunks(shape[axis], pieces), position, at, where)
 
@@ -221,7 +225,8 @@ class _Machine:
         if tensor in self.seeds:
             return self.fill(self.shapes[tensor], 1)
         if kind in (WEIGHT, BUFFER):
-            return None if tensor in self.made[rank % self.plan.devices] else self.share(tensor, 0)
+            replica = rank // self.plan.devices
+            return None if tensor in self.made[rank % self.plan.devices] else self.share(tensor, replica)
         if kind == ACCUMULATOR:
             return self.fill(self.shapes[tensor], 0)
         if kind == INPUT and microbatch >= 0 and self.plan.tensors[tensor].logical not in self.loaded:
@@ -229,16 +234,18 @@ class _Machine:
         return None
 
     def share(self, tensor: int, column: int) -> int:
-        """The region of a given tensor that the plan says is held, of one column of the batch."""
-        if self.kinds[tensor] != INPUT:
+        """The region of a given tensor that the plan says is held, of one column of the batch, or by one replica."""
+        logical = self.plan.tensors[tensor].logical
+        if self.kinds[tensor] != INPUT and logical not in self.divided:
             column = 0
         if (tensor, column) not in self.slices:
-            logical = self.plan.tensors[tensor].logical
             partner = self.logical.get(logical)
             if partner is None:
                 name = self.plan.logicals[logical].name
                 raise Faulty(Fault("no tensor of the single-device plan is this one", f"{self.kinds[tensor]} {name}"))
-            taken = [tuple(slice(*interval) for interval in self.small.regions[tensor])]
+            replica = 0 if self.kinds[tensor] == INPUT else column
+            region = region_of_share(self.plan, self.small, self.divided, tensor, replica)
+            taken = [tuple(slice(*interval) for interval in region)]
             if partner in self.batch and self.kinds[tensor] == INPUT:
                 axis, size = self.batch[partner]
                 taken.insert(0, (slice(None),) * axis + (slice(column * size, (column + 1) * size),))
