@@ -56,8 +56,9 @@ def _by_hint(single: Plan, parallel: Plan) -> dict[int, int]:
     by_origin = {t.origin: i for i, t in enumerate(single.logicals) if t.origin is not None}
     by_name = {(t.kind, t.name): i for i, t in enumerate(single.logicals)}
     bound: dict[int, int] = {}
+    divided = shard_axes(parallel)
     for index, tensor in enumerate(parallel.logicals):
-        if tensor.kind not in (INPUT, WEIGHT, BUFFER):
+        if tensor.kind not in (INPUT, WEIGHT, BUFFER) or index in divided:
             continue
         same_name = by_name.get((tensor.kind, tensor.name))
         same_origin = by_origin.get(tensor.origin)
