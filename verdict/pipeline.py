@@ -30,7 +30,6 @@ from verdict.summary import (
     refuted_of,
     side_of,
     trained_weights,
-    uncompared,
 )
 from verdict.workers import run_all
 
@@ -159,11 +158,10 @@ def examine(
             if assumption.name in options.denied
         ),
     )
-    unknown = tuple(gap for walk in walks for gap in undecided(walk, parallel))
+    unknown = tuple(gap for walk in walks for gap in undecided(walk, parallel, binding))
     still_open = (
         *gaps_of(walks),
         *(open_gap(gap) for gap in unknown),
-        *uncompared(single, parallel),
         *open_of(stages, outcomes),
     )
     report = Report(
@@ -174,6 +172,7 @@ def examine(
         proofs=proofs_of(stages, outcomes),
         losses=len(parallel.losses),
         gradients=trained_weights(table),
+        outputs=len(single.outputs),
         notes=notes,
     )
     answers = dict(zip(stages.questions, outcomes, strict=True))

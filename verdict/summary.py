@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from verdict.graph import ABSENT, WEIGHT, Held, Plan
+from verdict.graph import WEIGHT, Plan
 from verdict.graph.lockstep import SEND
 from verdict.lineage import CHUNK_ORDER, INITIAL_STATE, Binding, Gap, Lineages, Place, Reference
 from verdict.lineage.goals import final_gradients, untrained
@@ -54,21 +54,6 @@ def gaps_of(walks: Sequence[Lineages]) -> Iterator[Open]:
         yield Open(table.plan.source, "it declares no loss (nothing to compare)")
     for nothing in vacuous(table):
         yield Open(nothing.where, nothing.reason)
-
-
-def uncompared(single: Plan, parallel: Plan) -> Iterator[Open]:
-    """What is declared and the walk compares nothing with: further outputs, and parts that add up over devices."""
-    for plan in (single, parallel):
-        for held in plan.outputs[:SHOWN_RANKS]:
-            yield Open(f"output {_named(plan, held)}", "not compared by the walk")
-        parts = [held for held in (*plan.losses, *plan.gradients) if plan.tensors[held.tensor].part != (0, 1)]
-        for held in parts[:SHOWN_RANKS]:
-            yield Open(f"output {_named(plan, held)}", "a part of a sum over devices: not compared by the walk")
-
-
-def _named(plan: Plan, held: Held) -> str:
-    tensor = held.tensor if held.weight == ABSENT else held.weight
-    return f"{plan.logicals[plan.tensors[tensor].logical].name} on rank {held.device}"
 
 
 def open_gap(gap: Gap) -> Open:

@@ -40,7 +40,6 @@ def test_columns_flow(op, shapes, columns, attrs, outputs):
         ("softmax", ((8, 6),), (0,), {"dim": 0}),
         ("mul", ((8, 6), (8, 6)), (0, NO_COLUMN), {}),
         ("mul", ((8, 6), (8, 6)), (0, 1), {}),
-        ("add", ((8, 6), (6,)), (0, SUMMED), {}),
         ("matmul", ((8, 8), (8, 8)), (0, 0), {}),
         ("view", ((4, 8, 6),), (1,), {"size": (32, 6)}),
         ("layernorm", ((8, 6), (6,), (6,)), (1, NO_COLUMN, NO_COLUMN), {"normalized_shape": (6,)}),
@@ -50,9 +49,13 @@ def test_what_a_column_alone_cannot_tell_has_a_reason(op, shapes, columns, attrs
     assert isinstance(through(op, shapes, columns, **attrs), str)
 
 
-def test_a_sum_over_the_batch_in_a_nonlinear_node_has_a_reason():
+def test_a_sum_over_the_batch_that_is_read_as_a_whole_is_the_same_for_all_columns():
     axes = RULES["mul"].axes(((6,), (6,)), {})
-    assert isinstance(flow(axes, tuple(zip(axes.inputs, (SUMMED, SUMMED), strict=True)), axes.outputs, False), str)
+    squared = flow(axes, tuple(zip(axes.inputs, (SUMMED, SUMMED), strict=True)), axes.outputs, False)
+    assert (squared.outputs, squared.by_summand) == ((NO_COLUMN,), False)
+    joined = through("add", ((8, 6), (6,)), (0, SUMMED))
+    assert (joined.outputs, joined.by_summand) == ((0,), False)
+    assert through("mul", ((6,),), (SUMMED,), other=2.0).by_summand
 
 
 def table(plan, columns=1, axis=None):

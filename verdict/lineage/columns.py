@@ -17,10 +17,15 @@ axis that the columns slice.
 
 
 class ColumnFlow(NamedTuple):
-    """atom: the index axis that the columns slice, if any. outputs: the column of each output."""
+    """atom: the index axis that the columns slice, if any. outputs: the column of each output.
+
+    by_summand: whether sums over the columns are read summand by summand, what is written being such a sum, too.
+    Any sum that is not must be complete when it is read: then it is the same for all columns.
+    """
 
     atom: str | None
     outputs: tuple[int, ...]
+    by_summand: bool = False
 
 
 def flow(
@@ -28,7 +33,7 @@ def flow(
 ) -> ColumnFlow | str:
     """The columns of what a node writes, from (dimensions, column) of each tensor that it reads.
 
-    linear: whether the node is linear in the inputs that are sums over the columns.
+    linear: whether the node is linear in inputs that are sums over the columns.
     Returns the reason where no law says what one column makes.
     """
     if any(column == UNDECIDED for _, column in read):
@@ -36,13 +41,8 @@ def flow(
     laws = {atom.name: atom.law for atom in axes.atoms}
     cut = {dims[column][0] for dims, column in read if column >= 0 and dims[column]}
     atoms = {name for name in cut if laws[name] is not Law.UNUSED}
-    summed = any(column == SUMMED for _, column in read)
-    if summed:
-        if atoms:
-            return "it joins a sum over the batch with single elements of the batch"
-        if not linear:
-            return "it is not linear in a value that is a sum over the batch"
-        return ColumnFlow(None, tuple(SUMMED for _ in written))
+    if linear and not atoms and any(column == SUMMED for _, column in read):
+        return ColumnFlow(None, tuple(SUMMED for _ in written), by_summand=True)
     if not atoms:
         return ColumnFlow(None, tuple(NO_COLUMN for _ in written))
     if len(atoms) > 1:

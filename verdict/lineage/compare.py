@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import NamedTuple
 
-from verdict.graph import Region
+from verdict.graph import Plan, Region
 from verdict.lineage.columns import SUMMED, UNDECIDED
 from verdict.lineage.reference import Base, Bases
 from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS, Value
@@ -59,6 +59,14 @@ def difference(value: Value, expected: Bases, region: Region, bases: tuple[Base,
                 f"it holds {_show(share.region)} of {bases[share.base].name}, expected {_show(region)}",
             )
     return None
+
+
+def incomplete(value: Value, bases: tuple[Base, ...], plan: Plan) -> Difference | None:
+    """Why a sum over the batch is not complete over all microbatches and replicas of `plan`; None where it is."""
+    found = unreduced(value, bases, OVER_MICROBATCHES, "microbatches") if plan.microbatches > 1 else None
+    if found is None and plan.replicas > 1:
+        found = unreduced(value, bases, OVER_REPLICAS, "replicas")
+    return found
 
 
 def unreduced(value: Value, bases: tuple[Base, ...], spread: int, over: str) -> Difference | None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from verdict.graph import ABSENT, Attrs, Node, Place, inside
 from verdict.graph.lockstep import Step
 from verdict.lineage.columns import SUMMED
-from verdict.lineage.compare import Difference, difference
+from verdict.lineage.compare import Difference, difference, incomplete
 from verdict.lineage.holdings import Computed, Holdings
 from verdict.lineage.lineages import Evidence, IgnoredLaw, LinearLaw
 from verdict.lineage.meaning import GRAD, Meaning, base_op
@@ -46,6 +46,8 @@ def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
         _take_claims(holdings, device, node.outputs, place)
         return None
     candidates = holdings.reference.by_inputs.get((node.op, bases), ())
+    if not candidates and _times_zero(node):
+        return Computed(None, ((),), lasting=True)
     index = candidates[0] if len(candidates) == 1 else _partner(holdings, node, bases, candidates)
     if index is None:
         names = [holdings.reference.bases[base].name for value in bases for base in value]
@@ -75,7 +77,8 @@ def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
         _forget(holdings, device, node.outputs, place)
         return None
     number, member = found
-    spread = _spread(holdings, expected)
+    whole = not meaning.complete or _completed(holdings, step, meaning, expected, index, place)
+    spread = _spread(holdings, meaning, expected)
     if spread is None:
         holdings.members[index][number].append(place)
         holdings.gap(f"{node.op} joins sums over the batch that are complete to other degrees", place)
@@ -91,7 +94,13 @@ def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
             continue
         own = tuple((Label(index, k, name, meaning.sizes[name]), cut) for name, cut in claim.part)
         outputs.append((Share(base, claim.region, tuple(sorted((*own, *part))) if part else own, spread),))
-    return Computed((index, number), tuple(outputs), lasting=len(candidates) == 1 and expected == values)
+    lasting = whole and len(candidates) == 1 and expected == values
+    return Computed((index, number), tuple(outputs), lasting)
+
+
+def _times_zero(node: Node) -> bool:
+    """Whether a node multiplies by nothing: then it makes zeros, whatever it reads."""
+    return node.op == "mul" and len(node.inputs) == 1 and dict(node.attrs).get("other") == 0
 
 
 def _is_one_region(value: Value) -> bool:
@@ -180,13 +189,40 @@ def _expected(
     return tuple(mended)
 
 
-def _spread(holdings: Holdings, values: tuple[Value, ...]) -> int | None:
-    """What the sums over the batch that a node reads were summed over; None where they do not agree.
+def _completed(
+    holdings: Holdings, step: Step, meaning: Meaning, values: tuple[Value, ...], index: int, place: Place
+) -> bool:
+    """Whether the sums over the batch that a node reads as a whole are complete; where one is not, that is noted.
 
-    A node that reads such sums is linear in them together, so what it writes was summed over the same.
+    What the node does not depend on needs not be.
     """
     bases = holdings.reference.bases
-    found = {share.spread for value in values for share in value if bases[share.base].column == SUMMED}
+    whole = True
+    for position in sorted(meaning.complete):
+        value, tensor = values[position], step.node.inputs[position]
+        found = incomplete(value, bases, holdings.plan)
+        if found is None:
+            continue
+        if position in meaning.ignored:
+            holdings.laws.add(IgnoredLaw(meaning.signature, (position,)))
+            continue
+        due = holdings.reference.partners[index].inputs[position]
+        about = Evidence((place,), (tensor,), value, due, value[0].region, index)
+        holdings.diverge(found, about, f"input {position} ({holdings.name(tensor)}) must be the sum of the whole batch")
+        whole = False
+    return whole
+
+
+def _spread(holdings: Holdings, meaning: Meaning, values: tuple[Value, ...]) -> int | None:
+    """What the sums over the batch that a node reads by summands were summed over; None where they do not agree.
+
+    The node is linear in them together, so what it writes was summed over the same.
+    """
+    if not meaning.summands:
+        return OWN_COLUMN
+    bases = holdings.reference.bases
+    read = (values[position] for position in meaning.summands)
+    found = {share.spread for value in read for share in value if bases[share.base].column == SUMMED}
     if len(found) > 1:
         return None
     return found.pop() if found else OWN_COLUMN

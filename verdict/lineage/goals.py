@@ -13,17 +13,17 @@ from verdict.graph import (
     Place,
     Plan,
     Region,
-    Shape,
     contains,
-    volume,
     whole,
 )
 from verdict.graph.check import made
 from verdict.lineage.binding import Binding
 from verdict.lineage.columns import NO_COLUMN
-from verdict.lineage.compare import Difference, difference, unreduced
+from verdict.lineage.compare import Difference, difference, incomplete
+from verdict.lineage.cover import covers
 from verdict.lineage.lineages import Evidence, Gap, Lineages
 from verdict.lineage.reference import Bases, Reference
+from verdict.lineage.updates import check_updates, open_updates, updates
 from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS, Value
 from verdict.outcome import Finding
 
@@ -31,16 +31,10 @@ SHOWN = 8
 """How many undecided results are listed: they all follow from the gaps before them."""
 
 
-def undecided(lineages: Lineages, plan: Plan) -> tuple[Gap, ...]:
-    """The declared results of which the walk could not say what they hold: nothing is proved of them."""
-    return tuple(
-        Gap(
-            f"what {plan.logicals[plan.tensors[held.tensor].logical].name} holds at the end is not known",
-            Place(held.device, ONCE_A_STEP, "the end of the step", "output"),
-        )
-        for held in (*plan.losses, *plan.gradients)
-        if _final(lineages, plan, held) is None
-    )[:SHOWN]
+def undecided(lineages: Lineages, plan: Plan, binding: Binding) -> tuple[Gap, ...]:
+    """The declared results of which nothing is proved: the walk could not say what they hold, or what they must be."""
+    unknown = tuple(_gap(plan, end.held, "holds at the end is not known") for end in lineages.ends if end.value is None)
+    return (*unknown, *_open_losses(lineages, plan), *open_updates(lineages, plan, binding))[:SHOWN]
 
 
 def check_goals(lineages: Lineages, plan: Plan, binding: Binding) -> tuple[Finding, ...]:
@@ -48,6 +42,7 @@ def check_goals(lineages: Lineages, plan: Plan, binding: Binding) -> tuple[Findi
     return (
         *_losses(lineages, plan),
         *_gradients(lineages, plan, binding),
+        *check_updates(lineages, plan, binding),
         *_crossed(lineages, plan),
         *_overwritten(lineages, plan),
     )
@@ -60,8 +55,8 @@ def final_gradients(reference: Reference) -> dict[int, Bases]:
 
 
 def untrained(reference: Reference) -> tuple[str, ...]:
-    """Weights of the single-device plan that have no gradient: nothing can be said about them."""
-    trained = {index for index, bases in final_gradients(reference).items() if bases}
+    """Weights of which the single-device plan declares neither gradient nor update: nothing can be said of them."""
+    trained = {index for index, bases in (*final_gradients(reference).items(), *updates(reference).items()) if bases}
     return tuple(
         logical.name
         for index, logical in enumerate(reference.plan.logicals)
@@ -71,41 +66,48 @@ def untrained(reference: Reference) -> tuple[str, ...]:
 
 def _losses(lineages: Lineages, plan: Plan) -> Iterator[Finding]:
     reference = lineages.reference
-    due = {reference.values.get(held.tensor, ()) for held in reference.plan.losses}
+    due = _due_losses(reference)
     if not due:
         return
     seen: set[Bases] = set()
-    for held in plan.losses:
-        value = _final(lineages, plan, held)
-        if value is None or _is_part(plan, held):
+    ends = lineages.ends[: len(plan.losses)]
+    for held, value in ends:
+        if value is None:
             continue
         bases = tuple(share.base for share in value)
         expected = bases if bases in due else min(due, default=())
         seen.add(expected)
         region = whole(reference.column_shape(expected[0])) if expected else ()
-        found = difference(value, expected, region, reference.bases)
+        found = difference(value, expected, region, reference.bases) or _again(reference, value)
         if found is not None:
             yield _finding(found, f"the loss on rank {held.device}", held, value, expected, region)
-    for bases in (
-        sorted(due - seen) if plan.losses and not any(_unseen(lineages, plan, held) for held in plan.losses) else ()
-    ):
+    for bases in sorted(due - seen) if ends and all(end.value is not None for end in ends) else ():
         yield Finding("loss-missing", f"no rank holds {reference.bases[bases[0]].name}", "the loss")
     if due and not plan.losses:
         yield Finding("loss-missing", "no rank of the parallel plan holds a loss", "the loss")
 
 
-def _final(lineages: Lineages, plan: Plan, held: Held) -> Value | None:
-    """What a declared output holds at the end; None where that is not known. Nothing adds up to zero."""
-    return lineages.held[held.device].get(held.tensor, () if plan.kind(held.tensor) == ACCUMULATOR else None)
+def _due_losses(reference: Reference) -> set[Bases]:
+    return {reference.values.get(held.tensor, ()) for held in reference.plan.losses}
 
 
-def _is_part(plan: Plan, held: Held) -> bool:
-    """Whether it is the sum over devices that is declared: nothing is said about its parts here."""
-    return plan.tensors[held.tensor].part != (0, 1)
+def _again(reference: Reference, value: Value) -> Difference | None:
+    """Why the losses of the replicas do not add up to the loss: each holds the sum of them already."""
+    for share in value:
+        if share.spread & OVER_REPLICAS:
+            name = reference.bases[share.base].name
+            return Difference("reduced-twice", (share.base,), f"{name} is added up over the replicas before its end")
+    return None
 
 
-def _unseen(lineages: Lineages, plan: Plan, held: Held) -> bool:
-    return _is_part(plan, held) or _final(lineages, plan, held) is None
+def _open_losses(lineages: Lineages, plan: Plan) -> Iterator[Gap]:
+    """Losses that are the same in all columns, which are not what a sum over the columns is made of."""
+    bases = lineages.reference.bases
+    for held, value in lineages.ends[: len(plan.losses)] if plan.columns > 1 else ():
+        if value and any(bases[share.base].column == NO_COLUMN for share in value):
+            yield _gap(plan, held, "is does not depend on the batch, and losses of replicas and microbatches add up")
+        elif value and plan.kind(held.tensor) != ACCUMULATOR and any(s.spread & OVER_MICROBATCHES for s in value):
+            yield _gap(plan, held, "is was added up over the microbatches before its end")
 
 
 def _gradients(lineages: Lineages, plan: Plan, binding: Binding) -> Iterator[Finding]:
@@ -113,29 +115,25 @@ def _gradients(lineages: Lineages, plan: Plan, binding: Binding) -> Iterator[Fin
     due = final_gradients(reference)
     regions: dict[int, set[Region]] = defaultdict(set)
     declared: set[tuple[int, int]] = set()
-    for held in plan.gradients:
+    for held, value in lineages.ends[len(plan.losses) : len(plan.losses) + len(plan.gradients)]:
         weight = plan.tensors[held.weight]
         single = binding.logical.get(weight.logical)
         declared.add((held.device, held.weight))
         if single is None or single not in due:
             continue
         regions[single].add(weight.region)
-        value = _final(lineages, plan, held)
-        if value is None or _is_part(plan, held):
+        if value is None:
             continue
         name = plan.logicals[weight.logical].name
         found = difference(value, due[single], weight.region, reference.bases)
-        if found is None and plan.microbatches > 1:
-            found = unreduced(value, reference.bases, OVER_MICROBATCHES, "microbatches")
-        if found is None and plan.replicas > 1:
-            found = unreduced(value, reference.bases, OVER_REPLICAS, "replicas")
+        found = found or incomplete(value, reference.bases, plan)
         if found is not None:
             where = f"the gradient of {name} on rank {held.device}"
             yield _finding(found, where, held, value, due[single], weight.region)
     yield from _undeclared(lineages, plan, binding, declared, due)
     for single, bases in due.items():
         logical = reference.plan.logicals[single]
-        if bases and not _covers(regions[single], logical.shape):
+        if bases and not covers(regions[single], logical.shape):
             yield Finding(
                 "weight-not-covered",
                 f"no rank holds the gradient of {'all' if not regions[single] else 'a part'} of {logical.name}",
@@ -209,31 +207,11 @@ def _overwritten(lineages: Lineages, plan: Plan) -> Iterator[Finding]:
                 )
 
 
-def _covers(regions: set[Region], shape: Shape) -> bool:
-    """Whether the regions together are all of a tensor of `shape`."""
-    if whole(shape) in regions:
-        return True
-    remaining = [whole(shape)]
-    for region in regions:
-        remaining = [rest for box in remaining for rest in _minus(box, region)]
-    return not any(volume(box) for box in remaining)
-
-
-def _minus(box: Region, hole: Region) -> list[Region]:
-    """The parts of `box` outside `hole`."""
-    rest: list[Region] = []
-    for k, ((start, stop), (begin, end)) in enumerate(zip(box, hole, strict=True)):
-        low, high = max(start, begin), min(stop, end)
-        if low >= high:
-            return [*rest, box]
-        if start < low:
-            rest.append((*box[:k], (start, low), *box[k + 1 :]))
-        if high < stop:
-            rest.append((*box[:k], (high, stop), *box[k + 1 :]))
-        box = (*box[:k], (low, high), *box[k + 1 :])
-    return rest
-
-
 def _finding(found: Difference, where: str, held: Held, value: Value, expected: Bases, region: Region) -> Finding:
     place = Place(held.device, ONCE_A_STEP, where, "output")
     return Finding(found.code, found.text, where, evidence=Evidence((place,), (held.tensor,), value, expected, region))
+
+
+def _gap(plan: Plan, held: Held, problem: str) -> Gap:
+    name = plan.logicals[plan.tensors[held.tensor].logical].name
+    return Gap(f"what {name} {problem}", Place(held.device, ONCE_A_STEP, "the end of the step", "output"))

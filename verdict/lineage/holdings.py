@@ -11,6 +11,7 @@ from verdict.graph import (
     ONCE_A_STEP,
     PER_STEP,
     Attrs,
+    Call,
     Place,
     Plan,
     Region,
@@ -46,7 +47,7 @@ class Holdings:
 
     known: the distinct members, numbered in the order in which they were met. members: for each single-device
     node, by the number of the member, where it stands. computed: by operator, attributes, values read and outputs
-    wanted.
+    wanted. once: what each device makes once a step.
     """
 
     def __init__(self, reference: Reference, plan: Plan, binding: Binding, assume: frozenset[str]) -> None:
@@ -67,6 +68,7 @@ class Holdings:
         self.assumptions: dict[str, Assumption] = {}
         self.claims = _claims(reference, plan, binding)
         self.seeds = frozenset(plan.seeds)
+        self.once = tuple(_once(plan, program) for program in plan.programs)
 
     def read(self, device: int, tensor: int) -> Value | None:
         """What `tensor` holds on `device`; None where it is not known any more."""
@@ -193,6 +195,12 @@ class Holdings:
         for label, points in cuts.items():
             signature = self.reference.partners[label.node].signature
             self.laws.add(SumLaw(signature, label.output, label.atom, tuple(sorted({0, label.size} | points))))
+
+
+def _once(plan: Plan, program: Sequence[Call]) -> frozenset[int]:
+    """What a device makes once a step."""
+    segments = {call.segment for call in program if call.microbatch == ONCE_A_STEP}
+    return frozenset(tensor for segment in segments for node in plan.segments[segment].nodes for tensor in node.outputs)
 
 
 def _claims(reference: Reference, plan: Plan, binding: Binding) -> dict[int, Bases]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from verdict.graph import ABSENT, Place, Region
+from verdict.graph import ABSENT, Held, Place, Region
 from verdict.lineage.meaning import Signature
 from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.transfer import Member
@@ -53,6 +53,15 @@ class Evidence(NamedTuple):
     partner: int = ABSENT
 
 
+class End(NamedTuple):
+    """A declared output at the end of the step, and what it holds, the other parts added where it is a part of a sum;
+    None where that is not known.
+    """
+
+    held: Held
+    value: Value | None
+
+
 class Gap(NamedTuple):
     """Something about which nothing can be said, and why: the verdict cannot be PROVED."""
 
@@ -66,7 +75,8 @@ class Lineages:
     parallel members and where they stand.
 
     laws: the summing and linearity laws that the values rely on. held: what each tensor of the observed
-    column holds, device by device. nodes: how many parallel nodes of the column were looked at.
+    column holds, device by device. ends: the declared losses, gradients and outputs, in this order.
+    nodes: how many parallel nodes of the column were looked at.
     """
 
     reference: Reference
@@ -74,6 +84,7 @@ class Lineages:
     members: Mapping[int, Mapping[int, tuple[Place, ...]]]
     laws: frozenset[Law]
     held: tuple[Mapping[int, Value | None], ...]
+    ends: tuple[End, ...]
     findings: tuple[Finding, ...]
     gaps: tuple[Gap, ...]
     assumptions: tuple[Assumption, ...]

@@ -34,6 +34,8 @@ class Meaning:
     """What is known of a signature: the rule, the index axes, and how a column of the batch runs through.
 
     read, written: the dimensions of each tensor read (gradients first) and of each output.
+    summands: the inputs that are sums over the batch of which one column may be read by itself, the node being linear
+    in them. complete: those that must be complete when they are read.
     problem: why nothing can be said, empty where there is no problem.
     """
 
@@ -46,6 +48,8 @@ class Meaning:
     columns: tuple[int, ...]
     sizes: Mapping[str, int]
     problem: str
+    summands: frozenset[int] = frozenset()
+    complete: frozenset[int] = frozenset()
 
     @property
     def unused(self) -> frozenset[str]:
@@ -116,11 +120,10 @@ def mean(signature: Signature, columns: int) -> Meaning:
         written = axes.outputs
     if len(written) != signature.arity:
         return silent(f"{op} has {len(written)} outputs, the node has {signature.arity}")
-    summed = {k for k, column in enumerate(signature.columns) if column == SUMMED}
     free = rule.linear_in(len(forward), dict(signature.attrs))
-    linear = summed <= set(range(signature.grads)) if signature.grads else len(summed) <= 1 and summed <= free
+    summands = _summands(signature, free)
     present = zip(read, signature.columns, signature.shapes, strict=True)
-    flowed = flow(axes, tuple((dims, column) for dims, column, shape in present if shape), written, linear)
+    flowed = flow(axes, tuple((dims, column) for dims, column, shape in present if shape), written, bool(summands))
     if isinstance(flowed, str):
         return silent(flowed)
     sizes = {atom.name: atom.size for atom in axes.atoms}
@@ -128,4 +131,22 @@ def mean(signature: Signature, columns: int) -> Meaning:
         if sizes[flowed.atom] % columns:
             return silent(f"{columns} columns do not divide the {sizes[flowed.atom]} elements of the batch")
         sizes[flowed.atom] //= columns
-    return Meaning(signature, rule, axes, read, written, flowed.atom, flowed.outputs, sizes, "")
+    summands = summands if flowed.by_summand else frozenset()
+    complete = _summed(signature) - summands
+    return Meaning(signature, rule, axes, read, written, flowed.atom, flowed.outputs, sizes, "", summands, complete)
+
+
+def _summed(signature: Signature) -> frozenset[int]:
+    return frozenset(k for k, column in enumerate(signature.columns) if column == SUMMED)
+
+
+def _summands(signature: Signature, free: frozenset[int]) -> frozenset[int]:
+    """The inputs whose columns may be looked at one by one, as the node is linear in them together.
+
+    Of a gradient node all gradients that are sums over the batch; of a forward node one input, which is no other too.
+    """
+    summed = _summed(signature)
+    if signature.grads:
+        return summed if summed <= set(range(signature.grads)) else frozenset()
+    alone = [k for k in summed & free if signature.alias.count(signature.alias[k]) == 1]
+    return frozenset(alone[:1]) if len(alone) == 1 else frozenset()

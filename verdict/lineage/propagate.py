@@ -8,10 +8,11 @@ as if the plan's own claim held, so that independent faults are found too.
 
 from dataclasses import replace
 
-from verdict.graph import ONCE_A_STEP, PER_STEP, Place, Plan
+from verdict.graph import GRADIENT, ONCE_A_STEP, PER_STEP, Place, Plan
 from verdict.graph.lockstep import CHUNK, Handlers, Step, Walk, lockstep
 from verdict.lineage.binding import Binding
 from verdict.lineage.compute import compute
+from verdict.lineage.ends import ends_of
 from verdict.lineage.exchange import chunk, meet, place_of
 from verdict.lineage.holdings import Holdings
 from verdict.lineage.lineages import Evidence, Gap, Lineages
@@ -80,13 +81,16 @@ def _local(holdings: Holdings, device: int, step: Step) -> None:
 def _only_per_step(holdings: Holdings, step: Step, place: Place) -> None:
     """What runs once a step may not read what every microbatch has its own of."""
     for tensor in step.node.inputs:
-        if tensor >= 0 and holdings.kinds[tensor] not in PER_STEP and holdings.kinds[tensor] != "gradient":
+        if tensor < 0 or holdings.kinds[tensor] in PER_STEP or holdings.kinds[tensor] == GRADIENT:
+            continue
+        if tensor not in holdings.once[place.device]:
             holdings.gap(f"once a step it reads {holdings.name(tensor)}, of which every microbatch has its own", place)
 
 
 def _lineages(holdings: Holdings, walk: Walk, nodes: int) -> Lineages:
     stuck = tuple(Gap("the walk did not reach its end", place_of(s.device, s.step)) for s in walk.stuck[:1])
     held = tuple({tensor: holdings.read(device, tensor) for tensor in env} for device, env in enumerate(holdings.env))
+    ends = tuple(ends_of(holdings))
     return Lineages(
         reference=holdings.reference,
         distinct=tuple(holdings.known),
@@ -96,6 +100,7 @@ def _lineages(holdings: Holdings, walk: Walk, nodes: int) -> Lineages:
         },
         laws=frozenset(holdings.laws),
         held=held,
+        ends=ends,
         findings=tuple(_together(found) for found in holdings.findings.values()),
         gaps=(*holdings.gaps.values(), *stuck),
         assumptions=tuple(holdings.assumptions.values()),

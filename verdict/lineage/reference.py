@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 from verdict.graph import (
     ABSENT,
     ACCUMULATOR,
+    BUFFER,
+    INPUT,
+    WEIGHT,
     Logical,
     Node,
     Plan,
@@ -199,6 +202,9 @@ def reference(plan: Plan, columns: int, batch: Mapping[int, int | None]) -> Refe
     for call in plan.programs[0]:
         for node in plan.segments[call.segment].nodes:
             builder.walk(node)
+    for held in plan.declared:
+        if plan.kind(held.tensor) in (INPUT, WEIGHT, BUFFER):
+            builder.read(held.tensor)
     return Reference(
         plan=plan,
         columns=columns,

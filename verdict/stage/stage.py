@@ -81,8 +81,7 @@ def column_laws(signature: Signature, columns: int) -> tuple[Law, ...]:
     if meaning.problem or SUMMED not in meaning.columns:
         return ()
     if meaning.column_atom is None:
-        positions = tuple(k for k, column in enumerate(signature.columns) if column == SUMMED)
-        return (LinearLaw(signature, positions),)
+        return (LinearLaw(signature, tuple(sorted(meaning.summands))),)
     return tuple(
         SumLaw(signature, k, meaning.column_atom, ())
         for k, column in enumerate(meaning.columns)

@@ -1,0 +1,144 @@
+"""Declared outputs against what they must be: updated weights and states, and further ones, found by origin or name."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from verdict.graph import ABSENT, ONCE_A_STEP, WEIGHT, Held, Place, Plan, Region, contains
+from verdict.graph.check import made
+from verdict.lineage.binding import Binding
+from verdict.lineage.columns import NO_COLUMN, SUMMED
+from verdict.lineage.compare import difference, incomplete
+from verdict.lineage.cover import covers
+from verdict.lineage.lineages import End, Evidence, Gap, Lineages
+from verdict.lineage.reference import Bases, Reference
+from verdict.outcome import Finding
+
+Key = tuple[bool, int]
+"""Whether it is of a weight or buffer, and the logical tensor of the single-device plan: of it, or else of itself."""
+
+
+def updates(reference: Reference) -> dict[int, Bases]:
+    """For each weight or buffer of the single-device plan whose update it declares, what that is."""
+    return {index: bases for (of_weight, index), bases in _due(reference).items() if of_weight}
+
+
+def check_updates(lineages: Lineages, plan: Plan, binding: Binding) -> Iterator[Finding]:
+    """Outputs that hold something else than the single-device plan's, and those that nobody holds."""
+    reference = lineages.reference
+    due = _due(reference)
+    regions: dict[Key, set[Region]] = defaultdict(set)
+    for end in _outputs(lineages, plan):
+        key, region = _key(reference, plan, binding, end.held), _region(plan, end.held)
+        if key not in due:
+            continue
+        regions[key].add(region)
+        if end.value is None or _undecided(reference, plan, end, due[key]):
+            continue
+        found = difference(end.value, due[key], region, reference.bases) or incomplete(end.value, reference.bases, plan)
+        if found is not None:
+            where = f"{_named(plan, end.held)} on rank {end.held.device}"
+            place = Place(end.held.device, ONCE_A_STEP, where, "output")
+            about = Evidence((place,), (end.held.tensor,), end.value, due[key], region)
+            yield Finding(found.code, found.text, where, evidence=about)
+    for key, bases in due.items():
+        if bases and not covers(regions[key], reference.column_shape(bases[0])):
+            name = reference.plan.logicals[key[1]].name
+            what = "all" if not regions[key] else "a part"
+            yield Finding("output-missing", f"no rank holds {what} of {_words(key[0], name)}", f"output {name}")
+    yield from _undeclared(lineages, plan, binding, {index for of_weight, index in due if of_weight})
+
+
+def open_updates(lineages: Lineages, plan: Plan, binding: Binding) -> Iterator[Gap]:
+    """Outputs of which nothing is said: with nothing to compare them with, or of single columns of the batch."""
+    reference = lineages.reference
+    due = _due(reference)
+    for key, bases in due.items():
+        if not bases:
+            name = _words(key[0], reference.plan.logicals[key[1]].name)
+            yield Gap(f"{name} is zero whatever the values are", Place(0, ONCE_A_STEP, "the end of the step", "output"))
+    for end in _outputs(lineages, plan):
+        of = _key(reference, plan, binding, end.held)
+        problem = _undecided(reference, plan, end, due[of]) if of in due else "has no counterpart"
+        if problem:
+            place = Place(end.held.device, ONCE_A_STEP, "the end of the step", "output")
+            yield Gap(f"{_named(plan, end.held)} {problem}", place)
+
+
+def _due(reference: Reference) -> dict[Key, Bases]:
+    """Everything that the single-device plan declares besides losses and gradients."""
+    plan = reference.plan
+    return {
+        (held.weight != ABSENT, _logical(plan, held)): reference.values.get(held.tensor, ()) for held in plan.outputs
+    }
+
+
+def _logical(plan: Plan, held: Held) -> int:
+    return plan.tensors[held.tensor if held.weight == ABSENT else held.weight].logical
+
+
+def _outputs(lineages: Lineages, plan: Plan) -> tuple[End, ...]:
+    return lineages.ends[len(plan.losses) + len(plan.gradients) :]
+
+
+def _key(reference: Reference, plan: Plan, binding: Binding, held: Held) -> Key | None:
+    """Which of the single-device plan's outputs a declared output is a share of."""
+    logical = _logical(plan, held)
+    if held.weight != ABSENT:
+        return (True, binding.logical[logical]) if logical in binding.logical else None
+    single, own = reference.plan, plan.logicals[logical]
+    others = [_logical(single, other) for other in single.outputs if other.weight == ABSENT]
+    hints = (
+        *(k for k in others if own.origin is not None and single.logicals[k].origin == own.origin),
+        *(k for k in others if single.logicals[k].name == own.name),
+    )
+    return (False, hints[0]) if hints else None
+
+
+def _region(plan: Plan, held: Held) -> Region:
+    """The region of the single-device output that a declared output must hold."""
+    return plan.tensors[held.tensor if held.weight == ABSENT else held.weight].region
+
+
+def _undecided(reference: Reference, plan: Plan, end: End, due: Bases) -> str:
+    """Why nothing is said of an output of which it is known what it holds; empty where something is."""
+    columns = {reference.bases[base].column for base in due}
+    held = end.held
+    if columns <= {NO_COLUMN, SUMMED}:
+        if held.weight == ABSENT and due and _shape(plan, held) != reference.column_shape(due[0]):
+            return "has another shape than the single-device output"
+        return ""
+    if held.weight != ABSENT:
+        return "depends on the column of the batch"
+    if plan.microbatches > 1:
+        return "is one of each microbatch"
+    return "" if _shape(plan, held) == reference.column_shape(due[0]) else "is no column of the single-device output"
+
+
+def _shape(plan: Plan, held: Held) -> tuple[int, ...]:
+    return plan.logicals[plan.tensors[held.tensor].logical].shape
+
+
+def _undeclared(lineages: Lineages, plan: Plan, binding: Binding, updated: set[int]) -> Iterator[Finding]:
+    """Weights that a rank computes with and whose update it does not declare, though the single-device plan does."""
+    new: Mapping[tuple[int, int], list[Region]] = defaultdict(list)
+    for held in plan.outputs:
+        if held.weight != ABSENT:
+            new[held.device, plan.tensors[held.weight].logical].append(plan.tensors[held.weight].region)
+    for device, held_here in enumerate(lineages.held):
+        gathered = made(plan, plan.programs[device])
+        for tensor in held_here:
+            share = plan.tensors[tensor]
+            if plan.kind(tensor) != WEIGHT or tensor in gathered or binding.logical.get(share.logical) not in updated:
+                continue
+            if not any(contains(region, share.region) for region in new[device, share.logical]):
+                name = plan.logicals[share.logical].name
+                title = f"rank {device} uses {name} and does not say its updated value"
+                yield Finding("output-missing", title, f"the updated {name} on rank {device}")
+
+
+def _named(plan: Plan, held: Held) -> str:
+    return _words(held.weight != ABSENT, plan.logicals[_logical(plan, held)].name)
+
+
+def _words(of_weight: bool, name: str) -> str:
+    return f"the updated {name}" if of_weight else f"the output {name}"
