@@ -11,9 +11,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
+from backends.torch.runs import Runs, meet, runs_of, without
 from backends.torch.trace import Shape, Tape, Value
 from backends.torch.views import View, permuted, reshaped, sliced, strided
 
@@ -49,8 +47,8 @@ class _Root:
     own: Geometry
     version: int = 0
     held: dict[Geometry, _Held] = field(default_factory=dict)
-    blank: npt.NDArray[np.bool_] | None = None
-    """For memory that began uninitialised: which elements, as they lie in the storage, still are."""
+    blank: Runs = ()
+    """Of memory that began uninitialised: where in the storage it still is."""
     maker: int = -1
 
 
@@ -92,15 +90,12 @@ class Memory:
         """A tensor in new, uninitialised memory, allocated by step number `maker`."""
         self.write(tensor, value)
         root = self._root(tensor)
-        root.maker, root.blank = maker, np.zeros(0, dtype=np.bool_)
-        cells = _cells(root.own)
-        root.blank = np.zeros(int(cells.max()) + 1 if cells.size else 0, dtype=np.bool_)
-        root.blank[cells] = True
+        root.maker, root.blank = maker, _places(root.own)
 
     def read(self, tensor: Any) -> int:
         """The value that `tensor` holds now. Raises Unfollowed, or KeyError for memory that was never seen."""
         root, where = self._root(tensor), geometry(tensor)
-        if root.blank is not None and bool(root.blank[_inside(_cells(where), root.blank)].any()):
+        if root.blank and meet(root.blank, _places(where)):
             self.leaked.add(root.maker)
         return self._value(root, where)
 
@@ -119,9 +114,8 @@ class Memory:
         root.version += 1
         for place, now in changed:
             root.held[place].version, root.held[place].value = root.version, now
-        if root.blank is not None:
-            cells = _cells(where)
-            root.blank[_inside(cells, root.blank)] = False
+        if root.blank:
+            root.blank = without(root.blank, _places(where))
 
     def alias(self, tensor: Any, base: Any, view: View | None, name: str) -> None:
         """`tensor` is a view of `base`, made by `view`, or in a way that is not known. name: of the node."""
@@ -182,8 +176,7 @@ class Memory:
             if own.size[dim] != 1 and own.stride[dim] != dense:
                 raise Unfollowed("it looks at a part of memory of which the whole was never seen")
             dense *= own.size[dim]
-        cells = _cells(where)
-        if cells.size and not own.offset <= int(cells.min()) <= int(cells.max()) < own.offset + dense:
+        if 0 not in where.size and not own.offset <= where.offset <= _last(where) < own.offset + dense:
             raise Unfollowed("it looks at memory beside the tensor that was allocated")
         base = own
         if order != tuple(range(len(order))):
@@ -225,21 +218,14 @@ def _apart(one: Geometry, other: Geometry) -> bool:
     """Whether two tensors of one storage lie one behind the other, so that a write to one leaves the other alone."""
     if one.dtype != other.dtype:
         return False
-    ends = [
-        place.offset + sum((n - 1) * s for n, s in zip(place.size, place.stride, strict=True)) for place in (one, other)
-    ]
+    ends = [_last(place) for place in (one, other)]
     return ends[0] < other.offset or ends[1] < one.offset
 
 
-def _cells(where: Geometry) -> npt.NDArray[np.int64]:
-    """The places in the storage of all elements."""
-    cells = np.full((1,) * len(where.size), where.offset, dtype=np.int64)
-    for dim, (size, stride) in enumerate(zip(where.size, where.stride, strict=True)):
-        shape = [1] * len(where.size)
-        shape[dim] = size
-        cells = cells + (np.arange(size, dtype=np.int64) * stride).reshape(shape)
-    return cells.reshape(-1)
+def _last(where: Geometry) -> int:
+    """The last place in the storage."""
+    return where.offset + sum((n - 1) * s for n, s in zip(where.size, where.stride, strict=True))
 
 
-def _inside(cells: npt.NDArray[np.int64], mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    return cells[cells < mask.size]
+def _places(where: Geometry) -> Runs:
+    return runs_of(where.size, where.stride, where.offset)

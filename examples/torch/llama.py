@@ -1,13 +1,29 @@
 """The model of the llama examples: a small Llama, and its training step on one device."""
 
+from typing import NamedTuple
+
 import torch
 from torch import nn
 from torch.nn import functional
 
 from verdict.torch import REPLICATE, Program
 
-VOCAB, DIM, HEADS, FFN, LAYERS = 6, 8, 2, 12, 1
-BATCH, SEQ = 2, 4
+
+class Sizes(NamedTuple):
+    """groups: heads of keys and values, each of which serves heads / groups heads of queries."""
+
+    vocab: int = 6
+    dim: int = 8
+    heads: int = 2
+    groups: int = 2
+    ffn: int = 12
+    layers: int = 1
+    batch: int = 2
+    seq: int = 4
+
+
+SMALL = Sizes()
+BATCH = SMALL.batch
 
 
 def rotations(seq, width):
@@ -33,12 +49,12 @@ class Norm(nn.Module):
 
 
 class Attention(nn.Module):
-    def __init__(self, dim=DIM, heads=HEADS):
+    def __init__(self, dim, heads, groups):
         super().__init__()
-        self.width = dim // heads
+        self.width, self.served = dim // heads, heads // groups
         self.wq = nn.Linear(dim, dim, bias=False)
-        self.wk = nn.Linear(dim, dim, bias=False)
-        self.wv = nn.Linear(dim, dim, bias=False)
+        self.wk = nn.Linear(dim, groups * self.width, bias=False)
+        self.wv = nn.Linear(dim, groups * self.width, bias=False)
         self.wo = nn.Linear(dim, dim, bias=False)
 
     def forward(self, x):
@@ -46,6 +62,8 @@ class Attention(nn.Module):
         q, k, v = (w(x).view(batch, seq, -1, self.width).transpose(1, 2) for w in (self.wq, self.wk, self.wv))
         cos, sin = rotations(seq, self.width)
         q, k = rotate(q, cos, sin), rotate(k, cos, sin)
+        if self.served > 1:
+            k, v = k.repeat_interleave(self.served, dim=1), v.repeat_interleave(self.served, dim=1)
         scores = q @ k.transpose(-2, -1) / self.width**0.5
         scores = scores.masked_fill(torch.ones(seq, seq, dtype=torch.bool).triu(1), float("-inf"))
         mixed = scores.softmax(-1) @ v
@@ -53,7 +71,7 @@ class Attention(nn.Module):
 
 
 class FeedForward(nn.Module):
-    def __init__(self, dim=DIM, ffn=FFN):
+    def __init__(self, dim, ffn):
         super().__init__()
         self.w1 = nn.Linear(dim, ffn, bias=False)
         self.w3 = nn.Linear(dim, ffn, bias=False)
@@ -64,10 +82,11 @@ class FeedForward(nn.Module):
 
 
 class Block(nn.Module):
-    def __init__(self):
+    def __init__(self, sizes):
         super().__init__()
-        self.attention_norm, self.attention = Norm(DIM), Attention()
-        self.ffn_norm, self.feed_forward = Norm(DIM), FeedForward()
+        self.attention_norm, self.ffn_norm = Norm(sizes.dim), Norm(sizes.dim)
+        self.attention = Attention(sizes.dim, sizes.heads, sizes.groups)
+        self.feed_forward = FeedForward(sizes.dim, sizes.ffn)
 
     def forward(self, x):
         h = x + self.attention(self.attention_norm(x))
@@ -75,12 +94,13 @@ class Block(nn.Module):
 
 
 class Llama(nn.Module):
-    def __init__(self, layers=LAYERS):
+    def __init__(self, sizes=SMALL):
         super().__init__()
-        self.embedding = nn.Embedding(VOCAB, DIM)
-        self.layers = nn.ModuleList(Block() for _ in range(layers))
-        self.norm = Norm(DIM)
-        self.output = nn.Linear(DIM, VOCAB, bias=False)
+        self.sizes = sizes
+        self.embedding = nn.Embedding(sizes.vocab, sizes.dim)
+        self.layers = nn.ModuleList(Block(sizes) for _ in range(sizes.layers))
+        self.norm = Norm(sizes.dim)
+        self.output = nn.Linear(sizes.dim, sizes.vocab, bias=False)
 
     def forward(self, tokens):
         h = self.embedding(tokens)
@@ -89,9 +109,10 @@ class Llama(nn.Module):
         return self.output(self.norm(h))
 
 
-def data(batch=BATCH):
+def data(batch, sizes=SMALL):
     """Tokens and the tokens that follow them."""
-    return torch.randint(VOCAB, (batch, SEQ)), torch.randint(VOCAB, (batch, SEQ))
+    shape = (batch, sizes.seq)
+    return torch.randint(sizes.vocab, shape), torch.randint(sizes.vocab, shape)
 
 
 def cross_entropy(logits, targets):
@@ -103,9 +124,9 @@ def token_loss(logits, targets):
     return functional.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="sum") / targets.numel()
 
 
-def train(model, batch=BATCH, optimizer=None, clip=None, specs=None, loss=REPLICATE, loss_of=cross_entropy):
+def train(model, batch=None, optimizer=None, clip=None, specs=None, loss=REPLICATE, loss_of=cross_entropy):
     """The program of one step: forward, backward, clipping, optimizer."""
-    tokens, targets = data(batch)
+    tokens, targets = data(batch or model.sizes.batch, model.sizes)
 
     def step():
         found = loss_of(model(tokens), targets)
