@@ -41,6 +41,10 @@ EXAMPLES = (
     Example("ring_attention", "build", "context parallel, ring attention", 2),
     Example("ep_all_to_all", "build", "expert parallel, all_to_all", 2),
     Example("zero1", "build", "ZeRO-1, Adam", 2),
+    Example("clip", "build", "tensor parallel, global norm clipped, AdamW", 2),
+    Example("clip", "build_ddp", "data parallel, clipped, AdamW", 2),
+    Example("llama_clip", "build", "tensor and sequence parallel, clipped, AdamW", 2),
+    Example("llama_clip", "build_fsdp2", "FSDP2, clipped, AdamW", 2),
     Example("mlp_megatron", "build_missing_f", "no all-reduce of the block's gradient", 2, "REFUTED"),
     Example("mlp_megatron", "build_missing_g", "no all-reduce of the block's output", 2, "REFUTED"),
     Example("mlp_megatron", "build_double_reduction", "two all-reduces", 2, "REFUTED"),
@@ -64,6 +68,11 @@ EXAMPLES = (
     Example("ep_all_to_all", "build_wrong_chunk", "each other's experts", 2, "REFUTED"),
     Example("zero1", "build_wrong_chunk", "the neighbour's rows are updated", 2, "REFUTED"),
     Example("zero1", "build_missing_gather", "updated rows are not gathered", 2, "REFUTED"),
+    Example("clip", "build_local_norm", "each rank divides by the norm of its own shards", 2, "REFUTED"),
+    Example("clip", "build_counted_twice", "what every rank has counts once for each rank", 2, "REFUTED"),
+    Example("clip", "build_ddp_clipped_first", "clipped before it is averaged", 2, "REFUTED"),
+    Example("llama_clip", "build_local_norm", "each rank divides by the norm of its own shards", 2, "REFUTED"),
+    Example("llama_clip", "build_fsdp2_local_norm", "the same under FSDP2", 2, "REFUTED"),
 )
 
 

@@ -81,6 +81,9 @@ class Term:
     def __neg__(self):
         return Term(-self.value)
 
+    def number(self, value):
+        return Term(number(value))
+
     def exp(self):
         return Term(math.exp(self.value))
 

@@ -33,6 +33,7 @@ HERE = {
     ("ring_attention", "build"): ("ring_attention", 2),
     ("ep_all_to_all", "build"): ("ep_all_to_all", 2),
     ("zero1", "build"): ("zero1", 2),
+    ("clip", "build_ddp"): ("clip", 2),
 }
 """Programs without DTensor, which keeps nothing of one rank for the next."""
 WRONG = {
@@ -40,6 +41,8 @@ WRONG = {
     ("ring_attention", "build_missing_round"): {"loss"},
     ("ddp_manual", "build_overwritten"): {"down.weight.grad"},
     ("zero1", "build_missing_gather"): {"up.weight.updated"},
+    ("clip", "build_ddp_clipped_first"): {"up.weight.grad"},
+    ("clip", "build_counted_twice"): {"up.weight.grad"},
 }
 
 

@@ -2,8 +2,8 @@
 
 An array is numpy: float64 (integers for ids), or of objects. An object is an int, a Fraction, a float (minus
 infinity, or a value that has no exact form), or a term: anything else, with + - * / and the methods
-`exp() log() power(Fraction) maximum(other) indicator(int) opaque(name, *others) tabulate(function, *others)
-choose(one, other)` and the attribute `constant`, the number that it is known to be, or None.
+`number(constant) exp() log() power(Fraction) maximum(other) indicator(int) opaque(name, *others)
+tabulate(function, *others) choose(one, other)` and the attribute `constant`, the number that it is, or None.
 
 On ints and Fractions the result is exact where there is an exact one (0 under exp, erf and tanh, 1 under log,
 integer powers, rational roots) and the nearest float elsewhere. A power with no value (0 to the -1) raises

@@ -62,6 +62,10 @@ class Plain:
     def __bool__(self) -> bool:
         raise TypeError("a term has no truth value; compare terms by goals")
 
+    def number(self, value: int | Fraction) -> "Plain":
+        """A number as a node."""
+        return plain(value)
+
     def exp(self) -> "Plain":
         """e to the power of this."""
         return Plain("constant", data=Fraction(0)) if self.head == "infinity" else Plain("exp", (self,))

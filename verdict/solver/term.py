@@ -110,6 +110,10 @@ class Term:
         terms = [self, *(self.terms.coerce(other) for other in others)]
         return self.terms.total([(term, 1) for term in terms if term is not None])
 
+    def number(self, value: Number) -> "Term":
+        """A number as a term beside this one."""
+        return self.terms.constant(value)
+
     def exp(self) -> "Term":
         """e to the power of this."""
         return self.terms.exp(self)

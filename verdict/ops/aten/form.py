@@ -13,6 +13,8 @@ an input (arange, full) are exact; `alike` brings what meets in one operator to 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,8 @@ from verdict.outcome import Assumption
 
 REQUIRED = object()
 """The default of an attribute that has none."""
+MOST_ROOT = 1024.0
+"""The greatest float that is looked at as a root; its inverse is the smallest."""
 PLACEMENT = ("layout", "device", "pin_memory", "memory_format", "non_blocking")
 """Attributes that say where and how elements are stored: without influence on values."""
 ROUNDED = Assumption(
@@ -182,8 +186,29 @@ def exactly(value: Any) -> Any:
 
 
 def constant(like: Array, value: Any) -> Any:
-    """A number of an attribute as an element for arrays like `like`; a truth value is 1 or 0."""
-    return int(value) if isinstance(value, bool | int) else numbers.scalar(like, value)
+    """A number of an attribute as an element for arrays like `like`; a truth value is 1 or 0.
+
+    Among terms a float that is but for rounding the root of a whole number, or its inverse, is that root: DTensor
+    divides a norm that n ranks hold by n ** 0.5, and the n squares must add up.
+    """
+    if isinstance(value, bool | int):
+        return int(value)
+    square = root_of(value) if numbers.of_objects(like) else None
+    term = None if square is None else next((x for x in like.flat if not numbers.is_number(x)), None)
+    return numbers.scalar(like, value) if term is None else term.number(square).power(Fraction(1, 2))
+
+
+@lru_cache(maxsize=1024)
+def root_of(value: float) -> Fraction | None:
+    """The whole number, or its inverse, of which `value` is the irrational root but for rounding."""
+    if not 1 / MOST_ROOT < value < MOST_ROOT:
+        return None
+    whole = value > 1
+    number = round(value * value if whole else 1 / (value * value))
+    near = math.sqrt(number) if whole else 1 / math.sqrt(number)
+    if abs(near - value) > 2 * math.ulp(near) or math.isqrt(number) ** 2 == number:
+        return None
+    return Fraction(number) if whole else Fraction(1, number)
 
 
 def dtype_kind(dtype: Any) -> str:

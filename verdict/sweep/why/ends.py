@@ -9,7 +9,6 @@ from verdict.sweep.compare import Different, partner
 from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import Step
 from verdict.sweep.why.causes import Cause
-from verdict.sweep.why.cone import cone_of
 from verdict.sweep.why.counted import is_sum
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State, rank_of
@@ -107,12 +106,24 @@ def _holder(scene: Scene, state: State, rank: int, arrays: Arrays) -> str:
 
 
 def trail(scene: Scene, state: State, left: Sequence[Different]) -> str:
-    """The first step on the way to an output that makes of single-device values what the other plan has nowhere."""
-    cone = cone_of(scene, [item.result.value for item in left])
-    for number in sorted(cone):
+    """The first step on the way to an output that makes of single-device values what the other plan has nowhere.
+
+    The way goes back along such values alone: what is made whole by a reduction before it is used is not on it.
+    """
+    for number in sorted(_astray(scene, state, [item.result.value for item in left])):
         step = scene.step(number)
-        reads = [state.look(scene, value) for value in step.inputs]
-        made = [state.look(scene, value) for value in step.outputs if value != ABSENT]
-        if reads and all(ids is not None for ids in reads) and any(ids is None for ids in made):
+        if step.inputs and all(state.look(scene, value) is not None for value in step.inputs):
             return f"{node_text(scene, step)} on rank {step.place.rank}"
     return ""
+
+
+def _astray(scene: Scene, state: State, values: Sequence[int]) -> set[int]:
+    """The steps that make some values, as far back as what they make is nowhere in the single-device plan."""
+    stack, found = list(values), set[int]()
+    while stack:
+        value = stack.pop()
+        number = scene.maker.get(value)
+        if number is not None and number not in found and state.look(scene, value) is None:
+            found.add(number)
+            stack.extend(scene.step(number).inputs)
+    return found

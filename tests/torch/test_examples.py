@@ -1,0 +1,38 @@
+"""Examples that are recorded and verified: right programs are proved, and findings name the line that is wrong."""
+
+import re
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tests.torch.test_recorded import recorded_here  # noqa: E402
+from verdict.options import Options  # noqa: E402
+from verdict.pipeline import verify  # noqa: E402
+from verdict.report import Verdict  # noqa: E402
+
+RIGHT = [
+    ("clip", "build", 2),
+]
+WRONG = [
+    ("clip", "build_local_norm", 2, r"clip\.py:\d+ own_norm"),
+]
+
+
+def report_on(file, builder, ranks):
+    """The report on an example and the single-device program of its file."""
+    return verify(recorded_here(file, "build_single"), recorded_here(file, builder, ranks), Options())
+
+
+@pytest.mark.parametrize(("file", "builder", "ranks"), RIGHT)
+def test_right_programs_are_proved(file, builder, ranks):
+    report = report_on(file, builder, ranks)
+    assert report.verdict is Verdict.PROVED, report.open
+
+
+@pytest.mark.parametrize(("file", "builder", "ranks", "place"), WRONG)
+def test_wrong_programs_are_refuted_where_they_are_wrong(file, builder, ranks, place):
+    report = report_on(file, builder, ranks)
+    assert report.verdict is Verdict.REFUTED
+    first = report.findings[0]
+    assert re.search(place, " ".join((first.title, first.where, *first.notes)))
