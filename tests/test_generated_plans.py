@@ -121,7 +121,7 @@ FAULTS = {
     "no groups on one rank": ("deepseek", changed("gate", 3, n_groups=1, topk_groups=1)),
     "more groups on both ranks": ("deepseek", changed("gate", None, topk_groups=4)),
     "route scale": ("deepseek", changed("gate.grad", 2, route_scale=1.0)),
-    "experts are not summed": ("deepseek", lambda plan: without(plan, "all_reduce", f"{AT}.experts", 2)),
+    "experts are not summed": ("deepseek", lambda plan: without(plan, "all_reduce", f"{AT}.rows", 2)),
     "shared experts are not summed": (
         "deepseek",
         lambda plan: without(plan, "all_reduce", f"{AT}.shared_experts.w2", 3),

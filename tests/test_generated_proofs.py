@@ -6,7 +6,7 @@ import pytest
 
 from backends.generator import Sizes, generate
 from backends.text import canonical, read, write
-from tests.builders import answer, rewrite_where
+from tests.builders import answer, attrs_of, rewrite_where, with_attrs
 from verdict.concrete import AGREE, DIFFER, FAULT, compare
 from verdict.graph.check import check_plan
 from verdict.graph.form import require_form
@@ -46,7 +46,22 @@ def changed(op, change):
     return lambda plan: rewrite_where(plan, op, change)
 
 
+def other_experts(node):
+    """The experts of the other rank of two."""
+    start, end = (attrs_of(node)[name] for name in ("local_expert_start", "local_expert_end"))
+    held = end - start
+    return with_attrs(node, local_expert_start=held - start, local_expert_end=2 * held - start)
+
+
+def last_reduction(node):
+    """The sums of experts scattered in another order."""
+    found = node.name.endswith("feed_forward.rows") and node.op == "reduce_scatter"
+    return with_attrs(node, ranks=attrs_of(node)["ranks"][::-1]) if found else node
+
+
 PLANS = {
+    "gated experts over ranks": ("deepseek", {"ep": 2, "batch": 4}, changed("moe_gmm", other_experts)),
+    "gated experts, positions divided": ("deepseek", {"tp": 2, "sp": True}, changed("reduce_scatter", last_reduction)),
     "two steps": (
         "mlp", {**TWO_STEPS, "tp": 2, "layers": 2, "microbatches": 2},
         wired("layers.0.step2", "layers.0.weight.new", "layers.0.weight"),

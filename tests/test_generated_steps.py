@@ -43,6 +43,8 @@ STEPS = {
     "low-rank adapters": ("gpt", {"lora": 2, "sp": True, **ADAM}),
     "interleaved stages": ("llama3", {**INTERLEAVED, "dp": 1, "split_backward": True}),
     "given routing": ("deepseek", {**GIVEN, "ep": 2}),
+    "gated experts over ranks": ("deepseek", {**ADAM, "tp": 1, "ep": 2, "batch": 8}),
+    "gated experts, positions divided": ("deepseek", {**RING, "sp": True, "seq": 8}),
     "experts and data parallel": ("deepseek", {**GIVEN, **ADAM, "ep": 2, "batch": 8, "zero": 1, "dense_layers": 0}),
 }  # fmt: skip
 
@@ -113,6 +115,12 @@ FAULTS = {
     "another activation on the last stage": (
         "interleaved stages", "silu", of("layers.4.feed_forward.silu")(lambda node: node._replace(op="relu")),
     ),
+    "a router that sees no other rank's gradient": (
+        "gated experts over ranks", "all_reduce", of("layers.0.feed_forward.gate.weight.grad.reduced")(alone),
+    ),
+    "tokens gathered in another order": (
+        "gated experts, positions divided", "all_gather", of("layers.0.ffn_norm.ref.1")(back),
+    ),
     "slots sent to other experts": ("given routing", "all_to_all", back),
 }  # fmt: skip
 
@@ -131,9 +139,10 @@ def test_a_fault_in_a_step_differs(name):
     [
         ("llama3", {"sp": True, "tp": 1}, "sequence parallelism with one tensor parallel rank"),
         ("mlp", {"sp": True}, "sp is not offered"),
-        ("deepseek", {"cp": 2}, "cp is not offered"),
+        ("mlp", {"cp": 2}, "cp is not offered"),
+        ("deepseek", {"cp": 2, "routing": "given", "tp": 1}, "a given routing of tokens that context parallel"),
         ("llama3", {"ep": 2, "routing": "given"}, "ep is not offered"),
-        ("deepseek", {"ep": 2, "tp": 1}, "expert parallel ranks with a gate on each"),
+        ("deepseek", {"ep": 2}, "experts over both expert and tensor parallel ranks"),
         ("deepseek", {"ep": 2, "routing": "given"}, "a given routing with tensor parallel ranks"),
         ("llama3", {"vocab_parallel": True}, "the sum of the logits has no targets"),
         ("llama3", {**LOSS, "vocab_parallel": True, "tp": 1}, "a vocabulary-parallel loss with one"),

@@ -32,7 +32,7 @@ class Model(NamedTuple):
 CHOICES = ("lora", "sp", "cp", "ep", "loss", "routing", "tied", "dropout")
 """Fields of Sizes that not every model knows; _OFFERS are those that it does."""
 _OFFERS = {
-    "deepseek": frozenset({"loss", "ep", "routing"}),
+    "deepseek": frozenset({"loss", "sp", "cp", "ep", "routing"}),
     "gpt": frozenset({"lora", "sp", "cp", "loss", "tied", "dropout"}),
     "llama3": frozenset({"lora", "sp", "cp", "loss"}),
     "mlp": frozenset[str](),

@@ -12,6 +12,11 @@ With sequence parallelism what lies between leave and enter is scattered: tp ran
     enter(x)    forward all_gather      backward reduce_scatter
     leave(y)    forward reduce_scatter  backward all_gather
 
+Expert parallel ranks have samples of their own, and each a range of the experts, for the samples of all:
+
+    spread(x)   forward all_gather      backward reduce_scatter
+    collect(y)  forward reduce_scatter  backward all_gather
+
 Source: Korthikanti et al., Reducing Activation Recomputation in Large Transformer Models, MLSys 2023, section 4.2.
 """
 
@@ -20,7 +25,7 @@ from collections.abc import Hashable
 from backends.generator.tape import Tape
 from backends.generator.value import Value
 
-TP = ("tp",)
+TP, EP = ("tp",), ("ep",)
 
 
 def enter(tape: Tape, x: Value) -> Value:
@@ -72,11 +77,41 @@ def gather(tape: Tape, x: Value) -> Value:
     return whole
 
 
-def _collect(tape: Tape, op: str, made: Value, x: Value, **attrs: Hashable) -> None:
+def gather_positions(tape: Tape, x: Value) -> Value:
+    """x with all positions on every tp rank, each of which does the same with them."""
+    if not x.scattered:
+        return x
+    whole = tape.like(x, scattered=False)
+    tape.collective(tape.forward, "all_gather", x.tensor, whole.tensor, TP, x.name, dim=x.seq)
+    tape.undo(lambda: _collect(tape, "chunk", whole, x, dim=x.seq))
+    return whole
+
+
+def spread(tape: Tape, x: Value) -> Value:
+    """x of the samples of all ep ranks, each of which does with them what the others do not."""
+    if tape.mesh.size(*EP) == 1:
+        return x
+    whole = tape.like(x, gathered=True, entered=True, by="ep")
+    tape.collective(tape.forward, "all_gather", x.tensor, whole.tensor, EP, x.name, dim=x.batch)
+    tape.undo(lambda: _collect(tape, "reduce_scatter", whole, x, EP, dim=x.batch, reduce="sum"))
+    return whole
+
+
+def collect(tape: Tape, y: Value) -> Value:
+    """The sum of the addends that the ep ranks have of y, to each of them that of its own samples."""
+    if not y.gathered:
+        return y
+    own = tape.like(y, gathered=False, addend=False, by="tp")
+    tape.collective(tape.forward, "reduce_scatter", y.tensor, own.tensor, EP, y.name, dim=y.batch, reduce="sum")
+    tape.undo(lambda: _collect(tape, "all_gather", own, y, EP, dim=y.batch))
+    return own
+
+
+def _collect(tape: Tape, op: str, made: Value, x: Value, axes: tuple[str, ...] = TP, **attrs: Hashable) -> None:
     """The gradient of x from that of what a crossing made of it."""
     if made.use in tape.gradients and x.trained:
         gradient = tape.gradients[made.use]
-        tape.collective(tape.backward, op, gradient, tape.gradient(x), TP, f"{x.name}.grad", **attrs)
+        tape.collective(tape.backward, op, gradient, tape.gradient(x), axes, f"{x.name}.grad", **attrs)
 
 
 def _hand_on(tape: Tape, made: Value, x: Value) -> None:

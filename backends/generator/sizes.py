@@ -33,8 +33,7 @@ class Sizes:
     sp: sequence parallel, the tp ranks divide the positions between blocks. cp: context parallel ranks, which divide
     the positions, and send keys and values round a ring; zigzag: each has one part from the front and one from the
     back. ep: ranks that divide the experts, and the batch as dp does.
-    routing: by a "gate" on each rank, or "given" with `capacity` slots for each sample and expert; ep needs the
-    latter.
+    routing: by a "gate" on each rank, or "given" with `capacity` slots for each sample and expert.
     steps: consecutive steps in one plan, each of which goes on from what the step before has left.
     optimizer: "none", "sgd" or "adamw". clip: the greatest norm of all gradients; 0 for none. zero: the level of
     ZeRO, at which data parallel ranks divide the states of the optimizer (1), the gradients (2), the weights (3).
@@ -133,7 +132,6 @@ _CONDITIONS: tuple[tuple[Callable[[Sizes], bool], str, str], ...] = (
     ),
     (lambda s: not s.zigzag or s.cp > 1, "zigzag with one context parallel rank", "choose cp of at least 2"),
     (lambda s: s.routing in ROUTINGS, "there is no such routing", f"there are {', '.join(ROUTINGS)}"),
-    (lambda s: s.ep == 1 or s.routing == "given", "expert parallel ranks with a gate on each", "choose routing given"),
     (lambda s: s.cp == 1 or not s.dropout, "dropout under context parallelism", "choose one of them"),
     (lambda s: s.loss in LOSSES, "there is no such loss", f"there are {', '.join(LOSSES)}"),
     (

@@ -133,7 +133,7 @@ class Tape:
         partial of the outputs; where nothing is said they are those of the first input.
         """
         lead, trained = inputs[0], any(value.trained for value in inputs)
-        known = {name: getattr(lead, name) for name in ("batch", "seq", "scattered", "partial", "by")}
+        known = {name: getattr(lead, name) for name in ("batch", "seq", "scattered", "partial", "by", "gathered")}
         values = tuple(
             self.value(
                 f"{name}.{at}" if len(outputs) > 1 else name, shape, "int64" if at in integers else dtype,

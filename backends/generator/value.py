@@ -14,8 +14,9 @@ BATCH, DATA = ("dp", "ep"), ("dp", "ep", "cp")
 class Value(NamedTuple):
     """A tensor of the device that is recorded. `shape` is that of the logical tensor, which devices share.
 
-    split: the axis that the ranks of mesh axis `by` divide. addend: each tp rank has one addend of it.
-    entered: it has passed `enter`, so each tp rank sees only its own use of it, and its gradient is an addend.
+    split: the axis that the ranks of mesh axis `by` divide. addend: each of them has one addend of it.
+    entered: it has passed `enter`, so each of them sees only its own use of it, and its gradient is an addend.
+    gathered: the ranks of `by`, which divide the batch, have it for the samples of all of them.
     batch, seq: the axes that are samples and positions; scattered: the tp ranks divide the positions, too.
     block: it is one block of the positions, (its number, how many there are), and not the share of the cp ranks.
     partial: each data parallel rank has one addend of it. sharded: the data parallel ranks divide its first axis.
@@ -39,6 +40,7 @@ class Value(NamedTuple):
     partial: bool = False
     sharded: bool = False
     block: tuple[int, int] | None = None
+    gathered: bool = False
 
     @property
     def data(self) -> tuple[str, ...]:
@@ -48,29 +50,29 @@ class Value(NamedTuple):
     @property
     def sums(self) -> tuple[str, ...]:
         """The mesh axes along which the ranks have addends of it."""
-        return (*(DATA if self.partial else ()), *(("tp",) if self.addend else ()))
+        return (*(DATA if self.partial else ()), *((self.by,) if self.addend else ()))
 
     def on(self, mesh: Mesh) -> "Value":
         """What remains of it where mesh axes have one rank only."""
-        found = self if mesh.size(self.by) > 1 else self._replace(split=None)
-        return found if mesh.size("tp") > 1 else found._replace(addend=False, entered=False, scattered=False)
+        found = self if mesh.size(self.by) > 1 else self._replace(split=None, addend=False, entered=False)
+        return found if mesh.size("tp") > 1 else found._replace(scattered=False)
 
     def cuts(self, mesh: Mesh, device: int) -> Cuts:
         """For each dimension, into how many pieces it is cut, one cut after the other, and which the device has."""
         return _cuts(
             mesh, device, len(self.shape), self.batch, self.seq, self.split, self.by, self.scattered,
-            self.data if self.sharded else (), self.block,
+            self.data if self.sharded else (), self.block, self.gathered,
         )  # fmt: skip
 
 
 @cache
 def _cuts(
     mesh: Mesh, device: int, rank: int, batch: int | None, seq: int | None, split: int | None, by: str,
-    scattered: bool, shards: tuple[str, ...], block: tuple[int, int] | None,
+    scattered: bool, shards: tuple[str, ...], block: tuple[int, int] | None, gathered: bool,
 ) -> Cuts:  # fmt: skip
     axes: list[list[tuple[str, ...]]] = [[] for _ in range(rank)]
     if batch is not None:
-        axes[batch].append(tuple(axis for axis in BATCH if split is None or axis != by))
+        axes[batch].append(tuple(axis for axis in BATCH if axis != by or not (gathered or split is not None)))
     if seq is not None:
         axes[seq] += [("cp",), ("tp",)] if scattered else [("cp",)]
     if split is not None:
