@@ -64,6 +64,7 @@ def _size(name: str, help: str, least: int = 1) -> Callable[[Callable[..., None]
 )
 @_size("zero", "Level of ZeRO: 1 states, 2 gradients, 3 weights are divided over data parallel ranks.", least=0)
 @_size("steps", "Consecutive steps in one plan, each of which goes on from what the step before has left.")
+@click.option("--list-ranks", is_flag=True, help="Data parallel ranks are devices of the plan, and no replicas.")
 @click.option("-o", "--out", type=click.Path(path_type=Path, file_okay=False), required=True, metavar="DIR")
 @click.option("--compress", type=click.Choice(list(_SUFFIXES)), default="none", show_default=True)
 @click.option("--pickle", "plain", is_flag=True, help="Write pickles of plain data instead of text.")

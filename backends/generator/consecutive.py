@@ -99,7 +99,15 @@ def consecutive(plan: Plan, steps: int) -> Plan:
             for step in range(1, steps + 1)
             for name, axis in plan.batch_axes
         ),
+        shard_axes=_shard_axes(plan, tables, steps),
     )
+
+
+def _shard_axes(plan: Plan, tables: _Tables, steps: int) -> tuple[tuple[str, int], ...]:
+    """Those of every step, of the tensors that it has of its own."""
+    known = {logical.name for logical in tables.logicals}
+    names = ((f"{name}.step{step}", axis) for step in range(2, steps + 1) for name, axis in plan.shard_axes)
+    return (*plan.shard_axes, *(pair for pair in names if pair[0] in known))
 
 
 def _again(plan: Plan, tables: _Tables, before: _Step, made: set[int], step: int) -> _Step:

@@ -17,13 +17,22 @@ class Placed(Protocol):
     def shape(self) -> Shape: ...
     @property
     def dtype(self) -> str: ...
+    @property
+    def divided(self) -> bool: ...
+    @property
+    def along(self) -> int: ...
     def cuts(self, mesh: Mesh, device: int) -> Cuts: ...
 
 
 class Draft:
-    """The tables of a plan. Logical tensors are told apart by name; regions and attributes are kept once."""
+    """The tables of a plan. Logical tensors are told apart by name; regions and attributes are kept once.
 
-    def __init__(self) -> None:
+    shards: the axis along which replicas divide a logical tensor, whose shape is then that of one of them.
+    """
+
+    def __init__(self, replicas: int = 1) -> None:
+        self.replicas = replicas
+        self.shards: dict[str, int] = {}
         self.logicals: list[Logical] = []
         self.tensors: list[Tensor] = []
         self._numbers: dict[str, int] = {}
@@ -59,8 +68,13 @@ class Draft:
         self, mesh: Mesh, device: int, value: Placed, name: str, kind: str, sums: tuple[str, ...], origin: str = ""
     ) -> int:
         """A new share of `name`: the region that lies on a device, and an addend along the mesh axes `sums`."""
-        region = self.region(value.shape, value.cuts(mesh, device))
-        return self.tensor(name, value.shape, value.dtype, kind, region, mesh.place(device, sums), origin)
+        shape = value.shape
+        if value.divided and self.replicas > 1:
+            self.shards[name] = value.along
+            size = shape[value.along] // self.replicas
+            shape = (*shape[: value.along], size, *shape[value.along + 1 :])
+        region = self.region(shape, value.cuts(mesh, device))
+        return self.tensor(name, shape, value.dtype, kind, region, mesh.place(device, sums), origin)
 
     def node(
         self, op: str, inputs: tuple[int, ...], outputs: tuple[int, ...], attrs: dict[str, Hashable], name: str

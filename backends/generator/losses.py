@@ -27,7 +27,7 @@ def loss_of(tape: Tape, sizes: Sizes, logits: Value) -> Value:
     if sizes.loss == "sum":
         return sum_loss(tape, logits)
     targets = tape.load(TARGETS, logits.shape[:-1], "int64", seq=1)
-    apart = sizes.mean and sizes.microbatches * tape.mesh.size(*DATA) > 1
+    apart = sizes.mean and sizes.microbatches * sizes.replicas * tape.mesh.size(*DATA) > 1
     if sizes.vocab_parallel:
         loss = _vocabulary_parallel(tape, sizes, logits, targets)
         return _averaged(tape, sizes, loss) if sizes.mean else loss
@@ -49,7 +49,8 @@ def _averaged(tape: Tape, sizes: Sizes, loss: Value) -> Value:
     attrs: dict[str, Hashable] = {"dim": None, "keepdim": False}
     tape.counting.append(tape.draft.node("sum", (flags.tensor,), (count.tensor,), attrs, count.name))
     total = tape.like(count, name="loss.count.total", kind=ACTIVATION, partial=False)
-    tape.collective(tape.totalling, "all_reduce", count.tensor, total.tensor, DATA, total.name, reduce="sum")
+    across: dict[str, Hashable] = {"replicas": True} if sizes.replicas > 1 else {}
+    tape.collective(tape.totalling, "all_reduce", count.tensor, total.tensor, DATA, total.name, reduce="sum", **across)
     (mean,) = tape.op("div", (loss, total), "loss", (1,))
     return mean
 

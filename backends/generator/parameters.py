@@ -1,8 +1,8 @@
 """The weights of one device, and the accumulators of their gradients, whole or sharded over data parallel ranks.
 
-Where data parallel ranks are devices of the plan, the accumulator of each is an addend (`Trained.sums`), which the
-end of the step adds up. ZeRO: from level 2 on the gradient is scattered over these ranks in each microbatch; at level
-3 so is the weight, which is gathered anew for each use, forward and backward.
+The accumulator of each data parallel rank is an addend (of those that are devices: `Trained.sums`), which the end of
+the step adds up. ZeRO: from level 2 on the gradient is scattered over these ranks in each microbatch; at level 3 so
+is the weight, which is gathered anew for each use, forward and backward.
 
 Source: Rajbhandari et al., ZeRO: Memory Optimizations Toward Training Trillion Parameter Models, SC 2020.
 """
@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from backends.generator.draft import Draft
 from backends.generator.mesh import Mesh
+from backends.generator.shards import Shards
 from backends.generator.value import Value
 from verdict.graph import ACCUMULATOR, ACTIVATION, GRADIENT, WEIGHT, Node
 
@@ -32,20 +33,23 @@ class Parameters:
 
     def __init__(self, draft: Draft, mesh: Mesh, device: int, zero: int) -> None:
         self.trained: dict[str, Trained] = {}
+        self.shards = Shards(draft, mesh, device)
         self._draft, self._mesh, self._device, self._zero = draft, mesh, device, zero
         self._held: dict[str, Value] = {}
         self._uses: dict[int, Value] = {}
 
     def use(self, wanted: Value, nodes: list[Node]) -> Value:
         """The weight that is wanted, for one use: gathered first where the device has but a shard of it."""
+        if self._zero:
+            wanted = self.shards.placed(wanted)
         if wanted.name not in self._held:
-            held = wanted._replace(kind=WEIGHT, sharded=self._zero == 3)
+            held = (wanted.shard if self._zero == 3 else wanted)._replace(kind=WEIGHT)
             self._held[wanted.name] = held._replace(tensor=self._share(held, held.name, WEIGHT, ()))
         held = self._held[wanted.name]
         if self._zero < 3:
             return held
         whole = wanted._replace(tensor=self._share(wanted, f"{wanted.name}.gathered", ACTIVATION, ()))
-        self._gather(nodes, held, whole.tensor)
+        self.shards.gather(nodes, held, held.tensor, whole.tensor, f"{held.name}.gathered.piece", ACTIVATION)
         self._uses[whole.use] = held
         return whole
 
@@ -59,7 +63,7 @@ class Parameters:
         if held is None:
             return value.tensor
         whole = self._share(value, f"{value.name}.gathered", ACTIVATION, ())
-        self._gather(nodes, held, whole)
+        self.shards.gather(nodes, held, held.tensor, whole, f"{held.name}.gathered.piece", ACTIVATION)
         return whole
 
     def gradient(self, value: Value, alone: bool) -> int:
@@ -72,26 +76,20 @@ class Parameters:
         """Scatter the gradient of one use over the ranks that see other data, if they have shards of it."""
         if self._zero < 2:
             return
-        after, name = self._accumulator(value, alone), f"{value.name}.grad"
-        ranks = self._mesh.group(self._device, value.data)
-        attrs = {"ranks": ranks, "dim": 0, "reduce": "sum"}
-        nodes.append(self._draft.node("reduce_scatter", (gradient,), (after,), attrs, name))
+        after, piece = self._accumulator(value, alone), f"{value.name}.grad.piece"
+        self.shards.cut(nodes, "reduce_scatter", value, gradient, after, piece, GRADIENT, reduce="sum")
 
     def _accumulator(self, value: Value, alone: bool) -> int:
         if value.name not in self.trained:
             sharded = self._zero >= 2
             sums = (() if sharded else value.data) + self._also(value, alone)
-            made = self._share(value._replace(sharded=sharded), f"{value.name}.grad", ACCUMULATOR, sums)
+            made = self._share(value.shard if sharded else value, f"{value.name}.grad", ACCUMULATOR, sums)
             self.trained[value.name] = Trained(self._held[value.name], made, sums, sharded)
         return self.trained[value.name].accumulator
 
     def _also(self, value: Value, alone: bool) -> tuple[str, ...]:
         """tp, where each tp rank has an addend of the gradient of a weight that all of them hold."""
         return ("tp",) if alone and value.split is None and self._mesh.size("tp") > 1 else ()
-
-    def _gather(self, nodes: list[Node], held: Value, whole: int) -> None:
-        attrs = {"ranks": self._mesh.group(self._device, held.data), "dim": 0}
-        nodes.append(self._draft.node("all_gather", (held.tensor,), (whole,), attrs, held.name))
 
     def _share(self, value: Value, name: str, kind: str, sums: tuple[str, ...]) -> int:
         return self._draft.share(self._mesh, self._device, value, name, kind, sums)

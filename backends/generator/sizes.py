@@ -37,6 +37,7 @@ class Sizes:
     steps: consecutive steps in one plan, each of which goes on from what the step before has left.
     optimizer: "none", "sgd" or "adamw". clip: the greatest norm of all gradients; 0 for none. zero: the level of
     ZeRO, at which data parallel ranks divide the states of the optimizer (1), the gradients (2), the weights (3).
+    list_ranks: data parallel ranks are devices of the plan, and no replicas.
     """
 
     layers: int = 2
@@ -76,6 +77,7 @@ class Sizes:
     optimizer: str = "none"
     clip: float = 0.0
     zero: int = 0
+    list_ranks: bool = False
     steps: int = 1
 
     @property
@@ -88,15 +90,15 @@ class Sizes:
         return (rank, 2 * self.cp - 1 - rank) if self.zigzag else (rank,)
 
     @property
-    def explicit(self) -> bool:
-        """Whether data parallel ranks do different things, so that each is a device of the plan and no replica."""
-        return self.ep > 1 or self.mean or self.optimizer != "none" or self.clip > 0 or self.zero > 0
+    def replicas(self) -> int:
+        """How many copies of the plan's devices there are: as many as data parallel ranks that it does not list."""
+        return 1 if self.list_ranks else self.dp
 
     @property
     def mesh(self) -> Mesh:
         """The devices of the plan."""
-        data = (("dp", self.dp), ("ep", self.ep)) if self.explicit else ()
-        axes = (*data, ("cp", self.cp), ("pp", self.pp), ("tp", self.tp))
+        data = (("dp", self.dp),) if self.list_ranks else ()
+        axes = (*data, ("ep", self.ep), ("cp", self.cp), ("pp", self.pp), ("tp", self.tp))
         return Mesh(tuple((axis, size) for axis, size in axes if size > 1 or axis in _ALWAYS))
 
     @property

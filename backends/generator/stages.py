@@ -1,6 +1,7 @@
 """From recorded stages to a plan: pipeline boundaries, the schedule, the end of the step and declared outputs."""
 
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from backends.generator.draft import Draft
@@ -16,6 +17,7 @@ from backends.generator.schedule import (
     named,
     schedule,
 )
+from backends.generator.shards import UnevenError
 from backends.generator.sizes import Sizes
 from backends.generator.tape import Tape
 from backends.generator.update import Update
@@ -62,8 +64,18 @@ class _Outputs:
 
 
 def assemble(name: str, model: Model, sizes: Sizes) -> Plan:
-    """The plan of `model` on the devices of `sizes.mesh`, run by dp replicas where these are no devices."""
-    draft, found, mesh = Draft(), _Outputs(), sizes.mesh
+    """The plan of `model` on the devices of `sizes.mesh`, run by dp replicas where these are no devices.
+
+    Replicas that cannot divide a weight evenly are listed as devices.
+    """
+    try:
+        return _assembled(name, model, sizes)
+    except UnevenError:
+        return _assembled(name, model, replace(sizes, list_ranks=True))
+
+
+def _assembled(name: str, model: Model, sizes: Sizes) -> Plan:
+    draft, found, mesh = Draft(sizes.replicas), _Outputs(), sizes.mesh
     parameters = tuple(Parameters(draft, mesh, device, sizes.zero) for device in range(mesh.devices))
     recorded = [
         [
@@ -75,14 +87,13 @@ def assemble(name: str, model: Model, sizes: Sizes) -> Plan:
     step = Update(draft, mesh, sizes, parameters)
     for device, stages in enumerate(recorded):
         _device(sizes, device, stages, step, draft, found)
-    replicas = 1 if sizes.explicit else sizes.dp
     inputs = {logical.name for logical in draft.logicals if logical.kind == INPUT}
     return Plan(
         source=f"{name} dp{sizes.dp} pp{sizes.pp} tp{sizes.tp} microbatches{sizes.microbatches}",
         format="generated",
-        mesh=(("replicas" if sizes.explicit else "dp", replicas), *mesh.axes),
+        mesh=(("replicas" if sizes.list_ranks else "dp", sizes.replicas), *mesh.axes),
         devices=mesh.devices,
-        replicas=replicas,
+        replicas=sizes.replicas,
         microbatches=sizes.microbatches,
         logicals=tuple(draft.logicals),
         tensors=tuple(draft.tensors),
@@ -93,6 +104,7 @@ def assemble(name: str, model: Model, sizes: Sizes) -> Plan:
         seeds=tuple(found.seeds),
         batch_axes=tuple((name, 0) for name in sorted(inputs)),
         outputs=tuple(found.outputs),
+        shard_axes=tuple(draft.shards.items()),
     )
 
 

@@ -5,6 +5,8 @@
                it updates its shard of the weights, which are gathered again
     ZeRO 3     it has a shard of the weights only, and nothing is gathered
 
+How shards lie on data parallel ranks, which are devices of the plan or replicas of it, is in shards.py.
+
 The norm of all gradients counts each of their elements once: on the first of the ranks that have it.
 
 Sources: Rajbhandari et al., ZeRO, SC 2020; Megatron-LM, megatron/core/optimizer (distrib_optimizer.py,
@@ -40,10 +42,11 @@ class Once(NamedTuple):
 
 
 class _Final(NamedTuple):
-    """A weight, or the shard of it that the device updates, and its final gradient."""
+    """A weight, or the shard of it that the rank updates, its final gradient, and of what tensor that is."""
 
     weight: Value
     gradient: int
+    of: int
 
 
 class Update:
@@ -62,7 +65,7 @@ class Update:
         """What `device` does."""
         once = Once({REDUCE: [], STEP: []}, [], [])
         finals = [self._reduced(device, trained, once) for trained in self._parameters[device].trained.values()]
-        once.gradients.extend((final.gradient, final.weight.tensor) for final in finals)
+        once.gradients.extend((final.gradient, final.of) for final in finals)
         if self._sizes.clip:
             finals = self._clipped(device, finals, once.segments[STEP])
         for final in finals if self._sizes.optimizer != "none" else ():
@@ -86,29 +89,28 @@ class Update:
 
     def _reduced(self, device: int, trained: Trained, once: Once) -> _Final:
         weight, gradient, nodes = trained.weight, trained.accumulator, once.segments[REDUCE]
-        sums = trained.sums
-        if self._sizes.zero == 1:
-            after = self._tensor(device, weight._replace(sharded=True), f"{weight.name}.grad.shard", GRADIENT)
-            attrs: dict[str, Hashable] = {"dim": 0, "reduce": "sum"}
-            self._collective(nodes, "reduce_scatter", device, weight, gradient, after, **attrs)
+        zero, shards, sums = self._sizes.zero, self._parameters[device].shards, trained.sums
+        if zero == 1:
+            after = self._tensor(device, weight.shard, f"{weight.name}.grad.shard", GRADIENT)
+            piece = f"{weight.name}.grad.piece"
+            shards.cut(nodes, "reduce_scatter", weight, gradient, after, piece, GRADIENT, reduce="sum")
             gradient, sums = after, tuple(axis for axis in sums if axis not in weight.data)
         ranks = self._ranks(device, trained, sums)
-        across = not self._sizes.explicit and self._sizes.dp > 1
+        across = shards.across and not zero
         if len(ranks) > 1 or across:
-            attrs = {"ranks": ranks, "replicas": True, "reduce": "sum"} if not self._sizes.explicit else {
-                "ranks": ranks, "reduce": "sum",
-            }  # fmt: skip
-            whole = weight._replace(sharded=self._sizes.zero > 0)
+            attrs: dict[str, Hashable] = {"ranks": ranks, "reduce": "sum", **({"replicas": True} if across else {})}
+            whole = weight.shard if zero else weight
             name = f"{weight.name}.grad.reduced"
             after = self._tensor(device, whole, name, GRADIENT, f"{weight.name}.grad")
             nodes.append(self._draft.node("all_reduce", (gradient,), (after,), attrs, name))
             gradient = after
-        if self._sizes.zero in (1, 2):
-            shard = weight._replace(sharded=True)
-            held = self._tensor(device, shard, weight.name, WEIGHT)
-            self._collective(once.segments[REDUCE], "chunk", device, weight, weight.tensor, held, dim=0)
-            weight = shard._replace(tensor=held)
-        return _Final(weight, gradient)
+        of = weight.tensor
+        if zero in (1, 2):
+            name, kind = (f"{weight.name}.shard", ACTIVATION) if shards.across else (weight.name, WEIGHT)
+            held = self._tensor(device, weight.shard, name, kind)
+            of = shards.cut(nodes, "chunk", weight, weight.tensor, held, weight.name, WEIGHT)
+            weight = weight.shard._replace(tensor=held)
+        return _Final(weight, gradient, of)
 
     def _ranks(self, device: int, trained: Trained, sums: tuple[str, ...]) -> tuple[int, ...]:
         """The devices whose addends add up: those along `sums`, and the other stages that hold the weight."""
@@ -128,9 +130,10 @@ class Update:
             whole = self._square(device, finals[0], one, nodes)
             squares.append(self._scalar(device, one, "mul", (whole,), "gradients.none", nodes, other=0))
         total = self._scalar(device, one, "accumulate", tuple(squares), "gradients.local", nodes)
-        if len(group) > 1:
+        across = self._sizes.zero > 0 and self._parameters[device].shards.across
+        if len(group) > 1 or across:
             after = self._tensor(device, one, "gradients.total", ACTIVATION)
-            attrs: dict[str, Hashable] = {"ranks": group, "reduce": "sum"}
+            attrs: dict[str, Hashable] = {"ranks": group, "reduce": "sum", **({"replicas": True} if across else {})}
             nodes.append(self._draft.node("all_reduce", (total,), (after,), attrs, "gradients.total"))
             total = after
         norm = self._scalar(device, one, "sqrt", (total,), "gradients.norm", nodes)
@@ -175,18 +178,10 @@ class Update:
         if not shards:
             once.outputs.append((new, weight.tensor))
             return
-        whole = weight._replace(sharded=False)
-        gathered = self._tensor(device, whole, f"{weight.name}.new", ACTIVATION)
-        self._collective(nodes, "all_gather", device, weight, new, gathered, dim=0)
+        gathered = self._tensor(device, weight._replace(sharded=False, divided=False), f"{weight.name}.new", ACTIVATION)
+        self._parameters[device].shards.gather(nodes, weight, new, gathered, f"{weight.name}.new.piece", ACTIVATION)
         held = self._parameters[device].trained[weight.name].weight
         once.outputs.append((gathered, held.tensor))
 
     def _tensor(self, device: int, value: Value, name: str, kind: str, origin: str = "") -> int:
         return self._draft.share(self._mesh, device, value, name, kind, (), origin)
-
-    def _collective(
-        self, nodes: list[Node], op: str, device: int, weight: Value, before: int, after: int, **attrs: Hashable
-    ) -> None:
-        """A collective among the ranks that see other data and hold the same share of a weight."""
-        attrs["ranks"] = self._mesh.group(device, weight.data)
-        nodes.append(self._draft.node(op, (before,), (after,), attrs, weight.name))

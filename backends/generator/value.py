@@ -19,7 +19,8 @@ class Value(NamedTuple):
     gathered: the ranks of `by`, which divide the batch, have it for the samples of all of them.
     batch, seq: the axes that are samples and positions; scattered: the tp ranks divide the positions, too.
     block: it is one block of the positions, (its number, how many there are), and not the share of the cp ranks.
-    partial: each data parallel rank has one addend of it. sharded: the data parallel ranks divide its first axis.
+    partial: each data parallel rank has one addend of it. sharded: the data parallel ranks that are devices divide
+    axis `along`; divided: so do the replicas, each piece of it.
     trained: the loss depends on it differentiably. use: tells handles of one tensor apart.
     """
 
@@ -41,11 +42,18 @@ class Value(NamedTuple):
     sharded: bool = False
     block: tuple[int, int] | None = None
     gathered: bool = False
+    divided: bool = False
+    along: int = 0
 
     @property
     def data(self) -> tuple[str, ...]:
         """The mesh axes of the ranks that have the same share of this weight, and see different data."""
         return tuple(axis for axis in DATA if self.split is None or axis != self.by)
+
+    @property
+    def shard(self) -> "Value":
+        """What one data parallel rank has of it."""
+        return self._replace(sharded=True, divided=True)
 
     @property
     def sums(self) -> tuple[str, ...]:
@@ -61,14 +69,14 @@ class Value(NamedTuple):
         """For each dimension, into how many pieces it is cut, one cut after the other, and which the device has."""
         return _cuts(
             mesh, device, len(self.shape), self.batch, self.seq, self.split, self.by, self.scattered,
-            self.data if self.sharded else (), self.block, self.gathered,
+            self.data if self.sharded else (), self.along, self.block, self.gathered,
         )  # fmt: skip
 
 
 @cache
 def _cuts(
     mesh: Mesh, device: int, rank: int, batch: int | None, seq: int | None, split: int | None, by: str,
-    scattered: bool, shards: tuple[str, ...], block: tuple[int, int] | None, gathered: bool,
+    scattered: bool, shards: tuple[str, ...], along: int, block: tuple[int, int] | None, gathered: bool,
 ) -> Cuts:  # fmt: skip
     axes: list[list[tuple[str, ...]]] = [[] for _ in range(rank)]
     if batch is not None:
@@ -78,7 +86,7 @@ def _cuts(
     if split is not None:
         axes[split].append((by,))
     if shards:
-        axes[0].append(shards)
+        axes[along].append(shards)
     found = tuple(tuple(mesh.place(device, group) for group in groups) for groups in axes)
     if block is None or seq is None:
         return found
