@@ -78,15 +78,16 @@ def _indices(plan: Plan) -> Iterator[str]:
 def _shards(plan: Plan) -> Iterator[str]:
     if len(dict(plan.shard_axes)) < len(plan.shard_axes):
         yield "a tensor is divided over replicas along two axes"
-    for name, axis in plan.shard_axes:
-        found = [logical for logical in plan.logicals if logical.name == name]
-        if not found:
+    axes, known = dict(plan.shard_axes), {logical.name for logical in plan.logicals}
+    for name in axes:
+        if name not in known:
             yield f"it divides {name} over replicas, and has no tensor of that name"
-        for logical in found:
-            if logical.kind == INPUT:
-                yield f"it divides the input {name} over replicas as no batch"
-            elif not 0 <= axis < len(logical.shape):
-                yield f"it divides {name} along axis {axis}, which has {len(logical.shape)} dimensions"
+    for logical in plan.logicals:
+        axis = axes.get(logical.name, 0)
+        if logical.name in axes and logical.kind == INPUT:
+            yield f"it divides the input {logical.name} over replicas as no batch"
+        elif logical.name in axes and not 0 <= axis < len(logical.shape):
+            yield f"it divides {logical.name} along axis {axis}, which has {len(logical.shape)} dimensions"
 
 
 def _calls(plan: Plan) -> Iterator[str]:
