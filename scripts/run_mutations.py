@@ -81,6 +81,10 @@ FAMILIES: dict[str, Callable[[], Pair]] = {
     "mlp step adamw zero1 dp2": generated("mlp", 2, 1, 1, 1, optimizer="adamw", zero=1),
     "mlp step adamw zero2 clip dp2": generated("mlp", 2, 1, 1, 1, optimizer="adamw", zero=2, clip=1.0),
     "mlp step adamw zero3 dp2": generated("mlp", 2, 1, 1, 1, optimizer="adamw", zero=3),
+    "mlp step adamw zero1 clip dp2 tp2 nm2": generated("mlp", 2, 1, 2, 2, optimizer="adamw", zero=1, clip=1.0),
+    "mlp step adamw zero1 clip dp2 listed": generated(
+        "mlp", 2, 1, 1, 1, optimizer="adamw", zero=1, clip=1.0, list_ranks=True
+    ),
     "mlp step sgd clip dp2 pp2 tp2 nm2": generated("mlp", 2, 2, 2, 2, 4, optimizer="sgd", clip=1.0),
     "nnscaler mlp dp2 pp2 tp2 nm2": shared(_MLP, "policies/mlp_mgener_dp2_pp2_tp2_nm2_gbs16_dim1024_ly8"),
     "nnscaler mlp tp4": shared(_MLP, "policies/mlp_mgener_dp1_pp1_tp4_nm1_gbs16_dim1024_ly8"),

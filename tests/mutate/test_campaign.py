@@ -16,6 +16,16 @@ FAMILIES = {
     "mlp tp4": ("mlp", {"dp": 1, "tp": 4, "pp": 1, "microbatches": 1}, 60),
     "mlp pp4": ("mlp", {"layers": 4, "dp": 1, "tp": 1, "pp": 4, "microbatches": 4}, 60),
     "llama3 dp2 pp2 tp2": ("llama3", {"dp": 2, "tp": 2, "pp": 2, "microbatches": 2}, 40),
+    "mlp step, shards over dp2": (
+        "mlp",
+        {"layers": 1, "dp": 2, "tp": 2, "pp": 1, "microbatches": 1, "optimizer": "adamw", "clip": 0.5, "zero": 1},
+        40,
+    ),
+    "mlp step, sharded weights": (
+        "mlp",
+        {"layers": 1, "dp": 2, "tp": 1, "pp": 1, "microbatches": 2, "optimizer": "sgd", "zero": 3},
+        60,
+    ),
 }
 OPTIONS = Options(workers=0, solver=FAST)
 

@@ -19,6 +19,7 @@ MESH = {"layers": 4, "hidden": 16, "heads": 4, "seq": 4, "batch": 8, "vocab": 8,
 PLANS = {
     "mlp": generate("mlp", Sizes(**MESH, dp=2, tp=2, pp=2, microbatches=2))[1],
     "llama3": generate("llama3", Sizes(**MESH, dp=2, tp=2, pp=2, microbatches=2))[1],
+    "shards": generate("mlp", Sizes(**MESH, dp=2, tp=1, pp=1, microbatches=1, optimizer="sgd", zero=1))[1],
 }
 
 

@@ -237,8 +237,8 @@ def change_collective_axis(plan: Plan, random: Random) -> Change | None:
 
 
 def toggle_replicas(plan: Plan, random: Random) -> Change | None:
-    """A reduction over the replicas stays within one, or one within a replica spans all of them."""
-    site = pick(plan, random, lambda node: node.op == "all_reduce")
+    """What goes over the replicas stays within one, or a reduction within a replica spans all of them."""
+    site = pick(plan, random, lambda node: node.op == "all_reduce" or bool(dict(node.attrs).get("replicas")))
     if site is None:
         return None
     return _set(plan, random, site, "replicas", replicas=not dict(node_at(plan, site).attrs).get("replicas", False))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from verdict.errors import UsageError
 from verdict.graph import Plan
-from verdict.mutate import collectives, content, nodes, programs
+from verdict.mutate import collectives, content, nodes, programs, shards
 from verdict.mutate.sites import Change
 
 Kind = Callable[[Plan, Random], Change | None]
@@ -73,6 +73,10 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             content.change_seed,
             content.change_part,
             content.change_replicas,
+            shards.repeat_shard,
+            shards.keep_own_sum,
+            shards.sum_shards,
+            shards.change_shard_axis,
         )
     }
 )
