@@ -13,6 +13,8 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils._python_dispatch import _disable_current_modes
 
+from backends.torch import pipelines
+
 DDP = (
     "ddp-averages",
     "DistributedDataParallel divides each bucket of gradients by the number of ranks and sums it over them",
@@ -51,6 +53,7 @@ def world(rank: int, size: int) -> Iterator[World]:
     patches += [(DeviceMesh, name, _outside(getattr(DeviceMesh, name))) for name in ("_flatten", "_unflatten")]
     patches += [(DeviceMesh, "__getitem__", _outside(DeviceMesh.__getitem__))]
     patches += [(owner, "init_device_mesh", _outside(init_device_mesh)) for owner in (device_mesh, dist)]
+    patches += [(pipelines.OWNER, pipelines.NAME, pipelines.vote)]
     with ExitStack() as stack:
         for owner, name, function in patches:
             stack.enter_context(_replaced(owner, name, function))

@@ -3,6 +3,7 @@
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
 
 from verdict.torch import Program, mean, shard
 
@@ -201,3 +202,11 @@ def build_mean(ctx):
     rows = shard(0, ctx.rank, ctx.world)
     loss = mean(ctx.rank, ctx.world)
     return Program(inputs={"x": x}, params={"weight": weight}, step=step, specs={"x": rows}, loss=loss)
+
+
+def build_shapes_sent(ctx):
+    """A pipeline of which the ranks tell each other the shapes."""
+    stage = PipelineStage(nn.Linear(SIZE, SIZE), ctx.rank, ctx.world, torch.device("cpu"))
+    schedule = ScheduleGPipe(stage, 2, loss_fn=nn.functional.mse_loss)
+    x = torch.randn(SIZE, SIZE)
+    return Program(inputs={"x": x}, params=stage.submod, step=lambda: schedule.step(x, target=x))

@@ -7,12 +7,14 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tests.torch.test_recorded import recorded_here  # noqa: E402
+from verdict.errors import UsageError  # noqa: E402
 from verdict.options import Options  # noqa: E402
 from verdict.pipeline import verify  # noqa: E402
 from verdict.report import Verdict  # noqa: E402
 
 RIGHT = [
     ("clip", "build", 2),
+    ("pipelining", "build_zero_bubble", 2),
 ]
 WRONG = [
     ("clip", "build_local_norm", 2, r"clip\.py:\d+ own_norm"),
@@ -36,3 +38,8 @@ def test_wrong_programs_are_refuted_where_they_are_wrong(file, builder, ranks, p
     assert report.verdict is Verdict.REFUTED
     first = report.findings[0]
     assert re.search(place, " ".join((first.title, first.where, *first.notes)))
+
+
+def test_stages_that_would_send_shapes_are_refused():
+    with pytest.raises(UsageError, match="input_args and output_args"):
+        recorded_here("programs", "build_shapes_sent", 2)

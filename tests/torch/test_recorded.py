@@ -34,6 +34,8 @@ HERE = {
     ("ep_all_to_all", "build"): ("ep_all_to_all", 2),
     ("zero1", "build"): ("zero1", 2),
     ("clip", "build_ddp"): ("clip", 2),
+    ("pipelining", "build_1f1b"): ("pipelining", 2),
+    ("pipelining", "build_interleaved"): ("pipelining", 2),
 }
 """Programs without DTensor, which keeps nothing of one rank for the next."""
 WRONG = {
@@ -43,6 +45,7 @@ WRONG = {
     ("zero1", "build_missing_gather"): {"up.weight.updated"},
     ("clip", "build_ddp_clipped_first"): {"up.weight.grad"},
     ("clip", "build_counted_twice"): {"up.weight.grad"},
+    ("pipelining", "build_loss_scale"): {"0.weight.grad"},
 }
 
 

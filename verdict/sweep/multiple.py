@@ -15,13 +15,25 @@ from verdict.sweep.flow import TIMES, Place, Step
 from verdict.sweep.trace import Trace
 
 MOST_FACTOR = 64
+SCALE = "other"
+"""The attribute of recorded operators that holds the number by which they multiply or divide."""
 
 
 def factors_of(plan: Plan) -> tuple[Fraction, ...]:
-    """By what values may be scaled: numbers of ranks and microbatches, and what divides them; and one over those."""
+    """By what values may be scaled: numbers of ranks and microbatches, what divides them, and the whole numbers by
+    which the plan itself multiplies or divides (those of its microbatches, say); and one over each of those.
+    """
     size = plan.ranks * plan.microbatches
-    whole = [n for n in range(2, min(size, MOST_FACTOR) + 1) if size % n == 0]
-    return tuple(factor for n in whole for factor in (Fraction(n), Fraction(1, n)))
+    whole = {n for n in range(2, min(size, MOST_FACTOR) + 1) if size % n == 0}
+    written = {
+        round(value if value > 1 else 1 / value)
+        for segment in plan.segments
+        for node in segment.nodes
+        for name, value in node.attrs
+        if name == SCALE and isinstance(value, int | float) and 1 / MOST_FACTOR <= value <= MOST_FACTOR
+    }
+    found = sorted({*whole, *(n for own in written for n in (own, own * size) if 1 < n <= MOST_FACTOR)})
+    return tuple(factor for n in found for factor in (Fraction(n), Fraction(1, n)))
 
 
 def multiple(trace: Trace, elements: Elements, ids: Ids, factor: Fraction) -> Ids:
