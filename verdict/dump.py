@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from verdict.errors import ShapeError
 from verdict.graph import Plan
-from verdict.lineage import Lineages, Share
+from verdict.lineage import Lineages, Shard, Share
 from verdict.solver import PlainTerms, SolverError, question
 from verdict.stage import Cut, Members, goals
 
@@ -73,4 +73,5 @@ def _tensor(plan: Plan, tensor: int) -> str:
 def _share(lineages: Lineages, share: Share) -> str:
     region = ",".join(f"{start}:{stop}" for start, stop in share.region)
     part = "".join(f" part {label.atom} {start}:{stop}" for label, (start, stop) in share.part)
-    return f"{lineages.reference.bases[share.base].name}#{share.base}[{region}]{part}"
+    mark = f" {share.shard.stride} further on each replica" if isinstance(share.shard, Shard) else ""
+    return f"{lineages.reference.bases[share.base].name}#{share.base}[{region}]{part}{mark}"

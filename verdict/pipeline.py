@@ -131,7 +131,7 @@ def examine(
         return Examined(Report(*sides, wrong, (), (), Proofs()), raw=Raw(wrong))
     table = _table_of(before, single, parallel, binding) or reference(single, parallel.columns, binding.batch)
     walks = tuple(
-        propagate(table, parallel, binding, microbatch, options.assume)
+        propagate(table, parallel, binding, microbatch, options.assume, options.exhaustive)
         for microbatch in _microbatches(parallel, options.exhaustive)
     )
     observe("stage", 0, 1, walks)

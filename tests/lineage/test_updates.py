@@ -20,11 +20,14 @@ def pair(model="mlp", **more):
 @pytest.mark.parametrize(
     ("model", "more"),
     [
+        ("mlp", {"list_ranks": True}),
+        ("mlp", {"zero": 1, "optimizer": "sgd", "clip": 0.0, "list_ranks": True}),
+        ("mlp", {"zero": 3, "list_ranks": True}),
         ("mlp", {}),
-        ("mlp", {"zero": 1, "optimizer": "sgd", "clip": 0.0}),
-        ("mlp", {"zero": 2}),
+        ("mlp", {"zero": 1, "dp": 4}),
+        ("mlp", {"zero": 2, "dp": 8, "batch": 16}),
         ("mlp", {"zero": 3}),
-        ("gpt", {"tied": True, "pp": 2, "sp": True, "layers": 2}),
+        ("gpt", {"tied": True, "pp": 2, "zero": 1, "tp": 1, "layers": 2}),
     ],
 )
 def test_a_whole_step_is_proved(model, more):
@@ -85,13 +88,13 @@ FAULTS = {
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_of_the_update_is_found(name):
-    single, parallel = pair()
+    single, parallel = pair(list_ranks=True)
     change, code = FAULTS[name]
     assert code in codes(walked(single, change(parallel)))
 
 
 def test_parts_of_a_sum_are_added_before_they_are_compared():
-    single, parallel = pair()
+    single, parallel = pair(list_ranks=True)
     last = parallel.losses[-1]
     share = parallel.tensors[last.tensor]
     assert share.part == (1, 2)

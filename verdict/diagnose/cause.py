@@ -48,7 +48,7 @@ def cause_of(scene: Scene, finding: Finding, about: Evidence) -> Cause:
         title = misdelivery(scene, place.device, source)
         return Cause("wrong-order", title, (), help_text, place.device, source)
     if about.value is not None and about.expected:
-        again = difference(about.value, about.expected, about.region, scene.bases)
+        again = difference(about.value, about.expected, about.region, scene.bases, about.shard)
         title = again.text if again is not None else finding.title
         return Cause(finding.code, title, (*_wanted(scene, about), *_instead(scene, about)))
     return Cause(finding.code, finding.title, finding.notes)
@@ -70,7 +70,7 @@ def _wanted(scene: Scene, about: Evidence) -> tuple[str, ...]:
 
 def _instead(scene: Scene, about: Evidence) -> tuple[str, ...]:
     """Which tensor of the same rank holds what is due."""
-    due = tuple(Share(base, about.region) for base in about.expected)
+    due = tuple(Share(base, about.region, shard=about.shard) for base in about.expected)
     device = about.places[0].device
     if not scene.walks or not due:
         return ()
@@ -123,7 +123,7 @@ def holders(scene: Scene, share: Share, label: Label) -> tuple[int, ...]:
 def _twice(scene: Scene, about: Evidence, source: Source | None) -> Cause:
     """A summand that is counted more than once."""
     place = about.places[0]
-    again = difference(about.value or (), about.expected, about.region, scene.bases)
+    again = difference(about.value or (), about.expected, about.region, scene.bases, about.shard)
     title = again.text if again is not None else "a summand is counted more than once"
     source = _doubling(scene, place.device, source)
     if source is None:

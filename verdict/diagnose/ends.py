@@ -25,7 +25,7 @@ def end_cases(scene: Scene, findings: Sequence[Finding]) -> Iterator[Case]:
         names = [scene.bases[base].name for base in bases] + [scene.reference.bases[base].name for base in bases]
         title, notes = finding.title, finding.notes
         if about.value is not None and about.expected:
-            again = difference(about.value, about.expected, about.region, scene.bases)
+            again = difference(about.value, about.expected, about.region, scene.bases, about.shard)
             title = again.text if again is not None else title
             notes = (*notes, *_spread(scene, about))
         weight = _weight(scene, device, tensor)

@@ -66,7 +66,7 @@ def _column(stage: Members, equation: Equation) -> str:
 def of_value(scene: Scene, about: Evidence) -> Counterexample | None:
     """What a tensor holds against what it must hold, in numbers; None where no numbers tell it."""
     value = about.value
-    if value is None or not about.expected:
+    if value is None or not about.expected or about.shard or any(share.shard for share in value):
         return None
     share = next((share for share in value if share.part), None)
     if share is not None:

@@ -9,7 +9,7 @@ from verdict.lineage.meaning import Meaning, Signature, mean
 from verdict.lineage.propagate import propagate
 from verdict.lineage.reference import Partner, Reference, reference
 from verdict.lineage.transfer import Claim, Member
-from verdict.lineage.values import Share, Value
+from verdict.lineage.values import Shard, Share, Value
 
 __all__ = [
     "CHUNK_ORDER",
@@ -27,6 +27,7 @@ __all__ = [
     "Partner",
     "Place",
     "Reference",
+    "Shard",
     "Share",
     "Signature",
     "SumLaw",

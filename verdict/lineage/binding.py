@@ -7,7 +7,7 @@ two different weights never stand for the same one.
 from typing import NamedTuple
 
 from verdict.errors import PlanMismatchError
-from verdict.graph import BUFFER, INPUT, WEIGHT, Logical, Plan, Shape, shard_axes
+from verdict.graph import BUFFER, INPUT, WEIGHT, Logical, Plan, Shape, shard_axes, times
 from verdict.outcome import Assumption, Finding
 
 INITIAL_STATE = "initial-state"
@@ -57,9 +57,11 @@ def _by_hint(single: Plan, parallel: Plan) -> dict[int, int]:
     by_name = {(t.kind, t.name): i for i, t in enumerate(single.logicals)}
     bound: dict[int, int] = {}
     divided = shard_axes(parallel)
-    for index, tensor in enumerate(parallel.logicals):
-        if tensor.kind not in (INPUT, WEIGHT, BUFFER) or index in divided:
+    for index, share in enumerate(parallel.logicals):
+        if share.kind not in (INPUT, WEIGHT, BUFFER):
             continue
+        shape = times(share.shape, divided[index], parallel.replicas) if index in divided else share.shape
+        tensor = share._replace(shape=shape)
         same_name = by_name.get((tensor.kind, tensor.name))
         same_origin = by_origin.get(tensor.origin)
         for candidate in (same_origin, same_name):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from verdict.graph import Plan, Region
 from verdict.lineage.columns import SUMMED, UNDECIDED
 from verdict.lineage.reference import Base, Bases
-from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS, Value
+from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS, WHOLE, Mark, Shard, Value
 
 
 class Difference(NamedTuple):
@@ -17,8 +17,13 @@ class Difference(NamedTuple):
     text: str
 
 
-def difference(value: Value, expected: Bases, region: Region, bases: tuple[Base, ...]) -> Difference | None:
-    """Why `value` is not exactly `region` of the sum of `expected`, over this column; None where it is."""
+def difference(
+    value: Value, expected: Bases, region: Region, bases: tuple[Base, ...], shard: Mark = WHOLE
+) -> Difference | None:
+    """Why `value` is not exactly `region` of the sum of `expected`, over this column; None where it is.
+
+    shard: how the region that it must be goes on from replica to replica.
+    """
     held, due = Counter(share.base for share in value), Counter(expected)
     for share in value:
         if share.part and share.base in due:
@@ -58,6 +63,10 @@ def difference(value: Value, expected: Bases, region: Region, bases: tuple[Base,
                 (share.base,),
                 f"it holds {_show(share.region)} of {bases[share.base].name}, expected {_show(region)}",
             )
+        if share.shard != shard:
+            held_so, due_so = (_on(_show(share.region), mark) for mark in (share.shard, shard))
+            text = f"it holds {held_so} of {bases[share.base].name}, expected {due_so}"
+            return Difference("wrong-slice", (share.base,), text)
     return None
 
 
@@ -82,6 +91,13 @@ def unreduced(value: Value, bases: tuple[Base, ...], spread: int, over: str) -> 
 def _columns(spread: int) -> str:
     names = {OVER_MICROBATCHES: "microbatches", OVER_REPLICAS: "replicas"}
     return " and ".join(name for flag, name in names.items() if spread & flag)
+
+
+def _on(region: str, mark: Mark) -> str:
+    """A region in words, with how it goes on from replica to replica."""
+    if not isinstance(mark, Shard):
+        return f"{region} on all replicas"
+    return f"{region} on replica 0, {mark.stride} further on each of the next"
 
 
 def _show(region: Region) -> str:

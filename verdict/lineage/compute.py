@@ -10,8 +10,9 @@ from verdict.lineage.holdings import Computed, Holdings
 from verdict.lineage.lineages import Evidence, IgnoredLaw, LinearLaw
 from verdict.lineage.meaning import GRAD, Meaning, base_op
 from verdict.lineage.reference import RANDOM, Bases, Partner
+from verdict.lineage.replicas import Replicas, of_each_replica, value_mark
 from verdict.lineage.transfer import Misfit
-from verdict.lineage.values import OWN_COLUMN, Label, Part, Share, Value
+from verdict.lineage.values import OWN_COLUMN, WHOLE, Label, Mark, Part, Share, Value
 
 
 def compute(holdings: Holdings, device: int, step: Step, values: tuple[Value, ...], place: Place) -> None:
@@ -28,8 +29,7 @@ def compute(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
             return
         if result.lasting:
             holdings.computed[key] = result
-    if result.member is not None:
-        index, number = result.member
+    for index, number in result.members:
         holdings.members[index][number].append(place)
     for tensor, value in zip(node.outputs, result.outputs, strict=True):
         holdings.write(device, tensor, value, place)
@@ -39,7 +39,7 @@ def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
     """What a node computes; None where nothing can be said of it: then its outputs have been written."""
     node = step.node
     if node.op.endswith(GRAD) and not any(values[: len(values) - len(node.outputs)]):
-        return Computed(None, ((),) * len(node.outputs), lasting=True)
+        return Computed((), ((),) * len(node.outputs), lasting=True)
     bases = tuple(tuple(share.base for share in value) for value in values)
     if node.op in RANDOM and _drawn_apart(holdings, node, bases):
         holdings.gap(f"several {node.op} nodes of the single-device plan draw random numbers for the same input", place)
@@ -47,7 +47,7 @@ def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
         return None
     candidates = holdings.reference.by_inputs.get((node.op, bases), ())
     if not candidates and _times_zero(node):
-        return Computed(None, ((),), lasting=True)
+        return Computed((), ((),), lasting=True)
     index = candidates[0] if len(candidates) == 1 else _partner(holdings, node, bases, candidates)
     if index is None:
         names = [holdings.reference.bases[base].name for value in bases for base in value]
@@ -56,36 +56,29 @@ def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
         return None
     partner = holdings.reference.partners[index]
     meaning = partner.meaning
-    part: Part = ()
+    part, mark = _ALL
     expected: tuple[Value, ...] | None = values
     if len(candidates) != 1 or not all(map(_is_one_region, values)):
-        part, values = _inherit(holdings, meaning, _ignore(holdings, partner, values))
+        (part, mark), values = _inherit(holdings, meaning, _ignore(holdings, partner, values))
         expected = _expected(holdings, step, values, index, place)
     if expected is None:
         _forget(holdings, device, node.outputs, place)
         return None
-    regions = tuple(value[0].region if value else None for value in expected)
     wanted = tuple(tensor != ABSENT for tensor in node.outputs)
-    found = holdings.transfer(meaning, node.attrs, regions, wanted)
+    found = _members(holdings, meaning, node.attrs, expected, wanted)
     if isinstance(found, Misfit):
-        if found.wrong:
-            about = Evidence((place,), node.outputs[:1], partner=index)
-            holdings.diverge(Difference("wrong-slice", (partner.signature, found.text), found.text), about)
-            _take_claims(holdings, device, node.outputs, place)
-            return None
-        holdings.gap(f"{node.op}: {found.text}", place)
-        _forget(holdings, device, node.outputs, place)
+        _misfit(holdings, device, node, index, found, place)
         return None
-    number, member = found
     whole = not meaning.complete or _completed(holdings, step, meaning, expected, index, place)
     spread = _spread(holdings, meaning, expected)
-    if spread is None:
-        holdings.members[index][number].append(place)
-        holdings.gap(f"{node.op} joins sums over the batch that are complete to other degrees", place)
+    if spread is None or (mark and found.atom):
+        what = "sums over the batch that are complete to other degrees" if spread is None else "pieces and parts"
+        holdings.members[index][found.numbers[0]].append(place)
+        holdings.gap(f"{node.op} joins {what}", place)
         _take_claims(holdings, device, node.outputs, place)
         return None
     outputs: list[Value | None] = []
-    for k, (tensor, claim) in enumerate(zip(node.outputs, member.claims, strict=True)):
+    for k, (tensor, claim) in enumerate(zip(node.outputs, found.claims, strict=True)):
         base = partner.outputs[k]
         if tensor != ABSENT and base == ABSENT:
             holdings.gap(f"{node.op} computes output {k}, which the single-device plan does not", place)
@@ -93,14 +86,42 @@ def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
             outputs.append(None)
             continue
         own = tuple((Label(index, k, name, meaning.sizes[name]), cut) for name, cut in claim.part)
-        outputs.append((Share(base, claim.region, tuple(sorted((*own, *part))) if part else own, spread),))
+        joined = tuple(sorted((*own, *part))) if part else own
+        outputs.append((Share(base, claim.region, joined, spread, mark or found.mark(k, index, meaning)),))
     lasting = whole and len(candidates) == 1 and expected == values
-    return Computed((index, number), tuple(outputs), lasting)
+    return Computed(tuple((index, number) for number in found.numbers), tuple(outputs), lasting)
+
+
+def _members(
+    holdings: Holdings, meaning: Meaning, attrs: Attrs, values: tuple[Value, ...], wanted: tuple[bool, ...]
+) -> Replicas | Misfit:
+    """The member that reads these regions, or the members where each replica reads its own; why there is none."""
+    if any(value and value[0].shard for value in values):
+        return of_each_replica(holdings, meaning, attrs, values, wanted)
+    regions = tuple(value[0].region if value else None for value in values)
+    found = holdings.transfer(meaning, attrs, regions, wanted)
+    return found if isinstance(found, Misfit) else Replicas((found[0],), found[1].claims)
+
+
+def _misfit(holdings: Holdings, device: int, node: Node, index: int, found: Misfit, place: Place) -> None:
+    """Note that what a node reads does not fit together; behind it the plan's own claims hold where it is wrong."""
+    if found.wrong:
+        partner = holdings.reference.partners[index]
+        about = Evidence((place,), node.outputs[:1], partner=index)
+        holdings.diverge(Difference("wrong-slice", (partner.signature, found.text), found.text), about)
+        _take_claims(holdings, device, node.outputs, place)
+        return
+    holdings.gap(f"{node.op}: {found.text}", place)
+    _forget(holdings, device, node.outputs, place)
 
 
 def _times_zero(node: Node) -> bool:
     """Whether a node multiplies by nothing: then it makes zeros, whatever it reads."""
     return node.op == "mul" and len(node.inputs) == 1 and dict(node.attrs).get("other") == 0
+
+
+_ALL: tuple[Part, Mark] = ((), WHOLE)
+"""No part, but the whole."""
 
 
 def _is_one_region(value: Value) -> bool:
@@ -169,18 +190,18 @@ def _expected(
     bases = holdings.reference.bases
     mended = list(values)
     for position, (value, due) in enumerate(zip(values, holdings.reference.partners[index].inputs, strict=True)):
-        if len(value) == 1 and len(due) == 1 and value[0].base == due[0] and not value[0].part and not value[0].spread:
+        if len(value) == 1 and len(due) == 1 and value[0].base == due[0] and _is_one_region(value):
             continue
         if not value and not due:
             continue
         tensor = step.node.inputs[position]
         claimed = holdings.plan.tensors[tensor].region if tensor != ABSENT else ()
-        region = value[0].region if value else claimed
-        found = difference(value, due, region, bases)
+        region, shard = (value[0].region, value[0].shard) if value else (claimed, WHOLE)
+        found = difference(value, due, region, bases, shard)
         if found is None:
             continue
         wanted = " + ".join(bases[base].name for base in due) or "nothing"
-        about = Evidence((place,), (tensor,), value, due, region, index)
+        about = Evidence((place,), (tensor,), value, due, region, index, shard)
         holdings.diverge(found, about, f"input {position} ({holdings.name(tensor)}) must be {wanted}")
         instead = holdings.region_of(tensor, due) if tensor != ABSENT else ()
         if instead is None:
@@ -207,7 +228,7 @@ def _completed(
             holdings.laws.add(IgnoredLaw(meaning.signature, (position,)))
             continue
         due = holdings.reference.partners[index].inputs[position]
-        about = Evidence((place,), (tensor,), value, due, value[0].region, index)
+        about = Evidence((place,), (tensor,), value, due, value[0].region, index, value[0].shard)
         holdings.diverge(found, about, f"input {position} ({holdings.name(tensor)}) must be the sum of the whole batch")
         whole = False
     return whole
@@ -236,7 +257,8 @@ def _ignore(holdings: Holdings, partner: Partner, values: tuple[Value, ...]) -> 
         if not values[position] or not due:
             continue
         region = values[position][0].region
-        instead = tuple(Share(base, region) for base in due)
+        going_on = value_mark(values[position])
+        instead = tuple(Share(base, region, shard=going_on) for base in due)
         fits = all(inside(region, holdings.reference.column_shape(base)) for base in due)
         if fits and instead != values[position]:
             found[position] = instead
@@ -244,20 +266,27 @@ def _ignore(holdings: Holdings, partner: Partner, values: tuple[Value, ...]) -> 
     return tuple(found)
 
 
-def _inherit(holdings: Holdings, meaning: Meaning, values: tuple[Value, ...]) -> tuple[Part, tuple[Value, ...]]:
-    """The part that the outputs inherit by linearity, and the values as the node sees them, without it.
+def _inherit(
+    holdings: Holdings, meaning: Meaning, values: tuple[Value, ...]
+) -> tuple[tuple[Part, Mark], tuple[Value, ...]]:
+    """The part that the outputs inherit by linearity, with how it goes on from replica to replica, and the values as
+    the node sees them, without it.
 
     All that is partial must be one and the same part, and be all that the node is linear in together: every
     gradient that a gradient node reads, or one single input of a forward node. Else nothing is inherited.
     """
     partial = [position for position, value in enumerate(values) if any(share.part for share in value)]
     if not partial:
-        return (), values
-    parts = {share.part for position in partial for share in values[position]}
+        return _ALL, values
+    parts = {(share.part, value_mark((share,), of_part=True)) for position in partial for share in values[position]}
     grads = [position for position in range(meaning.signature.grads) if values[position]]
     joint = partial == grads if meaning.is_gradient else len(partial) == 1 and partial[0] in meaning.linear
     if len(parts) != 1 or not joint:
-        return (), values
+        return _ALL, values
     holdings.laws.add(LinearLaw(meaning.signature, tuple(partial)))
     (part,) = parts
-    return part, tuple(tuple(share._replace(part=()) for share in value) for value in values)
+    whole = tuple(
+        tuple(share._replace(part=(), shard=value_mark((share,))) if share.part else share for share in value)
+        for value in values
+    )
+    return part, whole

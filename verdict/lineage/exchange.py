@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from verdict.graph import Place
-from verdict.graph.lockstep import Step, attribute
+from verdict.graph.lockstep import CHUNK, Step, attribute
 from verdict.lineage.compare import Difference
 from verdict.lineage.holdings import CHUNK_ORDER, Holdings
 from verdict.lineage.lineages import Evidence
+from verdict.lineage.shards import gather, scatter
 from verdict.lineage.values import Value, chunks, concatenate, piece
 from verdict.outcome import Assumption
 
@@ -21,8 +22,7 @@ def chunk(holdings: Holdings, device: int, step: Step, value: Value, place: Plac
     ranks, dim = attribute(step.node, "ranks"), attribute(step.node, "dim")
     source, target = step.node.inputs[0], step.node.outputs[0]
     if attribute(step.node, "replicas"):
-        holdings.gap("chunk among replicas has no rule", place)
-        return None
+        return _among_replicas(holdings, step, value, place)
     if device not in ranks:
         found = Difference("wrong-group", ("chunk", ranks), f"rank {device} is not in its group {list(ranks)}")
         holdings.diverge(found, Evidence((place,), (target,)))
@@ -50,7 +50,10 @@ def meet(holdings: Holdings, members: Mapping[int, Step]) -> None:
     if len({_asked(step) for step in members.values()}) > 1:
         holdings.gap("the members of its group run different collectives", place)
     elif attribute(first.node, "replicas") and first.node.op != "all_reduce":
-        holdings.gap(f"{first.node.op} among replicas has no rule", place)
+        if len(known) == len(ranks) == 1:
+            results = [_among_replicas(holdings, first, known[ranks[0]], place)]
+        elif len(known) == len(ranks):
+            holdings.gap(f"{first.node.op} of several ranks on every replica has no rule", place)
     elif first.node.op == "broadcast":
         results = [_of_root(holdings, put_in, attribute(first.node, "root"), place)] * len(ranks)
     elif len(known) == len(ranks):
@@ -79,10 +82,47 @@ def _exchange(
         return _all_to_all(values, attribute(node, "split_dim"), attribute(node, "concat_dim"))
     total = holdings.sum(values)
     if node.op == "all_reduce":
-        return [holdings.over_replicas(total) if attribute(node, "replicas") else total] * len(ranks)
+        return [_over_replicas(holdings, node.op, total, place) if attribute(node, "replicas") else total] * len(ranks)
     if node.op == "reduce_scatter":
         return [_piece(total, dim, k, len(ranks)) for k in range(len(ranks))]
     return [total if rank == attribute(node, "root") else None for rank in ranks]
+
+
+def _over_replicas(holdings: Holdings, op: str, value: Value, place: Place) -> Value | None:
+    total = holdings.over_replicas(value)
+    if total is None:
+        holdings.gap(
+            f"{op}: it adds up pieces of which each replica has its own, and they are no parts of one sum", place
+        )
+    return total
+
+
+def _among_replicas(holdings: Holdings, step: Step, value: Value, place: Place) -> Value | None:
+    """What a device gets from, or gives to, the same device of all replicas: its piece, or the pieces of all."""
+    node, replicas = step.node, holdings.plan.replicas
+    dim, reduce = attribute(node, "dim"), attribute(node, "reduce")
+    if reduce not in (None, "sum"):
+        holdings.gap(f"{node.op} with reduction {reduce} has no rule", place)
+        return None
+    if node.op == "all_gather":
+        target = node.outputs[0]
+        whole = gather(value, dim, replicas)
+        if whole is not None:
+            return whole
+        text = f"the replicas' pieces of {holdings.name(target)} that it joins are no one region"
+        about = Evidence((place,), (target,), value)
+        holdings.diverge(Difference("wrong-group", (place.name,), text), about)
+        return holdings.claim(target)
+    if node.op not in (CHUNK, "reduce_scatter"):
+        holdings.gap(f"{node.op} among replicas has no rule", place)
+        return None
+    total = value if node.op == CHUNK else _over_replicas(holdings, node.op, value, place)
+    if total is None:
+        return None
+    pieces = scatter(total, dim, replicas)
+    if pieces is None:
+        holdings.gap(f"{node.op}: replicas divide what they have divided already, or unevenly", place)
+    return pieces
 
 
 def _of_root(holdings: Holdings, put_in: Mapping[int, Value | None], root: int, place: Place) -> Value | None:

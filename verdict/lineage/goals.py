@@ -23,6 +23,7 @@ from verdict.lineage.compare import Difference, difference, incomplete
 from verdict.lineage.cover import covers
 from verdict.lineage.lineages import Evidence, Gap, Lineages
 from verdict.lineage.reference import Bases, Reference
+from verdict.lineage.shards import Stated, divided_of, stated_end, together
 from verdict.lineage.updates import check_updates, open_updates, updates
 from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS, Value
 from verdict.outcome import Finding
@@ -34,7 +35,13 @@ SHOWN = 8
 def undecided(lineages: Lineages, plan: Plan, binding: Binding) -> tuple[Gap, ...]:
     """The declared results of which nothing is proved: the walk could not say what they hold, or what they must be."""
     unknown = tuple(_gap(plan, end.held, "holds at the end is not known") for end in lineages.ends if end.value is None)
-    return (*unknown, *_open_losses(lineages, plan), *open_updates(lineages, plan, binding))[:SHOWN]
+    divided = divided_of(plan)
+    uneven = tuple(
+        _gap(plan, end.held, "is is divided by the replicas unevenly")
+        for end in lineages.ends
+        if end.held.weight != ABSENT and stated_end(plan, divided, end.held) is None
+    )
+    return (*unknown, *uneven, *_open_losses(lineages, plan), *open_updates(lineages, plan, binding))[:SHOWN]
 
 
 def check_goals(lineages: Lineages, plan: Plan, binding: Binding) -> tuple[Finding, ...]:
@@ -80,7 +87,7 @@ def _losses(lineages: Lineages, plan: Plan) -> Iterator[Finding]:
         region = whole(reference.column_shape(expected[0])) if expected else ()
         found = difference(value, expected, region, reference.bases) or _again(reference, value)
         if found is not None:
-            yield _finding(found, f"the loss on rank {held.device}", held, value, expected, region)
+            yield _finding(found, f"the loss on rank {held.device}", held, value, expected, Stated(region))
     for bases in sorted(due - seen) if ends and all(end.value is not None for end in ends) else ():
         yield Finding("loss-missing", f"no rank holds {reference.bases[bases[0]].name}", "the loss")
     if due and not plan.losses:
@@ -115,21 +122,22 @@ def _gradients(lineages: Lineages, plan: Plan, binding: Binding) -> Iterator[Fin
     due = final_gradients(reference)
     regions: dict[int, set[Region]] = defaultdict(set)
     declared: set[tuple[int, int]] = set()
+    divided = divided_of(plan)
     for held, value in lineages.ends[len(plan.losses) : len(plan.losses) + len(plan.gradients)]:
-        weight = plan.tensors[held.weight]
+        weight, must = plan.tensors[held.weight], stated_end(plan, divided, held)
         single = binding.logical.get(weight.logical)
         declared.add((held.device, held.weight))
-        if single is None or single not in due:
+        if single is None or single not in due or must is None:
             continue
-        regions[single].add(weight.region)
+        regions[single].add(together(must, plan.replicas))
         if value is None:
             continue
         name = plan.logicals[weight.logical].name
-        found = difference(value, due[single], weight.region, reference.bases)
+        found = difference(value, due[single], must.region, reference.bases, must.shard)
         found = found or incomplete(value, reference.bases, plan)
         if found is not None:
             where = f"the gradient of {name} on rank {held.device}"
-            yield _finding(found, where, held, value, due[single], weight.region)
+            yield _finding(found, where, held, value, due[single], must)
     yield from _undeclared(lineages, plan, binding, declared, due)
     for single, bases in due.items():
         logical = reference.plan.logicals[single]
@@ -207,9 +215,10 @@ def _overwritten(lineages: Lineages, plan: Plan) -> Iterator[Finding]:
                 )
 
 
-def _finding(found: Difference, where: str, held: Held, value: Value, expected: Bases, region: Region) -> Finding:
+def _finding(found: Difference, where: str, held: Held, value: Value, expected: Bases, must: Stated) -> Finding:
     place = Place(held.device, ONCE_A_STEP, where, "output")
-    return Finding(found.code, found.text, where, evidence=Evidence((place,), (held.tensor,), value, expected, region))
+    about = Evidence((place,), (held.tensor,), value, expected, must.region, shard=must.shard)
+    return Finding(found.code, found.text, where, evidence=about)
 
 
 def _gap(plan: Plan, held: Held, problem: str) -> Gap:

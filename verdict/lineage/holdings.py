@@ -1,7 +1,7 @@
 """What every device holds while one column of the parallel plan is walked, and what went wrong on the way."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from verdict.graph import (
@@ -23,8 +23,9 @@ from verdict.lineage.compare import Difference
 from verdict.lineage.lineages import Evidence, Gap, Law, SumLaw
 from verdict.lineage.meaning import Meaning
 from verdict.lineage.reference import Bases, Reference
+from verdict.lineage.shards import Stated, added, divided_of, stated, together
 from verdict.lineage.transfer import Member, Misfit, transfer
-from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS, Label, Merge, Share, Value, add
+from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS, Label, Merge, Shard, Share, Value, add
 from verdict.outcome import Assumption, Finding
 
 CHUNK_ORDER = "chunk-order-by-region"
@@ -33,11 +34,12 @@ CHUNK_ORDER = "chunk-order-by-region"
 class Computed(NamedTuple):
     """What a node makes of what it reads.
 
-    member: the single-device node and the number of the member that it is there; None for a zero gradient.
+    members: the single-device node and the number of the member that it is there; of several replicas where each reads
+    a region of its own; none for a zero gradient.
     outputs: None where nothing is known, or wanted. lasting: what it reads alone decides this.
     """
 
-    member: tuple[int, int] | None
+    members: tuple[tuple[int, int], ...]
     outputs: tuple[Value | None, ...]
     lasting: bool
 
@@ -47,11 +49,12 @@ class Holdings:
 
     known: the distinct members, numbered in the order in which they were met. members: for each single-device
     node, by the number of the member, where it stands. computed: by operator, attributes, values read and outputs
-    wanted. once: what each device makes once a step.
+    wanted. once: what each device makes once a step. every: where replicas read pieces of their own, look at all.
     """
 
-    def __init__(self, reference: Reference, plan: Plan, binding: Binding, assume: frozenset[str]) -> None:
+    def __init__(self, reference: Reference, plan: Plan, binding: Binding, assume: frozenset[str], every: bool) -> None:
         self.reference = reference
+        self.every = every
         self.plan = plan
         self.by_region = CHUNK_ORDER in assume
         self.env: list[dict[int, Value | None]] = [{} for _ in range(plan.devices)]
@@ -68,6 +71,7 @@ class Holdings:
         self.assumptions: dict[str, Assumption] = {}
         self.claims = _claims(reference, plan, binding)
         self.seeds = frozenset(plan.seeds)
+        self.divided = divided_of(plan)
         self.once = tuple(_once(plan, program) for program in plan.programs)
 
     def read(self, device: int, tensor: int) -> Value | None:
@@ -108,9 +112,13 @@ class Holdings:
         """The sum of one value over all replicas: what was so before counts once for each."""
         if value is None or self.plan.replicas == 1:
             return value
-        total = [share._replace(spread=share.spread | OVER_REPLICAS) for share in value]
-        again = [share for share in total if share in value]
-        return tuple(sorted([*total, *again * (self.plan.replicas - 1)]))
+        apart = tuple(share for share in value if share.shard)
+        alike = [share for share in value if not share.shard]
+        total = [share._replace(spread=share.spread | OVER_REPLICAS) for share in alike]
+        again = [share for share in total if share in alike]
+        total = sorted([*total, *again * (self.plan.replicas - 1)])
+        added_up = self._shards_added(apart)
+        return tuple(total) if not apart else None if added_up is None else self.sum([tuple(total), added_up])
 
     def transfer(
         self, meaning: Meaning, attrs: Attrs, regions: tuple[Region | None, ...], wanted: tuple[bool, ...]
@@ -131,10 +139,11 @@ class Holdings:
 
     def region_of(self, tensor: int, bases: Bases) -> Value | None:
         """The region that `tensor` is stated to hold, of a sum of bases; None where they have no such region."""
-        region = self.plan.tensors[tensor].region
-        if not all(inside(region, self.reference.column_shape(base)) for base in bases):
+        region, shard = stated(self.plan, self.divided, tensor)
+        every = together(Stated(region, shard), self.plan.replicas)
+        if not all(inside(every, self.reference.column_shape(base)) for base in bases):
             return None
-        return tuple(Share(base, region) for base in bases)
+        return tuple(Share(base, region, shard=shard) for base in bases)
 
     def name(self, tensor: int) -> str:
         """The name of the logical tensor of which `tensor` is a share."""
@@ -187,11 +196,30 @@ class Holdings:
             return value
         return tuple(sorted(share._replace(spread=share.spread | OVER_MICROBATCHES) for share in value))
 
+    def _shards_added(self, value: Value) -> Value | None:
+        """The sum over the replicas of parts of which each has its own; None where it is no share."""
+        total: list[Value] = []
+        for share in value:
+            found = added(share, self.reference.bases, self.plan.replicas)
+            if found is None:
+                return None
+            label = share.shard.label if isinstance(share.shard, Shard) else None
+            if label is not None:
+                self._rely_on({label: set(found[1])})
+            total.append((found[0],))
+        return self.sum(total)
+
     def _rely(self, merge: Merge) -> None:
         cuts: dict[Label, set[int]] = defaultdict(set)
         for part in merge.parts:
             for label, interval in part:
                 cuts[label].update(interval)
+                if isinstance(merge.shard, Shard) and merge.shard.label == label:
+                    by = range(0, self.plan.replicas * merge.shard.stride, merge.shard.stride)
+                    cuts[label].update(point + step for point in interval for step in by)
+        self._rely_on(cuts)
+
+    def _rely_on(self, cuts: Mapping[Label, set[int]]) -> None:
         for label, points in cuts.items():
             signature = self.reference.partners[label.node].signature
             self.laws.add(SumLaw(signature, label.output, label.atom, tuple(sorted({0, label.size} | points))))

@@ -8,7 +8,7 @@ from verdict.graph import ABSENT, Held, Place, Region
 from verdict.lineage.meaning import Signature
 from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.transfer import Member
-from verdict.lineage.values import Value
+from verdict.lineage.values import WHOLE, Mark, Value
 from verdict.outcome import Assumption, Finding
 
 
@@ -41,8 +41,9 @@ Law = SumLaw | LinearLaw | IgnoredLaw
 class Evidence(NamedTuple):
     """What a divergence is about. places: all at which it shows, the first one first, and the tensor at each.
 
-    value: what the first of these tensors holds, None where that is no share of anything. expected, region: the
-    single-device values of whose sum it must be this region. partner: the single-device node, ABSENT for none.
+    value: what the first of these tensors holds, None where that is no share of anything. expected, region, shard:
+    the single-device values of whose sum it must be this region, on replica 0 if it is another one on each. partner:
+    the single-device node, ABSENT for none.
     """
 
     places: tuple[Place, ...]
@@ -51,6 +52,7 @@ class Evidence(NamedTuple):
     expected: Bases = ()
     region: Region = ()
     partner: int = ABSENT
+    shard: Mark = WHOLE
 
 
 class End(NamedTuple):

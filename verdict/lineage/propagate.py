@@ -22,10 +22,18 @@ from verdict.outcome import Finding
 
 
 def propagate(
-    reference: Reference, plan: Plan, binding: Binding, microbatch: int = 0, assume: frozenset[str] = frozenset()
+    reference: Reference,
+    plan: Plan,
+    binding: Binding,
+    microbatch: int = 0,
+    assume: frozenset[str] = frozenset(),
+    every: bool = False,
 ) -> Lineages:
-    """Say what every tensor of one column of `plan` holds. `microbatch`: whose column is looked at."""
-    holdings = Holdings(reference, plan, binding, assume)
+    """Say what every tensor of one column of `plan` holds. `microbatch`: whose column is looked at.
+
+    every: look at all replicas where each has its own pieces, not only at those that stand for all.
+    """
+    holdings = Holdings(reference, plan, binding, assume, every)
     programs = [
         [
             Step(node, call.microbatch)

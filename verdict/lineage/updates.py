@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from verdict.graph import ABSENT, ONCE_A_STEP, WEIGHT, Held, Place, Plan, Region, contains
+from verdict.graph import ABSENT, ONCE_A_STEP, WEIGHT, Held, Place, Plan, Region, contains, times
 from verdict.graph.check import made
 from verdict.lineage.binding import Binding
 from verdict.lineage.columns import NO_COLUMN, SUMMED
@@ -11,6 +11,7 @@ from verdict.lineage.compare import difference, incomplete
 from verdict.lineage.cover import covers
 from verdict.lineage.lineages import End, Evidence, Gap, Lineages
 from verdict.lineage.reference import Bases, Reference
+from verdict.lineage.shards import Stated, divided_of, stated, stated_end, together
 from verdict.outcome import Finding
 
 Key = tuple[bool, int]
@@ -27,18 +28,20 @@ def check_updates(lineages: Lineages, plan: Plan, binding: Binding) -> Iterator[
     reference = lineages.reference
     due = _due(reference)
     regions: dict[Key, set[Region]] = defaultdict(set)
+    divided = divided_of(plan)
     for end in _outputs(lineages, plan):
-        key, region = _key(reference, plan, binding, end.held), _region(plan, end.held)
-        if key not in due:
+        key, must = _key(reference, plan, binding, end.held), _must(plan, divided, end.held)
+        if key not in due or must is None:
             continue
-        regions[key].add(region)
+        regions[key].add(together(must, plan.replicas))
         if end.value is None or _undecided(reference, plan, end, due[key]):
             continue
-        found = difference(end.value, due[key], region, reference.bases) or incomplete(end.value, reference.bases, plan)
+        found = difference(end.value, due[key], must.region, reference.bases, must.shard)
+        found = found or incomplete(end.value, reference.bases, plan)
         if found is not None:
             where = f"{_named(plan, end.held)} on rank {end.held.device}"
             place = Place(end.held.device, ONCE_A_STEP, where, "output")
-            about = Evidence((place,), (end.held.tensor,), end.value, due[key], region)
+            about = Evidence((place,), (end.held.tensor,), end.value, due[key], must.region, shard=must.shard)
             yield Finding(found.code, found.text, where, evidence=about)
     for key, bases in due.items():
         if bases and not covers(regions[key], reference.column_shape(bases[0])):
@@ -94,9 +97,9 @@ def _key(reference: Reference, plan: Plan, binding: Binding, held: Held) -> Key 
     return (False, hints[0]) if hints else None
 
 
-def _region(plan: Plan, held: Held) -> Region:
-    """The region of the single-device output that a declared output must hold."""
-    return plan.tensors[held.tensor if held.weight == ABSENT else held.weight].region
+def _must(plan: Plan, divided: dict[int, int], held: Held) -> Stated | None:
+    """The region of the single-device output that a declared output must hold; None where there is no even one."""
+    return stated(plan, divided, held.tensor) if held.weight == ABSENT else stated_end(plan, divided, held)
 
 
 def _undecided(reference: Reference, plan: Plan, end: End, due: Bases) -> str:
@@ -115,14 +118,23 @@ def _undecided(reference: Reference, plan: Plan, end: End, due: Bases) -> str:
 
 
 def _shape(plan: Plan, held: Held) -> tuple[int, ...]:
-    return plan.logicals[plan.tensors[held.tensor].logical].shape
+    logical = plan.tensors[held.tensor].logical
+    axis, shape = divided_of(plan).get(logical), plan.logicals[logical].shape
+    return shape if axis is None else times(shape, axis, plan.replicas)
 
 
 def _undeclared(lineages: Lineages, plan: Plan, binding: Binding, updated: set[int]) -> Iterator[Finding]:
-    """Weights that a rank computes with and whose update it does not declare, though the single-device plan does."""
+    """Weights that a rank computes with and whose update it does not declare, though the single-device plan does.
+
+    Of a weight that each replica has whole, each declares all that is new.
+    """
     new: Mapping[tuple[int, int], list[Region]] = defaultdict(list)
+    divided = divided_of(plan)
     for held in plan.outputs:
-        if held.weight != ABSENT:
+        if held.weight == ABSENT:
+            continue
+        of_shard = plan.tensors[held.tensor].logical in divided
+        if not of_shard or plan.tensors[held.weight].logical in divided:
             new[held.device, plan.tensors[held.weight].logical].append(plan.tensors[held.weight].region)
     for device, held_here in enumerate(lineages.held):
         gathered = made(plan, plan.programs[device])

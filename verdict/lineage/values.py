@@ -29,13 +29,29 @@ Part = tuple[tuple[Label, Interval], ...]
 """Sorted by label; an axis that is not listed is summed over whole."""
 
 
+class Shard(NamedTuple):
+    """What of a share lies further on from replica to replica, and by how much: the region along `axis`, or, with
+    axis -1, the interval of its part at `label`. Region and part are those of replica 0.
+    """
+
+    axis: int
+    stride: int
+    label: Label | None = None
+
+
+Mark = Shard | tuple[()]
+WHOLE: tuple[()] = ()
+"""The mark of a share that all replicas have."""
+
+
 class Share(NamedTuple):
-    """A region of a base, or a part of its sum."""
+    """A region of a base, or a part of its sum; of each replica its own where there is a shard mark."""
 
     base: int
     region: Region
     part: Part = ()
     spread: int = OWN_COLUMN
+    shard: Mark = WHOLE
 
 
 Value = tuple[Share, ...]
@@ -47,21 +63,28 @@ class Merge(NamedTuple):
 
     base: int
     parts: tuple[Part, ...]
+    shard: Mark = WHOLE
 
 
 def add(values: Iterable[Value]) -> tuple[Value, tuple[Merge, ...]]:
     """The formal sum of `values`, with parts that tile an axis merged, and which merges that took."""
-    shares = sorted(share for value in values for share in value)
+    shares = sorted((share for value in values for share in value), key=_place)
     merges: list[Merge] = []
     total: list[Share] = []
-    for _, group in groupby(shares, key=lambda share: (share.base, share.region, share.spread)):
+    for _, group in groupby(shares, key=_place):
         members = tuple(group)
         parts = tuple(member.part for member in members)
         merged = merge_parts(parts)
         if len(merged) < len(parts):
-            merges.append(Merge(members[0].base, parts))
+            merges.append(Merge(members[0].base, parts, members[0].shard))
         total.extend(members[0]._replace(part=part) for part in merged)
     return tuple(sorted(total)), tuple(merges)
+
+
+def _place(share: Share) -> tuple[int, Region, int, Mark]:
+    """Equal for parts that add up."""
+    base, region, _, spread, shard = share
+    return base, region, spread, shard
 
 
 def merge_parts(parts: Sequence[Part]) -> tuple[Part, ...]:

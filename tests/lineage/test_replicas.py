@@ -1,0 +1,94 @@
+"""Shards over replicas: what the walk says of steps in which replicas divide gradients, states and weights."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from backends.generator import Sizes, generate
+from tests.builders import FAST, codes, rewrite_where, walked, with_attrs
+from verdict.concrete import AGREE, compare
+from verdict.errors import VerdictError
+from verdict.mutate import mutate
+from verdict.options import Options
+from verdict.pipeline import examine
+
+SMALL = Sizes(
+    layers=1, hidden=8, heads=4, seq=4, batch=8, dp=2, tp=1, pp=1, microbatches=2, vocab=16, ffn=16,
+    optimizer="adamw", clip=0.5, zero=1,
+)  # fmt: skip
+
+
+def pair(model="mlp", **more):
+    return generate(model, replace(SMALL, **more))
+
+
+def chunked(node):
+    """The piece of its own sum instead of the piece of the sum of all replicas."""
+    return node._replace(op="chunk", attrs=tuple(item for item in node.attrs if item[0] != "reduce"))
+
+
+def undivided(plan, *names):
+    """A plan in which each replica has the first of the pieces of these tensors."""
+    return replace(plan, shard_axes=tuple((n, axis) for n, axis in plan.shard_axes if not n.endswith(names)))
+
+
+def alone(node):
+    return with_attrs(node, replicas=False) if node.name == "gradients.total" else node
+
+
+def everywhere(node):
+    return with_attrs(node, replicas=True) if node.name == "gradients.total" else node
+
+
+FAULTS = {
+    "own sums are divided": ({}, lambda p: rewrite_where(p, "reduce_scatter", chunked), "missing-reduction"),
+    "the norm of a replica's own pieces": ({}, lambda p: rewrite_where(p, "all_reduce", alone), "missing-reduction"),
+    "the norm of what replicas have alike is added up over them": (
+        {"zero": 0, "tp": 2}, lambda p: rewrite_where(p, "all_reduce", everywhere), "reduced-twice",
+    ),
+    "all replicas have the first piece of a state": ({}, lambda p: undivided(p, ".exp_avg"), "wrong-slice"),
+    "pieces side by side along another axis": (
+        {"zero": 3}, lambda p: rewrite_where(p, "all_gather", lambda n: with_attrs(n, dim=1)), "wrong-group",
+    ),
+    "the new weight is not gathered": (
+        {}, lambda p: replace(p, outputs=tuple(h for h in p.outputs if p.kind(h.weight) != "weight")), "output-missing",
+    ),
+    "a scattered gradient is scattered in the last microbatch only": (
+        {"zero": 2}, lambda p: rewrite_where(p, "reduce_scatter", chunked), "missing-reduction",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_among_replicas_is_found(name):
+    more, change, code = FAULTS[name]
+    single, parallel = pair(**more)
+    assert walked(single, parallel).verdict.name == "PROVED"
+    assert code in codes(walked(single, change(parallel)))
+
+
+@pytest.mark.parametrize("more", [{"dp": 8, "batch": 16, "zero": 2}, {"tp": 2, "zero": 3}])
+def test_the_replicas_that_stand_for_all_say_what_all_say(more):
+    single, parallel = pair(**more)
+    for exhaustive in (False, True):
+        report = examine(single, parallel, Options(1, 4096, exhaustive=exhaustive, solver=FAST)).report
+        assert report.verdict.name == "PROVED", report.open
+
+
+@pytest.mark.parametrize("more", [{}, {"zero": 2, "tp": 2}, {"zero": 3, "dp": 4, "microbatches": 1}])
+def test_no_mutant_that_differs_on_numbers_is_proved(more):
+    single, parallel = pair(**more)
+    said, known = Counter(), {}
+    for mutant in mutate(parallel, seed=11, count=34):
+        try:
+            options = Options(1, 4096, solver=FAST)
+            examined = examine(single, mutant.plan, options, known=known.get(mutant.plan.columns))
+            known.setdefault(mutant.plan.columns, {}).update(examined.outcomes)
+            verdict = examined.report.verdict.name
+        except VerdictError:
+            verdict = "REFUSED"
+        said[verdict] += 1
+        if verdict == "PROVED":
+            assert compare(single, mutant.plan).outcome == AGREE, (mutant.kind, mutant.description)
+    assert said["REFUTED"] >= 20
