@@ -11,6 +11,7 @@ class SolverOptions:
     seed: of the random points. The same obligation and seed give the same outcome.
     z3: whether a solver confirms what is proved and tries what is left.
     z3_timeout: seconds for one question to it, kept as a deterministic count of its steps.
+    confirm_timeout: the same for a question about what is proved already.
     solvers: the names of those that are asked, "z3" or "cvc5"; the first one tries what is left.
     term_limit: the most terms that a polynomial of the normal form may have.
     exhibit: whether a difference is certified and made small; without, it only ends the attempt as Unknown.
@@ -20,6 +21,7 @@ class SolverOptions:
     seed: int = 0
     z3: bool = True
     z3_timeout: float = 1.0
+    confirm_timeout: float = 1.0
     term_limit: int = 20_000
     solvers: tuple[str, ...] = ("z3",)
     exhibit: bool = True

@@ -22,6 +22,7 @@ from verdict.sweep.parallel import Guesses, follow_parallel
 from verdict.sweep.prove import prove
 from verdict.sweep.sweep import ALONE, catalogue_of, sweep
 from verdict.sweep.trace import Choice, Keys, Traces
+from verdict.sweep.trial import Trial
 from verdict.sweep.unroll import unroll
 from verdict.sweep.values import run
 
@@ -247,3 +248,13 @@ def test_an_output_that_only_the_parallel_plan_declares_is_open():
     both = replace(parallel, outputs=(*parallel.outputs, parallel.outputs[0]._replace(tensor=0)))
     assert swept(single, parallel) == "PROVED"
     assert [why for _, why in sweep(single, both, OPTIONS).open] == [ALONE]
+
+
+def test_a_trial_sees_that_a_cone_is_too_small_and_never_that_a_claim_fails_which_holds():
+    traces, claims = followed(LAYERS.format(second=2, again="mul(b) other=2"))
+    trial = Trial(traces, 0)
+    for claim in claims:
+        assert not trial.differ(claim, cone_of(traces, claim))
+        assert trial.differ(claim._replace(right=np.roll(claim.right, 1)), cone_of(traces, claim))
+        assert trial.differ(claim, cone_of(traces, claim)._replace(single=()))
+        assert not trial.differ(claim, cone_of(traces, claim))

@@ -182,3 +182,12 @@ def test_ranks_that_scale_their_own_loss_are_compared_by_multiples():
     assert not found.different and not found.open
     assert found.distinct > 8
     assert swept(*wrong) == "REFUTED"
+
+
+@pytest.mark.parametrize("name", MESHES)
+def test_what_is_sifted_on_numbers_would_have_no_proof(name):
+    model, mesh = MESHES[name]
+    single, parallel = generate(model, Sizes(**{**SMALL, **mesh}))
+    quick, slow = (sweep(single, parallel, replace(OPTIONS, exhaustive=each)) for each in (False, True))
+    assert quick.open == slow.open == ()
+    assert (quick.claims, quick.distinct, quick.methods) == (slow.claims, slow.distinct, slow.methods)

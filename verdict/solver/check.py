@@ -231,8 +231,9 @@ def _confirmed(question: _Question, proved: Sequence[Element]) -> bool:
     questions = batches(proved) if question.options.z3 else None
     if questions is None:
         return False
+    options = replace(question.options, z3_timeout=question.options.confirm_timeout)
     for batch in questions:
-        answer = ask(batch, question.options)
+        answer = ask(batch, options)
         refuted = _replay(question, batch, answer.proposal)
         if refuted is not None:
             raise InternalError(f"proved by normal form and refuted at {refuted.witness}")

@@ -49,9 +49,7 @@ def partner(flow: Flow, result: Result) -> Result | None:
     return found
 
 
-def compare(
-    single: Flow, parallel: Flow, right: list[list[Array | None]], found: list[list[Array | None]]
-) -> Compared:
+def compare(single: Flow, parallel: Flow, right: list[list[Array | None]], found: list[list[Array | None]]) -> Compared:
     """Compare all that is declared on numbers. Raises Faulty where single-device values are no numbers."""
     covered: dict[tuple[Hashable, ...], Any] = {
         result.key: np.zeros(_shape(right[0][result.value]), dtype=bool) for result in single.results

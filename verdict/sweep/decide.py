@@ -9,13 +9,17 @@ from verdict.outcome import Outcome, Proved, Unknown
 from verdict.sweep.claim import MOST_ELEMENTS, Claim, Cone, cone_of, grown, key_of, size_of
 from verdict.sweep.prove import prove
 from verdict.sweep.trace import Traces
+from verdict.sweep.trial import Trial
 from verdict.workers import run_all
 
 MOST_GROWTH = 10
 """How often the cone of one claim grows."""
 MOST_TERMS = 4_000
 """The most terms of a normal form: a claim that needs more is likelier a wrong guess than a right one."""
+CONFIRMING = 0.1
+"""Seconds for a second opinion on what has a proof: of claims over many steps it often says nothing at all."""
 TOO_LARGE = Unknown("its steps are too large to be executed on symbols")
+DIFFERENT = Unknown("the two sides differ at a sampled point")
 
 
 @dataclass(slots=True)
@@ -42,11 +46,17 @@ class Decided:
 def decide(
     traces: Traces, claims: Sequence[Claim], known: Decided, options: Options, progress: Callable[[int, int], None]
 ) -> list[tuple[Claim, str]]:
-    """The claims without a proof, and why. What is decided is kept in `known`."""
+    """The claims without a proof, and why. What is decided is kept in `known`.
+
+    A claim whose sides differ on random numbers is not put to the solver, but where the run is exhaustive.
+    """
+    trial = None if options.exhaustive else Trial(traces, options.solver.seed)
     pending = [(claim, cone_of(traces, claim)) for claim in claims]
     refused: list[tuple[Claim, str]] = []
     for growth in range(MOST_GROWTH + 1):
         keyed = [(key_of(traces, claim, cone), claim, cone) for claim, cone in pending]
+        if trial is not None:
+            _sift(trial, keyed, known)
         _ask(traces, keyed, known, options, progress)
         pending = []
         for key, claim, cone in keyed:
@@ -61,6 +71,13 @@ def decide(
         if not pending:
             break
     return refused
+
+
+def _sift(trial: Trial, keyed: Sequence[tuple[bytes, Claim, Cone]], known: Decided) -> None:
+    """Note the claims that differ on random numbers."""
+    for key, (claim, cone) in {key: (claim, cone) for key, claim, cone in keyed}.items():
+        if key not in known.outcomes and trial.differ(claim, cone):
+            known.outcomes[key] = DIFFERENT
 
 
 def _ask(
@@ -78,7 +95,12 @@ def _ask(
             known.outcomes[key] = TOO_LARGE
         else:
             groups[cone.single][key] = claim
-    solver = replace(options.solver, exhibit=False, term_limit=min(options.solver.term_limit, MOST_TERMS))
+    solver = replace(
+        options.solver,
+        exhibit=False,
+        term_limit=min(options.solver.term_limit, MOST_TERMS),
+        confirm_timeout=min(options.solver.confirm_timeout, CONFIRMING),
+    )
     tasks = list(groups.items())
     found = run_all(
         tasks,

@@ -45,10 +45,13 @@ class Catalogue:
             return
         finite = np.where(np.isfinite(first), np.abs(first), -1.0)
         pivot = int(np.argmax(finite))
+        near = self._near([float(array.flat[pivot]) for array in values])
+        if not near:
+            return
         tolerances = [_tolerance(array) for array in values]
         place = np.unravel_index(pivot, first.shape)
         found = 0
-        for position in self._near([float(array.flat[pivot]) for array in values], tolerances[0].flat[pivot]):
+        for position in near:
             number = int(np.searchsorted(self.starts, position, side="right") - 1)
             item = self.known[number]
             if item.ids.ndim != first.ndim:
@@ -63,7 +66,9 @@ class Catalogue:
                 if found == MOST_BOXES:
                     return
 
-    def _near(self, wanted: Sequence[float], tolerance: float) -> list[int]:
+    def _near(self, wanted: Sequence[float]) -> list[int]:
+        """The places of elements with these values, one for each seed."""
+        tolerance = CLOSE * abs(wanted[0]) + 1e-15 if np.isfinite(wanted[0]) else 1e-15
         low = int(np.searchsorted(self.sorted, wanted[0] - tolerance, side="left"))
         high = int(np.searchsorted(self.sorted, wanted[0] + tolerance, side="right"))
         places = self.order[low:high]

@@ -1,0 +1,78 @@
+"""A claim on random numbers before it is put to the solver: where its cone is too small, its sides differ at once.
+
+Every variable has a number of its own, and the steps of the cone are executed on whole arrays. A difference is no
+refutation, and no difference no proof: it only saves the solver what could not be proved.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from verdict.ops import Array
+from verdict.sweep.claim import Claim, Cone
+from verdict.sweep.elements import Ids, Kind
+from verdict.sweep.flow import CANNOT, apply
+from verdict.sweep.trace import Trace, Traces
+
+APART = 1e-3
+"""The least difference, relative to the greater value, that cannot be rounding."""
+
+SIGNED = 3
+"""How many draws are of both signs: where the greatest of some numbers is taken, one may not show a difference."""
+
+Floats = npt.NDArray[np.float64]
+
+
+class Trial:
+    """Numbers for all elements, drawn several times: near one, where roots and logarithms have values, and of both
+    signs.
+    """
+
+    def __init__(self, traces: Traces, seed: int) -> None:
+        random = np.random.default_rng([seed, 40])
+        count = traces.elements.count
+        self.traces = traces
+        self.draws = [random.uniform(0.5, 1.5, count), *(random.normal(size=count) for _ in range(SIGNED))]
+        for block in traces.elements.blocks:
+            end = block.start + int(np.prod(block.shape, dtype=np.int64))
+            for values in self.draws:
+                if block.kind is Kind.CONSTANT:
+                    values[block.start] = float(block.constant)
+                elif block.kind is Kind.GIVEN and block.owner in traces.choices:
+                    size = traces.choices[block.owner].size
+                    values[block.start : end] = random.integers(0, size, end - block.start)
+
+    def differ(self, claim: Claim, cone: Cone) -> bool:
+        """Whether the two sides of a claim are surely apart for some numbers."""
+        return any(self._differ(values, claim, cone) for values in self.draws)
+
+    def _differ(self, values: Floats, claim: Claim, cone: Cone) -> bool:
+        single, parallel = self.traces.single, self.traces.parallel
+        variables = [(ids, values[ids]) for number in cone.single for ids in single.made[number] if ids is not None]
+        try:
+            with np.errstate(all="ignore"):
+                for trace, steps in ((single, cone.single), (parallel, cone.parallel)):
+                    for number in steps:
+                        self._run(values, trace, number)
+            return _apart(values[claim.right], values[claim.left])
+        except CANNOT:
+            return False
+        finally:
+            for ids, drawn in variables:
+                values[ids] = drawn
+
+    def _run(self, values: Floats, trace: Trace, number: int) -> None:
+        inputs = [self._read(values, ids) for ids in trace.reads[number]]
+        for ids, array in zip(trace.made[number], apply(trace.flow.steps[number], inputs), strict=False):
+            if ids is not None and array is not None:
+                values[ids] = array
+
+    def _read(self, values: Floats, ids: Ids) -> Array:
+        blocks = self.traces.elements.blocks_of(ids)
+        whole = all(block.kind is Kind.GIVEN and block.owner in self.traces.choices for block in blocks)
+        return values[ids].astype(np.int64) if whole else values[ids]
+
+
+def _apart(right: Floats, left: Floats) -> bool:
+    both = np.isfinite(right) & np.isfinite(left)
+    right, left = right[both], left[both]
+    return bool(np.any(np.abs(right - left) > APART * np.maximum(np.maximum(np.abs(right), np.abs(left)), APART)))
