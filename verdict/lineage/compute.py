@@ -10,8 +10,8 @@ from verdict.lineage.holdings import Computed, Holdings
 from verdict.lineage.lineages import Evidence, IgnoredLaw, LinearLaw
 from verdict.lineage.meaning import GRAD, Meaning, base_op
 from verdict.lineage.reference import RANDOM, Bases, Partner
-from verdict.lineage.replicas import Replicas, of_each_replica, value_mark
-from verdict.lineage.transfer import Misfit
+from verdict.lineage.replicas import of_each_replica, value_mark
+from verdict.lineage.transfer import Misfit, Replicas
 from verdict.lineage.values import OWN_COLUMN, WHOLE, Label, Mark, Part, Share, Value
 
 

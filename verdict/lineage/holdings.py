@@ -24,7 +24,7 @@ from verdict.lineage.lineages import Evidence, Gap, Law, SumLaw
 from verdict.lineage.meaning import Meaning
 from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.shards import Stated, added, divided_of, stated, together
-from verdict.lineage.transfer import Member, Misfit, transfer
+from verdict.lineage.transfer import Member, Misfit, Replicas, transfer
 from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS, Label, Merge, Shard, Share, Value, add
 from verdict.outcome import Assumption, Finding
 
@@ -66,6 +66,7 @@ class Holdings:
         self.laws: set[Law] = set()
         self.computed: dict[tuple[object, ...], Computed] = {}
         self.transfers: dict[tuple[object, ...], tuple[int, Member] | Misfit] = {}
+        self.replicated: dict[tuple[object, ...], Replicas | Misfit] = {}
         self.findings: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
         self.gaps: dict[str, Gap] = {}
         self.assumptions: dict[str, Assumption] = {}

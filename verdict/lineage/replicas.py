@@ -6,39 +6,16 @@ replica 0 does, r strides further on. The first, a middle and the last replica a
 own; the pattern of cuts of all others is that of the middle one.
 """
 
-from typing import NamedTuple
-
-from verdict.graph import Attrs, Region
+from verdict.graph import Attrs
 from verdict.lineage.holdings import Holdings
 from verdict.lineage.meaning import Meaning
 from verdict.lineage.shards import Stated, at_replica
-from verdict.lineage.transfer import Claim, Misfit
-from verdict.lineage.values import WHOLE, Label, Mark, Shard, Value
+from verdict.lineage.transfer import Claim, Misfit, Replicas
+from verdict.lineage.values import WHOLE, Mark, Shard, Value
 from verdict.ops import Law
 
 FEW = 4
 """Up to so many replicas all are members."""
-
-
-class Replicas(NamedTuple):
-    """The members that stand for all replicas, and the claims of replica 0. atom, stride: what goes on, and how far."""
-
-    numbers: tuple[int, ...]
-    claims: tuple[Claim | None, ...]
-    atom: str = ""
-    stride: int = 0
-
-    def mark(self, output: int, node: int, meaning: Meaning) -> Mark:
-        """How the share that an output holds goes on from replica to replica."""
-        claim = self.claims[output]
-        if not self.atom or claim is None:
-            return WHOLE
-        axis = meaning.written[output].index((self.atom,)) if (self.atom,) in meaning.written[output] else -1
-        if axis >= 0:
-            return Shard(axis, self.stride)
-        if self.atom not in dict(claim.part):
-            return WHOLE
-        return Shard(axis, self.stride, Label(node, output, self.atom, meaning.sizes[self.atom]))
 
 
 def value_mark(value: Value, of_part: bool = False) -> Mark:
@@ -51,9 +28,19 @@ def of_each_replica(
     holdings: Holdings, meaning: Meaning, attrs: Attrs, values: tuple[Value, ...], wanted: tuple[bool, ...]
 ) -> Replicas | Misfit:
     """The members of a node that reads pieces of which each replica has its own; why there are none."""
+    read = tuple(Stated(value[0].region, value[0].shard) if value else None for value in values)
+    key = (id(meaning), id(attrs), read, wanted)
+    if key not in holdings.replicated:
+        holdings.replicated[key] = _members(holdings, meaning, attrs, read, wanted)
+    return holdings.replicated[key]
+
+
+def _members(
+    holdings: Holdings, meaning: Meaning, attrs: Attrs, read: tuple[Stated | None, ...], wanted: tuple[bool, ...]
+) -> Replicas | Misfit:
     if meaning.problem:
         return Misfit(meaning.problem, wrong=False)
-    going_on = _going_on(meaning, attrs, values)
+    going_on = _going_on(meaning, attrs, read)
     if isinstance(going_on, Misfit):
         return going_on
     atom, stride = going_on
@@ -61,7 +48,7 @@ def of_each_replica(
     claims: list[tuple[Claim | None, ...]] = []
     places = _places(holdings.plan.replicas, holdings.every)
     for replica in places:
-        regions = tuple(_region(value, replica) for value in values)
+        regions = tuple(at_replica(of, replica) if of else None for of in read)
         found = holdings.transfer(meaning, attrs, regions, wanted)
         if isinstance(found, Misfit):
             return found._replace(text=f"on replica {replica}: {found.text}")
@@ -74,11 +61,11 @@ def of_each_replica(
     return replicas
 
 
-def _going_on(meaning: Meaning, attrs: Attrs, values: tuple[Value, ...]) -> tuple[str, int] | Misfit:
+def _going_on(meaning: Meaning, attrs: Attrs, read: tuple[Stated | None, ...]) -> tuple[str, int] | Misfit:
     """The index axis along which replicas have pieces of their own, and by how much; why it is none."""
     found: set[tuple[str, int]] = set()
-    for position, value in enumerate(values):
-        mark = value[0].shard if value else WHOLE
+    for position, of in enumerate(read):
+        mark = of.shard if of else WHOLE
         if not isinstance(mark, Shard):
             continue
         if mark.label is not None:
@@ -107,10 +94,6 @@ def _going_on(meaning: Meaning, attrs: Attrs, values: tuple[Value, ...]) -> tupl
 def _places(replicas: int, every: bool) -> tuple[int, ...]:
     """The replicas whose members stand for all."""
     return tuple(range(replicas)) if every or replicas <= FEW else (0, replicas // 2, replicas - 1)
-
-
-def _region(value: Value, replica: int) -> Region | None:
-    return at_replica(Stated(value[0].region, value[0].shard), replica) if value else None
 
 
 def _moved(replicas: Replicas, output: int, meaning: Meaning, replica: int) -> Claim | None:

@@ -9,6 +9,7 @@ from verdict.errors import ShapeError
 from verdict.graph import Attrs, Interval, Region, extent
 from verdict.lineage.indexing import join_region, split_region
 from verdict.lineage.meaning import Meaning, Signature
+from verdict.lineage.values import WHOLE, Label, Mark, Shard
 from verdict.ops import Dim
 
 
@@ -30,6 +31,27 @@ class Member(NamedTuple):
     attrs: Attrs
     regions: tuple[Region | None, ...]
     claims: tuple[Claim | None, ...]
+
+
+class Replicas(NamedTuple):
+    """The members that stand for all replicas, and the claims of replica 0. atom, stride: what goes on, and how far."""
+
+    numbers: tuple[int, ...]
+    claims: tuple[Claim | None, ...]
+    atom: str = ""
+    stride: int = 0
+
+    def mark(self, output: int, node: int, meaning: Meaning) -> Mark:
+        """How the share that an output holds goes on from replica to replica."""
+        claim = self.claims[output]
+        if not self.atom or claim is None:
+            return WHOLE
+        axis = meaning.written[output].index((self.atom,)) if (self.atom,) in meaning.written[output] else -1
+        if axis >= 0:
+            return Shard(axis, self.stride)
+        if self.atom not in dict(claim.part):
+            return WHOLE
+        return Shard(axis, self.stride, Label(node, output, self.atom, meaning.sizes[self.atom]))
 
 
 class Misfit(NamedTuple):
