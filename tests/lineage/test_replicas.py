@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from backends.generator import Sizes, generate
-from tests.builders import FAST, codes, rewrite_where, walked, with_attrs
-from verdict.concrete import AGREE, compare
+from backends.text import read, write
+from tests.builders import FAST, answer, codes, rewrite_where, walked, with_attrs
+from verdict.concrete import AGREE, DIFFER, compare
 from verdict.errors import VerdictError
 from verdict.mutate import mutate
 from verdict.options import Options
@@ -92,3 +93,38 @@ def test_no_mutant_that_differs_on_numbers_is_proved(more):
         if verdict == "PROVED":
             assert compare(single, mutant.plan).outcome == AGREE, (mutant.kind, mutant.description)
     assert said["REFUTED"] >= 20
+
+
+REDUCED = 'layers.0.weight.grad.reduced = all_reduce({}) ranks=(self,) reduce="sum" replicas=True'
+PIECES = [
+    "piece = chunk({}) dim=0 ranks=(self,) replicas=True",
+    "layers.0.weight.grad.joined = all_gather(piece) dim=0 ranks=(self,) replicas=True",
+]
+TABLE = [
+    "  piece gradient float32 [8, 8] origin name",
+    "  layers.0.weight.grad.joined gradient float32 [16, 8] origin name",
+]
+
+
+def with_pieces(plan, before):
+    """Pieces of the gradient, joined again: of each replica's own sum before it is reduced, or of the reduced one."""
+    lines = write(plan).split("\n")
+    own, name = REDUCED.format("layers.0.weight.grad"), "layers.0.weight.grad"
+    at, table = lines.index(f"  {own}"), lines.index("tensors")
+    if before:
+        new = [PIECES[0].format(name), PIECES[1], REDUCED.format("layers.0.weight.grad.joined")]
+    else:
+        new = [own, PIECES[0].format(f"{name}.reduced"), PIECES[1]]
+        lines = [line.replace(f"gradient {name}.reduced of", f"gradient {name}.joined of") for line in lines]
+    lines[at : at + 1] = [f"  {line}" for line in new]
+    lines[table + 1 : table + 1] = TABLE
+    lines.insert(table, "shard piece 0")
+    return read("\n".join(lines).encode(), "pieces")
+
+
+def test_pieces_of_own_sums_side_by_side_are_no_sum():
+    single, parallel = pair(zero=0, optimizer="none", clip=0.0)
+    assert walked(single, with_pieces(parallel, before=False)).verdict.name == "PROVED"
+    wrong = with_pieces(parallel, before=True)
+    assert (walked(single, wrong).verdict.name, compare(single, wrong).outcome) == ("UNKNOWN", DIFFER)
+    assert answer(single, wrong) == "REFUTED"

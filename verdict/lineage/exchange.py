@@ -7,7 +7,7 @@ from verdict.graph.lockstep import CHUNK, Step, attribute
 from verdict.lineage.compare import Difference
 from verdict.lineage.holdings import CHUNK_ORDER, Holdings
 from verdict.lineage.lineages import Evidence
-from verdict.lineage.shards import gather, scatter
+from verdict.lineage.shards import alike, gather, scatter
 from verdict.lineage.values import Value, chunks, concatenate, piece
 from verdict.outcome import Assumption
 
@@ -105,6 +105,9 @@ def _among_replicas(holdings: Holdings, step: Step, value: Value, place: Place) 
         holdings.gap(f"{node.op} with reduction {reduce} has no rule", place)
         return None
     if node.op == "all_gather":
+        if not all(alike(share, holdings.reference.bases) for share in value):
+            holdings.gap(f"{node.op}: it joins what replicas have of columns of their own", place)
+            return None
         target = node.outputs[0]
         whole = gather(value, dim, replicas)
         if whole is not None:

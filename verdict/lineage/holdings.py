@@ -23,7 +23,7 @@ from verdict.lineage.compare import Difference
 from verdict.lineage.lineages import Evidence, Gap, Law, SumLaw
 from verdict.lineage.meaning import Meaning
 from verdict.lineage.reference import Bases, Reference
-from verdict.lineage.shards import Stated, added, divided_of, stated, together
+from verdict.lineage.shards import Stated, added, divided_of, standing, stated, together
 from verdict.lineage.transfer import Member, Misfit, Replicas, transfer
 from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS, Label, Merge, Shard, Share, Value, add
 from verdict.outcome import Assumption, Finding
@@ -206,7 +206,7 @@ class Holdings:
                 return None
             label = share.shard.label if isinstance(share.shard, Shard) else None
             if label is not None:
-                self._rely_on({label: set(found[1])})
+                self._rely_on({label: {found[1][k] for k in standing(len(found[1]), self.every)}})
             total.append((found[0],))
         return self.sum(total)
 
@@ -216,7 +216,7 @@ class Holdings:
             for label, interval in part:
                 cuts[label].update(interval)
                 if isinstance(merge.shard, Shard) and merge.shard.label == label:
-                    by = range(0, self.plan.replicas * merge.shard.stride, merge.shard.stride)
+                    by = [k * merge.shard.stride for k in standing(self.plan.replicas, self.every)]
                     cuts[label].update(point + step for point in interval for step in by)
         self._rely_on(cuts)
 

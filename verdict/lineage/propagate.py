@@ -9,7 +9,7 @@ as if the plan's own claim held, so that independent faults are found too.
 from dataclasses import replace
 
 from verdict.graph import GRADIENT, ONCE_A_STEP, PER_STEP, Place, Plan
-from verdict.graph.lockstep import CHUNK, Handlers, Step, Walk, lockstep
+from verdict.graph.lockstep import CHUNK, Handlers, Step, Walk, lockstep, program
 from verdict.lineage.binding import Binding
 from verdict.lineage.compute import compute
 from verdict.lineage.ends import ends_of
@@ -35,13 +35,8 @@ def propagate(
     """
     holdings = Holdings(reference, plan, binding, assume, every)
     programs = [
-        [
-            Step(node, call.microbatch)
-            for call in program
-            if call.microbatch in (microbatch, ONCE_A_STEP)
-            for node in plan.segments[call.segment].nodes
-        ]
-        for program in plan.programs
+        program(plan, [call for call in calls if call.microbatch in (microbatch, ONCE_A_STEP)])
+        for calls in plan.programs
     ]
     walk = lockstep(
         programs,
@@ -54,7 +49,7 @@ def propagate(
             meet=lambda members: meet(holdings, members),
         ),
     )
-    return _lineages(holdings, walk, sum(len(program) for program in programs))
+    return _lineages(holdings, walk, sum(map(len, programs)))
 
 
 def _local(holdings: Holdings, device: int, step: Step) -> None:

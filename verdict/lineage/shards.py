@@ -15,6 +15,20 @@ from verdict.lineage.columns import NO_COLUMN, SUMMED
 from verdict.lineage.reference import Base
 from verdict.lineage.values import OVER_REPLICAS, OWN_COLUMN, WHOLE, Label, Mark, Part, Shard, Share, Value
 
+FEW = 8
+"""Up to so many places all are looked at."""
+
+
+def standing(places: int, every: bool) -> tuple[int, ...]:
+    """Of evenly spaced places those that stand for all: the first two, two in the middle and the last two.
+
+    Replica by replica, each new piece has a piece before it and a piece behind it: the pattern of cuts is that of the
+    first, of a middle or of the last one. every: all places.
+    """
+    if every or places <= FEW:
+        return tuple(range(places))
+    return (0, 1, places // 2, places // 2 + 1, places - 2, places - 1)
+
 
 class Stated(NamedTuple):
     """What a plan says that a tensor is of its logical one: the region on replica 0, and how it goes on."""
@@ -71,6 +85,14 @@ def scatter(value: Value, axis: int, replicas: int) -> Value | None:
     return pieces if len(pieces) == len(value) else None
 
 
+def alike(share: Share, bases: tuple[Base, ...]) -> bool:
+    """Whether all replicas have pieces of one tensor: not each of the results of its own column of the batch."""
+    column = bases[share.base].column
+    if column == SUMMED:
+        return bool(share.spread & OVER_REPLICAS)
+    return column == NO_COLUMN and share.spread == OWN_COLUMN
+
+
 def gather(value: Value, axis: int, replicas: int) -> Value | None:
     """The pieces of all replicas side by side along `axis`, in their order; None where they are no one region."""
     if replicas == 1:
@@ -94,10 +116,8 @@ def added(share: Share, bases: tuple[Base, ...], replicas: int) -> tuple[Share, 
     shard = share.shard
     if not isinstance(shard, Shard) or shard.label is None:
         return None
-    column = bases[share.base].column
-    same = (column == NO_COLUMN and share.spread == OWN_COLUMN) or (column == SUMMED and share.spread & OVER_REPLICAS)
     start, stop = dict(share.part)[shard.label]
-    if not same or stop - start != shard.stride:
+    if not alike(share, bases) or stop - start != shard.stride:
         return None
     cuts = tuple(range(start, start + (replicas + 1) * shard.stride, shard.stride))
     return share._replace(part=_with(share.part, shard.label, (cuts[0], cuts[-1])), shard=WHOLE), cuts

@@ -55,6 +55,8 @@ def open_updates(lineages: Lineages, plan: Plan, binding: Binding) -> Iterator[G
     """Outputs of which nothing is said: with nothing to compare them with, or of single columns of the batch."""
     reference = lineages.reference
     due = _due(reference)
+    if len(due) < len(reference.plan.outputs):
+        yield Gap("the single-device plan declares an output twice", Place(0, ONCE_A_STEP, "the end", "output"))
     for key, bases in due.items():
         if not bases:
             name = _words(key[0], reference.plan.logicals[key[1]].name)
