@@ -6,7 +6,7 @@ from typing import NamedTuple
 from verdict.concrete.fault import Fault, Faulty
 from verdict.errors import ShapeError, UnknownAttributeError
 from verdict.graph import ABSENT, Node, Shape
-from verdict.ops import RULES, Axes, OpRule
+from verdict.ops import PATTERNS, RULES, Axes, OpRule, Pattern
 
 GRAD = ".grad"
 SUM = "accumulate"
@@ -57,3 +57,17 @@ def axes_of(node: Node, read: Reading, shapes: Sequence[Shape], where: str) -> A
         if tensor != ABSENT and shapes[tensor] != shape:
             raise Faulty(Fault(f"shape {list(shapes[tensor])} where the operator makes {list(shape)}", where))
     return axes
+
+
+def pattern_of(node: Node, read: Reading, axes: Axes, shapes: Sequence[Shape], where: str) -> Pattern:
+    """How the sizes of a node depend on each other: what is known of its operator, else its index axes."""
+    attrs = dict(node.attrs)
+    known = PATTERNS.get(node.op)
+    found = known([shapes[tensor] for tensor in read.forward], attrs) if known is not None else None
+    if found is None:
+        return Pattern(axes, cuts=read.rule.cuts(attrs), reduce=read.rule.reduce)
+    sides = ((found.axes.inputs, axes.inputs), (found.axes.outputs, axes.outputs))
+    for mine, theirs in sides:
+        if [found.axes.shape(dims) for dims in mine] != [axes.shape(dims) for dims in theirs]:
+            raise Faulty(Fault(f"its pattern {mine} does not fit {theirs}", where, ours=True))
+    return found

@@ -80,6 +80,10 @@ class Factors:
         one, two = self.find(variable), self.find(other)
         if one == two:
             return
+        left, right = self._leaves(one), self._leaves(two)
+        if left[-1] == right[-1]:
+            self._join_rest(left, right)
+            return
         if one in self._split and two in self._split:
             sizes = [prod(piece.size for piece in self._split[root][1:]) for root in (one, two)]
             size = sizes[0] * sizes[1] // gcd(*sizes) * 2
@@ -91,6 +95,32 @@ class Factors:
             self.freeze(two)
             return
         self._merge(one, two)
+
+    def _leaves(self, root: int) -> list[int]:
+        """The factors that are not split, slowest first."""
+        return (
+            [leaf for piece in self._split[root] for leaf in self._leaves(self.find(piece.factor))]
+            if (root in self._split)
+            else [root]
+        )
+
+    def _join_rest(self, left: list[int], right: list[int]) -> None:
+        """Let two products of factors with common fast ones have one scale: what is left of each has one, too."""
+        while left and right and left[-1] == right[-1]:
+            left.pop()
+            right.pop()
+        if len(left) == 1 and len(right) == 1:
+            self._merge(left[0], right[0])
+            return
+        for leaf in (*left, *right):
+            self.freeze(leaf)
+
+    def tie(self, variable: int, size: int, other: int, its: int) -> None:
+        """Let two dimensions of `size` and of `its` elements have one scale."""
+        if size == its:
+            self.equate(self.pieces(variable, size), self.pieces(other, its))
+        else:
+            self.join(variable, other)
 
     def equate(self, left: list[Piece], right: list[Piece]) -> None:
         """Let two products of factors of equal size have one scale, factor by factor from the fast end."""

@@ -11,15 +11,16 @@ from fractions import Fraction
 from math import prod
 from typing import Any
 
-from verdict.concrete.arity import Reading, axes_of, reading
+from verdict.concrete.arity import Reading, axes_of, pattern_of, reading
 from verdict.concrete.bind import Binding, partners
+from verdict.concrete.coordinates import Coordinates
 from verdict.concrete.factors import Factors, Scales
 from verdict.concrete.fault import Fault, Faulty
 from verdict.concrete.wiring import walk_messages
 from verdict.errors import ShapeError
 from verdict.graph import ABSENT, Node, Plan, Region, Shape, extent, inside, shard_axes
 from verdict.graph.lockstep import CHUNK, COMMUNICATION, attribute
-from verdict.ops import Axes, Scale
+from verdict.ops import Axes, Pattern, Scale
 
 NOT_REDUCED: Mapping[str, tuple[str, ...]] = {"gate": ("e", "k")}
 """Axes that keep their size: a choice among fewer is another choice."""
@@ -64,31 +65,38 @@ def shrink(single: Plan, parallel: Plan, binding: Binding) -> tuple[Small, Small
     for mine, theirs in binding.logical.items():
         for dim, other in zip(two.dims[mine], one.dims[theirs], strict=True):
             factors.join(dim, other)
+        two.coordinates.join(mine, one.coordinates, theirs)
     one.join_all()
     two.join_all()
     for mine, theirs in partners(single, parallel).items():
         left, right = two.dims[parallel.tensors[mine].logical], one.dims[single.tensors[theirs].logical]
-        for dim, other in zip(left, right, strict=False):
-            factors.join(dim, other)
+        sizes = zip(two.shapes[mine], one.shapes[theirs], strict=False)
+        for dim, other, (size, its) in zip(left, right, sizes, strict=False):
+            factors.tie(dim, size, other, its)
     scales = Scales(factors)
+    one.coordinates.settle()
+    two.coordinates.settle()
     one.constrain(scales)
     two.constrain(scales)
     for index, (axis, columns) in binding.batch.items():
         size = single.logicals[index].shape[axis]
         scales.cut(one.dims[index][axis], size, (size // columns,))
     two.constrain_shards(scales)
-    return one.small(scales), two.small(scales)
+    found = one.small(scales), two.small(scales)
+    one.require_fitting(found[0])
+    two.require_fitting(found[1])
+    return found
 
 
-def _nodes(plan: Plan) -> dict[tuple[object, ...], tuple[Node, Reading, Axes]]:
-    """The nodes that compute, by signature, with their index axes at full shapes."""
+def _nodes(plan: Plan) -> dict[tuple[object, ...], tuple[Node, Reading, Pattern]]:
+    """The nodes that compute, by signature, with their patterns at full shapes."""
     shapes = [extent(tensor.region) for tensor in plan.tensors]
     for tensor in plan.tensors:
         if not inside(tensor.region, plan.logicals[tensor.logical].shape):
             name = plan.logicals[tensor.logical].name
             raise Faulty(Fault(f"the region {list(tensor.region)} is not inside of it", f"tensor {name}"))
-    known: dict[tuple[object, ...], Axes] = {}
-    found: dict[tuple[object, ...], tuple[Node, Reading, Axes]] = {}
+    known: dict[tuple[object, ...], Pattern] = {}
+    found: dict[tuple[object, ...], tuple[Node, Reading, Pattern]] = {}
     for segment in plan.segments:
         for node in segment.nodes:
             if node.op in COMMUNICATION or node.op in (CHUNK, "dataloader") or signature(node) in found:
@@ -98,7 +106,7 @@ def _nodes(plan: Plan) -> dict[tuple[object, ...], tuple[Node, Reading, Axes]]:
             kinds = tuple(shapes[tensor] if tensor != ABSENT else None for tensor in (*node.inputs, *node.outputs))
             key = (node.op, node.attrs, len(node.inputs), kinds)
             if key not in known:
-                known[key] = axes_of(node, read, shapes, where)
+                known[key] = pattern_of(node, read, axes_of(node, read, shapes, where), shapes, where)
             found[signature(node)] = (node, read, known[key])
     return found
 
@@ -111,27 +119,36 @@ class _Side:
         self.shapes = [extent(tensor.region) for tensor in plan.tensors]
         self.dims = [tuple(factors.new() for _ in logical.shape) for logical in plan.logicals]
         self.nodes = {
-            key: (node, read, axes, {atom.name: factors.new() for atom in axes.atoms})
-            for key, (node, read, axes) in _nodes(plan).items()
+            key: (node, read, pattern, {atom.name: factors.new() for atom in pattern.axes.atoms})
+            for key, (node, read, pattern) in _nodes(plan).items()
         }
+        self.coordinates = Coordinates(plan, factors)
 
     def dims_of(self, tensor: int) -> tuple[int, ...]:
         return self.dims[self.plan.tensors[tensor].logical]
 
     def join_all(self) -> None:
         """Make every node's, message's and declared output's equations between scales hold."""
-        for one, other in walk_messages(self.plan):
+        messages = walk_messages(self.plan)
+        for one, other in messages:
             self.join_tensors(one, other)
         for held in (*self.plan.gradients, *self.plan.outputs):
             if held.weight != ABSENT:
                 self.join_tensors(held.tensor, held.weight)
-        for node, read, axes, atoms in self.nodes.values():
-            self.join_node(node, read, axes, atoms)
+        for node, read, pattern, atoms in self.nodes.values():
+            self.join_node(node, read, pattern.axes, atoms)
+        for _, _, pattern, atoms in self.nodes.values():
+            for one_atom, other_atom in pattern.ties:
+                self.factors.join(atoms[one_atom], atoms[other_atom])
+        for key, (node, _, pattern, atoms) in self.nodes.items():
+            self.coordinates.follow(key, node, pattern, atoms)
+        self.coordinates.exchange(messages)
 
     def join_tensors(self, one: int, other: int) -> None:
         if len(self.shapes[one]) == len(self.shapes[other]):
-            for left, right in zip(self.dims_of(one), self.dims_of(other), strict=True):
-                self.factors.join(left, right)
+            sizes = zip(self.shapes[one], self.shapes[other], strict=True)
+            for left, right, (size, its) in zip(self.dims_of(one), self.dims_of(other), sizes, strict=True):
+                self.factors.tie(left, size, right, its)
 
     def join_node(self, node: Node, read: Reading, axes: Axes, atoms: Mapping[str, int]) -> None:
         sizes = {atom.name: atom.size for atom in axes.atoms}
@@ -158,14 +175,14 @@ class _Side:
             for node in segment.nodes:
                 if node.op in COMMUNICATION or node.op == CHUNK:
                     self.constrain_pieces(scales, node)
-        for node, read, axes, atoms in self.nodes.values():
-            cuts = read.rule.cuts(dict(node.attrs))
-            for atom in axes.atoms:
-                size = max((atom.size, *cuts.get(atom.name, ())))
-                scales.cut(atoms[atom.name], size, (atom.size, *cuts.get(atom.name, ())))
+        for _, read, pattern, atoms in self.nodes.values():
+            for atom in pattern.axes.atoms:
+                cuts = pattern.cuts.get(atom.name, ())
+                scales.cut(atoms[atom.name], max((atom.size, *cuts)), (atom.size, *cuts))
                 scales.least(atoms[atom.name], atom.size, max(atom.least, LEAST))
                 if atom.name in NOT_REDUCED.get(read.rule.name, ()):
                     self.factors.freeze(atoms[atom.name])
+        self.coordinates.constrain(scales)
 
     def constrain_pieces(self, scales: Scales, node: Node) -> None:
         """Every piece that communication may cut a tensor into keeps its bounds."""
@@ -212,12 +229,11 @@ class _Side:
 
     def attrs(self, scales: Scales, shapes: Sequence[Shape]) -> dict[tuple[object, ...], Mapping[str, Any]]:
         found: dict[tuple[object, ...], Mapping[str, Any]] = {}
-        for key, (node, read, axes, atoms) in self.nodes.items():
-            given = dict(node.attrs)
-            cuts = read.rule.cuts(given)
+        for key, (node, read, pattern, atoms) in self.nodes.items():
+            axes = pattern.axes
             by = {atom.name: scales.scale(atoms[atom.name], atom.size) for atom in axes.atoms}
             points = {
-                name: {at: _whole(at * scale) for at in (0, _size(axes, name), *cuts.get(name, ()))}
+                name: {at: _whole(at * scale) for at in (0, _size(axes, name), *pattern.cuts.get(name, ()))}
                 for name, scale in by.items()
             }
             sizes = {atom.name: _whole(atom.size * by[atom.name]) for atom in axes.atoms}
@@ -229,10 +245,21 @@ class _Side:
                 tuple(tuple(prod(sizes[n] for n in names) for names in dims) for dims in axes.outputs),
             )
             try:
-                found[key] = dict(read.rule.reduce(given, scale))
+                found[key] = self.coordinates.reduced(key, scales, pattern.reduce(dict(node.attrs), scale))
             except ShapeError as error:
                 raise Faulty(Fault(error.problem, f"{node.op} {node.name}")) from None
         return found
+
+    def require_fitting(self, small: Small) -> None:
+        """The reduced plan must fit as the full one does. Raises Faulty."""
+        shapes = [small.shape(tensor) for tensor in range(len(self.plan.tensors))]
+        known: set[tuple[object, ...]] = set()
+        for key, (node, read, _, _) in self.nodes.items():
+            attrs = tuple(sorted(small.attrs[key].items()))
+            kind = (node.op, attrs, *(shapes[t] if t != ABSENT else None for t in (*node.inputs, *node.outputs)))
+            if kind not in known:
+                known.add(kind)
+                axes_of(node._replace(attrs=attrs), read, shapes, f"{node.op} {node.name}, at reduced shapes")
 
 
 def _size(axes: Axes, name: str) -> int:

@@ -33,6 +33,8 @@ from verdict.ops import (
     view,
 )
 from verdict.ops.casts import CAST
+from verdict.ops.pattern import Flow, Pattern
+from verdict.ops.patterns import FLOWS, PATTERNS
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim, Law, OpRule, Scale
 
 
@@ -81,14 +83,18 @@ RULES: Mapping[str, OpRule] = table(
 
 __all__ = [
     "CAST",
+    "FLOWS",
+    "PATTERNS",
     "RULES",
     "Array",
     "Atom",
     "Attributes",
     "Axes",
     "Dim",
+    "Flow",
     "Law",
     "OpRule",
+    "Pattern",
     "Scale",
     "table",
 ]

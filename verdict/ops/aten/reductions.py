@@ -5,8 +5,8 @@
     cumsum        y[k] = sum over j <= k of x[j]  linalg_vector_norm   (sum of |x|^ord)^(1/ord)
     var_mean      variance and mean               any, all       of truth values
 
-A mean divides by the number of elements, so a mean is never reduced. Where the greatest element is, is an unknown
-function of the row on terms; of equal elements the first counts.
+A mean divides by the number of elements, or by `count`, which at reduced shapes is that number at full ones. Where
+the greatest element is, is an unknown function of the row on terms; of equal elements the first counts.
 """
 
 from collections.abc import Callable, Mapping
@@ -85,8 +85,8 @@ def _sum(args: Arguments) -> Array:
 
 
 def _mean_of(args: Arguments, x: Array, less: int = 0) -> Array:
-    count = prod(x.shape[place] for place in _over(args, x.ndim)) - less
-    return numbers.divide(_total(args, x), count)
+    count = args["count"] or prod(x.shape[place] for place in _over(args, x.ndim))
+    return numbers.divide(_total(args, x), count - less)
 
 
 def _mean(args: Arguments) -> Array:
@@ -232,13 +232,14 @@ def _rule(
 
 ALL = {"dtype": None}
 SOME = {**OVER, **ALL}
+COUNT = {"count": None}
 ONE = {"dim": REQUIRED, "keepdim": False}
 
 RULES: tuple[OpRule, ...] = (
     _rule("aten.sum", "y = sum of x", _sum, ALL, Law.SUM, (0,), (CAST,)),
     _rule("aten.sum.dim_IntList", "y = sum of x over dim", _sum, SOME, Law.SUM, (0,), (CAST,)),
-    _rule("aten.mean", "y = sum of x / count", _mean, ALL, Law.WHOLE, (0,), (CAST,)),
-    _rule("aten.mean.dim", "y = sum of x over dim / count", _mean, SOME, Law.WHOLE, (0,), (CAST,)),
+    _rule("aten.mean", "y = sum of x / count", _mean, {**ALL, **COUNT}, Law.WHOLE, (0,), (CAST,)),
+    _rule("aten.mean.dim", "y = sum of x over dim / count", _mean, {**SOME, **COUNT}, Law.WHOLE, (0,), (CAST,)),
     _rule("aten.var_mean.correction", "variance and mean over dim", _variance, {**OVER, "correction": None}),
     _rule("aten.var.correction", "variance over dim", lambda args: _variance(args)[0], {**OVER, "correction": None}),
     _rule("aten.std.correction", "the root of the variance over dim", _deviation, {**OVER, "correction": None}),

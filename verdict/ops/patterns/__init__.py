@@ -1,0 +1,12 @@
+"""What whole-plan reduction knows of recorded operators: the pattern of sizes, and the flow of coordinates, by name.
+
+An operator that is not in PATTERNS has the pattern of its rule's index axes; one that is not in FLOWS and whose rule
+does more than to move elements keeps the values of every coordinate that it reads.
+"""
+
+from verdict.ops.patterns import contractions, lookups, made, parts
+from verdict.ops.patterns.flows import FLOWS
+
+PATTERNS = {**parts.PATTERNS, **made.PATTERNS, **lookups.PATTERNS, **contractions.PATTERNS}
+
+__all__ = ["FLOWS", "PATTERNS"]

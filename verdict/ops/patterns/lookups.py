@@ -1,0 +1,120 @@
+"""Lookups: the integers that say where name elements of the axis that is looked up in.
+
+Row `padding_idx`, and a class `ignore_index` that is one of the classes, would be an element apart from all others:
+where there is one, the axis keeps its size.
+"""
+
+from collections.abc import Sequence
+
+from verdict.graph import Shape
+from verdict.ops.pattern import Pattern, Patterns
+from verdict.ops.patterns.common import named
+from verdict.ops.rule import Atom, Attributes, Dim
+from verdict.ops.shapes import make_axes
+
+ROWS = 2
+"""The fewest elements that are left to look up."""
+
+
+def _embedding(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
+    (rows, features), ids = shapes
+    places, dims = named("b", ids)
+    row = Atom("v", rows, least=ROWS)
+    axes = make_axes([*places, row, Atom("h", features)], ((("v",), ("h",)), dims), ((*dims, ("h",)),), keep=("v",))
+    return Pattern(axes, along={1: "v"})
+
+
+def _embedding_backward(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
+    if attrs["padding_idx"] >= 0:
+        return None
+    dy, ids = shapes
+    places, dims = named("b", ids)
+    row = Atom("v", attrs["num_weights"], least=ROWS)
+    axes = make_axes([*places, row, Atom("h", dy[-1])], ((*dims, ("h",)), dims), ((("v",), ("h",)),), keep=("v",))
+    return Pattern(axes, along={1: "v"}, reduce=lambda given, scale: {**given, "num_weights": scale.outputs[0][0]})
+
+
+def _nll(first: int) -> Patterns:
+    """first: the position of the scores; the targets follow, then weights of classes, then single numbers."""
+
+    def pattern(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
+        scores, target = shapes[first], shapes[first + 1]
+        if attrs["ignore_index"] >= 0 or len(scores) != 2:
+            return None
+        rows: tuple[Dim, ...] = (("n",),)
+        each = rows if attrs["reduction"] == 0 else ()
+        more: list[tuple[Dim, ...]] = [(("c",),) if shape else () for shape in shapes[first + 2 :]]
+        inputs = [*([each] if first else []), (("n",), ("c",)), rows, *more]
+        outputs = (((("n",), ("c",)),)) if first else (each, ())
+        axes = make_axes((Atom("n", target[0]), Atom("c", scores[1], least=ROWS)), inputs, outputs, keep=("c",))
+        return Pattern(axes, along={first + 1: "c"})
+
+    return pattern
+
+
+def _gather(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
+    x, index = shapes
+    along = attrs["dim"] % len(x)
+    if any(k != along and size != index[k] for k, size in enumerate(x)):
+        return None
+    atoms, dims = named("d", index)
+    table = Atom("x", x[along], least=ROWS)
+    read = (*dims[:along], ("x",), *dims[along + 1 :])
+    return Pattern(make_axes([*atoms, table], (read, dims), (dims,), keep=("x",)), along={1: "x"})
+
+
+def _selected(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
+    x, index = shapes
+    along = attrs["dim"] % len(x)
+    if len(index) != 1:
+        return None
+    atoms, dims = named("d", x)
+    atoms.append(Atom("i", index[0]))
+    made = (*dims[:along], ("i",), *dims[along + 1 :])
+    return Pattern(make_axes(atoms, (dims, (("i",),)), (made,), keep=(f"d{along}",)), along={1: f"d{along}"})
+
+
+def _indexed(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
+    """Tensors of positions for the first dimensions, all of one shape."""
+    x, *indices = shapes
+    if attrs.get("masks") or attrs.get("absent") or len(set(indices)) != 1:
+        return None
+    atoms, dims = named("d", x)
+    places, spread = named("i", indices[0])
+    made = (*spread, *dims[len(indices) :])
+    keep = [f"d{k}" for k in range(len(indices))]
+    axes = make_axes([*atoms, *places], (dims, *(spread for _ in indices)), (made,), keep=keep)
+    return Pattern(axes, along={1 + k: f"d{k}" for k in range(len(indices))})
+
+
+def _put(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
+    """At a mask, or at tensors of positions for the first dimensions, all of one shape."""
+    x, *indices, values = shapes
+    if attrs.get("absent"):
+        return None
+    atoms, dims = named("d", x)
+    if attrs.get("masks"):
+        read: list[Sequence[Dim]] = [dims, dims[: len(indices[0])], [() for _ in values]]
+        return Pattern(make_axes(atoms, read, (dims,)))
+    if len(set(indices)) != 1:
+        return None
+    places, spread = named("i", indices[0])
+    made = [*spread, *dims[len(indices) :]]
+    full = (*indices[0], *x[len(indices) :])
+    missing = len(full) - len(values)
+    given = [() if size == 1 else made[missing + k] for k, size in enumerate(values)]
+    keep = [f"d{k}" for k in range(len(indices))]
+    axes = make_axes([*atoms, *places], (dims, *(spread for _ in indices), given), (dims,), keep=keep)
+    return Pattern(axes, along={1 + k: f"d{k}" for k in range(len(indices))})
+
+
+PATTERNS: dict[str, Patterns] = {
+    "aten.embedding": _embedding,
+    "aten.embedding_dense_backward": _embedding_backward,
+    "aten.nll_loss_forward": _nll(0),
+    "aten.nll_loss_backward": _nll(1),
+    "aten.gather": _gather,
+    "aten.index_select": _selected,
+    "aten.index.Tensor": _indexed,
+    "aten.index_put": _put,
+}
