@@ -28,14 +28,13 @@ from verdict.graph import (
     ONCE_A_STEP,
     PER_STEP,
     WEIGHT,
-    Call,
     Held,
     Node,
     Plan,
     shard,
     shard_axes,
 )
-from verdict.graph.lockstep import CHUNK, Handlers, Step, attribute, lockstep
+from verdict.graph.lockstep import CHUNK, Handlers, Step, attribute, lockstep, program
 from verdict.ops import Array
 
 Env = dict[int, Array]
@@ -91,20 +90,13 @@ class _Machine:
 
     def run(self) -> Run:
         walk = lockstep(
-            [self.program(calls) for calls in self.plan.programs],
+            [program(self.plan, calls) for calls in self.plan.programs],
             Handlers(self.local, self.send, self.receive, self.meet),
         )
         if walk.stuck:
             stuck = walk.stuck[0]
             raise Faulty(Fault(f"it waits for {stuck.awaits} for ever", place(stuck.device, stuck.step)))
         return self.results()
-
-    def program(self, calls: tuple[Call, ...]) -> list[Step]:
-        return [
-            _Crossing(node, call.microbatch, dict(call.crossed)) if call.crossed else Step(node, call.microbatch)
-            for call in calls
-            for node in self.plan.segments[call.segment].nodes
-        ]
 
     def local(self, device: int, step: Step) -> None:
         node, where = step.node, place(device, step)
@@ -198,8 +190,7 @@ class _Machine:
     def read(self, rank: Rank, step: Step, tensor: int, where: str) -> Array:
         if tensor == ABSENT:
             raise Faulty(Fault("an input is missing", where))
-        crossed = step.crossed if isinstance(step, _Crossing) else {}
-        value = self.look(rank, crossed.get(tensor, step.microbatch), tensor)
+        value = self.look(rank, step.source(tensor), tensor)
         if value is None:
             name = self.plan.logicals[self.plan.tensors[tensor].logical].name
             raise Faulty(Fault(f"{name} is read before anything produces it", where))
@@ -284,17 +275,6 @@ class _Machine:
     def final(self, rank: Rank, microbatch: int, tensor: int) -> Array:
         step = Step(_END, microbatch)
         return self.read(rank, step, tensor, f"the end of the step on device {rank.device}")
-
-
-class _Crossing(Step):
-    """A step of a call that takes some inputs from other microbatches."""
-
-    crossed: Mapping[int, int]
-
-    def __new__(cls, node: Node, microbatch: int, crossed: Mapping[int, int]) -> "_Crossing":
-        step = super().__new__(cls, node, microbatch)
-        step.crossed = crossed
-        return step
 
 
 _END = Node("output", (), (), (), "declared outputs")

@@ -9,7 +9,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from verdict.graph.plan import Node
+from verdict.graph.plan import Call, Node, Plan
 
 SEND, RECV, CHUNK = "send", "recv", "chunk"
 COLLECTIVES = frozenset({"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce"})
@@ -17,10 +17,15 @@ COMMUNICATION = COLLECTIVES | {SEND, RECV}
 
 
 class Step(NamedTuple):
-    """One node of one device's program, and the microbatch it runs for."""
+    """One node of one device's program, the microbatch it runs for, and what it takes from others: see `Call`."""
 
     node: Node
     microbatch: int
+    crossed: tuple[tuple[int, int], ...] = ()
+
+    def source(self, tensor: int) -> int:
+        """The microbatch whose `tensor` is read."""
+        return dict(self.crossed).get(tensor, self.microbatch) if self.crossed else self.microbatch
 
 
 class Stuck(NamedTuple):
@@ -45,6 +50,13 @@ class Handlers(NamedTuple):
     send: Callable[[int, Step], Any]
     receive: Callable[[int, Step, Any, Step], None]
     meet: Callable[[Mapping[int, Step]], None]
+
+
+def program(plan: Plan, calls: Sequence[Call]) -> list[Step]:
+    """The steps of a device's calls, in their order."""
+    return [
+        Step(node, call.microbatch, call.crossed) for call in calls for node in plan.segments[call.segment].nodes
+    ]
 
 
 def attribute(node: Node, name: str) -> Any:

@@ -13,8 +13,8 @@ from verdict.concrete.ends import region_of_share
 from verdict.concrete.fault import Fault, Faulty
 from verdict.concrete.shrink import Small, signature
 from verdict.concrete.wiring import axis_of, check_group, chunks, place, position_in, the_input, the_output
-from verdict.graph import ABSENT, ACCUMULATOR, BUFFER, INPUT, ONCE_A_STEP, WEIGHT, Call, Node, Plan, Shape, shard_axes
-from verdict.graph.lockstep import CHUNK, Handlers, Step, attribute, lockstep
+from verdict.graph import ABSENT, ACCUMULATOR, BUFFER, INPUT, ONCE_A_STEP, WEIGHT, Node, Plan, Shape, shard_axes
+from verdict.graph.lockstep import CHUNK, Handlers, Step, attribute, lockstep, program
 from verdict.sweep.exchange import member, piece, shared
 from verdict.sweep.flow import FILL, SUM, Flow, Given, Place
 from verdict.sweep.flow import Step as Made
@@ -38,7 +38,7 @@ def unroll(plan: Plan, small: Small, logical: Mapping[int, int], batch: Mapping[
     """
     machine = _Machine(plan, small, logical, batch)
     walk = lockstep(
-        [machine.program(calls) for calls in plan.programs],
+        [program(plan, calls) for calls in plan.programs],
         Handlers(machine.local, machine.send, machine.receive, machine.meet),
     )
     if walk.stuck:
@@ -46,17 +46,6 @@ def unroll(plan: Plan, small: Small, logical: Mapping[int, int], batch: Mapping[
         raise Faulty(Fault(f"it waits for {stuck.awaits} for ever", place(stuck.device, stuck.step)))
     declared = results(Ended(plan, small, logical, machine.final, machine.total))
     return Flow(machine.values, tuple(machine.given), tuple(machine.steps), declared)
-
-
-class _Crossing(Step):
-    """A step of a call that takes some inputs from other microbatches."""
-
-    crossed: Mapping[int, int]
-
-    def __new__(cls, node: Node, microbatch: int, crossed: Mapping[int, int]) -> "_Crossing":
-        step = super().__new__(cls, node, microbatch)
-        step.crossed = crossed
-        return step
 
 
 class _Machine:
@@ -82,13 +71,6 @@ class _Machine:
                 self.made[segment.device].update(node.outputs)
                 if node.op == LOADER:
                     self.loaded.update(plan.tensors[tensor].logical for tensor in node.outputs if tensor != ABSENT)
-
-    def program(self, calls: Sequence[Call]) -> list[Step]:
-        return [
-            _Crossing(node, call.microbatch, dict(call.crossed)) if call.crossed else Step(node, call.microbatch)
-            for call in calls
-            for node in self.plan.segments[call.segment].nodes
-        ]
 
     def ranks(self, device: int) -> range:
         """The ranks that are copies of a device."""
@@ -207,8 +189,7 @@ class _Machine:
     def read(self, rank: int, step: Step, tensor: int, where: str) -> int:
         if tensor == ABSENT:
             raise Faulty(Fault("an input is missing", where))
-        crossed = step.crossed if isinstance(step, _Crossing) else {}
-        value = self.look(rank, crossed.get(tensor, step.microbatch), tensor)
+        value = self.look(rank, step.source(tensor), tensor)
         if value is None:
             name = self.plan.logicals[self.plan.tensors[tensor].logical].name
             raise Faulty(Fault(f"{name} is read before anything produces it", where))
