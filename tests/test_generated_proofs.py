@@ -59,7 +59,36 @@ def last_reduction(node):
     return with_attrs(node, ranks=attrs_of(node)["ranks"][::-1]) if found else node
 
 
+def other_rows(node):
+    """Ids looked up one row off where the table does not begin."""
+    start, stop = (attrs_of(node)[name] for name in ("start", "stop"))
+    return with_attrs(node, start=start - 1, stop=stop - 1) if start else node
+
+
+def real_rows(node):
+    """The logits behind the first instead of those before the padding."""
+    return with_attrs(node, start=1) if attrs_of(node)["length"] == 3 else node
+
+
+def uncounted(node):
+    """A count of the own rank alone."""
+    return node._replace(op="identity", attrs=()) if node.name == "loss.count.total" else node
+
+
+LOSS = {"loss": "cross-entropy"}
+UNEVEN = {"tp": 2, "sp": True, "heads": 3, "hidden": 6, "vocab": 7, "ffn": 5, "seq": 3, "batch": 1}
 PLANS = {
+    "uneven shards of all that is divided": ("llama3", UNEVEN, changed("embedding", other_rows)),
+    "rows that no token names": (
+        "gpt", {**LOSS, "tp": 2, "vocab": 7, "vocab_multiple": 8, "batch": 1}, changed("narrow", real_rows),
+    ),
+    "samples of unequal lengths": (
+        "llama3", {**LOSS, "dp": 2, "padding": True, "mean": True}, changed("all_reduce", uncounted),
+    ),
+    "unequal batches": (
+        "mlp", {"dp": 3, "batch": 5, "list_ranks": True},
+        changed("all_reduce", lambda node: with_attrs(node, reduce="mean")),
+    ),
     "gated experts over ranks": ("deepseek", {"ep": 2, "batch": 4}, changed("moe_gmm", other_experts)),
     "gated experts, positions divided": ("deepseek", {"tp": 2, "sp": True}, changed("reduce_scatter", last_reduction)),
     "two steps": (

@@ -29,12 +29,13 @@ class Model(NamedTuple):
     record: Callable[[Tape, Sizes, range, tuple[Value, ...]], tuple[Value, ...]]
 
 
-CHOICES = ("lora", "sp", "cp", "ep", "loss", "routing", "tied", "dropout")
+CHOICES = ("lora", "sp", "cp", "ep", "loss", "routing", "tied", "dropout", "vocab_multiple", "padding")
 """Fields of Sizes that not every model knows; _OFFERS are those that it does."""
+_TOKENS = frozenset({"sp", "cp", "loss", "vocab_multiple", "padding"})
 _OFFERS = {
-    "deepseek": frozenset({"loss", "sp", "cp", "ep", "routing"}),
-    "gpt": frozenset({"lora", "sp", "cp", "loss", "tied", "dropout"}),
-    "llama3": frozenset({"lora", "sp", "cp", "loss"}),
+    "deepseek": _TOKENS | {"ep", "routing"},
+    "gpt": _TOKENS | {"lora", "tied", "dropout"},
+    "llama3": _TOKENS | {"lora"},
     "mlp": frozenset[str](),
 }
 MODELS = {

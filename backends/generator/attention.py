@@ -19,9 +19,9 @@ def causal_mask(tape: Tape, sizes: Sizes, tokens: Value, h: Value) -> Value:
 
 def heads(tape: Tape, sizes: Sizes, x: Value, at: str) -> Value:
     """x (rows, seq, hidden) as (rows, seq, heads, width of a head)."""
-    size = (tape.rows, tape.seq, tape.local(sizes.heads), sizes.head)
+    size = (tape.rows, tape.seq, len(range(*tape.piece(sizes.heads, "tp"))), sizes.head)
     shape = (tape.batch, sizes.seq, sizes.heads, sizes.head)
-    (y,) = tape.op("view", (x,), f"{at}.heads", shape, split=2, attrs={"size": size})
+    (y,) = tape.op("view", (x,), f"{at}.heads", shape, split=2, attrs={"size": size}, where={"unit": 1})
     return y
 
 
@@ -30,7 +30,8 @@ def attend(
 ) -> Value:
     """dropout(softmax(q k^T / sqrt(width of a head) + mask)) v, of q, k, v as of `heads`: (rows, seq, hidden).
 
-    Without a mask it is causal over the ring of context parallel ranks.
+    Without a mask it is causal over the ring of context parallel ranks. With padding the input `unseen` (samples, 1, 1,
+    positions) is added to the scores: any number for each key, very small ones for those that are padding.
     """
     q, k, v = (
         _transpose(tape, value, 1, 2, f"{at}.{name}.transposed") for name, value in (("q", q), ("k", k), ("v", v))
@@ -40,6 +41,9 @@ def attend(
     k = _transpose(tape, k, 2, 3, f"{at}.k.columns")
     (scores,) = tape.op("matmul", (q, k), f"{at}.scores", (*q.shape[:-1], k.shape[-1]), split=1)
     scores = elementwise(tape, "div", scores, f"{at}.scaled", other=sqrt(sizes.head), rounding_mode=None)
+    if sizes.padding:
+        unseen = tape.given("unseen", (tape.batch, 1, 1, sizes.seq), "float32")
+        (scores,) = tape.op("add", (scores, unseen), f"{at}.padded", scores.shape, split=1, attrs={"alpha": 1})
     (scores,) = tape.op("apply_mask", (scores, mask), f"{at}.masked", scores.shape, split=1)
     scores = elementwise(tape, "float", scores, f"{at}.float")
     weights = elementwise(tape, "softmax", scores, f"{at}.softmax", dim=-1, dtype=None)
@@ -53,7 +57,8 @@ def _joined(tape: Tape, sizes: Sizes, y: Value, at: str) -> Value:
     """The heads side by side again."""
     y = elementwise(tape, "contiguous", _transpose(tape, y, 1, 2, f"{at}.mixed.transposed"), f"{at}.contiguous")
     size: dict[str, Hashable] = {"size": (tape.rows, tape.seq, -1)}
-    (y,) = tape.op("view", (y,), f"{at}.joined", (tape.batch, sizes.seq, sizes.hidden), split=2, attrs=size)
+    (y,) = tape.op("view", (y,), f"{at}.joined", (tape.batch, sizes.seq, sizes.hidden), split=2, attrs=size,
+                   where={"unit": sizes.head})  # fmt: skip
     return y
 
 

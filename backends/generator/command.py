@@ -35,6 +35,7 @@ def _size(name: str, help: str, least: int = 1) -> Callable[[Callable[..., None]
 @click.option("--split-backward", is_flag=True, help="Weights' gradients apart from the other half of the backward.")
 @_size("microbatches", "Microbatches of one step in each replica.")
 @_size("vocab", "Size of the vocabulary (not mlp).")
+@_size("vocab_multiple", "What rows of embedding and output are padded to a multiple of (not mlp).")
 @_size("ffn", "Width of the feed-forward block.")
 @_size("experts", "Experts of a layer (deepseek).")
 @_size("topk", "Experts that a token is sent to (deepseek).")
@@ -57,6 +58,7 @@ def _size(name: str, help: str, least: int = 1) -> Callable[[Callable[..., None]
 @click.option("--vocab-parallel", is_flag=True, help="The cross-entropy of logits that tp ranks divide.")
 @click.option("--label-smoothing", type=click.FloatRange(0, 1, max_open=True), default=0.0, show_default=True)
 @click.option("--ignore-index", type=int, default=-1, metavar="ID", help="Targets that do not count.")
+@click.option("--padding", is_flag=True, help="Samples of unequal lengths: a mask of keys, a weight of each target.")
 @click.option("--mean", is_flag=True, help="The loss is averaged over the targets that count.")
 @click.option("--optimizer", type=click.Choice(OPTIMIZERS), default="none", show_default=True)
 @click.option(

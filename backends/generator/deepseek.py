@@ -25,8 +25,7 @@ boundary = llama3.boundary
 def check(model: str, sizes: Sizes) -> None:
     """Raise UsageError where the sizes do not fit the model."""
     llama3.check(model, sizes)
-    divides(model, "experts", sizes.experts, "tp", sizes.tp)
-    divides(model, "shared_experts x moe_ffn", sizes.shared_experts * sizes.moe_ffn, "tp", sizes.tp)
+    divides(model, "batch", sizes.batch, "dp x ep x microbatches", sizes.dp * sizes.ep * sizes.microbatches)
     divides(model, "experts", sizes.experts, "ep", sizes.ep)
     if sizes.routing == "given" and sizes.tp > 1:
         raise UsageError(model, "a given routing with tensor parallel ranks", "choose tp 1, and ep for the experts")

@@ -7,7 +7,7 @@ from backends.generator.mesh import Mesh
 from verdict.errors import UsageError
 from verdict.graph import Attrs, Interval, Logical, Node, Region, Shape, Tensor
 
-Cuts = tuple[tuple[tuple[int, int], ...], ...]
+Cuts = tuple[tuple[tuple[int, int, int], ...], ...]
 
 
 class Placed(Protocol):
@@ -53,13 +53,13 @@ class Draft:
         return len(self.tensors) - 1
 
     def region(self, shape: Shape, cuts: Cuts) -> Region:
-        """The whole, cut along each dimension into pieces as even as torch.chunk's, one cut after the other.
+        """The whole, cut along each dimension, one cut after the other.
 
-        cuts: for each dimension the (number of the piece, how many) of every cut.
+        cuts: for each dimension the (number of the piece, how many, unit) of every cut, see `cut`.
         """
         key = (shape, cuts)
         if key not in self._regions:
-            self._regions[key] = tuple(_cut(size, pieces) for size, pieces in zip(shape, cuts, strict=True))
+            self._regions[key] = tuple(cut(size, pieces) for size, pieces in zip(shape, cuts, strict=True))
             if any(start >= stop for start, stop in self._regions[key]):
                 raise UsageError(str(list(shape)), "a device is left without a share of it", "choose larger sizes")
         return self._regions[key]
@@ -84,9 +84,14 @@ class Draft:
         return Node(op, inputs, outputs, self._attrs.setdefault(pairs, pairs), name)
 
 
-def _cut(size: int, pieces: tuple[tuple[int, int], ...]) -> Interval:
+def cut(size: int, pieces: tuple[tuple[int, int, int], ...]) -> Interval:
+    """What is left of an axis after some cuts into (number of the piece, how many, unit).
+
+    Pieces are as even as torch.chunk's, in whole units, which an axis begins with; the last unit may be smaller.
+    """
     start, stop = 0, size
-    for number, count in pieces:
-        step = -(-(stop - start) // count)
+    for number, count, unit in pieces:
+        units = -(-(stop - start) // unit)
+        step = -(-units // count) * unit
         start, stop = min(start + number * step, stop), min(start + (number + 1) * step, stop)
     return start, stop

@@ -74,14 +74,13 @@ def _experts(tape: Tape, sizes: Sizes, x: Value, indices: Value, weights: Value,
         tape.weight(f"{at}.{name}", shape, split=0, by=by)
         for name, shape in (("w1", inner), ("w3", inner), ("w2", outer))
     )
-    held = tape.local(sizes.experts, by)
-    start = tape.mesh.at(tape.device, by) * held
+    start, stop = tape.piece(sizes.experts, by)
     (y,) = tape.op(
         "moe_gmm", (x, indices, weights, w1, w3, w2), _own(tape, at), x.shape, addend=tape.mesh.size(by) > 1,
         attrs={
             "n_routed_experts": sizes.experts,
             "local_expert_start": start,
-            "local_expert_end": start + held,
+            "local_expert_end": stop,
         },
     )  # fmt: skip
     return y

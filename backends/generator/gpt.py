@@ -41,7 +41,7 @@ def record(tape: Tape, sizes: Sizes, layers: range, before: tuple[Value, ...]) -
 
 def _beginning(tape: Tape, sizes: Sizes) -> tuple[Value, ...]:
     tokens = tape.load(INPUT, (tape.batch, sizes.seq), "int64", seq=1)
-    h = embedding(tape, tokens, sizes.vocab, sizes.hidden, llama3.EMBEDDING)
+    h = embedding(tape, tokens, sizes.table, sizes.hidden, llama3.EMBEDDING)
     positions = tape.buffer("positions", (sizes.seq,), "int64", seq=0, scattered=sizes.sp)
     table = tape.weight("pos_embeddings.weight", (sizes.seq, sizes.hidden))
     attrs: dict[str, Hashable] = {"start": 0, "stop": sizes.seq, "padding_idx": None}
@@ -53,7 +53,7 @@ def _beginning(tape: Tape, sizes: Sizes) -> tuple[Value, ...]:
 def _loss(tape: Tape, sizes: Sizes, h: Value) -> Value:
     x = enter(tape, layer_norm(tape, h, "norm"))
     weight = f"{llama3.EMBEDDING if sizes.tied else 'output'}.weight"
-    return loss_of(tape, sizes, row_split_linear(tape, x, sizes.vocab, "output", weight))
+    return loss_of(tape, sizes, row_split_linear(tape, x, sizes.table, "output", weight))
 
 
 def _block(tape: Tape, sizes: Sizes, h: Value, mask: Value | None, at: str) -> Value:
@@ -67,8 +67,9 @@ def _block(tape: Tape, sizes: Sizes, h: Value, mask: Value | None, at: str) -> V
 
 
 def _attention(tape: Tape, sizes: Sizes, x: Value, mask: Value | None, at: str) -> Value:
+    width, unit = sizes.hidden, sizes.head
     q, k, v = (
-        heads(tape, sizes, row_split_linear(tape, handle, sizes.hidden, f"{at}.{name}", bias=True), f"{at}.{name}")
+        heads(tape, sizes, row_split_linear(tape, handle, width, f"{at}.{name}", "", True, unit), f"{at}.{name}")
         for name, handle in zip(("wq", "wk", "wv"), tape.multiref(enter(tape, x), 3), strict=True)
     )
     mixed = attend(tape, sizes, q, k, v, mask, at, sizes.dropout)

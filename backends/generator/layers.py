@@ -33,32 +33,37 @@ def mul(tape: Tape, x: Value, y: Value, name: str) -> Value:
     return z
 
 
-def row_split_linear(tape: Tape, x: Value, width: int, name: str, weight: str = "", bias: bool = False) -> Value:
-    """x times a weight whose rows, the outputs, the tp ranks divide, plus a bias if there is one. x has entered."""
-    parameters = [tape.weight(weight or f"{name}.weight", (width, x.shape[-1]), split=0)]
+def row_split_linear(
+    tape: Tape, x: Value, width: int, name: str, weight: str = "", bias: bool = False, unit: int = 1
+) -> Value:
+    """x times a weight whose rows, the outputs, the tp ranks divide, plus a bias if there is one. x has entered.
+
+    unit: rows that stay together.
+    """
+    parameters = [tape.weight(weight or f"{name}.weight", (width, x.shape[-1]), split=0, unit=unit)]
     if bias:
-        parameters.append(tape.weight(f"{name}.bias", (width,), split=0))
-    shape = (*x.shape[:-1], width)
+        parameters.append(tape.weight(f"{name}.bias", (width,), split=0, unit=unit))
+    shape, where = (*x.shape[:-1], width), {"unit": unit}
     x, *adapted = tape.multiref(x, 2) if tape.sizes.lora else (x,)
-    (y,) = tape.op("linear", (x, *parameters), name, shape, split=len(shape) - 1)
+    (y,) = tape.op("linear", (x, *parameters), name, shape, split=len(shape) - 1, where=where)
     for handle in adapted:
         down = tape.weight(f"{name}.lora_a", (tape.sizes.lora, x.shape[-1]), adapter=True)
-        up = tape.weight(f"{name}.lora_b", (width, tape.sizes.lora), split=0, adapter=True)
+        up = tape.weight(f"{name}.lora_b", (width, tape.sizes.lora), split=0, adapter=True, unit=unit)
         narrow = (*x.shape[:-1], tape.sizes.lora)
         (z,) = tape.op("linear", (handle, down), f"{name}.lora_a.out", narrow, entered=x.entered)
-        (u,) = tape.op("linear", (z, up), f"{name}.lora_b.out", shape, split=len(shape) - 1)
+        (u,) = tape.op("linear", (z, up), f"{name}.lora_b.out", shape, split=len(shape) - 1, where=where)
         y = add(tape, y, elementwise(tape, "mul", u, f"{name}.lora", other=LORA_SCALE), f"{name}.adapted")
     return y
 
 
 def column_split_linear(tape: Tape, x: Value, width: int, name: str, bias: bool = False) -> Value:
     """x, divided along its last axis, times a weight whose columns the tp ranks divide; the sum; then the bias."""
-    weight = tape.weight(f"{name}.weight", (width, x.shape[-1]), split=1)
+    weight = tape.weight(f"{name}.weight", (width, x.shape[-1]), split=1, unit=x.unit)
     shape, addend = (*x.shape[:-1], width), tape.tp > 1
     x, *adapted = tape.multiref(x, 2) if tape.sizes.lora else (x,)
     (y,) = tape.op("linear", (x, weight), name, shape, addend=addend)
     for handle in adapted:
-        down = tape.weight(f"{name}.lora_a", (tape.sizes.lora, x.shape[-1]), split=1, adapter=True)
+        down = tape.weight(f"{name}.lora_a", (tape.sizes.lora, x.shape[-1]), split=1, adapter=True, unit=x.unit)
         up = tape.weight(f"{name}.lora_b", (width, tape.sizes.lora), adapter=True)
         narrow = (*x.shape[:-1], tape.sizes.lora)
         (z,) = tape.op("linear", (handle, down), f"{name}.lora_a.out", narrow, addend=addend)
@@ -71,8 +76,8 @@ def column_split_linear(tape: Tape, x: Value, width: int, name: str, bias: bool 
 def embedding(tape: Tape, ids: Value, vocab: int, width: int, name: str) -> Value:
     """Rows of a weight whose rows the tp ranks divide: a rank gives zero for the ids that others hold; then the sum."""
     weight = tape.weight(f"{name}.weight", (vocab, width), split=0)
-    start = tape.tp_rank * tape.local(vocab)
-    attrs: dict[str, Hashable] = {"start": start, "stop": start + tape.local(vocab), "padding_idx": None}
+    start, stop = tape.piece(vocab, "tp")
+    attrs: dict[str, Hashable] = {"start": start, "stop": stop, "padding_idx": None}
     (y,) = tape.op("embedding", (ids, weight), name, (*ids.shape, width), addend=tape.tp > 1, attrs=attrs)
     return leave(tape, y)
 

@@ -80,19 +80,20 @@ def _dense(tape: Tape, sizes: Sizes, x: Value, layer: int, at: str) -> Value:
 
 def _beginning(tape: Tape, sizes: Sizes) -> tuple[Value, ...]:
     tokens = tape.load(INPUT, (tape.batch, sizes.seq), "int64", seq=1)
-    h = embedding(tape, tokens, sizes.vocab, sizes.hidden, EMBEDDING)
+    h = embedding(tape, tokens, sizes.table, sizes.hidden, EMBEDDING)
     return (h, causal_mask(tape, sizes, tokens, h)) if sizes.cp == 1 else (h,)
 
 
 def _loss(tape: Tape, sizes: Sizes, h: Value) -> Value:
     x = enter(tape, rms_norm(tape, h, "norm"))
-    logits = row_split_linear(tape, x, sizes.vocab, "output")
+    logits = row_split_linear(tape, x, sizes.table, "output")
     return loss_of(tape, sizes, elementwise(tape, "float", logits, "output.float"))
 
 
 def _attention(tape: Tape, sizes: Sizes, x: Value, mask: Value | None, at: str) -> Value:
+    width, unit = sizes.hidden, sizes.head
     q, k, v = (
-        heads(tape, sizes, row_split_linear(tape, handle, sizes.hidden, f"{at}.{name}"), f"{at}.{name}")
+        heads(tape, sizes, row_split_linear(tape, handle, width, f"{at}.{name}", unit=unit), f"{at}.{name}")
         for name, handle in zip(("wq", "wk", "wv"), tape.multiref(enter(tape, x), 3), strict=True)
     )
     freqs = tape.buffer("freqs", (sizes.seq, sizes.head // 2), "complex64", seq=0)

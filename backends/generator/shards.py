@@ -37,9 +37,10 @@ class Shards:
             return weight
         pieces = self._mesh.size(*weight.data) * self._draft.replicas
         for axis, size in enumerate(weight.shape):
-            cuts = pieces * (self._mesh.size(weight.by) if weight.split == axis else 1)
-            if size % cuts == 0:
-                return weight._replace(along=axis)
+            ranks = self._mesh.size(weight.by) if weight.split == axis else 1
+            units = size % (ranks * weight.unit) == 0 or weight.split != axis
+            if size % (pieces * ranks) == 0 and units:
+                return weight._replace(along=axis, unit=1 if weight.split == axis else weight.unit)
         raise UnevenError(weight.name)
 
     def cut(

@@ -18,9 +18,13 @@ _ALWAYS = frozenset({"dp", "pp", "tp"})
 class Sizes:
     """Sizes of a model and of its parallelization. A model takes no notice of those that it does not have.
 
-    batch: the samples of one step, over all replicas and microbatches. ffn: the width between the two linears of a
-    feed-forward block. dp, tp, pp: data, tensor and pipeline parallel. vpp: the stages of each pipeline rank, which
-    are interleaved. split_backward: weights' gradients are computed apart from what the stage before waits for.
+    batch: the samples of one step, over all replicas and microbatches; ranks that are devices of the plan may have
+    unequally many. Heads, widths, the vocabulary and positions are divided as evenly as torch.chunk does.
+    ffn: the width between the two linears of a feed-forward block. dp, tp, pp: data, tensor and pipeline parallel.
+    vpp: the stages of each pipeline rank, which are interleaved. split_backward: weights' gradients are computed apart
+    from what the stage before waits for.
+    vocab_multiple: embedding and output have rows up to a multiple of it, which no token names.
+    padding: samples have unequal lengths, see losses.py.
     experts, topk, groups, topk_groups: of a mixture of experts, how many there are, how many a token is sent to,
     in how many groups they are, and from how many of these a token's can be. moe_ffn: the width of one expert.
     shared_experts: those that every token is sent to. dense_layers: the first layers, which have no experts.
@@ -77,13 +81,10 @@ class Sizes:
     optimizer: str = "none"
     clip: float = 0.0
     zero: int = 0
+    vocab_multiple: int = 1
+    padding: bool = False
     list_ranks: bool = False
     steps: int = 1
-
-    @property
-    def rows(self) -> int:
-        """The samples of one device in one microbatch."""
-        return self.batch // (self.dp * self.ep * self.microbatches)
 
     def blocks(self, rank: int) -> tuple[int, ...]:
         """The blocks of the positions that a context parallel rank has."""
@@ -100,6 +101,11 @@ class Sizes:
         data = (("dp", self.dp),) if self.list_ranks else ()
         axes = (*data, ("ep", self.ep), ("cp", self.cp), ("pp", self.pp), ("tp", self.tp))
         return Mesh(tuple((axis, size) for axis, size in axes if size > 1 or axis in _ALWAYS))
+
+    @property
+    def table(self) -> int:
+        """The rows of the embedding and of the output."""
+        return -(-self.vocab // self.vocab_multiple) * self.vocab_multiple
 
     @property
     def head(self) -> int:
@@ -137,12 +143,15 @@ _CONDITIONS: tuple[tuple[Callable[[Sizes], bool], str, str], ...] = (
     (lambda s: s.cp == 1 or not s.dropout, "dropout under context parallelism", "choose one of them"),
     (lambda s: s.loss in LOSSES, "there is no such loss", f"there are {', '.join(LOSSES)}"),
     (
-        lambda s: s.loss == "cross-entropy" or not (s.vocab_parallel or s.label_smoothing or s.ignore_index >= 0),
-        "the sum of the logits has no targets: no vocabulary-parallel loss, no smoothing and no ignored index",
+        lambda s: s.loss == "cross-entropy"
+        or not (s.vocab_parallel or s.label_smoothing or s.ignore_index >= 0 or s.padding),
+        "the sum of the logits has no targets: no vocabulary-parallel loss, no smoothing, no ignored index, no padding",
         "choose the loss cross-entropy",
     ),
-    (lambda s: not s.mean or s.ignore_index >= 0, "a mean over targets all of which count is but a constant factor",
-     "choose an ignore_index"),
+    (lambda s: not s.mean or s.ignore_index >= 0 or s.padding,
+     "a mean over targets all of which count is but a constant factor", "choose an ignore_index"),
+    (lambda s: not s.padding or s.ignore_index < 0, "targets that are ignored beside weights of all", "choose one"),
+    (lambda s: not s.padding or s.cp == 1, "padding of positions that context parallel ranks divide", "choose cp 1"),
     (lambda s: not s.vocab_parallel or s.tp > 1, "a vocabulary-parallel loss with one tensor parallel rank",
      "choose tp of at least 2"),
     (lambda s: 0 <= s.label_smoothing < 1, "label_smoothing is no share", "it is from 0 to below 1"),
@@ -166,11 +175,9 @@ def check(model: str, sizes: Sizes) -> None:
             raise UsageError(model, f"{field.name} is {value}", f"it is at least {least}")
     if not 0 <= sizes.dropout < 1:
         raise UsageError(model, f"dropout is {sizes.dropout}", "it is a probability below 1")
-    parts = sizes.dp * sizes.ep * sizes.microbatches
-    divides(model, "batch", sizes.batch, "dp x ep x microbatches" if sizes.ep > 1 else "dp x microbatches", parts)
-    divides(model, "ffn", sizes.ffn, "tp", sizes.tp)
-    blocks = sizes.cp * len(sizes.blocks(0))
-    divides(model, "seq", sizes.seq, "cp x tp" if sizes.sp else "cp", blocks * (sizes.tp if sizes.sp else 1))
+    by = "microbatches" if sizes.list_ranks else "dp x microbatches"
+    divides(model, "batch", sizes.batch, by, sizes.replicas * sizes.microbatches)
+    divides(model, "seq", sizes.seq, "blocks of cp" if sizes.zigzag else "cp", sizes.cp * len(sizes.blocks(0)))
     for fits, problem, help in _CONDITIONS:
         if not fits(sizes):
             raise UsageError(model, problem, help)
@@ -179,10 +186,8 @@ def check(model: str, sizes: Sizes) -> None:
 
 
 def check_attention(model: str, sizes: Sizes) -> None:
-    """Raise UsageError where heads and vocabulary cannot be divided as the models with attention do."""
+    """Raise UsageError where heads cannot be divided as the models with attention do."""
     divides(model, "hidden", sizes.hidden, "heads", sizes.heads)
-    divides(model, "heads", sizes.heads, "tp", sizes.tp)
-    divides(model, "vocab", sizes.vocab, "tp", sizes.tp)
 
 
 def divides(model: str, what: str, size: int, by: str, parts: int) -> None:

@@ -8,17 +8,18 @@ devices to another is in crossings.py, how weights and their gradients are held 
 from collections.abc import Callable, Hashable, Mapping
 from types import MappingProxyType
 
-from backends.generator.draft import Draft
+from backends.generator.draft import Draft, cut
 from backends.generator.mesh import Mesh
 from backends.generator.parameters import Parameters
 from backends.generator.sizes import Sizes
 from backends.generator.value import BATCH, Value
-from verdict.graph import ABSENT, ACTIVATION, BUFFER, GRADIENT, INPUT, Node, Shape
+from verdict.graph import ABSENT, ACTIVATION, BUFFER, GRADIENT, INPUT, Interval, Node, Shape
 
 Lies = Mapping[str, bool | int | str | None]
 EVERYWHERE: Lies = MappingProxyType({"batch": None, "seq": None, "scattered": False})
 """Where a value lies that is the same for all samples and positions."""
 _AS_READ: Lies = MappingProxyType({})
+_INHERITED = ("batch", "seq", "scattered", "partial", "by", "gathered", "unit")
 
 
 class Tape:
@@ -30,9 +31,9 @@ class Tape:
 
     def __init__(self, draft: Draft, mesh: Mesh, device: int, sizes: Sizes, parameters: Parameters) -> None:
         self.draft, self.mesh, self.device, self.sizes = draft, mesh, device, sizes
-        self.rows, self.seq = sizes.rows, sizes.seq // sizes.cp
+        self.batch = sizes.batch // (sizes.replicas * sizes.microbatches)
+        self.rows, self.seq = len(range(*self.piece(self.batch, *BATCH))), sizes.seq // sizes.cp
         self.blocks = self.blocks_of(mesh.at(device, "cp"))
-        self.batch = sizes.rows * mesh.size(*BATCH)
         self.tp = mesh.size("tp")
         self.tp_rank = mesh.at(device, "tp")
         self.forward: list[Node] = []
@@ -43,11 +44,12 @@ class Tape:
         self.parameters = parameters
         self._undo: list[Callable[[], None]] = []
         self._buffers: dict[str, Value] = {}
+        self._given: dict[str, Value] = {}
         self._uses = 0
 
-    def local(self, size: int, by: str = "tp") -> int:
-        """This device's share of an axis of `size` that the ranks of a mesh axis divide."""
-        return size // self.mesh.size(by)
+    def piece(self, size: int, *by: str, unit: int = 1) -> Interval:
+        """This device's share of an axis of `size` that the ranks of mesh axes divide in whole units."""
+        return cut(size, ((*self.mesh.place(self.device, by), unit),))
 
     def blocks_of(self, rank: int) -> tuple[int, ...]:
         """The blocks of the positions that a context parallel rank has."""
@@ -62,9 +64,15 @@ class Tape:
         into += [self.draft.node("dataloader", (), (piece.tensor,), {}, name) for piece in pieces]
         return self._together(pieces, into)
 
+    def given(self, name: str, shape: Shape, dtype: str) -> Value:
+        """An input, samples first, that is loaded once however often it is asked for."""
+        if name not in self._given:
+            self._given[name] = self.load(name, shape, dtype)
+        return self._given[name]
+
     def weight(
         self, name: str, shape: Shape, split: int | None = None, dtype: str = "float32", by: str = "tp",
-        adapter: bool = False,
+        adapter: bool = False, unit: int = 1,
     ) -> Value:  # fmt: skip
         """A weight: one on each device, however often it is asked for; its gradients add up.
 
@@ -72,10 +80,10 @@ class Tape:
         """
         if self.sizes.lora and not adapter:
             if name not in self._buffers:
-                frozen = self.value(name, shape, dtype, split=split, by=by, kind=BUFFER, trained=False)
+                frozen = self.value(name, shape, dtype, split=split, by=by, unit=unit, kind=BUFFER, trained=False)
                 self._buffers[name] = frozen
             return self._buffers[name]
-        wanted = Value(ABSENT, self.next_use(), name, shape, dtype, split, by=by).on(self.mesh)
+        wanted = Value(ABSENT, self.next_use(), name, shape, dtype, split, by=by, unit=unit).on(self.mesh)
         return self.parameters.use(wanted, self.forward)
 
     def buffer(self, name: str, shape: Shape, dtype: str, seq: int | None = None, scattered: bool = False) -> Value:
@@ -129,11 +137,11 @@ class Tape:
     ) -> tuple[Value, ...]:
         """Record an operator; its outputs are called `name`, or `name`.0, `name`.1, ... where there are several.
 
-        integers: which of the outputs are integers, and so without a gradient. where: batch, seq, scattered and
-        partial of the outputs; where nothing is said they are those of the first input.
+        integers: which of the outputs are integers, and so without a gradient. where: batch, seq, scattered, unit
+        and partial of the outputs; where nothing is said they are those of the first input.
         """
         lead, trained = inputs[0], any(value.trained for value in inputs)
-        known = {name: getattr(lead, name) for name in ("batch", "seq", "scattered", "partial", "by", "gathered")}
+        known = {name: getattr(lead, name) for name in _INHERITED}
         values = tuple(
             self.value(
                 f"{name}.{at}" if len(outputs) > 1 else name, shape, "int64" if at in integers else dtype,

@@ -14,7 +14,8 @@ BATCH, DATA = ("dp", "ep"), ("dp", "ep", "cp")
 class Value(NamedTuple):
     """A tensor of the device that is recorded. `shape` is that of the logical tensor, which devices share.
 
-    split: the axis that the ranks of mesh axis `by` divide. addend: each of them has one addend of it.
+    split: the axis that the ranks of mesh axis `by` divide, in whole units of `unit` elements.
+    addend: each of them has one addend of it.
     entered: it has passed `enter`, so each of them sees only its own use of it, and its gradient is an addend.
     gathered: the ranks of `by`, which divide the batch, have it for the samples of all of them.
     batch, seq: the axes that are samples and positions; scattered: the tp ranks divide the positions, too.
@@ -42,6 +43,7 @@ class Value(NamedTuple):
     sharded: bool = False
     block: tuple[int, int] | None = None
     gathered: bool = False
+    unit: int = 1
     divided: bool = False
     along: int = 0
 
@@ -69,7 +71,7 @@ class Value(NamedTuple):
         """For each dimension, into how many pieces it is cut, one cut after the other, and which the device has."""
         return _cuts(
             mesh, device, len(self.shape), self.batch, self.seq, self.split, self.by, self.scattered,
-            self.data if self.sharded else (), self.along, self.block, self.gathered,
+            self.data if self.sharded else (), self.along, self.block, self.gathered, self.unit,
         )  # fmt: skip
 
 
@@ -77,17 +79,18 @@ class Value(NamedTuple):
 def _cuts(
     mesh: Mesh, device: int, rank: int, batch: int | None, seq: int | None, split: int | None, by: str,
     scattered: bool, shards: tuple[str, ...], along: int, block: tuple[int, int] | None, gathered: bool,
+    unit: int,
 ) -> Cuts:  # fmt: skip
-    axes: list[list[tuple[str, ...]]] = [[] for _ in range(rank)]
+    axes: list[list[tuple[tuple[str, ...], int]]] = [[] for _ in range(rank)]
     if batch is not None:
-        axes[batch].append(tuple(axis for axis in BATCH if axis != by or not (gathered or split is not None)))
+        axes[batch].append((tuple(axis for axis in BATCH if axis != by or not (gathered or split is not None)), 1))
     if seq is not None:
-        axes[seq] += [("cp",), ("tp",)] if scattered else [("cp",)]
+        axes[seq] += [(("cp",), 1), (("tp",), 1)] if scattered else [(("cp",), 1)]
     if split is not None:
-        axes[split].append((by,))
+        axes[split].append(((by,), unit))
     if shards:
-        axes[along].append(shards)
-    found = tuple(tuple(mesh.place(device, group) for group in groups) for groups in axes)
+        axes[along].append((shards, 1))
+    found = tuple(tuple((*mesh.place(device, group), unit) for group, unit in groups) for groups in axes)
     if block is None or seq is None:
         return found
-    return (*found[:seq], (block,), *found[seq + 1 :])
+    return (*found[:seq], ((*block, 1),), *found[seq + 1 :])

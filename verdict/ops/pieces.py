@@ -120,7 +120,10 @@ def _narrow(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
 
 def _narrow_gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
     dx = np.zeros(inputs[0].shape, dtype=grads[0].dtype)
-    dx[_place(dx, attrs["dim"], attrs["start"], attrs["start"] + attrs["length"])] = grads[0]
+    place = _place(dx, attrs["dim"], attrs["start"], attrs["start"] + attrs["length"])
+    if dx[place].shape != grads[0].shape:
+        raise ShapeError(f"narrow: a gradient of shape {grads[0].shape} for {dx[place].shape}")
+    dx[place] = grads[0]
     return (dx,)
 
 
