@@ -1,6 +1,7 @@
 """What one parallel node makes of what it reads: find its partner, compare the inputs, claim the outputs."""
 
 from collections.abc import Sequence
+from math import prod
 
 from verdict.graph import ABSENT, Attrs, Node, Place, inside
 from verdict.graph.lockstep import Step
@@ -46,7 +47,7 @@ def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
         _take_claims(holdings, device, node.outputs, place)
         return None
     candidates = holdings.reference.by_inputs.get((node.op, bases), ())
-    if not candidates and _times_zero(node):
+    if not candidates and _times_zero(holdings, node):
         return Computed((), ((),), lasting=True)
     index = candidates[0] if len(candidates) == 1 else _partner(holdings, node, bases, candidates)
     if index is None:
@@ -115,9 +116,10 @@ def _misfit(holdings: Holdings, device: int, node: Node, index: int, found: Misf
     _forget(holdings, device, node.outputs, place)
 
 
-def _times_zero(node: Node) -> bool:
-    """Whether a node multiplies by nothing: then it makes zeros, whatever it reads."""
-    return node.op == "mul" and len(node.inputs) == 1 and dict(node.attrs).get("other") == 0
+def _times_zero(holdings: Holdings, node: Node) -> bool:
+    """Whether a node makes one number zero, as a rank does that has nothing to add to a norm."""
+    zero = node.op == "mul" and len(node.inputs) == 1 and dict(node.attrs).get("other") == 0
+    return zero and prod(holdings.shapes[node.outputs[0]]) == 1
 
 
 _ALL: tuple[Part, Mark] = ((), WHOLE)
