@@ -63,6 +63,10 @@ ROWS = (
         "into a sharded accumulator"),
     Row("ZeRO 3 (FSDP)", "llama3", "--dp 2 --zero 3 --optimizer adamw", "sharded weights, gathered for each use "
         "forward and backward"),
+    Row("ZeRO 1, ranks listed", "llama3", "--dp 2 --tp 2 --zero 1 --optimizer adamw --clip 0.5 --list-ranks", "data "
+        "parallel ranks as devices of the plan and not as replicas"),
+    Row("ZeRO 1 with context parallel ranks", "llama3", "--dp 2 --cp 2 --zero 1 --optimizer adamw", "reduce_scatter "
+        "over context parallel ranks, then over replicas"),
     Row("uneven shards", "llama3", "--dp 3 --batch 6 --zero 1 --optimizer sgd", "shards of 3, 3 and 2 rows"),
     Row("vocabulary-parallel cross-entropy", "llama3", "--tp 2 --loss cross-entropy --vocab-parallel", "the greatest "
         "logit, the sum of powers and the target's logit, reduced over tp"),
