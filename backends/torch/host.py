@@ -63,11 +63,14 @@ def world(rank: int, size: int) -> Iterator[World]:
 
 
 def _average(group: Any, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
-    """What DistributedDataParallel does with a bucket: divide it by the number of ranks, and sum."""
-    buffer = bucket.buffer().div_(dist.get_world_size(group))
-    dist.all_reduce(buffer, group=group)
+    """What DistributedDataParallel does with a bucket: divide it by the number of ranks, and sum. Gradient by gradient:
+    elements of a bucket do not meet, and what is proved of a weight is then no more than what concerns it.
+    """
+    for grad in bucket.gradients():
+        grad.div_(dist.get_world_size(group))
+        dist.all_reduce(grad, group=group)
     done: Any = torch.futures.Future()
-    done.set_result(buffer)
+    done.set_result(bucket.buffer())
     return done
 
 

@@ -1,7 +1,7 @@
 """What a sweep found to differ, as findings: one for each cause, the earliest first, then what has no known cause."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from verdict.graph import Plan
@@ -9,7 +9,7 @@ from verdict.outcome import Finding
 from verdict.sweep.compare import Different
 from verdict.sweep.results import GRADIENT, LOSS
 from verdict.sweep.sweep import Swept
-from verdict.sweep.why import Cause, Change, Scene, State, causes, numbers, other_values, scene_of, trail
+from verdict.sweep.why import Cause, Change, Scene, State, causes, numbers, other_values, scene_of, trails
 from verdict.sweep.why.words import node_line, owner_lines, places_text, ranks_text
 
 SHOWN = 8
@@ -22,13 +22,13 @@ def findings(single: Plan, parallel: Plan, swept: Swept) -> tuple[Finding, ...]:
     shaped = [item for item in swept.different if item.error == float("inf")]
     left: Sequence[Different] = [item for item in swept.different if item.error != float("inf")]
     found: list[Finding] = []
-    begins = ""
+    begins: Mapping[str, str] = {}
     if left and swept.runs is not None:
         scene = scene_of(single, parallel, swept.runs)
         known, state = causes(scene, State(swept.runs.values[1], Change(), tuple(left)))
         others, left = other_values(scene, state)
         found = merged([_finding(scene, cause) for cause in (*known, *others)])
-        begins = trail(scene, state, left)
+        begins = trails(scene, state, left)
     return (*found, *_without_cause(shaped, left, begins), *_missing(swept.missing))
 
 
@@ -69,8 +69,10 @@ def merged(found: Sequence[tuple[tuple[str, ...], Finding]]) -> list[Finding]:
     return result
 
 
-def _without_cause(shaped: Sequence[Different], left: Sequence[Different], begins: str) -> Iterator[Finding]:
-    """One finding for each output that differs, wherever it does. begins: where the trail to it does."""
+def _without_cause(
+    shaped: Sequence[Different], left: Sequence[Different], begins: Mapping[str, str]
+) -> Iterator[Finding]:
+    """One finding for each output that differs, wherever it does. begins: where the trail to each does."""
     for code, items in (("shape-mismatch", shaped), ("not-equivalent", left)):
         grouped: dict[str, list[Different]] = defaultdict(list)
         for item in items:
@@ -83,8 +85,9 @@ def _without_cause(shaped: Sequence[Different], left: Sequence[Different], begin
             title = f"{what} is not what the single-device plan computes"
             if code == "shape-mismatch":
                 title, size = f"{what} has another shape than its region of the single-device output", ""
-            first = f"the first values on the way to it that are none of the single-device plan's: {begins}"
-            notes = tuple(note for note in (size, shown, first if begins else "") if note)
+            begun = begins.get(what, "") if code == "not-equivalent" else ""
+            first = f"the first values on the way to it that are none of the single-device plan's: {begun}"
+            notes = tuple(note for note in (size, shown, first if begun else "") if note)
             yield Finding(code, title, what, notes, extent=len(same))
 
 

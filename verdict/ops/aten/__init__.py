@@ -8,6 +8,7 @@ from verdict.ops.aten import (
     dimensions,
     elementwise,
     embedding,
+    gather,
     indexing,
     loss,
     losses,
@@ -40,6 +41,7 @@ RULES = (
     *compare.RULES,
     *reductions.RULES,
     *indexing.RULES,
+    *gather.RULES,
     *choice.RULES,
     *attention.RULES,
 )

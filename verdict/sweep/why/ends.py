@@ -1,6 +1,6 @@
 """Declared outputs for which no correction of a step is known: what they are instead, and where the trail begins."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -105,25 +105,36 @@ def _holder(scene: Scene, state: State, rank: int, arrays: Arrays) -> str:
     return ""
 
 
-def trail(scene: Scene, state: State, left: Sequence[Different]) -> str:
-    """The first step on the way to an output that makes of single-device values what the other plan has nowhere.
+def trails(scene: Scene, state: State, left: Sequence[Different]) -> dict[str, str]:
+    """For each output the first step on the way to it that makes of single-device values what the other plan has
+    nowhere, where there is one.
 
     The way goes back along such values alone: what is made whole by a reduction before it is used is not on it.
     """
-    for number in sorted(_astray(scene, state, [item.result.value for item in left])):
-        step = scene.step(number)
-        if step.inputs and all(state.look(scene, value) is not None for value in step.inputs):
-            return f"{node_text(scene, step)} on rank {step.place.rank}"
-    return ""
+    known: dict[int, bool] = {}
+
+    def there(value: int) -> bool:
+        if value not in known:
+            known[value] = state.look(scene, value) is not None
+        return known[value]
+
+    found: dict[str, str] = {}
+    for item in left:
+        for number in sorted(_astray(scene, there, item.result.value)):
+            step = scene.step(number)
+            if step.inputs and all(map(there, step.inputs)):
+                found.setdefault(item.result.what, f"{node_text(scene, step)} on rank {step.place.rank}")
+                break
+    return found
 
 
-def _astray(scene: Scene, state: State, values: Sequence[int]) -> set[int]:
-    """The steps that make some values, as far back as what they make is nowhere in the single-device plan."""
-    stack, found = list(values), set[int]()
+def _astray(scene: Scene, there: Callable[[int], bool], value: int) -> set[int]:
+    """The steps that make a value, as far back as what they make is nowhere in the single-device plan."""
+    stack, found = [value], set[int]()
     while stack:
-        value = stack.pop()
-        number = scene.maker.get(value)
-        if number is not None and number not in found and state.look(scene, value) is None:
+        made = stack.pop()
+        number = scene.maker.get(made)
+        if number is not None and number not in found and not there(made):
             found.add(number)
             stack.extend(scene.step(number).inputs)
     return found

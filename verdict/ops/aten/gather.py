@@ -1,0 +1,182 @@
+"""Lookups along one dimension by a tensor of positions, and their opposites. Positions are numbers or terms.
+
+    gather          y[.., i, ..] = x[.., index[.., i, ..], ..]       index_select   y[.., i, ..] = x[.., index[i], ..]
+    scatter         self with src (or a value) at those places       scatter_add    self + src at those places
+    index_add       self + alpha source at the rows index
+
+What is written twice holds the last value written, which torch leaves open; positions that are terms must not leave
+the tensor. They name elements of the atom ROW.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from verdict.graph import Shape
+from verdict.ops import logic
+from verdict.ops.aten.form import REQUIRED, Arguments, constant, operator, whole
+from verdict.ops.aten.written import DISTINCT, written
+from verdict.ops.rule import Array, Axes, Dim, OpRule
+from verdict.ops.shapes import axis
+
+ROW = "row"
+
+
+def _gather_shape(args: Arguments) -> Shape:
+    x, index = args["self"], args["index"]
+    along = axis(args.name, args["dim"], len(x))
+    if len(index) != len(x) or any(k != along and n > m for k, (n, m) in enumerate(zip(index, x, strict=True))):
+        raise args.misfit(f"index of shape {index} does not fit {x}")
+    return tuple(index)
+
+
+def _named(args: Arguments, found: Shape) -> Axes:
+    """Axes in which the dimension that the positions of `index` speak of is called ROW."""
+    axes = whole(args.given, found)
+    row = f"x0_{args['dim'] % len(args['self'])}" if args["self"] else ROW
+
+    def renamed(dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
+        return tuple(tuple(ROW if name == row else name for name in dim) for dim in dims)
+
+    atoms = tuple(replace(atom, name=ROW) if atom.name == row else atom for atom in axes.atoms)
+    return Axes(atoms, tuple(map(renamed, axes.inputs)), axes.outputs)
+
+
+def _gather_axes(args: Arguments) -> Axes:
+    return _named(args, _gather_shape(args))
+
+
+def _gather(args: Arguments) -> Array:
+    x, index = args["self"], args["index"]
+    along = args["dim"] % x.ndim
+    y = np.empty(index.shape, dtype=x.dtype)
+    for place in np.ndindex(*index.shape):
+        row = x[(*place[:along], slice(None), *place[along + 1 :])]
+        y[place] = logic.looked_up(
+            row, index[(*place[:along], slice(place[along], place[along] + 1), *place[along + 1 :])], wrap=False
+        )[0]
+    return y
+
+
+def _scatter_shape(args: Arguments) -> Shape:
+    x, index, src = args["self"], args["index"], args["src"]
+    along = axis(args.name, args["dim"], len(x))
+    fits = len(index) == len(x) and all(n <= m for k, (n, m) in enumerate(zip(index, x, strict=True)) if k != along)
+    if not fits or (src is not None and any(n > m for n, m in zip(index, src, strict=True))):
+        raise args.misfit(f"index of shape {index} does not fit {x}")
+    return tuple(x)
+
+
+def _scatter_axes(args: Arguments) -> Axes:
+    return _named(args, _scatter_shape(args))
+
+
+def _scatter(add: bool) -> Callable[[Arguments], Array]:
+    def forward(args: Arguments) -> Array:
+        x, index, src = args["self"], args["index"], args["src"]
+        along = args["dim"] % x.ndim
+        y: Array = x.copy() if src is None else x.astype(np.result_type(x.dtype, src.dtype))
+        for place in np.ndindex(*index.shape):
+            row = (*place[:along], slice(None), *place[along + 1 :])
+            value = constant(y, args["value"]) if src is None else src[place]
+            y[row] = written(y[row], (index[place],), value, add, wrap=False)
+        return y
+
+    return forward
+
+
+def _rows_shape(args: Arguments) -> Shape:
+    x, index = args["self"], args["index"]
+    along = axis(args.name, args["dim"], len(x))
+    if len(index) > 1:
+        raise args.misfit(f"index has shape {index}, it must have one dimension")
+    return (*x[:along], index[0] if index else 1, *x[along + 1 :])
+
+
+def _rows_axes(args: Arguments) -> Axes:
+    return _named(args, _rows_shape(args))
+
+
+def _select(args: Arguments) -> Array:
+    x, along = args["self"], args["dim"]
+    return np.asarray(
+        np.moveaxis(logic.looked_up(np.moveaxis(x, along, 0), args["index"].reshape(-1), wrap=False), 0, along)
+    )
+
+
+def _added_shape(args: Arguments) -> Shape:
+    if _rows_shape(args) != args["source"]:
+        raise args.misfit(f"a source of shape {args['source']} does not fit {args['self']}")
+    return tuple(args["self"])
+
+
+def _added(args: Arguments) -> Array:
+    x, along, source = args["self"], args["dim"], np.moveaxis(args["source"], args["dim"], 0)
+    index, rows = args["index"].reshape(-1), np.moveaxis(x, along, 0)
+    hits = logic.looked_up(np.eye(len(rows), dtype=np.int64).astype(rows.dtype), index, wrap=False)
+    added = np.tensordot(hits, source, axes=(0, 0))
+    return np.asarray(np.moveaxis(rows + constant(x, args["alpha"]) * added, 0, along))
+
+
+DIM = {"dim": REQUIRED}
+
+RULES: tuple[OpRule, ...] = (
+    operator(
+        "aten.gather",
+        "self index",
+        {**DIM, "sparse_grad": False},
+        _gather_axes,
+        _gather,
+        "y = x[index], along dim",
+        linear=(0,),
+        indices={1: ROW},
+    ),
+    operator(
+        "aten.scatter.src",
+        "self index src",
+        DIM,
+        _scatter_axes,
+        _scatter(False),
+        "y = self, src at index along dim",
+        indices={1: ROW},
+        assumptions=(DISTINCT,),
+    ),
+    operator(
+        "aten.scatter.value",
+        "self index",
+        {**DIM, "value": REQUIRED},
+        _scatter_axes,
+        _scatter(False),
+        "y = self, value at index along dim",
+        indices={1: ROW},
+        assumptions=(DISTINCT,),
+    ),
+    operator(
+        "aten.scatter_add",
+        "self index src",
+        DIM,
+        _scatter_axes,
+        _scatter(True),
+        "y = self + src at index along dim",
+        indices={1: ROW},
+    ),
+    operator(
+        "aten.index_select",
+        "self index",
+        DIM,
+        _rows_axes,
+        _select,
+        "y = x[index], rows along dim",
+        linear=(0,),
+        indices={1: ROW},
+    ),
+    operator(
+        "aten.index_add",
+        "self index source",
+        {**DIM, "alpha": 1},
+        _added_shape,
+        _added,
+        "y = self + alpha source at index",
+    ),
+)

@@ -1,0 +1,43 @@
+"""What is written at positions: numbers, or terms made of indices."""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from verdict.ops import logic, numbers
+from verdict.ops.rule import Array
+from verdict.outcome import Assumption
+
+DISTINCT = Assumption("written-once", "positions that a scatter or index_put writes twice get the last value written")
+
+
+def written(x: Array, position: tuple[Any, ...], value: Any, add: bool, wrap: bool) -> Array:
+    """x with `value` written (or added) at one position, of one number or term for each dimension of x."""
+    y = x.copy()
+    settled = tuple(logic.settled(coordinate) for coordinate in position)
+    if all(numbers.is_number(coordinate) for coordinate in settled):
+        place = tuple(int(coordinate) for coordinate in settled)
+        if any(not (-n if wrap else 0) <= k < n for k, n in zip(place, x.shape, strict=True)):
+            raise IndexError(f"position {place} is outside of shape {x.shape}")
+        y[place] = y[place] + value if add else value
+        return y
+    found = [_found(coordinate, size, wrap) for coordinate, size in zip(settled, x.shape, strict=True)]
+    for place in product(*map(range, x.shape)):
+        hit = 1
+        for row, coordinate in zip(found, place, strict=True):
+            hit = hit * row[coordinate]
+        hit = logic.settled(hit)
+        if add:
+            y[place] = y[place] + hit * value
+        else:
+            y[place] = logic.where(*(np.asarray([part], dtype=object) for part in (hit, value, y[place])))[0]
+    return y
+
+
+def _found(coordinate: Any, size: int, wrap: bool) -> Any:
+    """[coordinate = k] for each k; without a value where it is none of them."""
+    one = np.empty(1, dtype=object)
+    one[0] = coordinate
+    table = np.eye(size, dtype=np.int64).astype(object)
+    return logic.looked_up(table, one, wrap)[0]
