@@ -60,6 +60,7 @@ FAULTS = {
     "a broadcast over replicas": nodes("all_reduce", op="broadcast", attrs={"root": 0, "replicas": True, **GROUP}),
     "shards of nothing": replace(RIGHT, shard_axes=(("nothing", 0),)),
     "shards of an input": replace(RIGHT, shard_axes=((INPUTS[0], 0),)),
+    "shards of a loss": replace(RIGHT, shard_axes=(("loss", 0),)),
     "shards along no axis": replace(RIGHT, shard_axes=((WEIGHTS[0], 2),)),
     "shards said twice": replace(RIGHT, shard_axes=((WEIGHTS[0], 0), (WEIGHTS[0], 0))),
 }

@@ -82,6 +82,8 @@ def _shards(plan: Plan) -> Iterator[str]:
     for name in axes:
         if name not in known:
             yield f"it divides {name} over replicas, and has no tensor of that name"
+    for name in sorted({plan.logicals[plan.tensors[held.tensor].logical].name for held in plan.losses} & set(axes)):
+        yield f"it divides the loss {name} over replicas, whose losses add up"
     for logical in plan.logicals:
         axis = axes.get(logical.name, 0)
         if logical.name in axes and logical.kind == INPUT:
