@@ -19,6 +19,7 @@ from verdict.lineage.goals import check_goals, undecided
 from verdict.ops import CAST, RULES
 from verdict.options import Options
 from verdict.outcome import Finding, Outcome
+from verdict.replica import split
 from verdict.report import Proofs, Report, Verdict
 from verdict.stage import Cut, Stage, cut, run
 from verdict.summary import (
@@ -70,8 +71,31 @@ def deeper(single: Plan, parallel: Plan, options: Options, examined: Examined, o
         return examined
     observe("sweep", 0, 1, None)
     single, parallel = without_effects(single), without_effects(parallel)
-    swept = deepen(single, parallel, options, report, lambda done, total: observe("sweep", done, total, None))
+    swept = _one_replica(single, parallel, options, report, observe)
+    if swept is None:
+        swept = deepen(single, parallel, options, report, partial(_sweeping, observe))
     return examined if swept is report else Examined(swept)
+
+
+def _one_replica(single: Plan, parallel: Plan, options: Options, report: Report, observe: Observe) -> Report | None:
+    """What the sweep says of one replica, where replicas do nothing but add up and the walk proves that they may; None
+    where all have to be swept.
+    """
+    one = None if options.exhaustive else split(single, parallel)
+    if one is None:
+        return None
+    law = examine(single, one.copies, options).report
+    if law.verdict is not Verdict.PROVED:
+        return None
+    trusted = replace(report, assumptions=tuple(dict.fromkeys((*report.assumptions, *law.assumptions))))
+    found = deepen(one.single, one.parallel, options, trusted, partial(_sweeping, observe))
+    if found.swept is None:
+        return None
+    return replace(found, proofs=law.proofs, swept=replace(found.swept, replicas=parallel.replicas))
+
+
+def _sweeping(observe: Observe, done: int, total: int) -> None:
+    observe("sweep", done, total, None)
 
 
 def certify(single: Plan, parallel: Plan, examined: Examined, observe: Observe = silent) -> Examined:

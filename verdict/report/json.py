@@ -53,6 +53,7 @@ def _sweep(sweep: Sweep | None) -> dict[str, Any] | None:
         "equalities": dict(sweep.methods),
         "outputs": sweep.outputs,
         "own_shapes": sweep.own_shapes,
+        "replicas": sweep.replicas,
     }
 
 

@@ -86,6 +86,7 @@ class Sweep:
     steps: of the parallel plan on all ranks, in all microbatches. claims: that elements it computes are single-device
     ones; distinct: those that were proved, each once. methods: scalar equalities of these by what closed them.
     outputs: declared outputs that were compared. own_shapes: whether at the plans' own shapes.
+    replicas: for how many the one stands that was looked at, where the walk has proved that they add up.
     """
 
     steps: int
@@ -94,6 +95,7 @@ class Sweep:
     methods: tuple[tuple[str, int], ...]
     outputs: int
     own_shapes: bool
+    replicas: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,7 @@ def show(report: Report, measured: Measured, console: Console, verbose: int = 0)
     console.print(_sizes("single", report.single))
     console.print(_sizes("parallel", report.parallel))
     _swept(report, console)
-    if report.swept is None:
-        _proofs(report, console)
+    _proofs(report, console)
     if report.assumptions:
         console.print("taken on trust (--deny-assumption NAME turns one into a failure)")
         for assumption in report.assumptions:
@@ -91,6 +90,8 @@ def _swept(report: Report, console: Console) -> None:
         f"swept: {sweep.steps} steps of all ranks, {sweep.claims} claims, {sweep.distinct} distinct ones proved, "
         f"{sweep.outputs} declared outputs, at {'their own' if sweep.own_shapes else 'reduced'} shapes"
     )
+    if sweep.replicas > 1:
+        console.print(f"one of {sweep.replicas} replicas was swept; that they add up to the whole is proved by stages:")
     if sweep.methods:
         closed = ", ".join(f"{count} by {name}" for name, count in sweep.methods)
         console.print(f"{sum(count for _, count in sweep.methods)} scalar equalities closed: {closed}")
