@@ -15,8 +15,10 @@ from verdict.report import Verdict  # noqa: E402
 RIGHT = [
     ("clip", "build", 2),
     ("pipelining", "build_zero_bubble", 2),
+    ("moe", "build", 2),
 ]
 WRONG = [
+    ("moe", "build_router_not_reduced", 2, r"backward of moe\.py:\d+ route"),
     ("clip", "build_local_norm", 2, r"clip\.py:\d+ own_norm"),
 ]
 

@@ -35,6 +35,7 @@ HERE = {
     ("zero1", "build"): ("zero1", 2),
     ("clip", "build_ddp"): ("clip", 2),
     ("pipelining", "build_1f1b"): ("pipelining", 2),
+    ("moe", "build"): ("moe", 2),
     ("pipelining", "build_interleaved"): ("pipelining", 2),
 }
 """Programs without DTensor, which keeps nothing of one rank for the next."""
@@ -47,6 +48,7 @@ WRONG = {
     ("clip", "build_counted_twice"): {"up.weight.grad"},
     ("pipelining", "build_loss_scale"): {"0.weight.grad"},
     ("gpt2_megatron", "build_bias_twice"): {"loss"},
+    ("moe", "build_wrong_order"): {"loss"},
 }
 
 

@@ -8,22 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from verdict.graph import Shape
 from verdict.ops import numbers
 from verdict.ops.aten.form import REQUIRED, Arguments, operator
 from verdict.ops.gate import CHOICE
-from verdict.ops.rule import Array, OpRule
-from verdict.ops.shapes import axis, is_integer
+from verdict.ops.rule import Array, Atom, Axes, Law, OpRule
+from verdict.ops.shapes import axis, is_integer, make_axes
 
 
-def _shapes(args: Arguments) -> tuple[Shape, Shape]:
+def _axes(args: Arguments) -> Axes:
+    """Row by row; a row is looked at as a whole."""
     shape = args["self"]
     along = axis(args.name, args["dim"], len(shape))
     kept = shape[along] if args["k"] is None else args["k"]
     if not is_integer(kept) or not 1 <= kept <= shape[along]:
         raise args.misfit(f"k is {kept}, there are {shape[along]} elements")
-    made = (*shape[:along], kept, *shape[along + 1 :])
-    return made, made
+    rows = {place: Atom(f"b{place}", size) for place, size in enumerate(shape) if place != along}
+    row, slots = (Atom(name, size, Law.WHOLE, size) for name, size in (("row", shape[along]), ("slot", kept)))
+    read, made = (tuple((rows.get(place, last).name,) for place in range(len(shape))) for last in (row, slots))
+    return make_axes((*rows.values(), row, slots), (read,), (made, made))
 
 
 def _order(row: Any) -> list[int]:
@@ -50,7 +52,7 @@ RULES: tuple[OpRule, ...] = (
         "aten.topk",
         "self",
         {"k": REQUIRED, **LAST, "largest": True, "sorted": True},
-        _shapes,
+        _axes,
         _forward,
         "the k greatest (or smallest) of x along dim, and where they are",
         assumptions=(CHOICE,),
@@ -59,7 +61,7 @@ RULES: tuple[OpRule, ...] = (
         "aten.sort",
         "self",
         {**LAST, "descending": False},
-        _shapes,
+        _axes,
         _forward,
         "x in order along dim, and where each element was",
         assumptions=(CHOICE,),
