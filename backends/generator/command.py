@@ -46,6 +46,8 @@ def _size(name: str, help: str, least: int = 1) -> Callable[[Callable[..., None]
 @_size("dense_layers", "First layers that have no experts (deepseek).", least=0)
 @click.option("--dropout", type=click.FloatRange(0, 1, max_open=True), default=0.0, show_default=True,
               help="Probability that an element is dropped (gpt).")  # fmt: skip
+@click.option("--keyed", is_flag=True, help="What is dropped is a function of a key and the place in the tensor (gpt).")
+@click.option("--evaluate", is_flag=True, help="Evaluation mode: nothing is dropped (gpt).")
 @click.option("--tied", "--tie-embeddings", is_flag=True, help="The output has the weight of the embedding (gpt).")
 @click.option("--sp", is_flag=True, help="Sequence parallel: tp ranks divide the positions between blocks.")
 @_size("cp", "Context parallel ranks.")
@@ -64,6 +66,9 @@ def _size(name: str, help: str, least: int = 1) -> Callable[[Callable[..., None]
 @click.option(
     "--clip", type=click.FloatRange(0), default=0.0, metavar="NORM", help="The greatest norm of all gradients."
 )
+@click.option("--loss-scale", type=click.FloatRange(0), default=0.0, metavar="S", help="Gradients of S times the loss, "
+              "unscaled before the update; none where one overflows.")  # fmt: skip
+@click.option("--master", is_flag=True, help="Weights in bfloat16, of which the optimizer has copies in float32.")
 @_size("zero", "Level of ZeRO: 1 states, 2 gradients, 3 weights are divided over data parallel ranks.", least=0)
 @_size("steps", "Consecutive steps in one plan, each of which goes on from what the step before has left.")
 @click.option("--list-ranks", is_flag=True, help="Data parallel ranks are devices of the plan, and no replicas.")

@@ -8,6 +8,7 @@ else is new in every step: its inputs, its accumulators, which begin at zero, an
 from dataclasses import replace
 from typing import NamedTuple
 
+from backends.generator.layers import KEYS
 from verdict.graph import (
     ABSENT,
     ACTIVATION,
@@ -22,9 +23,6 @@ from verdict.graph import (
     Segment,
     Tensor,
 )
-
-_KEYS_OF_A_STEP = 1 << 20
-"""How far apart the keys of random states of two steps are."""
 
 
 class _Step(NamedTuple):
@@ -62,7 +60,7 @@ class _Tables:
 
     def attrs(self, attrs: Attrs, step: int) -> Attrs:
         """Attributes that count steps, counted on; keys of random states moved on."""
-        moved = {"step": step - 1, "key": (step - 1) * _KEYS_OF_A_STEP}
+        moved = {"step": step - 1, "key": (step - 1) * KEYS}
         found = tuple((name, value + moved[name] if name in moved else value) for name, value in attrs)  # type: ignore[operator]
         return self._attrs.setdefault(found, found)
 

@@ -6,11 +6,14 @@ columns are, those of A are, the outputs of B are addends as those of W, and so 
 """
 
 from collections.abc import Hashable
+from zlib import crc32
 
 from backends.generator.crossings import leave
 from backends.generator.tape import EVERYWHERE, Tape
 from backends.generator.value import Value
 
+KEYS = 1 << 20
+"""How many keys of random states there are in a step."""
 LORA_SCALE = 2
 """What low-rank adapters' outputs are multiplied by: alpha over rank."""
 
@@ -104,8 +107,17 @@ def layer_norm(tape: Tape, x: Value, name: str, eps: float = 1e-5) -> Value:
 
 
 def dropout(tape: Tape, x: Value, p: float, name: str) -> Value:
-    """x with each element dropped with probability p; x itself where p is 0."""
-    return elementwise(tape, "dropout", x, name, p=p, training=True) if p else x
+    """x with each element dropped with probability p; x itself where p is 0.
+
+    With a key, which is that of the name, an element is dropped by its place in the whole tensor, on whatever rank.
+    """
+    if not p:
+        return x
+    attrs: dict[str, Hashable] = {"p": p, "training": not tape.sizes.evaluate}
+    if not tape.sizes.keyed:
+        return elementwise(tape, "dropout", x, name, **attrs)
+    offset = tuple(start for start, _ in tape.draft.region(x.shape, x.cuts(tape.mesh, tape.device)))
+    return elementwise(tape, "keyed_dropout", x, name, key=crc32(name.encode()) % KEYS, offset=offset, **attrs)
 
 
 def sum_loss(tape: Tape, x: Value, name: str = "loss") -> Value:

@@ -28,7 +28,8 @@ class Sizes:
     experts, topk, groups, topk_groups: of a mixture of experts, how many there are, how many a token is sent to,
     in how many groups they are, and from how many of these a token's can be. moe_ffn: the width of one expert.
     shared_experts: those that every token is sent to. dense_layers: the first layers, which have no experts.
-    dropout: the probability that an element is dropped; without it there is no dropout.
+    dropout: the probability that an element is dropped; without it there is no dropout. keyed: what is dropped is a
+    function of a key and the place in the whole tensor. evaluate: nothing is dropped, as in evaluation mode.
     tied: the output has the weight of the embedding. lora: the rank of the adapters of all linears, which alone are
     trained; 0 for none.
     loss: "sum" of the logits, or "cross-entropy" summed over the targets, with label_smoothing, and without targets
@@ -41,6 +42,8 @@ class Sizes:
     steps: consecutive steps in one plan, each of which goes on from what the step before has left.
     optimizer: "none", "sgd" or "adamw". clip: the greatest norm of all gradients; 0 for none. zero: the level of
     ZeRO, at which data parallel ranks divide the states of the optimizer (1), the gradients (2), the weights (3).
+    loss_scale: what the loss is multiplied by before the backward, 0 for nothing. master: the optimizer has weights of
+    its own in float32, the others are in bfloat16.
     list_ranks: data parallel ranks are devices of the plan, and no replicas.
     """
 
@@ -83,6 +86,10 @@ class Sizes:
     zero: int = 0
     vocab_multiple: int = 1
     padding: bool = False
+    keyed: bool = False
+    evaluate: bool = False
+    loss_scale: float = 0.0
+    master: bool = False
     list_ranks: bool = False
     steps: int = 1
 
@@ -140,6 +147,14 @@ _CONDITIONS: tuple[tuple[Callable[[Sizes], bool], str, str], ...] = (
     ),
     (lambda s: not s.zigzag or s.cp > 1, "zigzag with one context parallel rank", "choose cp of at least 2"),
     (lambda s: s.routing in ROUTINGS, "there is no such routing", f"there are {', '.join(ROUTINGS)}"),
+    (lambda s: s.dropout > 0 or not (s.keyed or s.evaluate), "a random state or a mode of no dropout",
+     "choose a dropout"),
+    (lambda s: not s.keyed or s.replicas * s.microbatches == 1,
+     "a key and a place for samples that replicas or microbatches have, of which one program tells",
+     "list the ranks, with one microbatch"),
+    (lambda s: s.loss_scale >= 0, "loss_scale is below 0", "it is a factor; 0 is for none"),
+    (lambda s: s.optimizer != "none" or not (s.loss_scale or s.master),
+     "a loss scale and master weights are of an update", "choose an optimizer"),
     (lambda s: s.cp == 1 or not s.dropout, "dropout under context parallelism", "choose one of them"),
     (lambda s: s.loss in LOSSES, "there is no such loss", f"there are {', '.join(LOSSES)}"),
     (

@@ -22,7 +22,7 @@ from backends.generator.sizes import Sizes
 from backends.generator.tape import Tape
 from backends.generator.update import Update
 from backends.generator.value import Value
-from verdict.graph import ABSENT, INPUT, ONCE_A_STEP, Call, Held, Node, Plan, Segment
+from verdict.graph import ABSENT, GRADIENT, INPUT, ONCE_A_STEP, Call, Held, Node, Plan, Segment
 
 COUNT, TOTAL = "count", "total"
 
@@ -113,8 +113,18 @@ def _record(model: Model, sizes: Sizes, tape: Tape, number: int) -> _Recorded:
     before = model.boundary(tape, sizes, layers.start - 1) if number > 0 else ()
     after = model.record(tape, sizes, layers, before)
     gradient = tape.gradient(after[0])
-    tape.walk_back(after[0], gradient)
+    tape.walk_back(after[0], _scaled(tape, after[0], gradient) if layers.stop == sizes.layers else gradient)
     return _Recorded(number, tape, before, after, gradient)
+
+
+def _scaled(tape: Tape, loss: Value, seed: int) -> int:
+    """The gradient with which the backward begins."""
+    if not tape.sizes.loss_scale:
+        return seed
+    name = f"{loss.name}.grad.scaled"
+    scaled = tape.tensor(loss, name, GRADIENT)
+    tape.backward.append(tape.draft.node("mul", (seed,), (scaled,), {"other": tape.sizes.loss_scale}, name))
+    return scaled
 
 
 def _device(sizes: Sizes, device: int, stages: list[_Recorded], step: Update, draft: Draft, found: _Outputs) -> None:

@@ -71,13 +71,15 @@ class Tape:
         return self._given[name]
 
     def weight(
-        self, name: str, shape: Shape, split: int | None = None, dtype: str = "float32", by: str = "tp",
+        self, name: str, shape: Shape, split: int | None = None, dtype: str = "", by: str = "tp",
         adapter: bool = False, unit: int = 1,
     ) -> Value:  # fmt: skip
         """A weight: one on each device, however often it is asked for; its gradients add up.
 
-        Where there are low-rank adapters, nothing else is trained.
+        Where there are low-rank adapters, nothing else is trained. Its dtype is that of the model's weights if no
+        other is given.
         """
+        dtype = dtype or ("bfloat16" if self.sizes.master else "float32")
         if self.sizes.lora and not adapter:
             if name not in self._buffers:
                 frozen = self.value(name, shape, dtype, split=split, by=by, unit=unit, kind=BUFFER, trained=False)

@@ -9,8 +9,12 @@ How shards lie on data parallel ranks, which are devices of the plan or replicas
 
 The norm of all gradients counts each of their elements once: on the first of the ranks that have it.
 
+With a scale of the loss the gradients are divided by it, and where some gradient on some rank has overflowed no rank
+updates anything. Master weights are those of the optimizer, in float32; the weights are what they are rounded to.
+
 Sources: Rajbhandari et al., ZeRO, SC 2020; Megatron-LM, megatron/core/optimizer (distrib_optimizer.py,
-clip_grads.py); torch.nn.utils.clip_grad_norm_.
+clip_grads.py); Micikevicius et al., Mixed Precision Training, ICLR 2018;
+torch.amp.GradScaler; torch.nn.utils.clip_grad_norm_.
 """
 
 from collections import defaultdict
@@ -22,9 +26,11 @@ from backends.generator.mesh import Mesh
 from backends.generator.parameters import Parameters, Trained
 from backends.generator.sizes import Sizes
 from backends.generator.value import Value
-from verdict.graph import ACTIVATION, BUFFER, GRADIENT, WEIGHT, Node
+from verdict.graph import ABSENT, ACTIVATION, BUFFER, GRADIENT, WEIGHT, Node
 
 REDUCE, STEP = "reduce_gradients", "update"
+LARGEST = 65504.0
+"""The greatest number of float16: what is beyond it has overflowed."""
 _STATES: dict[str, tuple[dict[str, Hashable], tuple[str, ...]]] = {
     "none": ({}, ()),
     "sgd": ({"lr": 0.1, "momentum": 0.9, "weight_decay": 0.01}, ("momentum",)),
@@ -66,10 +72,13 @@ class Update:
         once = Once({REDUCE: [], STEP: []}, [], [])
         finals = [self._reduced(device, trained, once) for trained in self._parameters[device].trained.values()]
         once.gradients.extend((final.gradient, final.of) for final in finals)
+        skip = ABSENT
+        if self._sizes.loss_scale:
+            finals, skip = self._unscaled(device, finals, once.segments[STEP])
         if self._sizes.clip:
             finals = self._clipped(device, finals, once.segments[STEP])
         for final in finals if self._sizes.optimizer != "none" else ():
-            self._updated(device, final, once)
+            self._updated(device, final, skip, once)
         return once
 
     def _key(self, device: int, trained: Trained) -> Hashable:
@@ -164,17 +173,45 @@ class Update:
         nodes.append(self._draft.node(op, inputs, (after,), attrs, name))
         return after
 
-    def _updated(self, device: int, final: _Final, once: Once) -> None:
-        constants, names = _STATES[self._sizes.optimizer]
-        weight, nodes = final.weight, once.segments[STEP]
-        states = [self._tensor(device, weight, f"{weight.name}.{name}", BUFFER) for name in names]
-        after = [self._tensor(device, weight, f"{weight.name}.{name}.new", ACTIVATION) for name in names]
-        shards = self._sizes.zero in (1, 2)
-        new = self._tensor(device, weight, f"{weight.name}.new" + ".shard" * shards, ACTIVATION)
-        inputs = (weight.tensor, final.gradient, *states)
-        name = f"{weight.name}.{self._sizes.optimizer}"
-        nodes.append(self._draft.node(self._sizes.optimizer, inputs, (new, *after), constants, name))
-        once.outputs.extend(zip(after, states, strict=True))
+    def _unscaled(self, device: int, finals: list[_Final], nodes: list[Node]) -> tuple[list[_Final], int]:
+        """The gradients without the scale of the loss, and whether some gradient on some rank overflowed."""
+        one, found, peak = Value(0, 0, "peak", (1,), "float32"), list[_Final](), ABSENT
+        for final in finals:
+            name = f"{final.weight.name}.grad"
+            size = self._tensor(device, final.weight, f"{name}.size", GRADIENT)
+            nodes.append(self._draft.node("abs", (final.gradient,), (size,), {}, f"{name}.size"))
+            largest = self._scalar(device, one, "amax", (size,), f"{name}.largest", nodes, dim=None)
+            more = (largest,) if peak == ABSENT else (peak, largest)
+            peak = largest if peak == ABSENT else self._scalar(device, one, "maximum", more, f"{name}.peak", nodes)
+            after = self._tensor(device, final.weight, f"{name}.unscaled", GRADIENT)
+            attrs: dict[str, Hashable] = {"other": self._sizes.loss_scale, "rounding_mode": None}
+            nodes.append(self._draft.node("div", (final.gradient,), (after,), attrs, f"{name}.unscaled"))
+            found.append(final._replace(gradient=after))
+        group, across = self._norm_group(device), self._sizes.zero > 0 and self._parameters[device].shards.across
+        if len(group) > 1 or across:
+            attrs = {"ranks": group, "reduce": "max", **({"replicas": True} if across else {})}
+            peak = self._scalar(device, one, "all_reduce", (peak,), "gradients.peak", nodes, **attrs)
+        flag = self._scalar(device, one, "aten.gt.Scalar", (peak,), "gradients.overflow", nodes, other=LARGEST)
+        return found, flag
+
+    def _updated(self, device: int, final: _Final, skip: int, once: Once) -> None:
+        """skip: whether everything stays as it is; ABSENT where nothing asks."""
+        _, names = _STATES[self._sizes.optimizer]
+        weight, nodes, gradient = final.weight, once.segments[STEP], final.gradient
+        shards, wide, before = self._sizes.zero in (1, 2), weight._replace(dtype="float32"), weight.tensor
+        made = f"{weight.name}.new" + ".shard" * shards
+        if self._sizes.master:
+            before = self._tensor(device, wide, f"{weight.name}.master", BUFFER)
+            gradient = self._cast(device, wide, gradient, f"{weight.name}.grad.wide", GRADIENT, nodes)
+            made = f"{weight.name}.master.new"
+        olds = (before, *(self._tensor(device, wide, f"{weight.name}.{name}", BUFFER) for name in names))
+        news = self._stepped(device, wide, gradient, olds, (made, *(f"{weight.name}.{n}.new" for n in names)), nodes)
+        news = self._kept(device, wide, skip, olds, news, nodes) if skip != ABSENT else news
+        new = news[0]
+        once.outputs.extend(zip(news[1:], olds[1:], strict=True))
+        if self._sizes.master:
+            once.outputs.append((new, before))
+            new = self._cast(device, weight, new, f"{weight.name}.new" + ".shard" * shards, ACTIVATION, nodes)
         if not shards:
             once.outputs.append((new, weight.tensor))
             return
@@ -182,6 +219,32 @@ class Update:
         self._parameters[device].shards.gather(nodes, weight, new, gathered, f"{weight.name}.new.piece", ACTIVATION)
         held = self._parameters[device].trained[weight.name].weight
         once.outputs.append((gathered, held.tensor))
+
+    def _stepped(
+        self, device: int, wide: Value, gradient: int, olds: tuple[int, ...], names: tuple[str, ...], nodes: list[Node]
+    ) -> tuple[int, ...]:
+        """What the optimizer makes of the weight and its states."""
+        constants, _ = _STATES[self._sizes.optimizer]
+        news = tuple(self._tensor(device, wide, name, ACTIVATION) for name in names)
+        name, inputs = f"{wide.name}.{self._sizes.optimizer}", (olds[0], gradient, *olds[1:])
+        nodes.append(self._draft.node(self._sizes.optimizer, inputs, news, constants, name))
+        return news
+
+    def _kept(
+        self, device: int, wide: Value, skip: int, olds: tuple[int, ...], news: tuple[int, ...], nodes: list[Node]
+    ) -> tuple[int, ...]:
+        """The weight and its states as they are after the step, or as they were where it is skipped."""
+        found = []
+        for old, new in zip(olds, news, strict=True):
+            name = f"{self._draft.logicals[self._draft.tensors[new].logical].name}.kept"
+            found.append(self._tensor(device, wide, name, ACTIVATION))
+            nodes.append(self._draft.node("aten.where.self", (skip, old, new), (found[-1],), {}, name))
+        return tuple(found)
+
+    def _cast(self, device: int, wide: Value, before: int, name: str, kind: str, nodes: list[Node]) -> int:
+        after = self._tensor(device, wide, name, kind)
+        nodes.append(self._draft.node("to", (before,), (after,), {"dtype": wide.dtype}, name))
+        return after
 
     def _tensor(self, device: int, value: Value, name: str, kind: str, origin: str = "") -> int:
         return self._draft.share(self._mesh, device, value, name, kind, (), origin)
