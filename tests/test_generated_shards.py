@@ -93,3 +93,8 @@ def test_faults_among_replicas_are_refuted(name):
     assert wrong != parallel
     assert compare(single, wrong, seed=1).outcome in (DIFFER, FAULT)
     assert answer(single, wrong) == "REFUTED"
+
+
+def test_the_text_of_a_sharded_step_does_not_grow_with_replicas():
+    texts = [write(generate("llama3", replace(SMALL, zero=1, dp=dp, batch=dp))[1]) for dp in (2, 4)]
+    assert abs(len(texts[0]) - len(texts[1])) < 100
