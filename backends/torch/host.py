@@ -56,7 +56,7 @@ def world(rank: int, size: int) -> Iterator[World]:
     patches += [(pipelines.OWNER, pipelines.NAME, pipelines.vote)]
     with ExitStack() as stack:
         for owner, name, function in patches:
-            stack.enter_context(_replaced(owner, name, function))
+            stack.enter_context(replaced(owner, name, function))
         dist.init_process_group("fake", rank=rank, world_size=size, store=FakeStore())
         stack.callback(dist.destroy_process_group)
         yield found
@@ -75,7 +75,8 @@ def _average(group: Any, bucket: dist.GradBucket) -> torch.futures.Future[torch.
 
 
 @contextmanager
-def _replaced(owner: Any, name: str, function: Callable[..., Any]) -> Iterator[None]:
+def replaced(owner: Any, name: str, function: Callable[..., Any]) -> Iterator[None]:
+    """`owner.name` is `function` for a while."""
     before = owner.__dict__[name]
     setattr(owner, name, function)
     try:
@@ -104,5 +105,5 @@ def waits(told: Callable[[Any], None]) -> Iterator[None]:
         told(self)
         return before(self, *args)
 
-    with _replaced(_FAKE_WORK, "wait", wait):
+    with replaced(_FAKE_WORK, "wait", wait):
         yield

@@ -15,7 +15,7 @@ at the top of a file. Recording needs torch, `python -m pip install 'verdict[tor
 import inspect
 import io
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,7 +34,7 @@ from verdict.report import Report, Verdict, show
 
 __all__ = [
     "REPLICATE", "Context", "Program", "Share", "assert_equivalent", "capture", "mean", "partial", "piece",
-    "require_equivalent", "shard",
+    "probe", "require_equivalent", "shard",
 ]  # fmt: skip
 
 Build = Callable[[Context], Program] | str
@@ -48,6 +48,20 @@ def capture(build: Build, world: int = 1, tensors: str = "fake", cores: int = 0,
     for one rank. Raises UsageError where the program cannot be recorded.
     """
     return _capture([(_target(build, BUILD if world > 1 else BUILD_SINGLE), world)], tensors, cores, seconds)[0]
+
+
+def probe(
+    make: Callable[[], Any], cut: Callable[[Any], Any], specs: Mapping[str, Share] | None = None
+) -> dict[str, Share]:
+    """Specs for a rank's parameters, found by running the code that cuts them on the numbers of their elements.
+
+    make: makes the single-device model. cut: takes it, and returns what this rank keeps: a module, or tensors by
+    name. specs: further ones; those of the same parameters must agree with what is found. To be called in `build`.
+    Raises UsageError where they do not, or where a tensor is no rectangular part of one parameter.
+    """
+    from backends.torch.probe import probe as _probe  # noqa: PLC0415  (importing this needs no torch)
+
+    return _probe(make, cut, specs or {})
 
 
 def assert_equivalent(
