@@ -21,6 +21,10 @@ DDP = (
 )
 """Its own way of doing so needs a process group that moves data, so a hook stands for it."""
 _FAKE_WORK = torch._C._distributed_c10d.FakeWork
+_OTHERWISE = (
+    (_FAKE_WORK, "getFuture"),
+    *((dist.Work, name) for name in ("get_future", "is_completed", "synchronize", "block_current_stream", "result")),
+)
 
 
 class World(NamedTuple):
@@ -97,13 +101,18 @@ def _outside(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def waits(told: Callable[[Any], None]) -> Iterator[None]:
-    """Tell of every wait for communication."""
-    before = _FAKE_WORK.wait
+def waits(waited: Callable[[Any], None], asked: Callable[[Any], None]) -> Iterator[None]:
+    """Tell of every wait for communication, and of works that are looked after in any other way."""
 
-    def wait(self: Any, *args: Any) -> Any:
-        told(self)
-        return before(self, *args)
+    def telling(told: Callable[[Any], None], before: Callable[..., Any]) -> Callable[..., Any]:
+        def run(self: Any, *args: Any) -> Any:
+            told(self)
+            return before(self, *args)
 
-    with replaced(_FAKE_WORK, "wait", wait):
+        return run
+
+    with ExitStack() as stack:
+        stack.enter_context(replaced(_FAKE_WORK, "wait", telling(waited, _FAKE_WORK.wait)))
+        for owner, name in _OTHERWISE:
+            stack.enter_context(replaced(owner, name, telling(asked, getattr(owner, name))))
         yield

@@ -35,7 +35,7 @@ def record(load: Callable[[], Callable[[Context], Program]], rank: int, ranks: i
         stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True) if tensors == "fake" else nullcontext())
         origin = stack.enter_context(Origin())
         recorder = Recorder(rank, origin)
-        stack.enter_context(waits(recorder.pending.waited))
+        stack.enter_context(waits(recorder.pending.waited, recorder.pending.asked))
         stack.enter_context(recorder)
         program = build(Context(rank, ranks))
         if not isinstance(program, Program):

@@ -1,6 +1,6 @@
 """The dispatch mode that records: every operator below autograd, in the order in which it runs, on one rank."""
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -15,8 +15,9 @@ from backends.torch.memory import Memory, Unfollowed, geometry, value_of
 from backends.torch.origin import Origin
 from backends.torch.pending import Pending
 from backends.torch.special import fsdp
-from backends.torch.trace import UNMODELLED, Tape, Value
+from backends.torch.trace import COMMUNICATION, UNMODELLED, Tape, Value
 from verdict.errors import UsageError
+from verdict.graph.effects import WAIT
 
 MOST_CONSTANTS = 4096
 """The most elements of a tensor whose values become part of the recording."""
@@ -34,7 +35,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         self.tape = Tape()
         self.origin = origin
         self.memory = Memory(self.tape, origin.name)
-        self.pending = Pending(self._receive)
+        self.pending = Pending(self._receive, self._race, self._arrived)
         self._touched: list[Any] = []
         self._composite: dict[Any, bool] = {}
         self._communication = Communication(rank, self.emit, self.read, self._communicated)
@@ -146,22 +147,37 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             self.pending.receive(given["tensors"], ranks_of(given["process_group"])[given["src"]], output)
             return output
         self._touched.clear()
+        first = len(self.tape.steps)
         in_place(call.name, given, self._communication)
         output = call.run()
         work = output[-1] if isinstance(output, tuple) else output
         if call.name == "send":
             self.pending.sent(given["tensors"], work)
         elif given.get("async_op"):
-            self.pending.begun(self._touched, work)
+            made = range(first, len(self.tape.steps))
+            steps = [number for number in made if self.tape.steps[number].op in COMMUNICATION]
+            self.pending.begun(self._touched, work, steps)
         return output
 
     def _communicated(self, tensor: Any, value: int) -> None:
         self.write(tensor, value)
         self._touched.append(tensor)
 
-    def _receive(self, tensor: Any, peer: int) -> None:
+    def _receive(self, tensor: Any, peer: int) -> int:
         value = self.emit("recv", (), (value_of(tensor),), {"peer": peer})[0]
+        number = len(self.tape.steps) - 1
         self.memory.write(tensor, value)
+        return number
+
+    def _race(self, steps: Sequence[int]) -> None:
+        for number in steps:
+            self.tape.begin(number)
+
+    def _arrived(self, tensor: Any, steps: Sequence[int]) -> None:
+        """What was read too early is there now."""
+        value = self.memory.read(tensor)
+        if any(value in self.tape.steps[number].outputs for number in steps):
+            self.memory.write(tensor, self.emit(WAIT, (value,), (value_of(tensor),), {})[0])
 
     def _early(self, what: str) -> None:
         self.emit(UNMODELLED, (), (), {"reason": what}, keep=True)

@@ -12,6 +12,7 @@ from backends.torch.arguments import decode, operator
 from backends.torch.trace import UNMODELLED
 from verdict.errors import UsageError
 from verdict.graph import ABSENT, Held, Node, Plan
+from verdict.graph.effects import WAIT
 from verdict.graph.lockstep import Handlers, Step, attribute, lockstep
 
 Tensors = Mapping[str, Any]
@@ -79,6 +80,8 @@ def apply(op: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> list[Any]
     """The outputs of one node of one rank."""
     if op == "constant":
         return [torch.tensor(attrs["values"], dtype=torch.float64).reshape(attrs["shape"])]
+    if op == WAIT:
+        return list(inputs)
     if op == UNMODELLED:
         raise UsageError("replay", f"a node is not modelled: {attrs['reason']}", "")
     name = "aten.reshape" if op == "aten.view" else op

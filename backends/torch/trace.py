@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from verdict.graph import ABSENT
+from verdict.graph.effects import ASYNCHRONOUS
 
 UNMODELLED = "unmodelled"
 COMMUNICATION = frozenset(
@@ -86,6 +87,12 @@ class Tape:
         if op not in COMMUNICATION and op != UNMODELLED and self.constant.issuperset(inputs):
             self.constant.update(made)
         return made
+
+    def begin(self, number: int) -> None:
+        """A step of communication goes on beside what follows it."""
+        step = self.steps[number]
+        pairs = {**dict(step.attrs), ASYNCHRONOUS: True}
+        self.steps[number] = step._replace(attrs=tuple(sorted(pairs.items(), key=lambda pair: pair[0])))
 
     def value(self, value: Value) -> int:
         """A new value that no operator makes: an input."""

@@ -20,20 +20,21 @@ def attention(q, k, v):
     return (q @ k.t() * SCALE).softmax(-1) @ v
 
 
-def passed_on(tensors, rank, world):
+def passed_on(tensors, rank, world, wait=True):
     """All tensors go to the next rank; those of the rank before arrive."""
     arrived = [torch.empty_like(tensor) for tensor in tensors]
     sends = [dist.P2POp(dist.isend, tensor.contiguous(), (rank + 1) % world) for tensor in tensors]
     receives = [dist.P2POp(dist.irecv, tensor, (rank - 1) % world) for tensor in arrived]
     for work in dist.batch_isend_irecv([*sends, *receives]):
-        work.wait()
+        if wait:
+            work.wait()
     return arrived
 
 
 class RingAttention(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, q, k, v, rank, world, rounds):
-        ctx.ring = (rank, world)
+    def forward(ctx, q, k, v, rank, world, rounds, wait=True):
+        ctx.ring = (rank, world, wait)
         own = (k, v)
         greatest, total, mixed = None, None, None
         for step in range(rounds):
@@ -57,15 +58,15 @@ class RingAttention(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         q, k, v, out, log_total = ctx.saved_tensors
-        rank, world = ctx.ring
+        rank, world, wait = ctx.ring
         dq, dk, dv = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
         delta = (grad * out).sum(-1, keepdim=True)
         for _ in range(world):
             weights = (q @ k.t() * SCALE - log_total).exp()
             dscores = weights * (grad @ v.t() - delta) * SCALE
             dv, dk, dq = dv + weights.t() @ grad, dk + dscores.t() @ q, dq + dscores @ k
-            k, v, dk, dv = passed_on((k, v, dk, dv), rank, world)
-        return dq, dk, dv, None, None, None
+            k, v, dk, dv = passed_on((k, v, dk, dv), rank, world, wait)
+        return dq, dk, dv, None, None, None, None
 
 
 def program(ctx, mix):
@@ -99,3 +100,8 @@ def build(ctx):
 def build_missing_round(ctx):
     """Wrong: the forward pass stops one rank short of the full round."""
     return program(ctx, lambda q, k, v: RingAttention.apply(q, k, v, ctx.rank, ctx.world, ctx.world - 1))
+
+
+def build_missing_wait(ctx):
+    """Wrong: in the backward pass keys, values and gradients are used without waiting for them."""
+    return program(ctx, lambda q, k, v: RingAttention.apply(q, k, v, ctx.rank, ctx.world, ctx.world, False))

@@ -46,6 +46,46 @@ def build_unwaited(ctx):
     return program(step)
 
 
+def build_asked(ctx):
+    """What happens to a work that is not waited for, but looked after, is not followed."""
+
+    def step(x, weight):
+        y = (x @ weight).sum()
+        total = y.detach().clone()
+        dist.all_reduce(total, async_op=True).is_completed()
+        return y + 0 * total
+
+    return program(step)
+
+
+def build_read_early(ctx):
+    """It is read before it is waited for, and after."""
+
+    def step(x, weight):
+        y = (x @ weight).sum()
+        total = y.detach().clone()
+        work = dist.all_reduce(total, async_op=True)
+        early = total + 0
+        work.wait()
+        return y + 0 * (early + total)
+
+    return program(step)
+
+
+def build_received_early(ctx):
+    def step(x, weight):
+        y = (x @ weight).sum()
+        other = torch.empty(())
+        receive = dist.irecv(other, 1 - ctx.rank)
+        send = dist.isend(y.detach(), 1 - ctx.rank)
+        send.wait()
+        z = y + 0 * other
+        receive.wait()
+        return z
+
+    return program(step)
+
+
 def build_escape(ctx):
     """A number that the data decides becomes a constant of the program."""
     return program(lambda x, weight: (x @ weight).sum() * float(x.sum()))

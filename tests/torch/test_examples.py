@@ -45,3 +45,15 @@ def test_wrong_programs_are_refuted_where_they_are_wrong(file, builder, ranks, p
 def test_stages_that_would_send_shapes_are_refused():
     with pytest.raises(UsageError, match="input_args and output_args"):
         recorded_here("programs", "build_shapes_sent", 2)
+
+
+@pytest.mark.parametrize("builder", ["build_unwaited", "build_read_early", "build_received_early"])
+def test_a_missing_wait_is_found(builder):
+    """Once, where it is read too early; a program that waits is proved."""
+    single = recorded_here("programs", "build_single")
+    report = verify(single, recorded_here("programs", builder, 2), Options())
+    (finding,) = report.findings
+    assert finding.code == "read-before-wait"
+    assert "programs.py" in " ".join((finding.title, finding.where, *finding.notes))
+    for right in ("build_waited", "build_exchange"):
+        assert verify(single, recorded_here("programs", right, 2), Options()).verdict is Verdict.PROVED

@@ -125,7 +125,7 @@ def test_collectives_of_all_kinds():
 @pytest.mark.parametrize(
     ("wrong", "reason", "right", "ranks"),
     [
-        ("build_unwaited", "before its collective was waited for", "build_waited", 2),
+        ("build_asked", "before its collective was waited for", "build_waited", 2),
         ("build_random", "random numbers", "build_dead_random", 1),
         ("build_unnamed", "random numbers", "build_dead_random", 1),
         ("build_uninitialised", "never written", "build_filled", 1),
