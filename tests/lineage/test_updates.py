@@ -109,3 +109,17 @@ def test_what_a_loss_is_added_up_over_before_its_end_counts_twice():
     assert walked(single, parallel).verdict.name == "PROVED"
     both = rewrite_where(parallel, "all_reduce", lambda n: n if "loss" not in n.name else with_attrs(n, replicas=True))
     assert "reduced-twice" in codes(walked(single, both))
+
+
+def test_two_steps_go_on_from_one_another():
+    single, parallel = pair(steps=2, zero=1)
+    report = walked(single, parallel)
+    assert (report.verdict.name, report.swept) == ("PROVED", None)
+    old = {node.name: node for segment in parallel.segments for node in segment.nodes if node.op == "adamw"}
+    first, second = list(old.values())[:2]
+    stale = rewrite_where(
+        parallel,
+        "adamw",
+        lambda n: n if n.name != second.name else n._replace(inputs=(*n.inputs[:2], first.inputs[2], n.inputs[3])),
+    )
+    assert "wrong-input" in codes(walked(single, stale))

@@ -13,7 +13,7 @@ from verdict.diagnose.scene import (
 )
 from verdict.graph import ABSENT
 from verdict.graph.lockstep import CHUNK, COLLECTIVES, RECV, attribute
-from verdict.lineage import Evidence, Share, Value
+from verdict.lineage import Evidence, Shard, Share, Value
 from verdict.lineage.compare import difference
 from verdict.lineage.reference import COPIES_GRAD, SUM
 from verdict.lineage.values import Label
@@ -94,6 +94,9 @@ def _unreduced(scene: Scene, about: Evidence, source: Source | None) -> Cause:
     name = scene.bases[share.base].name if partial == 1 else f"{scene.name(about.tensors[0])} ({partial} terms)"
     readers = ranks_text(sorted({place.device for place in about.places}))
     part = f"rank {place.device} holds the part {start}:{stop} of the sum over {label.size} (index axis {label.atom})"
+    if isinstance(share.shard, Shard) and share.shard.label is not None:
+        title = f"{name} is read on {readers} before it is summed over the replicas"
+        return Cause("missing-reduction", title, (f"{part}, each next replica the next part",), "", ABSENT, source)
     if source is not None and source.node.op in COLLECTIVES:
         ranks = tuple(attribute(source.node, "ranks"))
         called = f"{source.node.op} {source.node.name} on rank {place.device}"

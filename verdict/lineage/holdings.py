@@ -250,8 +250,10 @@ def _claims(reference: Reference, plan: Plan, binding: Binding) -> dict[int, Bas
         hinted = by_hint.get((logical.kind, logical.origin, logical.name))
         if hinted is not None:
             claims[index] = hinted
-    for seed in plan.seeds:
-        for own in single.seeds:
-            if own in reference.values:
-                claims[plan.tensors[seed].logical] = reference.values[own]
+    known = [own for own in single.seeds if own in reference.values]
+    for seed in plan.seeds if known else ():
+        index = plan.tensors[seed].logical
+        shape = plan.logicals[index].shape
+        alike = [own for own in known if single.logicals[single.tensors[own].logical].shape == shape]
+        claims[index] = reference.values[(alike or known)[-1]]
     return claims

@@ -122,6 +122,14 @@ class _Builder:
             self.values[tensor] = (self.given[index],)
         return self.values[tensor]
 
+    def seed(self, tensor: int) -> None:
+        """Seeds of one shape hold the same: 1."""
+        shape = self.plan.logicals[self.plan.tensors[tensor].logical].shape
+        alike = (seed for seed in self.plan.seeds if self.values.get(seed))
+        known = (seed for seed in alike if self.bases[self.values[seed][0]].shape == shape)
+        same = next(known, None)
+        self.values[tensor] = self.read(tensor) if same is None else self.values[same]
+
     def write(self, tensor: int, value: Bases) -> None:
         if tensor == ABSENT:
             return
@@ -198,7 +206,7 @@ def reference(plan: Plan, columns: int, batch: Mapping[int, int | None]) -> Refe
     """Read the single-device plan as a table of values, for a parallel plan of `columns` columns."""
     builder = _Builder(plan, columns, batch)
     for tensor in plan.seeds:
-        builder.read(tensor)
+        builder.seed(tensor)
     for call in plan.programs[0]:
         for node in plan.segments[call.segment].nodes:
             builder.walk(node)
