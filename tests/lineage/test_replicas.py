@@ -13,6 +13,7 @@ from verdict.errors import VerdictError
 from verdict.mutate import mutate
 from verdict.options import Options
 from verdict.pipeline import examine
+from verdict.sweep import sweep
 
 SMALL = Sizes(
     layers=1, hidden=8, heads=4, seq=4, batch=8, dp=2, tp=1, pp=1, microbatches=2, vocab=16, ffn=16,
@@ -128,3 +129,14 @@ def test_pieces_of_own_sums_side_by_side_are_no_sum():
     wrong = with_pieces(parallel, before=True)
     assert (walked(single, wrong).verdict.name, compare(single, wrong).outcome) == ("UNKNOWN", DIFFER)
     assert answer(single, wrong) == "REFUTED"
+
+
+@pytest.mark.parametrize("more", [{}, {"zero": 2}, {"zero": 3, "dp": 4, "microbatches": 1}])
+def test_the_sweep_says_the_same_of_every_replica(more):
+    single, parallel = pair(**more)
+    options = Options(1, 4096, solver=FAST)
+    wrong = rewrite_where(parallel, "adamw", lambda n: n._replace(inputs=(*n.inputs[:2], *n.inputs[:1:-1])), nth=0)
+    for plan, verdict, open_or_apart in ((parallel, "PROVED", False), (wrong, "REFUTED", True)):
+        swept = sweep(single, plan, options)
+        assert (swept.fault, bool(swept.open or swept.different)) == (None, open_or_apart)
+        assert walked(single, plan).verdict.name == verdict
