@@ -76,7 +76,7 @@ def test_an_unknown_operator_is_unknown(tmp_path: Path) -> None:
         (["--sm", SINGLE, "--pm", PARALLEL, "--workers", "0"], "0 is not in the range"),
         (["--frobnicate"], "No such option"),
         (["frobnicate"], "No such command"),
-        (["generate", "llama3", "--heads", "4", "--tp", "3", "-o", "/tmp"], "does not divide"),
+        (["generate", "llama3", "--heads", "4", "--tp", "3", "-o", "/tmp"], "left without a share"),
     ],
 )
 def test_a_question_that_cannot_be_put_is_one_sentence(arguments: list[str], sentence: str) -> None:

@@ -298,7 +298,7 @@ def test_the_command_writes_a_pair(tmp_path, extra):
 
 
 def test_the_command_refuses_sizes_that_do_not_fit(tmp_path):
-    result = CliRunner().invoke(generate_command, ["mlp", "--ffn", "7", "-o", str(tmp_path)])
+    result = CliRunner().invoke(generate_command, ["mlp", "--ffn", "1", "--tp", "2", "-o", str(tmp_path)])
     assert isinstance(result.exception, UsageError)
     assert not list(tmp_path.iterdir())
     assert CliRunner().invoke(generate_command, ["mlp", "--tp", "0", "-o", str(tmp_path)]).exit_code == 2

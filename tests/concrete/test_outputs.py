@@ -167,12 +167,12 @@ def test_states_under_a_root_are_drawn_without_signs():
     assert both((root,), (half,)).outcome == AGREE
 
 
-def test_the_walk_does_not_prove_what_it_does_not_compare():
-    report = walked(plan(SINGLE), plan(SINGLE))
-    assert report.verdict.name == "UNKNOWN"
-    assert {gap.where for gap in report.open} >= {"output w on rank 0", "output m on rank 0", "output y on rank 0"}
-    assert walked(plan(SINGLE), plan(PARALLEL)).verdict.name == "UNKNOWN"
-    assert ask(plan(SINGLE), plan(PARALLEL)).verdict.name == "PROVED"
+def test_the_walk_compares_what_the_plan_declares():
+    assert walked(plan(SINGLE), plan(SINGLE)).verdict.name == "PROVED"
+    assert walked(plan(SINGLE), plan(PARALLEL)).verdict.name == "PROVED"
+    wrong = plan(PARALLEL, ("w.new[dp, :] = sub(w'2, step)", "w.new[dp, :] = add(w'2, step)"))
+    assert walked(plan(SINGLE), wrong).verdict.name != "PROVED"
+    assert ask(plan(SINGLE), wrong).verdict.name == "REFUTED"
 
 
 def test_an_output_of_what_is_no_weight_makes_no_sense():
