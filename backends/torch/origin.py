@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import typing_extensions
 
 _OURS = str(Path(__file__).resolve().parent)
 _TORCH = str(Path(torch.__file__).resolve().parent)
 _LIBRARY = str(Path(sysconfig.get_paths()["stdlib"]).resolve())
+_WRAPPERS = str(Path(typing_extensions.__file__).resolve())
+"""Where the functions are wrapped that torch calls deprecated."""
 _ENGINE = str(Path(_TORCH) / "autograd" / "graph.py")
 
 
@@ -82,5 +85,5 @@ class Origin:
         """Whether a file is torch's, Python's or ours, and not the user's."""
         if file not in self._foreign:
             library = file.startswith(_LIBRARY) and "site-packages" not in file
-            self._foreign[file] = library or file.startswith(("<", _OURS, _TORCH))
+            self._foreign[file] = library or file.startswith(("<", _OURS, _TORCH, _WRAPPERS))
         return self._foreign[file]

@@ -36,6 +36,8 @@ HERE = {
     ("clip", "build_ddp"): ("clip", 2),
     ("pipelining", "build_1f1b"): ("pipelining", 2),
     ("moe", "build"): ("moe", 2),
+    ("zero2_clip", "build"): ("zero2_clip", 2),
+    ("dropout", "build"): ("dropout", 2),
     ("pipelining", "build_interleaved"): ("pipelining", 2),
 }
 """Programs without DTensor, which keeps nothing of one rank for the next."""
@@ -49,6 +51,8 @@ WRONG = {
     ("pipelining", "build_loss_scale"): {"0.weight.grad"},
     ("gpt2_megatron", "build_bias_twice"): {"loss"},
     ("moe", "build_wrong_order"): {"loss"},
+    ("zero2_clip", "build_local_norm"): {"up.weight.updated"},
+    ("dropout", "build_same_masks"): {"loss"},
 }
 
 
@@ -115,6 +119,14 @@ def test_gpt2_on_ranks_computes_what_one_device_computes():
     """The key's bias aside: its gradient is rounding alone, and Adam divides that by its own size."""
     plans = recorded_here("gpt2", "build_single"), recorded_here("gpt2_megatron", "build", 2)
     assert set(differences(*plans)) <= {"blocks.0.attention.qkv.bias.updated"}
+
+
+def test_nodes_are_called_by_lines_of_the_program():
+    """Also where torch is called through a wrapper of a deprecated function."""
+    nodes = recorded_here("zero2_clip", "build", 2).segments[0].nodes
+    called = [node.name for node in nodes if node.op in ("reduce_scatter", "all_gather")]
+    assert called
+    assert all("zero2_clip.py" in name for name in called)
 
 
 def test_collectives_of_all_kinds():
