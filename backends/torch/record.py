@@ -16,7 +16,7 @@ from backends.torch.origin import Origin
 from backends.torch.program import Context, Program, Share
 from backends.torch.recorder import Recorder
 from backends.torch.shares import local, share_of
-from backends.torch.trace import COMMUNICATION, UNMODELLED, Bound, Step, Trace, Value, living
+from backends.torch.trace import COMMUNICATION, UNMODELLED, Bound, Step, Trace, Value, living, shared
 from verdict.errors import UsageError
 from verdict.graph import ABSENT
 
@@ -75,7 +75,7 @@ def _step(program: Program, recorder: Recorder, rank: int, ranks: int, made: Wor
     )
     allocated = frozenset(recorder.memory.leaked)
     steps = tuple(_settled(step, at < built, at in allocated, tape.values) for at, step in enumerate(trace.steps))
-    return replace(living(replace(trace, steps=steps)), seconds=time.perf_counter() - begun)
+    return replace(shared(living(replace(trace, steps=steps))), seconds=time.perf_counter() - begun)
 
 
 def _settled(step: Step, before: bool, leaked: bool, values: list[Value]) -> Step:

@@ -113,6 +113,30 @@ def living(trace: Trace) -> Trace:
     return replace(trace, steps=tuple(steps))
 
 
+def shared(trace: Trace) -> Trace:
+    """`trace` in which what depends on no input is made once: the same operator on the same constants is one step.
+
+    Layers that compute a table (rotary angles, a mask) each for itself so have one table.
+    """
+    named = {bound.value for bound in trace.bound}
+    same: dict[int, int] = {}
+    constant: set[int] = set()
+    made: dict[tuple[object, ...], tuple[int, ...]] = {}
+    steps: list[Step] = []
+    for step in trace.steps:
+        found = step._replace(inputs=tuple(same.get(value, value) for value in step.inputs))
+        alone = not step.keep and step.op not in COMMUNICATION and step.op != UNMODELLED
+        if alone and constant.issuperset(found.inputs) and named.isdisjoint(step.outputs):
+            constant.update(step.outputs)
+            shapes = tuple(trace.values[value] if value != ABSENT else None for value in step.outputs)
+            first = made.setdefault((step.op, found.inputs, step.attrs, shapes), step.outputs)
+            if first != step.outputs:
+                same.update(zip(step.outputs, first, strict=True))
+                continue
+        steps.append(found)
+    return replace(trace, steps=tuple(steps))
+
+
 def _without_unused(step: Step, needed: set[int]) -> Step:
     if step.op in COMMUNICATION:
         return step

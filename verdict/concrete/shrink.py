@@ -20,12 +20,14 @@ from verdict.concrete.wiring import walk_messages
 from verdict.errors import ShapeError
 from verdict.graph import ABSENT, Node, Plan, Region, Shape, extent, inside, shard_axes
 from verdict.graph.lockstep import CHUNK, COMMUNICATION, attribute
-from verdict.ops import Axes, Pattern, Scale
+from verdict.ops import PATTERNS, Axes, Pattern, Scale
 
 NOT_REDUCED: Mapping[str, tuple[str, ...]] = {"gate": ("e", "k")}
 """Axes that keep their size: a choice among fewer is another choice."""
 LEAST = 3
 """The fewest elements that any axis keeps, where it has them."""
+LEAST_RECORDED = 2
+"""The same for recorded programs, of which every tensor of a rank is a whole: of each rank's part of an axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,9 @@ def full(plan: Plan) -> Small:
 def shrink(single: Plan, parallel: Plan, binding: Binding) -> tuple[Small, Small]:
     """Both plans at small shapes that fit together; at full ones both must fit. Raises Faulty."""
     factors = Factors()
-    one, two = _Side(single, factors), _Side(parallel, factors)
+    recorded = any(node.op in PATTERNS for segment in parallel.segments for node in segment.nodes)
+    least = LEAST_RECORDED if recorded else LEAST
+    one, two = _Side(single, factors, least), _Side(parallel, factors, least)
     for mine, theirs in binding.logical.items():
         for dim, other in zip(two.dims[mine], one.dims[theirs], strict=True):
             factors.join(dim, other)
@@ -114,8 +118,8 @@ def _nodes(plan: Plan) -> dict[tuple[object, ...], tuple[Node, Reading, Pattern]
 class _Side:
     """One plan, while its dimensions are joined."""
 
-    def __init__(self, plan: Plan, factors: Factors) -> None:
-        self.plan, self.factors = plan, factors
+    def __init__(self, plan: Plan, factors: Factors, least: int) -> None:
+        self.plan, self.factors, self.least = plan, factors, least
         self.shapes = [extent(tensor.region) for tensor in plan.tensors]
         self.dims = [tuple(factors.new() for _ in logical.shape) for logical in plan.logicals]
         self.nodes = {
@@ -170,7 +174,7 @@ class _Side:
             shape = self.plan.logicals[tensor.logical].shape
             for variable, size, interval in zip(self.dims[tensor.logical], shape, tensor.region, strict=True):
                 scales.cut(variable, max(size, interval[1]), interval)
-                scales.least(variable, interval[1] - interval[0], LEAST)
+                scales.least(variable, interval[1] - interval[0], self.least)
         for segment in self.plan.segments:
             for node in segment.nodes:
                 if node.op in COMMUNICATION or node.op == CHUNK:
@@ -179,7 +183,7 @@ class _Side:
             for atom in pattern.axes.atoms:
                 cuts = pattern.cuts.get(atom.name, ())
                 scales.cut(atoms[atom.name], max((atom.size, *cuts)), (atom.size, *cuts))
-                scales.least(atoms[atom.name], atom.size, max(atom.least, LEAST))
+                scales.least(atoms[atom.name], atom.size, max(atom.least, self.least))
                 if atom.name in NOT_REDUCED.get(read.rule.name, ()):
                     self.factors.freeze(atoms[atom.name])
         self.coordinates.constrain(scales)

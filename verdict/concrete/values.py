@@ -8,6 +8,7 @@ trailing axis of length two.
 
 from collections.abc import Mapping
 from fractions import Fraction
+from math import prod
 
 import numpy as np
 
@@ -20,6 +21,7 @@ RANGE = {INPUT: 1.0, WEIGHT: 0.5, BUFFER: 1.0}
 """Values of each kind lie between minus and plus this."""
 IGNORED = 0.3
 """The share of ids that are ignored, where some are."""
+MEANS = frozenset({"aten.mean", "aten.mean.dim"})
 GRID = 64
 """Exact values are multiples of 1 / GRID."""
 
@@ -28,6 +30,7 @@ def random_values(plan: Plan, small: Small, seed: int, exact: bool) -> dict[int,
     """An array for every logical tensor of the single-device `plan` that is given."""
     random = np.random.default_rng(seed)
     rows = _rows(plan, small)
+    gain = _gain(plan, small)
     values: dict[int, Array] = {}
     for index, logical in enumerate(plan.logicals):
         if logical.kind not in RANGE:
@@ -39,8 +42,23 @@ def random_values(plan: Plan, small: Small, seed: int, exact: bool) -> dict[int,
             if ignored is not None:
                 values[index][random.random(shape) < IGNORED] = ignored
         else:
-            values[index] = _numbers(random, (*shape, 2) if is_complex(logical) else shape, RANGE[logical.kind], exact)
+            bound = RANGE[logical.kind] / (gain if logical.kind == WEIGHT and len(shape) == 1 else 1)
+            values[index] = _numbers(random, (*shape, 2) if is_complex(logical) else shape, bound, exact)
     return values
+
+
+def _gain(plan: Plan, small: Small) -> int:
+    """About by how much what is divided by its root mean square is too large at small shapes.
+
+    There the mean divides fewer elements by their full number. The weights of norms are drawn smaller by that much.
+    """
+    found = 1.0
+    for node in (node for segment in plan.segments for node in segment.nodes if node.op in MEANS):
+        count = small.attrs[signature(node)].get("count")
+        if count and node.outputs[0] != ABSENT:
+            kept = prod(small.shape(node.inputs[0])) / prod(small.shape(node.outputs[0]))
+            found = max(found, count / kept)
+    return round(found**0.5)
 
 
 def is_complex(logical: Logical) -> bool:

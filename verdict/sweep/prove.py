@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from verdict.ops import Array
+from verdict.ops.aten.form import exactly
 from verdict.ops.logic import one_of
 from verdict.options import SolverOptions
 from verdict.outcome import Outcome, Unknown
@@ -49,7 +50,7 @@ class Execution:
         flat = array.reshape(-1)
         for k, element in enumerate(ids.ravel().tolist()):
             if element not in self.known:
-                self.known[element] = self.term(element)
+                self.known[element] = exactly(self.term(element))
             flat[k] = self.known[element]
         return array
 

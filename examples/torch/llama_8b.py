@@ -1,0 +1,35 @@
+"""A Llama of the sizes of Llama-3-8B under tensor and sequence parallelism, its loss on sharded logits, AdamW.
+
+LAYERS=2 verdict torch examples/torch/llama_8b.py --world 8
+"""
+
+import os
+
+import llama
+import llama_tp_sp
+import torch
+
+LAYERS = int(os.environ.get("LAYERS", "32"))
+SIZES = llama.Sizes(vocab=128256, dim=4096, heads=32, groups=8, ffn=14336, layers=LAYERS, batch=1, seq=8192)
+
+
+def trained(model, **more):
+    return llama.train(model, optimizer=torch.optim.AdamW(model.parameters(), lr=3e-4), **more)
+
+
+def build_single(ctx):
+    return trained(llama.Llama(SIZES))
+
+
+def parallel(ctx, **more):
+    model = llama_tp_sp.parallelize(llama.Llama(SIZES), llama_tp_sp.mesh_of(ctx), **more)
+    return llama_tp_sp.with_loss_parallel(trained(model))
+
+
+def build(ctx):
+    return parallel(ctx)
+
+
+def build_norm_weights_not_reduced(ctx):
+    """Wrong: each rank keeps the gradient that its own rows give the norm weights, and takes it for the whole."""
+    return parallel(ctx, norm=llama_tp_sp.LocalNorm)
