@@ -62,7 +62,7 @@ def node(op, *shapes, fill=R, **attrs):
 
 def _each():
     x, y = (2, 3), (3,)
-    for op in ("neg", "exp", "sin", "cos", "square", "abs", "sign", "sigmoid", "tanh", "erf", "silu", "relu", "gelu"):
+    for op in ("neg", "exp", "expm1", "sin", "cos", "square", "abs", "sign", "sigmoid", "tanh", "erf", "silu", "relu", "gelu"):
         yield node(op, x)
         yield node(op, ())
     yield node("gelu", x, approximate="tanh")
@@ -187,6 +187,14 @@ def _normalised():
     yield node("native_layer_norm", (2, 3, 4), (4,), (4,), normalized_shape=(4,), eps=1e-5)
     yield node("native_layer_norm", (2, 3, 4), (3, 4), normalized_shape=(3, 4), eps=1e-3)
     yield node("native_layer_norm", (2, 4), normalized_shape=(4,), eps=1e-3)
+    sizes = {"N": 2, "C": 4, "HxW": 3, "group": 2}
+    yield node("native_group_norm", (2, 4, 3), (4,), (4,), **sizes, eps=1e-5)
+    yield node("native_group_norm", (1, 3), **{**sizes, "N": 1, "C": 3, "HxW": 1, "group": 1}, eps=1e-3)
+    grouped = (2, 4, 3), (2, 4, 3), (2, 2), (2, 2), (4,)
+    yield node("native_group_norm_backward", *grouped, fill=(R, R, R, P, R), **sizes, output_mask=(True, True, True))
+    yield node("glu", (2, 6))
+    yield node("glu", (4, 3), dim=0)
+    yield node("glu_backward", (2, 3), (2, 6), dim=1)
     fill = (R, R, R, P, R, R)
     backward = {"normalized_shape": (4,), "output_mask": (True, True, True)}
     moments = ((2, 3, 1), (2, 3, 1))

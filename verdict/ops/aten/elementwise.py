@@ -183,6 +183,7 @@ def _scaled(
 RULES = (
     each("aten.neg", "self", "y = -x", lambda x: -x, linear=(0,)),
     each("aten.exp", "self", "y = e^x", numbers.exp, assumptions=(ROUNDED,)),
+    each("aten.expm1", "self", "y = e^x - 1", lambda x: numbers.exp(x) - 1, assumptions=(ROUNDED,)),
     each("aten.log", "self", "y = log x", numbers.log, assumptions=(ROUNDED,)),
     each("aten.log1p", "self", "y = log(1 + x)", lambda x: numbers.log(1 + x), assumptions=(ROUNDED,)),
     each("aten.sin", "self", "y = sin x", numbers.sin, assumptions=(ROUNDED,)),
