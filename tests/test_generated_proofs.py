@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from backends.generator import Sizes, generate
+from backends.generator.flat import boxes
 from backends.text import canonical, read, write
 from tests.builders import answer, attrs_of, rewrite_where, with_attrs
 from verdict.concrete import AGREE, DIFFER, FAULT, compare
@@ -111,6 +112,10 @@ PLANS = {
     "a scaled loss": (
         "mlp", {"dp": 2, "zero": 1, "optimizer": "sgd", "loss_scale": SCALE}, changed("all_reduce", own_peak),
     ),
+    "a flat buffer": (
+        "mlp", {"dp": 2, "hidden": 3, "ffn": 3, "zero": 1, "optimizer": "sgd", "flat": True},
+        changed("all_gather", lambda node: with_attrs(node, ranks=attrs_of(node)["ranks"][::-1])),
+    ),
     "master weights": (
         "mlp", {"dp": 2, "zero": 1, "optimizer": "sgd", "master": True},
         wired("layers.0.weight.new.shard", "layers.0.weight.master.new", "layers.0.weight.master"),
@@ -138,6 +143,19 @@ PLANS = {
         wired("layers.1.weight.sgd.step3", "layers.1.weight.momentum.new.step2", "layers.1.weight.momentum.new"),
     ),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("shape", "start", "stop", "found"),
+    [
+        ((5,), 1, 4, [((1, 4),)]),
+        ((3, 4), 0, 12, [((0, 3), (0, 4))]),
+        ((3, 4), 5, 7, [((1, 2), (1, 3))]),
+        ((3, 4), 3, 10, [((0, 1), (3, 4)), ((1, 2), (0, 4)), ((2, 3), (0, 2))]),
+    ],
+)
+def test_a_piece_of_a_flat_buffer_is_boxes(shape, start, stop, found):
+    assert list(boxes(shape, start, stop)) == found
 
 
 @pytest.mark.parametrize("name", PLANS)

@@ -57,9 +57,10 @@ def generate(model: str, sizes: Sizes) -> tuple[Plan, Plan]:
     for choice in CHOICES:
         if getattr(sizes, choice) != getattr(_NONE, choice) and choice not in _OFFERS[model]:
             raise UsageError(model, f"{choice} is not offered for this model", "see docs/parallelisms.md")
+    sizes = replace(sizes, list_ranks=sizes.list_ranks or sizes.flat)
     MODELS[model].check(model, sizes)
     alone = replace(
-        sizes, dp=1, tp=1, pp=1, vpp=1, cp=1, ep=1, microbatches=1, zero=0, split_backward=False, sp=False,
+        sizes, flat=False, dp=1, tp=1, pp=1, vpp=1, cp=1, ep=1, microbatches=1, zero=0, split_backward=False, sp=False,
         zigzag=False, vocab_parallel=False,
     )  # fmt: skip
     single, parallel = (assemble(model, MODELS[model], each) for each in (alone, sizes))

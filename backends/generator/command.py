@@ -70,6 +70,7 @@ def _size(name: str, help: str, least: int = 1) -> Callable[[Callable[..., None]
               "unscaled before the update; none where one overflows.")  # fmt: skip
 @click.option("--master", is_flag=True, help="Weights in bfloat16, of which the optimizer has copies in float32.")
 @_size("zero", "Level of ZeRO: 1 states, 2 gradients, 3 weights are divided over data parallel ranks.", least=0)
+@click.option("--flat", is_flag=True, help="ZeRO 1 on one flat buffer, cut evenly and not along weights.")
 @_size("steps", "Consecutive steps in one plan, each of which goes on from what the step before has left.")
 @click.option("--list-ranks", is_flag=True, help="Data parallel ranks are devices of the plan, and no replicas.")
 @click.option("-o", "--out", type=click.Path(path_type=Path, file_okay=False), required=True, metavar="DIR")

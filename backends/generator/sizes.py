@@ -44,6 +44,7 @@ class Sizes:
     ZeRO, at which data parallel ranks divide the states of the optimizer (1), the gradients (2), the weights (3).
     loss_scale: what the loss is multiplied by before the backward, 0 for nothing. master: the optimizer has weights of
     its own in float32, the others are in bfloat16.
+    flat: ZeRO 1 divides one buffer of all gradients evenly, and not each weight.
     list_ranks: data parallel ranks are devices of the plan, and no replicas.
     """
 
@@ -90,6 +91,7 @@ class Sizes:
     evaluate: bool = False
     loss_scale: float = 0.0
     master: bool = False
+    flat: bool = False
     list_ranks: bool = False
     steps: int = 1
 
@@ -155,6 +157,11 @@ _CONDITIONS: tuple[tuple[Callable[[Sizes], bool], str, str], ...] = (
     (lambda s: s.loss_scale >= 0, "loss_scale is below 0", "it is a factor; 0 is for none"),
     (lambda s: s.optimizer != "none" or not (s.loss_scale or s.master),
      "a loss scale and master weights are of an update", "choose an optimizer"),
+    (lambda s: not s.flat or s.zero == 1, "a flat buffer without shards of optimizer states", "choose ZeRO 1"),
+    (lambda s: not s.flat or (s.ep == 1 and not (s.clip or s.loss_scale or s.master)),
+     "a flat buffer with experts of their own, clipping, a loss scale or master weights", "choose one of them"),
+    (lambda s: not s.flat or not s.tied or s.pp == 1, "flat buffers with one weight on two stages",
+     "choose one of them"),
     (lambda s: s.cp == 1 or not s.dropout, "dropout under context parallelism", "choose one of them"),
     (lambda s: s.loss in LOSSES, "there is no such loss", f"there are {', '.join(LOSSES)}"),
     (

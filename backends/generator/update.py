@@ -22,6 +22,7 @@ from collections.abc import Hashable
 from typing import NamedTuple
 
 from backends.generator.draft import Draft
+from backends.generator.flat import Flat
 from backends.generator.mesh import Mesh
 from backends.generator.parameters import Parameters, Trained
 from backends.generator.sizes import Sizes
@@ -70,6 +71,9 @@ class Update:
     def of(self, device: int) -> Once:
         """What `device` does."""
         once = Once({REDUCE: [], STEP: []}, [], [])
+        if self._sizes.flat:
+            self._flat(device, once)
+            return once
         finals = [self._reduced(device, trained, once) for trained in self._parameters[device].trained.values()]
         once.gradients.extend((final.gradient, final.of) for final in finals)
         skip = ABSENT
@@ -80,6 +84,33 @@ class Update:
         for final in finals if self._sizes.optimizer != "none" else ():
             self._updated(device, final, skip, once)
         return once
+
+    def _flat(self, device: int, once: Once) -> None:
+        """The step on a flat buffer."""
+        nodes, every = once.segments[REDUCE], tuple(self._parameters[device].trained.values())
+        flat = Flat(self._draft, self._mesh, device, tuple(trained.weight for trained in every))
+        gradients = []
+        for trained in every:
+            sums = tuple(axis for axis in trained.sums if axis not in trained.weight.data)
+            gradients.append(self._summed(device, trained, trained.weight, trained.accumulator, sums, nodes))
+        shard, pieces = flat.scattered(tuple(gradients), nodes)
+        once.gradients.extend(pieces)
+        constants, states = _STATES[self._sizes.optimizer]
+        once.outputs.extend(flat.updated(shard, self._sizes.optimizer, constants, states, once.segments[STEP]))
+
+    def _summed(
+        self, device: int, trained: Trained, whole: Value, gradient: int, sums: tuple[str, ...], nodes: list[Node]
+    ) -> int:
+        """The sum of the addends of a gradient along some axes, and over replicas where all of it is to be summed."""
+        ranks = self._ranks(device, trained, sums)
+        across = self._parameters[device].shards.across and not self._sizes.zero
+        if len(ranks) == 1 and not across:
+            return gradient
+        attrs: dict[str, Hashable] = {"ranks": ranks, "reduce": "sum", **({"replicas": True} if across else {})}
+        name = f"{whole.name}.grad.reduced"
+        after = self._tensor(device, whole, name, GRADIENT, f"{whole.name}.grad")
+        nodes.append(self._draft.node("all_reduce", (gradient,), (after,), attrs, name))
+        return after
 
     def _key(self, device: int, trained: Trained) -> Hashable:
         """Equal on all devices whose accumulators add up to one gradient."""
@@ -104,15 +135,7 @@ class Update:
             piece = f"{weight.name}.grad.piece"
             shards.cut(nodes, "reduce_scatter", weight, gradient, after, piece, GRADIENT, reduce="sum")
             gradient, sums = after, tuple(axis for axis in sums if axis not in weight.data)
-        ranks = self._ranks(device, trained, sums)
-        across = shards.across and not zero
-        if len(ranks) > 1 or across:
-            attrs: dict[str, Hashable] = {"ranks": ranks, "reduce": "sum", **({"replicas": True} if across else {})}
-            whole = weight.shard if zero else weight
-            name = f"{weight.name}.grad.reduced"
-            after = self._tensor(device, whole, name, GRADIENT, f"{weight.name}.grad")
-            nodes.append(self._draft.node("all_reduce", (gradient,), (after,), attrs, name))
-            gradient = after
+        gradient = self._summed(device, trained, weight.shard if zero else weight, gradient, sums, nodes)
         of = weight.tensor
         if zero in (1, 2):
             name, kind = (f"{weight.name}.shard", ACTIVATION) if shards.across else (weight.name, WEIGHT)
