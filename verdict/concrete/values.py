@@ -8,7 +8,7 @@ trailing axis of length two.
 
 from collections.abc import Mapping
 from fractions import Fraction
-from math import prod
+from math import isqrt, prod
 
 import numpy as np
 
@@ -58,7 +58,7 @@ def _gain(plan: Plan, small: Small) -> int:
         if count and node.outputs[0] != ABSENT:
             kept = prod(small.shape(node.inputs[0])) / prod(small.shape(node.outputs[0]))
             found = max(found, count / kept)
-    return round(found**0.5)
+    return isqrt(int(found))
 
 
 def is_complex(logical: Logical) -> bool:
