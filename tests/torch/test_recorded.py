@@ -49,7 +49,6 @@ WRONG = {
     ("clip", "build_ddp_clipped_first"): {"up.weight.grad"},
     ("clip", "build_counted_twice"): {"up.weight.grad"},
     ("pipelining", "build_loss_scale"): {"0.weight.grad"},
-    ("gpt2_megatron", "build_bias_twice"): {"loss"},
     ("moe", "build_wrong_order"): {"loss"},
     ("zero2_clip", "build_local_norm"): {"up.weight.first"},
     ("dropout", "build_same_masks"): {"loss"},
