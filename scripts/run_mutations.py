@@ -86,6 +86,12 @@ FAMILIES: dict[str, Callable[[], Pair]] = {
         "mlp", 2, 1, 1, 1, optimizer="adamw", zero=1, clip=1.0, list_ranks=True
     ),
     "mlp step sgd clip dp2 pp2 tp2 nm2": generated("mlp", 2, 2, 2, 2, 4, optimizer="sgd", clip=1.0),
+    "mlp steps2 sgd dp2 tp2": generated("mlp", 2, 1, 2, 1, optimizer="sgd", steps=2),
+    "mlp steps2 adamw zero1 dp2": generated("mlp", 2, 1, 1, 1, optimizer="adamw", zero=1, steps=2),
+    "mlp steps2 sgd zero3 pp2 dp2": generated("mlp", 2, 2, 1, 2, optimizer="sgd", zero=3, steps=2),
+    "mlp step flat dp2": generated("mlp", 2, 1, 1, 1, optimizer="adamw", zero=1, flat=True, hidden=5, ffn=3),
+    "mlp step master dp2 tp2": generated("mlp", 2, 1, 2, 1, optimizer="adamw", zero=1, master=True),
+    "mlp uneven tp3": generated("mlp", 1, 1, 3, 1, ffn=8),
     "nnscaler mlp dp2 pp2 tp2 nm2": shared(_MLP, "policies/mlp_mgener_dp2_pp2_tp2_nm2_gbs16_dim1024_ly8"),
     "nnscaler mlp tp4": shared(_MLP, "policies/mlp_mgener_dp1_pp1_tp4_nm1_gbs16_dim1024_ly8"),
     "nnscaler llama3 default": shared(_LLAMA, "policies/llama3_default_dp4_pp2_tp2_nm2_gbs16_ly4_h8_hi256_sq128"),

@@ -20,6 +20,7 @@ PLANS = {
     "mlp": generate("mlp", Sizes(**MESH, dp=2, tp=2, pp=2, microbatches=2))[1],
     "llama3": generate("llama3", Sizes(**MESH, dp=2, tp=2, pp=2, microbatches=2))[1],
     "shards": generate("mlp", Sizes(**MESH, dp=2, tp=1, pp=1, microbatches=1, optimizer="sgd", zero=1))[1],
+    "steps": generate("mlp", Sizes(**MESH, dp=1, tp=2, pp=1, microbatches=1, optimizer="sgd", steps=2))[1],
 }
 
 

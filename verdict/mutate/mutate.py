@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from verdict.errors import UsageError
 from verdict.graph import Plan
-from verdict.mutate import collectives, content, nodes, programs, shards
+from verdict.mutate import collectives, content, nodes, programs, shards, updates
 from verdict.mutate.sites import Change
 
 Kind = Callable[[Plan, Random], Change | None]
@@ -77,6 +77,14 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             shards.keep_own_sum,
             shards.sum_shards,
             shards.change_shard_axis,
+            updates.declare_stale,
+            updates.drop_updated,
+            updates.repeat_updated,
+            updates.exchange_updated,
+            updates.read_stale,
+            updates.skip_update,
+            updates.change_rate,
+            updates.keep_gradients,
         )
     }
 )
