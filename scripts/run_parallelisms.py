@@ -87,18 +87,46 @@ ROWS = (
         "backward"),
     Row("expert and data parallel", "deepseek", "--ep 2 --dp 2 --routing given --optimizer adamw --zero 1", "experts "
         "summed over dp, all else over dp and ep"),
+    Row("experts by a gate, expert parallel", "deepseek", "--ep 2 --dp 2 --zero 1 --optimizer adamw", "tokens and "
+        "choices gathered over ep, sums of experts scattered; router and shared experts summed over dp and ep"),
+    Row("experts by a gate, sequence parallel", "deepseek", "--tp 2 --sp", "tokens gathered for the gate and for the "
+        "experts"),
+    Row("experts by a gate, ring attention", "deepseek", "--cp 2 --batch 2 --hidden 4 --ffn 4 --moe-ffn 4 --vocab 4",
+        "a router whose gradient the cp ranks add"),
+    Row("two steps", "llama3", "--dp 2 --tp 2 --batch 2 --optimizer adamw --steps 2", "the second step on what the "
+        "first has left"),
+    Row("two steps, ZeRO 3", "llama3", "--dp 2 --zero 3 --optimizer sgd --steps 2", "shards that are gathered anew"),
+    Row("heads, widths, vocabulary that do not divide", "llama3", "--tp 3 --heads 5 --hidden 10 --vocab 10 --batch 2",
+        "2, 2 and 1 heads; 3, 3 and 2 columns; 4, 4 and 2 rows"),
+    Row("positions that do not divide", "llama3", "--tp 2 --sp --heads 3 --hidden 12 --seq 5 --batch 2", "3 and 2 "
+        "positions"),
+    Row("unequal batches", "llama3", "--dp 3 --batch 5 --list-ranks --optimizer sgd", "2, 2 and 1 samples"),
+    Row("padded vocabulary", "llama3", "--tp 2 --vocab 7 --vocab-multiple 4 --batch 2 --loss cross-entropy "
+        "--vocab-parallel", "rows of embedding and output that no token names"),
+    Row("samples of unequal lengths", "llama3", "--dp 2 --microbatches 2 --padding --mean --loss cross-entropy",
+        "a mask of keys; weights of targets, the sum of which the mean is over"),
+    Row("dropout by keys", "gpt", "--tp 2 --sp --dropout 0.25 --keyed --batch 2", "one key for each place in the "
+        "model, at each rank's own positions"),
+    Row("scaled loss", "mlp", "--dp 2 --hidden 4 --ffn 4 --batch 2 --zero 1 --optimizer sgd --loss-scale "
+        "50000", "a step that all ranks skip where one gradient overflows"),
+    Row("master weights", "llama3", "--dp 2 --tp 2 --sp --batch 2 --zero 1 --optimizer adamw --master", "the "
+        "optimizer's own weights in float32, cast to bfloat16 and gathered"),
+    Row("flat buffer", "llama3", "--dp 2 --tp 2 --sp --batch 2 --zero 1 --optimizer adamw --flat", "one buffer of all "
+        "gradients, cut evenly and not along weights"),
     Row("all of it", "llama3", "--dp 2 --tp 2 --pp 2 --cp 2 --zigzag --sp --layers 2 --microbatches 2 --seq 8 "
         "--batch 4 --loss cross-entropy --vocab-parallel --optimizer adamw --clip 0.5 --zero 1", "16 ranks"),
 )  # fmt: skip
 
 
 class Found(NamedTuple):
-    """What a run of one row came to."""
+    """What a run of one row came to. nodes: of the parallel plan. distinct: the stages or claims that were proved."""
 
     ranks: str
     verdict: str
     seconds: str
     oracle: str
+    nodes: str = ""
+    distinct: str = ""
 
 
 def run(row: Row, timeout: float, oracle: bool) -> Found:
@@ -115,7 +143,10 @@ def run(row: Row, timeout: float, oracle: bool) -> Found:
     if not report:
         return Found("", f"no answer in {timeout:.0f} s", "", agreed.get("outcome", ""))
     said = json.loads(report)
-    return Found(str(said["parallel"]["ranks"]), said["verdict"], f"{seconds:.1f}", agreed.get("outcome", ""))
+    side, swept = said["parallel"], said["sweep"]
+    distinct = f"{swept['distinct']} claims" if swept else f"{said['stages']['distinct']} stages"
+    verdict, outcome = said["verdict"], agreed.get("outcome", "")
+    return Found(str(side["ranks"]), verdict, f"{seconds:.1f}", outcome, str(side["nodes"]), distinct)
 
 
 def _call(*words: str, timeout: float) -> str:
@@ -135,7 +166,10 @@ def _call(*words: str, timeout: float) -> str:
 def line(row: Row, found: Found) -> str:
     """A row of the page's table."""
     flags = f"`{row.model} {row.flags}`"
-    return f"| {row.name} | {flags} | {row.contains} | {found.ranks} | {found.verdict} | {found.seconds} |"
+    return (
+        f"| {row.name} | {flags} | {row.contains} | {found.ranks} | {found.verdict} | {found.seconds} | {found.nodes} "
+        f"| {found.distinct} |"
+    )
 
 
 def written(page: str, lines: dict[str, str], about: str) -> str:
@@ -144,8 +178,8 @@ def written(page: str, lines: dict[str, str], about: str) -> str:
     table, after = rest.split(END)
     old = {text.split("|")[1].strip(): text for text in table.splitlines() if text.startswith("|")}
     rows = [lines.get(row.name) or old.get(row.name) or line(row, Found("", "", "", "")) for row in ROWS]
-    head = ["| parallelism | `verdict generate` | what the plan contains | ranks | verdict | seconds |",
-            "|---|---|---|---|---|---|"]  # fmt: skip
+    head = ["| parallelism | `verdict generate` | what the plan contains | ranks | verdict | seconds "
+            "| nodes | distinct |", "|---|---|---|---|---|---|---|---|"]  # fmt: skip
     return "\n".join([f"{before}{BEGIN}", about, "", *head, *rows, f"{END}{after}"])
 
 
