@@ -1,7 +1,7 @@
 """The end-to-end obligations: the loss, the final gradient of every weight, on every rank that holds it."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 
 from verdict.graph import (
     ABSENT,
@@ -46,12 +46,13 @@ def undecided(lineages: Lineages, plan: Plan, binding: Binding) -> tuple[Gap, ..
 
 def check_goals(lineages: Lineages, plan: Plan, binding: Binding) -> tuple[Finding, ...]:
     """What the plan declares as its results against what it holds at the end; empty where all is as it must be."""
+    own = tuple(made(plan, program) for program in plan.programs)
     return (
         *_losses(lineages, plan),
-        *_gradients(lineages, plan, binding),
-        *check_updates(lineages, plan, binding),
+        *_gradients(lineages, plan, binding, own),
+        *check_updates(lineages, plan, binding, own),
         *_crossed(lineages, plan),
-        *_overwritten(lineages, plan),
+        *_overwritten(lineages, plan, own),
     )
 
 
@@ -117,7 +118,8 @@ def _open_losses(lineages: Lineages, plan: Plan) -> Iterator[Gap]:
             yield _gap(plan, held, "is was added up over the microbatches before its end")
 
 
-def _gradients(lineages: Lineages, plan: Plan, binding: Binding) -> Iterator[Finding]:
+def _gradients(lineages: Lineages, plan: Plan, binding: Binding, own: Sequence[Set[int]]) -> Iterator[Finding]:
+    """own: what the nodes of each device make."""
     reference = lineages.reference
     due = final_gradients(reference)
     regions: dict[int, set[Region]] = defaultdict(set)
@@ -138,7 +140,8 @@ def _gradients(lineages: Lineages, plan: Plan, binding: Binding) -> Iterator[Fin
         if found is not None:
             where = f"the gradient of {name} on rank {held.device}"
             yield _finding(found, where, held, value, due[single], must)
-    yield from _undeclared(lineages, plan, binding, declared, due)
+    trained = frozenset(index for index, bases in due.items() if bases)
+    yield from _undeclared(lineages, plan, binding, declared, trained, own)
     for single, bases in due.items():
         logical = reference.plan.logicals[single]
         if bases and not covers(regions[single], logical.shape):
@@ -150,18 +153,22 @@ def _gradients(lineages: Lineages, plan: Plan, binding: Binding) -> Iterator[Fin
 
 
 def _undeclared(
-    lineages: Lineages, plan: Plan, binding: Binding, declared: set[tuple[int, int]], due: dict[int, Bases]
+    lineages: Lineages,
+    plan: Plan,
+    binding: Binding,
+    declared: Set[tuple[int, int]],
+    trained: Set[int],
+    own: Sequence[Set[int]],
 ) -> Iterator[Finding]:
     """Weights that a rank computes with, though it has no gradient of them."""
     for device, held in enumerate(lineages.held):
-        gathered = made(plan, plan.programs[device])
         for tensor in held:
-            if plan.kind(tensor) != WEIGHT or (device, tensor) in declared or tensor in gathered:
+            if plan.kind(tensor) != WEIGHT or (device, tensor) in declared or tensor in own[device]:
                 continue
             if _updated(plan, device, tensor):
                 continue
             single = binding.logical.get(plan.tensors[tensor].logical)
-            if single is not None and due.get(single):
+            if single in trained:
                 name = plan.logicals[plan.tensors[tensor].logical].name
                 yield Finding(
                     "gradient-missing",
@@ -195,13 +202,13 @@ def _crossed(lineages: Lineages, plan: Plan) -> Iterator[Finding]:
                 )
 
 
-def _overwritten(lineages: Lineages, plan: Plan) -> Iterator[Finding]:
+def _overwritten(lineages: Lineages, plan: Plan, own: Sequence[Set[int]]) -> Iterator[Finding]:
     """Weights and buffers are there once: what each microbatch makes of its own would overwrite the one before."""
     if plan.microbatches == 1:
         return
     bases = lineages.reference.bases
-    for device, program in enumerate(plan.programs):
-        for tensor in sorted(made(plan, program)):
+    for device in range(plan.devices):
+        for tensor in sorted(own[device]):
             value = lineages.held[device].get(tensor)
             if plan.kind(tensor) not in (WEIGHT, BUFFER) or value is None:
                 continue

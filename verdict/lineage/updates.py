@@ -1,10 +1,9 @@
 """Declared outputs against what they must be: updated weights and states, and further ones, found by origin or name."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from verdict.graph import ABSENT, ONCE_A_STEP, WEIGHT, Held, Place, Plan, Region, contains, times
-from verdict.graph.check import made
 from verdict.lineage.binding import Binding
 from verdict.lineage.columns import NO_COLUMN, SUMMED
 from verdict.lineage.compare import difference, incomplete
@@ -23,8 +22,11 @@ def updates(reference: Reference) -> dict[int, Bases]:
     return {index: bases for (of_weight, index), bases in _due(reference).items() if of_weight}
 
 
-def check_updates(lineages: Lineages, plan: Plan, binding: Binding) -> Iterator[Finding]:
-    """Outputs that hold something else than the single-device plan's, and those that nobody holds."""
+def check_updates(lineages: Lineages, plan: Plan, binding: Binding, own: Sequence[Set[int]]) -> Iterator[Finding]:
+    """Outputs that hold something else than the single-device plan's, and those that nobody holds.
+
+    own: what the nodes of each device make.
+    """
     reference = lineages.reference
     due = _due(reference)
     regions: dict[Key, set[Region]] = defaultdict(set)
@@ -48,7 +50,7 @@ def check_updates(lineages: Lineages, plan: Plan, binding: Binding) -> Iterator[
             name = reference.plan.logicals[key[1]].name
             what = "all" if not regions[key] else "a part"
             yield Finding("output-missing", f"no rank holds {what} of {_words(key[0], name)}", f"output {name}")
-    yield from _undeclared(lineages, plan, binding, {index for of_weight, index in due if of_weight})
+    yield from _undeclared(lineages, plan, binding, {index for of_weight, index in due if of_weight}, own)
 
 
 def open_updates(lineages: Lineages, plan: Plan, binding: Binding) -> Iterator[Gap]:
@@ -125,7 +127,9 @@ def _shape(plan: Plan, held: Held) -> tuple[int, ...]:
     return shape if axis is None else times(shape, axis, plan.replicas)
 
 
-def _undeclared(lineages: Lineages, plan: Plan, binding: Binding, updated: set[int]) -> Iterator[Finding]:
+def _undeclared(
+    lineages: Lineages, plan: Plan, binding: Binding, updated: Set[int], own: Sequence[Set[int]]
+) -> Iterator[Finding]:
     """Weights that a rank computes with and whose update it does not declare, though the single-device plan does.
 
     Of a weight that each replica has whole, each declares all that is new.
@@ -139,10 +143,13 @@ def _undeclared(lineages: Lineages, plan: Plan, binding: Binding, updated: set[i
         if not of_shard or plan.tensors[held.weight].logical in divided:
             new[held.device, plan.tensors[held.weight].logical].append(plan.tensors[held.weight].region)
     for device, held_here in enumerate(lineages.held):
-        gathered = made(plan, plan.programs[device])
         for tensor in held_here:
             share = plan.tensors[tensor]
-            if plan.kind(tensor) != WEIGHT or tensor in gathered or binding.logical.get(share.logical) not in updated:
+            if (
+                plan.kind(tensor) != WEIGHT
+                or tensor in own[device]
+                or binding.logical.get(share.logical) not in updated
+            ):
                 continue
             if not any(contains(region, share.region) for region in new[device, share.logical]):
                 name = plan.logicals[share.logical].name
