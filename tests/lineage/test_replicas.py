@@ -140,3 +140,12 @@ def test_the_sweep_says_the_same_of_every_replica(more):
         swept = sweep(single, plan, options)
         assert (swept.fault, bool(swept.open or swept.different)) == (None, open_or_apart)
         assert walked(single, plan).verdict.name == verdict
+
+
+def test_what_is_proved_does_not_grow_with_the_replicas():
+    few, many = (
+        walked(*pair(dp=dp, hidden=4 * dp, ffn=4 * dp, batch=2 * dp)) for dp in (16, 256)
+    )  # fmt: skip
+    assert few.verdict.name == many.verdict.name == "PROVED"
+    assert (few.proofs.distinct, few.proofs.laws) == (many.proofs.distinct, many.proofs.laws)
+    assert many.proofs.obligations <= 2 * few.proofs.obligations
