@@ -29,14 +29,14 @@ class Model(NamedTuple):
     record: Callable[[Tape, Sizes, range, tuple[Value, ...]], tuple[Value, ...]]
 
 
-CHOICES = ("lora", "sp", "cp", "ep", "loss", "routing", "tied", "dropout", "vocab_multiple", "padding")
+CHOICES = ("lora", "sp", "cp", "ep", "loss", "routing", "tied", "dropout", "vocab_multiple", "padding", "loss_scale")
 """Fields of Sizes that not every model knows; _OFFERS are those that it does."""
 _TOKENS = frozenset({"sp", "cp", "loss", "vocab_multiple", "padding"})
 _OFFERS = {
     "deepseek": _TOKENS | {"ep", "routing"},
     "gpt": _TOKENS | {"lora", "tied", "dropout"},
     "llama3": _TOKENS | {"lora"},
-    "mlp": frozenset[str](),
+    "mlp": frozenset({"loss_scale"}),
 }
 MODELS = {
     "deepseek": Model(deepseek.INPUT, deepseek.check, deepseek.boundary, deepseek.record),

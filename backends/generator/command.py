@@ -67,7 +67,7 @@ def _size(name: str, help: str, least: int = 1) -> Callable[[Callable[..., None]
     "--clip", type=click.FloatRange(0), default=0.0, metavar="NORM", help="The greatest norm of all gradients."
 )
 @click.option("--loss-scale", type=click.FloatRange(0), default=0.0, metavar="S", help="Gradients of S times the loss, "
-              "unscaled before the update; none where one overflows.")  # fmt: skip
+              "unscaled before the update; none where one overflows (mlp).")  # fmt: skip
 @click.option("--master", is_flag=True, help="Weights in bfloat16, of which the optimizer has copies in float32.")
 @_size("zero", "Level of ZeRO: 1 states, 2 gradients, 3 weights are divided over data parallel ranks.", least=0)
 @click.option("--flat", is_flag=True, help="ZeRO 1 on one flat buffer, cut evenly and not along weights.")
