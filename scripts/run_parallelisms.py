@@ -28,6 +28,7 @@ COMMON = {
     "layers": 1, "hidden": 8, "heads": 2, "seq": 4, "batch": 4, "vocab": 8, "ffn": 8, "dp": 1, "tp": 1, "pp": 1,
     "microbatches": 1, "experts": 4, "topk": 2, "groups": 2, "topk-groups": 1, "moe-ffn": 8, "dense-layers": 0,
 }  # fmt: skip
+LARGE = "--layers 126 --hidden 16384 --heads 128 --ffn 53248 --seq 4096"
 BEGIN, END = "<!-- verdicts -->", "<!-- end of verdicts -->"
 
 
@@ -115,6 +116,15 @@ ROWS = (
         "gradients, cut evenly and not along weights"),
     Row("all of it", "llama3", "--dp 2 --tp 2 --pp 2 --cp 2 --zigzag --sp --layers 2 --microbatches 2 --seq 8 "
         "--batch 4 --loss cross-entropy --vocab-parallel --optimizer adamw --clip 0.5 --zero 1", "16 ranks"),
+    Row("at scale: TP, SP, PP, DP, ZeRO 1", "llama3", f"{LARGE} --dp 64 --tp 8 --sp --pp 16 --microbatches 16 --batch "
+        "1024 --vocab 128256 --zero 1 --optimizer adamw --clip 1.0", "a model of 405B parameters at its widths"),
+    Row("at scale: FSDP, TP", "llama3", f"{LARGE} --dp 1024 --tp 8 --sp --batch 1024 --vocab 131072 --zero 3 "
+        "--optimizer adamw --clip 1.0", "the same, weights gathered for each use"),
+    Row("at scale: EP, DP, PP", "deepseek", "--layers 64 --hidden 7168 --heads 128 --seq 4096 --batch 1024 --vocab "
+        "129280 --ffn 18432 --experts 256 --topk 8 --groups 8 --topk-groups 4 --moe-ffn 2048 --ep 8 --dp 64 --pp 16 "
+        "--microbatches 2 --zero 1 --optimizer adamw --clip 1.0", "256 experts by a gate"),
+    Row("at scale: CP, TP", "llama3", "--heads 8 --hidden 16 --vocab 16 --ffn 16 --dp 512 --tp 8 --cp 2 --batch 512",
+        "one replica stands for 512, at small widths"),
 )  # fmt: skip
 
 
