@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from backends.generator import Sizes, generate
-from tests.builders import codes, rewrite_where, walked, with_attrs
+from tests.builders import ask, codes, rewrite_where, walked, with_attrs
 
 SMALL = Sizes(
     layers=1, hidden=8, heads=4, seq=4, batch=8, dp=2, tp=2, pp=1, microbatches=2, vocab=16, ffn=16,
@@ -123,3 +123,12 @@ def test_two_steps_go_on_from_one_another():
         lambda n: n if n.name != second.name else n._replace(inputs=(*n.inputs[:2], first.inputs[2], n.inputs[3])),
     )
     assert "wrong-input" in codes(walked(single, stale))
+
+
+def test_parts_that_are_added_before_their_sum_are_open_and_not_wrong():
+    lora = {"layers": 1, "hidden": 4, "heads": 2, "seq": 2, "batch": 1, "vocab": 4, "ffn": 4, "lora": 2, "tp": 2}
+    single, parallel = generate("llama3", Sizes(**lora, dp=1, pp=1, microbatches=1))
+    assert walked(single, parallel).verdict.name == "UNKNOWN"
+    assert ask(single, parallel).verdict.name == "PROVED"
+    kept = rewrite_where(parallel, "all_reduce", lambda node: node._replace(op="identity", attrs=()), nth=1)
+    assert ask(single, kept).verdict.name == "REFUTED"

@@ -10,6 +10,8 @@ from verdict.lineage.columns import SUMMED, UNDECIDED, flow
 from verdict.ops import RULES, Axes, Dim, Law, OpRule
 
 GRAD = ".grad"
+ADDITIVE = frozenset({"add", "sub"})
+"""What is linear in all of its inputs together."""
 
 
 class Signature(NamedTuple):
@@ -88,6 +90,21 @@ class Meaning:
     def is_gradient(self) -> bool:
         """Whether this is the gradient of an operator."""
         return self.signature.op.endswith(GRAD)
+
+
+def made_of_parts(meaning: Meaning, partial: frozenset[int]) -> bool:
+    """Whether what a node makes of parts of sums, at these of its inputs, may be part of the sum of what it makes.
+
+    So it is of a sum or difference of two parts; and of the gradient for a weight, of a part of what it was applied to.
+    """
+    if meaning.rule is None:
+        return False
+    _, attrs, shapes, *_ = meaning.signature
+    grads = meaning.signature.grads
+    if not meaning.is_gradient:
+        return meaning.rule.name in ADDITIVE and partial == frozenset(range(len(shapes)))
+    linear = meaning.rule.linear_in(len(shapes) - grads, dict(attrs))
+    return partial <= frozenset(grads + position for position in linear)
 
 
 def base_op(op: str) -> str:
