@@ -32,6 +32,8 @@ class Catalogue:
         self.known = [item for item in known if item.ids.size]
         sizes = [item.ids.size for item in self.known]
         self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.owners = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+        self._holding: dict[Shape, npt.NDArray[np.bool_]] = {}
         seeds = len(self.known[0].values) if self.known else 0
         self.values = [np.concatenate([item.values[k].ravel() for item in self.known]) for k in range(seeds)]
         self.ids = np.concatenate([item.ids.ravel() for item in self.known]) if self.known else np.zeros(0, np.int64)
@@ -46,16 +48,14 @@ class Catalogue:
         finite = np.where(np.isfinite(first), np.abs(first), -1.0)
         pivot = int(np.argmax(finite))
         near = self._near([float(array.flat[pivot]) for array in values])
-        if not near:
+        near = near[self._can_hold(first.shape)[self.owners[near]]]
+        if not near.size:
             return
         tolerances = [_tolerance(array) for array in values]
         place = np.unravel_index(pivot, first.shape)
         found = 0
-        for position in near:
-            number = int(np.searchsorted(self.starts, position, side="right") - 1)
+        for position, number in zip(near.tolist(), self.owners[near].tolist(), strict=True):
             item = self.known[number]
-            if item.ids.ndim != first.ndim:
-                continue
             there = np.unravel_index(position - int(self.starts[number]), item.ids.shape)
             box = _box(tuple(int(a) - int(b) for a, b in zip(there, place, strict=True)), first.shape, item.ids.shape)
             if box is not None and all(
@@ -66,7 +66,17 @@ class Catalogue:
                 if found == MOST_BOXES:
                     return
 
-    def _near(self, wanted: Sequence[float]) -> list[int]:
+    def _can_hold(self, shape: Shape) -> npt.NDArray[np.bool_]:
+        """Which single-device arrays are as large as `shape` along every axis."""
+        if shape not in self._holding:
+            found = [
+                item.ids.ndim == len(shape) and all(n <= m for n, m in zip(shape, item.ids.shape, strict=True))
+                for item in self.known
+            ]
+            self._holding[shape] = np.asarray(found, dtype=bool)
+        return self._holding[shape]
+
+    def _near(self, wanted: Sequence[float]) -> npt.NDArray[np.int64]:
         """The places of elements with these values, one for each seed."""
         tolerance = CLOSE * abs(wanted[0]) + 1e-15 if np.isfinite(wanted[0]) else 1e-15
         low = int(np.searchsorted(self.sorted, wanted[0] - tolerance, side="left"))
@@ -75,7 +85,7 @@ class Catalogue:
         for k in range(1, len(wanted)):
             near = CLOSE * max(abs(wanted[k]), 1e-3) + 1e-12
             places = places[np.abs(self.values[k][places] - wanted[k]) <= near]
-        return [int(place) for place in np.sort(places)]
+        return np.sort(places)
 
     def each(self, values: Sequence[Floats]) -> tuple[Ids, npt.NDArray[np.bool_]]:
         """For each element by itself one that equals it, where there is one. The second array says where.
@@ -90,7 +100,7 @@ class Catalogue:
         high = np.searchsorted(self.sorted, flat[0] + tolerances, side="right")
         ids, met = np.zeros(len(flat[0]), dtype=np.int64), np.zeros(len(flat[0]), dtype=bool)
         near = {int(k): self._equal_to(flat, int(k), low[k], high[k]) for k in np.flatnonzero(high > low)}
-        owners = {k: np.searchsorted(self.starts, places, side="right") - 1 for k, places in near.items()}
+        owners = {k: self.owners[places] for k, places in near.items()}
         count = Counter(int(owner) for found in owners.values() for owner in set(found.tolist()))
         weight = np.asarray([count[number] for number in range(len(self.known))])
         among = {
