@@ -5,10 +5,9 @@ from typing import NamedTuple
 
 from verdict.concrete.fault import Fault, Faulty
 from verdict.errors import ShapeError, UnknownAttributeError
-from verdict.graph import ABSENT, Node, Shape
+from verdict.graph import ABSENT, GRAD, Node, Shape
 from verdict.ops import PATTERNS, RULES, Axes, OpRule, Pattern
 
-GRAD = ".grad"
 SUM = "accumulate"
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from verdict.concrete.arity import GRAD, reading
+from verdict.concrete.arity import reading
 from verdict.concrete.bind import Binding
 from verdict.concrete.collectives import exchange, piece
 from verdict.concrete.fault import Fault, Faulty
@@ -24,6 +24,7 @@ from verdict.graph import (
     ABSENT,
     ACCUMULATOR,
     BUFFER,
+    GRAD,
     INPUT,
     ONCE_A_STEP,
     PER_STEP,

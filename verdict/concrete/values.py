@@ -12,9 +12,8 @@ from math import isqrt, prod
 
 import numpy as np
 
-from verdict.concrete.arity import GRAD
 from verdict.concrete.shrink import Small, signature
-from verdict.graph import ABSENT, BUFFER, INPUT, WEIGHT, Logical, Node, Plan, Shape
+from verdict.graph import ABSENT, BUFFER, GRAD, INPUT, WEIGHT, Logical, Node, Plan, Shape
 from verdict.ops import RULES, Array, OpRule
 
 RANGE = {INPUT: 1.0, WEIGHT: 0.5, BUFFER: 1.0}

@@ -33,6 +33,8 @@ from verdict.graph.region import Region, Shape
 from verdict.outcome import Assumption
 
 ABSENT = -1
+GRAD = ".grad"
+"""The end of the name of a gradient node: see the conventions above."""
 ONCE_A_STEP = -1
 
 Attrs = tuple[tuple[str, Hashable], ...]

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from math import prod
 
-from verdict.graph import ABSENT, Attrs, Node, Place, inside
+from verdict.graph import ABSENT, GRAD, Attrs, Node, Place, inside
 from verdict.graph.lockstep import Step
 from verdict.lineage.columns import SUMMED
 from verdict.lineage.compare import Difference, difference, incomplete
 from verdict.lineage.holdings import Computed, Holdings
 from verdict.lineage.lineages import Evidence, IgnoredLaw, LinearLaw
-from verdict.lineage.meaning import GRAD, Meaning, base_op, made_of_parts
+from verdict.lineage.meaning import Meaning, base_op, made_of_parts
 from verdict.lineage.reference import RANDOM, Bases, Partner
 from verdict.lineage.replicas import of_each_replica, value_mark
 from verdict.lineage.transfer import Misfit, Replicas

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from verdict.errors import ShapeError
-from verdict.graph import Attrs, Shape
+from verdict.graph import GRAD, Attrs, Shape
 from verdict.lineage.columns import SUMMED, UNDECIDED, flow
 from verdict.ops import RULES, Axes, Dim, Law, OpRule
 
-GRAD = ".grad"
 ADDITIVE = frozenset({"add", "sub"})
 """What is linear in all of its inputs together."""
 

@@ -13,6 +13,7 @@ from verdict.graph import (
     ABSENT,
     ACCUMULATOR,
     BUFFER,
+    GRAD,
     INPUT,
     WEIGHT,
     Logical,
@@ -21,7 +22,7 @@ from verdict.graph import (
     Shape,
 )
 from verdict.lineage.columns import NO_COLUMN, UNDECIDED
-from verdict.lineage.meaning import GRAD, Meaning, Signature, mean
+from verdict.lineage.meaning import Meaning, Signature, mean
 from verdict.ops import RULES
 
 COPIES = frozenset({"identity", "contiguous", "multiref", "identity.grad", "contiguous.grad"})

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
 
-from verdict.graph import ABSENT, ACCUMULATOR, Node, Plan
+from verdict.graph import ABSENT, ACCUMULATOR, GRAD, Node, Plan
 from verdict.mutate.sites import (
-    GRAD,
     Change,
     change_each,
     computes,

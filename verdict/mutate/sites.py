@@ -5,12 +5,11 @@ from dataclasses import replace
 from random import Random
 from typing import NamedTuple
 
-from verdict.graph import ABSENT, Node, Plan, Shape, extent
+from verdict.graph import ABSENT, GRAD, Node, Plan, Shape, extent
 from verdict.graph.lockstep import CHUNK, COLLECTIVES, RECV, SEND
 
 Change = tuple[Plan, str]
 """A changed plan, and what was changed, for people."""
-GRAD = ".grad"
 
 
 class Site(NamedTuple):

@@ -6,9 +6,9 @@ All refuted stages are looked at together, with the forward operators and gradie
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from verdict.graph import Attrs, Fault, Node, Place
+from verdict.graph import GRAD, Attrs, Fault, Node, Place
 from verdict.lineage import Evidence, Member, Signature
-from verdict.lineage.meaning import GRAD, base_op
+from verdict.lineage.meaning import base_op
 from verdict.outcome import Finding, Refuted
 from verdict.pipeline import Examined
 from verdict.repair.case import Candidate, Case, ranks_in_words

@@ -4,10 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from verdict.graph import ABSENT, WEIGHT, Fault, Held, Node
+from verdict.graph import ABSENT, GRAD, WEIGHT, Fault, Held, Node
 from verdict.graph.lockstep import RECV, SEND
 from verdict.lineage import Evidence
-from verdict.lineage.meaning import GRAD
 from verdict.outcome import Finding
 from verdict.repair.case import Candidate, Case
 from verdict.repair.edits import Patch, Site, node_at

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from verdict.graph import ABSENT, Node, Place
+from verdict.graph import ABSENT, GRAD, Node, Place
 from verdict.lineage import Evidence
-from verdict.lineage.meaning import GRAD
 from verdict.lineage.reference import Bases, Partner
 from verdict.outcome import Finding
 from verdict.repair.case import Candidate, Case, ranks_in_words

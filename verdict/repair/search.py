@@ -11,9 +11,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from verdict.errors import VerdictError
-from verdict.graph import ABSENT, Fault, Plan
+from verdict.graph import ABSENT, GRAD, Fault, Plan
 from verdict.lineage import Evidence
-from verdict.lineage.meaning import GRAD
 from verdict.options import Options
 from verdict.outcome import Finding, Outcome
 from verdict.pipeline import Examined, examine

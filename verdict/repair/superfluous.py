@@ -3,10 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from verdict.graph import ABSENT, Node, Region
+from verdict.graph import ABSENT, GRAD, Node, Region
 from verdict.graph.lockstep import attribute
 from verdict.lineage import Evidence
-from verdict.lineage.meaning import GRAD
 from verdict.lineage.reference import COPIES, COPIES_GRAD, SUM, Bases
 from verdict.outcome import Finding
 from verdict.repair.case import Candidate, Case, ranks_in_words

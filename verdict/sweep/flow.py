@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from verdict.errors import ShapeError, VerdictError
-from verdict.graph import ABSENT
+from verdict.graph import GRAD
 from verdict.ops import RULES, Array, numbers
 from verdict.solver import SolverError
 
-GRAD = ".grad"
 CANNOT = (
     VerdictError, ShapeError, SolverError, TypeError, AttributeError, ValueError, ArithmeticError, IndexError,
 )  # fmt: skip
@@ -144,13 +143,3 @@ def apply(step: Step, inputs: Sequence[Array]) -> tuple[Array | None, ...]:
     if step.op.endswith(GRAD):
         return tuple(rule.gradient(inputs[step.grads :], inputs[: step.grads], step.attrs))
     return tuple(rule.forward(inputs, step.attrs))
-
-
-def defined_by(flow: Flow) -> dict[int, tuple[int, int]]:
-    """For each value that a step makes: the number of the step, and which of its outputs."""
-    return {
-        value: (number, position)
-        for number, step in enumerate(flow.steps)
-        for position, value in enumerate(step.outputs)
-        if value != ABSENT
-    }

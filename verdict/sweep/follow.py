@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from verdict.graph import ABSENT
+from verdict.graph import ABSENT, GRAD
 from verdict.ops import RULES, Array
 from verdict.sweep.elements import Elements, Ids, Kind, of_numbers
-from verdict.sweep.flow import CANNOT, GRAD, Flow, Step, apply
+from verdict.sweep.flow import CANNOT, Flow, Step, apply
 from verdict.sweep.moves import Moves
 from verdict.sweep.settle import settle
 from verdict.sweep.trace import Choice, Keys, Trace

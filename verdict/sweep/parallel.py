@@ -101,7 +101,7 @@ def first_of(flow: Flow, refused: Sequence[Claim]) -> list[Claim]:
 
 def follow_parallel(
     flow: Flow, given: Mapping[int, Ids], values: list[list[Array | None]], single: Trace, follower: Follower,
-    guesses: Guesses, trace: Trace | None = None,
+    guesses: Guesses,
 ) -> tuple[Trace, list[Claim]]:  # fmt: skip
     """The elements of the parallel flow, and the claims under which they are so."""
     trace = Trace(flow, [None] * flow.values)

@@ -1,6 +1,6 @@
 """Both flows as element numbers: which elements every step reads, and which it makes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -59,7 +59,3 @@ class Traces:
     parallel: Trace
     choices: Mapping[int, Choice]
     keys: Keys
-
-    def reads(self, kind_is_single: bool, step: int) -> Sequence[Ids]:
-        """What a step of one of the flows reads."""
-        return (self.single if kind_is_single else self.parallel).reads[step]

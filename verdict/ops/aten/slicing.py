@@ -21,10 +21,6 @@ Part = tuple[Any, ...]
 """An index of numpy: which part of a tensor."""
 
 
-def _shape_of(value: Any) -> Shape:
-    return tuple(value) if isinstance(value, tuple) else value.shape
-
-
 def _slice(args: Arguments, shape: Shape) -> Part:
     """The part that dim, start, end and step name, clamped as in Python."""
     along, step = axis(args.name, args["dim"], len(shape)), args["step"]

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from verdict.graph import ABSENT
+from verdict.graph import ABSENT, GRAD
 from verdict.ops import RULES, Array
-from verdict.sweep.flow import CANNOT, GRAD, Step, apply
+from verdict.sweep.flow import CANNOT, Step, apply
 from verdict.sweep.trace import frozen
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State

@@ -1,7 +1,6 @@
 """Words for nodes, ranks and elements."""
 
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
 
 import numpy as np
 
@@ -124,11 +123,6 @@ def _owner(scene: Scene, kind: Kind, owner: int) -> str:
     if kind is Kind.GIVEN:
         return scene.single.logicals[owner].name
     return scene.one.steps[owner].place.name if kind is Kind.SINGLE else "a parallel value"
-
-
-def number_text(factor: Fraction) -> str:
-    """A factor."""
-    return str(factor)
 
 
 def readers_text(scene: Scene, siblings: Siblings, position: int = 0) -> str:
