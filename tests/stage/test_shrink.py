@@ -1,11 +1,13 @@
 """Shape reduction: pieces stay pieces, axes stay apart, and what a rule asks for is kept."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from verdict.lineage import Signature, mean
 from verdict.lineage.columns import NO_COLUMN
-from verdict.stage.shrink import shrink
+from verdict.solver import SolverError
+from verdict.stage.shrink import require_few, shrink
 
 
 def meaning(op, shapes, columns=1, batch=None, **attrs):
@@ -76,3 +78,10 @@ def test_a_share_lies_where_its_elements_are():
     _, heads = found.slices((("v0",), ("v1", "v2")), {"v0": (0, 6), "v1": (1, 2), "v2": (0, 8)}, 0)
     width = found.sizes["v2"]
     assert heads == slice(low * width, high * width)
+
+
+def test_a_node_that_stays_too_large_is_not_executed():
+    require_few(small := meaning("aten.cumsum", [(400, 300)], dim=0), shrink(small, {}, 1))
+    large = meaning("aten.cumsum", [(400, 400)], dim=0)
+    with pytest.raises(SolverError, match="320,000 elements"):
+        require_few(large, shrink(large, {}, 1))

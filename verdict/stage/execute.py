@@ -16,7 +16,7 @@ from verdict.lineage import IgnoredLaw, LinearLaw, Meaning, Member, SumLaw, join
 from verdict.ops import Array, Dim, Scale
 from verdict.ops.logic import one_of
 from verdict.solver import Goal, Obligation, Terms
-from verdict.stage.shrink import Shrunk, bounds_of, shrink
+from verdict.stage.shrink import Shrunk, bounds_of, require_few, shrink
 from verdict.stage.stage import Members, Stage
 
 Bounds = Mapping[str, Interval]
@@ -141,6 +141,7 @@ class Side:
         self.whole = {name: (0, size) for name, size in meaning.sizes.items()}
         self.inputs: list[Array] = []
         signature = meaning.signature
+        require_few(meaning, shrunk)
         for position in range(len(meaning.read)):
             first = signature.alias[position]
             self.inputs.append(self.inputs[first] if first < position else self.symbols(position, ""))

@@ -9,13 +9,17 @@ batch the first and the last are kept; by the axis laws they stand for all.
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import prod
 
 from verdict.graph import Interval
 from verdict.lineage import Meaning, join, split
 from verdict.ops import Atom, Dim
+from verdict.solver import SolverError
 
 BUMPS = 3
 """How often an axis grows to keep its size apart from the others."""
+MOST_ELEMENTS = 250_000
+"""The most elements that a node may read and write at its smallest shapes: as symbols, more take minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,14 @@ def _fewest(atom: Atom, coordinates: list[int], kept: int) -> int:
     full = coordinates[-1]
     least = min(max(atom.least, 2), full * kept)
     return next(k for k in range(1, full + 1) if sum(min(k, n) for n in lengths) * kept >= least)
+
+
+def require_few(meaning: Meaning, shrunk: Shrunk) -> None:
+    """Raises SolverError where a node has too many elements to be executed on symbols."""
+    sizes = shrunk.sizes
+    count = sum(prod(sizes[atom] for dim in dims for atom in dim) for dims in (*meaning.read, *meaning.written))
+    if count > MOST_ELEMENTS:
+        raise SolverError(f"it has {count:,} elements at the smallest shapes, the limit is {MOST_ELEMENTS:,}")
 
 
 def bounds_of(dims: tuple[Dim, ...], region: tuple[Interval, ...], sizes: Mapping[str, int]) -> dict[str, Interval]:
