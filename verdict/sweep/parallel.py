@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import takewhile
 
 import numpy as np
 
@@ -153,7 +154,8 @@ def _beside(
     """What an output that is zero but for rounding may be: that output of the single-device step which makes what
     another output of this step is, from the same row on.
     """
-    known = next((claim for claim in reversed(claims) if claim.step == number and claim.right.size), None)
+    own = takewhile(lambda claim: claim.step == number, reversed(claims))
+    known = next((claim for claim in own if claim.right.size), None)
     block = follower.elements.of(int(known.right[0])) if known is not None else None
     if known is None or block is None or block.kind is not Kind.SINGLE:
         return None
