@@ -21,7 +21,9 @@ _DIVIDE = {"reduce_scatter": True, "chunk": True, "all_gather": False}
 
 def shard_axes(plan: Plan) -> Mapping[int, int]:
     """For each logical tensor (by number) that replicas divide, the axis. One replica divides nothing."""
-    named = dict(plan.shard_axes) if plan.replicas > 1 else {}
+    if not plan.shard_axes or plan.replicas == 1:
+        return {}
+    named = dict(plan.shard_axes)
     return {index: named[logical.name] for index, logical in enumerate(plan.logicals) if logical.name in named}
 
 

@@ -14,6 +14,7 @@ from verdict.graph import (
     Plan,
     Region,
     contains,
+    shard_axes,
     whole,
 )
 from verdict.graph.check import made
@@ -23,7 +24,7 @@ from verdict.lineage.compare import Difference, difference, incomplete
 from verdict.lineage.cover import covers
 from verdict.lineage.lineages import Evidence, Gap, Lineages
 from verdict.lineage.reference import Bases, Reference
-from verdict.lineage.shards import Stated, divided_of, stated_end, together
+from verdict.lineage.shards import Stated, stated_end, together
 from verdict.lineage.updates import check_updates, open_updates, updates
 from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS, Value
 from verdict.outcome import Finding
@@ -35,7 +36,7 @@ SHOWN = 8
 def undecided(lineages: Lineages, plan: Plan, binding: Binding) -> tuple[Gap, ...]:
     """The declared results of which nothing is proved: the walk could not say what they hold, or what they must be."""
     unknown = tuple(_gap(plan, end.held, "holds at the end is not known") for end in lineages.ends if end.value is None)
-    divided = divided_of(plan)
+    divided = shard_axes(plan)
     uneven = tuple(
         _gap(plan, end.held, "is is divided by the replicas unevenly")
         for end in lineages.ends
@@ -124,7 +125,7 @@ def _gradients(lineages: Lineages, plan: Plan, binding: Binding, own: Sequence[S
     due = final_gradients(reference)
     regions: dict[int, set[Region]] = defaultdict(set)
     declared: set[tuple[int, int]] = set()
-    divided = divided_of(plan)
+    divided = shard_axes(plan)
     for held, value in lineages.ends[len(plan.losses) : len(plan.losses) + len(plan.gradients)]:
         weight, must = plan.tensors[held.weight], stated_end(plan, divided, held)
         single = binding.logical.get(weight.logical)

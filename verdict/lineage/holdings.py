@@ -17,13 +17,14 @@ from verdict.graph import (
     Region,
     extent,
     inside,
+    shard_axes,
 )
 from verdict.lineage.binding import Binding
 from verdict.lineage.compare import Difference
 from verdict.lineage.lineages import Evidence, Gap, Law, SumLaw
 from verdict.lineage.meaning import Meaning
 from verdict.lineage.reference import Bases, Reference
-from verdict.lineage.shards import Stated, added, divided_of, standing, stated, together
+from verdict.lineage.shards import Stated, added, standing, stated, together
 from verdict.lineage.transfer import Member, Misfit, Replicas, transfer
 from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS, Label, Merge, Shard, Share, Value, add
 from verdict.outcome import Assumption, Finding
@@ -72,7 +73,7 @@ class Holdings:
         self.assumptions: dict[str, Assumption] = {}
         self.claims = _claims(reference, plan, binding)
         self.seeds = frozenset(plan.seeds)
-        self.divided = divided_of(plan)
+        self.divided = shard_axes(plan)
         self.once = tuple(_once(plan, program) for program in plan.programs)
 
     def read(self, device: int, tensor: int) -> Value | None:

@@ -8,9 +8,10 @@ along an axis, or, where the mark is on a part of a sum, sums over an interval t
     sum       the part [a, a + n) with stride n of a sum -> the part [a, a + R n)
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from verdict.graph import Held, Interval, Plan, Region, shard_axes
+from verdict.graph import Held, Interval, Plan, Region
 from verdict.lineage.columns import NO_COLUMN, SUMMED
 from verdict.lineage.reference import Base
 from verdict.lineage.values import OVER_REPLICAS, OWN_COLUMN, WHOLE, Label, Mark, Part, Shard, Share, Value
@@ -37,7 +38,7 @@ class Stated(NamedTuple):
     shard: Mark = WHOLE
 
 
-def stated(plan: Plan, divided: dict[int, int], tensor: int) -> Stated:
+def stated(plan: Plan, divided: Mapping[int, int], tensor: int) -> Stated:
     """The region of the whole that a tensor is stated to be. divided: as `shard_axes` says."""
     share = plan.tensors[tensor]
     axis = divided.get(share.logical)
@@ -48,7 +49,7 @@ def stated(plan: Plan, divided: dict[int, int], tensor: int) -> Stated:
     return Stated(along(share.region, axis, (first, first + stop - start)), Shard(axis, stop - start))
 
 
-def stated_end(plan: Plan, divided: dict[int, int], held: Held) -> Stated | None:
+def stated_end(plan: Plan, divided: Mapping[int, int], held: Held) -> Stated | None:
     """The region of a weight or buffer of which `held` declares something; None where replicas cannot divide it so."""
     of = stated(plan, divided, held.weight)
     axis = divided.get(plan.tensors[held.tensor].logical)
@@ -61,11 +62,6 @@ def together(of: Stated, replicas: int) -> Region:
         return of.region
     start, stop = of.region[of.shard.axis]
     return along(of.region, of.shard.axis, (start, stop + (replicas - 1) * of.shard.stride))
-
-
-def divided_of(plan: Plan) -> dict[int, int]:
-    """For each logical tensor that replicas divide, the axis."""
-    return dict(shard_axes(plan))
 
 
 def scattered(of: Stated, axis: int, replicas: int) -> Stated | None:

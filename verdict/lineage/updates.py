@@ -3,14 +3,14 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 
-from verdict.graph import ABSENT, ONCE_A_STEP, WEIGHT, Held, Place, Plan, Region, contains, times
+from verdict.graph import ABSENT, ONCE_A_STEP, WEIGHT, Held, Place, Plan, Region, contains, shard_axes, times
 from verdict.lineage.binding import Binding
 from verdict.lineage.columns import NO_COLUMN, SUMMED
 from verdict.lineage.compare import difference, incomplete
 from verdict.lineage.cover import covers
 from verdict.lineage.lineages import End, Evidence, Gap, Lineages
 from verdict.lineage.reference import Bases, Reference
-from verdict.lineage.shards import Stated, divided_of, stated, stated_end, together
+from verdict.lineage.shards import Stated, stated, stated_end, together
 from verdict.outcome import Finding
 
 Key = tuple[bool, int]
@@ -30,13 +30,13 @@ def check_updates(lineages: Lineages, plan: Plan, binding: Binding, own: Sequenc
     reference = lineages.reference
     due = _due(reference)
     regions: dict[Key, set[Region]] = defaultdict(set)
-    divided = divided_of(plan)
+    divided = shard_axes(plan)
     for end in _outputs(lineages, plan):
         key, must = _key(reference, plan, binding, end.held), _must(plan, divided, end.held)
         if key not in due or must is None:
             continue
         regions[key].add(together(must, plan.replicas))
-        if end.value is None or _undecided(reference, plan, end, due[key]):
+        if end.value is None or _undecided(reference, plan, divided, end, due[key]):
             continue
         found = difference(end.value, due[key], must.region, reference.bases, must.shard)
         found = found or incomplete(end.value, reference.bases, plan)
@@ -55,7 +55,7 @@ def check_updates(lineages: Lineages, plan: Plan, binding: Binding, own: Sequenc
 
 def open_updates(lineages: Lineages, plan: Plan, binding: Binding) -> Iterator[Gap]:
     """Outputs of which nothing is said: with nothing to compare them with, or of single columns of the batch."""
-    reference = lineages.reference
+    reference, divided = lineages.reference, shard_axes(plan)
     due = _due(reference)
     if len(due) < len(reference.plan.outputs):
         yield Gap("the single-device plan declares an output twice", Place(0, ONCE_A_STEP, "the end", "output"))
@@ -65,7 +65,7 @@ def open_updates(lineages: Lineages, plan: Plan, binding: Binding) -> Iterator[G
             yield Gap(f"{name} is zero whatever the values are", Place(0, ONCE_A_STEP, "the end of the step", "output"))
     for end in _outputs(lineages, plan):
         of = _key(reference, plan, binding, end.held)
-        problem = _undecided(reference, plan, end, due[of]) if of in due else "has no counterpart"
+        problem = _undecided(reference, plan, divided, end, due[of]) if of in due else "has no counterpart"
         if problem:
             place = Place(end.held.device, ONCE_A_STEP, "the end of the step", "output")
             yield Gap(f"{_named(plan, end.held)} {problem}", place)
@@ -101,29 +101,30 @@ def _key(reference: Reference, plan: Plan, binding: Binding, held: Held) -> Key 
     return (False, hints[0]) if hints else None
 
 
-def _must(plan: Plan, divided: dict[int, int], held: Held) -> Stated | None:
+def _must(plan: Plan, divided: Mapping[int, int], held: Held) -> Stated | None:
     """The region of the single-device output that a declared output must hold; None where there is no even one."""
     return stated(plan, divided, held.tensor) if held.weight == ABSENT else stated_end(plan, divided, held)
 
 
-def _undecided(reference: Reference, plan: Plan, end: End, due: Bases) -> str:
+def _undecided(reference: Reference, plan: Plan, divided: Mapping[int, int], end: End, due: Bases) -> str:
     """Why nothing is said of an output of which it is known what it holds; empty where something is."""
     columns = {reference.bases[base].column for base in due}
     held = end.held
     if columns <= {NO_COLUMN, SUMMED}:
-        if held.weight == ABSENT and due and _shape(plan, held) != reference.column_shape(due[0]):
+        if held.weight == ABSENT and due and _shape(plan, divided, held) != reference.column_shape(due[0]):
             return "has another shape than the single-device output"
         return ""
     if held.weight != ABSENT:
         return "depends on the column of the batch"
     if plan.microbatches > 1:
         return "is one of each microbatch"
-    return "" if _shape(plan, held) == reference.column_shape(due[0]) else "is no column of the single-device output"
+    same = _shape(plan, divided, held) == reference.column_shape(due[0])
+    return "" if same else "is no column of the single-device output"
 
 
-def _shape(plan: Plan, held: Held) -> tuple[int, ...]:
+def _shape(plan: Plan, divided: Mapping[int, int], held: Held) -> tuple[int, ...]:
     logical = plan.tensors[held.tensor].logical
-    axis, shape = divided_of(plan).get(logical), plan.logicals[logical].shape
+    axis, shape = divided.get(logical), plan.logicals[logical].shape
     return shape if axis is None else times(shape, axis, plan.replicas)
 
 
@@ -135,7 +136,7 @@ def _undeclared(
     Of a weight that each replica has whole, each declares all that is new.
     """
     new: Mapping[tuple[int, int], list[Region]] = defaultdict(list)
-    divided = divided_of(plan)
+    divided = shard_axes(plan)
     for held in plan.outputs:
         if held.weight == ABSENT:
             continue

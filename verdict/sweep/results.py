@@ -28,7 +28,7 @@ class Ended(NamedTuple):
 
 def results(ended: Ended) -> tuple[Result, ...]:
     """All declared outputs, on every rank that holds one. Raises Faulty where a part of a sum is held by nobody."""
-    plan = ended.plan
+    plan, divided = ended.plan, shard_axes(ended.plan)
     found: list[Result] = []
     for group in _parts(plan, plan.losses):
         name = plan.logicals[plan.tensors[group[0].tensor].logical].name
@@ -39,7 +39,7 @@ def results(ended: Ended) -> tuple[Result, ...]:
         )
     for kind, declared in ((GRADIENT, plan.gradients), (OUTPUT, plan.outputs)):
         for group in _parts(plan, declared):
-            found.extend(_of_each_replica(ended, kind, group))
+            found.extend(_of_each_replica(ended, divided, kind, group))
     return tuple(found)
 
 
@@ -72,13 +72,14 @@ def _columns(ended: Ended, held: Held) -> Iterator[int]:
             yield ended.final(rank, microbatch, held.tensor)
 
 
-def _of_each_replica(ended: Ended, kind: str, group: tuple[Held, ...]) -> Iterator[Result]:
+def _of_each_replica(
+    ended: Ended, divided: Mapping[int, int], kind: str, group: tuple[Held, ...]
+) -> Iterator[Result]:
     plan = ended.plan
     first = group[0]
     name, key = plan.logicals[plan.tensors[first.tensor].logical].name, _key(ended, kind, first)
     if first.weight != ABSENT:
         name = plan.logicals[plan.tensors[first.weight].logical].name
-    divided = shard_axes(plan)
     for start in range(0, plan.ranks, plan.devices):
         region = _region(ended, divided, first, start // plan.devices)
         values = tuple(ended.final(start + held.device, ONCE_A_STEP, held.tensor) for held in group)
