@@ -10,7 +10,7 @@ from verdict.sweep.elements import Elements, Ids, Kind, of_numbers
 from verdict.sweep.flow import CANNOT, Flow, Step, apply
 from verdict.sweep.moves import Moves
 from verdict.sweep.settle import settle
-from verdict.sweep.trace import Choice, Keys, Trace
+from verdict.sweep.trace import Choice, Keys, Trace, above
 
 
 class Follower:
@@ -59,21 +59,13 @@ def follow_single(flow: Flow, given: Mapping[int, Ids], values: list[list[Array 
             made.append(follower.elements.block(Kind.SINGLE, number, position, shape) if fresh else None)
         trace.reads.append(reads)
         trace.made.append(tuple(made))
-        trace.above.append(_above(trace, reads, follower.elements))
+        trace.above.append(above(trace, reads, follower.elements))
         for position, value in enumerate(step.outputs):
             if value != ABSENT:
                 trace.ids[value] = known[position] if known is not None else made[position]
         if known is None:
             settle(trace, number, values, follower.elements, follower.keys)
     return trace
-
-
-def _above(trace: Trace, reads: tuple[Ids, ...], elements: Elements) -> int:
-    owners = {block.owner for ids in reads for block in elements.blocks_of(ids) if block.kind is Kind.SINGLE}
-    found = 0
-    for owner in owners:
-        found |= trace.above[owner] | 1 << owner
-    return found
 
 
 def take_given(trace: Trace, given: Mapping[int, Ids]) -> None:

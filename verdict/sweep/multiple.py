@@ -12,7 +12,7 @@ from fractions import Fraction
 from verdict.graph import ABSENT, ONCE_A_STEP, Plan
 from verdict.sweep.elements import Elements, Ids, Kind
 from verdict.sweep.flow import TIMES, Place, Step
-from verdict.sweep.trace import Trace
+from verdict.sweep.trace import Trace, above
 
 MOST_FACTOR = 64
 SCALE = "other"
@@ -45,16 +45,8 @@ def multiple(trace: Trace, elements: Elements, ids: Ids, factor: Fraction) -> Id
     made = elements.block(Kind.SINGLE, number, 0, ids.shape)
     trace.reads.append((ids,))
     trace.made.append((made,))
-    trace.above.append(_above(trace, elements, ids))
+    trace.above.append(above(trace, (ids,), elements))
     return made
-
-
-def _above(trace: Trace, elements: Elements, ids: Ids) -> int:
-    found = 0
-    for block in elements.blocks_of(ids):
-        if block.kind is Kind.SINGLE:
-            found |= trace.above[block.owner] | 1 << block.owner
-    return found
 
 
 def _name(trace: Trace, elements: Elements, ids: Ids) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from verdict.sweep.elements import Elements, Ids
+from verdict.sweep.elements import Elements, Ids, Kind
 from verdict.sweep.flow import Flow, Step
 
 
@@ -21,6 +21,15 @@ class Trace:
     reads: list[tuple[Ids, ...]] = field(default_factory=list)
     made: list[tuple[Ids | None, ...]] = field(default_factory=list)
     above: list[int] = field(default_factory=list)
+
+
+def above(trace: Trace, reads: tuple[Ids, ...], elements: Elements) -> int:
+    """The single-device steps from which some elements are computed, as bits."""
+    owners = {block.owner for ids in reads for block in elements.blocks_of(ids) if block.kind is Kind.SINGLE}
+    found = 0
+    for owner in owners:
+        found |= trace.above[owner] | 1 << owner
+    return found
 
 
 class Choice(NamedTuple):
