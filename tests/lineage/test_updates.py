@@ -6,6 +6,9 @@ import pytest
 
 from backends.generator import Sizes, generate
 from tests.builders import ask, codes, rewrite_where, walked, with_attrs
+from verdict.lineage import Signature, mean
+from verdict.lineage.columns import NO_COLUMN
+from verdict.lineage.meaning import made_of_parts
 
 SMALL = Sizes(
     layers=1, hidden=8, heads=4, seq=4, batch=8, dp=2, tp=2, pp=1, microbatches=2, vocab=16, ffn=16,
@@ -132,3 +135,26 @@ def test_parts_that_are_added_before_their_sum_are_open_and_not_wrong():
     assert ask(single, parallel).verdict.name == "PROVED"
     kept = rewrite_where(parallel, "all_reduce", lambda node: node._replace(op="identity", attrs=()), nth=1)
     assert ask(single, kept).verdict.name == "REFUTED"
+
+
+@pytest.mark.parametrize(
+    ("op", "shapes", "attrs", "grads", "partial", "expected"),
+    [
+        ("add", ((2, 3), (2, 3)), {}, 0, {0, 1}, True),
+        ("sub", ((2, 3), (2, 3)), {}, 0, {0, 1}, True),
+        ("add", ((2, 3), (2, 3)), {}, 0, {1}, False),
+        ("add", ((2, 3),), {"other": 1}, 0, {0}, False),
+        ("mul", ((2, 3), (2, 3)), {}, 0, {0, 1}, False),
+        ("linear.grad", ((2, 4), (2, 3), (4, 3)), {}, 1, {1}, True),
+        ("softmax.grad", ((2, 3), (2, 3)), {"dim": 1}, 1, {1}, False),
+    ],
+)
+def test_what_may_be_made_of_parts_of_sums(op, shapes, attrs, grads, partial, expected):
+    count = len(shapes)
+    made = count - grads if grads else 1
+    given = tuple(sorted(attrs.items()))
+    alias, columns = tuple(range(count)), (NO_COLUMN,) * count
+    signature = Signature(op, given, shapes, ("float32",) * count, columns, alias, grads, (True,) * made, made)
+    meaning = mean(signature, 1)
+    assert not meaning.problem
+    assert made_of_parts(meaning, frozenset(partial)) == expected

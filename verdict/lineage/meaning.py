@@ -9,9 +9,6 @@ from verdict.graph import GRAD, Attrs, Shape
 from verdict.lineage.columns import SUMMED, UNDECIDED, flow
 from verdict.ops import RULES, Axes, Dim, Law, OpRule
 
-ADDITIVE = frozenset({"add", "sub"})
-"""What is linear in all of its inputs together."""
-
 
 class Signature(NamedTuple):
     """What the meaning of a node depends on, with its place in the plan left out.
@@ -101,7 +98,7 @@ def made_of_parts(meaning: Meaning, partial: frozenset[int]) -> bool:
     _, attrs, shapes, *_ = meaning.signature
     grads = meaning.signature.grads
     if not meaning.is_gradient:
-        return meaning.rule.name in ADDITIVE and partial == frozenset(range(len(shapes)))
+        return meaning.rule.additive and len(shapes) > 1 and partial == frozenset(range(len(shapes)))
     linear = meaning.rule.linear_in(len(shapes) - grads, dict(attrs))
     return partial <= frozenset(grads + position for position in linear)
 

@@ -59,6 +59,7 @@ def _binary(
     *,
     attributes: tuple[str, ...],
     linear: frozenset[int] = frozenset(),
+    additive: bool = False,
 ) -> OpRule:
     def axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
         known(name, attrs, attributes)
@@ -91,6 +92,7 @@ def _binary(
         forward,
         gradient,
         linear=linear,
+        additive=additive,
         affine=affine,
         attributes=attributes,
         formula=formula,
@@ -109,6 +111,7 @@ RULES = (
         lambda x, y, alpha: x + _times(alpha, y),
         (lambda g, x, y, alpha: g, lambda g, x, y, alpha: _times(alpha, g)),
         attributes=("other", "reflected", "alpha"),
+        additive=True,
     ),
     _binary(
         "sub",
@@ -116,6 +119,7 @@ RULES = (
         lambda x, y, alpha: x - _times(alpha, y),
         (lambda g, x, y, alpha: g, lambda g, x, y, alpha: -_times(alpha, g)),
         attributes=("other", "reflected", "alpha"),
+        additive=True,
     ),
     _binary(
         "mul",

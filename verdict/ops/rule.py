@@ -120,6 +120,7 @@ class OpRule:
     beside(attrs): an integer that those inputs may hold, too, though it names no element (a target that is ignored).
     linear: the positions of the inputs in which `forward` is linear (each alone, the others fixed), for
         nodes that `affine` does not speak of. Ask `linear_in`.
+    additive: whether `forward` of several tensors is linear in all of them together, as a sum is.
     affine(arity, attrs): whether a node with so many inputs is linear in none of them (a bias, a constant
         over a tensor).
     moves: whether `forward` only rearranges, repeats or drops elements, or reads none: it may be run on arrays of
@@ -142,6 +143,7 @@ class OpRule:
     indices: Mapping[int, str] = field(default_factory=dict)
     beside: Callable[[Attributes], int | None] = _none
     linear: frozenset[int] = frozenset()
+    additive: bool = False
     affine: Callable[[int, Attributes], bool] = _never
     moves: bool = False
     random: bool = False
