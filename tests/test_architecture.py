@@ -12,14 +12,15 @@ MAY_IMPORT = {
     "outcome": set(),
     "options": set(),
     "graph": {"errors", "outcome"},
+    "comparison": {"graph"},
     "solver": {"errors", "outcome", "options"},
     "ops": {"errors", "outcome", "graph", "solver"},
     "lineage": {"errors", "outcome", "graph", "ops"},
     "stage": {*WORDS, "graph", "ops", "lineage", "solver"},
     "report": {*WORDS, "graph"},
     "workers": {"outcome"},
-    "concrete": {"errors", "graph", "ops"},
-    "sweep": {*WORDS, "graph", "ops", "solver", "workers", "concrete"},
+    "concrete": {"errors", "graph", "comparison", "ops"},
+    "sweep": {*WORDS, "graph", "ops", "solver", "workers", "comparison", "concrete"},
 }
 """What the rooms of the proof may import. Whatever else stands in verdict/ looks down on them, and they never up."""
 
@@ -94,7 +95,7 @@ def test_backends_know_the_plan_and_the_words_only():
     for path in FILES:
         if path not in IN_VERDICT:
             below = {module.split(".")[1] for module in imported(path) if module.startswith("verdict.")}
-            assert below <= {"graph", "errors", "outcome", "ops"}, name_of(path)
+            assert below <= {"graph", "errors", "outcome", "ops", "comparison"}, name_of(path)
 
 
 def test_nothing_that_reads_or_proves_needs_torch_or_pickles():

@@ -14,6 +14,7 @@ from rich.progress import Progress
 from backends import load_all, pairs, save
 from backends.generator.command import generate_command
 from backends.torch.command import capture_command, torch_command
+from backends.torch.engine import torch_engine
 from verdict.bugs.command import bugs_command
 from verdict.concrete.command import run_command
 from verdict.diagnose import repro_script
@@ -102,7 +103,7 @@ def cli(context: click.Context, /, single: str | None, parallel: str | None, **g
 
 cli.add_command(generate_command)
 cli.add_command(explain_command)
-cli.add_command(run_command(load_all))
+cli.add_command(run_command(load_all, torch_engine))
 cli.add_command(mutate_command(load_all, save))
 cli.add_command(bugs_command(pairs.names, pairs.load))
 cli.add_command(capture_command)

@@ -1,19 +1,7 @@
 """The oracle: plans executed on numbers, all ranks in lockstep. It knows the operators and nothing of proofs."""
 
-from verdict.concrete.comparison import (
-    AGREE,
-    CANNOT,
-    DIFFER,
-    FAULT,
-    MOST_WORK,
-    Comparison,
-    Prepared,
-    compare,
-    compare_prepared,
-    prepare,
-)
-from verdict.concrete.ends import Row
-from verdict.concrete.fault import Fault, Faulty
+from verdict.comparison import AGREE, CANNOT, DIFFER, FAULT, Comparison, Fault, Faulty, Row
+from verdict.concrete.comparison import MOST_WORK, Prepared, compare, compare_prepared, prepare
 
 __all__ = [
     "AGREE",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from verdict.concrete.fault import Fault, Faulty
+from verdict.comparison import Fault, Faulty
 from verdict.errors import ShapeError, UnknownAttributeError
 from verdict.graph import ABSENT, GRAD, Node, Shape
 from verdict.ops import PATTERNS, RULES, Axes, OpRule, Pattern

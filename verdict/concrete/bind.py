@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from verdict.concrete.fault import Fault, Faulty
+from verdict.comparison import Fault, Faulty
 from verdict.graph import ABSENT, BUFFER, INPUT, WEIGHT, Held, Logical, Plan, Shape, shard_axes, times
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from verdict.concrete.fault import Fault, Faulty
+from verdict.comparison import Fault, Faulty
 from verdict.concrete.wiring import axis_of, chunks
 from verdict.graph.lockstep import Step, attribute
 from verdict.ops import Array

@@ -11,35 +11,18 @@ from math import prod
 
 import numpy as np
 
+from verdict.comparison import AGREE, CANNOT, DIFFER, FAULT, Comparison, Fault, Faulty
 from verdict.concrete.bind import Binding, bind, itself
-from verdict.concrete.ends import Row, Sides, compared
+from verdict.concrete.ends import Sides, compared
 from verdict.concrete.execute import Run, execute
-from verdict.concrete.fault import Fault, Faulty
-from verdict.concrete.shrink import Small, full, shrink
+from verdict.concrete.shrink import Small, at, full, shrink
 from verdict.concrete.values import random_values
 from verdict.graph import BUFFER, Plan, Shape, without_effects
 
-AGREE, DIFFER, FAULT, CANNOT = "agree", "differ", "fault", "cannot"
-"""The plans agree; some value differs; the parallel plan cannot be run to its end; we cannot tell."""
 MOST_WORK = 2_000_000_000
 """How many elements all nodes of all ranks may read and write, by default."""
 FULL_WORK = 3_000_000
 """Up to so many elements, plans are run at their full shapes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """The outcome of one seed. shapes: reduced shapes of the single plan's weights and inputs, by name."""
-
-    outcome: str
-    rows: tuple[Row, ...]
-    faults: tuple[Fault, ...]
-    shapes: tuple[tuple[str, Shape, Shape], ...] = ()
-
-    @property
-    def differing(self) -> tuple[Row, ...]:
-        """The rows that do not agree."""
-        return tuple(row for row in self.rows if not row.agrees)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,3 +121,22 @@ def _failed(fault: Fault, ours: bool) -> Comparison:
 def _shapes(plan: Plan, small: Small) -> tuple[tuple[str, Shape, Shape], ...]:
     given = itself(plan).logical
     return tuple((plan.logicals[k].name, plan.logicals[k].shape, small.logicals[k]) for k in sorted(given))
+
+
+def smaller(single: Plan, parallel: Plan) -> tuple[Plan, Plan]:
+    """Both plans at small shapes that fit together, for engines that know no operators' shapes. Raises Faulty."""
+    single, parallel = without_effects(single), without_effects(parallel)
+    one, two = shrink(single, parallel, bind(single, parallel))
+    return at(single, one), at(parallel, two)
+
+
+def smaller_alone(plan: Plan) -> Plan:
+    """One plan at small shapes. Raises Faulty."""
+    plan = without_effects(plan)
+    return at(plan, shrink(plan, plan, itself(plan))[0])
+
+
+def work_at(plan: Plan) -> int:
+    """How many elements all nodes of all ranks read and write at the plan's own shapes."""
+    shapes = tuple(tensor.region for tensor in plan.tensors)
+    return work_of(plan, Small(shapes, tuple(logical.shape for logical in plan.logicals), {}))

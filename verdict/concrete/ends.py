@@ -6,31 +6,19 @@ device that holds it does. So every copy of every part is looked at.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
+from verdict.comparison import Fault, Faulty, Row
 from verdict.concrete.bind import Binding, batch_axis, named, partners
 from verdict.concrete.execute import Rank, Run
-from verdict.concrete.fault import Fault, Faulty
 from verdict.concrete.shrink import Small
 from verdict.graph import ABSENT, ONCE_A_STEP, WEIGHT, Held, Plan, Region, contains, piece_of, shard, shard_axes
 from verdict.ops import Array
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-13
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One comparison. size: the greatest element of the single-device array; error: of the difference."""
-
-    what: str
-    where: str
-    size: float
-    error: float
-    agrees: bool
 
 
 class Sides(NamedTuple):

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from verdict.comparison import Fault, Faulty
 from verdict.concrete.arity import reading
 from verdict.concrete.bind import Binding
 from verdict.concrete.collectives import exchange, piece
-from verdict.concrete.fault import Fault, Faulty
 from verdict.concrete.shrink import Small, signature
 from verdict.concrete.wiring import axis_of, check_group, place, position_in, the_input, the_output
 from verdict.graph import (

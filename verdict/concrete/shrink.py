@@ -6,16 +6,16 @@ An axis shrinks by one rational number wherever it occurs, so that whatever fits
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 from typing import Any
 
+from verdict.comparison import Fault, Faulty
 from verdict.concrete.arity import Reading, axes_of, pattern_of, reading
 from verdict.concrete.bind import Binding, partners
 from verdict.concrete.coordinates import Coordinates
 from verdict.concrete.factors import Factors, Scales
-from verdict.concrete.fault import Fault, Faulty
 from verdict.concrete.wiring import walk_messages
 from verdict.errors import ShapeError
 from verdict.graph import ABSENT, Node, Plan, Region, Shape, extent, inside, shard_axes
@@ -50,6 +50,24 @@ class Small:
 def signature(node: Node) -> tuple[object, ...]:
     """What the reduced attributes of a node depend on."""
     return (node.op, node.attrs, node.inputs, node.outputs)
+
+
+def at(plan: Plan, small: Small) -> Plan:
+    """The plan at these shapes."""
+    segments = tuple(
+        segment._replace(nodes=tuple(_at(node, small) for node in segment.nodes)) for segment in plan.segments
+    )
+    return replace(
+        plan,
+        logicals=tuple(t._replace(shape=shape) for t, shape in zip(plan.logicals, small.logicals, strict=True)),
+        tensors=tuple(t._replace(region=region) for t, region in zip(plan.tensors, small.regions, strict=True)),
+        segments=segments,
+    )
+
+
+def _at(node: Node, small: Small) -> Node:
+    attrs = small.attrs.get(signature(node))
+    return node if attrs is None else node._replace(attrs=tuple(sorted(attrs.items())))
 
 
 def full(plan: Plan) -> Small:

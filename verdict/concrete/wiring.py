@@ -6,7 +6,7 @@ nobody receives, shapes that do not fit together.
 
 from collections.abc import Mapping, Sequence
 
-from verdict.concrete.fault import Fault, Faulty
+from verdict.comparison import Fault, Faulty
 from verdict.graph import ABSENT, Plan, Shape, extent
 from verdict.graph.lockstep import CHUNK, COMMUNICATION, RECV, SEND, Handlers, Step, attribute, lockstep
 

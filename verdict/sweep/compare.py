@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from verdict.concrete.fault import Fault, Faulty
+from verdict.comparison import Fault, Faulty
 from verdict.graph import Shape
 from verdict.ops import Array
 from verdict.sweep.flow import Flow, Result

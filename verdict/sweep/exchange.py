@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from verdict.concrete.fault import Fault, Faulty
+from verdict.comparison import Fault, Faulty
 from verdict.concrete.wiring import axis_of, chunks
 from verdict.graph import ABSENT, Interval, Shape
 from verdict.graph.lockstep import Step, attribute

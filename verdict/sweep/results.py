@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from verdict.comparison import Fault, Faulty
 from verdict.concrete.ends import region_of_held, region_of_share
-from verdict.concrete.fault import Fault, Faulty
 from verdict.concrete.shrink import Small
 from verdict.graph import ABSENT, ACCUMULATOR, ONCE_A_STEP, Held, Plan, Region, extent, shard_axes
 from verdict.sweep.flow import Result

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from verdict.comparison import Fault, Faulty
 from verdict.concrete.bind import Binding, bind, itself
-from verdict.concrete.fault import Fault, Faulty
 from verdict.concrete.shrink import Small, full, shrink
 from verdict.concrete.values import random_values
 from verdict.graph import Plan

@@ -8,9 +8,9 @@ buffered. An input that some device loads is there where its loader has run for 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from verdict.comparison import Fault, Faulty
 from verdict.concrete.arity import reading
 from verdict.concrete.ends import region_of_share
-from verdict.concrete.fault import Fault, Faulty
 from verdict.concrete.shrink import Small, signature
 from verdict.concrete.wiring import axis_of, check_group, chunks, place, position_in, the_input, the_output
 from verdict.graph import ABSENT, ACCUMULATOR, BUFFER, INPUT, ONCE_A_STEP, WEIGHT, Node, Plan, Shape, shard_axes

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from verdict.concrete.fault import Faulty
+from verdict.comparison import Faulty
 from verdict.graph import ABSENT
 from verdict.sweep.compare import Different, compare
 from verdict.sweep.elements import Ids

@@ -1,0 +1,92 @@
+"""Which integers a plan can be given, found by giving them to the single-device plan: it runs, or torch refuses.
+
+The integers that matter are the sizes of all axes and the whole numbers among all attributes of both plans, each with
+its neighbours. An input may hold what lies from `low` to `high`, and the integers `beside` that (a target that is
+ignored, say). Where everything is accepted, what is drawn goes a little beyond all that matters on both sides; every
+third seed also draws what does not fit into 8, 16 or 31 bits.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import torch
+
+from verdict.graph import Plan
+
+Accepts = Callable[[int, tuple[int, ...]], bool]
+"""Whether the single-device plan runs where this logical tensor holds these integers."""
+IGNORED = -100
+"""What torch's losses ignore where nothing is said."""
+WILD = (-129, 128, 255, 256, 300, 32768, 65536 + 7, 2**31 + 5, -(2**31) - 3)
+MOST = 1 << 40
+
+
+class Integers(NamedTuple):
+    """The integers that an input may hold. edges: those among them that matter."""
+
+    low: int
+    high: int
+    beside: tuple[int, ...]
+    edges: tuple[int, ...]
+
+
+def marks(*plans: Plan) -> tuple[int, ...]:
+    """The integers that plans name: sizes and attributes."""
+    found = {1}
+    for plan in plans:
+        found |= {size for logical in plan.logicals for size in logical.shape}
+        for segment in plan.segments:
+            for node in segment.nodes:
+                found |= {number for name, value in node.attrs if name != "values" for number in _whole(value)}
+    return tuple(sorted(number for number in found if abs(number) < MOST))
+
+
+def _whole(value: Any) -> Iterator[int]:
+    if isinstance(value, int) and not isinstance(value, bool):
+        yield value
+    elif isinstance(value, float) and value.is_integer() and abs(value) < MOST:
+        yield int(value)
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _whole(item)
+
+
+def accepted(tensor: int, dtype: str, named: tuple[int, ...], accepts: Accepts) -> Integers:
+    """The integers that an input of this type may hold."""
+    if dtype == "bool":
+        return Integers(0, 1, (), (0, 1))
+    kind = torch.iinfo(getattr(torch, dtype))
+    near = {number + step for number in (*named, IGNORED) for step in (-1, 0, 1)} | {0, 1}
+    candidates = sorted(number for number in near if kind.min <= number <= kind.max)
+    high = _furthest([number for number in candidates if number >= 1], lambda number: accepts(tensor, (number, 0)))
+    low = _furthest([n for n in reversed(candidates) if n <= 0], lambda number: accepts(tensor, (number, 0)))
+    others = tuple(n for n in candidates if n < low and abs(n) < 1000 and n in (*named, IGNORED))
+    beside = tuple(number for number in others if accepts(tensor, (number, 0)))
+    return Integers(low, high, beside, tuple(n for n in candidates if low <= n <= high))
+
+
+def _furthest(candidates: list[int], fine: Callable[[int], bool]) -> int:
+    """The last of the candidates that is accepted, where whatever comes before an accepted one is accepted, too."""
+    if fine(candidates[-1]):
+        return candidates[-1]
+    good, bad = 0, len(candidates) - 1
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if fine(candidates[middle]) else (good, middle)
+    return candidates[good]
+
+
+def drawn(known: Integers, shape: tuple[int, ...], random: torch.Generator, wild: bool) -> Any:
+    """Random integers: half of them anywhere from low to high, half what matters."""
+    anywhere = torch.randint(known.low, known.high + 1, shape, generator=random)
+    matter = [*known.edges, *known.beside * max(1, len(known.edges) // 4)]
+    if wild and known.high - known.low > max(abs(n) for n in known.edges):
+        matter += [number for number in WILD if known.low <= number <= known.high]
+    chosen = torch.tensor(matter)[torch.randint(len(matter), shape, generator=random)]
+    return torch.where(torch.rand(shape, generator=random) < 0.5, anywhere, chosen)
+
+
+def ranges(single: Plan, parallel: Plan, wanted: Mapping[int, str], accepts: Accepts) -> dict[int, Integers]:
+    """What each integer tensor of the single-device plan may hold. wanted: the types of those."""
+    named = marks(single, parallel)
+    return {tensor: accepted(tensor, dtype, named, accepts) for tensor, dtype in wanted.items()}

@@ -1,0 +1,132 @@
+"""One node on torch tensors: its outputs, by torch's operator of that name, or by torch's autograd.
+
+All floating-point numbers are 64-bit whatever the plan says: casts between floating-point types change nothing here,
+as in a proof. Integers and truth values keep their types, so that a cast to 8 bits wraps. A tensor that nothing has
+written is full of NaN. Attributes that say of how many elements something once was the mean (`count`) are obeyed.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from backends.torch.arguments import decode, operator
+from backends.torch.oracle.own import OWN
+from verdict.comparison import Fault, Faulty
+from verdict.graph import GRAD
+
+Attrs = Mapping[str, Any]
+FLOATS = frozenset({"float16", "bfloat16", "float32", "float64", "half", "float", "double"})
+COMPLEX = frozenset({"complex32", "complex64", "complex128"})
+REFUSALS = (RuntimeError, ValueError, IndexError, TypeError, KeyError, ArithmeticError, NotImplementedError)
+"""What torch raises where it cannot compute something, and what our own functions do where an attribute is missing."""
+
+
+def is_whole(dtype: str) -> bool:
+    """Whether a type of a plan is of integers or truth values."""
+    kind = getattr(torch, dtype, None)
+    return isinstance(kind, torch.dtype) and not kind.is_floating_point and not kind.is_complex
+
+
+def type_of(dtype: str) -> Any:
+    """The torch type that stands for a type of a plan."""
+    if dtype in FLOATS:
+        return torch.float64
+    if dtype in COMPLEX:
+        return torch.complex128
+    return getattr(torch, dtype) if is_whole(dtype) else torch.float64
+
+
+def forward(op: str, inputs: Sequence[Any], attrs: Attrs) -> tuple[Any, ...]:
+    """The outputs of an operator. Raises one of REFUSALS where torch cannot compute it; a KeyError for no such one."""
+    if op == "constant":
+        return (_constant(attrs),)
+    if op.startswith("aten."):
+        return _aten(op, inputs, attrs)
+    found = OWN[op](*inputs, attrs=attrs)
+    return tuple(found) if isinstance(found, tuple | list) else (found,)
+
+
+def gradient(op: str, inputs: Sequence[Any], grads: Sequence[Any], attrs: Attrs) -> tuple[Any, ...]:
+    """For each input the gradient of sum(output * grad), None where there is none. grads: None where it is zero."""
+    leaves = [x.detach().clone().requires_grad_(x.is_floating_point() or x.is_complex()) for x in inputs]
+    with torch.enable_grad():
+        outputs = forward(op, leaves, attrs)
+        if len(outputs) != len(grads):
+            raise ValueError(f"it has {len(outputs)} outputs and {len(grads)} gradients of them")
+        pulled = [
+            (y, g.reshape(y.shape)) for y, g in zip(outputs, grads, strict=True) if g is not None and y.requires_grad
+        ]
+    wanted = [leaf for leaf in leaves if leaf.requires_grad]
+    if not wanted:
+        return (None,) * len(leaves)
+    if pulled:
+        ends, starts = [y for y, _ in pulled], [g.to(y.dtype) for y, g in pulled]
+        found = iter(torch.autograd.grad(ends, wanted, starts, allow_unused=True))
+    else:
+        found = iter([None] * len(wanted))
+    influenced = [next(found) if leaf.requires_grad else None for leaf in leaves]
+    return tuple(
+        torch.zeros_like(leaf) if g is None and leaf.requires_grad and _differentiable(op) else g
+        for leaf, g in zip(leaves, influenced, strict=True)
+    )
+
+
+def _differentiable(op: str) -> bool:
+    return op not in ("create_mask", "sgd", "adam", "adamw")
+
+
+def filled(shape: Sequence[int], number: int, dtype: str) -> Any:
+    """A tensor full of one number."""
+    return torch.full(tuple(shape), number, dtype=type_of(dtype))
+
+
+def known(op: str) -> bool:
+    """Whether there is an operator of this name."""
+    name = op.removesuffix(GRAD)
+    if name in OWN or name == "constant":
+        return True
+    if not name.startswith("aten."):
+        return False
+    try:
+        operator(name)
+    except AttributeError:
+        return False
+    return True
+
+
+def _constant(attrs: Attrs) -> Any:
+    values = attrs["values"]
+    whole = all(isinstance(value, int) for value in values)
+    return torch.tensor(values, dtype=torch.int64 if whole else torch.float64).reshape(attrs["shape"])
+
+
+def _aten(op: str, inputs: Sequence[Any], attrs: Attrs) -> tuple[Any, ...]:
+    attrs = {name: _wide(name, value) for name, value in attrs.items()}
+    count = attrs.pop("count", None) if op.split(".")[1] == "mean" else None
+    if op == "aten.view":
+        op, attrs = "aten.reshape", {"shape": attrs["size"]}
+    if count is not None:
+        op = "aten.sum" if op == "aten.mean" else "aten.sum.dim_IntList"
+    func = operator(op)
+    args, kwargs = decode(func, [x.contiguous() for x in inputs], attrs)
+    found = func(*args, **kwargs)
+    outputs = tuple(found) if isinstance(found, tuple | list) else (found,)
+    if count is not None:
+        outputs = (outputs[0] / count,)
+    if "empty" in op:
+        outputs = tuple(torch.full_like(y, torch.nan) if y.is_floating_point() else y for y in outputs)
+    return tuple(_kept(y) for y in outputs)
+
+
+def _wide(name: str, value: Any) -> Any:
+    if name in ("dtype", "input_dtype") and isinstance(value, str):
+        return "float64" if value in FLOATS else "complex128" if value in COMPLEX else value
+    return value
+
+
+def _kept(y: Any) -> Any:
+    """A copy of its own, of 64 bits where it is a floating-point number."""
+    if not isinstance(y, torch.Tensor):
+        raise Faulty(Fault(f"it makes {y}, which is no tensor", "torch", ours=True))
+    return y.to(torch.float64) if y.is_floating_point() else y

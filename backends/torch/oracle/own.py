@@ -1,0 +1,178 @@
+"""The plan format's own operators as torch functions: what docs/operators.md names as the source of each.
+
+A function takes the tensors that the node reads and its attributes, and returns its outputs. Gradients are not
+written here: `nodes.py` takes torch's own. A row of zeros stands for an id that a share of a table does not hold.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch.nn import functional
+
+from backends.torch.oracle import blocks
+
+Attrs = Mapping[str, Any]
+Function = Callable[..., Any]
+NO_ID = -(2**62)
+"""An id that no data has: torch ignores -100 where nothing is said."""
+
+
+def _local(ids: Any, rows: int, attrs: Attrs) -> tuple[Any, Any]:
+    """The row of each id in a table that begins at `start`, and whether the table holds it."""
+    row = ids.long() - attrs.get("start", 0)
+    inside = (row >= 0) & (row < rows)
+    return torch.where(inside, row, 0), inside
+
+
+def _embedding(ids: Any, weight: Any, attrs: Attrs) -> Any:
+    row, inside = _local(ids, weight.shape[0], attrs)
+    found = functional.embedding(row, weight, padding_idx=attrs.get("padding_idx"))
+    return torch.where(inside[..., None], found, torch.zeros((), dtype=found.dtype))
+
+
+def _one_hot(ids: Any, attrs: Attrs) -> Any:
+    rows = attrs["stop"] - attrs.get("start", 0)
+    row, inside = _local(ids, rows, attrs)
+    return (functional.one_hot(row, rows) * inside[..., None]).double()
+
+
+def _take_ids(x: Any, ids: Any, attrs: Attrs) -> Any:
+    row, inside = _local(ids, x.shape[-1], attrs)
+    found = torch.gather(x, -1, row[..., None])[..., 0]
+    return torch.where(inside, found, torch.zeros((), dtype=found.dtype))
+
+
+def _create_mask(tokens: Any, _: Any, attrs: Attrs) -> Any:
+    size = tokens.shape[1]
+    full = torch.full((size, size), float("-inf"), dtype=torch.float64)
+    return torch.triu(full, diagonal=1 + attrs.get("start_pos", 0))[None, None]
+
+
+def _operands(tensors: tuple[Any, ...], attrs: Attrs) -> tuple[Any, Any]:
+    if len(tensors) == 2:
+        return tensors[0], tensors[1]
+    constant = torch.tensor(attrs["other"], dtype=torch.float64)
+    return (constant, tensors[0]) if attrs.get("reflected", False) else (tensors[0], constant)
+
+
+def _binary(function: Function, *names: str) -> Function:
+    def run(*tensors: Any, attrs: Attrs) -> Any:
+        one, other = _operands(tensors, attrs)
+        return function(one, other, **{name: attrs[name] for name in names if name in attrs})
+
+    return run
+
+
+def _reduction(function: Function) -> Function:
+    def run(x: Any, attrs: Attrs) -> Any:
+        dim = attrs.get("dim")
+        along = tuple(range(x.ndim)) if dim is None or dim == () else dim
+        return function(x, along, keepdim=attrs.get("keepdim", False))
+
+    return run
+
+
+def _mean(x: Any, attrs: Attrs) -> Any:
+    if attrs.get("count") is None:
+        return _reduction(torch.mean)(x, attrs)
+    return _reduction(torch.sum)(x, attrs) / attrs["count"]
+
+
+def _layernorm(x: Any, weight: Any, bias: Any, attrs: Attrs) -> Any:
+    shape, eps = attrs["normalized_shape"], attrs.get("eps", 1e-5)
+    if attrs.get("count") is None:
+        return functional.layer_norm(x, shape, weight, bias, eps)
+    along, count = tuple(range(-len(shape), 0)), attrs["count"]
+    centred = x - x.sum(along, keepdim=True) / count
+    return centred * ((centred * centred).sum(along, keepdim=True) / count + eps) ** -0.5 * weight + bias
+
+
+def _cross_entropy(x: Any, targets: Any, attrs: Attrs) -> Any:
+    """In torch the classes come second, and are counted by the shape: `classes` rescales what smoothing adds."""
+    smoothing, classes = attrs.get("label_smoothing", 0.0), x.shape[-1]
+    ignored = attrs.get("ignore_index")
+    flat, ids = x.reshape(-1, classes), targets.reshape(-1).long()
+    more: dict[str, Any] = {"ignore_index": NO_ID if ignored is None else ignored}
+    if smoothing and attrs.get("classes", classes) != classes:
+        losses = functional.cross_entropy(flat, ids, reduction="none", **more) * (1 - smoothing)
+        counted = torch.ones_like(losses) if ignored is None else (ids != ignored).double()
+        losses = losses + counted * smoothing * (torch.logsumexp(flat, -1) - flat.sum(-1) / attrs["classes"])
+    else:
+        losses = functional.cross_entropy(flat, ids, reduction="none", label_smoothing=smoothing, **more)
+    match attrs.get("reduction", "mean"):
+        case "none":
+            return losses.reshape(targets.shape)
+        case "sum":
+            return losses.sum()
+        case _:
+            return losses.sum() / (ids.numel() if ignored is None else (ids != ignored).sum())
+
+
+def _pad(x: Any, attrs: Attrs) -> Any:
+    along = attrs["dim"] % x.ndim
+    return functional.pad(x, (0, 0) * (x.ndim - 1 - along) + (attrs["before"], attrs["after"]))
+
+
+def _select_blocks(x: Any, attrs: Attrs) -> Any:
+    along = attrs["dim"] % x.ndim
+    blocks_of = x.unflatten(along, (attrs["blocks"], x.shape[along] // attrs["blocks"]))
+    return torch.index_select(blocks_of, along, torch.tensor(attrs["index"])).flatten(along, along + 1)
+
+
+def _plain(function: Function, *names: str) -> Function:
+    """A torch function that takes these attributes under their own names; others are for other houses."""
+
+    def run(*tensors: Any, attrs: Attrs) -> Any:
+        return function(*tensors, **{name: attrs[name] for name in names if name in attrs})
+
+    return run
+
+
+def _same(x: Any, attrs: Attrs) -> Any:
+    return x.clone()
+
+
+def _positional(function: Function) -> Function:
+    return lambda *tensors, attrs: function(*tensors, attrs)
+
+
+OWN: Mapping[str, Function] = {
+    "embedding": _positional(_embedding),
+    "one_hot": _positional(_one_hot),
+    "take_ids": _positional(_take_ids),
+    "create_mask": _positional(_create_mask),
+    "apply_mask": _plain(torch.add),
+    **{name: _positional(_same) for name in ("float", "to", "identity", "contiguous")},
+    "multiref": lambda x, attrs: tuple(x.clone() for _ in range(attrs["times"])),
+    "accumulate": lambda *tensors, attrs: torch.stack(tensors).sum(0),
+    **{name: _plain(getattr(torch, name)) for name in ("neg", "exp", "log", "abs", "sqrt", "rsqrt")},
+    **{name: _plain(getattr(torch, name)) for name in ("sigmoid", "tanh", "relu", "maximum", "minimum")},
+    "silu": _plain(functional.silu),
+    "gelu": _plain(functional.gelu, "approximate"),
+    "pow": _plain(torch.pow, "exponent"),
+    "add": _binary(torch.add, "alpha"),
+    "sub": _binary(torch.sub, "alpha"),
+    "mul": _binary(torch.mul),
+    "div": _binary(torch.div, "rounding_mode"),
+    "sum": _positional(_reduction(torch.sum)),
+    "mean": _positional(_mean),
+    "amax": _positional(_reduction(torch.amax)),
+    "logsumexp": _plain(torch.logsumexp, "dim", "keepdim"),
+    "clamp": _plain(torch.clamp, "min", "max"),
+    "linear": _plain(functional.linear),
+    "matmul": _plain(torch.matmul),
+    "view": lambda x, attrs: x.reshape(attrs["size"]),
+    "transpose": _plain(torch.transpose, "dim0", "dim1"),
+    "softmax": _plain(functional.softmax, "dim"),
+    "log_softmax": _plain(functional.log_softmax, "dim"),
+    "layernorm": _positional(_layernorm),
+    "cross_entropy": _positional(_cross_entropy),
+    "concatenate": lambda *tensors, attrs: torch.cat(tensors, attrs["dim"]),
+    "split": lambda x, attrs: torch.split(x, attrs["sizes"], attrs["dim"]),
+    "narrow": lambda x, attrs: torch.narrow(x, attrs["dim"], attrs["start"], attrs["length"]),
+    "pad": _positional(_pad),
+    "select_blocks": _positional(_select_blocks),
+    **blocks.BLOCKS,
+}
+"""Every own operator but `constant`, which nodes.py makes."""
