@@ -37,7 +37,7 @@ def dump_stages(stages: Cut) -> Iterator[str]:
     for occurrence in stages.occurrences:
         stage = occurrence.stage
         yield (
-            f"stage {occurrence.partner}: {stage.signature.op} {[list(shape) for shape in stage.signature.shapes]}, "
+            f"stage {occurrence.partner}: {stage.signature.op} {stage.signature.spelled}, "
             f"{len(stage.members)} members, proved as {number[stage]}"
         )
     for asked, k in number.items():
@@ -48,7 +48,7 @@ def dump_stages(stages: Cut) -> Iterator[str]:
 def dump_obligations(stages: Cut) -> Iterator[str]:
     """Each distinct obligation as an SMT-LIB 2 script of its own, as `unsat` as the stage is right."""
     for number, stage in enumerate(dict.fromkeys(stages.questions)):
-        yield f"; {number}: {type(stage).__name__} of {stage.signature.op} {[list(s) for s in stage.signature.shapes]}"
+        yield f"; {number}: {type(stage).__name__} of {stage.signature.op} {stage.signature.spelled}"
         try:
             asked = question(goals(stage, stages.columns, False, PlainTerms()))
         except (ShapeError, SolverError) as error:

@@ -65,7 +65,7 @@ def open_of(stages: Cut, outcomes: Sequence[Outcome]) -> Iterator[Open]:
     """The stages that were neither proved nor refuted."""
     for stage, outcome in zip(stages.questions, outcomes, strict=True):
         if isinstance(outcome, Unknown):
-            yield Open(f"stage of {stage.signature.op} {list(stage.signature.shapes)}", outcome.reason)
+            yield Open(f"stage of {stage.signature.op} {stage.signature.spelled}", outcome.reason)
 
 
 def refuted_of(stages: Cut, outcomes: Sequence[Outcome]) -> Iterator[Finding]:

@@ -36,12 +36,12 @@ class Case:
     def inputs(self) -> list[Array]:
         """The input arrays, floats or int ids."""
         rng = np.random.default_rng(self.seed)
-        return [fill(rng, shape) for fill, shape in zip(self.fills, self.shapes, strict=True)]
+        return [np.asarray(fill(rng, shape)) for fill, shape in zip(self.fills, self.shapes, strict=True)]
 
     def gradients(self, outputs: Sequence[Array]) -> list[Array]:
         """Gradients for these outputs."""
         rng = np.random.default_rng(self.seed + 1)
-        return [real(rng, output.shape) for output in outputs]
+        return [np.asarray(real(rng, output.shape)) for output in outputs]
 
 
 @dataclass(frozen=True)
@@ -108,12 +108,18 @@ def shape(low: int = 1, high: int = 4, largest: int = 4) -> st.SearchStrategy[Sh
 
 
 def torch_run(subject: Subject, case: Case, grads: Sequence[Array]) -> tuple[list[Array], list[Array | None]]:
-    """What torch makes of a case: outputs, and autograd's gradients of sum(output * grad)."""
+    """What torch makes of a case: outputs, and autograd's gradients of sum(output * grad).
+
+    A rule's sum over everything has one dimension, torch's none.
+    """
     leaves = [
         torch.from_numpy(x.copy()).requires_grad_(x.dtype.kind == "f" and subject.differentiable(k))
         for k, x in enumerate(case.inputs())
     ]
-    outputs = [y if y.ndim else y.reshape(1) for y in subject.torch(leaves, case.attrs)]
+    outputs = [
+        y.reshape(1) if not y.ndim and grad.shape == (1,) else y
+        for y, grad in zip(subject.torch(leaves, case.attrs), grads, strict=True)
+    ]
     if any(y.requires_grad for y in outputs):
         total = sum((y * torch.from_numpy(g)).sum() for y, g in zip(outputs, grads, strict=True))
         total.backward()

@@ -40,6 +40,11 @@ OPAQUE = {
 }
 
 
+def _elementwise(method):
+    """Arithmetic that leaves arrays to numpy, which takes them apart."""
+    return lambda self, other: NotImplemented if isinstance(other, np.ndarray) else method(self, other)
+
+
 class Term:
     """A number that mixes with ints, Fractions and minus infinity only, and has no order and no truth."""
 
@@ -56,25 +61,31 @@ class Term:
 
     __hash__ = None
 
+    @_elementwise
     def __add__(self, other):
         return Term(self.value + number(other))
 
     __radd__ = __add__
 
+    @_elementwise
     def __sub__(self, other):
         return Term(self.value - number(other))
 
+    @_elementwise
     def __rsub__(self, other):
         return Term(number(other) - self.value)
 
+    @_elementwise
     def __mul__(self, other):
         return Term(self.value * number(other))
 
     __rmul__ = __mul__
 
+    @_elementwise
     def __truediv__(self, other):
         return Term(self.value / number(other))
 
+    @_elementwise
     def __rtruediv__(self, other):
         return Term(number(other) / self.value)
 

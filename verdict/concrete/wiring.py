@@ -21,7 +21,9 @@ def place(device: int, step: Step) -> str:
 
 
 def chunks(size: int, pieces: int) -> tuple[tuple[int, int], ...]:
-    """The intervals into which torch.chunk cuts `size` elements."""
+    """The intervals into which torch.chunk cuts `size` elements; of none it makes as many pieces as were asked for."""
+    if not size:
+        return ((0, 0),) * pieces
     step = -(-size // pieces)
     return tuple((start, min(start + step, size)) for start in range(0, size, step))
 

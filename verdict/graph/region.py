@@ -23,9 +23,9 @@ def volume(region: Region) -> int:
 
 
 def inside(region: Region, shape: Shape) -> bool:
-    """Whether `region` is a non-empty box within a tensor of `shape`."""
+    """Whether `region` is a box, which may have no elements, within a tensor of `shape`."""
     return len(region) == len(shape) and all(
-        0 <= start < stop <= size for (start, stop), size in zip(region, shape, strict=True)
+        0 <= start <= stop <= size for (start, stop), size in zip(region, shape, strict=True)
     )
 
 

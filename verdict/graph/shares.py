@@ -47,7 +47,7 @@ def times(shape: Shape, axis: int, replicas: int) -> Shape:
 
 
 def check_regions(plan: Plan) -> tuple[Finding, ...]:
-    """Every tensor is a non-empty box inside its logical tensor."""
+    """Every tensor is a box inside its logical tensor."""
     outside = [k for k, t in enumerate(plan.tensors) if not inside(t.region, plan.logicals[t.logical].shape)]
     if not outside:
         return ()

@@ -13,18 +13,24 @@ from verdict.ops import RULES, Axes, Dim, Law, OpRule
 class Signature(NamedTuple):
     """What the meaning of a node depends on, with its place in the plan left out.
 
-    shapes, dtypes, columns: of the tensors read, gradients first. alias: which of them are one value.
+    shapes, dtypes, columns: of the tensors read, gradients first; the shape of an absent gradient is None. alias: which
+    of them are one value.
     """
 
     op: str
     attrs: Attrs
-    shapes: tuple[Shape, ...]
+    shapes: tuple[Shape | None, ...]
     dtypes: tuple[str, ...]
     columns: tuple[int, ...]
     alias: tuple[int, ...]
     grads: int
     wanted: tuple[bool, ...]
     arity: int
+
+    @property
+    def spelled(self) -> str:
+        """The shapes for people, - for an absent gradient."""
+        return f"[{', '.join('-' if shape is None else str(list(shape)) for shape in self.shapes)}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +125,9 @@ def mean(signature: Signature, columns: int) -> Meaning:
     rule = RULES.get(op)
     if rule is None:
         return silent(f"operator {op} has no rule")
-    forward = signature.shapes[signature.grads :]
+    forward = [shape for shape in signature.shapes[signature.grads :] if shape is not None]
+    if len(forward) != len(signature.shapes) - signature.grads:
+        return silent("an input is missing")
     try:
         axes = rule.axes(forward, dict(signature.attrs))
     except ShapeError as error:
@@ -135,8 +143,9 @@ def mean(signature: Signature, columns: int) -> Meaning:
         return silent(f"{op} has {len(written)} outputs, the node has {signature.arity}")
     free = rule.linear_in(len(forward), dict(signature.attrs))
     summands = _summands(signature, free)
-    present = zip(read, signature.columns, signature.shapes, strict=True)
-    flowed = flow(axes, tuple((dims, column) for dims, column, shape in present if shape), written, bool(summands))
+    tensors = zip(read, signature.columns, signature.shapes, strict=True)
+    present = tuple((dims, column) for dims, column, shape in tensors if shape is not None)
+    flowed = flow(axes, present, written, bool(summands))
     if isinstance(flowed, str):
         return silent(flowed)
     sizes = {atom.name: atom.size for atom in axes.atoms}

@@ -187,7 +187,7 @@ class _Builder:
         return Signature(
             op=node.op,
             attrs=node.attrs,
-            shapes=tuple(logical.shape if logical else () for logical in logicals),
+            shapes=tuple(logical.shape if logical else None for logical in logicals),
             dtypes=tuple(logical.dtype if logical else "" for logical in logicals),
             columns=tuple(self.column(value) for value in inputs),
             alias=tuple(first.setdefault(value, k) for k, value in enumerate(inputs)),

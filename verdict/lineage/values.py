@@ -155,6 +155,10 @@ def piece(value: Value, dim: int, interval: Interval) -> Value:
 
 
 def chunks(size: int, pieces: int) -> tuple[Interval, ...]:
-    """The intervals of torch.chunk: as equal as ceil(size / pieces) allows, the last one shorter."""
+    """The intervals of torch.chunk: as equal as ceil(size / pieces) allows, the last one shorter. Of nothing there are
+    as many pieces as are asked for.
+    """
+    if not size:
+        return ((0, 0),) * pieces
     step = -(-size // pieces)
     return tuple((k * step, min((k + 1) * step, size)) for k in range(pieces) if k * step < size)

@@ -1,6 +1,7 @@
 """The operators' rules: one file an operator or family, and the table of all of them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from verdict.ops import (
@@ -24,6 +25,7 @@ from verdict.ops import (
     mask,
     matmul,
     moe_gmm,
+    numbers,
     optimizers,
     pieces,
     reductions,
@@ -39,13 +41,28 @@ from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim, Law, OpRule, Sc
 
 
 def table(rules: Iterable[OpRule]) -> Mapping[str, OpRule]:
-    """The rules by name. A name that occurs twice is an error of ours."""
+    """The rules by name; all that they make are arrays, of no dimension too. A name that occurs twice is an error of
+    ours.
+    """
     named: dict[str, OpRule] = {}
     for rule in rules:
         if rule.name in named:
             raise ValueError(f"two rules are named {rule.name}")
-        named[rule.name] = rule
+        named[rule.name] = _of_arrays(rule)
     return MappingProxyType(named)
+
+
+def _of_arrays(rule: OpRule) -> OpRule:
+    """The rule with arrays where numpy makes a bare number or term of arrays without a dimension."""
+
+    def forward(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
+        return tuple(numbers.array(y, inputs) for y in rule.forward(inputs, attrs))
+
+    def gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
+        made = rule.gradient(inputs, grads, attrs)
+        return tuple(None if dx is None else numbers.array(dx, (*inputs, *grads)) for dx in made)
+
+    return replace(rule, forward=forward, gradient=gradient)
 
 
 RULES: Mapping[str, OpRule] = table(

@@ -26,7 +26,7 @@ from verdict.graph import Interval, Shape
 from verdict.ops import dropout, numbers
 from verdict.ops.mask import LEAST
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
-from verdict.ops.shapes import arity, is_integer, is_number, known, make_axes
+from verdict.ops.shapes import arity, filled, is_integer, is_number, known, make_axes
 from verdict.ops.softmax import softmax
 
 ATTRIBUTES = ("h", "scale", "dropout_p", "mask")
@@ -48,6 +48,7 @@ class _Heads(NamedTuple):
 def _axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
     known("self_attention", attrs, ATTRIBUTES)
     arity("self_attention", shapes, 4)
+    filled("self_attention", shapes)
     dropout.check("self_attention", attrs.get("dropout_p"), True)
     x, w, b, out = shapes
     if len(x) != 3 or len(w) != 2 or len(out) != 2:

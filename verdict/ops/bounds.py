@@ -37,6 +37,8 @@ def _amax_axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
     if not isinstance(keepdim, bool):
         raise ShapeError(f"amax: keepdim is {keepdim}, it must be True or False")
     reduced = reductions("amax", attrs, len(shapes[0]))
+    if any(not shapes[0][place] for place in reduced):
+        raise ShapeError(f"amax: nothing is the greatest of no elements, and x has the shape {shapes[0]}")
     atoms = tuple(
         Atom(f"k{place}", size, Law.WHOLE, 2) if place in reduced else Atom(f"b{place}", size)
         for place, size in enumerate(shapes[0])

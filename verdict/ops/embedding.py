@@ -10,11 +10,10 @@ lookup is as for any row, and the row's gradient is zero.
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from verdict.errors import ShapeError
 from verdict.graph import Interval, Shape
 from verdict.ops import numbers
+from verdict.ops.lookup import hits, scattered
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
 from verdict.ops.shapes import arity, is_integer, known, make_axes, numbered
 
@@ -39,18 +38,13 @@ def _axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
     return make_axes(atoms, (dims, (("v",), ("h",))), ((*dims, ("h",)),), keep=("v",))
 
 
-def _hits(ids: Array, rows: int, start: int) -> Array:
-    """[id = start + v], with v as a further, last axis."""
-    return np.stack([numbers.indicator(ids, start + row) for row in range(rows)], axis=-1)
-
-
 def _forward(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
     ids, weight = inputs
     rows, features = weight.shape
     start = attrs.get("start", 0)
     numeric = numbers.integers(ids)
     if numeric is None:
-        return (numbers.matmul(_hits(ids, rows, start), weight),)
+        return (numbers.matmul(hits(ids, rows, start), weight),)
     inside = (numeric >= start) & (numeric < start + rows)
     y = numbers.zeros(weight, (*ids.shape, features))
     y[inside] = weight[numeric[inside] - start]
@@ -59,9 +53,7 @@ def _forward(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
 
 def _gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
     (ids, weight), (dy,) = inputs, grads
-    rows, features = weight.shape
-    hits = _hits(ids, rows, attrs.get("start", 0)).reshape(-1, rows)
-    dweight = numbers.matmul(hits.T, dy.reshape(-1, features))
+    dweight = scattered(ids, dy, len(weight), attrs.get("start", 0))
     padding = attrs.get("padding_idx")
     if padding is not None:
         dweight[padding] = 0

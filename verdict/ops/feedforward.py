@@ -16,7 +16,7 @@ from verdict.graph import Shape
 from verdict.ops import dropout, numbers
 from verdict.ops.elementwise import ERF, gelu, gelu_slope
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule
-from verdict.ops.shapes import arity, known, make_axes, numbered
+from verdict.ops.shapes import arity, filled, known, make_axes, numbered
 
 ATTRIBUTES = ("dropout", "is_training")
 
@@ -24,6 +24,7 @@ ATTRIBUTES = ("dropout", "is_training")
 def _axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
     known("feedforward", attrs, ATTRIBUTES)
     arity("feedforward", shapes, 4)
+    filled("feedforward", shapes)
     dropout.check("feedforward", attrs.get("dropout"), attrs.get("is_training", True))
     x, w1, b1, w2 = shapes
     if not x or len(w1) != 2 or len(w2) != 2:

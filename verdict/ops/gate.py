@@ -31,7 +31,7 @@ from verdict.graph import Shape
 from verdict.ops import numbers
 from verdict.ops.casts import CAST
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
-from verdict.ops.shapes import arity, is_integer, is_number, known, make_axes
+from verdict.ops.shapes import arity, filled, is_integer, is_number, known, make_axes
 from verdict.ops.softmax import softmax
 from verdict.outcome import Assumption
 
@@ -52,6 +52,7 @@ class _Routing(NamedTuple):
 def _axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
     known("gate", attrs, ATTRIBUTES)
     arity("gate", shapes, 2, 3)
+    filled("gate", shapes)
     x, w, *bias = shapes
     if len(x) != 2 or len(w) != 2:
         raise ShapeError(f"gate: x {x} and w {w} must have two dimensions")

@@ -6,6 +6,7 @@ With a bias, the shares of a sum over k do not add up (the bias would be added b
 """
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
@@ -42,9 +43,9 @@ def _forward(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
 def _gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
     x, w, *bias = inputs
     (dy,) = grads
-    rows = dy.reshape(-1, w.shape[0])
+    rows = dy.reshape(prod(dy.shape[:-1]), w.shape[0])
     dx = numbers.matmul(dy, w)
-    dw = numbers.matmul(rows.T, x.reshape(-1, w.shape[1]))
+    dw = numbers.matmul(rows.T, x.reshape(len(rows), w.shape[1]))
     return (dx, dw, *(numbers.total(rows, (0,)).reshape(-1) for _ in bias))
 
 

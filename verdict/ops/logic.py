@@ -13,7 +13,8 @@ import numpy as np
 
 from verdict.errors import ShapeError
 from verdict.ops import numbers
-from verdict.ops.numbers import MINUS_INFINITY, each, is_number, of_objects
+from verdict.ops.elements import MINUS_INFINITY, is_number
+from verdict.ops.numbers import each, of_objects
 from verdict.ops.rule import Array
 
 

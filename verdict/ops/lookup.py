@@ -22,7 +22,22 @@ ATTRIBUTES = ("start", "stop")
 
 def hits(ids: Array, size: int, start: int = 0) -> Array:
     """[id = start + v], with v below `size` as a further, last axis."""
+    if not size:
+        return numbers.zeros(ids, (*ids.shape, 0))
     return np.stack([numbers.indicator(ids, start + place) for place in range(size)], axis=-1)
+
+
+def scattered(ids: Array, rows: Array, size: int, start: int = 0) -> Array:
+    """y[v] = the sum of those rows of which the id is start + v, for v below `size`. rows: (*ids.shape, features)."""
+    flat = rows.reshape(ids.size, rows.shape[-1])
+    numeric = numbers.integers(ids)
+    if numeric is None:
+        return numbers.matmul(hits(ids, size, start).reshape(-1, size).T, flat)
+    local = numeric.ravel() - start
+    y = numbers.zeros(rows, (size, flat.shape[1]))
+    for row in np.unique(local[(local >= 0) & (local < size)]).tolist():
+        y[row] = numbers.total(flat[local == row], (0,))[0]
+    return y
 
 
 def _bounds(name: str, attrs: Attributes, size: int | None) -> tuple[int, int]:

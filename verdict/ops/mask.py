@@ -14,9 +14,9 @@ import numpy as np
 
 from verdict.errors import ShapeError
 from verdict.graph import Shape
-from verdict.ops import numbers
+from verdict.ops import elements, numbers
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim, Law, OpRule
-from verdict.ops.shapes import arity, broadcast, is_integer, known, make_axes, numbered, unbroadcast
+from verdict.ops.shapes import arity, broadcast, filled, is_integer, known, make_axes, numbered, unbroadcast
 
 LEAST = 4
 """With two positions a causal mask is a sliding window."""
@@ -25,6 +25,7 @@ LEAST = 4
 def _create_axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
     known("create_mask", attrs, ("start_pos",))
     arity("create_mask", shapes, 2)
+    filled("create_mask", shapes)
     tokens, h = shapes
     start = attrs.get("start_pos", 0)
     if len(tokens) < 2:
@@ -47,7 +48,7 @@ def _create(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
     tokens, h = inputs
     position = np.arange(tokens.shape[1])
     mask = numbers.zeros(h, (len(position), len(position)))
-    mask[position[None, :] > position[:, None] + attrs.get("start_pos", 0)] = numbers.MINUS_INFINITY
+    mask[position[None, :] > position[:, None] + attrs.get("start_pos", 0)] = elements.MINUS_INFINITY
     return (mask[None, None],)
 
 
@@ -60,6 +61,7 @@ def _create_gradient(
 def _apply_axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
     known("apply_mask", attrs, ())
     arity("apply_mask", shapes, 2)
+    filled("apply_mask", shapes)
     scores, mask = shapes
     atoms, dims = broadcast("apply_mask", "d", scores, mask)
     if tuple(atom.size for atom in atoms) != scores or len(scores) < 2:

@@ -25,7 +25,7 @@ from verdict.graph import Interval, Shape
 from verdict.ops import numbers
 from verdict.ops.casts import CAST
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
-from verdict.ops.shapes import arity, is_integer, known, make_axes
+from verdict.ops.shapes import arity, filled, is_integer, known, make_axes
 
 START, END, COUNT = "local_expert_start", "local_expert_end", "n_routed_experts"
 ATTRIBUTES = (COUNT, START, END)
@@ -46,6 +46,7 @@ class _Experts(NamedTuple):
 def _axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
     known("moe_gmm", attrs, ATTRIBUTES)
     arity("moe_gmm", shapes, 6)
+    filled("moe_gmm", shapes)
     x, indices, weights, w1, w3, w2 = shapes
     if any(len(shape) != 2 for shape in shapes[:3]) or any(len(shape) != 3 for shape in shapes[3:]):
         raise ShapeError("moe_gmm: x, indices and weights must have two dimensions, w1, w3 and w2 three")

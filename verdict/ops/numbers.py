@@ -14,20 +14,29 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import prod
-from numbers import Integral, Rational, Real
+from numbers import Rational
 from typing import Any
 
 import numpy as np
 
 from verdict.graph import Shape
+from verdict.ops import elements
+from verdict.ops.elements import MINUS_INFINITY, is_number
 from verdict.ops.rule import Array
 
-MINUS_INFINITY = float("-inf")
+
+def array(made: Any, beside: Sequence[Array]) -> Array:
+    """What an operator makes as an array: numpy makes a bare element of arrays without a dimension. beside: the arrays
+    that it was made of; where some are of objects, the element is one.
+    """
+    if isinstance(made, np.ndarray):
+        return made
+    return np.asarray(made, dtype=object if any(map(of_objects, beside)) else None)
 
 
-def of_objects(x: Array) -> bool:
+def of_objects(x: Any) -> bool:
     """Whether the elements of `x` are objects: exact rationals or terms."""
-    return x.dtype == object
+    return x.dtype == object if isinstance(x, np.ndarray | np.generic) else not isinstance(x, float)
 
 
 def has_terms(x: Array) -> bool:
@@ -54,19 +63,19 @@ def zeros(like: Array, shape: Shape) -> Array:
 
 def exp(x: Array) -> Array:
     """e to the x; exp(-inf) is 0."""
-    return each(_exp, x) if of_objects(x) else np.exp(x)
+    return each(elements.exp, x) if of_objects(x) else np.exp(x)
 
 
 def log(x: Array) -> Array:
     """The natural logarithm."""
-    return each(_log, x) if of_objects(x) else np.log(x)
+    return each(elements.log, x) if of_objects(x) else np.log(x)
 
 
 def power(x: Array, exponent: Fraction) -> Array:
     """x to a constant exponent."""
     if not of_objects(x):
         return np.asarray(np.power(np.asarray(x, dtype=np.float64), float(exponent)))
-    return each(lambda value: _power(value, exponent), x)
+    return each(lambda value: elements.power(value, exponent), x)
 
 
 def sqrt(x: Array) -> Array:
@@ -83,62 +92,67 @@ def sigmoid(x: Array) -> Array:
 
 def tanh(x: Array) -> Array:
     """The hyperbolic tangent; on terms an unknown function "tanh"."""
-    return each(lambda value: _known(value, "tanh", math.tanh, 0), x) if of_objects(x) else np.tanh(x)
+    return each(lambda value: elements.known(value, "tanh", math.tanh, 0), x) if of_objects(x) else np.tanh(x)
 
 
 def erf(x: Array) -> Array:
     """The error function 2/sqrt(pi) times the integral of exp(-t^2) from 0 to x; on terms unknown, "erf"."""
     if not of_objects(x):
         return np.asarray(each(math.erf, x), dtype=np.float64)
-    return each(lambda value: _known(value, "erf", math.erf, 0), x)
+    return each(lambda value: elements.known(value, "erf", math.erf, 0), x)
 
 
 def sin(x: Array) -> Array:
     """The sine; on terms an unknown function "sin"."""
-    return each(lambda value: _known(value, "sin", math.sin, 0), x) if of_objects(x) else np.sin(x)
+    return each(lambda value: elements.known(value, "sin", math.sin, 0), x) if of_objects(x) else np.sin(x)
 
 
 def cos(x: Array) -> Array:
     """The cosine; on terms an unknown function "cos"."""
-    return each(lambda value: _known(value, "cos", math.cos, 1), x) if of_objects(x) else np.cos(x)
+    return each(lambda value: elements.known(value, "cos", math.cos, 1), x) if of_objects(x) else np.cos(x)
 
 
 def step(x: Array) -> Array:
     """1 where x > 0, else 0; on terms an unknown function "step"."""
-    return each(_step, x) if of_objects(x) else np.asarray(x > 0, dtype=np.float64)
+    return each(elements.step, x) if of_objects(x) else np.asarray(x > 0, dtype=np.float64)
 
 
 def maximum(x: Array, y: Any) -> Array:
     """The greater of each two elements."""
-    return each(_maximum, x, y) if of_objects(x) or of_objects(np.asarray(y)) else np.maximum(x, y)
+    return each(elements.maximum, x, y) if of_objects(x) or of_objects(np.asarray(y)) else np.maximum(x, y)
 
 
 def amax(x: Array, axis: int) -> Array:
-    """The greatest element along `axis`, which stays with size one."""
+    """The greatest element along `axis`, which stays with size one; of none it is minus infinity."""
+    if not x.shape[axis]:
+        shape = [1 if place == axis % x.ndim else size for place, size in enumerate(x.shape)]
+        return np.full(shape, MINUS_INFINITY, dtype=x.dtype)
     if not of_objects(x):
         return np.asarray(np.max(x, axis=axis, keepdims=True))
-    return np.asarray(np.frompyfunc(_maximum, 2, 1).reduce(x, axis=axis, keepdims=True), dtype=object)
+    return np.asarray(np.frompyfunc(elements.maximum, 2, 1).reduce(x, axis=axis, keepdims=True), dtype=object)
 
 
 def indicator(ids: Array, value: int) -> Array:
     """1 where an id equals `value`, else 0."""
-    return each(lambda id_: _indicator(id_, value), ids) if of_objects(ids) else np.asarray(ids == value, np.float64)
+    if not of_objects(ids):
+        return np.asarray(ids == value, np.float64)
+    return each(lambda id_: elements.indicator(id_, value), ids)
 
 
 def divide(x: Any, y: Any) -> Array:
     """x / y, exact on ints too."""
     if of_objects(np.asarray(x)) or of_objects(np.asarray(y)):
-        return each(_divide, x, y)
+        return each(elements.divide, x, y)
     return np.asarray(np.true_divide(x, y))
 
 
 def matmul(x: Array, y: Array) -> Array:
     """The matrix product over the last two dimensions, as numpy.matmul; on terms each element is one flat sum."""
-    if not (of_objects(x) or of_objects(y)) or x.ndim < 2 or y.ndim < 2 or not x.shape[-1]:
+    if not (of_objects(x) or of_objects(y)) or x.ndim < 2 or y.ndim < 2:
         return np.asarray(np.matmul(x, y))
     batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
-    left = np.broadcast_to(x, (*batch, *x.shape[-2:])).reshape(-1, *x.shape[-2:])
-    right = np.broadcast_to(y, (*batch, *y.shape[-2:])).reshape(-1, *y.shape[-2:])
+    left = np.broadcast_to(x, (*batch, *x.shape[-2:])).reshape(prod(batch), *x.shape[-2:])
+    right = np.broadcast_to(y, (*batch, *y.shape[-2:])).reshape(prod(batch), *y.shape[-2:])
     made = np.empty((len(left), *x.shape[-2:-1], y.shape[-1]), dtype=object)
     for page, i, j in np.ndindex(made.shape):
         made[page, i, j] = summed([a * b for a, b in zip(left[page, i], right[page, :, j], strict=True)])
@@ -146,18 +160,21 @@ def matmul(x: Array, y: Array) -> Array:
 
 
 def summed(values: Sequence[Any]) -> Any:
-    """The sum of some numbers and terms; terms that can add many at once do."""
+    """The sum of some numbers and terms, 0 of none; terms that can add many at once do."""
+    if not values:
+        return 0
     at = next((k for k, value in enumerate(values) if hasattr(value, "added")), None)
     return sum(values[1:], start=values[0]) if at is None else values[at].added([*values[:at], *values[at + 1 :]])
 
 
 def total(x: Array, axes: tuple[int, ...]) -> Array:
     """The sum along `axes`, which stay with size one."""
-    if not of_objects(x) or not x.size:
+    if not of_objects(x):
         return np.asarray(np.sum(x, axis=axes, keepdims=True), dtype=x.dtype)
     gone = [axis % x.ndim for axis in axes]
     kept = [axis for axis in range(x.ndim) if axis not in gone]
-    rows = x.transpose((*kept, *gone)).reshape(prod(x.shape[axis] for axis in kept), -1)
+    sides = [prod(x.shape[axis] for axis in some) for some in (kept, gone)]
+    rows = x.transpose((*kept, *gone)).reshape(sides)
     made = np.empty(len(rows), dtype=object)
     made[:] = [summed(row) for row in rows.tolist()]
     return made.reshape([1 if axis in gone else size for axis, size in enumerate(x.shape)])
@@ -212,88 +229,3 @@ def _kept(value: Any, share: Fraction) -> Any:
 def each(function: Callable[..., Any], *arrays: Any) -> Array:
     """An array of objects: `function` of each elements that meet, by broadcasting."""
     return np.asarray(np.frompyfunc(function, len(arrays), 1)(*arrays), dtype=object)
-
-
-def is_number(value: Any) -> bool:
-    """Whether an element is a number: no term."""
-    return isinstance(value, Real)
-
-
-def _exp(value: Any) -> Any:
-    if not is_number(value):
-        return value.exp()
-    if value == 0:
-        return 1
-    if value == MINUS_INFINITY:
-        return 0
-    try:
-        return math.exp(value)
-    except OverflowError:
-        return math.inf if value > 0 else 0
-
-
-def _log(value: Any) -> Any:
-    if not is_number(value):
-        return value.log()
-    if value == 1:
-        return 0
-    if value == 0:
-        return MINUS_INFINITY
-    return math.log(value) if value > 0 else math.nan
-
-
-def _power(value: Any, exponent: Fraction) -> Any:
-    if not is_number(value):
-        return value.power(exponent)
-    if isinstance(value, Rational):
-        root = _root(Fraction(value), exponent.denominator)
-        if root is not None:
-            return root**exponent.numerator
-    try:
-        return math.pow(value, exponent)
-    except ValueError:
-        return math.nan
-    except OverflowError:
-        return math.inf if (value > 1) == (exponent > 0) else 0
-
-
-def _root(value: Fraction, degree: int) -> Fraction | None:
-    """The non-negative root of `value` where it is rational and found; `value` itself for degree one."""
-    if degree == 1:
-        return value
-    if value < 0:
-        return None
-    root = Fraction(_near_root(value.numerator, degree), _near_root(value.denominator, degree))
-    return root if root**degree == value else None
-
-
-def _near_root(value: int, degree: int) -> int:
-    if degree == 2:
-        return math.isqrt(value)
-    return round(value ** (1 / degree)) if value.bit_length() < 1000 else 1
-
-
-def _known(value: Any, name: str, function: Callable[[float], float], at_zero: int) -> Any:
-    if not is_number(value):
-        return value.opaque(name)
-    return at_zero if value == 0 else function(value)
-
-
-def _step(value: Any) -> Any:
-    return int(value > 0) if is_number(value) else value.opaque("step")
-
-
-def _maximum(x: Any, y: Any) -> Any:
-    if not is_number(x):
-        return x.maximum(y)
-    if not is_number(y):
-        return y.maximum(x)
-    return max(x, y)
-
-
-def _indicator(id_: Any, value: int) -> Any:
-    return int(id_ == value) if is_number(id_) else id_.indicator(value)
-
-
-def _divide(x: Any, y: Any) -> Any:
-    return Fraction(int(x), int(y)) if isinstance(x, Integral) and isinstance(y, Integral) else x / y

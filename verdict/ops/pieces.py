@@ -30,6 +30,7 @@ def _blocks(
 ) -> Axes:
     """Axes of tensors that have these lengths along one dimension, all multiples of `block`, and are alike else."""
     others, dims = numbered("b", shape)
+    block = block or 1
     atoms: list[Atom] = [atom for place, atom in enumerate(others) if place != along]
     atoms.append(Atom("k", block, law))
 
@@ -85,8 +86,8 @@ def _split_axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
     known("split", attrs, ("dim", "sizes"))
     arity("split", shapes, 1)
     along, sizes = axis("split", attrs.get("dim"), len(shapes[0])), attrs.get("sizes")
-    if not isinstance(sizes, tuple) or not sizes or not all(is_integer(size) and size > 0 for size in sizes):
-        raise ShapeError(f"split: sizes is {sizes}, it must be a tuple of positive integers")
+    if not isinstance(sizes, tuple) or not sizes or not all(is_integer(size) and size >= 0 for size in sizes):
+        raise ShapeError(f"split: sizes is {sizes}, it must be a tuple of integers, none negative")
     if sum(sizes) != shapes[0][along]:
         raise ShapeError(f"split: sizes {sizes} do not add up to the {shapes[0][along]} elements of dim {along}")
     return _blocks(shapes[0], along, gcd(*sizes), [sum(sizes)], sizes)
@@ -107,7 +108,7 @@ def _narrow_axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
         axis("narrow", attrs.get("dim"), len(shapes[0])),
         shapes[0][axis("narrow", attrs["dim"], len(shapes[0]))],
     )
-    start, length = _integer("narrow", attrs, "start", 0), _integer("narrow", attrs, "length", 1)
+    start, length = _integer("narrow", attrs, "start", 0), _integer("narrow", attrs, "length", 0)
     if start + length > size:
         raise ShapeError(f"narrow: {length} elements from {start} on are not within the {size} of dim {along}")
     return _blocks(shapes[0], along, gcd(start, length, size), [size], [length], Law.WHOLE)

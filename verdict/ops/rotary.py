@@ -19,12 +19,13 @@ from verdict.errors import ShapeError
 from verdict.graph import Shape
 from verdict.ops import numbers
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim, Law, OpRule
-from verdict.ops.shapes import arity, known, make_axes
+from verdict.ops.shapes import arity, filled, known, make_axes
 
 
 def _axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
     known("apply_rotary_emb", attrs, ())
     arity("apply_rotary_emb", shapes, 3)
+    filled("apply_rotary_emb", shapes)
     q, k, freqs = shapes
     if len(q) != 4 or len(k) != 4 or (q[:2], q[3]) != (k[:2], k[3]):
         raise ShapeError(f"apply_rotary_emb: q {q} and k {k} must be (b, s, h, d), equal but for the heads")

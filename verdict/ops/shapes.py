@@ -22,12 +22,16 @@ def known(name: str, attrs: Attributes, names: Collection[str]) -> None:
 
 
 def arity(name: str, shapes: Sequence[Shape], *counts: int) -> None:
-    """Refuse a wrong number of inputs, and inputs without elements."""
+    """Refuse a wrong number of inputs."""
     if len(shapes) not in counts:
         wanted = " or ".join(str(count) for count in counts)
         raise ShapeError(f"{name}: takes {wanted} inputs, found {len(shapes)}")
+
+
+def filled(name: str, shapes: Sequence[Shape]) -> None:
+    """Refuse inputs without elements, where an operator has no rule for them."""
     for position, shape in enumerate(shapes):
-        if any(size < 1 for size in shape):
+        if 0 in shape:
             raise ShapeError(f"{name}: input {position} of shape {shape} has no elements")
 
 
@@ -68,7 +72,7 @@ def make_axes(
     kept = tuple(
         Atom(atom.name, atom.size, atom.law, min(atom.least, atom.size))
         for atom in atoms
-        if atom.size > 1 or atom.name in keep
+        if atom.size != 1 or atom.name in keep
     )
     names = {atom.name for atom in kept}
 
@@ -98,10 +102,18 @@ def broadcast(name: str, prefix: str, *shapes: Shape) -> tuple[tuple[Atom, ...],
         sizes.append(found.pop() if found else 1)
     atoms, dims = numbered(prefix, tuple(sizes))
     each = tuple(
-        tuple(dim if size > 1 else () for size, dim in zip(shape, dims[rank - len(shape) :], strict=True))
+        tuple(dim if size != 1 else () for size, dim in zip(shape, dims[rank - len(shape) :], strict=True))
         for shape in shapes
     )
     return atoms, each
+
+
+def together(name: str, *shapes: Shape) -> Shape:
+    """The shape that some broadcast to."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ShapeError(f"{name}: shapes {' and '.join(map(str, shapes))} do not broadcast") from None
 
 
 def unbroadcast(gradient: Array, shape: Shape) -> Array:

@@ -38,8 +38,11 @@ def factor(source: Shape, target: Shape) -> Axes:
     """The common atoms of two shapes with equally many elements.
 
     Both sides' slowest dimensions share their greatest common divisor as one atom, and so on from the slow
-    end, then from the fast end. Dimensions left without a common factor are atoms of their own, WHOLE.
+    end, then from the fast end. Dimensions left without a common factor are atoms of their own, WHOLE; so are all
+    where there are no elements.
     """
+    if not prod(source):
+        return _apart(source, target)
     sides = (_Side(source), _Side(target))
     atoms: list[Atom] = []
     for end in (0, -1):
@@ -58,16 +61,26 @@ def factor(source: Shape, target: Shape) -> Axes:
     return make_axes(atoms, (sides[0].dims(),), (sides[1].dims(),))
 
 
+def _apart(source: Shape, target: Shape) -> Axes:
+    """Every dimension an atom of its own."""
+    shapes = (("x", source), ("y", target))
+    sides = [[Atom(f"{side}{k}", n, Law.WHOLE, n) for k, n in enumerate(shape)] for side, shape in shapes]
+    read, written = (tuple((atom.name,) for atom in atoms) for atoms in sides)
+    return make_axes([*sides[0], *sides[1]], (read,), (written,))
+
+
 def _axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
     known("view", attrs, ("size",))
     arity("view", shapes, 1)
     (shape,), size = shapes, attrs.get("size")
     if not isinstance(size, tuple) or not all(is_integer(length) for length in size):
         raise ShapeError(f"view: size is {size}, it must be a tuple of integers")
-    if size.count(-1) > 1 or any(length < 1 and length != -1 for length in size):
-        raise ShapeError(f"view: size {size} must be positive, with at most one -1")
+    if size.count(-1) > 1 or any(length < -1 for length in size):
+        raise ShapeError(f"view: size {size} must not be negative, but for at most one -1")
     elements, given = prod(shape), prod(length for length in size if length != -1)
-    if elements % given or (-1 not in size and elements != given):
+    if -1 in size and not given:
+        raise ShapeError(f"view: size {size} does not say what -1 is, as there are no elements")
+    if (elements % given if given else elements) or (-1 not in size and elements != given):
         raise ShapeError(f"view: {shape} has {elements} elements, which do not fit into size {size}")
     return factor(shape, tuple(elements // given if length == -1 else int(length) for length in size))
 

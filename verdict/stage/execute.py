@@ -169,7 +169,7 @@ class Side:
         """A fresh symbol for every element of an input; zeros where a gradient is absent."""
         signature, dims = self.meaning.signature, self.meaning.read[position]
         shape = _shape(dims, self.shrunk.sizes)
-        if position < signature.grads and not signature.shapes[position]:
+        if signature.shapes[position] is None:
             return np.zeros(shape, dtype=object)
         dtype = signature.dtypes[position]
         if dtype.startswith("complex"):

@@ -18,7 +18,7 @@ def run(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool = F
     """
     try:
         question = obligation(stage, columns, exhaustive)
-    except (ShapeError, SolverError) as error:
+    except (ShapeError, SolverError, ZeroDivisionError) as error:
         return Unknown(f"{stage.signature.op} cannot be run at reduced shapes: {error}")
     misshapen = _misshapen(question)
     if misshapen:

@@ -91,7 +91,7 @@ def _fewest(atom: Atom, coordinates: list[int], kept: int) -> int:
     lengths = [stop - start for start, stop in itertools.pairwise(coordinates)]
     full = coordinates[-1]
     least = min(max(atom.least, 2), full * kept)
-    return next(k for k in range(1, full + 1) if sum(min(k, n) for n in lengths) * kept >= least)
+    return next((k for k in range(1, full + 1) if sum(min(k, n) for n in lengths) * kept >= least), 0)
 
 
 def require_few(meaning: Meaning, shrunk: Shrunk) -> None:

@@ -7,7 +7,7 @@ from tests.ops.harness import Misfit, Subject, cases, nonzero, positive, real, s
 
 
 def _member(op, function, fill=real, rational=False):
-    return Subject(op, cases(lambda draw: ([draw(shape())], {}, [fill])), lambda x, attrs: [function(x[0])], rational)
+    return Subject(op, cases(lambda draw: ([draw(shape(0))], {}, [fill])), lambda x, attrs: [function(x[0])], rational)
 
 
 def _pow(draw):
@@ -27,7 +27,7 @@ def _pow(draw):
             ]
         )
     )
-    return [draw(shape())], {"exponent": exponent}, [fill]
+    return [draw(shape(0))], {"exponent": exponent}, [fill]
 
 
 SUBJECTS = (

@@ -13,7 +13,7 @@ def _embedding(draw):
     if draw(st.booleans()):
         attrs = {**attrs, "padding_idx": draw(st.one_of(st.none(), st.integers(0, rows - 1)))}
     stop = attrs.get("start", 0) + rows + draw(st.integers(0, 3))
-    return [draw(shape(1, 2)), (rows, features)], attrs, [ids(stop), real]
+    return [draw(shape(0, 2)), (rows, features)], attrs, [ids(stop), real]
 
 
 def _torch(x, attrs):

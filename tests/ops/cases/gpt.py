@@ -16,7 +16,7 @@ def _factor(x, p):
 
 def _dropout(draw):
     attrs = draw(st.sampled_from([{}, {"training": True}, {"training": False}]))
-    return [draw(shape())], {**attrs, "p": draw(st.one_of(CHANCES, st.just(1)))}, [real]
+    return [draw(shape(0))], {**attrs, "p": draw(st.one_of(CHANCES, st.just(1)))}, [real]
 
 
 def _torch_dropout(x, attrs):

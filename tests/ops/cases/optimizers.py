@@ -16,13 +16,13 @@ def _sgd(draw):
         )
     )
     count = 3 if momentum else 2
-    return [draw(shape())] * count, attrs | momentum, [real] * count
+    return [draw(shape(0))] * count, attrs | momentum, [real] * count
 
 
 def _adam(draw):
     attrs = {"lr": 0.125, "step": draw(st.sampled_from([1, 7]))}
     attrs |= draw(st.sampled_from([{}, {"weight_decay": 0.5}, {"beta1": 0.5, "beta2": 0.75, "eps": 0.25}]))
-    return [draw(shape())] * 4, attrs, [real, real, real, positive]
+    return [draw(shape(0))] * 4, attrs, [real, real, real, positive]
 
 
 def _stepped(optimizer, x, state):
@@ -53,7 +53,7 @@ def _adam_torch(kind):
 
 
 def _keyed(draw):
-    size = draw(shape(1, 3))
+    size = draw(shape(0, 3))
     attrs = {"p": draw(st.sampled_from([0, 0.25, 1])), "key": draw(st.integers(0, 3))}
     attrs["offset"] = tuple(draw(st.integers(0, 2)) for _ in size)
     return [size], attrs | draw(st.sampled_from([{}, {"training": False}])), [real]

@@ -76,7 +76,7 @@ MISFITS = (
     Misfit("concatenate", ((2, 3), (3, 3)), {"dim": 1}, "differ elsewhere than in dim 1"),
     Misfit("concatenate", ((2, 3),), {"dim": 2}, "no dimension 2"),
     Misfit("split", ((4,),), {"dim": 0, "sizes": (2, 1)}, "do not add up to the 4"),
-    Misfit("split", ((4,),), {"dim": 0, "sizes": (4, 0)}, "a tuple of positive integers"),
+    Misfit("split", ((4,),), {"dim": 0, "sizes": (5, -1)}, "a tuple of integers, none negative"),
     Misfit("narrow", ((4,),), {"dim": 0, "start": 2, "length": 3}, "are not within the 4"),
     Misfit("narrow", ((4,),), {"dim": 0, "start": -1, "length": 2}, "start is -1"),
     Misfit("pad", ((4,),), {"dim": 0, "before": 1}, "after is None"),

@@ -17,7 +17,7 @@ from verdict.ops import numbers
 from verdict.ops.aten.form import REQUIRED, Arguments, constant, operator
 from verdict.ops.aten.softmax import log_sum_exp
 from verdict.ops.casts import CAST
-from verdict.ops.numbers import MINUS_INFINITY
+from verdict.ops.elements import MINUS_INFINITY
 from verdict.ops.rule import Array, OpRule
 
 

@@ -57,14 +57,14 @@ def _squeeze_axes(args: Arguments) -> Axes:
     named = _named(args, len(shape))
     atoms, dims = numbered("d", shape)
     atoms = tuple(Atom(a.name, a.size, Law.WHOLE, a.size) if k in named else a for k, a in enumerate(atoms))
-    kept = tuple(dim for k, dim in enumerate(dims) if k not in named or shape[k] > 1)
+    kept = tuple(dim for k, dim in enumerate(dims) if k not in named or shape[k] != 1)
     return make_axes(atoms, (dims,), (kept,))
 
 
 def _squeeze(args: Arguments) -> Array:
     x = args["self"]
     named = _named(args, x.ndim)
-    return np.asarray(x.reshape(tuple(size for k, size in enumerate(x.shape) if k not in named or size > 1)))
+    return np.asarray(x.reshape(tuple(size for k, size in enumerate(x.shape) if k not in named or size != 1)))
 
 
 def _unsqueeze_axes(args: Arguments) -> Axes:

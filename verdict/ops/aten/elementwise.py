@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from verdict.ops import logic, numbers
+from verdict.ops import elements, logic, numbers
 from verdict.ops.aten.form import REQUIRED, ROUNDED, Arguments, constant, dtype_kind, exactly, operator
 from verdict.ops.elementwise import ERF, STEP, TANH, gelu
 from verdict.ops.rule import Array, Axes, OpRule
@@ -101,7 +101,7 @@ def _exponential(base: Array, exponent: Array) -> Array:
 
 def _number_power(base: Any, exponent: Any) -> Any:
     base, exponent = logic.settled(base), logic.settled(exponent)
-    if not numbers.is_number(exponent):
+    if not elements.is_number(exponent):
         return (exponent * exactly(numbers.log(np.array([base], dtype=object))[0])).exp()
     return numbers.power(np.array([base], dtype=object), numbers.rational(exponent))[0]
 

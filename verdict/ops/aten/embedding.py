@@ -5,10 +5,10 @@ rank that looks up ids outside of its share of the vocabulary without masking th
 adds up over repeated ids; the row `padding_idx` gets none.
 """
 
-import numpy as np
 
-from verdict.ops import logic, numbers
+from verdict.ops import logic
 from verdict.ops.aten.form import REQUIRED, Arguments, operator
+from verdict.ops.lookup import scattered
 from verdict.ops.rule import Array, Atom, Axes, Law, OpRule
 from verdict.ops.shapes import make_axes, numbered
 
@@ -33,7 +33,7 @@ def _backward_axes(args: Arguments) -> Axes:
     dy, ids = args.given
     if args["scale_grad_by_freq"]:
         raise args.misfit("a gradient that is divided by how often an id occurs has no rule")
-    if dy[:-1] != ids:
+    if not dy or dy[:-1] != ids:
         raise args.misfit(f"the gradient {dy} does not belong to ids of shape {ids}")
     places, dims = numbered("b", ids)
     rows = args["num_weights"]
@@ -43,9 +43,7 @@ def _backward_axes(args: Arguments) -> Axes:
 
 def _backward(args: Arguments) -> Array:
     dy, ids = args.given
-    rows, features = args["num_weights"], dy.shape[-1]
-    hits = np.stack([numbers.indicator(ids, row) for row in range(rows)], axis=-1).reshape(-1, rows)
-    dweight = numbers.matmul(hits.T, dy.reshape(-1, features))
+    dweight = scattered(ids, dy, args["num_weights"])
     if args["padding_idx"] >= 0:
         dweight[args["padding_idx"]] = 0
     return dweight

@@ -21,7 +21,7 @@ import numpy as np
 
 from verdict.errors import ShapeError
 from verdict.graph import Shape
-from verdict.ops import numbers
+from verdict.ops import elements, numbers
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
 from verdict.ops.shapes import known, make_axes
 from verdict.outcome import Assumption
@@ -194,7 +194,7 @@ def constant(like: Array, value: Any) -> Any:
     if isinstance(value, bool | int):
         return int(value)
     square = root_of(value) if numbers.of_objects(like) else None
-    term = None if square is None else next((x for x in like.flat if not numbers.is_number(x)), None)
+    term = None if square is None else next((x for x in like.flat if not elements.is_number(x)), None)
     return numbers.scalar(like, value) if term is None else term.number(square).power(Fraction(1, 2))
 
 

@@ -63,7 +63,9 @@ def _scatter_shape(args: Arguments) -> Shape:
     x, index, src = args["self"], args["index"], args["src"]
     along = axis(args.name, args["dim"], len(x))
     fits = len(index) == len(x) and all(n <= m for k, (n, m) in enumerate(zip(index, x, strict=True)) if k != along)
-    if not fits or (src is not None and any(n > m for n, m in zip(index, src, strict=True))):
+    if src is not None:
+        fits = fits and len(src) == len(x) and all(n <= m for n, m in zip(index, src, strict=True))
+    if not fits:
         raise args.misfit(f"index of shape {index} does not fit {x}")
     return tuple(x)
 

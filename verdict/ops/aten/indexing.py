@@ -16,6 +16,7 @@ from verdict.ops import logic
 from verdict.ops.aten.form import Arguments, operator
 from verdict.ops.aten.written import DISTINCT, written
 from verdict.ops.rule import Array, OpRule
+from verdict.ops.shapes import together
 
 
 def _places(args: Arguments) -> tuple[tuple[int, ...], Shape]:
@@ -27,7 +28,7 @@ def _places(args: Arguments) -> tuple[tuple[int, ...], Shape]:
     rank = len(x) if isinstance(x, tuple) else x.ndim
     if not shapes or len(indices) > rank:
         raise args.misfit(f"{len(indices)} indices do not fit {rank} dimensions")
-    return tuple(k for k, index in enumerate(indices) if index is not None), np.broadcast_shapes(*shapes)
+    return tuple(k for k, index in enumerate(indices) if index is not None), together(args.name, *shapes)
 
 
 def _front(dims: tuple[int, ...]) -> int:
@@ -79,7 +80,7 @@ def _put_shape(args: Arguments) -> Shape:
     rest = tuple(size for k, size in enumerate(x) if k not in dims)
     front = _front(dims)
     full = (*rest[:front], *shape, *rest[front:])
-    if np.broadcast_shapes(full, values) != full:
+    if together(args.name, full, values) != full:
         raise args.misfit(f"values of shape {values} do not fit {full}")
     return tuple(x)
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from verdict.graph import Shape
-from verdict.ops import logic, numbers
+from verdict.ops import elements, logic, numbers
 from verdict.ops.aten.elementwise import of_kind
 from verdict.ops.aten.form import REQUIRED, Arguments, operator
 from verdict.ops.rule import Array, Attributes, OpRule
@@ -79,13 +79,17 @@ def _forward(args: Arguments) -> tuple[Array, ...]:
 def _chosen(hits: Array, rows: Array) -> Array:
     """hits * rows; a class that is surely not chosen adds nothing even where its row is minus infinity."""
     if numbers.of_objects(hits) or numbers.of_objects(rows):
-        return numbers.each(lambda hit, value: hit if numbers.is_number(hit) and hit == 0 else hit * value, hits, rows)
+        return numbers.each(lambda hit, value: hit if elements.is_number(hit) and hit == 0 else hit * value, hits, rows)
     return np.where(hits == 0, 0.0, hits * np.where(hits == 0, 0.0, rows))
 
 
 def _backward_shapes(args: Arguments) -> Shape:
-    x = args["self"]
-    _check(args, x, args["target"])
+    x, target = args["self"], args["target"]
+    _check(args, x, target)
+    due = target if args["reduction"] == NONE else ()
+    given = args["grad_output"], args["total_weight"]
+    if given != (due, ()):
+        raise args.misfit(f"a gradient of shape {given[0]} and a weight of shape {given[1]} are not {due} and ()")
     return tuple(x)
 
 

@@ -20,6 +20,7 @@ from verdict.ops.aten.activations import softplus
 from verdict.ops.aten.form import REQUIRED, Arguments, constant, operator
 from verdict.ops.elementwise import STEP
 from verdict.ops.rule import Array, OpRule
+from verdict.ops.shapes import together
 from verdict.outcome import Assumption
 
 NONE, MEAN = 0, 1
@@ -35,14 +36,17 @@ def _shape(args: Arguments) -> Shape:
     if x != target:
         raise args.misfit(f"x of shape {x} and its target of shape {target} differ")
     for name in ("weight", "pos_weight"):
-        if args[name] is not None and np.broadcast_shapes(args[name], x) != x:
+        if args[name] is not None and together(args.name, args[name], x) != x:
             raise args.misfit(f"{name} of shape {args[name]} does not fit {x}")
     return x if args["reduction"] == NONE else ()
 
 
 def _pulled_shape(args: Arguments) -> Shape:
     _shape(args)
-    return tuple(args["self"])
+    x, dy = tuple(args["self"]), tuple(args["grad_output"])
+    if together(args.name, x, dy) != x:
+        raise args.misfit(f"the gradient of shape {dy} does not belong to {x}")
+    return x
 
 
 def _reduced(args: Arguments, each: Array) -> Array:

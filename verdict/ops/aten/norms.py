@@ -83,6 +83,10 @@ def _backward_shapes(args: Arguments) -> tuple[Shape, ...]:
     if args["grad_out"] != x:
         raise args.misfit(f"the gradient of shape {args['grad_out']} does not belong to x of shape {x}")
     normalised = tuple(args["normalized_shape"])
+    lead = x[: len(x) - len(normalised)]
+    for name in ("mean", "rstd"):
+        if args[name] is not None and args[name] != (*lead, *(1 for _ in normalised)):
+            raise args.misfit(f"{name} of shape {args[name]} does not belong to x of shape {x}")
     return (x, normalised) if "rms" in args.name else (x, normalised, normalised)
 
 

@@ -41,10 +41,14 @@ def _over(args: Arguments, rank: int) -> tuple[int, ...]:
     return places if rank else ()
 
 
-def _axes(law: Law) -> Callable[[Arguments], Axes]:
+def _axes(law: Law, of_none: bool = True) -> Callable[[Arguments], Axes]:
+    """of_none: whether the operator has a value where it reduces no elements."""
+
     def axes(args: Arguments) -> Axes:
         shape = args["self"]
         reduced = _over(args, len(shape))
+        if not of_none and any(not shape[place] for place in reduced):
+            raise args.misfit(f"of no elements there is none, and x has the shape {shape}")
         if dtype_kind(args["dtype"]) in {"bool", "complex"}:
             raise args.misfit(f"a result of type {args['dtype']} has no rule")
         atoms = tuple(
@@ -146,8 +150,10 @@ def _best(args: Arguments) -> tuple[Array, Array]:
 def _arg_axes(args: Arguments) -> Shape:
     shape = args["self"]
     if args["dim"] is None:
+        if 0 in shape:
+            raise args.misfit("of no elements there is none")
         return tuple(1 for _ in shape) if args["keepdim"] else ()
-    return tuple(_axes(Law.WHOLE)(args).output_shapes[0])
+    return tuple(_axes(Law.WHOLE, of_none=False)(args).output_shapes[0])
 
 
 def _argbest(args: Arguments) -> Array:
@@ -178,7 +184,7 @@ def _norm(args: Arguments) -> Array:
 def _norm_axes(args: Arguments) -> Axes:
     if args["ord"] not in {1, 2, float("inf")}:
         raise args.misfit(f"ord is {args['ord']}; 1, 2 and infinity have a rule")
-    return _axes(Law.WHOLE)(args)
+    return _axes(Law.WHOLE, of_none=args["ord"] != float("inf"))(args)
 
 
 def _cumsum(args: Arguments) -> Array:
@@ -221,13 +227,15 @@ def _rule(
     law: Law = Law.WHOLE,
     linear: tuple[int, ...] = (),
     assumptions: tuple[Assumption, ...] = (),
+    of_none: bool = True,
 ) -> OpRule:
     def kept(args: Arguments) -> Any:
         made = forward(args)
         x = args["self"]
         return tuple(of_kind(y, x) for y in made) if isinstance(made, tuple) else of_kind(made, x)
 
-    return operator(name, "self", attributes, _axes(law), kept, formula, linear=linear, assumptions=assumptions)
+    shapes = _axes(law, of_none)
+    return operator(name, "self", attributes, shapes, kept, formula, linear=linear, assumptions=assumptions)
 
 
 ALL = {"dtype": None}
@@ -243,12 +251,12 @@ RULES: tuple[OpRule, ...] = (
     _rule("aten.var_mean.correction", "variance and mean over dim", _variance, {**OVER, "correction": None}),
     _rule("aten.var.correction", "variance over dim", lambda args: _variance(args)[0], {**OVER, "correction": None}),
     _rule("aten.std.correction", "the root of the variance over dim", _deviation, {**OVER, "correction": None}),
-    _rule("aten.amax", "y = the greatest of x over dim", _amax),
-    _rule("aten.amin", "y = the smallest of x over dim", _amin),
-    _rule("aten.max", "y = the greatest of x", _amax, {}),
-    _rule("aten.min", "y = the smallest of x", _amin, {}),
-    _rule("aten.max.dim", "the greatest of x along dim, and where it is", _best, ONE, assumptions=(CHOICE,)),
-    _rule("aten.min.dim", "the smallest of x along dim, and where it is", _best, ONE, assumptions=(CHOICE,)),
+    _rule("aten.amax", "y = the greatest of x over dim", _amax, of_none=False),
+    _rule("aten.amin", "y = the smallest of x over dim", _amin, of_none=False),
+    _rule("aten.max", "y = the greatest of x", _amax, {}, of_none=False),
+    _rule("aten.min", "y = the smallest of x", _amin, {}, of_none=False),
+    _rule("aten.max.dim", "the greatest of x along dim, and where it is", _best, ONE, Law.WHOLE, (), (CHOICE,), False),
+    _rule("aten.min.dim", "the smallest of x along dim, and where it is", _best, ONE, Law.WHOLE, (), (CHOICE,), False),
     operator("aten.argmax", "self", OVER, _arg_axes, _argbest, "where the greatest of x is", assumptions=(CHOICE,)),
     operator("aten.argmin", "self", OVER, _arg_axes, _argbest, "where the smallest of x is", assumptions=(CHOICE,)),
     _rule("aten.logsumexp", "y = log(sum of exp(x) over dim)", _logsumexp, ONE),

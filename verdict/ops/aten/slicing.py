@@ -119,7 +119,7 @@ def _lengths(args: Arguments, shape: Shape) -> tuple[int, ...]:
         return chosen
     if not is_integer(chosen) or chosen < 1:
         raise args.misfit(f"split_size is {chosen}, it must be a number above 0")
-    return tuple(min(chosen, size - start) for start in range(0, size, chosen))
+    return tuple(min(chosen, size - start) for start in range(0, size, chosen)) or (0,)
 
 
 def _pieces(args: Arguments, shape: Shape) -> Iterator[Part]:
@@ -143,6 +143,8 @@ def _split(name: str, key: str) -> OpRule:
 def _unbind_shapes(args: Arguments) -> tuple[Shape, ...]:
     shape: Shape = args["self"]
     along = axis(args.name, args["dim"], len(shape))
+    if not shape[along]:
+        raise args.misfit("of no elements there is none")
     return ((*shape[:along], *shape[along + 1 :]),) * shape[along]
 
 

@@ -14,7 +14,7 @@ from verdict.graph import Shape
 from verdict.ops import numbers
 from verdict.ops.aten.form import REQUIRED, Arguments, operator
 from verdict.ops.casts import CAST
-from verdict.ops.numbers import MINUS_INFINITY
+from verdict.ops.elements import MINUS_INFINITY
 from verdict.ops.rule import Array, Atom, Axes, Law, OpRule
 from verdict.ops.shapes import axis, make_axes
 from verdict.ops.softmax import softmax
@@ -61,6 +61,8 @@ def _safe_softmax(args: Arguments) -> Array:
     x = args["self"]
     along = _along(args, x.shape)
     rows = np.moveaxis(x, along, -1)
+    if not x.size:
+        return np.asarray(x)
     made = [row * 0 if _empty(row) else softmax(row, 0) for row in rows.reshape(-1, rows.shape[-1])]
     return np.moveaxis(np.stack(made).reshape(rows.shape), -1, along)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from verdict.ops import logic, numbers
+from verdict.ops import elements, logic
 from verdict.ops.rule import Array
 from verdict.outcome import Assumption
 
@@ -16,7 +16,7 @@ def written(x: Array, position: tuple[Any, ...], value: Any, add: bool, wrap: bo
     """x with `value` written (or added) at one position, of one number or term for each dimension of x."""
     y = x.copy()
     settled = tuple(logic.settled(coordinate) for coordinate in position)
-    if all(numbers.is_number(coordinate) for coordinate in settled):
+    if all(elements.is_number(coordinate) for coordinate in settled):
         place = tuple(int(coordinate) for coordinate in settled)
         if any(not (-n if wrap else 0) <= k < n for k, n in zip(place, x.shape, strict=True)):
             raise IndexError(f"position {place} is outside of shape {x.shape}")

@@ -1,0 +1,21 @@
+"""Pairs of plans in outline, a few lines each, and what Verdict says of them."""
+
+from backends.pairs.outline import Outline, complete
+from tests.builders import ask
+from verdict.report import Report
+
+
+def plans(single: str, parallel: str, **mesh: int):
+    """Both plans; one device where no mesh is named."""
+    first = complete(Outline((), tuple(single.splitlines())), "single")
+    return first, complete(Outline(tuple(mesh.items()), tuple(parallel.splitlines())), "parallel", first)
+
+
+def report(single: str, parallel: str, **mesh: int) -> Report:
+    """The report on a pair."""
+    return ask(*plans(single, parallel, **mesh))
+
+
+def verdict(single: str, parallel: str, **mesh: int) -> str:
+    """The name of the verdict on a pair."""
+    return report(single, parallel, **mesh).verdict.name

@@ -1,0 +1,102 @@
+"""Functions of one element: a float, an exact number or a solver term. verdict/ops/numbers.py maps them over arrays."""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from numbers import Integral, Rational, Real
+from typing import Any
+
+MINUS_INFINITY = float("-inf")
+
+
+def is_number(value: Any) -> bool:
+    """Whether an element is a number: no term."""
+    return isinstance(value, Real)
+
+
+def exp(value: Any) -> Any:
+    """e to the value."""
+    if not is_number(value):
+        return value.exp()
+    if value == 0:
+        return 1
+    if value == MINUS_INFINITY:
+        return 0
+    try:
+        return math.exp(value)
+    except OverflowError:
+        return math.inf if value > 0 else 0
+
+
+def log(value: Any) -> Any:
+    """The natural logarithm of the value."""
+    if not is_number(value):
+        return value.log()
+    if value == 1:
+        return 0
+    if value == 0:
+        return MINUS_INFINITY
+    return math.log(value) if value > 0 else math.nan
+
+
+def power(value: Any, exponent: Fraction) -> Any:
+    """The value to a constant exponent."""
+    if not is_number(value):
+        return value.power(exponent)
+    if isinstance(value, Rational):
+        found = root(Fraction(value), exponent.denominator)
+        if found is not None:
+            return found**exponent.numerator
+    try:
+        return math.pow(value, exponent)
+    except ValueError:
+        return math.nan
+    except OverflowError:
+        return math.inf if (value > 1) == (exponent > 0) else 0
+
+
+def root(value: Fraction, degree: int) -> Fraction | None:
+    """The non-negative root of `value` where it is rational and found; `value` itself for degree one."""
+    if degree == 1:
+        return value
+    if value < 0:
+        return None
+    found = Fraction(_near_root(value.numerator, degree), _near_root(value.denominator, degree))
+    return found if found**degree == value else None
+
+
+def _near_root(value: int, degree: int) -> int:
+    if degree == 2:
+        return math.isqrt(value)
+    return round(value ** (1 / degree)) if value.bit_length() < 1000 else 1
+
+
+def known(value: Any, name: str, function: Callable[[float], float], at_zero: int) -> Any:
+    """A function that has a rule on numbers and is unknown, `name`, on terms."""
+    if not is_number(value):
+        return value.opaque(name)
+    return at_zero if value == 0 else function(value)
+
+
+def step(value: Any) -> Any:
+    """1 where the value is above 0, else 0."""
+    return int(value > 0) if is_number(value) else value.opaque("step")
+
+
+def maximum(x: Any, y: Any) -> Any:
+    """The greater of two."""
+    if not is_number(x):
+        return x.maximum(y)
+    if not is_number(y):
+        return y.maximum(x)
+    return max(x, y)
+
+
+def indicator(id_: Any, value: int) -> Any:
+    """1 where the id equals `value`, else 0."""
+    return int(id_ == value) if is_number(id_) else id_.indicator(value)
+
+
+def divide(x: Any, y: Any) -> Any:
+    """x / y, exact on ints too."""
+    return Fraction(int(x), int(y)) if isinstance(x, Integral) and isinstance(y, Integral) else x / y
