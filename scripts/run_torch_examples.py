@@ -100,10 +100,14 @@ EXAMPLES = (
 
 
 class Row(NamedTuple):
-    """What was measured: nodes of all ranks, seconds of the recording and of the verdict, and the verdict."""
+    """What was measured: nodes of all ranks, seconds of the recording and of the verdict, and the verdict.
+
+    runs: what runs of the parallel program say of its recording.
+    """
 
     example: Example
     nodes: int
+    runs: str
     recording: float
     proof: float
     verdict: str
@@ -124,7 +128,8 @@ def run(example: Example, timeout: float) -> Row:
         )
         recording = time.monotonic() - begun
         if recorded.returncode:
-            return Row(example, 0, recording, 0.0, "not recorded", recorded.stderr.strip().splitlines()[-1])
+            return Row(example, 0, "", recording, 0.0, "not recorded", recorded.stderr.strip().splitlines()[-1])
+        runs = recorded.stderr.strip().splitlines()[-2].rpartition("; ")[2].replace("two runs ", "")
         nodes = sum(" = " in line or "send(" in line for line in Path(plans[1]).read_text().splitlines())
         begun = time.monotonic()
         pair = ["--sm", plans[0], "--pm", plans[1], "--format", "json", "--no-repair"]
@@ -133,8 +138,8 @@ def run(example: Example, timeout: float) -> Row:
                 [*verdict, *pair], cwd=ROOT, check=False, capture_output=True, text=True, timeout=timeout
             )
         except subprocess.TimeoutExpired:
-            return Row(example, nodes, recording, timeout, "time out", "")
-        return Row(example, nodes, recording, time.monotonic() - begun, VERDICTS[told.returncode], _first(told))
+            return Row(example, nodes, runs, recording, timeout, "time out", "")
+        return Row(example, nodes, runs, recording, time.monotonic() - begun, VERDICTS[told.returncode], _first(told))
 
 
 def _first(told: "subprocess.CompletedProcess[str]") -> str:
@@ -154,16 +159,15 @@ def main() -> int:
     parser.add_argument("--timeout", type=float, default=600.0)
     given = parser.parse_args()
     chosen = [e for e in EXAMPLES if (given.bugs or e.right == "PROVED") and (not given.names or e.file in given.names)]
-    print("| program | parallelism, or what is wrong | ranks | nodes | recording s | verdict s | verdict |")
-    print("|---|---|---|---|---|---|---|")
+    print("| program | parallelism, or what is wrong | ranks | nodes | runs | recording s | verdict s | verdict |")
+    print("|---|---|---|---|---|---|---|---|")
     wrong = 0
     for example in chosen:
         row = run(example, given.timeout)
         name = f"{example.file}.py:{example.builder}"
         times = f"{row.recording:.1f} | {row.proof:.1f}"
-        print(
-            f"| {name} | {example.parallelism} | {example.ranks} | {row.nodes} | {times} | {row.verdict} |", flush=True
-        )
+        size = f"{example.ranks} | {row.nodes}"
+        print(f"| {name} | {example.parallelism} | {size} | {row.runs} | {times} | {row.verdict} |", flush=True)
         if row.verdict != example.right:
             wrong += 1
             print(f"{name}: {row.verdict} {row.first}", file=sys.stderr, flush=True)

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterable
@@ -113,6 +114,7 @@ cli.add_command(torch_command(lambda arguments: int(cli.main(arguments, standalo
 def main() -> None:
     """The console script: any failure becomes one sentence and an exit status."""
     complain = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
+    signal.signal(signal.SIGTERM, _interrupt)
     try:
         with to_stdout():
             status = cli.main(standalone_mode=False)
@@ -130,6 +132,11 @@ def main() -> None:
         complain.print("verdict: this is a bug in verdict, not a verdict on the plans")
         status = INTERNAL_ERROR
     sys.exit(status)
+
+
+def _interrupt(*_: object) -> None:
+    """A wish from outside to end is heeded as one from the terminal is."""
+    raise KeyboardInterrupt
 
 
 def _main_job(single: str, parallel: str, given: dict[str, Any]) -> int:

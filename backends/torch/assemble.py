@@ -1,9 +1,10 @@
 """Traces of all ranks -> one Plan. Every rank is a plan device; there are no replicas and no microbatches."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from backends.torch.trace import Bound, Trace, Value
+from backends.torch.trace import KEPT, SUFFIXES, UNMODELLED, Bound, Trace, Value
 from verdict.errors import UsageError
 from verdict.graph import (
     ABSENT,
@@ -35,11 +36,12 @@ _GIVEN = {"input": INPUT, "weight": WEIGHT, "buffer": BUFFER}
 def plan_of(traces: Sequence[Trace], source: str) -> Plan:
     """The plan of these recordings, one of each rank. Raises UsageError where their tensors do not fit together."""
     draft = _Draft(source)
-    ranks = [_Rank(draft, trace) for trace in traces]
+    changed = frozenset(bound.name for trace in traces for bound in trace.bound if bound.kind == "updated")
+    ranks = [_Rank(draft, trace, changed) for trace in traces]
     for rank in ranks:
         rank.put_together()
     notes = dict.fromkeys(note for trace in traces for note in trace.notes)
-    return Plan(
+    plan = Plan(
         source=source,
         format="recorded PyTorch program",
         mesh=(("replicas", 1), *(traces[0].mesh or (("rank", len(traces)),))) if len(traces) > 1 else (),
@@ -56,6 +58,16 @@ def plan_of(traces: Sequence[Trace], source: str) -> Plan:
         seeds=(),
         assumptions=(RECORDED, *(Assumption(name, text) for name, text in notes)),
     )
+    return doubted(plan, [f"{doubt} (rank {trace.rank})" for trace in traces for doubt in trace.doubts])
+
+
+def doubted(plan: Plan, doubts: Sequence[str]) -> Plan:
+    """`plan` with nodes that have no meaning and no outputs: why nothing follows from what else it says."""
+    if not doubts:
+        return plan
+    nodes = tuple(Node(UNMODELLED, (), (), (("reason", doubt),), doubt) for doubt in dict.fromkeys(doubts))
+    first = plan.segments[0]
+    return replace(plan, segments=(first._replace(nodes=(*first.nodes, *nodes)), *plan.segments[1:]))
 
 
 class _Draft:
@@ -105,9 +117,10 @@ class _End(NamedTuple):
 
 
 class _Rank:
-    """One rank's segment while it is made."""
+    """One rank's segment while it is made. changed: parameters that some rank changes: all say what they end with."""
 
-    def __init__(self, draft: _Draft, trace: Trace) -> None:
+    def __init__(self, draft: _Draft, trace: Trace, changed: frozenset[str]) -> None:
+        self._changed = changed
         self._draft = draft
         self._trace = trace
         self._tensors: dict[int, int] = {ABSENT: ABSENT}
@@ -146,11 +159,10 @@ class _Rank:
         ends: dict[int, _End] = {}
         copies: list[_End] = []
         for bound in self._trace.bound:
-            if bound.kind in _GIVEN:
+            if bound.kind in _GIVEN or (bound.kind == KEPT and bound.name not in self._changed):
                 continue
             kind = GRADIENT if bound.kind == "gradient" else ACTIVATION
-            suffix = {"gradient": ".grad", "output": ".updated" if bound.of else ""}.get(bound.kind, "")
-            end = _End(bound, kind, bound.name + suffix)
+            end = _End(bound, kind, bound.name + SUFFIXES.get(bound.kind, ""))
             if bound.value in given or bound.value in ends:
                 copies.append(end)
             else:
@@ -171,7 +183,7 @@ class _Rank:
     def _declared(self, end: _End) -> int:
         bound = end.bound
         tensor = self._draft.named(end.name, end.kind, bound, self._trace.values[bound.value].dtype)
-        owner = bound.name if bound.kind == "gradient" else bound.of
+        owner = bound.name if bound.kind in SUFFIXES else ""
         held = Held(self._trace.rank, tensor, self._weights.get(owner, ABSENT))
-        {"loss": self.losses, "gradient": self.gradients, "output": self.outputs}[bound.kind].append(held)
+        {"loss": self.losses, "gradient": self.gradients}.get(bound.kind, self.outputs).append(held)
         return tensor

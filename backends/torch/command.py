@@ -11,44 +11,64 @@ import click
 
 from backends.text import write
 from backends.torch.assemble import plan_of
-from backends.torch.launch import Target, record_all
+from backends.torch.confirmation import AGREES, NOT_RUN, Confirmation, confirmed
+from backends.torch.launch import Limits, Target, record_all
 from backends.torch.trace import UNMODELLED
 from verdict.errors import UsageError
 from verdict.graph import Plan
 
 BUILD, BUILD_SINGLE = "build", "build_single"
+LIMITS = Limits()
 
 _WORLD = click.option("--world", type=click.IntRange(1), required=True, metavar="N", help="How many ranks there are.")
 _TENSORS = click.option("--tensors", type=click.Choice(["fake", "real"]), default="fake", show_default=True,
                         help="Record on tensors without data, or on real ones.")  # fmt: skip
 _CORES = click.option("--cores", type=click.IntRange(1), metavar="N",
                       help="Ranks that are recorded side by side (default: the cores).")  # fmt: skip
-_SECONDS = click.option("--record-timeout", "seconds", type=click.FloatRange(0, min_open=True), default=600.0,
+_SECONDS = click.option("--record-timeout", "seconds", type=click.FloatRange(0, min_open=True), default=LIMITS.seconds,
                         show_default=True, metavar="SECONDS", help="For the recording of one rank.")  # fmt: skip
+_MEMORY = click.option("--record-memory", "mebibytes", type=click.IntRange(256), default=LIMITS.mebibytes,
+                       show_default=True, metavar="MIB",
+                       help="For each process that records or runs a rank.")  # fmt: skip
+_CONFIRM = click.option("--confirm/--no-confirm", default=True, show_default=True,
+                        help="Run the program, too, and hold its recording against the runs.")  # fmt: skip
+_CONFIRM_SECONDS = click.option("--confirm-timeout", type=click.FloatRange(0, min_open=True), default=LIMITS.confirm,
+                                show_default=True, metavar="SECONDS", help="For the runs of one program.")  # fmt: skip
 
 
 def capture(
-    programs: Sequence[tuple[Target, int]], tensors: str = "fake", cores: int = 0, seconds: float = 600.0
+    programs: Sequence[tuple[Target, int]], tensors: str = "fake", cores: int = 0, limits: Limits = LIMITS
 ) -> list[Plan]:
-    """The plan of each (program, number of ranks). Raises UsageError where one cannot be recorded."""
+    """The plan of each (program, number of ranks). Raises UsageError where one cannot be recorded, or is run and does
+    something else.
+    """
     begun, shown = time.monotonic(), sys.stderr.isatty()
 
-    def progress(done: int, total: int) -> None:
+    def progress(what: str, done: int, total: int) -> None:
         if shown:
-            click.echo(f"\rrecording: {done} of {total} ranks", nl=done == total, err=True)
+            click.echo(f"\r{what}: {done} of {total}", nl=done == total, err=True)
 
-    recorded = record_all(programs, tensors, cores or os.cpu_count() or 1, seconds, progress)
-    plans = [plan_of(traces, ":".join(target)) for (target, _), traces in zip(programs, recorded, strict=True)]
-    for plan in plans:
+    recorded = record_all(programs, tensors, cores or os.cpu_count() or 1, limits, progress)
+    plans = [
+        confirmed(plan_of(found.traces, ":".join(target)), found.confirmation)
+        for (target, _), found in zip(programs, recorded, strict=True)
+    ]
+    for plan, found in zip(plans, recorded, strict=True):
         nodes = [node for segment in plan.segments for node in segment.nodes]
         unknown = sum(node.op == UNMODELLED for node in nodes)
         click.echo(
             f"recorded {plan.source}: {plan.devices} rank{'s' * (plan.devices > 1)}, {len(nodes)} nodes"
-            f"{f', {unknown} of them not modelled' if unknown else ''}",
+            f"{f', {unknown} of them not modelled' if unknown else ''}; {_told(found.confirmation)}",
             err=True,
         )
     click.echo(f"recorded in {time.monotonic() - begun:.1f} s", err=True)
     return plans
+
+
+def _told(found: Confirmation) -> str:
+    if found.how == AGREES:
+        return "two runs agree with it"
+    return f"not run: {found.why}" if found.how == NOT_RUN else f"when it is run, it {found.how}"
 
 
 def _write(plan: Plan, folder: Path, name: str) -> str:
@@ -69,9 +89,12 @@ def _write(plan: Plan, folder: Path, name: str) -> str:
 @_TENSORS
 @_CORES
 @_SECONDS
+@_MEMORY
+@_CONFIRM
+@_CONFIRM_SECONDS
 def capture_command(
     program: str | None, single: str | None, world: int | None, out: Path, tensors: str, cores: int | None,
-    seconds: float,
+    seconds: float, mebibytes: int, confirm: bool, confirm_timeout: float,
 ) -> None:  # fmt: skip
     """Record the PyTorch program that FILE.py:BUILD builds, all ranks, and write its plan to DIR."""
     if not program and not single:
@@ -80,7 +103,8 @@ def capture_command(
         raise UsageError("--world", "it is missing", "say how many ranks the program has")
     wanted = [("single", Target.of(single, BUILD_SINGLE), 1)] if single else []
     wanted += [("parallel", Target.of(program, BUILD), world or 1)] if program else []
-    plans = capture([(target, ranks) for _, target, ranks in wanted], tensors, cores or 0, seconds)
+    limits = Limits(seconds, mebibytes, confirm_timeout if confirm else 0.0)
+    plans = capture([(target, ranks) for _, target, ranks in wanted], tensors, cores or 0, limits)
     written = [_write(plan, out, name) for plan, (name, _, _) in zip(plans, wanted, strict=True)]
     click.echo("wrote " + " and ".join(written))
 
@@ -97,11 +121,15 @@ def torch_command(run: Callable[[list[str]], int]) -> click.Command:
     @_TENSORS
     @_CORES
     @_SECONDS
+    @_MEMORY
+    @_CONFIRM
+    @_CONFIRM_SECONDS
     @click.argument("options", nargs=-1, type=click.UNPROCESSED)
     @click.pass_context
     def command(
         context: click.Context, program: str, world: int, single: str | None, out: Path | None, tensors: str,
-        cores: int | None, seconds: float, options: tuple[str, ...],
+        cores: int | None, seconds: float, mebibytes: int, confirm: bool, confirm_timeout: float,
+        options: tuple[str, ...],
     ) -> None:  # fmt: skip
         """Record the single-device program and the parallel one, and verify that they compute the same.
 
@@ -110,7 +138,8 @@ def torch_command(run: Callable[[list[str]], int]) -> click.Command:
         with TemporaryDirectory(prefix="verdict-torch-") as name:
             folder, target = out or Path(name), Target.of(program, BUILD)
             alone = Target.of(single or target.file, BUILD_SINGLE)
-            plans = capture([(alone, 1), (target, world)], tensors, cores or 0, seconds)
+            limits = Limits(seconds, mebibytes, confirm_timeout if confirm else 0.0)
+            plans = capture([(alone, 1), (target, world)], tensors, cores or 0, limits)
             files = [_write(plan, folder, side) for plan, side in zip(plans, ("single", "parallel"), strict=True)]
             context.exit(run(["--sm", files[0], "--pm", files[1], *options]))
 

@@ -1,4 +1,4 @@
-"""Start the processes that record, watch them, and read what they found."""
+"""Start the processes that record and run, watch them, and read what they found."""
 
 import json
 import os
@@ -6,18 +6,22 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from backends.torch.confirmation import NOT_RUN, Confirmation
 from backends.torch.trace import Trace, from_plain
-from verdict.errors import UsageError
+from backends.torch.worker import Job, Program, write_job
+from verdict.errors import UsageError, VerdictError
 
 ROOT = Path(__file__).resolve().parents[2]
 WAIT = 0.05
-"""Seconds between two looks at what was recorded."""
-Progress = Callable[[int, int], None]
+"""Seconds between two looks at what was found."""
+Progress = Callable[[str, int, int], None]
+"""Told of what is done ("recording" or "running"), and how many of how many are there."""
 
 
 class Target(NamedTuple):
@@ -37,7 +41,28 @@ class Target(NamedTuple):
         return Target(file, function)
 
 
-def _silent(done: int, total: int) -> None:
+class Limits(NamedTuple):
+    """Of the processes. seconds: for the recording of one rank. mebibytes: for each process.
+
+    confirm: seconds for the runs of one program, 0 where it is not run.
+    """
+
+    seconds: float = 600.0
+    mebibytes: int = 16384
+    confirm: float = 60.0
+
+
+class Recorded(NamedTuple):
+    """The recordings of all ranks of a program, and what its runs say of them."""
+
+    traces: tuple[Trace, ...]
+    confirmation: Confirmation
+
+
+UNCONFIRMED = Limits(confirm=0.0)
+
+
+def _silent(what: str, done: int, total: int) -> None:
     return None
 
 
@@ -45,55 +70,109 @@ def record_all(
     programs: Sequence[tuple[Target, int]],
     tensors: str = "fake",
     cores: int = 1,
-    seconds: float = 600.0,
+    limits: Limits = UNCONFIRMED,
     progress: Progress = _silent,
-) -> tuple[tuple[Trace, ...], ...]:
-    """The traces of all ranks of each (program, number of ranks), recorded in fresh processes, `cores` at once.
+) -> tuple[Recorded, ...]:
+    """What is recorded of each (program, number of ranks), in fresh processes, `cores` at once.
 
-    Raises UsageError for the first rank that cannot be recorded within `seconds`; the others are ended.
+    Raises UsageError for the first rank that cannot be recorded within the limits; the others are ended.
     """
-    with TemporaryDirectory(prefix="verdict-capture-") as name:
-        arguments = [tensors, str(cores), str(seconds), name]
-        arguments += [word for target, world in programs for word in (*target, str(world))]
+    with _worker(programs, tensors, cores, limits) as worker:
+        found = tuple(_watch(programs, worker, limits, progress, early=True))
+    return tuple(each for each in found if isinstance(each, Recorded))
+
+
+def record_each(
+    programs: Sequence[tuple[Target, int]], tensors: str = "fake", cores: int = 1, limits: Limits = UNCONFIRMED
+) -> tuple[Recorded | VerdictError, ...]:
+    """The same, with why a program cannot be recorded in its place."""
+    with _worker(programs, tensors, cores, limits) as worker:
+        return tuple(_watch(programs, worker, limits, _silent, early=False))
+
+
+class _Worker(NamedTuple):
+    process: "subprocess.Popen[bytes]"
+    folder: Path
+
+
+@contextmanager
+def _worker(programs: Sequence[tuple[Target, int]], tensors: str, cores: int, limits: Limits) -> Iterator[_Worker]:
+    """The process that records, in a folder; afterwards there is neither, nor any process that it began."""
+    with TemporaryDirectory(prefix="verdict-capture-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        wanted = tuple(Program(*target, world) for target, world in programs)
+        write_job(folder, Job(tensors, cores, limits.seconds, limits.mebibytes, limits.confirm, wanted))
         paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
         environment["PYTHONPATH"] = os.pathsep.join(paths)
-        command = [sys.executable, "-m", "backends.torch.worker", *arguments]
-        with open(Path(name) / "log", "w") as log:
+        command = [sys.executable, "-m", "backends.torch.worker", name]
+        with open(folder / "log", "w") as log:
             process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
         try:
-            return _watch(programs, process, Path(name), progress)
+            yield _Worker(process, folder)
         finally:
-            if process.poll() is None:
+            with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            process.wait()
 
 
 def _watch(
-    programs: Sequence[tuple[Target, int]], process: "subprocess.Popen[bytes]", folder: Path, progress: Progress
-) -> tuple[tuple[Trace, ...], ...]:
-    waiting = [(program, rank) for program, (_, world) in enumerate(programs) for rank in range(world)]
-    traces: dict[tuple[int, int], Trace] = {}
-    total = len(waiting)
-    while waiting:
-        ended = process.poll() is not None
-        there = [key for key in waiting if (folder / f"{key[0]}-{key[1]}.json").is_file()]
-        for program, rank in there:
-            found = json.loads((folder / f"{program}-{rank}.json").read_text())
-            traces[program, rank] = _found(programs[program][0], rank, found)
-        waiting = [key for key in waiting if key not in traces]
-        progress(len(traces), total)
-        if ended and not there:
-            said = (folder / "log").read_text().strip().splitlines() or ["it said nothing"]
-            problem = f"the process that records ended with status {process.returncode}: {said[-1]}"
-            raise UsageError(":".join(programs[waiting[0][0]][0]), problem, "")
-        if waiting:
+    programs: Sequence[tuple[Target, int]], worker: _Worker, limits: Limits, progress: Progress, early: bool
+) -> Iterator[Recorded | VerdictError]:
+    """Of each program what was recorded, or why it was not. early: the first such reason is raised."""
+    ranks = {f"{at}-{rank}": target for at, (target, world) in enumerate(programs) for rank in range(world)}
+    traces = _collect(ranks, worker, early, lambda done: progress("recording", done, len(ranks)))
+    names = [[f"{at}-{rank}" for rank in range(world)] for at, (_, world) in enumerate(programs)]
+    failed = [next((name for name in each if "error" in traces[name]), None) for each in names]
+    wanted = {f"{at}": target for at, (target, _) in enumerate(programs) if limits.confirm and failed[at] is None}
+    runs = _collect(wanted, worker, early, lambda done: progress("running", done, len(wanted)))
+    for at, (target, _) in enumerate(programs):
+        wrong = failed[at]
+        if wrong is not None:
+            yield _error(target, wrong, traces[wrong], worker)
+        elif "error" in runs.get(f"{at}", {}):
+            yield _error(target, f"{at}", runs[f"{at}"], worker)
+        else:
+            found = tuple(from_plain(traces[name]["trace"]) for name in names[at])
+            yield Recorded(found, _confirmation(runs.get(f"{at}")))
+
+
+def _collect(wanted: dict[str, Target], worker: _Worker, early: bool, done: Callable[[int], None]) -> dict[str, Any]:
+    """What stands in the files of these names. early: the first that holds an error is raised."""
+    found: dict[str, Any] = {}
+    while len(found) < len(wanted):
+        over = worker.process.poll() is not None
+        there = [name for name in wanted if name not in found and (worker.folder / f"{name}.json").is_file()]
+        for name in there:
+            found[name] = json.loads((worker.folder / f"{name}.json").read_text())
+            if early and "error" in found[name]:
+                raise _error(wanted[name], name, found[name], worker)
+        if there:
+            done(len(found))
+        if over and not there:
+            first = next(name for name in wanted if name not in found)
+            problem = f"the process that records ended with status {worker.process.returncode}: {_last_words(worker)}"
+            raise UsageError(":".join(wanted[first]), problem, "")
+        if len(found) < len(wanted):
             time.sleep(WAIT)
-    return tuple(tuple(traces[program, rank] for rank in range(world)) for program, (_, world) in enumerate(programs))
+    return found
 
 
-def _found(target: Target, rank: int, found: dict[str, Any]) -> Trace:
-    if "error" in found:
-        place, problem, help = found["error"]
-        raise UsageError(f"{target.file}:{target.function}, rank {rank}, {place}", problem, help)
-    return from_plain(found["trace"])
+def _error(target: Target, name: str, found: dict[str, Any], worker: _Worker) -> VerdictError:
+    """What the file of a rank or a program tells. Raises RuntimeError where it is no fault of the program."""
+    place, problem, help = found["error"]
+    if found.get("own"):
+        raise RuntimeError(f"{':'.join(target)}, {place}: {problem}\n{(worker.folder / 'log').read_text()}")
+    rank = f"rank {name.partition('-')[2]}, " if "-" in name else ""
+    return UsageError(f"{':'.join(target)}, {rank}{place}", problem, help)
+
+
+def _last_words(worker: _Worker) -> str:
+    return ((worker.folder / "log").read_text().strip().splitlines() or ["it said nothing"])[-1]
+
+
+def _confirmation(found: dict[str, Any] | None) -> Confirmation:
+    if found is None:
+        return Confirmation(NOT_RUN, "it was not asked for")
+    how, why, apart, unseeded = found["confirmation"]
+    return Confirmation(how, why, tuple(apart), tuple(unseeded))

@@ -10,19 +10,20 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import _disable_current_modes
 
+from backends.torch.ends import End, called, ends_of, named
 from backends.torch.host import World, waits, world
 from backends.torch.memory import value_of
 from backends.torch.origin import Origin
-from backends.torch.program import Context, Program, Share
+from backends.torch.program import Context, Program
 from backends.torch.recorder import Recorder
 from backends.torch.shares import local, share_of
-from backends.torch.trace import COMMUNICATION, UNMODELLED, Bound, Step, Trace, Value, living, shared
+from backends.torch.trace import COMMUNICATION, KEPT, UNMODELLED, UPDATED, Bound, Step, Trace, Value, living, shared
 from verdict.errors import UsageError
 from verdict.graph import ABSENT
 
 
 def record(load: Callable[[], Callable[[Context], Program]], rank: int, ranks: int, tensors: str = "fake") -> Trace:
-    """The trace of one rank, of the program that the function that `load` imports builds. Once in a process.
+    """The trace of one rank, of the program that the function that `load` imports builds.
 
     tensors: "fake" for tensors without data, "real" for real ones.
 
@@ -46,30 +47,24 @@ def record(load: Callable[[], Callable[[Context], Program]], rank: int, ranks: i
 def _step(program: Program, recorder: Recorder, rank: int, ranks: int, made: World, begun: float) -> Trace:
     if isinstance(program.params, torch.nn.Module):
         recorder.origin.name_modules(program.params)
-    params = _named(program)
+    params = named(program)
     ends = _Ends(program, recorder)
     built = len(recorder.tape.steps)
-    given = [ends.begin("input", name, tensor) for name, tensor in program.inputs.items()]
+    for name, tensor in program.inputs.items():
+        ends.begin("input", name, tensor)
     for name, tensor in params.items():
-        given.append(ends.begin("weight" if tensor.requires_grad else "buffer", name, tensor))
+        ends.begin("weight" if tensor.requires_grad else "buffer", name, tensor)
     loss = program.step()
     recorder.pending.finish()
-    if isinstance(loss, torch.Tensor):
-        ends.end("loss", "loss", loss, program.loss)
-    for name, tensor in params.items():
-        if tensor.grad is not None:
-            ends.end("gradient", name, tensor.grad, program.specs.get(f"{name}.grad", ends.spec_of(name, tensor.grad)))
-        if ends.has_changed(name, tensor):
-            ends.end("output", name, tensor, program.specs.get(name), of=True)
-    for name, tensor in _further(program, params).items():
-        ends.end("output", name, tensor, program.specs.get(name, ends.spec_of(name.rpartition(".")[0], tensor)))
+    for end in ends_of(program, params, ends.shapes, loss):
+        ends.end(end)
     tape = recorder.tape
     trace = Trace(
         rank,
         ranks,
         tuple(tape.values),
         tuple(tape.steps),
-        (*given, *ends.bound),
+        tuple(ends.bound),
         _mesh(made.meshes, ranks),
         notes=(*made.notes, *ends.notes),
     )
@@ -107,11 +102,13 @@ class _Ends:
         self._program = program
         self._recorder = recorder
         self._began: dict[str, int] = {}
-        self._local: dict[str, tuple[int, ...]] = {}
+        self._made: dict[int, Step] = {}
+        self._looked_at = 0
+        self.shapes: dict[str, tuple[int, ...]] = {}
         self.bound: list[Bound] = []
         self.notes: list[tuple[str, str]] = []
 
-    def begin(self, kind: str, name: str, tensor: Any) -> Bound:
+    def begin(self, kind: str, name: str, tensor: Any) -> None:
         """From now on, `tensor` holds the input or parameter `name`."""
         shape, region, part, divisor = share_of(name, tensor, self._program.specs.get(name))
         if divisor != 1:
@@ -119,68 +116,45 @@ class _Ends:
         held = local(tensor)
         value = self._recorder.tape.value(value_of(held))
         self._recorder.memory.write(held, value)
-        self._began[name], self._local[name] = value, tuple(held.shape)
-        return Bound(kind, self._called(name), value, shape, region, part)
+        if kind != "input":
+            self._began[name], self.shapes[name] = value, tuple(held.shape)
+        self.bound.append(Bound(kind, called(self._program, name), value, shape, region, part))
 
-    def has_changed(self, name: str, tensor: Any) -> bool:
-        """Whether the parameter `name` holds something else than at the beginning, copies of that aside."""
-        value, began = self._recorder.read(local(tensor)), self._began[name]
-        made = {value: step for step in self._recorder.tape.steps for value in step.outputs}
-        while value != began and value in made:
-            value = _copied(made[value], made)
-        return value != began
-
-    def end(self, kind: str, name: str, tensor: Any, share: Share | None, of: bool = False) -> None:
-        """`tensor` holds at the end what `name` must be."""
-        shape, region, part, divisor = share_of(name, tensor, share)
-        held = local(tensor)
+    def end(self, end: End) -> None:
+        """A tensor holds at the end what its name must be."""
+        shape, region, part, divisor = share_of(end.name, end.tensor, end.share)
+        held, kind = local(end.tensor), end.kind
         value, recorder = self._recorder.read(held), self._recorder
+        if kind == UPDATED and self._source(value) == self._began[end.name]:
+            value, kind = self._began[end.name], KEPT
         if divisor != 1:
             (value,) = recorder.emit("aten.div.Tensor", (value,), (value_of(held),), {"other": divisor})
-            text = f"the single-device {name} is the mean of {divisor} ranks' {name}"
+            text = f"the single-device {end.name} is the mean of {divisor} ranks' {end.name}"
             self.notes.append(("mean-over-ranks", text))
-        name = self._called(name)
-        self.bound.append(Bound(kind, name, value, shape, region, part, name if of else ""))
+        self.bound.append(Bound(kind, called(self._program, end.name), value, shape, region, part))
 
-    def spec_of(self, name: str, tensor: Any) -> Share | None:
-        """The share of the parameter `name`, for a plain tensor of its shape that belongs to it."""
-        same = name in self._local and tuple(local(tensor).shape) == self._local[name]
-        return self._program.specs.get(name) if same else None
+    def _source(self, value: int) -> int:
+        """The value that `value` is a copy of, or itself."""
+        for step in self._recorder.tape.steps[self._looked_at :]:
+            self._made |= {made: step for made in step.outputs if made != ABSENT}
+        self._looked_at = len(self._recorder.tape.steps)
+        while value in self._made:
+            source = _copied(self._made[value], self._made)
+            if source is None:
+                return value
+            value = source
+        return value
 
-    def _called(self, name: str) -> str:
-        names: Mapping[str, str] = self._program.names
-        if name in names:
-            return names[name]
-        owner, dot, rest = name.rpartition(".")
-        return f"{names[owner]}{dot}{rest}" if owner in names else name
 
-
-def _copied(step: Step, made: Mapping[int, Step]) -> int:
-    """The value that a step hands on as it is: by a copy, or by taking out what was put in; ABSENT if by neither."""
+def _copied(step: Step, made: Mapping[int, Step]) -> int | None:
+    """The value that a step hands on as it is: by a copy, or by taking out what was put in; None if by neither."""
     if step.op in ("aten.clone", "aten.alias"):
         return step.inputs[0]
     if step.op == "aten.slice.Tensor":
         base = made.get(step.inputs[0])
         if base is not None and base.op == "aten.slice_scatter" and base.attrs == step.attrs:
             return base.inputs[1]
-    return ABSENT
-
-
-def _named(program: Program) -> dict[str, Any]:
-    if not isinstance(program.params, torch.nn.Module):
-        return dict(program.params)
-    return dict([*program.params.named_parameters(), *program.params.named_buffers()])
-
-
-def _further(program: Program, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Further outputs: those that the user names, and the states of the optimizer."""
-    found = dict(program.outputs()) if program.outputs is not None else {}
-    if program.optimizer is not None:
-        for name, param in params.items():
-            for key, state in program.optimizer.state.get(param, {}).items():
-                if isinstance(state, torch.Tensor) and local(state).dim():
-                    found[f"{name}.{key}"] = state
-    return found
+    return None
 
 
 def _mesh(meshes: Any, ranks: int) -> tuple[tuple[str, int], ...]:

@@ -3,7 +3,7 @@
 This is the recorder's oracle: what the recordings of all ranks compute must be what the program computes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -16,22 +16,36 @@ from verdict.graph.effects import WAIT
 from verdict.graph.lockstep import Handlers, Step, attribute, lockstep
 
 Tensors = Mapping[str, Any]
+FLOATS = frozenset({"float16", "bfloat16", "float32"})
 
 
 def replay(plan: Plan, given: Tensors) -> dict[tuple[int, str], Any]:
     """(device, name) -> what each declared output holds, for inputs, weights and buffers by name (whole tensors)."""
+    return replay_held(plan, lambda device, tensor, name: share(plan, tensor, given[name]).clone())
+
+
+def replay_held(
+    plan: Plan, given: Callable[[int, int, str], Any], double: bool = False
+) -> dict[tuple[int, str], Any]:  # fmt: skip
+    """The same, for what each device holds of an input, weight or buffer: given(device, tensor of the plan, name).
+
+    double: all floating-point numbers have 64 bits, whatever the plan says of them.
+    """
     held: list[dict[int, Any]] = [{ABSENT: None} for _ in range(plan.devices)]
-    _give(plan, given, held)
+    for device, tensor, name in _given(plan):
+        value = given(device, tensor, name)
+        held[device][tensor] = value.double() if double and value.is_floating_point() else value
 
     def local(device: int, step: Step) -> None:
         node = step.node
         if node.op == "dataloader":
             return
-        found = apply(node.op, [held[device][tensor] for tensor in node.inputs], dict(node.attrs))
+        attrs = {name: _doubled(value) for name, value in node.attrs} if double else dict(node.attrs)
+        found = apply(node.op, [held[device][tensor] for tensor in node.inputs], attrs)
         outputs = node.outputs
         if node.op == "constant":
-            kind = getattr(torch, plan.logicals[plan.tensors[outputs[0]].logical].dtype)
-            found = [found[0].to(kind)]
+            stated = plan.logicals[plan.tensors[outputs[0]].logical].dtype
+            found = [found[0].to(getattr(torch, _doubled(stated) if double else stated))]
         for tensor, value in zip(outputs, found, strict=True):
             held[device][tensor] = value
 
@@ -68,12 +82,18 @@ def share(plan: Plan, tensor: int, whole: Any) -> Any:
     return whole[tuple(slice(start, stop) for start, stop in plan.tensors[tensor].region)]
 
 
-def _give(plan: Plan, given: Tensors, held: list[dict[int, Any]]) -> None:
-    for device, values in enumerate(held):
-        nodes = [node for call in plan.programs[device] for node in plan.segments[call.segment].nodes]
+def _given(plan: Plan) -> Iterator[tuple[int, int, str]]:
+    """(device, tensor, name) of what each device is given."""
+    for device, program in enumerate(plan.programs):
+        nodes = [node for call in program for node in plan.segments[call.segment].nodes]
         for tensor in {tensor for node in nodes for tensor in (*node.inputs, *node.outputs)} - {ABSENT}:
             if plan.kind(tensor) in ("input", "weight", "buffer"):
-                values[tensor] = share(plan, tensor, given[plan.logicals[plan.tensors[tensor].logical].name]).clone()
+                yield device, tensor, plan.logicals[plan.tensors[tensor].logical].name
+
+
+def _doubled(value: Any) -> Any:
+    """The name of the 64-bit type in place of a narrower one."""
+    return "float64" if value in FLOATS else value
 
 
 def apply(op: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> list[Any]:

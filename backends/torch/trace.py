@@ -11,6 +11,10 @@ UNMODELLED = "unmodelled"
 COMMUNICATION = frozenset(
     {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce", "send", "recv"}
 )
+GIVEN = frozenset({"input", "weight", "buffer"})
+UPDATED, KEPT = "updated", "kept"
+SUFFIXES = {"gradient": ".grad", UPDATED: ".updated", KEPT: ".updated"}
+"""What the name of a declared output adds to that of its weight or buffer, by its kind."""
 
 Shape = tuple[int, ...]
 
@@ -34,9 +38,10 @@ class Step(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """A value with a name in the model. kind: input, weight, buffer, loss, gradient or output.
+    """A value with a name in the model. kind: input, weight or buffer; loss, gradient, output, or, of what a weight or
+    buffer holds at the end, updated or kept.
 
-    shape: of the single-device tensor. of: for an output, the weight of which it is the updated value, or "".
+    shape: of the single-device tensor.
     """
 
     kind: str
@@ -45,12 +50,14 @@ class Bound(NamedTuple):
     shape: Shape
     region: tuple[tuple[int, int], ...]
     part: tuple[int, int] = (0, 1)
-    of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The recording of one rank. mesh: names and sizes of the device mesh that the program made, if it did."""
+    """The recording of one rank. mesh: names and sizes of the device mesh that the program made, if it did.
+
+    notes: (name, text) of what is assumed. doubts: why nothing can be said of the program, as clauses.
+    """
 
     rank: int
     world: int
@@ -60,6 +67,7 @@ class Trace:
     mesh: tuple[tuple[str, int], ...] = ()
     seconds: float = 0.0
     notes: tuple[tuple[str, str], ...] = ()
+    doubts: tuple[str, ...] = ()
 
 
 class Tape:
@@ -102,7 +110,7 @@ class Tape:
 
 def living(trace: Trace) -> Trace:
     """`trace` without what neither its outputs nor its communication need; values keep their numbers."""
-    needed = {bound.value for bound in trace.bound if bound.kind in ("loss", "gradient", "output")}
+    needed = {bound.value for bound in trace.bound if bound.kind not in GIVEN}
     kept: list[Step] = []
     for step in reversed(trace.steps):
         if not step.keep and step.op not in COMMUNICATION and needed.isdisjoint(step.outputs):

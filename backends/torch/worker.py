@@ -1,13 +1,14 @@
-"""The processes that record: `python -m backends.torch.worker TENSORS CORES SECONDS FOLDER FILE FUNCTION WORLD ...`.
+"""The processes that record: `python -m backends.torch.worker FOLDER`, which holds what to do as `job.json`.
 
 torch is imported once, by a process that never runs any of it; each rank of each program is recorded in a fresh copy
-of that process, at most CORES at once. A copy writes its trace, or why there is none, to FOLDER/PROGRAM-RANK.json.
+of that process, at most `cores` at once. A copy writes its trace, or why there is none, to FOLDER/PROGRAM-RANK.json.
+Then each program is run for real by further copies, and what that says of its recording is in FOLDER/PROGRAM.json.
 """
 
 import importlib
-import importlib.util
 import json
 import os
+import shutil
 import signal
 import sys
 import time
@@ -17,15 +18,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from backends.torch.trace import to_plain
+from backends.torch import environment, unordered
+from backends.torch.processes import WAIT, Copy, copy, ended, kill, told_of_parent
+from backends.torch.trace import from_plain, to_plain
 from verdict.errors import UsageError
 
-WAIT = 0.01
-"""Seconds between two looks at the running copies."""
-
-
-LATER = ("torch._dynamo", "torch._decomp", "torch.distributed.fsdp", "torch.distributed.tensor.parallel")
-"""Parts of torch that it would otherwise import in every copy, when something is recorded."""
+ROOT = Path(__file__).resolve().parents[2]
+LATER = (
+    "verdict.torch",
+    "torch._dynamo",
+    "torch._decomp",
+    "torch.distributed.fsdp",
+    "torch.distributed.tensor.parallel",
+    "torch.utils.serialization",
+)
+"""What would otherwise be imported in every copy."""
 
 
 class Program(NamedTuple):
@@ -37,29 +44,37 @@ class Program(NamedTuple):
 
 
 class Job(NamedTuple):
-    """What is to be recorded, and within how many seconds each rank."""
+    """What is to be recorded. seconds, mebibytes: for each rank. confirm: seconds for the runs of a program, or 0."""
 
     tensors: str
     cores: int
     seconds: float
-    folder: Path
+    mebibytes: int
+    confirm: float
     programs: tuple[Program, ...]
 
-    def out(self, program: int, rank: int) -> Path:
-        """Where what was found on a rank is written."""
-        return self.folder / f"{program}-{rank}.json"
+
+UNSEEDED = "what it does depends on numbers that Python's or numpy's generator draws, and nobody seeds it"
+
+
+def write_job(folder: Path, job: Job) -> None:
+    """Put into `folder` what is to be done."""
+    (folder / "job.json").write_text(json.dumps(job))
+
+
+def read_job(folder: Path) -> Job:
+    """What `write_job` put into `folder`."""
+    job = Job(*json.loads((folder / "job.json").read_text()))
+    return job._replace(programs=tuple(Program(*each) for each in job.programs))
 
 
 def function_in(file: str, name: str) -> Callable[..., Any]:
     """The function `name` of the Python file, whose folder is on the path as when it is run."""
     path = Path(file).resolve()
     sys.path.insert(0, str(path.parent))
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise UsageError(file, "it is no Python file", "give FILE.py:FUNCTION")
-    module = importlib.util.module_from_spec(spec)
+    module = unordered.module_of(path.stem, path)
     sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
+    module.__spec__.loader.exec_module(module)  # type: ignore[union-attr]
     found = getattr(module, name, None)
     if not callable(found):
         names = sorted(key for key in vars(module) if key.startswith("build"))
@@ -67,46 +82,110 @@ def function_in(file: str, name: str) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
-def record_ranks(job: Job, record: Callable[..., Any]) -> None:
-    """Record all ranks of all programs, each in a copy of this process."""
-    waiting = [(program, rank) for program, each in enumerate(job.programs) for rank in range(each.world)]
-    running: dict[int, tuple[int, int, float]] = {}
+def work(folder: Path, job: Job, record: Callable[..., Any], confirm: Callable[..., Any]) -> None:
+    """Record all ranks of all programs, then hold each program against its runs."""
+    ranks = [(program, rank) for program, each in enumerate(job.programs) for rank in range(each.world)]
+    _side_by_side(
+        {
+            folder / f"{program}-{rank}.json": partial(_record_one, folder, job, program, rank, record)
+            for program, rank in ranks
+        },
+        job.cores,
+        job.seconds,
+        job.mebibytes,
+    )
+    well = [
+        program
+        for program, each in enumerate(job.programs)
+        if not any("error" in _read(folder / f"{program}-{rank}.json") for rank in range(each.world))
+    ]
+    if job.confirm:
+        _side_by_side(
+            {folder / f"{program}.json": partial(_confirm_one, folder, job, program, confirm) for program in well},
+            2,
+            2 * job.confirm + job.seconds,
+            job.mebibytes,
+        )
+
+
+def _side_by_side(tasks: dict[Path, Callable[[], Any]], cores: int, seconds: float, mebibytes: int) -> None:
+    """Write what each task returns, or why it returns nothing, to its file; each task in a copy of this process."""
+    waiting, running = list(tasks.items()), dict[Path, Copy]()
     while waiting or running:
-        while waiting and len(running) < job.cores:
-            program, rank = waiting.pop(0)
-            child = os.fork()
-            if child == 0:
-                _record_one(job, program, rank, record)
-            running[child] = (program, rank, time.monotonic())
+        while waiting and len(running) < cores:
+            out, task = waiting.pop(0)
+            running[out] = copy(partial(_write_found, out, task), mebibytes)
         time.sleep(WAIT)
-        for child, (program, rank, begun) in list(running.items()):
-            ended, status = os.waitpid(child, os.WNOHANG)
-            late = time.monotonic() - begun > job.seconds
-            if not ended and late:
-                os.kill(child, signal.SIGKILL)
-                os.waitpid(child, 0)
-            if ended or late:
-                del running[child]
-                why = f"it is not recorded after {job.seconds:g} s" if late else f"its process ended with {status}"
-                if not job.out(program, rank).is_file():
-                    _write(job.out(program, rank), {"error": ["its process", why, ""]})
+        for out, each in list(running.items()):
+            status, late = ended(each), time.monotonic() - each.begun > seconds
+            if status is None and not late:
+                continue
+            if status is None:
+                kill(each)
+            del running[out]
+            why = f"its process ended with {status}" if status is not None else f"it does not end within {seconds:g} s"
+            if not out.is_file():
+                _write(out, {"error": ["its process", why, ""]})
 
 
-def _record_one(job: Job, program: int, rank: int, record: Callable[..., Any]) -> None:
-    """Record one rank and end this process."""
+def _write_found(out: Path, task: Callable[[], Any]) -> None:
+    _write(out, task())
+
+
+def _record_one(folder: Path, job: Job, program: int, rank: int, record: Callable[..., Any]) -> dict[str, Any]:
+    """The recording of one rank as plain data, or why there is none.
+
+    Where it drew numbers that nobody seeded it is recorded twice, with other ones: what depends on them is not known.
+    """
+    first = _recording(folder, job, program, rank, record, 0)
+    if not first.pop("drawn", False):
+        return first
+    second = _recording(folder, job, program, rank, record, 1)
+    apart = {**first.get("trace", {}), "seconds": 0} != {**second.get("trace", {}), "seconds": 0}
+    if apart and "trace" in first:
+        first["trace"]["doubts"] = [*first["trace"]["doubts"], UNSEEDED]
+    return first
+
+
+def _recording(
+    folder: Path, job: Job, program: int, rank: int, record: Callable[..., Any], salt: int
+) -> dict[str, Any]:
+    """What a copy of this process records."""
+    out = folder / f"{program}-{rank}.{salt}"
+    each = copy(partial(_write_found, out, partial(_record_here, job, program, rank, record, salt)), job.mebibytes)
+    _, status = os.waitpid(each.process, 0)
+    return _read(out) if out.is_file() else {"error": ["its process", f"its process ended with {status}", ""]}
+
+
+def _record_here(job: Job, program: int, rank: int, record: Callable[..., Any], salt: int) -> dict[str, Any]:
     file, function, world = job.programs[program]
-    found: dict[str, Any]
     try:
-        found = {"trace": to_plain(record(partial(function_in, file, function), rank, world, job.tensors))}
+        generators = environment.enter(rank, world, salt)
+        trace = to_plain(record(partial(function_in, file, function), rank, world, job.tensors))
+        return {"trace": trace, "drawn": generators.drawn()}
     except UsageError as error:
-        found = {"error": [error.where, error.problem, error.help]}
+        return {"error": [error.where, error.problem, error.help]}
+    except MemoryError:
+        return {"error": ["its process", f"it needs more than {job.mebibytes} MiB of memory", ""]}
     except BaseException as error:
         traceback.print_exc()
-        found = {"error": [_place(error, file), f"{type(error).__name__}: {error}", ""]}
-    _write(job.out(program, rank), found)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)
+        return {"error": [_place(error, file), f"{type(error).__name__}: {error}", ""], "own": _is_own(error)}
+
+
+def _confirm_one(folder: Path, job: Job, program: int, confirm: Callable[..., Any]) -> dict[str, Any]:
+    """What the runs of a program say of its recording."""
+    file, function, world = job.programs[program]
+    traces = [from_plain(_read(folder / f"{program}-{rank}.json")["trace"]) for rank in range(world)]
+    runs = folder / f"{program}-runs"
+    try:
+        return {"confirmation": confirm(partial(function_in, file, function), traces, runs, job.confirm, job.mebibytes)}
+    except BaseException as error:
+        traceback.print_exc()
+        return {"error": ["its runs", f"{type(error).__name__}: {error}", ""], "own": True}
+
+
+def _read(file: Path) -> Any:
+    return json.loads(file.read_text())
 
 
 def _write(out: Path, found: dict[str, Any]) -> None:
@@ -116,25 +195,39 @@ def _write(out: Path, found: dict[str, Any]) -> None:
     part.rename(out)
 
 
+def _is_own(error: BaseException) -> bool:
+    """Whether it happened in these rooms, and not in the user's program or in torch."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return Path(frames[-1].filename).is_relative_to(ROOT / "backends")
+
+
 def _place(error: BaseException, file: str) -> str:
     """The innermost line of the user's file in which it happened."""
     own = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).name == Path(file).name]
     return f"{Path(file).name}:{own[-1].lineno} {own[-1].name}" if own else file
 
 
+def _end(folder: Path, *_: object) -> None:
+    """Leave neither the folder nor any process that began here."""
+    shutil.rmtree(folder, ignore_errors=True)
+    os.killpg(0, signal.SIGKILL)
+
+
 def main(arguments: list[str]) -> None:
-    """Record what the command line says."""
-    tensors, cores, seconds, folder, *rest = arguments
-    programs = tuple(Program(rest[at], rest[at + 1], int(rest[at + 2])) for at in range(0, len(rest), 3))
-    job = Job(tensors, int(cores), float(seconds), Path(folder), programs)
+    """Do what the folder says."""
+    folder = Path(arguments[0])
+    signal.signal(signal.SIGTERM, partial(_end, folder))
+    told_of_parent(signal.SIGTERM)
+    job = read_job(folder)
     try:
         for module in LATER:
             importlib.import_module(module)
+        from backends.torch.confirm import confirm_traces  # noqa: PLC0415
         from backends.torch.record import record  # noqa: PLC0415  (torch may be missing, which is an answer, too)
     except ImportError as error:
-        _write(job.out(0, 0), {"error": ["torch", str(error), "python -m pip install 'verdict[torch]'"]})
+        _write(folder / "0-0.json", {"error": ["torch", str(error), "python -m pip install 'verdict[torch]'"]})
         return
-    record_ranks(job, record)
+    work(folder, job, record, confirm_traces)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """Programs for the tests: each shows one thing that a recording must not lose."""
 
+import time
+
 import torch
 import torch.distributed as dist
 from torch import nn
@@ -82,6 +84,32 @@ def build_received_early(ctx):
         z = y + 0 * other
         receive.wait()
         return z
+
+    return program(step)
+
+
+def build_slow(ctx):
+    """Real tensors take it longer."""
+
+    def step(x, weight):
+        until = time.monotonic() + 40
+        while type(x) is torch.Tensor and time.monotonic() < until:
+            sum(range(1000))
+        return (x @ weight).sum()
+
+    return program(step)
+
+
+def build_hangs(ctx):
+    """Rank 0 waits for a message of which the recording knows nothing."""
+
+    def step(x, weight):
+        y = (x @ weight).sum()
+        if type(x) is torch.Tensor and ctx.rank == 0:
+            dist.recv(torch.empty(()), 1)
+        total = y.detach().clone()
+        dist.all_reduce(total)
+        return y + 0 * total
 
     return program(step)
 

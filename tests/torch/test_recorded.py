@@ -61,9 +61,10 @@ def recorded_apart():
     wanted = {(single, "build_single"): 1 for single, _ in APART.values()}
     wanted |= {key: ranks for key, (_, ranks) in APART.items()}
     programs = [(Target(str(EXAMPLES / f"{file}.py"), builder), ranks) for (file, builder), ranks in wanted.items()]
-    recorded = record_all(programs, cores=2, seconds=300)
+    recorded = record_all(programs, cores=2)
     return {
-        key: read(write(plan_of(traces, "plan")).encode(), "plan") for key, traces in zip(wanted, recorded, strict=True)
+        key: read(write(plan_of(found.traces, "plan")).encode(), "plan")
+        for key, found in zip(wanted, recorded, strict=True)
     }
 
 

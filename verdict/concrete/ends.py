@@ -56,6 +56,7 @@ def _greatest(array: Array) -> float:
 
 
 def _row(what: str, where: str, single: Array, parallel: Array, floor: float) -> Row:
+    single, parallel = np.asarray(single), np.asarray(parallel)
     if single.shape != parallel.shape:
         problem = f"it has shape {list(parallel.shape)} where {list(single.shape)} belongs"
         raise Faulty(Fault(problem, f"{what} {where}"))

@@ -1,0 +1,195 @@
+"""A recording is held against real runs: what every rank holds must be what the replay of the recording holds.
+
+The program is run twice, on its own numbers and on others, by one process for each rank that talk by gloo; the
+recordings of all ranks are replayed on the numbers that each rank had when its step began. Rounding is told from a
+difference by replays in 64 bits, and on numbers that are a millionth away.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from backends.torch.assemble import plan_of
+from backends.torch.confirmation import AGREES, DIFFERS, FAILS, NOT_RUN, Confirmation
+from backends.torch.launched import Ended, launch
+from backends.torch.numbers import OWN
+from backends.torch.real import Place, Ran, Run
+from backends.torch.replay import replay_held
+from backends.torch.trace import UNMODELLED, Trace
+from verdict.errors import UsageError
+from verdict.graph import Plan
+from verdict.graph.memory import check_effects
+
+MOST_ELEMENTS = 2**25
+"""The most elements that all values of all ranks of a program have together, for it to be run."""
+MOST_RANKS = 32
+DRAWS = (OWN, 1)
+SMALL = 1e-6
+"""How far the numbers of a replay are moved to see what rounding may do."""
+
+
+def confirm_traces(
+    load: Callable[[], Any], traces: Sequence[Trace], folder: Path, seconds: float, mebibytes: int
+) -> Confirmation:
+    """Run the program that `load` imports, and compare it with the recordings of its ranks.
+
+    folder: a new one, which is gone afterwards. seconds: for one launch. mebibytes: for each process.
+    """
+    plan = plan_of(traces, "the program")
+    reason = unfit(plan)
+    if reason:
+        return Confirmation(NOT_RUN, reason)
+    folder.mkdir()
+    try:
+        return _confirmed(load, plan, folder, seconds, mebibytes)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def unfit(plan: Plan) -> str:
+    """Why a recording cannot be held against a run: a clause, or "" where it can."""
+    if plan.devices > MOST_RANKS:
+        return f"it has {plan.devices} ranks, and programs of up to {MOST_RANKS} are run"
+    elements = sum(prod(stop - start for start, stop in tensor.region) for tensor in plan.tensors)
+    if elements > MOST_ELEMENTS:
+        return f"its ranks compute {elements:,} numbers, and programs of up to {MOST_ELEMENTS:,} are run"
+    nodes = [node for segment in plan.segments for node in segment.nodes if node.op == UNMODELLED]
+    if nodes:
+        return f"its recording holds what is not modelled ({dict(nodes[0].attrs)['reason']})"
+    if check_effects(plan):
+        return "what its ranks read depends on how fast they are"
+    return ""
+
+
+def _confirmed(load: Callable[[], Any], plan: Plan, folder: Path, seconds: float, mebibytes: int) -> Confirmation:
+    both = {number: Run(draw, seeds=draw != OWN) for number, draw in enumerate(DRAWS)}
+    ended = launch(load, plan.devices, both, folder / "both", seconds, mebibytes)
+    first, second = (_ran(folder / "both", plan.devices, number) for number in both)
+    if first is None:
+        return _unrun(ended)
+    differs = _difference(plan, first)
+    if second is None or _difference(plan, second):
+        alone = {1: both[1]}
+        ended = launch(load, plan.devices, alone, folder / "again", seconds, mebibytes)
+        second = _ran(folder / "again", plan.devices, 1)
+    if second is None:
+        return _unrun(ended)
+    differs = differs or _difference(plan, second)
+    apart = tuple(_apart(first))
+    unseeded = tuple(text for text in _apart(second) if not apart)
+    return Confirmation(DIFFERS if differs else AGREES, differs, apart, unseeded)
+
+
+def _unrun(ended: Ended) -> Confirmation:
+    return Confirmation({"cannot": NOT_RUN, "late": NOT_RUN, "well": FAILS}.get(ended.how, ended.how), ended.why)
+
+
+def _ran(folder: Path, ranks: int, number: int) -> list[Ran] | None:
+    """What all ranks held in a run; None where one of them did not get to its end."""
+    files = [folder / f"{number}-{rank}.pt" for rank in range(ranks)]
+    if not all(file.is_file() for file in files):
+        return None
+    return [Ran(**torch.load(file, weights_only=False)) for file in files]
+
+
+def _difference(plan: Plan, ran: Sequence[Ran]) -> str:
+    """The first tensor and rank that hold something else than the replay says, as a clause; "" where none does."""
+    for device, each in enumerate(ran):
+        stated = {end_name for rank, end_name in _declared(plan) if rank == device}
+        for name, value in each.held.items():
+            kept = each.given.get(name.removesuffix(".updated"))
+            if name in stated or (kept is not None and name.endswith(".updated") and _same(kept, value)):
+                continue
+            what = "changes" if name.endswith(".updated") else "has"
+            return f"rank {device} {what} {name.removesuffix('.updated')}, of which its recording says nothing"
+        for name in sorted(stated - each.held.keys()):
+            return f"rank {device} has no {name}, which its recording has"
+    try:
+        found, exact = (_replayed(plan, ran, double) for double in (False, True))
+    except UsageError as error:
+        return f"the recordings cannot be replayed: {error.problem}"
+    moved: list[Mapping[Any, Any]] = []
+    for (device, name), value in found.items():
+        real = ran[device].held[name]
+        if real.shape != value.shape:
+            return f"rank {device} holds {name} of shape {list(real.shape)}, its recording {list(value.shape)}"
+        if _close(real, value, [exact[device, name]]):
+            continue
+        moved = moved or [_replayed(plan, ran, True, step) for step in (SMALL, -SMALL, 3 * SMALL)]
+        if not _close(real, value, [exact[device, name], *(each[device, name] for each in moved)]):
+            return f"rank {device} holds other numbers in {name} than its recording computes ({_worst(real, value)})"
+    return ""
+
+
+def _declared(plan: Plan) -> Iterator[tuple[int, str]]:
+    for end in plan.declared:
+        yield end.device, plan.logicals[plan.tensors[end.tensor].logical].name
+
+
+def _replayed(plan: Plan, ran: Sequence[Ran], double: bool, moved: float = 0.0) -> dict[tuple[int, str], Any]:
+    """What the recordings compute of what each rank was given, moved by a part of itself."""
+
+    def given(device: int, tensor: int, name: str) -> Any:
+        value = ran[device].given[name].clone()
+        if not moved or not value.is_floating_point():
+            return value
+        noise = torch.rand(value.shape, generator=torch.Generator().manual_seed(len(name)), dtype=torch.float64)
+        return value.double() * (1 + moved * (noise - 0.3))
+
+    with torch.no_grad():
+        return replay_held(plan, given, double)
+
+
+def _close(real: Any, value: Any, others: Sequence[Any]) -> bool:
+    """Whether two results differ by no more than rounding, of which the other replays show what it may do."""
+    if not real.is_floating_point() and not real.is_complex():
+        return bool(torch.equal(real.to(value.dtype), value))
+    step = torch.finfo(real.dtype).eps
+    real, value, others = real.double(), value.double(), [other.double() for other in others]
+    finite = value[value.isfinite()].abs()
+    size = float(finite.max()) if finite.numel() else 0.0
+    apart = torch.stack([(other - value).abs().nan_to_num(0.0, 0.0) for other in others]).amax(0)
+    usual = float(apart.reshape(-1).quantile(0.9)) if 0 < apart.numel() < 2**24 else 0.0
+    bound = 64 * apart + 16 * usual + 256 * step * size + 1e-30
+    same = (real == value) | (real.isnan() & value.isnan())
+    return bool((same | ((real - value).abs() <= bound)).all())
+
+
+def _worst(real: Any, value: Any) -> str:
+    gap = (real.double() - value.double()).abs().nan_to_num(float("inf")).reshape(-1)
+    at = int(gap.argmax())
+    return f"{float(real.reshape(-1)[at]):.6g}, and {float(value.reshape(-1)[at]):.6g}"
+
+
+def _same(one: Any, other: Any) -> bool:
+    return bool(one.shape == other.shape and torch.allclose(one, other, 0.0, 0.0, equal_nan=True))
+
+
+def _apart(ran: Sequence[Ran]) -> Iterator[str]:
+    """Parameters of which two ranks hold the same elements when the program is built, and not the same values."""
+    seen: dict[str, list[tuple[int, Place, Any]]] = {}
+    for rank, each in enumerate(ran):
+        for name, value in each.built.items():
+            place = Place(*each.places[name])
+            for other, there, held in seen.get(name, ()):
+                if place.part == there.part and _conflict(place, value, there, held):
+                    yield f"ranks {other} and {rank} begin with different values of {name}"
+                    break
+            else:
+                seen.setdefault(name, []).append((rank, place, value))
+
+
+def _conflict(one: Place, value: Any, other: Place, held: Any) -> bool:
+    both = [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(one.region, other.region, strict=True)]
+    if any(start >= stop for start, stop in both):
+        return False
+
+    def cut(place: Place, tensor: Any) -> Any:
+        pairs = zip(both, place.region, strict=True)
+        return tensor[tuple(slice(start - low, stop - low) for (start, stop), (low, _) in pairs)]
+
+    return not _same(cut(one, value), cut(other, held))

@@ -1,0 +1,50 @@
+"""What the runs of a program say of its recording, and what a plan says because of it."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from backends.torch.assemble import RECORDED, doubted
+from verdict.errors import UsageError
+from verdict.graph import Plan
+from verdict.outcome import Assumption
+
+AGREES, DIFFERS, NOT_RUN, HANGS, FAILS = "agrees", "differs", "not run", "hangs", "fails"
+NOT_CONFIRMED = "recording-not-confirmed"
+UNSEEDED = "weights-seeded-alike"
+
+
+class Confirmation(NamedTuple):
+    """What the runs of a program say of its recording.
+
+    why: a clause, where it does not agree. apart: replicas of weights that begin the step with different values, as
+    clauses. unseeded: weights that do so unless something outside of the program seeds the generators of all ranks.
+    """
+
+    how: str
+    why: str = ""
+    apart: tuple[str, ...] = ()
+    unseeded: tuple[str, ...] = ()
+
+
+def confirmed(plan: Plan, found: Confirmation) -> Plan:
+    """`plan`, a recording, with what its runs say of it: as an assumption, or as what is left open.
+
+    Raises UsageError where a run holds something else than the recording: there is nothing to be said of the program.
+    """
+    if found.how == DIFFERS:
+        problem = f"the recording is not what the program does when it is run: {found.why}"
+        remedy = "something in it cannot be recorded; see docs/pytorch.md, What is recorded"
+        raise UsageError(plan.source, problem, remedy)
+    if found.how == AGREES:
+        text = f"{RECORDED.text}; two runs of all ranks on CPUs, on different numbers, agree with it"
+        others = (each for each in plan.assumptions if each.name != RECORDED.name)
+        plan = replace(plan, assumptions=(Assumption(RECORDED.name, text), *others))
+    elif found.how == NOT_RUN:
+        text = f"the recording of {plan.source} was not held against a run: {found.why}"
+        plan = replace(plan, assumptions=(*plan.assumptions, Assumption(NOT_CONFIRMED, text)))
+    else:
+        plan = doubted(plan, [f"it {found.how} when it is run: {found.why}"])
+    if found.unseeded:
+        text = f"all ranks are seeded alike outside of the program, without which {found.unseeded[0]}"
+        plan = replace(plan, assumptions=(*plan.assumptions, Assumption(UNSEEDED, text)))
+    return doubted(plan, [f"{text}, and nobody broadcasts it" for text in found.apart])

@@ -1,0 +1,94 @@
+"""What a process of a launched program finds around it: torchrun's variables, and generators that nobody seeded.
+
+Every rank is a process of its own under `torchrun`: what Python's and numpy's generators draw without a seed differs
+from rank to rank.
+"""
+
+import os
+import random
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from backends.torch import unordered
+
+ADDRESS, PORT = "127.0.0.1", "29500"
+
+
+def variables(rank: int, ranks: int) -> dict[str, str]:
+    """The variables that `torchrun` sets on one machine."""
+    return {
+        "RANK": str(rank),
+        "LOCAL_RANK": str(rank),
+        "WORLD_SIZE": str(ranks),
+        "LOCAL_WORLD_SIZE": str(ranks),
+        "GROUP_RANK": "0",
+        "GROUP_WORLD_SIZE": "1",
+        "ROLE_RANK": str(rank),
+        "ROLE_WORLD_SIZE": str(ranks),
+        "ROLE_NAME": "default",
+        "MASTER_ADDR": ADDRESS,
+        "MASTER_PORT": PORT,
+        "TORCHELASTIC_RESTART_COUNT": "0",
+        "TORCHELASTIC_MAX_RESTARTS": "0",
+        "TORCHELASTIC_RUN_ID": "none",
+    }
+
+
+class Generators:
+    """Python's own generator and numpy's: whether they are drawn from before somebody seeds them."""
+
+    def __init__(self, seed: int) -> None:
+        self._watched = [_Watched(random, "seed", "setstate", _python_state, seed)]
+        self._watched.append(_Watched(np.random, "seed", "set_state", _numpy_state, seed))
+
+    def drawn(self) -> bool:
+        """Whether numbers were drawn that nobody seeded."""
+        return any(each.drawn() for each in self._watched)
+
+
+class _Watched:
+    """One generator, seeded here. owner: the module that has the functions `seed` and `restore`, which are replaced."""
+
+    def __init__(self, owner: Any, seed: str, restore: str, state: Callable[[], Any], number: int) -> None:
+        self._state, self._unseeded, self._number = state, False, number
+        self._seed = getattr(owner, seed)
+        self._begin()
+        setattr(owner, seed, self._telling(self._seed))
+        setattr(owner, restore, self._telling(getattr(owner, restore)))
+
+    def drawn(self) -> bool:
+        """Whether it was drawn from without a seed."""
+        return self._unseeded or (self._own is not None and self._state() != self._own)
+
+    def _begin(self) -> None:
+        self._seed(self._number)
+        self._own = self._state()
+
+    def _telling(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def run(value: Any = None, *more: Any) -> Any:
+            self._unseeded = self.drawn()
+            if value is None:
+                return self._begin()
+            self._own = None
+            return function(value, *more)
+
+        return run
+
+
+def _python_state() -> Any:
+    return random.getstate()
+
+
+def _numpy_state() -> Any:
+    state: Any = np.random.get_state(legacy=True)
+    return state[0], state[1].tobytes(), *state[2:]
+
+
+def enter(rank: int, ranks: int, salt: int = 0) -> Generators:
+    """Be rank `rank` of `ranks` from now on. salt: of another process of the same rank, whose generators differ."""
+    os.environ.update(variables(rank, ranks))
+    unordered.enter(rank)
+    return Generators(zlib.crc32(f"{rank} of {ranks}, {salt}".encode()))

@@ -1,0 +1,47 @@
+"""The numbers on which a program is run: its own, or others that are alike in what they may be.
+
+A program is built on numbers that fit it: ids below the size of a table, masks of zeros and ones, variances that are
+not negative. So other numbers are made of its own, element by element, and keep their sign and their range.
+"""
+
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+OWN = 0
+"""The draw that leaves a program's numbers as they are, where they are numbers."""
+LARGE = 1e6
+"""Memory that was never written may hold anything; a number above this is taken for such."""
+
+
+def drawn(name: str, own: Any, region: Sequence[tuple[int, int]], whole: Sequence[int], draw: int) -> Any:
+    """Numbers for a rank's tensor `name`, which is `region` of a tensor of shape `whole` and holds `own`.
+
+    Equal regions of one name get equal numbers on all ranks that hold equal ones. Integers and truth values change
+    places; so do numbers that are all whole, or that hold an infinity, as masks do.
+    """
+    own = own.detach()
+    if own.is_complex() or not own.numel():
+        return own.clone()
+    if own.is_floating_point() and not bool(((own.abs() < LARGE) | own.isinf()).all()):
+        own = torch.randn(own.shape, generator=_seeded(name, -1), dtype=torch.float64).to(own.dtype)
+    if draw == OWN:
+        return own.clone()
+    flat = own.reshape(-1)
+    moved = flat[torch.randperm(flat.numel(), generator=_seeded(name, draw))].reshape(own.shape)
+    if not own.is_floating_point():
+        return moved
+    mixed = bool((own != own.reshape(-1)[0]).any())
+    if mixed and (bool(own.isinf().any()) or bool((own == own.round()).all())):
+        return moved
+    factor = torch.rand(tuple(whole), generator=_seeded(name, draw), dtype=torch.float64) + 0.5
+    factor = factor[tuple(slice(start, stop) for start, stop in region)].reshape(own.shape)
+    if not bool((own != 0).any()):
+        return (0.1 * factor).to(own.dtype)
+    return (moved.double() * factor).to(own.dtype)
+
+
+def _seeded(name: str, draw: int) -> torch.Generator:
+    return torch.Generator().manual_seed(zlib.crc32(f"{name} {draw}".encode()))

@@ -1,0 +1,98 @@
+"""One rank of a program, run for real: gloo, the tensors' own memory, and nothing of the recording around it."""
+
+import faulthandler
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+import torch.distributed as dist
+
+from backends.torch import environment
+from backends.torch.ends import called, ends_of, named
+from backends.torch.numbers import drawn
+from backends.torch.program import Context, Program
+from backends.torch.shares import local, share_of
+from backends.torch.trace import SUFFIXES
+from verdict.errors import UsageError
+
+
+class Place(NamedTuple):
+    """Which part of a single-device tensor a rank's tensor is."""
+
+    shape: tuple[int, ...]
+    region: tuple[tuple[int, int], ...]
+    part: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What one rank held. By the names of the single-device program.
+
+    places: of inputs and parameters. built: what the parameters held when the program was built. given: what inputs
+    and parameters held when the step began. held: what has a name, after it.
+    """
+
+    places: Mapping[str, Place]
+    built: Mapping[str, Any]
+    given: Mapping[str, Any]
+    held: Mapping[str, Any]
+
+
+class Run(NamedTuple):
+    """One run of all ranks. draw: of the numbers. seeds: whether the ranks' default generators differ."""
+
+    draw: int
+    seeds: bool = False
+
+
+def run(
+    load: Callable[[], Callable[[Context], Program]], rank: int, ranks: int, runs: Mapping[int, Run], folder: Path,
+    seconds: float,
+) -> None:  # fmt: skip
+    """Run the program that `load` imports once for each of `runs`, and write what it held to FOLDER/NUMBER-RANK.pt."""
+    faulthandler.register(_WHERE, file=open(folder / f"{rank}.where", "w"), all_threads=False)  # noqa: SIM115
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    environment.enter(rank, ranks, 1)
+    store = dist.FileStore(str(folder / "store"), ranks)
+    dist.init_process_group("gloo", rank=rank, world_size=ranks, store=store, timeout=timedelta(seconds=seconds))
+    build = load()
+    for number, each in runs.items():
+        torch.manual_seed(number + rank * each.seeds * 1000)
+        held = _once(build(Context(rank, ranks)), each.draw)
+        torch.save(vars(held), folder / f"{number}-{rank}.part")
+        (folder / f"{number}-{rank}.part").rename(folder / f"{number}-{rank}.pt")
+
+
+_WHERE = 10
+"""SIGUSR1: the process writes where it stands."""
+
+
+def _once(program: Any, draw: int) -> Ran:
+    if not isinstance(program, Program):
+        raise UsageError("build", f"it returned a {type(program).__name__}", "return a Program")
+    params = named(program)
+    places, built, given = {}, {}, {}
+    shapes = {name: tuple(local(tensor).shape) for name, tensor in params.items()}
+    for name, tensor in {**program.inputs, **params}.items():
+        shape, region, part, _ = share_of(name, tensor, program.specs.get(name))
+        held, title = local(tensor), called(program, name)
+        places[title] = Place(shape, region, part)
+        if name in params:
+            built[title] = held.detach().clone()
+        numbers = drawn(f"{title} {part}", held, region, shape, draw)
+        if not torch.equal(numbers, held.detach()):
+            with torch.no_grad():
+                held.copy_(numbers)
+    for name, tensor in {**program.inputs, **params}.items():
+        given[called(program, name)] = local(tensor).detach().clone()
+    loss = program.step()
+    ended = {}
+    for end in ends_of(program, params, shapes, loss):
+        divisor = share_of(end.name, end.tensor, end.share)[3]
+        value = local(end.tensor).detach().clone()
+        ended[called(program, end.name) + SUFFIXES.get(end.kind, "")] = value / divisor if divisor != 1 else value
+    return Ran(places, built, given, ended)

@@ -1,0 +1,103 @@
+"""Runs that confirm a recording: what they find, what they cannot do, and that nothing is left of them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from backends.torch.confirm import unfit  # noqa: E402
+from backends.torch.confirmation import AGREES, HANGS, NOT_CONFIRMED, NOT_RUN, Confirmation, confirmed  # noqa: E402
+from backends.torch.launch import Limits, Target, record_each  # noqa: E402
+from backends.torch.numbers import OWN, drawn  # noqa: E402
+from tests.torch.test_recorded import PROGRAMS, ROOT, recorded_here  # noqa: E402
+from tests.torch.verdicts import answers  # noqa: E402
+from verdict.errors import UsageError, VerdictError  # noqa: E402
+
+
+def run(*builders, world=2, seconds=60.0):
+    programs = [(Target(str(PROGRAMS), builder), world) for builder in builders]
+    found = record_each(programs, cores=2, limits=Limits(confirm=seconds))
+    return [each if isinstance(each, VerdictError) else each.confirmation for each in found]
+
+
+def test_what_runs_say_of_a_recording():
+    right, slow, unsaid = run("build_waited", "build_slow", "build_random", seconds=5.0)
+    assert right.how == AGREES
+    assert (slow.how, "within 5 s" in slow.why) == (NOT_RUN, True)
+    assert (unsaid.how, "not modelled" in unsaid.why) == (NOT_RUN, True)
+
+
+def test_a_program_that_hangs_is_not_proved():
+    found = answers(PROGRAMS, (("build_hangs", "build_single"),))["build_hangs"]
+    assert found.verdict == "UNKNOWN"
+    assert "programs.py" in found.why
+    assert HANGS in found.why
+
+
+def test_a_plan_says_what_its_runs_say():
+    plan = recorded_here("programs", "build_single")
+    assert "agree with it" in confirmed(plan, Confirmation(AGREES)).assumptions[0].text
+    assert {a.name for a in confirmed(plan, Confirmation(NOT_RUN, "why")).assumptions} > {NOT_CONFIRMED}
+    with pytest.raises(UsageError, match=r"not what the program does.*rank 1"):
+        confirmed(plan, Confirmation("differs", "rank 1 holds other numbers in x"))
+
+
+def test_what_is_too_large_is_not_run():
+    plan = recorded_here("programs", "build_single")
+    assert not unfit(plan)
+    wide = plan.tensors[0]._replace(region=((0, 2**13), (0, 2**13)))
+    assert "numbers" in unfit(plan.__class__(**{**vars_of(plan), "tensors": (wide, *plan.tensors[1:])}))
+
+
+def vars_of(plan):
+    return {name: getattr(plan, name) for name in plan.__slots__}
+
+
+def test_other_numbers_are_alike():
+    own = torch.tensor([[0.5, 2.0], [1.5, 4.0]])
+    whole = ((0, 2), (0, 2))
+    other = drawn("w", own, whole, (2, 2), 1)
+    assert bool((other > 0).all())
+    assert not torch.equal(other, own)
+    assert torch.equal(drawn("w", own, whole, (2, 2), OWN), own)
+    ids = torch.arange(6)
+    assert sorted(drawn("ids", ids, ((0, 6),), (6,), 1).tolist()) == ids.tolist()
+    mask = torch.tensor([0.0, -torch.inf, 0.0, 0.0])
+    assert sorted(drawn("mask", mask, ((0, 4),), (4,), 1).tolist()) == sorted(mask.tolist())
+    assert bool(drawn("room", torch.tensor([1e30, torch.nan]), ((0, 2),), (2,), OWN).isfinite().all())
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at the processes")
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
+def test_a_signal_leaves_neither_processes_nor_folders(sign, tmp_path):
+    command = [sys.executable, "-m", "verdict", "torch", f"{PROGRAMS}:build_slow", "--world", "2"]
+    command += ["--single", f"{PROGRAMS}:build_single"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    until = time.monotonic() + 90
+    while not list(tmp_path.glob("verdict-capture-*/*-runs/both/store")) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert any(str(tmp_path) in words for words in commands())
+    process.send_signal(sign)
+    process.communicate(timeout=60)
+    while any(str(tmp_path) in words for words in commands()) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not [words for words in commands() if str(tmp_path) in words]
+    assert not [path for path in tmp_path.glob("verdict-capture-*") if list(path.iterdir())]
+
+
+def commands():
+    """What the running processes were called with."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            found.append(path.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+        except OSError:
+            continue
+    return found

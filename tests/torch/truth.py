@@ -1,0 +1,190 @@
+"""What programs compute where gloo processes run them in 64-bit floats, and one device: the truth that tests rest on.
+
+python -m tests.torch.truth FILE.py WORLD BUILD:SINGLE ... prints RIGHT or WRONG and why for each. Nothing of the
+recorder is used: only what a Program says of itself.
+"""
+
+import importlib.util
+import multiprocessing
+import os
+import random
+import sys
+import tempfile
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch.distributed.tensor import DTensor
+from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
+
+from verdict.torch import REPLICATE, Context
+
+SECONDS, CLOSE = 40, 1e-7
+FORK = multiprocessing.get_context("fork")
+
+
+def local(tensor):
+    tensor = tensor.to_local() if isinstance(tensor, DTensor) else tensor
+    return tensor.wait() if hasattr(tensor, "wait") else tensor
+
+
+def box(tensor, share):
+    """(slices of the whole, whole shape, part, divisor) of a rank's tensor."""
+    if isinstance(tensor, DTensor):
+        spread = [p if not p.is_partial() else torch.distributed.tensor.Replicate() for p in tensor.placements]
+        size, offset = compute_local_shape_and_global_offset(tensor.shape, tensor.device_mesh, spread)
+        index, count, divisor = 0, 1, 1
+        for dim, p in enumerate(tensor.placements):
+            if p.is_partial():
+                n = tensor.device_mesh.size(dim)
+                index, count = index * n + tensor.device_mesh.get_coordinate()[dim], count * n
+                divisor *= n if p.reduce_op == "avg" else 1
+        cut = tuple(slice(o, o + s) for o, s in zip(offset, size, strict=True))
+        return cut, tuple(tensor.shape), (index, count), divisor
+    share = share or REPLICATE
+    cut, whole = [slice(0, n) for n in tensor.shape], list(tensor.shape)
+    for dim, index, count in share.cuts:
+        start = cut[dim].start + index * tensor.shape[dim]
+        cut[dim], whole[dim] = slice(start, start + tensor.shape[dim]), tensor.shape[dim] * count
+    for dim, start, stop, size in share.region:
+        cut[dim], whole[dim] = slice(start, stop), size
+    return tuple(cut), tuple(whole), share.part, share.divisor
+
+
+def called(program, name):
+    owner, dot, rest = name.rpartition(".")
+    names = program.names
+    return names.get(name) or (f"{names[owner]}{dot}{rest}" if owner in names else name)
+
+
+def one(file, name, rank, world, store, given, out):
+    """Run one rank. given: whole tensors by name, None for the single device, which gives them."""
+    sys.path.insert(0, str(Path(file).resolve().parent))
+    os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(world), LOCAL_WORLD_SIZE=str(world))
+    os.environ.update(GROUP_RANK="0", MASTER_ADDR="127.0.0.1", MASTER_PORT="29511", GLOO_SOCKET_IFNAME="lo")
+    random.seed()
+    np.random.seed()
+    torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64)
+    torch.manual_seed(0)
+    wait = timedelta(seconds=SECONDS)
+    dist.init_process_group("gloo", rank=rank, world_size=world, store=dist.FileStore(store, world), timeout=wait)
+    spec = importlib.util.spec_from_file_location(Path(file).stem, file)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[Path(file).stem] = module
+    spec.loader.exec_module(module)
+    program = getattr(module, name)(Context(rank, world))
+    params = program.params
+    if isinstance(params, torch.nn.Module):
+        params = dict([*params.named_parameters(), *params.named_buffers()])
+    named = {**program.inputs, **params}
+    built = {}
+    for key, tensor in named.items():
+        cut, _, part, _ = box(tensor, program.specs.get(key))
+        if key in params:
+            built[called(program, key)] = (cut, part, local(tensor).detach().clone())
+        if given is not None and called(program, key) in given and part == (0, 1):
+            with torch.no_grad():
+                local(tensor).copy_(given[called(program, key)][cut])
+    own = {called(program, key): local(tensor).detach().clone() for key, tensor in named.items()}
+    shapes = {key: local(tensor).shape for key, tensor in params.items()}
+    loss = program.step()
+    ends = {}
+
+    def end(key, tensor, share, suffix=""):
+        cut, _, part, divisor = box(tensor, share)
+        ends[called(program, key) + suffix] = (cut, part, local(tensor).detach().clone() / divisor)
+
+    def same(owner, tensor):
+        return program.specs.get(owner) if shapes.get(owner) == local(tensor).shape else None
+
+    if isinstance(loss, torch.Tensor):
+        end("loss", loss, program.loss)
+    for key, tensor in params.items():
+        if tensor.grad is not None:
+            end(key, tensor.grad, program.specs.get(f"{key}.grad", same(key, tensor.grad)), ".grad")
+        end(key, tensor, program.specs.get(key), ".updated")
+    further = dict(program.outputs()) if program.outputs else {}
+    for key, param in params.items() if program.optimizer is not None else ():
+        further |= {f"{key}.{n}": t for n, t in program.optimizer.state.get(param, {}).items() if torch.is_tensor(t)}
+    for key, tensor in further.items():
+        end(key, tensor, program.specs.get(key, same(key.rpartition(".")[0], tensor)))
+    torch.save((built, own, ends), out)
+    dist.barrier()
+
+
+def launch(file, name, world, given, folder):
+    """The results of all ranks, or why there are none."""
+    stem = f"{folder}/{name}-{world}"
+    processes = [
+        FORK.Process(target=one, args=(file, name, rank, world, f"{stem}.store", given, f"{stem}-{rank}.pt"))
+        for rank in range(world)
+    ]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(SECONDS)
+    hung = [process for process in processes if process.is_alive()]
+    for process in hung:
+        process.kill()
+        process.join()
+    if hung or any(process.exitcode for process in processes):
+        return None, "it hangs" if hung else "it fails"
+    return [torch.load(f"{stem}-{rank}.pt", weights_only=False) for rank in range(world)], ""
+
+
+def verdict(file, name, single, world):
+    """Nothing where the program is right, else why it is wrong."""
+    with tempfile.TemporaryDirectory() as folder:
+        alone, why = launch(file, single, 1, None, folder)
+        if alone is None:
+            return f"the single-device program: {why}"
+        _, given, whole = alone[0]
+        found, why = launch(file, name, world, given, folder)
+        if found is None:
+            return why
+    for rank, (built, _, _) in enumerate(found):
+        for key, (cut, part, value) in built.items():
+            for other in found[:rank]:
+                there = other[0].get(key)
+                if there and there[:2] == (cut, part) and not torch.equal(there[2], value):
+                    return f"ranks begin with different {key}"
+    return compared(whole, found)
+
+
+def compared(whole, found):
+    sums, covered = {}, {}
+    for rank, (_, own, ends) in enumerate(found):
+        for key, (cut, part, value) in ends.items():
+            if key not in whole:
+                if key.endswith(".updated") and torch.equal(value, own[key.removesuffix(".updated")]):
+                    continue
+                return f"{key} on rank {rank} is none of the single device's"
+            sums.setdefault((key, str(cut), part[1]), {}).setdefault(part[0], []).append((rank, value))
+            covered.setdefault(key, set()).add((str(cut), part))
+            want = whole[key][2][cut]
+            if want.shape != value.shape:
+                return f"{key} on rank {rank} has shape {list(value.shape)}, not {list(want.shape)}"
+            if part == (0, 1) and not torch.allclose(value.double(), want.double(), CLOSE, CLOSE, equal_nan=True):
+                return f"{key} on rank {rank}: {(value.double() - want.double()).abs().max():.3g}"
+    for (key, cut, count), parts in sums.items():
+        if count > 1:
+            total = sum(values[0][1] for values in parts.values())
+            want = whole[key][2][eval(cut)]
+            if len(parts) != count or not torch.allclose(total, want, CLOSE, CLOSE):
+                return f"the parts of {key} do not add up"
+    missing = [key for key in whole if key not in covered and not key.endswith(".updated")]
+    return f"no rank has {missing[0]}" if missing else ""
+
+
+def main(file, world, *pairs):
+    for pair in pairs:
+        name, _, single = pair.partition(":")
+        why = verdict(file, name, single or "build_single", int(world))
+        print(f"{name:34} {'WRONG ' + why if why else 'RIGHT'}", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,50 @@
+"""Verdicts on many programs at once: recorded, run and verified as `verdict torch` does, with one worker for all."""
+
+from functools import cache
+from typing import NamedTuple
+
+from backends.text import read, write
+from backends.torch.assemble import plan_of
+from backends.torch.confirmation import confirmed
+from backends.torch.launch import Limits, Target, record_each
+from verdict.errors import UsageError, VerdictError
+from verdict.options import Options
+from verdict.pipeline import verify
+
+
+class Answer(NamedTuple):
+    """verdict: PROVED, REFUTED or UNKNOWN, or "not put". why: what the report finds and leaves open, or the error."""
+
+    verdict: str
+    why: str
+    report: object = None
+
+
+@cache
+def answers(file, pairs, world=2, tensors="fake", confirm=60.0):
+    """builder -> Answer, for each (builder, single-device builder) of `pairs` of a file."""
+    singles = tuple(dict.fromkeys(single for _, single in pairs))
+    programs = [(Target(str(file), name), 1) for name in singles]
+    programs += [(Target(str(file), name), world) for name, _ in pairs]
+    recorded = record_each(programs, tensors, 2, Limits(120.0, confirm=confirm))
+    found = dict(zip([(name, 1) for name in singles] + [(name, world) for name, _ in pairs], recorded, strict=True))
+    return {name: answer(found[single, 1], found[name, world], name) for name, single in pairs}
+
+
+def answer(single, parallel, name):
+    """The answer to one pair of what `record_each` returns."""
+    try:
+        plans = [plan(each, name) for each in (single, parallel)]
+    except UsageError as error:
+        return Answer("not put", str(error))
+    report = verify(*plans, Options())
+    told = [finding.title for finding in report.findings] + [f"{each.where}: {each.reason}" for each in report.open]
+    return Answer(report.verdict.name, "; ".join(told), report)
+
+
+def plan(recorded, name):
+    """The plan, through its text; or the error that stands in its place."""
+    if isinstance(recorded, VerdictError):
+        raise recorded
+    found = confirmed(plan_of(recorded.traces, name), recorded.confirmation)
+    return read(write(found).encode(), name)
