@@ -22,6 +22,7 @@ from backends.torch.replay import replay_held
 from backends.torch.trace import UNMODELLED, Trace
 from verdict.errors import UsageError
 from verdict.graph import Plan
+from verdict.graph.lockstep import Handlers, lockstep, program
 from verdict.graph.memory import check_effects
 
 MOST_ELEMENTS = 2**25
@@ -62,6 +63,9 @@ def unfit(plan: Plan) -> str:
         return f"its recording holds what is not modelled ({dict(nodes[0].attrs)['reason']})"
     if check_effects(plan):
         return "what its ranks read depends on how fast they are"
+    programs = [program(plan, calls) for calls in plan.programs]
+    if lockstep(programs, Handlers(*[lambda *_: None] * 4)).stuck:
+        return "its ranks wait for each other"
     return ""
 
 

@@ -1,13 +1,14 @@
 """A process that records: a process group that moves no data, and what of torch must run outside of the recording."""
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
-from torch.distributed import device_mesh
+from torch.distributed import _meta_registrations, device_mesh
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.nn.parallel import DistributedDataParallel
 from torch.testing._internal.distributed.fake_pg import FakeStore
@@ -58,6 +59,7 @@ def world(rank: int, size: int) -> Iterator[World]:
     patches += [(DeviceMesh, "__getitem__", _outside(DeviceMesh.__getitem__))]
     patches += [(owner, "init_device_mesh", _outside(init_device_mesh)) for owner in (device_mesh, dist)]
     patches += [(pipelines.OWNER, pipelines.NAME, pipelines.vote)]
+    patches += [(_meta_registrations, "generate_unique_id", itertools.count(1).__next__)]
     with ExitStack() as stack:
         for owner, name, function in patches:
             stack.enter_context(replaced(owner, name, function))

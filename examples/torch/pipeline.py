@@ -46,7 +46,7 @@ class Stage:
         self.x = torch.randn(BATCH, HIDDEN) if ctx.rank == 0 else None
         self.target = torch.randn(BATCH, HIDDEN) if ctx.rank == self.last else None
         self.rows = BATCH // MICROBATCHES
-        self.losses, self.live = [], {}
+        self.losses, self.live, self.sent = [], {}, []
 
     def piece(self, tensor, microbatch):
         return tensor[microbatch * self.rows : (microbatch + 1) * self.rows]
@@ -60,7 +60,7 @@ class Stage:
             entered.requires_grad_()
         left = through(self.layers, entered)
         if self.rank < self.last:
-            dist.send(left.detach(), self.rank + 1)
+            self.send(left.detach(), self.rank + 1)
         else:
             left = functional.mse_loss(left, self.piece(self.target, microbatch)) * self.scale
             self.losses.append(left.detach())
@@ -74,12 +74,18 @@ class Stage:
             dist.recv(grad, self.rank + 1)
         left.backward(grad)
         if self.rank > 0:
-            dist.send(entered.grad, self.rank - 1)
+            self.send(entered.grad, self.rank - 1)
+
+    def send(self, tensor, rank):
+        """Go on, and wait at the end of the step: both ranks of a pair may send at once."""
+        self.sent.append((tensor, dist.isend(tensor, rank)))
 
     def program(self, schedule):
         def step():
             for kind, microbatch in schedule:
                 getattr(self, kind)(microbatch)
+            for _, sending in self.sent:
+                sending.wait()
             return torch.stack(self.losses).sum() if self.losses else None
 
         inputs = {"x": self.x, "target": self.target}
