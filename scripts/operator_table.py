@@ -115,6 +115,12 @@ FOOT = """
   is -10000, as its source has it, and not minus infinity.
 - `moe_gmm`: the weights hold the experts from `local_expert_start` to `local_expert_end`; slots that name
   another expert add nothing. Experts, slots and hidden features are summed over, each can be cut.
+- What is reduced over everything without `keepdim`, and the `sum` and `mean` of `cross_entropy`, is one element of
+  shape [1]. An attribute that is absent has the value that it has in torch: `eps` is 1e-5 in `layernorm` and 1e-8 in
+  `adam` and `adamw`, `beta1` 0.9, `beta2` 0.999, `p` 0.5, `reduction` "mean", what is added or decays 0.
+- `cross_entropy` counts all targets where `ignore_index` is absent. A target that is counted is a class.
+- `self_attention`: a row of w stands for a head, a feature and one of q, k, v, the last the fastest.
+- Of what is not differentiable at a point, the gradient is torch's: relu's is 0 at 0, `amax` divides it among equals.
 """
 
 
@@ -128,7 +134,8 @@ not the default one. Each is held against `torch.ops` of the same name. Inputs a
 of the schema, lists taken apart (`<argument>_count` is the length of one). The other arguments are attributes named
 by the schema, left out where they have its default. `absent` names tensor arguments that are None; a number in the
 place of a tensor is an attribute. `masks` names the places of truth values among the indices of `index_put`, and
-`dtype` says of `add` and `bitwise_not` that they are of truth values. Gradients are operators of their own. What moves
+`dtype` says of `add` and `bitwise_not` that they are of truth values, and `count` of a mean what the sum is divided by,
+where that is not the number of elements. Gradients are operators of their own. What moves
 elements only is marked so. `constant` is a tensor that the recording holds.
 
 | operator | meaning | moves | attributes |

@@ -15,7 +15,7 @@ from backends.torch.oracle.machine import Ran, Rank
 from verdict.comparison import Fault, Faulty, Row
 from verdict.graph import ABSENT, ONCE_A_STEP, WEIGHT, Held, Plan, Region, piece_of, shard, shard_axes
 
-RELATIVE, ABSOLUTE = 1e-9, 1e-13
+RELATIVE, ABSOLUTE = 1e-10, 1e-13
 """Of the greatest element of the single-device tensor, and of the greatest of all gradients and outputs."""
 
 

@@ -24,7 +24,7 @@ from verdict.graph import (
     Plan,
     extent,
 )
-from verdict.graph.lockstep import CHUNK, Handlers, Step, attribute, lockstep, program
+from verdict.graph.lockstep import CHUNK, COMMUNICATION, RECV, SEND, Handlers, Step, attribute, lockstep, program
 
 LOADER = "dataloader"
 
@@ -61,11 +61,24 @@ class _Machine:
             plan.tensors[t].logical for _, node in each if node.op == LOADER for t in node.outputs if t != ABSENT
         }
 
+    def require_addressed(self, device: int, step: Step) -> None:
+        """A message names its peer, a collective its members, all of them devices of the plan."""
+        if step.node.op not in COMMUNICATION:
+            return
+        alone = step.node.op in (SEND, RECV)
+        named = attribute(step.node, "peer" if alone else "ranks")
+        devices = (named,) if alone else named
+        if not isinstance(devices, tuple) or not devices or not set(devices) <= set(range(self.plan.devices)):
+            raise Faulty(Fault(f"{named} names no device", place(device, step)))
+
     def ranks(self, device: int) -> list[Rank]:
         return [Rank(replica, device) for replica in range(self.plan.replicas)]
 
     def run(self) -> Ran:
         programs = [program(self.plan, calls) for calls in self.plan.programs]
+        for device, steps in enumerate(programs):
+            for step in steps:
+                self.require_addressed(device, step)
         walk = lockstep(programs, Handlers(self.local, self.send, self.receive, self.meet))
         for stuck in walk.stuck:
             raise Faulty(Fault(f"it waits for {stuck.awaits} for ever", place(stuck.device, stuck.step)))
