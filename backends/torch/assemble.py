@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from backends.torch.meetings import disagreements
 from backends.torch.trace import KEPT, SUFFIXES, UNMODELLED, Bound, Trace, Value
 from verdict.errors import UsageError
 from verdict.graph import (
@@ -24,6 +25,7 @@ from verdict.graph import (
     Tensor,
     whole,
 )
+from verdict.graph.effects import has_effects
 from verdict.outcome import Assumption
 
 RECORDED = Assumption(
@@ -56,9 +58,11 @@ def plan_of(traces: Sequence[Trace], source: str) -> Plan:
         gradients=tuple(held for rank in ranks for held in rank.gradients),
         outputs=tuple(held for rank in ranks for held in rank.outputs),
         seeds=(),
+        effects=has_effects([rank.segment for rank in ranks], ()),
         assumptions=(RECORDED, *(Assumption(name, text) for name, text in notes)),
     )
-    return doubted(plan, [f"{doubt} (rank {trace.rank})" for trace in traces for doubt in trace.doubts])
+    doubts = [f"{doubt} (rank {trace.rank})" for trace in traces for doubt in trace.doubts]
+    return doubted(plan, [*doubts, *disagreements([trace.meetings for trace in traces])])
 
 
 def doubted(plan: Plan, doubts: Sequence[str]) -> Plan:

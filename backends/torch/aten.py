@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
+from torch.utils._python_dispatch import _disable_current_modes
 
 from backends.torch.arguments import Call, called, encode, functional_of, plain, tensors_in
 from backends.torch.collectives import Unknown
+from backends.torch.folded import folded
 from backends.torch.foreach import elements
 from backends.torch.memory import value_of
 from backends.torch.trace import Value
@@ -33,11 +35,13 @@ def record_aten(recorder: "Recorder", call: Call) -> Any:
         output = call.run()
         if not recorder.memory.knows(output):
             recorder.memory.write(output, value)
+        recorder.watch.same(output, call.args[0])
         return output
     if call.name in _ESCAPES:
         return _escape(recorder, call)
     if _RANDOM in call.func.tags and call.given.get("dropout_p") != 0.0:
-        return recorder.instead(call, f"random numbers: {called(call.func)}", keep=False)
+        draw = recorder.draws.next(call.given.get("generator"))
+        return recorder.instead(call, f"random numbers: {called(call.func)} ({draw})", keep=False)
     if call.name.startswith("_foreach_"):
         return _foreach(recorder, call)
     if call.written:
@@ -167,10 +171,11 @@ def _escape(recorder: "Recorder", call: Call) -> Any:
     """A value becomes a number of Python's. Of constants that is exact; anything else may decide what runs."""
     values = [recorder.read(tensor) for tensor in call.tensors]
     if recorder.tape.constant.issuperset(values) and call.name != "nonzero":
-        return call.run()
+        with _disable_current_modes():
+            return call.func(*(folded(recorder.tape, value) for value in values))
     try:
         return recorder.instead(call, f"a value is read by Python: {called(call.func)}")
     except (DataDependentOutputException, DynamicOutputShapeException):
         problem = f"a value that depends on the inputs decides what the program does ({called(call.func)})"
         remedy = "keep it a tensor; or record with --tensors real, where what it decides is said not to be modelled"
-        raise UsageError(recorder.origin.name(call.name), problem, remedy) from None
+        raise recorder.refuse(UsageError(recorder.origin.name(call.name), problem, remedy)) from None

@@ -28,6 +28,13 @@ def ranks_of(group: Any) -> tuple[int, ...]:
     return tuple(dist.get_process_group_ranks(group))
 
 
+def name_of(group: Any) -> str:
+    """The name of a process group, of its script object, or of what is its name."""
+    if isinstance(group, str):
+        return group
+    return str((group if isinstance(group, dist.ProcessGroup) else dist.ProcessGroup.unbox(group)).group_name)
+
+
 def reduction_of(how: Any) -> str:
     """The plan's word for a reduction: c10d's ReduceOp, or the word of a functional collective."""
     if isinstance(how, str):

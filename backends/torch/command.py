@@ -50,7 +50,7 @@ def capture(
 
     recorded = record_all(programs, tensors, cores or os.cpu_count() or 1, limits, progress)
     plans = [
-        confirmed(plan_of(found.traces, ":".join(target)), found.confirmation)
+        confirmed(plan_of(found.traces, ":".join(target)), found.confirmation, found.traces)
         for (target, _), found in zip(programs, recorded, strict=True)
     ]
     for plan, found in zip(plans, recorded, strict=True):

@@ -1,9 +1,11 @@
 """What the runs of a program say of its recording, and what a plan says because of it."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from backends.torch.assemble import RECORDED, doubted
+from backends.torch.trace import GIVEN, SEEDED, Trace
 from verdict.errors import UsageError
 from verdict.graph import Plan
 from verdict.outcome import Assumption
@@ -26,8 +28,8 @@ class Confirmation(NamedTuple):
     unseeded: tuple[str, ...] = ()
 
 
-def confirmed(plan: Plan, found: Confirmation) -> Plan:
-    """`plan`, a recording, with what its runs say of it: as an assumption, or as what is left open.
+def confirmed(plan: Plan, found: Confirmation, traces: Sequence[Trace] = ()) -> Plan:
+    """`plan`, made of the recordings `traces`, with what its runs say of it: as an assumption, or as what is left open.
 
     Raises UsageError where a run holds something else than the recording: there is nothing to be said of the program.
     """
@@ -42,9 +44,26 @@ def confirmed(plan: Plan, found: Confirmation) -> Plan:
     elif found.how == NOT_RUN:
         text = f"the recording of {plan.source} was not held against a run: {found.why}"
         plan = replace(plan, assumptions=(*plan.assumptions, Assumption(NOT_CONFIRMED, text)))
+        found = _told_apart(found, traces)
     else:
         plan = doubted(plan, [f"it {found.how} when it is run: {found.why}"])
     if found.unseeded:
         text = f"all ranks are seeded alike outside of the program, without which {found.unseeded[0]}"
         plan = replace(plan, assumptions=(*plan.assumptions, Assumption(UNSEEDED, text)))
     return doubted(plan, [f"{text}, and nobody broadcasts it" for text in found.apart])
+
+
+def _told_apart(found: Confirmation, traces: Sequence[Trace]) -> Confirmation:
+    """What was found, with what the recordings say of how replicas of weights come about."""
+    seen: dict[Any, tuple[int, str]] = {}
+    known: dict[bool, list[str]] = {True: [], False: []}
+    for trace in traces:
+        words = dict(trace.beginnings)
+        for bound in trace.bound:
+            if bound.kind not in GIVEN or bound.name not in words:
+                continue
+            rank, word = seen.setdefault((bound.name, bound.region, bound.part), (trace.rank, words[bound.name]))
+            if word != words[bound.name]:
+                text = f"ranks {rank} and {trace.rank} begin with values of {bound.name} that come about differently"
+                known[all(each.endswith(SEEDED) for each in (word, words[bound.name]))].append(text)
+    return found._replace(apart=tuple(known[True]), unseeded=tuple(known[False]))

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
-from torch.distributed import _meta_registrations, device_mesh
+from torch.distributed import _meta_registrations, device_mesh, distributed_c10d
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.nn.parallel import DistributedDataParallel
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils._python_dispatch import _disable_current_modes
 
 from backends.torch import pipelines
+from backends.torch.meetings import MAKING, Meeting
 
 DDP = (
     "ddp-averages",
@@ -29,10 +30,13 @@ _OTHERWISE = (
 
 
 class World(NamedTuple):
-    """What a program made in its process group: device meshes, and (name, text) of what is assumed of it."""
+    """What a program made in its process group: device meshes, (name, text) of what is assumed, and what its ranks
+    did with others, in order.
+    """
 
     meshes: list[DeviceMesh]
     notes: list[tuple[str, str]]
+    meetings: list[Meeting]
 
 
 @contextmanager
@@ -42,8 +46,15 @@ def world(rank: int, size: int) -> Iterator[World]:
     Meshes are real even under fake tensors: they decide which groups there are. The user's file must be imported
     within, as it may import `init_device_mesh` by name.
     """
-    found = World([], [])
+    found = World([], [], [])
     mesh_init, ddp_init = DeviceMesh.__init__, DistributedDataParallel.__init__
+    make_group = distributed_c10d._new_group_with_tag
+
+    def told(ranks: Any = None, *args: Any, use_local_synchronization: bool = False, **kwargs: Any) -> Any:
+        members = tuple(sorted(range(size) if ranks is None else ranks))
+        if rank in members or not use_local_synchronization:
+            found.meetings.append(Meeting(MAKING, "", members, "members" if use_local_synchronization else None))
+        return make_group(ranks, *args, use_local_synchronization=use_local_synchronization, **kwargs)
 
     def remember(self: DeviceMesh, *args: Any, **kwargs: Any) -> None:
         mesh_init(self, *args, **kwargs)
@@ -59,6 +70,7 @@ def world(rank: int, size: int) -> Iterator[World]:
     patches += [(DeviceMesh, "__getitem__", _outside(DeviceMesh.__getitem__))]
     patches += [(owner, "init_device_mesh", _outside(init_device_mesh)) for owner in (device_mesh, dist)]
     patches += [(pipelines.OWNER, pipelines.NAME, pipelines.vote)]
+    patches += [(distributed_c10d, "_new_group_with_tag", told)]
     patches += [(_meta_registrations, "generate_unique_id", itertools.count(1).__next__)]
     with ExitStack() as stack:
         for owner, name, function in patches:

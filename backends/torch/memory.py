@@ -6,7 +6,7 @@ tensor that was seen of it first; views are made of it again after it has been w
 through a view is put back into it. So nothing recorded ever changes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, NamedTuple
@@ -50,6 +50,9 @@ class _Root:
     blank: Runs = ()
     """Of memory that began uninitialised: where in the storage it still is."""
     maker: int = -1
+    carried: Runs = ()
+    """Of memory that was there before the step: where it still holds what it held then."""
+    began: int = -1
 
 
 def geometry(tensor: Any) -> Geometry:
@@ -81,6 +84,7 @@ class Memory:
         self._roots: dict[int, _Root] = {}
         self.leaked: set[int] = set()
         """Steps that allocate memory of which something is read before it is written."""
+        self._read_back: dict[int, str] = {}
 
     def knows(self, tensor: Any) -> bool:
         """Whether the tensor's storage was seen."""
@@ -97,7 +101,31 @@ class Memory:
         root, where = self._root(tensor), geometry(tensor)
         if root.blank and meet(root.blank, _places(where)):
             self.leaked.add(root.maker)
+        if root.carried and meet(root.carried, _places(where)):
+            self._read_back.setdefault(root.storage._cdata, self._name("read"))
         return self._value(root, where)
+
+    def carry(self, listed: Iterable[Any]) -> None:
+        """The step begins. What it reads of memory that is there already, and is of none of `listed`, is looked at."""
+        known = {tensor.untyped_storage()._cdata for tensor in listed}
+        for key, root in self._roots.items():
+            if key not in known:
+                root.carried, root.began = _places(root.own), self._value(root, root.own)
+
+    def from_before(self, tensor: Any) -> bool:
+        """Whether the memory was there before the step, and is none of what is listed."""
+        root = self._roots.get(tensor.untyped_storage()._cdata)
+        return root is not None and root.began >= 0
+
+    def carried(self, listed: Iterable[Any]) -> Iterator[tuple[str, int, int]]:
+        """Memory from before the step, of none of `listed`, of which the step has read what it held then: where it did
+        so first, the value that it held, and the one that it holds now.
+        """
+        known = {tensor.untyped_storage()._cdata for tensor in listed}
+        for key, where in self._read_back.items():
+            if key not in known:
+                root = self._roots[key]
+                yield where, root.began, self._value(root, root.own)
 
     def write(self, tensor: Any, value: int) -> None:
         """`tensor` holds `value` from now on, and so does whatever shares its memory."""
@@ -116,6 +144,8 @@ class Memory:
             root.held[place].version, root.held[place].value = root.version, now
         if root.blank:
             root.blank = without(root.blank, _places(where))
+        if root.carried:
+            root.carried = without(root.carried, _places(where))
 
     def alias(self, tensor: Any, base: Any, view: View | None, name: str) -> None:
         """`tensor` is a view of `base`, made by `view`, or in a way that is not known. name: of the node."""

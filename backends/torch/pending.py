@@ -1,4 +1,4 @@
-"""Communication that has begun and was not waited for: what must not be read or written yet.
+"""Communication that has begun and was not waited for: what must not be read or written yet, by places in memory.
 
 A receive is recorded where it is waited for, after all earlier ones from the same peer: a program that begins a
 receive and a send before it waits for either must not look like one that waits for the receive first.
@@ -10,30 +10,57 @@ from typing import Any, NamedTuple
 
 import torch.distributed as dist
 
+from backends.torch.runs import Runs, meet, runs_of
+
 _PYTHON_WORK = dist.Work
 
 
-@dataclass
+class Span(NamedTuple):
+    """Where a tensor lies: its storage, and the bytes of it."""
+
+    storage: int
+    runs: Runs
+
+    @staticmethod
+    def of(tensor: Any) -> "Span":
+        """The bytes of a tensor."""
+        item = tensor.element_size()
+        runs = runs_of(tensor.size(), tensor.stride(), tensor.storage_offset())
+        return Span(int(tensor.untyped_storage()._cdata), tuple((start * item, stop * item) for start, stop in runs))
+
+    def meets(self, other: "Span") -> bool:
+        """Whether some byte is in both."""
+        return self.storage == other.storage and meet(self.runs, other.runs)
+
+
+@dataclass(eq=False)
 class _Receive:
     tensor: Any
+    span: Span
     peer: int
+    tag: Any
     work: int
 
 
-def _key(tensor: Any) -> int:
-    return int(tensor.untyped_storage()._cdata)
-
-
-class _Begun(NamedTuple):
+class _Writing(NamedTuple):
     """Communication that writes `tensor`: the work, 0 for a functional one, and the numbers of its steps."""
 
     tensor: Any
+    span: Span
     work: int
     steps: tuple[int, ...]
 
 
+class _Reading(NamedTuple):
+    """Communication that reads memory. made: where a functional one writes, which is waited for by its tensor."""
+
+    span: Span
+    work: int
+    made: Span | None = None
+
+
 class Pending:
-    """receive: called with a tensor and a peer where a receive is recorded; the number of its step.
+    """receive: called with a tensor, a peer and a tag where a receive is recorded; the number of its step.
 
     race: called with the numbers of communication steps of which something is read before they were waited for.
     arrived: called with a tensor and those steps where they are waited for after that.
@@ -41,16 +68,16 @@ class Pending:
 
     def __init__(
         self,
-        receive: Callable[[Any, int], int],
+        receive: Callable[[Any, int, Any], int],
         race: Callable[[Sequence[int]], None],
         arrived: Callable[[Any, Sequence[int]], None],
     ) -> None:
         self._receive, self._race, self._arrived = receive, race, arrived
         self._receives: list[_Receive] = []
-        self._unread: dict[int, _Begun] = {}
-        self._raced: list[_Begun] = []
+        self._writing: list[_Writing] = []
+        self._reading: list[_Reading] = []
+        self._raced: list[_Writing] = []
         self._otherwise: set[int] = set()
-        self._unwritten: dict[int, int] = {}
         self._works: list[Any] = []
 
     def _number(self, work: Any) -> int:
@@ -61,28 +88,28 @@ class Pending:
         self._works.append(python)
         return id(python)
 
-    def receive(self, tensors: Iterable[Any], peer: int, work: Any) -> None:
+    def receive(self, tensors: Iterable[Any], peer: int, tag: Any, work: Any) -> None:
         """A receive has begun."""
         number = self._number(work)
-        self._receives += [_Receive(tensor, peer, number) for tensor in tensors]
+        self._receives += [_Receive(tensor, Span.of(tensor), peer, tag, number) for tensor in tensors]
 
-    def sent(self, tensors: Iterable[Any], work: Any) -> None:
-        """A send has begun."""
-        number = self._number(work)
-        for tensor in tensors:
-            self._unwritten[_key(tensor)] = number
-
-    def begun(self, tensors: Iterable[Any], work: Any, steps: Iterable[int] = ()) -> None:
-        """A collective has begun that writes `tensors`, recorded as these steps."""
-        number, steps = self._number(work), tuple(steps)
-        for tensor in tensors:
-            self._unread[_key(tensor)] = _Begun(tensor, number, steps)
+    def begun(self, read: Iterable[Any], written: Iterable[Any], work: Any, steps: Iterable[int] = ()) -> None:
+        """Communication has begun that reads and writes these tensors, recorded as these steps. work: None for a
+        functional one, which is waited for by each tensor that it writes.
+        """
+        number, steps, spans = self._number(work), tuple(steps), [Span.of(tensor) for tensor in read]
+        made = [_Writing(tensor, Span.of(tensor), number, steps) for tensor in written]
+        self._writing += made
+        if number:
+            self._reading += [_Reading(span, number) for span in spans]
+        else:
+            self._reading += [_Reading(span, 0, each.span) for span in spans for each in made]
 
     def waited(self, work: Any) -> None:
         """`work`, a Python object, was waited for."""
         self._record([item for item in self._receives if item.work == id(work)])
-        self._unread = {key: item for key, item in self._unread.items() if item.work != id(work)}
-        self._unwritten = {key: number for key, number in self._unwritten.items() if number != id(work)}
+        self._writing = [item for item in self._writing if item.work != id(work)]
+        self._reading = [item for item in self._reading if item.work != id(work)]
         for item in [item for item in self._raced if item.work == id(work)]:
             self._raced.remove(item)
             self._arrived(item.tensor, item.steps)
@@ -93,7 +120,9 @@ class Pending:
 
     def waited_for(self, tensor: Any) -> None:
         """What a functional collective has written was waited for."""
-        self._unread.pop(_key(tensor), None)
+        span = Span.of(tensor)
+        self._writing = [item for item in self._writing if item.work or not item.span.meets(span)]
+        self._reading = [item for item in self._reading if item.made is None or not item.made.meets(span)]
 
     def finish(self) -> None:
         """Record what was never waited for."""
@@ -101,17 +130,18 @@ class Pending:
 
     def about_to_read(self, tensor: Any, complain: Callable[[str], None]) -> None:
         """Tell of a race, or complain, if what `tensor` holds has perhaps not arrived."""
-        key = _key(tensor)
-        early = [item for item in self._receives if _key(item.tensor) == key]
-        for item in early:
-            if any(item is other for other in self._receives):
+        if not (self._receives or self._writing):
+            return
+        span = Span.of(tensor)
+        for item in [item for item in self._receives if item.span.meets(span)]:
+            if item in self._receives:
                 steps = self._record([item])
-                self._early(_Begun(tensor, item.work, steps), "receive", complain)
-        begun = self._unread.pop(key, None)
-        if begun is not None:
+                self._early(_Writing(item.tensor, item.span, item.work, steps), "receive", complain)
+        for begun in [item for item in self._writing if item.span.meets(span)]:
+            self._writing.remove(begun)
             self._early(begun, "collective", complain)
 
-    def _early(self, begun: _Begun, what: str, complain: Callable[[str], None]) -> None:
+    def _early(self, begun: _Writing, what: str, complain: Callable[[str], None]) -> None:
         if not begun.steps or not begun.work or begun.work in self._otherwise:
             complain(f"a tensor is read before its {what} was waited for")
             return
@@ -119,22 +149,27 @@ class Pending:
         self._raced.append(begun)
 
     def about_to_write(self, tensor: Any, complain: Callable[[str], None]) -> None:
-        """Complain if `tensor` is perhaps still being sent or received."""
-        key = _key(tensor)
-        early = [item for item in self._receives if _key(item.tensor) == key]
-        if early:
-            self._record(early)
-        if early or self._unwritten.pop(key, None) is not None:
-            complain("a tensor is written to before its send or receive was waited for")
+        """Complain if `tensor` is perhaps still being read or written by communication."""
+        if not (self._receives or self._writing or self._reading):
+            return
+        span = Span.of(tensor)
+        early = [item for item in self._receives if item.span.meets(span)]
+        self._record(early)
+        writing = [item for item in self._writing if item.span.meets(span)]
+        reading = [item for item in self._reading if item.span.meets(span)]
+        self._writing = [item for item in self._writing if item not in writing]
+        self._reading = [item for item in self._reading if item not in reading]
+        if early or writing or reading:
+            complain("a tensor is written to before communication that reads or writes it was waited for")
 
     def _record(self, wanted: list[_Receive]) -> tuple[int, ...]:
         """Record these receives, and before each of them the earlier ones from its peer; the steps of the former."""
         steps = []
         for item in list(self._receives):
             if any(item.peer == other.peer for other in wanted):
-                asked = any(item is other for other in wanted)
+                asked = item in wanted
                 wanted = [other for other in wanted if other is not item]
-                self._receives = [other for other in self._receives if other is not item]
-                step = self._receive(item.tensor, item.peer)
+                self._receives.remove(item)
+                step = self._receive(item.tensor, item.peer, item.tag)
                 steps += [step] if asked else []
         return tuple(steps)

@@ -1,7 +1,7 @@
 """Record one rank: build the program, run its step under the recorder, and read what it holds at the end."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from typing import Any
@@ -10,12 +10,14 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import _disable_current_modes
 
+from backends.torch.beginnings import FIRST_SEED, ways
 from backends.torch.ends import End, called, ends_of, named
 from backends.torch.host import World, waits, world
 from backends.torch.memory import value_of
 from backends.torch.origin import Origin
+from backends.torch.outside import outside
 from backends.torch.program import Context, Program
-from backends.torch.recorder import Recorder
+from backends.torch.recorder import NAME_IT, Recorder
 from backends.torch.shares import local, share_of
 from backends.torch.trace import COMMUNICATION, KEPT, UNMODELLED, UPDATED, Bound, Step, Trace, Value, living, shared
 from verdict.errors import UsageError
@@ -32,32 +34,46 @@ def record(load: Callable[[], Callable[[Context], Program]], rank: int, ranks: i
     begun = time.perf_counter()
     with ExitStack() as stack:
         made = stack.enter_context(world(rank, ranks))
+        torch.manual_seed(FIRST_SEED)
         build = load()
         stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True) if tensors == "fake" else nullcontext())
         origin = stack.enter_context(Origin())
-        recorder = Recorder(rank, origin)
+        recorder = Recorder(rank, origin, made.meetings)
         stack.enter_context(waits(recorder.pending.waited, recorder.pending.asked))
+        stack.enter_context(outside(recorder))
         stack.enter_context(recorder)
-        program = build(Context(rank, ranks))
-        if not isinstance(program, Program):
-            raise UsageError("build", f"it returned a {type(program).__name__}", "return a Program")
-        return _step(program, recorder, rank, ranks, made, begun)
+        try:
+            program = build(Context(rank, ranks))
+            if not isinstance(program, Program):
+                raise UsageError("build", f"it returned a {type(program).__name__}", "return a Program")
+            return _step(program, recorder, rank, ranks, made, begun)
+        finally:
+            if recorder.refused:
+                raise recorder.refused[0]
 
 
-def _step(program: Program, recorder: Recorder, rank: int, ranks: int, made: World, begun: float) -> Trace:
+def _step(program: Program, recorder: Recorder, rank: int, ranks: int, around: World, begun: float) -> Trace:
     if isinstance(program.params, torch.nn.Module):
         recorder.origin.name_modules(program.params)
     params = named(program)
     ends = _Ends(program, recorder)
+    held = {name: recorder.memory.read(local(tensor)) for name, tensor in params.items() if _known(recorder, tensor)}
+    how = ways(recorder.tape, rank)
     built = len(recorder.tape.steps)
     for name, tensor in program.inputs.items():
         ends.begin("input", name, tensor)
     for name, tensor in params.items():
         ends.begin("weight" if tensor.requires_grad else "buffer", name, tensor)
+    listed = {name: local(tensor) for name, tensor in {**program.inputs, **params}.items()}
+    recorder.memory.carry(listed.values())
+    recorder.watch.begin(listed)
     loss = program.step()
     recorder.pending.finish()
-    for end in ends_of(program, params, ends.shapes, loss):
+    declared = list(ends_of(program, params, ends.shapes, loss))
+    for end in declared:
         ends.end(end)
+    ends.require_listed([*listed.values(), *(local(end.tensor) for end in declared)])
+    recorder.watch.finish(listed)
     tape = recorder.tape
     trace = Trace(
         rank,
@@ -65,12 +81,19 @@ def _step(program: Program, recorder: Recorder, rank: int, ranks: int, made: Wor
         tuple(tape.values),
         tuple(tape.steps),
         tuple(ends.bound),
-        _mesh(made.meshes, ranks),
-        notes=(*made.notes, *ends.notes),
+        _mesh(around.meshes, ranks),
+        notes=(*around.notes, *ends.notes),
+        doubts=tuple(recorder.doubts),
+        meetings=tuple(recorder.meetings),
+        beginnings=tuple((called(program, name), how[value]) for name, value in held.items() if value in how),
     )
     allocated = frozenset(recorder.memory.leaked)
     steps = tuple(_settled(step, at < built, at in allocated, tape.values) for at, step in enumerate(trace.steps))
     return replace(shared(living(replace(trace, steps=steps))), seconds=time.perf_counter() - begun)
+
+
+def _known(recorder: Recorder, tensor: Any) -> bool:
+    return recorder.memory.knows(local(tensor))
 
 
 def _settled(step: Step, before: bool, leaked: bool, values: list[Value]) -> Step:
@@ -132,6 +155,23 @@ class _Ends:
             text = f"the single-device {end.name} is the mean of {divisor} ranks' {end.name}"
             self.notes.append(("mean-over-ranks", text))
         self.bound.append(Bound(kind, called(self._program, end.name), value, shape, region, part))
+
+    def require_listed(self, listed: Sequence[Any]) -> None:
+        """Raise UsageError where the step changes memory that it also reads, that was there before it, and that is of
+        none of `listed`: a state of training of which nothing would be said.
+        """
+        for where, began, now in self._recorder.memory.carried(listed):
+            if not self._alike(began, now):
+                problem = "the step reads and changes a tensor that was there before it, and that nobody names"
+                raise self._recorder.refuse(UsageError(where, problem, f"{NAME_IT}, or in Program.outputs"))
+
+    def _alike(self, one: int, other: int) -> bool:
+        """Whether two values are copies of one, or are made by the same operator of nothing."""
+        one, other = self._source(one), self._source(other)
+        first, second = self._made.get(one), self._made.get(other)
+        if one == other or first is None or second is None:
+            return one == other
+        return not first.inputs and not second.inputs and (first.op, first.attrs) == (second.op, second.attrs)
 
     def _source(self, value: int) -> int:
         """The value that `value` is a copy of, or itself."""

@@ -9,13 +9,16 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 
 from backends.torch.arguments import Call, called, plain, tensors_in
 from backends.torch.aten import record_aten
+from backends.torch.beginnings import Draws
 from backends.torch.calls import functional, in_place
-from backends.torch.collectives import Communication, Unknown, ranks_of
+from backends.torch.collectives import Communication, Unknown, name_of, ranks_of
+from backends.torch.meetings import BARRIERS, Meeting
 from backends.torch.memory import Memory, Unfollowed, geometry, value_of
 from backends.torch.origin import Origin
 from backends.torch.pending import Pending
 from backends.torch.special import fsdp
 from backends.torch.trace import COMMUNICATION, UNMODELLED, Tape, Value
+from backends.torch.watch import Watch
 from verdict.errors import UsageError
 from verdict.graph.effects import WAIT
 
@@ -25,20 +28,31 @@ _PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, FakeTensor)
 _SILENT = frozenset({"prim", "profiler"})
 _FUNCTIONAL = frozenset({"_c10d_functional", "_c10d_functional_autograd", "_dtensor"})
 _SAME = frozenset({"wait_tensor", "_wrap_tensor_autograd"})
+NAME_IT = "name it in Program.inputs or Program.params"
 
 
 class Recorder(TorchDispatchMode):  # type: ignore[misc]
-    """Records what runs under it. tape: what was recorded. memory: which value each tensor holds."""
+    """Records what runs under it. tape: what was recorded. memory: which value each tensor holds.
 
-    def __init__(self, rank: int, origin: Origin) -> None:
+    meetings: groups, barriers and communication in their order. doubts: why nothing can be said of the program.
+    refused: errors that were raised into the program, which may have gone on.
+    """
+
+    def __init__(self, rank: int, origin: Origin, meetings: list[Meeting] | None = None) -> None:
         super().__init__()
         self.tape = Tape()
         self.origin = origin
         self.memory = Memory(self.tape, origin.name)
         self.pending = Pending(self._receive, self._race, self._arrived)
+        self.watch = Watch(self.doubt)
+        self.draws = Draws()
+        self.meetings = [] if meetings is None else meetings
+        self.doubts: dict[str, None] = {}
+        self.refused: list[UsageError] = []
+        self._sources: list[Any] = []
         self._touched: list[Any] = []
         self._composite: dict[Any, bool] = {}
-        self._communication = Communication(rank, self.emit, self.read, self._communicated)
+        self._communication = Communication(rank, self.emit, self._given, self._communicated)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run `func`, and record it."""
@@ -51,10 +65,20 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             with self:
                 return func.decompose(*args, **kwargs)
         call = Call.of(func, args, kwargs)
+        self.watch.wrote(call.written)
         try:
             return self._recorded(call)
         except (Unknown, Unfollowed) as problem:
             return self.instead(call, str(problem))
+
+    def doubt(self, why: str) -> None:
+        """Nothing can be said of the program, for a reason: a clause, to which the place is added."""
+        self.doubts[self.origin.name(why)] = None
+
+    def refuse(self, error: UsageError) -> UsageError:
+        """An error to be raised into the program. It ends the recording, also where the program catches it."""
+        self.refused.append(error)
+        return error
 
     def emit(
         self,
@@ -71,6 +95,9 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
     def read(self, tensor: Any) -> int:
         """The value that a tensor holds; of one that was made outside of the recording, its constants."""
         self.pending.about_to_read(tensor, self._early)
+        self.watch.used(tensor)
+        if tensor.requires_grad and tensor.is_leaf and self.memory.from_before(tensor):
+            raise self.refuse(self._unnamed(tensor))
         if not self.memory.knows(tensor):
             self.memory.write(tensor, self.constant(tensor))
         return self.memory.read(tensor)
@@ -78,22 +105,30 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
     def write(self, tensor: Any, value: int) -> None:
         """A tensor holds `value` from now on."""
         self.pending.about_to_write(tensor, self._early)
+        self.watch.changed(tensor)
         self.memory.write(tensor, value)
 
     def constant(self, tensor: Any) -> int:
         """A node that makes the values of `tensor`, which no recorded operator made."""
         known = tensor.constant if isinstance(tensor, FakeTensor) else tensor
-        where, name_it = self.origin.name("constant"), "name it in Program.inputs or Program.params"
+        where = self.origin.name("constant")
+        if tensor.requires_grad and tensor.is_leaf:
+            raise self.refuse(self._unnamed(tensor))
         if known is None or known.is_meta:
             problem = f"a tensor of shape {list(tensor.shape)} is read that is no input, parameter or buffer"
-            raise UsageError(where, problem, name_it)
+            raise self.refuse(UsageError(where, problem, NAME_IT))
         if known.numel() > MOST_CONSTANTS:
             problem = f"a tensor of {known.numel()} constants is read, which is too large to be part of a plan"
-            raise UsageError(where, problem, name_it)
+            raise self.refuse(UsageError(where, problem, NAME_IT))
         with _disable_current_modes():
             values = plain(known.detach().reshape(-1).tolist())
         made = value_of(tensor)
+        self.watch.constant(tensor, known, where)
         return self.emit("constant", (), (made,), {"shape": made.shape, "values": values})[0]
+
+    def _unnamed(self, tensor: Any) -> UsageError:
+        problem = f"a tensor of shape {list(tensor.shape)} that requires a gradient is read, and nobody names it"
+        return UsageError(self.origin.name("read"), problem, NAME_IT)
 
     def instead(self, call: Call, reason: str, keep: bool = True) -> Any:
         """Run a call whose meaning is not known, and record that; what it returns."""
@@ -141,29 +176,43 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         return self.instead(call, f"the operator {called(call.func)} is not known")
 
     def _collective(self, call: Call) -> Any:
-        given = call.given
+        """An operator of c10d. What it reads and writes is in flight until its work is waited for."""
+        given, group = call.given, call.given["process_group"]
+        ranks = ranks_of(group)
         if call.name == "recv_":
             output = call.run()
-            self.pending.receive(given["tensors"], ranks_of(given["process_group"])[given["src"]], output)
+            tag = (name_of(group), given["tag"])
+            self.pending.receive(given["tensors"], ranks[given["src"]], tag, output)
             return output
+        self._sources.clear()
         self._touched.clear()
         first = len(self.tape.steps)
+        if call.name == "send":
+            self.meetings.append(Meeting("send", name_of(group), (ranks[given["dst"]],), given["tag"]))
+        else:
+            self._meet(call.name, group, ranks)
         in_place(call.name, given, self._communication)
         output = call.run()
         work = output[-1] if isinstance(output, tuple) else output
-        if call.name == "send":
-            self.pending.sent(given["tensors"], work)
-        elif given.get("async_op"):
+        if call.name not in BARRIERS:
             made = range(first, len(self.tape.steps))
             steps = [number for number in made if self.tape.steps[number].op in COMMUNICATION]
-            self.pending.begun(self._touched, work, steps)
+            self.pending.begun(self._sources, self._touched, work, steps)
         return output
+
+    def _meet(self, what: str, group: Any, ranks: tuple[int, ...]) -> None:
+        self.meetings.append(Meeting(what, name_of(group), ranks))
+
+    def _given(self, tensor: Any) -> int:
+        self._sources.append(tensor)
+        return self.read(tensor)
 
     def _communicated(self, tensor: Any, value: int) -> None:
         self.write(tensor, value)
         self._touched.append(tensor)
 
-    def _receive(self, tensor: Any, peer: int) -> int:
+    def _receive(self, tensor: Any, peer: int, tag: Any) -> int:
+        self.meetings.append(Meeting("recv", tag[0], (peer,), tag[1]))
         value = self.emit("recv", (), (value_of(tensor),), {"peer": peer})[0]
         number = len(self.tape.steps) - 1
         self.memory.write(tensor, value)
@@ -189,10 +238,12 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             if not self.memory.knows(output):
                 self.memory.write(output, self.read(source))
             return output
+        group = call.given["group_name"]
+        self._meet(call.name, group, ranks_of(group))
         values = functional(call.name, call.given, self._communication, self.read)
         output = call.run()
         made = list(tensors_in([output]))
         for tensor, value in zip(made, values, strict=True):
             self.write(tensor, value)
-        self.pending.begun(made, None)
+        self.pending.begun(call.tensors, made, None)
         return output

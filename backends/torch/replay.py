@@ -45,7 +45,7 @@ def replay_held(
         outputs = node.outputs
         if node.op == "constant":
             stated = plan.logicals[plan.tensors[outputs[0]].logical].dtype
-            found = [found[0].to(getattr(torch, _doubled(stated) if double else stated))]
+            found = [typed(found[0], _doubled(stated) if double else stated)]
         for tensor, value in zip(outputs, found, strict=True):
             held[device][tensor] = value
 
@@ -89,6 +89,11 @@ def _given(plan: Plan) -> Iterator[tuple[int, int, str]]:
         for tensor in {tensor for node in nodes for tensor in (*node.inputs, *node.outputs)} - {ABSENT}:
             if plan.kind(tensor) in ("input", "weight", "buffer"):
                 yield device, tensor, plan.logicals[plan.tensors[tensor].logical].name
+
+
+def typed(value: Any, dtype: str) -> Any:
+    """`value` in the dtype of this name."""
+    return value.to(getattr(torch, dtype))
 
 
 def _doubled(value: Any) -> Any:

@@ -4,6 +4,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from backends.torch.meetings import Meeting
 from verdict.graph import ABSENT
 from verdict.graph.effects import ASYNCHRONOUS
 
@@ -11,6 +12,8 @@ UNMODELLED = "unmodelled"
 COMMUNICATION = frozenset(
     {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce", "send", "recv"}
 )
+SEEDED = "+"
+"""The end of a word for how a value was made (`Trace.beginnings`) where the program seeds what it draws for it."""
 GIVEN = frozenset({"input", "weight", "buffer"})
 UPDATED, KEPT = "updated", "kept"
 SUFFIXES = {"gradient": ".grad", UPDATED: ".updated", KEPT: ".updated"}
@@ -57,6 +60,8 @@ class Trace:
     """The recording of one rank. mesh: names and sizes of the device mesh that the program made, if it did.
 
     notes: (name, text) of what is assumed. doubts: why nothing can be said of the program, as clauses.
+    meetings: groups, barriers and communication in their order. beginnings: (name, word) of weights and buffers, for
+    how what they hold before the step was made.
     """
 
     rank: int
@@ -68,6 +73,8 @@ class Trace:
     seconds: float = 0.0
     notes: tuple[tuple[str, str], ...] = ()
     doubts: tuple[str, ...] = ()
+    meetings: tuple[Meeting, ...] = ()
+    beginnings: tuple[tuple[str, str], ...] = ()
 
 
 class Tape:
@@ -165,6 +172,7 @@ def from_plain(data: Mapping[str, Any]) -> Trace:
             "values": tuple(Value(*row) for row in rows["values"]),
             "steps": tuple(Step(*row) for row in rows["steps"]),
             "bound": tuple(Bound(*row) for row in rows["bound"]),
+            "meetings": tuple(Meeting(*row) for row in rows["meetings"]),
         }
     )
 

@@ -3,13 +3,19 @@
 The truth of each is what gloo processes on CPUs compute (tests/torch/truth.py).
 """
 
+import multiprocessing
 import os
 import random
+import subprocess
+import sys
 import threading
+import time
+from contextlib import suppress
 
 import numpy as np
 import torch
 import torch.distributed as dist
+from torch.utils._python_dispatch import _disable_current_modes
 
 from verdict.torch import Program, mean, shard
 
@@ -115,7 +121,7 @@ def build_numpy_written_right(ctx):
     tensor = torch.from_numpy(table).clone()
 
     def scale():
-        tensor.mul_(2.0)
+        tensor.clone().mul_(2.0)
         return float(table[0])
 
     return program(ctx, scale=scale)
@@ -160,7 +166,13 @@ def two_weights(ctx, order, group=None):
     return Program(inputs={"x": x}, params=weights, step=step, specs={"x": rows}, loss=loss)
 
 
-SINGLES = dict.fromkeys(("build_set_order", "build_hash_order", "build_id_order"), "build_two_single")
+SINGLES = {
+    **dict.fromkeys(("build_set_order", "build_hash_order", "build_id_order"), "build_two_single"),
+    "build_average": "build_average_single",
+    "build_count": "build_count_single",
+    "build_flight": "build_flight_single",
+}
+"""The single-device program of builders that begin so, where it is not `build_single`."""
 
 
 def build_two_single(ctx):
@@ -207,3 +219,363 @@ def build_seeds_right(ctx):
     found = build_seeds(ctx)
     dist.broadcast(found.params["weight"].data, 0)
     return found
+
+
+def build_trainable(ctx):
+    """A bias that starts as zeros, and that nobody names: its gradient stays each rank's own."""
+    bias = torch.zeros(SIZE, requires_grad=True)
+    return program(ctx, work=lambda y, weight: y + bias)
+
+
+def build_trainable_right(ctx):
+    """Zeros that nobody trains."""
+    bias = torch.zeros(SIZE)
+    return program(ctx, work=lambda y, weight: y + bias)
+
+
+def build_state(ctx):
+    """A running mean by hand, of which nobody says anything."""
+    mean_so_far = torch.ones(SIZE)
+
+    def after(weight):
+        mean_so_far.mul_(0.9).add_(weight.grad.mean(0))
+
+    return program(ctx, after=after)
+
+
+def build_state_right(ctx):
+    """Room that is written before it is read."""
+    room = torch.ones(SIZE)
+
+    def after(weight):
+        room.copy_(weight.grad.mean(0))
+        room.mul_(0.9)
+
+    return program(ctx, after=after)
+
+
+def averaged(ctx, follows):
+    """The average of the weight over the steps is kept in a buffer by those ranks that `follows` names."""
+    kept = torch.zeros(SIZE, SIZE)
+    found = program(ctx)
+    weight, inner = found.params["weight"], found.step
+
+    def step():
+        loss = inner()
+        with torch.no_grad():
+            weight.sub_(0.1 * weight.grad)
+            if follows(ctx.rank):
+                kept.mul_(0.5).add_(0.5 * weight)
+        return loss
+
+    params = {"weight": weight, "average": kept}
+    return Program(inputs=found.inputs, params=params, step=step, specs=found.specs, loss=found.loss)
+
+
+def build_average_single(ctx):
+    return averaged(ctx, lambda rank: True)
+
+
+def build_average(ctx):
+    """Only rank 0 keeps the average."""
+    return averaged(ctx, lambda rank: rank == 0)
+
+
+def build_average_right(ctx):
+    return averaged(ctx, lambda rank: True)
+
+
+def counted(ctx, follows):
+    """A step that counts itself, beside its optimizer."""
+    found = program(ctx)
+    weight, inner = found.params["weight"], found.step
+    optimizer = torch.optim.Adam([weight], lr=0.1)
+
+    def step():
+        loss = inner()
+        optimizer.step()
+        if not follows(ctx.rank):
+            optimizer.state[weight]["step"] += 1
+        return loss
+
+    return Program(inputs=found.inputs, params=found.params, step=step, specs=found.specs, loss=found.loss,
+                   optimizer=optimizer)  # fmt: skip
+
+
+def build_count_single(ctx):
+    return counted(ctx, lambda rank: True)
+
+
+def build_count(ctx):
+    """Rank 1 counts one step more."""
+    return counted(ctx, lambda rank: rank == 0)
+
+
+def build_count_right(ctx):
+    return counted(ctx, lambda rank: True)
+
+
+def build_flight_single(ctx):
+    torch.manual_seed(0)
+    weight, x = torch.nn.Parameter(torch.randn(SIZE, SIZE)), torch.randn(ROWS, SIZE)
+
+    def step():
+        loss = (x @ weight).square().mean()
+        loss.backward()
+        weight.grad = weight.grad * 2 + 1
+        return loss
+
+    return Program(inputs={"x": x}, params={"weight": weight}, step=step)
+
+
+def flying(ctx, reduce):
+    """Gradients are reduced by `reduce`, and the mean gradient is doubled and raised by one."""
+
+    def after(weight):
+        room = torch.stack([weight.grad, weight.grad + 1.0])
+        reduce(room)
+        weight.grad = room.sum(0) / ctx.world
+
+    torch.manual_seed(0)
+    weight, x = torch.nn.Parameter(torch.randn(SIZE, SIZE)), torch.randn(ROWS // ctx.world, SIZE)
+
+    def step():
+        loss = (x @ weight).square().mean()
+        loss.backward()
+        after(weight)
+        return loss
+
+    rows, loss = shard(0, ctx.rank, ctx.world), mean(ctx.rank, ctx.world)
+    return Program(inputs={"x": x}, params={"weight": weight}, step=step, specs={"x": rows}, loss=loss)
+
+
+def build_flight_input(ctx):
+    """What is gathered is overwritten before the gathering was waited for."""
+
+    def reduce(room):
+        own, gathered = room.clone(), [torch.empty_like(room) for _ in range(ctx.world)]
+        work = dist.all_gather(gathered, own, async_op=True)
+        own.zero_()
+        work.wait()
+        room.copy_(sum(gathered))
+
+    return flying(ctx, reduce)
+
+
+def build_flight_input_right(ctx):
+    def reduce(room):
+        own, gathered = room.clone(), [torch.empty_like(room) for _ in range(ctx.world)]
+        work = dist.all_gather(gathered, own, async_op=True)
+        work.wait()
+        own.zero_()
+        room.copy_(sum(gathered))
+
+    return flying(ctx, reduce)
+
+
+def build_flight_two(ctx):
+    """Of two slices in flight, only one is waited for."""
+
+    def reduce(room):
+        works = [dist.all_reduce(part, async_op=True) for part in room]
+        works[1].wait()
+
+    return flying(ctx, reduce)
+
+
+def build_flight_two_right(ctx):
+    """Each slice is waited for where it is read, the other still in flight."""
+
+    def reduce(room):
+        works = [dist.all_reduce(part, async_op=True) for part in room]
+        done = []
+        for part, work in zip(room, works, strict=True):
+            work.wait()
+            done.append(part * 1.0)
+        room.copy_(torch.stack(done))
+
+    return flying(ctx, reduce)
+
+
+def grouped(ctx, make, use):
+    """Gradients are reduced by `use`, which gets them and what `make` made."""
+    groups = make() if ctx.world > 1 else None
+    torch.manual_seed(0)
+    weight, x = torch.nn.Parameter(torch.randn(SIZE, SIZE)), torch.randn(ROWS // ctx.world, SIZE)
+
+    def step():
+        loss = (x @ weight).square().mean()
+        loss.backward()
+        if ctx.world > 1:
+            use(weight.grad, groups)
+            weight.grad /= ctx.world
+        return loss
+
+    rows, loss = shard(0, ctx.rank, ctx.world), mean(ctx.rank, ctx.world)
+    return Program(inputs={"x": x}, params={"weight": weight}, step=step, specs={"x": rows}, loss=loss)
+
+
+def two_groups():
+    return [dist.new_group([0, 1]) for _ in range(2)]
+
+
+def halves(grad, groups):
+    for part, group in zip(grad.chunk(2), groups, strict=True):
+        dist.all_reduce(part, group=group)
+
+
+def build_groups_exchanged(ctx):
+    """Two groups of the same ranks, exchanged on rank 1."""
+    return grouped(ctx, two_groups, lambda grad, groups: halves(grad, groups[:: 1 - 2 * ctx.rank]))
+
+
+def build_groups_exchanged_right(ctx):
+    return grouped(ctx, two_groups, halves)
+
+
+def build_group_of_members(ctx):
+    """A group of rank 0 that only rank 0 makes."""
+
+    def make():
+        if ctx.rank == 0:
+            dist.new_group([0])
+        return [dist.new_group([0, 1])]
+
+    return grouped(ctx, make, lambda grad, groups: dist.all_reduce(grad, group=groups[0]))
+
+
+def build_group_of_members_right(ctx):
+    def make():
+        dist.new_group([0])
+        return [dist.new_group([0, 1])]
+
+    return grouped(ctx, make, lambda grad, groups: dist.all_reduce(grad, group=groups[0]))
+
+
+def build_group_order(ctx):
+    """Groups that are made in another order on rank 1."""
+
+    def make():
+        ranks = [[0], [0, 1]][:: 1 - 2 * ctx.rank]
+        made = {len(each): dist.new_group(each) for each in ranks}
+        return [made[2]]
+
+    return grouped(ctx, make, lambda grad, groups: dist.all_reduce(grad, group=groups[0]))
+
+
+def build_barrier(ctx):
+    """A barrier that rank 1 leaves out."""
+
+    def use(grad, groups):
+        dist.all_reduce(grad)
+        if ctx.rank == 0:
+            dist.barrier()
+
+    return grouped(ctx, list, use)
+
+
+def build_barrier_right(ctx):
+    def use(grad, groups):
+        dist.all_reduce(grad)
+        dist.barrier()
+
+    return grouped(ctx, list, use)
+
+
+def build_barrier_early(ctx):
+    """Rank 0 is at the barrier where rank 1 is at the reduction."""
+
+    def use(grad, groups):
+        steps = [dist.barrier, lambda: dist.all_reduce(grad)]
+        for step in steps if ctx.rank == 0 else steps[::-1]:
+            step()
+
+    return grouped(ctx, list, use)
+
+
+def tagged(ctx, tags):
+    """The halves of the gradients are exchanged by messages. tags: of what is sent, and of what is received."""
+
+    def use(grad, groups):
+        parts, other = grad.chunk(2), 1 - ctx.rank
+        found = [torch.empty_like(part) for part in parts]
+        works = [dist.isend(part.clone(), other, tag=tag) for part, tag in zip(parts, tags[0], strict=True)]
+        works += [dist.irecv(part, other, tag=tag) for part, tag in zip(found, tags[1], strict=True)]
+        for work in works:
+            work.wait()
+        grad += torch.cat(found)
+
+    return grouped(ctx, list, use)
+
+
+def build_tags(ctx):
+    """Tags are exchanged: each half is added to the other."""
+    return tagged(ctx, ((1, 2), (2, 1)))
+
+
+def build_tags_right(ctx):
+    return tagged(ctx, ((1, 2), (1, 2)))
+
+
+def build_process(ctx):
+    """A child process writes to the weight's gradient, which it shares."""
+
+    def after(weight):
+        child = multiprocessing.get_context("fork").Process(target=time.sleep, args=(0.01,))
+        child.start()
+        child.join()
+
+    return program(ctx, after=after)
+
+
+def build_process_right(ctx):
+    """Another program is run, which shares nothing."""
+    subprocess.run([sys.executable, "-c", ""], check=True)
+    return program(ctx)
+
+
+def build_given_away(ctx):
+    """numpy's view of the gradient is written to, where there is one."""
+
+    def after(weight):
+        with suppress(Exception):
+            view = weight.grad.numpy()
+            view *= 2.0
+
+    return program(ctx, after=after)
+
+
+def build_given_away_right(ctx):
+    """numpy looks at numbers that do not depend on the data."""
+    return program(ctx, work=lambda y, weight: y * float(torch.arange(3.0).tolist()[1]))
+
+
+def build_unseen(ctx):
+    """The gradient's weight is written to under no mode."""
+
+    def after(weight):
+        with _disable_current_modes(), torch.no_grad():
+            weight.mul_(2.0)
+        weight.grad += 0 * weight.detach()
+
+    return program(ctx, after=after)
+
+
+def build_unseen_right(ctx):
+    """What is computed under no mode is read by nobody."""
+
+    def after(weight):
+        with _disable_current_modes():
+            torch.ones(2).mul_(2.0)
+
+    return program(ctx, after=after)
+
+
+def build_type(ctx):
+    """Tensors with data are treated otherwise."""
+    return program(ctx, work=lambda y, weight: y * (2.0 if type(y) is torch.Tensor else 1.0))
+
+
+def build_backend(ctx):
+    """What moves data is treated otherwise."""
+    return program(ctx, scale=lambda: 2.0 if dist.get_backend() == "gloo" else 1.0)

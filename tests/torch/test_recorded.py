@@ -139,7 +139,6 @@ def test_collectives_of_all_kinds():
     [
         ("build_asked", "before its collective was waited for", "build_waited", 2),
         ("build_random", "random numbers", "build_dead_random", 1),
-        ("build_unnamed", "random numbers", "build_dead_random", 1),
         ("build_uninitialised", "never written", "build_filled", 1),
         ("build_lying", "verdicttests.silently is not known", "build_constant_escape", 1),
     ],
@@ -156,9 +155,13 @@ def test_a_receive_that_is_begun_first_waits_for_nothing():
         replay(wrong, random_tensors(wrong))
 
 
-def test_a_value_that_decides_what_runs_is_refused():
-    with pytest.raises(UsageError, match="decides what the program does"):
-        recorded_here("programs", "build_escape")
+@pytest.mark.parametrize(
+    ("builder", "problem"),
+    [("build_escape", "decides what the program does"), ("build_unnamed", "requires a gradient is read, and nobody")],
+)
+def test_what_has_no_recording_is_refused(builder, problem):
+    with pytest.raises(UsageError, match=problem):
+        recorded_here("programs", builder)
 
 
 def test_what_goes_wrong_on_a_rank_is_told():

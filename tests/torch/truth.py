@@ -21,7 +21,7 @@ from torch.distributed.tensor._utils import compute_local_shape_and_global_offse
 
 from verdict.torch import REPLICATE, Context
 
-SECONDS, CLOSE = 40, 1e-7
+SECONDS, CLOSE = 15, 1e-7
 FORK = multiprocessing.get_context("fork")
 
 

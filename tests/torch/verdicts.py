@@ -46,5 +46,5 @@ def plan(recorded, name):
     """The plan, through its text; or the error that stands in its place."""
     if isinstance(recorded, VerdictError):
         raise recorded
-    found = confirmed(plan_of(recorded.traces, name), recorded.confirmation)
+    found = confirmed(plan_of(recorded.traces, name), recorded.confirmation, recorded.traces)
     return read(write(found).encode(), name)

@@ -1,0 +1,108 @@
+"""Memory that changes without a recorded operator: constants that numpy shares, and more writes than were recorded.
+
+What the recording calls a constant was read from real memory. It is read again whenever it is used, and at the end.
+Of tensors with names, torch counts the writes: more of them than were recorded were made where nothing is recorded.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils._python_dispatch import _disable_current_modes
+
+
+@dataclass
+class _Constant:
+    """Real memory, what it held when it was read, and where that was. foreign: whether others may write there."""
+
+    memory: Any
+    held: Any
+    where: str
+    foreign: bool = False
+
+
+class Watch:
+    """doubt: called with what is wrong, as a clause."""
+
+    def __init__(self, doubt: Callable[[str], None]) -> None:
+        self._doubt = doubt
+        self._constants: dict[int, _Constant] = {}
+        self._foreign: set[int] = set()
+        self._kept: list[Any] = []
+        self._writes: Counter[int] = Counter()
+        self._versions: dict[str, tuple[int, int]] = {}
+
+    def constant(self, tensor: Any, memory: Any, where: str) -> None:
+        """The values of `tensor` were read from `memory`."""
+        key = _key(tensor)
+        self._constants[key] = _Constant(memory, _copy(memory), where, key in self._foreign)
+
+    def same(self, tensor: Any, source: Any) -> None:
+        """`tensor` stands for `source` from now on."""
+        if _key(source) in self._constants:
+            self._constants[_key(tensor)] = self._constants[_key(source)]
+            self._kept += [tensor, source]
+
+    def shared(self, tensor: Any) -> None:
+        """Something that is not torch may read and write the memory of `tensor`."""
+        key = _key(tensor)
+        self._foreign.add(key)
+        self._kept.append(tensor)
+        if key in self._constants:
+            self._constants[key].foreign = True
+
+    def used(self, tensor: Any) -> None:
+        """`tensor` is read: if it is a constant, it must be what it was."""
+        known = self._constants.get(_key(tensor)) if self._constants else None
+        if known is not None:
+            self._compare(known)
+
+    def changed(self, tensor: Any) -> None:
+        """A recorded operator wrote to `tensor`."""
+        key = _key(tensor)
+        known = self._constants.pop(key, None)
+        if (known is not None and known.foreign) or key in self._foreign:
+            self._doubt("torch writes to memory that something else reads, too")
+        elif known is not None and not isinstance(tensor, FakeTensor):
+            self._constants[key] = _Constant(known.memory, _copy(known.memory), known.where)
+
+    def wrote(self, tensors: Iterable[Any]) -> None:
+        """An operator that is recorded writes to these tensors."""
+        self._writes.update(_key(tensor) for tensor in tensors)
+
+    def begin(self, named: Mapping[str, Any]) -> None:
+        """The step begins; these tensors have names."""
+        self._versions = {name: (tensor._version, self._writes[_key(tensor)]) for name, tensor in _counted(named)}
+
+    def finish(self, named: Mapping[str, Any]) -> None:
+        """The step has ended."""
+        for known in list(self._constants.values()):
+            self._compare(known)
+        for name, tensor in _counted(named):
+            version, writes = self._versions.get(name, (tensor._version, 0))
+            if tensor._version - version > self._writes[_key(tensor)] - writes:
+                self._doubt(f"{name} is written to where nothing is recorded")
+
+    def _compare(self, known: _Constant) -> None:
+        now = _copy(known.memory)
+        with _disable_current_modes():
+            same = torch.allclose(now, known.held, 0.0, 0.0, equal_nan=True)
+        if not same:
+            self._doubt(f"memory is changed behind torch's back that was read by {known.where}")
+            known.held = now
+
+
+def _counted(named: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    return ((name, tensor) for name, tensor in named.items() if not tensor.is_inference())
+
+
+def _key(tensor: Any) -> int:
+    return int(tensor.untyped_storage()._cdata)
+
+
+def _copy(memory: Any) -> Any:
+    with _disable_current_modes(), torch.no_grad():
+        return memory.detach().clone()
