@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._decomp import decomposition_table
 from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 from torch.utils._python_dispatch import _disable_current_modes
 
@@ -23,6 +24,8 @@ _UNSET = frozenset({"empty", "new_empty", "empty_like", "empty_strided", "new_em
 _ESCAPES = frozenset({"_local_scalar_dense", "equal", "is_nonzero", "nonzero", "_assert_async"})
 _NO_CHANGE = frozenset({"detach_", "set_", "record_stream"})
 _LIFTS = frozenset({"lift", "lift_fresh", "lift_fresh_copy"})
+_UNSAID = frozenset({"native_batch_norm", "native_batch_norm_backward"})
+"""Operators that write to arguments without saying so, and what belongs to them: taken apart into others."""
 _RANDOM = torch.Tag.nondeterministic_seeded
 
 
@@ -39,6 +42,9 @@ def record_aten(recorder: "Recorder", call: Call) -> Any:
         return output
     if call.name in _ESCAPES:
         return _escape(recorder, call)
+    if call.name in _UNSAID:
+        with recorder:
+            return decomposition_table[call.func](*call.args, **call.kwargs)
     if _RANDOM in call.func.tags and call.given.get("dropout_p") != 0.0:
         draw = recorder.draws.next(call.given.get("generator"))
         return recorder.instead(call, f"random numbers: {called(call.func)} ({draw})", keep=False)

@@ -23,9 +23,7 @@ def in_place(op: str, given: Arguments, comm: Communication) -> None:  # noqa: P
                 comm.write(tensor, comm.broadcast(tensor, ranks[given["root_rank"]], ranks))
         case "reduce_":
             for tensor in given["tensors"]:
-                value = comm.to_root(tensor, ranks[given["root_rank"]], how, ranks)
-                if value is not None:
-                    comm.write(tensor, value)
+                comm.write(tensor, comm.to_root(tensor, ranks[given["root_rank"]], how, ranks))
         case "_allgather_base_":
             comm.gather_into(given["output_tensor"], given["input_tensor"], ranks)
         case "allgather_into_tensor_coalesced_":

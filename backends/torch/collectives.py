@@ -7,7 +7,7 @@ import torch
 import torch.distributed as dist
 
 from backends.torch.memory import value_of
-from backends.torch.trace import Shape, Value
+from backends.torch.trace import UNMODELLED, Shape, Value
 
 REDUCTIONS = {0: "sum", 1: "avg", 3: "min", 4: "max"}
 """c10d's ReduceOp by number."""
@@ -177,9 +177,11 @@ class Communication:
         """The tensor's value goes to `peer`."""
         self._emit("send", (self._read(tensor),), (), {"peer": peer})
 
-    def to_root(self, tensor: Any, root: int, how: str, ranks: tuple[int, ...]) -> int | None:
-        """reduce: the root's result; None on the others."""
+    def to_root(self, tensor: Any, root: int, how: str, ranks: tuple[int, ...]) -> int:
+        """reduce: the root's result. What it leaves on the others is not said, and differs from backend to backend."""
         made = (value_of(tensor),) if self.rank == root else ()
         attrs = {"ranks": ranks, "root": root, "reduce": how}
         found = self._emit("reduce", (self._read(tensor),), made, attrs)
-        return found[0] if found else None
+        if found:
+            return found[0]
+        return self._emit(UNMODELLED, (), (value_of(tensor),), {"reason": "what reduce leaves beside its root"})[0]

@@ -7,7 +7,7 @@ from backends.text import read, write
 from backends.torch.assemble import plan_of
 from backends.torch.confirmation import confirmed
 from backends.torch.launch import Limits, Target, record_each
-from verdict.errors import UsageError, VerdictError
+from verdict.errors import VerdictError
 from verdict.options import Options
 from verdict.pipeline import verify
 
@@ -34,10 +34,9 @@ def answers(file, pairs, world=2, tensors="fake", confirm=60.0):
 def answer(single, parallel, name):
     """The answer to one pair of what `record_each` returns."""
     try:
-        plans = [plan(each, name) for each in (single, parallel)]
-    except UsageError as error:
+        report = verify(*(plan(each, name) for each in (single, parallel)), Options())
+    except VerdictError as error:
         return Answer("not put", str(error))
-    report = verify(*plans, Options())
     told = [finding.title for finding in report.findings] + [f"{each.where}: {each.reason}" for each in report.open]
     return Answer(report.verdict.name, "; ".join(told), report)
 

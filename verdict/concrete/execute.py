@@ -232,7 +232,7 @@ class _Machine:
             region = self.small.regions[tensor]
             if logical in self.divided and self.kinds[tensor] != INPUT:
                 region = shard(region, self.divided[logical], column, self.plan.replicas)
-            self.slices[tensor, column] = whole[tuple(slice(*interval) for interval in region)]
+            self.slices[tensor, column] = np.asarray(whole[tuple(slice(*interval) for interval in region)])
         return self.slices[tensor, column]
 
     def write(self, rank: Rank, microbatch: int, tensor: int, value: Array | None, where: str) -> None:

@@ -73,7 +73,7 @@ def take_given(trace: Trace, given: Mapping[int, Ids]) -> None:
     for item in trace.flow.given:
         ids = given[item.logical]
         for slices in item.slices:
-            ids = ids[slices]
+            ids = np.asarray(ids[slices])
         trace.ids[item.value] = ids
 
 

@@ -18,7 +18,7 @@ def run(flow: Flow, given: Mapping[int, Array]) -> list[Array | None]:
     for item in flow.given:
         whole = given[item.logical]
         for slices in item.slices:
-            whole = whole[slices]
+            whole = np.asarray(whole[slices])
         values[item.value] = whole
     with np.errstate(all="ignore"):
         for step in flow.steps:

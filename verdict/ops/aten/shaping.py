@@ -72,7 +72,7 @@ def _expanded(args: Arguments) -> Shape:
         raise args.misfit(f"{shape} has more dimensions than size {size}")
     old = (*(1 for _ in range(lead)), *shape)
     for place, (found, wanted) in enumerate(zip(old, size, strict=True)):
-        if wanted != found and not (wanted == -1 and place >= lead) and (found != 1 or wanted < 1):
+        if wanted != found and not (wanted == -1 and place >= lead) and (found != 1 or wanted < 0):
             raise args.misfit(f"{shape} cannot be expanded to size {size}")
     return tuple(found if wanted == -1 else int(wanted) for found, wanted in zip(old, size, strict=True))
 
