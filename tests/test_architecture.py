@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from verdict.graph import COPY, GRAD, SUM
+from verdict.ops import RULES
+
 ROOT = Path(__file__).resolve().parents[1]
 WORDS = {"errors", "outcome", "options"}
 MAY_IMPORT = {
@@ -105,6 +108,44 @@ def test_nothing_that_reads_or_proves_needs_torch_or_pickles():
         assert not {"torch", "nnscaler", "dill", "cloudpickle"} & {m.split(".")[0] for m in imported(path)}, name_of(
             path
         )
+
+
+NAMES = {name + end for name in RULES for end in ("", GRAD)}
+WORDS_TOO = {"sum", "mean", "maximum", "minimum", "constant", "split", "to"}
+"""Operators whose names are words of other things: reductions of a group, kinds of terms and elements."""
+KNOW_OPERATORS = {"ops", "mutate", "solver"}
+"""Rooms that may name operators; the solver's terms have words of their own."""
+
+
+def operators_named(path):
+    """The operators that a file names, those that are words of other things where the operator of a node is compared."""
+    tree = ast.parse(path.read_text())
+    compared = {
+        id(value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare) and any(getattr(side, "attr", "") == "op" for side in (node.left,))
+        for side in node.comparators
+        for value in ast.walk(side)
+    }
+    for node in ast.walk(tree):
+        word = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+        if word.startswith("aten.") or word in (NAMES if id(node) in compared else NAMES - WORDS_TOO):
+            yield word
+
+
+@pytest.mark.parametrize("path", [p for p in IN_VERDICT if room_of(p) not in KNOW_OPERATORS], ids=name_of)
+def test_engines_ask_facts_and_know_no_operators(path):
+    named = set(operators_named(path))
+    if name_of(path) == "verdict/graph/plan.py":
+        named -= {COPY, SUM}
+    assert not named
+
+
+def test_operators_that_are_named_are_seen(tmp_path):
+    odd = tmp_path / "odd.py"
+    lines = 'TABLE = {"rsqrt", "aten.mul"}', 'how = "sum"', 'good = n.op == "sum" or n.op in ("to",)'
+    odd.write_text("\n".join(lines))
+    assert sorted(operators_named(odd)) == ["aten.mul", "rsqrt", "sum", "to"]
 
 
 def test_files_fit_one_sitting():

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from verdict.graph import WEIGHT, Plan
 from verdict.lineage.reference import draws_again, reference
-from verdict.lineage.vacuity import vacuous
 from verdict.ops import RULES
 from verdict.options import Options
 from verdict.outcome import Assumption, Finding
-from verdict.report import Open, Proofs, Report, Sweep, Verdict
+from verdict.report import Evidence, Open, Proofs, Report, Sweep, Verdict
+from verdict.stage.vacuity import vacuous
 from verdict.summary import REDUCTION
 from verdict.sweep import Swept, findings, steps_of, sweep
 
@@ -54,6 +54,7 @@ def deepen(single: Plan, parallel: Plan, options: Options, report: Report, progr
         open=() if found else (*_nothing_to_compare(single), *(Open(*item) for item in swept.open)),
         assumptions=assumptions,
         proofs=Proofs(),
+        evidence=Evidence(swept.established, "sweep"),
         losses=len(single.losses),
         gradients=len(single.gradients),
         outputs=len(single.outputs),

@@ -55,7 +55,7 @@ def append_row(path: str, report: Report, measured: Measured) -> None:
         "distinct": report.proofs.distinct,
         "obligations": report.proofs.obligations,
         "findings": len(report.findings),
-        "open": len(report.open),
+        "open": len(report.unanswered),
         **{f"t_{phase}": f"{dict(measured.seconds).get(phase, 0.0):.3f}" for phase in PHASES},
         "t_total": f"{measured.total:.3f}",
         "peak_memory_mib": f"{measured.peak_memory_mib:.0f}",

@@ -68,12 +68,15 @@ Box = tuple[tuple[int, int], ...]
 """A slice of an array: (start, stop) along its leading axes; all of the others."""
 
 
+CONCATENATE = "~concatenate"
+
+
 @dataclass(frozen=True)
 class Applied:
     """One step of a calculation: an operator on slices of the inputs of a counterexample, and a slice of its result.
 
     op: an operator, or with `grads` > 0 its gradient, of which the first `grads` inputs are the gradients of its
-    outputs; "" hands on its only input, "concatenate" joins its inputs along the attribute dim.
+    outputs; "" hands on its only input, CONCATENATE joins its inputs along the attribute dim.
     inputs: (number of the input, slice of it). output: which of its outputs. factor: what the result is times.
     """
 

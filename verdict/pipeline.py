@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from verdict.certify import certified
 from verdict.deepen import deepen, mended
 from verdict.diagnose import Raw, diagnose, dtype_notes, other_operators, scene_of
+from verdict.due import due_of
 from verdict.errors import PlanMismatchError
 from verdict.graph import Plan, without_effects
 from verdict.graph.check import check_plan
@@ -16,11 +17,12 @@ from verdict.graph.form import require_form
 from verdict.graph.memory import check_effects
 from verdict.lineage import Binding, Lineages, Reference, bind, propagate, reference
 from verdict.lineage.goals import check_goals, undecided
+from verdict.lineage.judged import judge
 from verdict.ops import CAST, RULES
 from verdict.options import Options
 from verdict.outcome import Finding, Outcome
 from verdict.replica import split
-from verdict.report import Proofs, Report, Verdict
+from verdict.report import Evidence, Proofs, Report, Verdict
 from verdict.stage import Cut, Stage, cut, run
 from verdict.summary import (
     assumptions_of,
@@ -31,6 +33,7 @@ from verdict.summary import (
     refuted_of,
     side_of,
     trained_weights,
+    walked,
 )
 from verdict.workers import run_all
 
@@ -91,7 +94,8 @@ def _one_replica(single: Plan, parallel: Plan, options: Options, report: Report,
     found = deepen(one.single, one.parallel, options, trusted, partial(_sweeping, observe))
     if found.swept is None:
         return None
-    return replace(found, proofs=law.proofs, swept=replace(found.swept, replicas=parallel.replicas))
+    evidence = Evidence(found.evidence.outputs, "sweep of one replica, walk of all")
+    return replace(found, proofs=law.proofs, swept=replace(found.swept, replicas=parallel.replicas), evidence=evidence)
 
 
 def _sweeping(observe: Observe, done: int, total: int) -> None:
@@ -146,7 +150,7 @@ def examine(
     binding = bind(*values)
     if before is None:
         _require_sound(single)
-    structural = (*check_effects(parallel), *check_plan(values[1], RULES))
+    structural = (*check_effects(parallel, RULES), *check_plan(values[1], RULES))
     single, parallel = values
     observe("lineage", 0, 1, structural)
     sides = (side_of(single), side_of(parallel))
@@ -166,7 +170,9 @@ def examine(
     notes = dtype_notes(parallel, walks)
     casts = (CAST,) if notes else ()
     assumptions = tuple(dict.fromkeys((*assumptions_of(single, parallel, binding, walks, stages), *casts)))
-    ends = [finding for walk in walks for finding in check_goals(walk, parallel, binding)]
+    judged = [judge(walk, parallel, binding) for walk in walks]
+    pairs = tuple(zip(judged, walks, strict=True))
+    ends = [finding for one, walk in pairs for finding in check_goals(one, walk, parallel, binding)]
     if any(walk.gaps for walk in walks):
         ends.extend(other_operators(scene_of(single, parallel, walks, stages, outcomes, options.exhaustive)))
     if CAST.name in options.denied:
@@ -182,7 +188,7 @@ def examine(
             if assumption.name in options.denied
         ),
     )
-    unknown = tuple(gap for walk in walks for gap in undecided(walk, parallel, binding))
+    unknown = tuple(gap for one, walk in pairs for gap in undecided(one, walk))
     still_open = (
         *gaps_of(walks),
         *(open_gap(gap) for gap in unknown),
@@ -194,6 +200,8 @@ def examine(
         open=tuple(dict.fromkeys(still_open)),
         assumptions=assumptions,
         proofs=proofs_of(stages, outcomes),
+        due=due_of(single, parallel),
+        evidence=walked(judged, outcomes),
         losses=len(parallel.losses),
         gradients=trained_weights(table),
         outputs=len(single.outputs),
@@ -225,7 +233,7 @@ def _outcomes(
 
 
 def _require_sound(single: Plan) -> None:
-    wrong = (*check_effects(single), *check_plan(without_effects(single), RULES))
+    wrong = (*check_effects(single, RULES), *check_plan(without_effects(single), RULES))
     if wrong:
         raise PlanMismatchError(
             single.source,

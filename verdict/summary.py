@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from verdict.graph import WEIGHT, Plan
 from verdict.graph.lockstep import SEND
 from verdict.lineage import CHUNK_ORDER, INITIAL_STATE, Binding, Gap, Lineages, Place, Reference
-from verdict.lineage.goals import final_gradients, untrained
-from verdict.lineage.vacuity import vacuous
+from verdict.lineage.goals import untrained
+from verdict.lineage.judged import Judged, final_gradients
 from verdict.ops import RULES
 from verdict.outcome import Assumption, Finding, Outcome, Proved, Refuted, Unknown
-from verdict.report import Asked, Open, Proofs, Side
+from verdict.report import Asked, Evidence, Open, Proofs, Side
 from verdict.stage import Cut, Members, Stage
+from verdict.stage.vacuity import vacuous
 
 SHOWN_RANKS = 8
 
@@ -40,6 +41,14 @@ def side_of(plan: Plan) -> Side:
 def trained_weights(reference: Reference) -> int:
     """The number of weights of which the single-device plan computes a gradient."""
     return sum(bool(bases) for bases in final_gradients(reference).values())
+
+
+def walked(judged: Sequence[Sequence[Judged]], outcomes: Sequence[Outcome]) -> Evidence:
+    """What the walk established: outputs that are right in every walked column, if every stage is proved."""
+    if not judged or not all(isinstance(outcome, Proved) for outcome in outcomes):
+        return Evidence()
+    right = [frozenset(one.number for one in column if one.right) for column in judged]
+    return Evidence(frozenset.intersection(*right), "walk")
 
 
 def gaps_of(walks: Sequence[Lineages]) -> Iterator[Open]:

@@ -14,6 +14,7 @@ from verdict.graph import without_effects
 from verdict.graph.effects import has_effects
 from verdict.graph.form import require_form
 from verdict.graph.memory import check_effects
+from verdict.ops import RULES
 
 
 def plan(text, **mesh):
@@ -21,7 +22,7 @@ def plan(text, **mesh):
 
 
 def codes(text):
-    return [finding.code for finding in check_effects(plan("x input [2, 2]\n" + text))]
+    return [finding.code for finding in check_effects(plan("x input [2, 2]\n" + text), RULES)]
 
 
 RIGHT = {
@@ -95,9 +96,9 @@ z = silu(y)
 
 def test_a_replay_overwrites_what_the_last_one_returned():
     first = "\n".join(["call graph 0", "call use 0", "call graph 1", "call use 1"])
-    assert check_effects(plan(REPLAYS + first)) == ()
+    assert check_effects(plan(REPLAYS + first), RULES) == ()
     late = "\n".join(["call graph 0", "call graph 1", "call use 0", "call use 1"])
-    (finding,) = check_effects(plan(REPLAYS + late))
+    (finding,) = check_effects(plan(REPLAYS + late), RULES)
     assert finding.code == "stale-read"
     assert finding.title == "silu z reads y of microbatch 0 after relu y wrote y of microbatch 1 again into its memory"
     assert finding.notes == (
@@ -123,14 +124,14 @@ output t
 
 def test_an_accumulator_grows_while_it_is_reduced():
     right = "\n".join(["call backward 0", "call backward 1", "call reduce once", "call end once"])
-    assert check_effects(plan(ACCUMULATED + right)) == ()
+    assert check_effects(plan(ACCUMULATED + right), RULES) == ()
     early = "\n".join(["call backward 0", "call reduce once", "call backward 1", "call end once"])
-    assert [finding.code for finding in check_effects(plan(ACCUMULATED + early))] == ["overwritten-early"]
+    assert [finding.code for finding in check_effects(plan(ACCUMULATED + early), RULES)] == ["overwritten-early"]
 
 
 def test_one_finding_for_all_ranks():
     (finding,) = check_effects(
-        plan("x input [2, 2]\ny = all_reduce(x) ranks=tp asynchronous=True\nz = relu(y)\noutput z", tp=4)
+        plan("x input [2, 2]\ny = all_reduce(x) ranks=tp asynchronous=True\nz = relu(y)\noutput z", tp=4), RULES
     )
     assert (finding.extent, finding.ranks) == (4, (0, 1, 2, 3))
 
@@ -155,10 +156,10 @@ def test_values_have_no_effects():
 def test_a_tensor_lives_in_one_storage():
     given = plan("x input [2, 2]\nstorage one: y\nstorage two: y\ny = relu(x)\noutput y")
     with pytest.raises(PlanFileError, match="storage two"):
-        check_effects(given)
+        check_effects(given, RULES)
     outside = replace(given, storages=(given.storages[0]._replace(tensors=(99,)),))
     with pytest.raises(PlanFileError, match="does not exist"):
-        check_effects(outside)
+        check_effects(outside, RULES)
 
 
 def program(random):
@@ -229,7 +230,7 @@ def test_the_clocks_agree_with_all_orders():
     random, outcomes = Random(7), []
     for _ in range(120):
         text, _ = program(random)
-        found = bool(check_effects(plan("x input [2, 2]\n" + text)))
+        found = bool(check_effects(plan("x input [2, 2]\n" + text), RULES))
         assert found == runs_wrong(text), text
         outcomes.append(found)
     assert 20 < sum(outcomes) < 110

@@ -93,4 +93,4 @@ def _answer(plans: Callable[[], tuple[Plan, Plan]], options: Options) -> Answer:
     except VerdictError as error:
         return Answer(REFUSED, (error.problem,))
     codes = tuple(sorted({finding.code for finding in report.findings}))
-    return Answer(report.verdict.name, codes or tuple(str(gap) for gap in report.open[:1]))
+    return Answer(report.verdict.name, codes or tuple(str(gap) for gap in report.unanswered[:1]))

@@ -8,8 +8,6 @@ from verdict.errors import ShapeError, UnknownAttributeError
 from verdict.graph import ABSENT, GRAD, Node, Shape
 from verdict.ops import PATTERNS, RULES, Axes, OpRule, Pattern
 
-SUM = "accumulate"
-
 
 class Reading(NamedTuple):
     """The rule of a node; how many of its leading inputs are gradients; the tensors of the forward inputs."""
@@ -34,9 +32,9 @@ def reading(node: Node, where: str) -> Reading:
     if gradient and grads < 1:
         raise Faulty(Fault("a gradient node reads no gradient", where))
     forward = node.inputs[grads:]
-    if node.op == SUM:
+    if rule.adds:
         forward = tuple(tensor for tensor in forward if tensor != ABSENT)
-    if ABSENT in forward or (node.op == SUM and not forward):
+    if ABSENT in forward or (rule.adds and not forward):
         raise Faulty(Fault("an input is missing", where))
     return Reading(rule, grads, forward)
 

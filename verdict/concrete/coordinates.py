@@ -18,7 +18,7 @@ from typing import Any
 from verdict.concrete.factors import Factors, Scales
 from verdict.graph import ABSENT, INPUT, Node, Plan
 from verdict.graph.lockstep import COMMUNICATION
-from verdict.ops import FLOWS, RULES, Attributes, Flow, Pattern
+from verdict.ops import FACTS, FLOWS, RULES, Attributes, Flow, Pattern
 
 NUMBERS = ("other", "value", "self", "alpha")
 """Attributes that are numbers in the place of a tensor."""
@@ -242,7 +242,7 @@ class Coordinates:
 
 
 def _flow(node: Node, attrs: Attributes) -> Flow:
-    if node.op in COMMUNICATION or attrs.get("accumulate"):
+    if node.op in COMMUNICATION or FACTS.adds_to(node.op, attrs):
         return Flow.UNKNOWN
     rule = RULES[node.op.removesuffix(".grad")]
     return FLOWS.get(node.op, Flow.MOVED if rule.moves and not node.op.endswith(".grad") else Flow.UNKNOWN)

@@ -35,11 +35,10 @@ from verdict.graph import (
     shard,
     shard_axes,
 )
-from verdict.graph.lockstep import CHUNK, Handlers, Step, attribute, lockstep, program
+from verdict.graph.lockstep import CHUNK, LOADER, Handlers, Step, attribute, lockstep, program
 from verdict.ops import Array
 
 Env = dict[int, Array]
-LOADER = "dataloader"
 
 
 class Rank(NamedTuple):

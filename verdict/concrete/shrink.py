@@ -19,11 +19,9 @@ from verdict.concrete.factors import Factors, Scales
 from verdict.concrete.wiring import walk_messages
 from verdict.errors import ShapeError
 from verdict.graph import ABSENT, Node, Plan, Region, Shape, extent, inside, shard_axes
-from verdict.graph.lockstep import CHUNK, COMMUNICATION, attribute
+from verdict.graph.lockstep import CHUNK, COMMUNICATION, LOADER, attribute
 from verdict.ops import PATTERNS, Axes, Pattern, Scale
 
-NOT_REDUCED: Mapping[str, tuple[str, ...]] = {"gate": ("e", "k")}
-"""Axes that keep their size: a choice among fewer is another choice."""
 LEAST = 3
 """The fewest elements that any axis keeps, where it has them."""
 LEAST_RECORDED = 2
@@ -121,7 +119,7 @@ def _nodes(plan: Plan) -> dict[tuple[object, ...], tuple[Node, Reading, Pattern]
     found: dict[tuple[object, ...], tuple[Node, Reading, Pattern]] = {}
     for segment in plan.segments:
         for node in segment.nodes:
-            if node.op in COMMUNICATION or node.op in (CHUNK, "dataloader") or signature(node) in found:
+            if node.op in COMMUNICATION or node.op in (CHUNK, LOADER) or signature(node) in found:
                 continue
             where = f"{node.op} {node.name} on device {segment.device}"
             read = reading(node, where)
@@ -202,7 +200,7 @@ class _Side:
                 cuts = pattern.cuts.get(atom.name, ())
                 scales.cut(atoms[atom.name], max((atom.size, *cuts)), (atom.size, *cuts))
                 scales.least(atoms[atom.name], atom.size, max(atom.least, self.least))
-                if atom.name in NOT_REDUCED.get(read.rule.name, ()):
+                if atom.name in read.rule.keeps:
                     self.factors.freeze(atoms[atom.name])
         self.coordinates.constrain(scales)
 

@@ -20,7 +20,6 @@ RANGE = {INPUT: 1.0, WEIGHT: 0.5, BUFFER: 1.0}
 """Values of each kind lie between minus and plus this."""
 IGNORED = 0.3
 """The share of ids that are ignored, where some are."""
-MEANS = frozenset({"aten.mean", "aten.mean.dim"})
 GRID = 64
 """Exact values are multiples of 1 / GRID."""
 
@@ -52,12 +51,17 @@ def _gain(plan: Plan, small: Small) -> int:
     There the mean divides fewer elements by their full number. The weights of norms are drawn smaller by that much.
     """
     found = 1.0
-    for node in (node for segment in plan.segments for node in segment.nodes if node.op in MEANS):
+    for node in (node for segment in plan.segments for node in segment.nodes if _averages(node)):
         count = small.attrs[signature(node)].get("count")
         if count and node.outputs[0] != ABSENT:
             kept = prod(small.shape(node.inputs[0])) / prod(small.shape(node.outputs[0]))
             found = max(found, count / kept)
     return isqrt(int(found))
+
+
+def _averages(node: Node) -> bool:
+    rule = RULES.get(node.op)
+    return rule is not None and bool(rule.average_of)
 
 
 def is_complex(logical: Logical) -> bool:

@@ -15,8 +15,8 @@ from verdict.graph import ABSENT
 from verdict.graph.lockstep import CHUNK, COLLECTIVES, RECV, attribute
 from verdict.lineage import Evidence, Shard, Share, Value
 from verdict.lineage.compare import difference
-from verdict.lineage.reference import COPIES_GRAD, SUM
 from verdict.lineage.values import Label
+from verdict.ops import FACTS
 from verdict.outcome import Finding
 
 SUMMING = frozenset({"all_reduce", "reduce_scatter", "reduce"})
@@ -132,8 +132,8 @@ def _twice(scene: Scene, about: Evidence, source: Source | None) -> Cause:
     if source is None:
         return Cause("reduced-twice", title)
     node = source.node
-    summands = {SUM: node.inputs, COPIES_GRAD: node.inputs[:-1]}.get(node.op, ())
-    if summands:
+    summands = FACTS.addends(node.op, node.inputs, len(node.outputs)) or ()
+    if len(summands) > 1:
         double = sorted({tensor for tensor in summands if summands.count(tensor) > 1})
         for tensor in double:
             inputs = ", ".join(str(k) for k, other in enumerate(summands) if other == tensor)

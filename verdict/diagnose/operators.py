@@ -15,11 +15,10 @@ from verdict.diagnose.scene import Scene, ranks_text
 from verdict.graph import ABSENT, ONCE_A_STEP, Node, Place
 from verdict.graph.lockstep import RECV
 from verdict.lineage import Evidence, Member, Value
-from verdict.ops import RULES, Array
+from verdict.ops import FACTS, RULES, Array
 from verdict.outcome import Counterexample, Finding
 from verdict.stage import Sums, instead_of
 
-AVERAGES = frozenset({"mean", "sum"})
 POINTS = 4
 
 
@@ -68,7 +67,8 @@ def _compared(scene: Scene, makers: list[_Maker]) -> Finding | None:
     if partner is None or node.op not in RULES:
         return None
     single = scene.reference.partners[partner]
-    if added and {node.op, single.node.op} != AVERAGES:
+    averages = FACTS.averages(node.op, single.node.op)
+    if added and not averages:
         return None
     regions = tuple(value[0].region if value else None for value in values)
     try:
@@ -79,7 +79,6 @@ def _compared(scene: Scene, makers: list[_Maker]) -> Finding | None:
     if not differs:
         return None
     ranks = tuple(sorted({maker.device for maker in makers}))
-    averages = {node.op, single.node.op} == AVERAGES
     code = "mean-instead-of-sum" if averages else "operator-differs"
     title = f"{node.op} {node.name} where the single device has {single.node.op}, on {ranks_text(ranks)}"
     off = () if ratio is None else (f"in the numbers shown, it is {ratio} times what it must be",)

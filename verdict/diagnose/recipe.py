@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from verdict.ops import RULES, Array
-from verdict.outcome import Applied, Recipe
+from verdict.outcome import CONCATENATE, Applied, Recipe
 
 TOLERANCE = 1e-9
 """Of numbers that have no exact form (an exponential, a square root), relative to the larger one."""
@@ -27,7 +27,7 @@ def _made(step: Applied, read: list[Array]) -> Array:
     attrs = dict(step.attrs)
     if not step.op:
         return read[0]
-    if step.op == "concatenate":
+    if step.op == CONCATENATE:
         return np.concatenate(read, axis=int(str(attrs["dim"])))
     rule = RULES[step.op.removesuffix(".grad")]
     if not step.grads:

@@ -10,11 +10,9 @@ from verdict.graph import ABSENT, Node, Place, Plan, Region
 from verdict.graph.lockstep import RECV, SEND, attribute
 from verdict.lineage import Lineages, Reference, Share, Value
 from verdict.lineage.reference import Base
+from verdict.ops import FACTS
 from verdict.outcome import Outcome
 from verdict.stage import Cut
-
-HANDED_ON = frozenset({"identity", "contiguous", "multiref", "identity.grad", "contiguous.grad"})
-"""Nodes that hand on their first input."""
 
 SHOWN_RUNS = 8
 """How many ranks, or ranges of them, are listed."""
@@ -79,7 +77,7 @@ class Scene:
         """Where a tensor comes from, copies on the same device left out; an accumulator may be a copy of itself."""
         source = self.sources[device].get(tensor)
         passed = {tensor}
-        while source is not None and source.node.op in HANDED_ON and source.node.inputs[0] not in passed:
+        while source is not None and _hands_on(source.node) and source.node.inputs[0] not in passed:
             passed.add(source.node.inputs[0])
             before = self.sources[device].get(source.node.inputs[0])
             if before is None:
@@ -230,3 +228,7 @@ def _communicating(plan: Plan, op: str) -> list[tuple[int, Node]]:
                 seen.add(call.segment)
                 found.extend((device, node) for node in plan.segments[call.segment].nodes if node.op == op)
     return found
+
+
+def _hands_on(node: Node) -> bool:
+    return FACTS.copies(node.op, len(node.inputs), len(node.outputs))

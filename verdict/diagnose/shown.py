@@ -17,7 +17,7 @@ from verdict.lineage import Evidence, Share
 from verdict.lineage.columns import SUMMED
 from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS
 from verdict.ops import Array
-from verdict.outcome import Applied, Box, Counterexample, Recipe, Refuted
+from verdict.outcome import CONCATENATE, Applied, Box, Counterexample, Recipe, Refuted
 from verdict.solver import InternalError
 from verdict.stage import Equation, Members, Occurrence, Sums, columns_of, parts_of
 
@@ -152,7 +152,7 @@ def _of_order(scene: Scene, about: Evidence, pieces: tuple[Share, ...]) -> Count
         tuple(((start - low) // unit, (stop - low) // unit) if k == dim else (0, 1) for k in range(rank))
         for start, stop in cuts
     ]
-    joined = Applied("concatenate", tuple((0, box) for box in boxes), (("dim", dim),))
+    joined = Applied(CONCATENATE, tuple((0, box) for box in boxes), (("dim", dim),))
     name = scene.bases[about.expected[0]].name
     ranks = ranks_text([about.places[0].device])
     at = f"each number stands for {unit} of {extent(about.region)[dim]} along dimension {dim}"

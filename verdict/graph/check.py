@@ -15,13 +15,12 @@ from typing import Any, Protocol
 from verdict.errors import ShapeError, UnknownAttributeError
 from verdict.graph.crossing import check_crossings
 from verdict.graph.fault import Fault, Place
+from verdict.graph.lockstep import LOADER
 from verdict.graph.plan import ABSENT, ACCUMULATOR, INPUT, ONCE_A_STEP, PER_STEP, Call, Node, Plan, Segment
 from verdict.graph.region import Shape, extent
 from verdict.graph.schedule import check_schedule
 from verdict.graph.shares import check_regions, check_shards
 from verdict.outcome import Finding
-
-LOADER = "dataloader"
 
 
 class ShapeRule(Protocol):
@@ -30,6 +29,10 @@ class ShapeRule(Protocol):
     @property
     def axes(self) -> Callable[[Sequence[Shape], Mapping[str, Any]], Any]:
         """The shape rule: an object with `output_shapes`, or a ShapeError."""
+
+    @property
+    def adds(self) -> bool:
+        """Whether it is the sum of its inputs, of which those that are absent are zero."""
 
 
 def check_plan(plan: Plan, rules: Mapping[str, ShapeRule]) -> tuple[Finding, ...]:
@@ -181,7 +184,7 @@ def _misfit(
         return ""
     grads = len(inputs) - len(outputs) if gradient else 0
     forward = inputs[grads:]
-    if node.op == "accumulate":
+    if rule.adds:
         forward = tuple(shape for shape in forward if shape is not None)
     if any(shape is None for shape in forward):
         return "an input is missing"

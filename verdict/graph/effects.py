@@ -15,13 +15,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from verdict.graph.plan import Attrs, Node, Plan, Segment, Storage
+from verdict.graph.plan import COPY, Attrs, Node, Plan, Segment, Storage
 
 WAIT, RECORD, AWAIT = "wait", "record", "await"
 ASYNCHRONOUS, STREAM, EVENT = "asynchronous", "stream", "event"
 MAIN = "main"
-COPY = "identity"
-"""The operator whose value a wait has."""
 _OPERATORS = frozenset({WAIT, RECORD, AWAIT})
 ATTRIBUTES = frozenset({ASYNCHRONOUS, STREAM})
 """Attributes that any node may have, and no operator."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from verdict.graph.plan import Call, Node, Plan
 
-SEND, RECV, CHUNK = "send", "recv", "chunk"
+SEND, RECV, CHUNK, LOADER = "send", "recv", "chunk", "dataloader"
 COLLECTIVES = frozenset({"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce"})
 COMMUNICATION = COLLECTIVES | {SEND, RECV}
 

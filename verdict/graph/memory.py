@@ -10,64 +10,28 @@ read. Else there is a finding: read-before-wait, unordered-streams, stale-read o
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterator, Mapping, Set
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Protocol
 
 from verdict.errors import PlanFileError
+from verdict.graph.conflicts import Conflict, Event, Version, before, finding_of
 from verdict.graph.effects import ASYNCHRONOUS, AWAIT, EVENT, MAIN, RECORD, STREAM, WAIT, Storages
-from verdict.graph.fault import Fault, Place
+from verdict.graph.fault import Place
 from verdict.graph.lockstep import COMMUNICATION, attribute
 from verdict.graph.plan import ABSENT, ACCUMULATOR, ONCE_A_STEP, PER_STEP, Call, Node, Plan
 from verdict.outcome import Finding
 
-VIEWS = frozenset({"view", "transpose", "identity", "multiref"})
-"""Operators that make another view of the same memory, where both tensors are in one storage."""
 
-
-@dataclass(frozen=True, eq=False)
-class Event:
-    """A node's run. clock: for each track, how many of its events happen before this one, itself included."""
-
-    place: Place
-    stream: str
-    track: Hashable
-    at: int
-    clock: Mapping[Hashable, int]
+class ViewRule(Protocol):
+    """What this check needs of an operator's rule."""
 
     @property
-    def asynchronous(self) -> bool:
-        """Whether nothing on its stream comes after it but a wait."""
-        return self.track != self.stream
+    def views(self) -> bool:
+        """Whether it makes another view of the memory of its first input, where both tensors are in one storage."""
 
 
-def before(one: Event, other: Event) -> bool:
-    """Whether `one` happens before `other`."""
-    return one is not other and other.clock.get(one.track, 0) >= one.at
-
-
-@dataclass(eq=False)
-class Version:
-    """What stands in some memory after one write. writer: None for what is given at the start of the step."""
-
-    tensor: int
-    microbatch: int
-    writer: Event | None
-    reads: list[Event] = field(default_factory=list)
-
-
-class Conflict(NamedTuple):
-    """Two accesses that must not be as they are. writer: of `version`, or of what overwrites it (`other`)."""
-
-    code: str
-    version: Version
-    reader: Event
-    writer: Event
-    other: Version | None = None
-
-
-def check_effects(plan: Plan) -> tuple[Finding, ...]:
+def check_effects(plan: Plan, rules: Mapping[str, ViewRule]) -> tuple[Finding, ...]:
     """All conflicts that the effects of a plan have, one finding for each pair of nodes.
 
     Raises PlanFileError where a storage or a wait is not one.
@@ -75,12 +39,13 @@ def check_effects(plan: Plan) -> tuple[Finding, ...]:
     if not plan.effects:
         return ()
     _require_form(plan)
+    views = frozenset(name for name, rule in rules.items() if rule.views)
     found: dict[tuple[str, str, str, int], list[Conflict]] = defaultdict(list)
     for device in range(plan.devices):
-        for conflict in _Device(plan, device).conflicts():
+        for conflict in _Device(plan, device, views).conflicts():
             logical = plan.tensors[conflict.version.tensor].logical
             found[conflict.code, conflict.reader.place.name, conflict.writer.place.name, logical].append(conflict)
-    return tuple(_finding(plan, conflicts) for conflicts in found.values())
+    return tuple(finding_of(plan, conflicts) for conflicts in found.values())
 
 
 def _require_form(plan: Plan) -> None:
@@ -102,8 +67,8 @@ def _require_form(plan: Plan) -> None:
 class _Device:
     """The events and the memory of one device, in the order in which its program is issued."""
 
-    def __init__(self, plan: Plan, device: int) -> None:
-        self.plan, self.device = plan, device
+    def __init__(self, plan: Plan, device: int, views: Set[str]) -> None:
+        self.plan, self.device, self.views = plan, device, views
         self.storages = Storages.on(plan, device)
         self.tips: dict[Hashable, dict[Hashable, int]] = defaultdict(dict)
         self.streams = {MAIN}
@@ -146,7 +111,7 @@ class _Device:
         for tensor in node.outputs:
             if tensor == ABSENT:
                 continue
-            if node.op in VIEWS and read and self.same_memory(node.inputs[0], tensor):
+            if node.op in self.views and read and self.same_memory(node.inputs[0], tensor):
                 self.current[self.key(tensor, call.microbatch)] = read[0]
                 continue
             if self.plan.kind(tensor) == ACCUMULATOR:
@@ -246,55 +211,3 @@ def _conflicts(version: Version, reader: Event, versions: list[Version]) -> Iter
             continue
         kept = before(changed, reader) and (writer is None or writer is changed or before(writer, changed))
         yield Conflict("stale-read" if kept else "overwritten-early", version, reader, changed, other)
-
-
-_SAID = {
-    "read-before-wait": "{reader} reads {name} without a wait for {writer}, which makes it",
-    "unordered-streams": "{reader} reads {name}, which {writer} makes on another stream, and no event orders them",
-    "stale-read": "{reader} reads {name} after {writer} wrote {other} into its memory",
-    "overwritten-early": "{writer} writes {other} into the memory of {name}, while {reader} may still read it",
-}
-_HELP = {
-    "read-before-wait": "wait for the communication, and read what the wait returns",
-    "unordered-streams": "record an event behind the write, and await it before the read",
-    "stale-read": "copy the tensor before its memory is written again, or give it memory of its own",
-    "overwritten-early": "wait for the reader before the memory is written again",
-}
-
-
-def _finding(plan: Plan, conflicts: list[Conflict]) -> Finding:
-    first = conflicts[0]
-    other = first.other or first.version
-    words = {
-        "reader": f"{first.reader.place.op} {first.reader.place.name}",
-        "writer": f"{first.writer.place.op} {first.writer.place.name}",
-        "name": _named(plan, first.version),
-        "other": _named(plan, other) if other.tensor != first.version.tensor else f"{_named(plan, other)} again",
-    }
-    places = tuple(place for conflict in conflicts for place in (conflict.reader.place, conflict.writer.place))
-    return Finding(
-        first.code,
-        _SAID[first.code].format(**words),
-        f"{words['reader']} on rank {first.reader.place.device}",
-        notes=(f"read: {_access(first.reader)}", f"write: {_access(first.writer)}", *_memory(plan, first.version)),
-        help=_HELP[first.code],
-        extent=len(conflicts),
-        evidence=Fault(places, (first.version.tensor, other.tensor)),
-        ranks=tuple(sorted({conflict.reader.place.device for conflict in conflicts})),
-    )
-
-
-def _named(plan: Plan, version: Version) -> str:
-    name = plan.logicals[plan.tensors[version.tensor].logical].name
-    return name if plan.microbatches == 1 or version.microbatch < 0 else f"{name} of microbatch {version.microbatch}"
-
-
-def _access(event: Event) -> str:
-    place = event.place
-    when = "" if place.microbatch < 0 else f", microbatch {place.microbatch}"
-    how = ", asynchronous" if event.asynchronous else ""
-    return f"{place.op} {place.name} on rank {place.device}{when}, stream {event.stream}{how}"
-
-
-def _memory(plan: Plan, version: Version) -> tuple[str, ...]:
-    return tuple(f"memory: storage {storage.name}" for storage in plan.storages if version.tensor in storage.tensors)

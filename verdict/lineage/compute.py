@@ -10,10 +10,11 @@ from verdict.lineage.compare import Difference, difference, incomplete
 from verdict.lineage.holdings import Computed, Holdings
 from verdict.lineage.lineages import Evidence, IgnoredLaw, LinearLaw
 from verdict.lineage.meaning import Meaning, base_op, made_of_parts
-from verdict.lineage.reference import RANDOM, Bases, Partner
+from verdict.lineage.reference import Bases, Partner
 from verdict.lineage.replicas import of_each_replica, value_mark
 from verdict.lineage.transfer import Misfit, Replicas
 from verdict.lineage.values import OWN_COLUMN, WHOLE, Label, Mark, Part, Share, Value
+from verdict.ops import FACTS
 
 
 def compute(holdings: Holdings, device: int, step: Step, values: tuple[Value, ...], place: Place) -> None:
@@ -42,7 +43,7 @@ def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
     if node.op.endswith(GRAD) and not any(values[: len(values) - len(node.outputs)]):
         return Computed((), ((),) * len(node.outputs), lasting=True)
     bases = tuple(tuple(share.base for share in value) for value in values)
-    if node.op in RANDOM and _drawn_apart(holdings, node, bases):
+    if FACTS.random(node.op) and _drawn_apart(holdings, node, bases):
         holdings.gap(f"several {node.op} nodes of the single-device plan draw random numbers for the same input", place)
         _take_claims(holdings, device, node.outputs, place)
         return None
@@ -118,8 +119,7 @@ def _misfit(holdings: Holdings, device: int, node: Node, index: int, found: Misf
 
 def _times_zero(holdings: Holdings, node: Node) -> bool:
     """Whether a node makes one number zero, as a rank does that has nothing to add to a norm."""
-    zero = node.op == "mul" and len(node.inputs) == 1 and dict(node.attrs).get("other") == 0
-    return zero and prod(holdings.shapes[node.outputs[0]]) == 1
+    return FACTS.zero(node.op, dict(node.attrs)) and prod(holdings.shapes[node.outputs[0]]) == 1
 
 
 _ALL: tuple[Part, Mark] = ((), WHOLE)

@@ -3,64 +3,40 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
 
-from verdict.graph import (
-    ABSENT,
-    ACCUMULATOR,
-    BUFFER,
-    ONCE_A_STEP,
-    WEIGHT,
-    Held,
-    Place,
-    Plan,
-    Region,
-    contains,
-    shard_axes,
-    whole,
-)
+from verdict.graph import ABSENT, BUFFER, WEIGHT, Plan, Region, contains
 from verdict.graph.check import made
 from verdict.lineage.binding import Binding
 from verdict.lineage.columns import NO_COLUMN
-from verdict.lineage.compare import Difference, difference, incomplete
 from verdict.lineage.cover import covers
-from verdict.lineage.lineages import Evidence, Gap, Lineages
-from verdict.lineage.reference import Bases, Reference
-from verdict.lineage.shards import Stated, stated_end, together
-from verdict.lineage.updates import check_updates, open_updates, updates
-from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS, Value
+from verdict.lineage.judged import Judged, due_losses, final_gradients
+from verdict.lineage.lineages import Gap, Lineages
+from verdict.lineage.reference import Reference
+from verdict.lineage.shards import together
+from verdict.lineage.updates import Key, check_updates, in_words, open_updates, updates, updates_due
 from verdict.outcome import Finding
 
 SHOWN = 8
 """How many undecided results are listed: they all follow from the gaps before them."""
 
 
-def undecided(lineages: Lineages, plan: Plan, binding: Binding) -> tuple[Gap, ...]:
-    """The declared results of which nothing is proved: the walk could not say what they hold, or what they must be."""
-    unknown = tuple(_gap(plan, end.held, "holds at the end is not known") for end in lineages.ends if end.value is None)
-    divided = shard_axes(plan)
-    uneven = tuple(
-        _gap(plan, end.held, "is is divided by the replicas unevenly")
-        for end in lineages.ends
-        if end.held.weight != ABSENT and stated_end(plan, divided, end.held) is None
-    )
-    return (*unknown, *uneven, *_open_losses(lineages, plan), *open_updates(lineages, plan, binding))[:SHOWN]
+def undecided(judged: Sequence[Judged], lineages: Lineages) -> tuple[Gap, ...]:
+    """The declared results of which nothing is said: what they hold or must be is not known, or nothing is due."""
+    own = tuple(one.gap() for one in judged if one.problem or (one.value is None and one.fault is None))
+    return (*open_updates(lineages), *own)[:SHOWN]
 
 
-def check_goals(lineages: Lineages, plan: Plan, binding: Binding) -> tuple[Finding, ...]:
+def check_goals(judged: Sequence[Judged], lineages: Lineages, plan: Plan, binding: Binding) -> tuple[Finding, ...]:
     """What the plan declares as its results against what it holds at the end; empty where all is as it must be."""
     own = tuple(made(plan, program) for program in plan.programs)
     return (
-        *_losses(lineages, plan),
-        *_gradients(lineages, plan, binding, own),
+        *(one.finding() for one in judged if one.fault is not None),
+        *_losses(judged, lineages, plan),
+        *_undeclared(lineages, plan, binding, own),
+        *_uncovered(judged, lineages, plan),
         *check_updates(lineages, plan, binding, own),
         *_crossed(lineages, plan),
         *_overwritten(lineages, plan, own),
     )
-
-
-def final_gradients(reference: Reference) -> dict[int, Bases]:
-    """For each single-device weight (logical tensor), the formal sum that is its gradient."""
-    plan = reference.plan
-    return {plan.tensors[held.weight].logical: reference.values.get(held.tensor, ()) for held in plan.gradients}
 
 
 def untrained(reference: Reference) -> tuple[str, ...]:
@@ -73,95 +49,43 @@ def untrained(reference: Reference) -> tuple[str, ...]:
     )
 
 
-def _losses(lineages: Lineages, plan: Plan) -> Iterator[Finding]:
-    reference = lineages.reference
-    due = _due_losses(reference)
-    if not due:
-        return
-    seen: set[Bases] = set()
-    ends = lineages.ends[: len(plan.losses)]
-    for held, value in ends:
-        if value is None:
-            continue
-        bases = tuple(share.base for share in value)
-        expected = bases if bases in due else min(due, default=())
-        seen.add(expected)
-        region = whole(reference.column_shape(expected[0])) if expected else ()
-        found = difference(value, expected, region, reference.bases) or _again(reference, value)
-        if found is not None:
-            yield _finding(found, f"the loss on rank {held.device}", held, value, expected, Stated(region))
-    for bases in sorted(due - seen) if ends and all(end.value is not None for end in ends) else ():
-        yield Finding("loss-missing", f"no rank holds {reference.bases[bases[0]].name}", "the loss")
-    if due and not plan.losses:
+def _losses(judged: Sequence[Judged], lineages: Lineages, plan: Plan) -> Iterator[Finding]:
+    """Losses that nobody holds."""
+    reference, due = lineages.reference, due_losses(lineages.reference)
+    held = judged[: len(plan.losses)]
+    if due and not held:
         yield Finding("loss-missing", "no rank of the parallel plan holds a loss", "the loss")
+    if any(one.value is None for one in held):
+        return
+    for bases in sorted(due - {one.due for one in held}) if held else ():
+        name = reference.bases[bases[0]].name if bases else "a loss that is zero"
+        yield Finding("loss-missing", f"no rank holds {name}", "the loss")
 
 
-def _due_losses(reference: Reference) -> set[Bases]:
-    return {reference.values.get(held.tensor, ()) for held in reference.plan.losses}
-
-
-def _again(reference: Reference, value: Value) -> Difference | None:
-    """Why the losses of the replicas do not add up to the loss: each holds the sum of them already."""
-    for share in value:
-        if share.spread & OVER_REPLICAS:
-            name = reference.bases[share.base].name
-            return Difference("reduced-twice", (share.base,), f"{name} is added up over the replicas before its end")
-    return None
-
-
-def _open_losses(lineages: Lineages, plan: Plan) -> Iterator[Gap]:
-    """Losses that are the same in all columns, which are not what a sum over the columns is made of."""
-    bases = lineages.reference.bases
-    for held, value in lineages.ends[: len(plan.losses)] if plan.columns > 1 else ():
-        if value and any(bases[share.base].column == NO_COLUMN for share in value):
-            yield _gap(plan, held, "is does not depend on the batch, and losses of replicas and microbatches add up")
-        elif value and plan.kind(held.tensor) != ACCUMULATOR and any(s.spread & OVER_MICROBATCHES for s in value):
-            yield _gap(plan, held, "is was added up over the microbatches before its end")
-
-
-def _gradients(lineages: Lineages, plan: Plan, binding: Binding, own: Sequence[Set[int]]) -> Iterator[Finding]:
-    """own: what the nodes of each device make."""
+def _uncovered(judged: Sequence[Judged], lineages: Lineages, plan: Plan) -> Iterator[Finding]:
+    """Gradients and further outputs of which no rank holds all that the single-device plan has."""
     reference = lineages.reference
-    due = final_gradients(reference)
-    regions: dict[int, set[Region]] = defaultdict(set)
-    declared: set[tuple[int, int]] = set()
-    divided = shard_axes(plan)
-    for held, value in lineages.ends[len(plan.losses) : len(plan.losses) + len(plan.gradients)]:
-        weight, must = plan.tensors[held.weight], stated_end(plan, divided, held)
-        single = binding.logical.get(weight.logical)
-        declared.add((held.device, held.weight))
-        if single is None or single not in due or must is None:
-            continue
-        regions[single].add(together(must, plan.replicas))
-        if value is None:
-            continue
-        name = plan.logicals[weight.logical].name
-        found = difference(value, due[single], must.region, reference.bases, must.shard)
-        found = found or incomplete(value, reference.bases, plan)
-        if found is not None:
-            where = f"the gradient of {name} on rank {held.device}"
-            yield _finding(found, where, held, value, due[single], must)
-    trained = frozenset(index for index, bases in due.items() if bases)
-    yield from _undeclared(lineages, plan, binding, declared, trained, own)
-    for single, bases in due.items():
-        logical = reference.plan.logicals[single]
-        if bases and not covers(regions[single], logical.shape):
-            yield Finding(
-                "weight-not-covered",
-                f"no rank holds the gradient of {'all' if not regions[single] else 'a part'} of {logical.name}",
-                f"weight {logical.name} of the single-device plan",
-            )
+    gradients = len(plan.losses) + len(plan.gradients)
+    regions: tuple[dict[Key, set[Region]], ...] = (defaultdict(set), defaultdict(set))
+    for one in judged[len(plan.losses) :]:
+        if one.of is not None and one.must is not None:
+            regions[one.number >= gradients][one.of].add(together(one.must, plan.replicas))
+    for single, bases in final_gradients(reference).items():
+        logical, held = reference.plan.logicals[single], regions[0][True, single]
+        if bases and not covers(held, logical.shape):
+            title = f"no rank holds the gradient of {'all' if not held else 'a part'} of {logical.name}"
+            yield Finding("weight-not-covered", title, f"weight {logical.name} of the single-device plan")
+    for key, bases in updates_due(reference).items():
+        if bases and not covers(regions[1][key], reference.column_shape(bases[0])):
+            name = reference.plan.logicals[key[1]].name
+            title = f"no rank holds {'all' if not regions[1][key] else 'a part'} of {in_words(key[0], name)}"
+            yield Finding("output-missing", title, f"output {name}")
 
 
-def _undeclared(
-    lineages: Lineages,
-    plan: Plan,
-    binding: Binding,
-    declared: Set[tuple[int, int]],
-    trained: Set[int],
-    own: Sequence[Set[int]],
-) -> Iterator[Finding]:
-    """Weights that a rank computes with, though it has no gradient of them."""
+def _undeclared(lineages: Lineages, plan: Plan, binding: Binding, own: Sequence[Set[int]]) -> Iterator[Finding]:
+    """Weights that a rank computes with, though it has no gradient of them. own: what the nodes of each device make."""
+    declared = {(held.device, held.weight) for held in plan.gradients}
+    trained = {index for index, bases in final_gradients(lineages.reference).items() if bases}
     for device, held in enumerate(lineages.held):
         for tensor in held:
             if plan.kind(tensor) != WEIGHT or (device, tensor) in declared or tensor in own[device]:
@@ -221,14 +145,3 @@ def _overwritten(lineages: Lineages, plan: Plan, own: Sequence[Set[int]]) -> Ite
                     f"{name} on rank {device}",
                     help="let it be a tensor of each microbatch",
                 )
-
-
-def _finding(found: Difference, where: str, held: Held, value: Value, expected: Bases, must: Stated) -> Finding:
-    place = Place(held.device, ONCE_A_STEP, where, "output")
-    about = Evidence((place,), (held.tensor,), value, expected, must.region, shard=must.shard)
-    return Finding(found.code, found.text, where, evidence=about)
-
-
-def _gap(plan: Plan, held: Held, problem: str) -> Gap:
-    name = plan.logicals[plan.tensors[held.tensor].logical].name
-    return Gap(f"what {name} {problem}", Place(held.device, ONCE_A_STEP, "the end of the step", "output"))

@@ -9,15 +9,16 @@ as if the plan's own claim held, so that independent faults are found too.
 from dataclasses import replace
 
 from verdict.graph import GRADIENT, ONCE_A_STEP, PER_STEP, Place, Plan
-from verdict.graph.lockstep import CHUNK, Handlers, Step, Walk, lockstep, program
+from verdict.graph.lockstep import CHUNK, LOADER, Handlers, Step, Walk, lockstep, program
 from verdict.lineage.binding import Binding
 from verdict.lineage.compute import compute
 from verdict.lineage.ends import ends_of
 from verdict.lineage.exchange import chunk, meet, place_of
 from verdict.lineage.holdings import Holdings
 from verdict.lineage.lineages import Evidence, Gap, Lineages
-from verdict.lineage.reference import COPIES, COPIES_GRAD, SUM, Reference
+from verdict.lineage.reference import Reference
 from verdict.lineage.values import Value
+from verdict.ops import FACTS
 from verdict.outcome import Finding
 
 
@@ -54,7 +55,7 @@ def propagate(
 
 def _local(holdings: Holdings, device: int, step: Step) -> None:
     node, place = step.node, place_of(device, step)
-    if node.op == "dataloader":
+    if node.op == LOADER:
         for tensor in node.outputs:
             holdings.read(device, tensor)
         return
@@ -68,12 +69,11 @@ def _local(holdings: Holdings, device: int, step: Step) -> None:
                 holdings.write(device, output, None, place)
             return
         values.append(value)
-    if node.op in COPIES:
+    summed = FACTS.addends(node.op, values, len(node.outputs))
+    if summed is not None:
+        total = summed[0] if len(summed) == 1 else holdings.sum(summed)
         for tensor in node.outputs:
-            holdings.write(device, tensor, values[0], place)
-    elif node.op in (SUM, COPIES_GRAD):
-        summed = values if node.op == SUM else values[:-1]
-        holdings.write(device, node.outputs[0], holdings.sum(summed), place)
+            holdings.write(device, tensor, total, place)
     elif node.op == CHUNK:
         piece = chunk(holdings, device, step, values[0], place) if values[0] else ()
         holdings.write(device, node.outputs[0], piece, place)

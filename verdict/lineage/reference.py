@@ -1,6 +1,6 @@
 """The single-device plan as a table of values: what the parallel plan's tensors are compared with.
 
-Copies (identity, contiguous, multiref) vanish, local sums become formal sums, and nodes that compute the
+Copies vanish, local sums become formal sums, and nodes that compute the
 same from the same are one. So a parallel node finds its partner by what it computes from what, not by names.
 """
 
@@ -21,17 +21,10 @@ from verdict.graph import (
     Plan,
     Shape,
 )
+from verdict.graph.lockstep import LOADER
 from verdict.lineage.columns import NO_COLUMN, UNDECIDED
 from verdict.lineage.meaning import Meaning, Signature, mean
-from verdict.ops import RULES
-
-COPIES = frozenset({"identity", "contiguous", "multiref", "identity.grad", "contiguous.grad"})
-"""Nodes whose outputs are all their first input."""
-SUM = "accumulate"
-COPIES_GRAD = "multiref.grad"
-"""The gradient of copies is the sum of their gradients; its last input is what was copied."""
-RANDOM = frozenset(name + end for name, rule in RULES.items() if rule.random for end in ("", GRAD))
-"""Nodes that draw random numbers, or use those that were drawn: no two of them are one."""
+from verdict.ops import FACTS
 
 Bases = tuple[int, ...]
 """A formal sum of bases, sorted."""
@@ -140,13 +133,11 @@ class _Builder:
 
     def walk(self, node: Node) -> None:
         inputs = tuple(self.read(tensor) for tensor in node.inputs)
-        if node.op in COPIES:
+        summed = FACTS.addends(node.op, inputs, len(node.outputs))
+        if summed is not None:
             for tensor in node.outputs:
-                self.write(tensor, inputs[0])
-        elif node.op in (SUM, COPIES_GRAD):
-            summed = inputs if node.op == SUM else inputs[:-1]
-            self.write(node.outputs[0], tuple(sorted(base for value in summed for base in value)))
-        elif node.op == "dataloader":
+                self.write(tensor, tuple(sorted(base for value in summed for base in value)))
+        elif node.op == LOADER:
             for tensor in node.outputs:
                 self.read(tensor)
         else:
@@ -154,7 +145,7 @@ class _Builder:
 
     def compute(self, node: Node, inputs: tuple[Bases, ...]) -> None:
         key = (node.op, node.attrs, inputs, tuple(tensor != ABSENT for tensor in node.outputs))
-        partner = self.known.get(key) if node.op not in RANDOM else None
+        partner = None if FACTS.random(node.op) else self.known.get(key)
         if partner is None:
             partner = self.partner(node, inputs)
             self.known[key] = partner
@@ -230,4 +221,4 @@ def reference(plan: Plan, columns: int, batch: Mapping[int, int | None]) -> Refe
 
 def draws_again(table: Reference) -> bool:
     """Whether several nodes draw random numbers for one input: modelled as a function of it, they would be one."""
-    return any(len(found) > 1 for (op, _), found in table.by_inputs.items() if op in RANDOM)
+    return any(len(found) > 1 for (op, _), found in table.by_inputs.items() if FACTS.random(op))

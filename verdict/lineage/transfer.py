@@ -71,7 +71,7 @@ def transfer(
     problem = _own_problem(meaning, attrs, regions[:grads], regions[grads:])
     if problem:
         return Misfit(problem, wrong=False)
-    if not regions and meaning.signature.op.startswith("aten.") and attrs != meaning.signature.attrs:
+    if not regions and attrs != meaning.signature.attrs:
         return Misfit("it reads nothing, and what it makes is not what the single-device node makes", wrong=False)
     bounds: dict[str, Interval] = {}
     for position, (dims, region) in enumerate(zip(meaning.read, regions, strict=True)):

@@ -62,7 +62,7 @@ def _verdict(
     finish = partial(deeper, single, plan, options) if steps_of(plan) <= MOST_SWEPT else partial(certify, single, plan)
     report = finish(examined).report
     codes = tuple(sorted({finding.code for finding in report.findings}))
-    return report.verdict.name, codes or tuple(str(gap) for gap in report.open[:1])
+    return report.verdict.name, codes or tuple(str(gap) for gap in report.unanswered[:1])
 
 
 def _oracle(single: Plan, plan: Plan, seeds: Sequence[int]) -> tuple[str, str]:

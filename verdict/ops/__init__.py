@@ -35,6 +35,7 @@ from verdict.ops import (
     view,
 )
 from verdict.ops.casts import CAST
+from verdict.ops.facts import Facts
 from verdict.ops.pattern import Flow, Pattern
 from verdict.ops.patterns import FLOWS, PATTERNS
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim, Law, OpRule, Scale
@@ -98,8 +99,12 @@ RULES: Mapping[str, OpRule] = table(
 )
 """Every operator that has a meaning here; `op.grad` is the gradient of the rule `op`."""
 
+FACTS = Facts(RULES)
+"""What engines ask of them."""
+
 __all__ = [
     "CAST",
+    "FACTS",
     "FLOWS",
     "PATTERNS",
     "RULES",
@@ -108,6 +113,7 @@ __all__ = [
     "Attributes",
     "Axes",
     "Dim",
+    "Facts",
     "Flow",
     "Law",
     "OpRule",

@@ -60,6 +60,7 @@ def _binary(
     attributes: tuple[str, ...],
     linear: frozenset[int] = frozenset(),
     additive: bool = False,
+    zero: Callable[[Attributes], bool] = lambda attrs: False,
 ) -> OpRule:
     def axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
         known(name, attrs, attributes)
@@ -94,6 +95,8 @@ def _binary(
         linear=linear,
         additive=additive,
         affine=affine,
+        sums=name == "add",
+        zero=zero,
         attributes=attributes,
         formula=formula,
         source=f"torch.{name}",
@@ -128,6 +131,7 @@ RULES = (
         (lambda g, x, y, alpha: g * y, lambda g, x, y, alpha: g * x),
         attributes=("other", "reflected"),
         linear=frozenset({0, 1}),
+        zero=lambda attrs: attrs.get("other") == 0,
     ),
     _binary(
         "div",

@@ -11,7 +11,7 @@ from functools import reduce
 import numpy as np
 
 from verdict.errors import ShapeError
-from verdict.graph import Shape
+from verdict.graph import COPY, SUM, Shape
 from verdict.ops.rule import Array, Attributes, Axes, OpRule
 from verdict.ops.shapes import arity, floating, is_integer, known, make_axes, numbered
 from verdict.outcome import Assumption
@@ -23,7 +23,9 @@ def _added(arrays: Sequence[Array]) -> Array:
     return np.asarray(reduce(np.add, arrays))
 
 
-def _copy(name: str, attributes: tuple[str, ...] = (), assumptions: tuple[Assumption, ...] = ()) -> OpRule:
+def _copy(
+    name: str, attributes: tuple[str, ...] = (), assumptions: tuple[Assumption, ...] = (), *, views: bool = False
+) -> OpRule:
     def axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
         known(name, attrs, attributes)
         arity(name, shapes, 1)
@@ -46,10 +48,12 @@ def _copy(name: str, attributes: tuple[str, ...] = (), assumptions: tuple[Assump
         gradient,
         linear=frozenset({0}),
         moves=True,
+        copies=not assumptions,
+        views=views,
         attributes=attributes,
         assumptions=assumptions,
         formula="y = x",
-        source=f"torch.Tensor.{name}" if name != "identity" else "torch.nn.Identity",
+        source=f"torch.Tensor.{name}" if name != COPY else "torch.nn.Identity",
     )
 
 
@@ -95,7 +99,7 @@ def _accumulate_gradient(
 RULES = (
     _copy("float", ("dtype",), (CAST,)),
     _copy("to", ("dtype",), (CAST,)),
-    _copy("identity"),
+    _copy(COPY, views=True),
     _copy("contiguous"),
     OpRule(
         "multiref",
@@ -104,15 +108,19 @@ RULES = (
         _multiref_gradient,
         linear=frozenset({0}),
         moves=True,
+        copies=True,
+        views=True,
         attributes=("times",),
         formula="y_1 = ... = y_n = x",
         source="nnscaler.runtime.function.multiref",
     ),
     OpRule(
-        "accumulate",
+        SUM,
         _accumulate_axes,
         _accumulate,
         _accumulate_gradient,
+        adds=True,
+        sums=True,
         formula="y = x_1 + ... + x_n",
         source="torch.autograd (a tensor's gradients add up)",
     ),

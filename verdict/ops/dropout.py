@@ -67,7 +67,7 @@ RULES = (
         _axes,
         _forward,
         _gradient,
-        random=True,
+        drops=lambda attrs: attrs.get("p", 0.5) if attrs.get("training", True) else 0,
         assumptions=(STATE,),
         attributes=("p", "training"),
         formula="y = x / (1 - p) where the random state keeps x, else 0",

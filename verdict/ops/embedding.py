@@ -103,6 +103,8 @@ RULES = (
         narrow=_narrow,
         indices={0: "v"},
         linear=frozenset({1}),
+        rows=("start", "stop"),
+        local=frozenset({"start", "stop"}),
         attributes=ATTRIBUTES,
         formula="y[..., h] = sum over v of [ids = start + v] weight[v, h]",
         source="torch.nn.functional.embedding",

@@ -70,7 +70,7 @@ RULES = (
         _forward,
         _gradient,
         linear=frozenset({3}),
-        random=True,
+        drops=lambda attrs: attrs["dropout"] if attrs.get("is_training", True) else 0,
         assumptions=(ERF, dropout.STATE),
         attributes=ATTRIBUTES,
         formula="y = dropout(gelu(x w1^T + b1)) w2^T",

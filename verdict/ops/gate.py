@@ -162,6 +162,7 @@ RULES = (
         _gradient,
         reduce=_reduce,
         assumptions=(CHOICE, CAST),
+        keeps=frozenset({"e", "k"}),
         attributes=ATTRIBUTES,
         formula="weights, indices of the topk best experts of each token, by sigmoid or softmax of x w^T",
         source="the Gate of DeepSeek-V3's inference code (model.py)",

@@ -95,6 +95,7 @@ RULES = (
         _forward,
         _gradient,
         reduce=_reduce,
+        local=frozenset({"normalized_shape"}),
         attributes=ATTRIBUTES,
         formula="y = (x - mean) / sqrt(variance + eps) weight + bias, over the last dimensions",
         source="torch.nn.functional.layer_norm",

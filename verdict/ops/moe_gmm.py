@@ -139,6 +139,8 @@ RULES = (
         indices={1: "e"},
         linear=frozenset({2, 4, 5}),
         assumptions=(CAST,),
+        rows=("local_expert_start", "local_expert_end"),
+        local=frozenset({"local_expert_start", "local_expert_end"}),
         attributes=ATTRIBUTES,
         formula="y[t] = sum over e, k of [indices[t, k] = e] weights[t, k] w2[e] (silu(w1[e] x[t]) * (w3[e] x[t]))",
         source="nnscaler_moe_gmm of nnScaler's example deepseek_coder_v2_lite",

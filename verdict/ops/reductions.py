@@ -111,6 +111,7 @@ RULES = (
         _mean_gradient,
         reduce=_mean_reduce,
         linear=frozenset({0}),
+        average_of="sum",
         attributes=("dim", "keepdim", "count"),
         formula="y = sum of x over dim / count",
         source="torch.mean",

@@ -104,6 +104,10 @@ def _never(arity: int, attrs: Attributes) -> bool:
     return False
 
 
+def _not_zero(attrs: Attributes) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class OpRule:
     """All that the verifier knows of one operator.
@@ -123,10 +127,20 @@ class OpRule:
     additive: whether `forward` of several tensors is linear in all of them together, as a sum is.
     affine(arity, attrs): whether a node with so many inputs is linear in none of them (a bias, a constant
         over a tensor).
+    zero(attrs): whether what a node with these attributes makes is zero wherever it is defined.
     moves: whether `forward` only rearranges, repeats or drops elements, or reads none: it may be run on arrays of
         element numbers to see which element of the inputs goes where.
-    random: whether it draws random numbers. Two such nodes never compute the same, and as the random numbers
-        are modelled as a function of the inputs, no node is compared with one of several that read the same.
+    copies: whether every output is the first input. adds: whether the output is the sum of all inputs, of which those
+        that are absent are zero. Ask `addends` (verdict/ops/facts.py), which knows of gradients, too.
+    sums: whether the output is the sum of the inputs, but for constants that they are times, or that is added.
+    views: whether an output may be another view of the memory of the first input.
+    keeps: atoms that keep their size where whole plans are reduced: a choice among fewer is another choice.
+    average_of: the operator of which this one is the result divided by how many it adds up; "" where of none.
+    rows: the attributes that name the first row, and the end of the rows, that the last input has of the whole.
+    local: attributes that differ from rank to rank because each has its own share: sizes, and those of `rows`.
+    drops(attrs): the probability with which a node drops an element. A rule that has one draws random numbers: two such
+        nodes never compute the same, and as the random numbers are modelled as a function of the inputs, no node is
+        compared with one of several that read the same.
     assumptions: what a proof that uses this rule takes on trust.
     attributes: the names of the attributes that `axes` knows; any other is refused.
     formula: the meaning in one line, for people.
@@ -145,8 +159,17 @@ class OpRule:
     linear: frozenset[int] = frozenset()
     additive: bool = False
     affine: Callable[[int, Attributes], bool] = _never
+    zero: Callable[[Attributes], bool] = _not_zero
     moves: bool = False
-    random: bool = False
+    copies: bool = False
+    adds: bool = False
+    sums: bool = False
+    views: bool = False
+    keeps: frozenset[str] = frozenset()
+    average_of: str = ""
+    rows: tuple[str, str] | None = None
+    local: frozenset[str] = frozenset()
+    drops: Callable[[Attributes], float] | None = None
     assumptions: tuple[Assumption, ...] = ()
     attributes: tuple[str, ...] = ()
     formula: str = ""

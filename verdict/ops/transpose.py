@@ -47,6 +47,7 @@ RULES = (
         _gradient,
         linear=frozenset({0}),
         moves=True,
+        views=True,
         attributes=("dim0", "dim1"),
         formula="y[.., j, .., i, ..] = x[.., i, .., j, ..]",
         source="torch.transpose",

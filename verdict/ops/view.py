@@ -106,6 +106,8 @@ RULES = (
         reduce=_reduce,
         linear=frozenset({0}),
         moves=True,
+        local=frozenset({"size"}),
+        views=True,
         attributes=("size",),
         formula="y = x in row-major order, with dimensions size",
         source="torch.Tensor.view",

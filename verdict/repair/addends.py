@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from verdict.graph import ABSENT, Node
+from verdict.graph import ABSENT, SUM, Node
 from verdict.lineage import Evidence
-from verdict.lineage.reference import COPIES_GRAD, SUM, Bases
+from verdict.lineage.reference import Bases
+from verdict.ops import FACTS
 from verdict.outcome import Finding
 from verdict.repair.case import Candidate, Case
 from verdict.repair.edits import Patch, node_at
@@ -41,7 +42,7 @@ def _added(case: Case, device: int, tensor: int, other: int, about: Evidence) ->
         return
     for _, site in case.upstream(device, tensor):
         node = node_at(case.plan, site)
-        addends = node.inputs if node.op == SUM else node.inputs[:-1] if node.op == COPIES_GRAD else ()
+        addends = summands(node)
         if addends:
             instead = Node(SUM, (*addends, other), node.outputs, (), node.name)
             yield Candidate(f"{sentence} in {case.named(site)} on rank {device}", Patch(instead={site: (instead,)}))
@@ -77,3 +78,9 @@ def _unwritten(case: Case, device: int, tensor: int, missing: Bases) -> Iterator
 
 def _unread(case: Case, device: int, tensor: int) -> bool:
     return tensor == ABSENT or not case.readers.get((device, tensor))
+
+
+def summands(node: Node) -> tuple[int, ...]:
+    """The tensors that a node adds up; none of a copy, and of a node that computes."""
+    found = tuple(FACTS.addends(node.op, node.inputs, len(node.outputs)) or ())
+    return found if len(found) > 1 else ()

@@ -9,16 +9,13 @@ from typing import NamedTuple
 from verdict.graph import GRAD, Attrs, Fault, Node, Place
 from verdict.lineage import Evidence, Member, Signature
 from verdict.lineage.meaning import base_op
+from verdict.ops import FACTS
 from verdict.outcome import Finding, Refuted
 from verdict.pipeline import Examined
 from verdict.repair.case import Candidate, Case, ranks_in_words
 from verdict.repair.edits import Patch, Site, node_at
 from verdict.stage import Members
 
-LOCAL = frozenset({"size", "start", "stop", "local_expert_start", "local_expert_end", "normalized_shape", "h", "share"})
-"""Attributes that name the sizes or the share of one rank: they differ from the single-device ones rightly."""
-FROM_WEIGHT = {"embedding": ("start", "stop"), "moe_gmm": ("local_expert_start", "local_expert_end")}
-"""Operators with attributes that name the rows of their last input, a weight, which the rank holds."""
 SHOWN = 3
 
 
@@ -96,10 +93,11 @@ def refuted(examined: Examined) -> Iterator[tuple[int, Place]]:
 
 def _due(case: Case, node: Node, single: Attrs) -> Attrs:
     """The attributes that a node should have: the single-device ones, but for what is local to the rank."""
-    own = dict(node.attrs)
-    due = {name: value for name, value in single if name not in LOCAL}
-    due |= {name: value for name, value in own.items() if name in LOCAL}
-    rows = FROM_WEIGHT.get(base_op(node.op))
+    own, rule = dict(node.attrs), FACTS.of(node.op)
+    local = rule.local if rule is not None else frozenset()
+    due = {name: value for name, value in single if name not in local}
+    due |= {name: value for name, value in own.items() if name in local}
+    rows = rule.rows if rule is not None else None
     if rows is not None and set(rows) <= own.keys():
         due |= dict(zip(rows, case.plan.tensors[node.inputs[-1]].region[0], strict=True))
     return tuple(sorted(due.items()))

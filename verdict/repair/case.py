@@ -10,7 +10,8 @@ from verdict.graph import ABSENT, ACCUMULATOR, INPUT, PER_STEP, Plan, Region
 from verdict.graph.lockstep import CHUNK, COLLECTIVES, attribute
 from verdict.lineage import Lineages, Value
 from verdict.lineage.compare import difference
-from verdict.lineage.reference import COPIES, COPIES_GRAD, SUM, Base, Bases
+from verdict.lineage.reference import Base, Bases
+from verdict.ops import FACTS
 from verdict.pipeline import Examined
 from verdict.repair.edits import Patch, Site, node_at
 
@@ -121,12 +122,8 @@ class Case:
             for site in self.makers.get((device, tensor), ()):
                 yield tensor, site
                 node = node_at(self.plan, site)
-                if node.op in COPIES or node.op in COLLECTIVES:
-                    waiting.extend(node.inputs[:1])
-                elif node.op == SUM:
-                    waiting.extend(node.inputs)
-                elif node.op == COPIES_GRAD:
-                    waiting.extend(node.inputs[:-1])
+                addends = FACTS.addends(node.op, node.inputs, len(node.outputs)) or ()
+                waiting.extend(node.inputs[:1] if node.op in COLLECTIVES else addends)
 
     def accumulators(self, device: int, tensor: int) -> tuple[int, ...]:
         """The accumulators that a tensor is a copy, a sum or a reduction of; itself if it is one."""

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
-from verdict.graph import Attrs, Node, Plan, extent
+from verdict.graph import COPY, Attrs, Node, Plan, extent
 from verdict.graph.lockstep import CHUNK, COLLECTIVES, attribute
 from verdict.outcome import Finding
 from verdict.repair.case import Candidate, Case, ranks_in_words
@@ -38,7 +38,7 @@ def refit(case: Case, finding: Finding) -> Iterator[Candidate]:
             if found is None:
                 break
             node = node_at(case.plan, site)
-            channel = tuple(pair for pair in node.attrs if pair[0] == "channel" and found.op != "identity")
+            channel = tuple(pair for pair in node.attrs if pair[0] == "channel" and found.op != COPY)
             instead[site] = (node._replace(op=found.op, attrs=tuple(sorted((*found.attrs, *channel)))),)
             words[f"{found.op} over {ranks_in_words(found.group)} in place of {case.named(site)}"] = None
         if len(instead) == len(sites):

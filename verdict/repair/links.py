@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from verdict.graph import Attrs, Region
+from verdict.graph import COPY, Attrs, Region
 from verdict.lineage import Value
 from verdict.lineage.values import add, chunks, concatenate, piece
 from verdict.repair.case import Case
@@ -26,7 +26,7 @@ def link(case: Case, device: int, sources: Mapping[int, int], regions: Mapping[i
     if not own:
         return None
     if own == _whole(own, regions[device]):
-        return Link("identity", (), (device,))
+        return Link(COPY, (), (device,))
     for group in _groups(case, device, sources):
         values = {rank: case.held(rank, sources[rank]) for rank in group}
         known = {rank: value for rank, value in values.items() if value}

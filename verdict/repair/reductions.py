@@ -6,8 +6,8 @@ from verdict.graph import GRADIENT, ONCE_A_STEP, Attrs, Call, Logical, Node, Seg
 from verdict.graph.lockstep import COLLECTIVES
 from verdict.lineage import Evidence, Value
 from verdict.lineage.compare import unreduced
-from verdict.lineage.reference import COPIES
 from verdict.lineage.values import OVER_REPLICAS
+from verdict.ops import FACTS
 from verdict.outcome import Finding
 from verdict.repair.case import Candidate, Case, ranks_in_words
 from verdict.repair.edits import Patch, Site, joined, node_at, with_output
@@ -92,7 +92,9 @@ def _is_partial(value: Value | None) -> bool:
 def _gives_way(case: Case, site: Site) -> bool:
     """Whether a node is a copy or a reduction, in whose place a wider reduction may stand."""
     node = node_at(case.plan, site)
-    return node.op in COLLECTIVES or (node.op in COPIES and len(node.outputs) == 1)
+    return node.op in COLLECTIVES or (
+        len(node.outputs) == 1 and FACTS.copies(node.op, len(node.inputs), len(node.outputs))
+    )
 
 
 def _same_role(case: Case, device: int, root: int, like: Node) -> Mapping[int, int]:

@@ -3,11 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from verdict.graph import ABSENT, GRAD, Node, Region
+from verdict.graph import ABSENT, COPY, GRAD, SUM, Node, Region
 from verdict.graph.lockstep import attribute
 from verdict.lineage import Evidence
-from verdict.lineage.reference import COPIES, COPIES_GRAD, SUM, Bases
+from verdict.lineage.reference import Bases
+from verdict.ops import FACTS
 from verdict.outcome import Finding
+from verdict.repair.addends import summands
 from verdict.repair.case import Candidate, Case, ranks_in_words
 from verdict.repair.edits import Patch, Site, node_at, with_attrs, with_output
 
@@ -29,7 +31,7 @@ def drop_reduction(case: Case, finding: Finding) -> Iterator[Candidate]:
             yield Candidate(f"all_reduce {node.name} over {group} without the replicas", Patch(instead=narrow))
         elif not case.is_right(device, node.inputs[0], about.expected, about.region):
             continue
-        copies = {one: (node_at(case.plan, one)._replace(op="identity", attrs=()),) for one in sites}
+        copies = {one: (node_at(case.plan, one)._replace(op=COPY, attrs=()),) for one in sites}
         yield Candidate(f"no all_reduce {node.name} over {group}: its input is whole", Patch(instead=copies))
 
 
@@ -45,7 +47,7 @@ def drop_addend(case: Case, finding: Finding) -> Iterator[Candidate]:
         return
     for _, site in case.upstream(device, tensor):
         node = node_at(case.plan, site)
-        addends = node.inputs if node.op == SUM else node.inputs[:-1] if node.op == COPIES_GRAD else ()
+        addends = summands(node)
         for position in reversed(range(len(addends))):
             held = Counter(share.base for share in case.held(device, addends[position]) or ())
             if held and not held - extra:
@@ -73,7 +75,7 @@ def _members(case: Case, site: Site) -> tuple[Site, ...]:
 def _without(case: Case, site: Site, addends: Sequence[int], position: int) -> Candidate:
     node = node_at(case.plan, site)
     rest = (*addends[:position], *addends[position + 1 :])
-    instead = Node(SUM if len(rest) > 1 else "identity", rest, node.outputs, (), node.name)
+    instead = Node(SUM if len(rest) > 1 else COPY, rest, node.outputs, (), node.name)
     name, device = case.name(addends[position]), case.plan.segments[site.segment].device
     sentence = f"no second {name} (input {position}) in the sum {case.named(site)} on rank {device}"
     return Candidate(sentence, Patch(instead={site: (instead,)}))
@@ -100,7 +102,7 @@ def _one_contribution_less(case: Case, device: int, tensor: int) -> Iterator[Can
         node = node_at(case.plan, site)
         if node.op.endswith(GRAD):
             instead: tuple[Node, ...] = (with_output(node, tensor, ABSENT),)
-        elif node.op == SUM or node.op in COPIES:
+        elif FACTS.addends(node.op, node.inputs, len(node.outputs)) is not None:
             instead = ()
         else:
             continue

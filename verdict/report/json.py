@@ -21,7 +21,7 @@ def as_data(report: Report) -> dict[str, Any]:
         "verdict": report.verdict.name,
         "findings": [_finding(finding) for finding in report.findings],
         "notes": [_finding(finding) for finding in report.notes],
-        "unknown": [{"where": item.where, "reason": item.reason} for item in report.open],
+        "unknown": [{"where": item.where, "reason": item.reason} for item in report.unanswered],
         "assumptions": [{"name": a.name, "text": a.text} for a in report.assumptions],
         "stages": {"total": proofs.stages, "distinct": proofs.distinct, "laws": proofs.laws},
         "obligations": {"total": proofs.obligations, **dict(proofs.methods)},
@@ -35,6 +35,11 @@ def as_data(report: Report) -> dict[str, Any]:
                 "too_large": asked.too_large,
             }
             for asked in proofs.solvers
+        },
+        "evidence": {
+            "due": len(report.due.outputs),
+            "established": len(report.evidence.outputs),
+            "by": report.evidence.by,
         },
         "outputs": {"losses": report.losses, "gradients": report.gradients, "further": report.outputs},
         "sweep": _sweep(report.swept),

@@ -1,9 +1,11 @@
 """The report: one frozen value with all that a run found. Text, JSON and the exit status are made from it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from typing import assert_never
 
 from verdict.outcome import Assumption, Finding
+from verdict.report.evidence import Due, Evidence, Open, lacking
 
 VERSION = 1
 """The version of the JSON form. It grows when a field changes its meaning or goes."""
@@ -29,14 +31,6 @@ class Side:
     nodes: int
     weights: int
     replicas: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Open:
-    """Something that was neither proved nor refuted: where, and why."""
-
-    where: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +93,34 @@ class Sweep:
 
 
 @dataclass(frozen=True, slots=True)
+class Proved:
+    """Every declared output is what it must be, on every rank that holds it."""
+
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Refuted:
+    """Something is wrong."""
+
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Something was neither proved nor refuted."""
+
+    open: tuple[Open, ...]
+
+
+Answer = Proved | Refuted | Unknown
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """What a run found. The same plans and options give the same report, whatever the number of workers.
 
+    due, evidence: what must be established, and what was. open: the questions that were met on the way.
     losses, gradients, outputs: what was compared, as the single-device plan declares it.
     notes: findings that stand beside the verdict and do not change it.
     swept: how the sweep decided the pair, where the walk did not.
@@ -113,6 +132,8 @@ class Report:
     open: tuple[Open, ...]
     assumptions: tuple[Assumption, ...]
     proofs: Proofs
+    due: Due = field(default_factory=Due)
+    evidence: Evidence = field(default_factory=Evidence)
     losses: int = 0
     gradients: int = 0
     outputs: int = 0
@@ -120,11 +141,30 @@ class Report:
     swept: Sweep | None = None
 
     @property
-    def verdict(self) -> Verdict:
-        """REFUTED where anything is wrong, UNKNOWN where anything is open, else PROVED."""
+    def answer(self) -> Answer:
+        """REFUTED where anything is wrong; PROVED where nothing is open and the evidence covers all that is due."""
         if self.findings:
-            return Verdict.REFUTED
-        return Verdict.UNKNOWN if self.open else Verdict.PROVED
+            return Refuted(self.findings)
+        unanswered = self.unanswered
+        return Unknown(unanswered) if unanswered else Proved(self.evidence)
+
+    @property
+    def unanswered(self) -> tuple[Open, ...]:
+        """What keeps plans that are not refuted from being PROVED: open questions, else what nothing establishes."""
+        return self.open or (() if self.findings else lacking(self.due, self.evidence))
+
+    @property
+    def verdict(self) -> Verdict:
+        """The answer in a word."""
+        match self.answer:
+            case Proved():
+                return Verdict.PROVED
+            case Refuted():
+                return Verdict.REFUTED
+            case Unknown():
+                return Verdict.UNKNOWN
+            case never:
+                assert_never(never)
 
 
 @dataclass(frozen=True, slots=True)

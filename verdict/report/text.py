@@ -38,18 +38,18 @@ def show(report: Report, measured: Measured, console: Console, verbose: int = 0)
 
 def _open(report: Report, verbose: int, console: Console) -> None:
     """The questions that are left open; how many, where there is a fault to look at first."""
-    if report.findings and report.open and not verbose:
-        count = len(report.open)
+    if report.findings and report.unanswered and not verbose:
+        count = len(report.unanswered)
         console.print(f"{count} question{'s' if count > 1 else ''} left open behind that (-v shows all)")
         return
-    limit = len(report.open) if verbose else SHOWN_OPEN
-    for item in report.open[:limit]:
+    limit = len(report.unanswered) if verbose else SHOWN_OPEN
+    for item in report.unanswered[:limit]:
         lines = wrapped(f"unknown: {item.where}: {item.reason}", "", "  ")
         console.print(Text.assemble(("unknown", "bold yellow"), lines[0].removeprefix("unknown")))
         for line in lines[1:]:
             console.print(line)
-    if len(report.open) > limit:
-        console.print(f"... and {len(report.open) - limit} more (-v shows all)")
+    if len(report.unanswered) > limit:
+        console.print(f"... and {len(report.unanswered) - limit} more (-v shows all)")
 
 
 def _headline(report: Report) -> Text:
@@ -61,7 +61,7 @@ def _headline(report: Report) -> Text:
         count = len(report.findings)
         rest = f"the parallel plan computes something else ({count} finding{'s' if count > 1 else ''})"
     else:
-        rest = f"{len(report.open)} question{'s' if len(report.open) > 1 else ''} left open"
+        rest = f"{len(report.unanswered)} question{'s' if len(report.unanswered) > 1 else ''} left open"
     return Text.assemble((verdict.name, COLOURS[verdict]), f"  {rest}")
 
 

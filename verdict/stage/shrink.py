@@ -96,10 +96,15 @@ def _fewest(atom: Atom, coordinates: list[int], kept: int) -> int:
 
 def require_few(meaning: Meaning, shrunk: Shrunk) -> None:
     """Raises SolverError where a node has too many elements to be executed on symbols."""
+    found = count(meaning, shrunk)
+    if found > MOST_ELEMENTS:
+        raise SolverError(f"it has {found:,} elements at the smallest shapes, the limit is {MOST_ELEMENTS:,}")
+
+
+def count(meaning: Meaning, shrunk: Shrunk) -> int:
+    """How many elements a node reads and writes at its reduced shapes."""
     sizes = shrunk.sizes
-    count = sum(prod(sizes[atom] for dim in dims for atom in dim) for dims in (*meaning.read, *meaning.written))
-    if count > MOST_ELEMENTS:
-        raise SolverError(f"it has {count:,} elements at the smallest shapes, the limit is {MOST_ELEMENTS:,}")
+    return sum(prod(sizes[atom] for dim in dims for atom in dim) for dims in (*meaning.read, *meaning.written))
 
 
 def bounds_of(dims: tuple[Dim, ...], region: tuple[Interval, ...], sizes: Mapping[str, int]) -> dict[str, Interval]:

@@ -9,13 +9,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from verdict.ops import RULES, Array
+from verdict.ops import FACTS, Array
 from verdict.sweep.flow import Flow, Step
 
 DIGITS = 10
 """Values that agree so far are taken for equal."""
-PROBABILITIES = ("p", "dropout_p", "dropout")
-MODES = ("training", "is_training")
 
 
 def drawn_twice(flow: Flow, values: Sequence[Sequence[Array | None]]) -> tuple[tuple[str, str], ...]:
@@ -26,7 +24,7 @@ def drawn_twice(flow: Flow, values: Sequence[Sequence[Array | None]]) -> tuple[t
     seen: dict[int, list[tuple[Step, npt.NDArray[np.float64]]]] = {}
     found: dict[tuple[str, str], None] = {}
     for step in flow.steps:
-        if not _draws(step):
+        if not FACTS.draws(step.op, step.attrs):
             continue
         own = _elements(step, values)
         for other, theirs in seen.setdefault(step.place.rank, []):
@@ -35,17 +33,6 @@ def drawn_twice(flow: Flow, values: Sequence[Sequence[Array | None]]) -> tuple[t
                 found[f"{step.op} {step.place.name}", why] = None
         seen[step.place.rank].append((step, own))
     return tuple(found)
-
-
-def _draws(step: Step) -> bool:
-    rule = RULES.get(step.op)
-    if rule is None or not rule.random or any(step.attrs.get(mode) is False for mode in MODES):
-        return False
-    return any(step.attrs.get(name) not in (None, 0, 1) for name in PROBABILITIES) or not _stated(step)
-
-
-def _stated(step: Step) -> bool:
-    return any(name in step.attrs for name in PROBABILITIES)
 
 
 def _elements(step: Step, values: Sequence[Sequence[Array | None]]) -> npt.NDArray[np.float64]:

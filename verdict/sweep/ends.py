@@ -1,5 +1,6 @@
 """The ends of a sweep: every declared output of the parallel plan must be the elements of the single-device one."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,28 +14,43 @@ from verdict.sweep.trace import Traces
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """claims: one for each declared output that does not consist of the right elements already."""
+    """claims: one for each declared output that does not consist of the right elements already. compared: the numbers
+    of the results that have a partner.
+    """
 
     results: tuple[Result, ...]
     claims: tuple[Claim, ...]
+    compared: frozenset[int]
 
     def where(self, claim: Claim) -> str:
         """The output that a claim is about."""
         result = self.results[-1 - claim.step]
         return f"{result.what} {result.where}"
 
+    def established(self, refused: Iterable[Claim]) -> frozenset[int]:
+        """The places in `Plan.declared` of the outputs that hold what they must on every rank, if these claims, and no
+        others, have no proof. A step whose claim has none leaves all open.
+        """
+        unproved = [claim.step for claim in refused]
+        if any(step >= 0 for step in unproved):
+            return frozenset()
+        right = self.compared - {-1 - step for step in unproved}
+        wrong = {place for k, result in enumerate(self.results) if k not in right for place in result.declared}
+        return frozenset(place for k in right for place in self.results[k].declared) - wrong
+
 
 def ends_of(traces: Traces) -> Ends:
     """What is left to prove of the declared outputs. The claim of result k has step -1 - k."""
     single, parallel = traces.single, traces.parallel
-    claims = []
+    claims, compared = [], set()
     for number, result in enumerate(parallel.flow.results):
         other = partner(single.flow, result)
         if other is None:
             continue
+        compared.add(number)
         due, held = present(single, other.value), present(parallel, result.value)
         due = due[result.region] if due.ndim == len(result.region) else due
         apart = np.flatnonzero(due.ravel() != held.ravel())
         if apart.size:
             claims.append(Claim(held.ravel()[apart], due.ravel()[apart], -1 - number, 0))
-    return Ends(parallel.flow.results, tuple(claims))
+    return Ends(parallel.flow.results, tuple(claims), frozenset(compared))

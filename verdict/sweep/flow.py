@@ -56,6 +56,7 @@ class Result(NamedTuple):
     """A declared output: `value` is that region of the single-device output that has the same key.
 
     key: ("loss", name), ("gradient", single logical), ("output", single logical or name).
+    declared: its places in `Plan.declared`, several of parts of one sum.
     """
 
     key: tuple[Hashable, ...]
@@ -63,6 +64,7 @@ class Result(NamedTuple):
     where: str
     value: int
     region: tuple[slice, ...]
+    declared: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

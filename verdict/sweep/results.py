@@ -30,17 +30,31 @@ def results(ended: Ended) -> tuple[Result, ...]:
     """All declared outputs, on every rank that holds one. Raises Faulty where a part of a sum is held by nobody."""
     plan, divided = ended.plan, shard_axes(ended.plan)
     found: list[Result] = []
+    places = _places(plan)
     for group in _parts(plan, plan.losses):
         name = plan.logicals[plan.tensors[group[0].tensor].logical].name
         values = tuple(value for held in group for value in _columns(ended, held))
         where = f"on device {group[0].device}" if len(group) == 1 else f"on devices {_devices(group)}"
-        found.append(
-            Result((LOSS, name), LOSS, where, ended.total(values), _slices(ended.small.regions[group[0].tensor]))
-        )
-    for kind, declared in ((GRADIENT, plan.gradients), (OUTPUT, plan.outputs)):
-        for group in _parts(plan, declared):
-            found.extend(_of_each_replica(ended, divided, kind, group))
+        region = _slices(ended.small.regions[group[0].tensor])
+        declared = _declared(places, LOSS, group)
+        found.append(Result((LOSS, name), LOSS, where, ended.total(values), region, declared))
+    for kind, outputs in ((GRADIENT, plan.gradients), (OUTPUT, plan.outputs)):
+        for group in _parts(plan, outputs):
+            found.extend(_of_each_replica(ended, divided, kind, group, _declared(places, kind, group)))
     return tuple(found)
+
+
+def _places(plan: Plan) -> Mapping[tuple[str, Held], tuple[int, ...]]:
+    """The places in `Plan.declared` at which each output is declared."""
+    kinds = (*(LOSS,) * len(plan.losses), *(GRADIENT,) * len(plan.gradients), *(OUTPUT,) * len(plan.outputs))
+    found: dict[tuple[str, Held], list[int]] = defaultdict(list)
+    for place, key in enumerate(zip(kinds, plan.declared, strict=True)):
+        found[key].append(place)
+    return {key: tuple(places) for key, places in found.items()}
+
+
+def _declared(places: Mapping[tuple[str, Held], tuple[int, ...]], kind: str, group: Sequence[Held]) -> tuple[int, ...]:
+    return tuple(place for held in group for place in places[kind, held])
 
 
 def _parts(plan: Plan, declared: Sequence[Held]) -> Iterator[tuple[Held, ...]]:
@@ -73,7 +87,7 @@ def _columns(ended: Ended, held: Held) -> Iterator[int]:
 
 
 def _of_each_replica(
-    ended: Ended, divided: Mapping[int, int], kind: str, group: tuple[Held, ...]
+    ended: Ended, divided: Mapping[int, int], kind: str, group: tuple[Held, ...], declared: tuple[int, ...]
 ) -> Iterator[Result]:
     plan = ended.plan
     first = group[0]
@@ -85,7 +99,8 @@ def _of_each_replica(
         values = tuple(ended.final(start + held.device, ONCE_A_STEP, held.tensor) for held in group)
         where = ", ".join(str(start + held.device) for held in group)
         what = f"gradient of {name}" if kind == GRADIENT else f"updated {name}" if first.weight != ABSENT else name
-        yield Result(key, what, f"on rank{'s' * (len(group) > 1)} {where}", ended.total(values), _slices(region))
+        ranks = f"on rank{'s' * (len(group) > 1)} {where}"
+        yield Result(key, what, ranks, ended.total(values), _slices(region), declared)
 
 
 def _region(ended: Ended, divided: Mapping[int, int], held: Held, replica: int) -> Region:

@@ -63,6 +63,7 @@ class Swept:
     runs: both plans on numbers, where outputs differ.
     steps: of the parallel flow. claims, distinct: how many were made, and of what was asked how many were proved.
     methods: scalar equalities of the distinct claims, by what closed them. full: whether at the plans' own shapes.
+    established: the places in `Plan.declared` of the outputs that are proved, on every rank.
     """
 
     compared: int = 0
@@ -76,6 +77,7 @@ class Swept:
     distinct: int = 0
     methods: tuple[tuple[str, int], ...] = ()
     full: bool = True
+    established: frozenset[int] = frozenset()
 
 
 def sweep(single: Plan, parallel: Plan, options: Options, progress: Progress = lambda done, total: None) -> Swept:
@@ -135,6 +137,7 @@ def _swept(single: Plan, parallel: Plan, options: Options, progress: Progress) -
         distinct=known.distinct,
         methods=known.methods,
         full=at_full,
+        established=ends.established(claim for claim, _ in refused),
     )
 
 

@@ -14,13 +14,12 @@ from verdict.concrete.ends import region_of_share
 from verdict.concrete.shrink import Small, signature
 from verdict.concrete.wiring import axis_of, check_group, chunks, place, position_in, the_input, the_output
 from verdict.graph import ABSENT, ACCUMULATOR, BUFFER, INPUT, ONCE_A_STEP, WEIGHT, Node, Plan, Shape, shard_axes
-from verdict.graph.lockstep import CHUNK, Handlers, Step, attribute, lockstep, program
+from verdict.graph.lockstep import CHUNK, LOADER, Handlers, Step, attribute, lockstep, program
 from verdict.sweep.exchange import member, piece, shared
 from verdict.sweep.flow import FILL, SUM, Flow, Given, Place
 from verdict.sweep.flow import Step as Made
 from verdict.sweep.results import Ended, results
 
-LOADER = "dataloader"
 MOST_STEPS = 400_000
 
 

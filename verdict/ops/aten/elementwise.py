@@ -9,6 +9,7 @@ rules of the same names in verdict/ops say, so that recorded and generated plans
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -177,7 +178,12 @@ def _scaled(
     name: str, formula: str, function: Callable[..., Any], attributes: Mapping[str, Any] = ALPHA
 ) -> tuple[OpRule, ...]:
     overloads = ("Tensor", "Scalar")
-    return tuple(each(f"aten.{name}.{word}", "self other?", formula, function, attributes) for word in overloads)
+    rules = (each(f"aten.{name}.{word}", "self other?", formula, function, attributes) for word in overloads)
+    return tuple(replace(rule, additive=True, sums=name == "add") for rule in rules)
+
+
+def _by_zero(attrs: Mapping[str, Any]) -> bool:
+    return bool(attrs.get("other") == 0)
 
 
 RULES = (
@@ -211,7 +217,7 @@ RULES = (
     *_scaled("add", "z = x + alpha y; of truth values [x or y]", _add, {**ALPHA, "dtype": None}),
     *_scaled("sub", "z = x - alpha y", _sub),
     *_scaled("rsub", "z = y - alpha x", _rsub),
-    *_pair("mul", "z = x y", lambda x, y: x * y, (0, 1)),
+    *(replace(rule, zero=_by_zero) for rule in _pair("mul", "z = x y", lambda x, y: x * y, (0, 1))),
     *_pair("div", "z = x / y", _divided, (0,)),
     each("aten.div.Tensor_mode", "self other?", "z = x / y, rounded if asked", _divided, {"rounding_mode": REQUIRED}),
     each("aten.div.Scalar_mode", "self other?", "z = x / y, rounded if asked", _divided, {"rounding_mode": REQUIRED}),

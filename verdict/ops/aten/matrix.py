@@ -5,6 +5,7 @@ addmm, baddbmm       beta self + alpha a b (self is broadcast; k is WHOLE, since
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -71,6 +72,11 @@ def _added(args: Arguments) -> Array:
     return np.asarray(scaled + y)
 
 
+def _with_addend(name: str, tensors: str, formula: str) -> OpRule:
+    rule = operator(name, tensors, SCALES, _product_added, _added, formula)
+    return replace(rule, affine=lambda arity, attrs: True)
+
+
 RULES: tuple[OpRule, ...] = (
     operator("aten.mm", "self mat2", {}, _product, _matmul, "y[i, j] = sum over k of a[i, k] b[k, j]", linear=(0, 1)),
     operator(
@@ -84,8 +90,6 @@ RULES: tuple[OpRule, ...] = (
     ),
     operator("aten.mv", "self vec", {}, _vector, _matmul, "y[i] = sum over k of a[i, k] b[k]", linear=(0, 1)),
     operator("aten.dot", "self tensor", {}, _vector, _matmul, "y = sum over k of a[k] b[k]", linear=(0, 1)),
-    operator("aten.addmm", "self mat1 mat2", SCALES, _product_added, _added, "y = beta self + alpha a b"),
-    operator(
-        "aten.baddbmm", "self batch1 batch2", SCALES, _product_added, _added, "y = beta self + alpha a b, each matrix"
-    ),
+    _with_addend("aten.addmm", "self mat1 mat2", "y = beta self + alpha a b"),
+    _with_addend("aten.baddbmm", "self batch1 batch2", "y = beta self + alpha a b, each matrix"),
 )

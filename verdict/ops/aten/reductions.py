@@ -10,6 +10,7 @@ the greatest element is, is an unknown function of the row on terms; of equal el
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -238,6 +239,11 @@ def _rule(
     return operator(name, "self", attributes, shapes, kept, formula, linear=linear, assumptions=assumptions)
 
 
+def _mean_rule(name: str, formula: str, attributes: Mapping[str, Any], total: str) -> OpRule:
+    rule = _rule(name, formula, _mean, {**attributes, **COUNT}, Law.WHOLE, (0,), (CAST,))
+    return replace(rule, average_of=total)
+
+
 ALL = {"dtype": None}
 SOME = {**OVER, **ALL}
 COUNT = {"count": None}
@@ -246,8 +252,8 @@ ONE = {"dim": REQUIRED, "keepdim": False}
 RULES: tuple[OpRule, ...] = (
     _rule("aten.sum", "y = sum of x", _sum, ALL, Law.SUM, (0,), (CAST,)),
     _rule("aten.sum.dim_IntList", "y = sum of x over dim", _sum, SOME, Law.SUM, (0,), (CAST,)),
-    _rule("aten.mean", "y = sum of x / count", _mean, {**ALL, **COUNT}, Law.WHOLE, (0,), (CAST,)),
-    _rule("aten.mean.dim", "y = sum of x over dim / count", _mean, {**SOME, **COUNT}, Law.WHOLE, (0,), (CAST,)),
+    _mean_rule("aten.mean", "y = sum of x / count", ALL, "aten.sum"),
+    _mean_rule("aten.mean.dim", "y = sum of x over dim / count", SOME, "aten.sum.dim_IntList"),
     _rule("aten.var_mean.correction", "variance and mean over dim", _variance, {**OVER, "correction": None}),
     _rule("aten.var.correction", "variance over dim", lambda args: _variance(args)[0], {**OVER, "correction": None}),
     _rule("aten.std.correction", "the root of the variance over dim", _deviation, {**OVER, "correction": None}),

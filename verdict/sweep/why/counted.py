@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from verdict.graph import ABSENT
-from verdict.ops import Array
+from verdict.ops import FACTS, Array
 from verdict.sweep.flow import CANNOT, apply
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State
@@ -14,13 +14,11 @@ from verdict.sweep.why.scene import Arrays, Scene, close
 from verdict.sweep.why.siblings import Instance, Siblings
 from verdict.sweep.why.words import elements_text, node_text, owners, ranks_text
 
-ADDING = ("add", "linear", "addmm", "sub", "accumulate")
-
 
 def counted_often(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
     """The steps without an input that all of a group add, on all of the group but one."""
     first = scene.step(at.first)
-    if not is_adding(first.op) or len(first.inputs) < 2:
+    if len(first.inputs) < 2 or not FACTS.is_adding(first.op, len(first.inputs), first.attrs):
         return
     values = values_of(scene, at, 0)
     for k in reversed(range(len(first.inputs))):
@@ -50,16 +48,6 @@ def counted_often(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
                 "reduced-twice", title, at, tuple(values), Change(change), single=single,
                 help=f"add {what} behind the sum over {ranks}, or on one of them only",
             )  # fmt: skip
-
-
-def is_sum(op: str) -> bool:
-    """Whether an operator adds its inputs."""
-    return op.removeprefix("aten.").split(".")[0] in ("add", "accumulate")
-
-
-def is_adding(op: str) -> bool:
-    """Whether an operator adds its inputs, or adds one of them to what it makes of the others."""
-    return op.removeprefix("aten.").split(".")[0].rstrip("_") in ADDING
 
 
 def _without(scene: Scene, state: State, number: int, k: int) -> Arrays | None:

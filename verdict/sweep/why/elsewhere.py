@@ -3,8 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
+from verdict.ops import FACTS
 from verdict.sweep.trace import frozen
-from verdict.sweep.why.counted import is_sum
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State
 from verdict.sweep.why.scene import Scene, close
@@ -61,7 +61,7 @@ def _wired(
 def _adds(scene: Scene, maker: int, value: int) -> bool:
     """Whether a step adds this value to others."""
     step = scene.step(maker)
-    return value in step.inputs and (step.op == "~sum" or is_sum(step.op))
+    return value in step.inputs and (step.op == "~sum" or FACTS.is_sum(step.op))
 
 
 def _made_by(scene: Scene, value: int) -> str:

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from verdict.graph import ABSENT
+from verdict.ops import FACTS
 from verdict.sweep.compare import Different, partner
 from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import Step
 from verdict.sweep.why.causes import Cause
-from verdict.sweep.why.counted import is_sum
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State, rank_of
 from verdict.sweep.why.naming import within
@@ -85,7 +85,7 @@ def _meaning(scene: Scene, has: Ids, due: Ids) -> tuple[str, str]:
         step = scene.one.steps[block.owner]
         reads = scene.trace.reads[block.owner]
         if any(within(has, ids) for ids in reads):
-            if is_sum(step.op):
+            if FACTS.is_sum(step.op):
                 others = " and ".join(elements_text(scene, ids) for ids in reads if not within(has, ids))
                 return "gradient-missing", f": the summand {others} is missing"
             return "operator-differs", f": the parallel plan has no {step.op} {step.place.name}"

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from verdict.ops import FACTS
 from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import SUM, Step
-from verdict.sweep.why.counted import is_sum
 from verdict.sweep.why.factors import factor_text
 from verdict.sweep.why.mend import State
 from verdict.sweep.why.scene import Arrays, Scene, close
@@ -67,7 +67,7 @@ def adds_too_much(scene: Scene, state: State, value: int, due: Arrays) -> bool:
     if maker is None:
         return False
     step = scene.step(maker)
-    return (step.op == SUM or is_sum(step.op)) and any(_equal(state.arrays(v), due) for v in step.inputs)
+    return (step.op == SUM or FACTS.is_sum(step.op)) and any(_equal(state.arrays(v), due) for v in step.inputs)
 
 
 def _equal(one: Arrays | None, other: Arrays) -> bool:
@@ -87,7 +87,7 @@ def within(ids: Ids, whole: Ids) -> bool:
 def _lacks(scene: Scene, has: Ids, due: Ids) -> str:
     """Where `due` is a sum of `has` and others in the single-device plan: the others."""
     for block in scene.elements.blocks_of(due):
-        if block.kind is not Kind.SINGLE or not is_sum(scene.one.steps[block.owner].op):
+        if block.kind is not Kind.SINGLE or not FACTS.is_sum(scene.one.steps[block.owner].op):
             continue
         reads = scene.trace.reads[block.owner]
         others = [ids for ids in reads if not within(has, ids)]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from verdict.graph import ABSENT, GRAD
-from verdict.ops import RULES, Array
+from verdict.ops import FACTS, RULES, Array
 from verdict.sweep.flow import CANNOT, Step, apply
 from verdict.sweep.trace import frozen
 from verdict.sweep.why.fix import Fix
@@ -18,7 +18,6 @@ from verdict.sweep.why.siblings import Instance, Siblings
 from verdict.sweep.why.words import node_text, places_text, single_line
 
 MOST_PARTNERS = 8
-AVERAGING = (("sum", "mean"), ("aten.sum", "aten.mean"))
 
 
 def other_attributes(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
@@ -70,7 +69,8 @@ def _changed(
 def _counting(scene: Scene, number: int) -> Mapping[str, Any]:
     """The attributes of a single-device step; for a mean, also over how many elements."""
     step = scene.one.steps[number]
-    if step.op.removesuffix(GRAD) != "mean" or "count" in step.attrs:
+    rule = FACTS.of(step.op)
+    if rule is None or not rule.average_of or "count" in step.attrs:
         return step.attrs
     many, few = scene.trace.reads[number][step.grads], scene.trace.reads[number][0]
     made = few if step.grads else scene.trace.ids[step.outputs[0]]
@@ -116,7 +116,7 @@ def other_operator(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
                 continue
             step = first_of(places)
             title = f"{node_text(scene, step)} stands where the single-device plan has {other.op} {other.place.name}"
-            averaging = any({step.op, other.op} in ({a, b}, {a + GRAD, b + GRAD}) for a, b in AVERAGING)
+            averaging = FACTS.averages(step.op, other.op)
             yield Fix(
                 "mean-instead-of-sum" if averaging else "operator-differs", title, at, tuple(places), Change(change),
                 single=(single_line(scene, number),), help=f"use {other.op}",

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from verdict.ops import RULES, Law
 from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import Step
 from verdict.sweep.trace import frozen
@@ -12,7 +13,6 @@ from verdict.sweep.why.scene import Scene
 from verdict.sweep.why.words import elements_text, node_text
 
 MOST_STEPS = 24
-SUMMING = ("sum", "aten.sum", "aten.sum.dim_IntList", "linear", "matmul", "aten.mm", "aten.bmm")
 
 
 class Parting(NamedTuple):
@@ -63,7 +63,7 @@ def _own_fault(
         told = ", ".join(f"{name}={mine[name]}" if name in mine else f"no {name}" for name in names)
         wanted = ", ".join(f"{name}={due[name]}" if name in due else f"no {name}" for name in names)
         return Parting("wrong-constant", f"{node} has {told}; the single-device node has {wanted}", maker, single)
-    if share and step.op in SUMMING:
+    if share and _sums(step, seen):
         text = elements_text(scene, next(ids for ids in seen if ids is not None))
         title = f"{node} sums {text} only, and is read before the other parts of {other.place.name} are added"
         return Parting("missing-reduction", title, maker, single)
@@ -72,6 +72,14 @@ def _own_fault(
         f"{node} makes of its region what is no region of {other.op} {other.place.name}, with {told or 'no attributes'}"
     )
     return Parting("wrong-constant" if told else "not-equivalent", title, maker, single)
+
+
+def _sums(step: Step, reads: list[Ids | None]) -> bool:
+    """Whether a step sums along an axis that it could be given a share of. reads: all that it reads, as elements."""
+    rule, shapes = RULES.get(step.op), [ids.shape for ids in reads if ids is not None]
+    if rule is None or len(shapes) < len(reads):
+        return False
+    return any(atom.law is Law.SUM for atom in rule.axes(shapes, step.attrs).atoms)
 
 
 def _within(ids: Ids | None, whole: Ids) -> bool:

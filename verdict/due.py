@@ -1,0 +1,59 @@
+"""What a proof of a pair must establish, read off what both plans declare and nothing else."""
+
+from collections.abc import Hashable, Iterator
+
+from verdict.graph import ABSENT, Held, Plan, Region, shard_axes
+from verdict.lineage.cover import covers
+from verdict.lineage.shards import stated, stated_end, together
+from verdict.report import Due
+
+LOSS, GRADIENT, OUTPUT = "the loss", "the gradient of", "the output"
+
+
+def due_of(single: Plan, parallel: Plan) -> Due:
+    """All declared outputs of the parallel plan, and those of the single-device plan that it does not declare whole."""
+    return Due(tuple(_in_words(parallel)), tuple(_uncovered(single, parallel)))
+
+
+def _kinds(plan: Plan) -> Iterator[tuple[str, Held]]:
+    for kind, declared in ((LOSS, plan.losses), (GRADIENT, plan.gradients), (OUTPUT, plan.outputs)):
+        for held in declared:
+            yield kind, held
+
+
+def _in_words(plan: Plan) -> Iterator[str]:
+    for kind, held in _kinds(plan):
+        yield f"{kind} {_name(plan, held)} on device {held.device}"
+
+
+def _name(plan: Plan, held: Held) -> str:
+    return plan.logicals[_logical(plan, held)].name
+
+
+def _logical(plan: Plan, held: Held) -> int:
+    return plan.tensors[held.tensor if held.weight == ABSENT else held.weight].logical
+
+
+def _uncovered(single: Plan, parallel: Plan) -> Iterator[str]:
+    """Declared outputs of the single-device plan that the regions of those of one kind, by origin or name, are not."""
+    regions: dict[tuple[str, Hashable], set[Region]] = {}
+    divided = shard_axes(parallel)
+    for kind, held in _kinds(parallel):
+        of_itself = held.weight == ABSENT
+        must = stated(parallel, divided, held.tensor) if of_itself else stated_end(parallel, divided, held)
+        logical = parallel.logicals[_logical(parallel, held)]
+        for key in ((kind, logical.name), (kind, ("origin", logical.origin))):
+            regions.setdefault(key, set()).update(() if must is None else (together(must, parallel.replicas),))
+    for kind, held in _kinds(single):
+        if kind == LOSS and not parallel.losses:
+            yield LOSS
+        if kind == LOSS:
+            continue
+        logical = single.logicals[_logical(single, held)]
+        known = (regions.get((kind, ("origin", logical.origin))), regions.get((kind, logical.name)))
+        if not any(found and _all(found, logical.shape) for found in known):
+            yield f"{kind} {logical.name}"
+
+
+def _all(regions: set[Region], shape: tuple[int, ...]) -> bool:
+    return covers([region for region in regions if len(region) == len(shape)], shape)

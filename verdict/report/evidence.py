@@ -1,0 +1,38 @@
+"""What a proof must establish, and what it has established: PROVED is built of these, and never what is left over."""
+
+from typing import NamedTuple
+
+
+class Open(NamedTuple):
+    """Something that was neither proved nor refuted: where, and why."""
+
+    where: str
+    reason: str
+
+
+class Due(NamedTuple):
+    """What must be established before anything is PROVED.
+
+    outputs: the declared outputs of the parallel plan in words, in the order of `Plan.declared`; each is due on every
+    rank that stands for its device. uncovered: declared outputs of the single-device plan of which the parallel plan
+    does not declare all elements.
+    """
+
+    outputs: tuple[str, ...] = ()
+    uncovered: tuple[str, ...] = ()
+
+
+class Evidence(NamedTuple):
+    """What was established. outputs: places in `Due.outputs`. by: the engine that did it."""
+
+    outputs: frozenset[int] = frozenset()
+    by: str = ""
+
+
+def lacking(due: Due, evidence: Evidence) -> tuple[Open, ...]:
+    """What is due and was not established."""
+    if not due.outputs:
+        return (Open("the parallel plan", "it declares no output that could be compared"),)
+    covered = tuple(Open(name, "the parallel plan does not declare all of it") for name in due.uncovered)
+    missing = [name for place, name in enumerate(due.outputs) if place not in evidence.outputs]
+    return (*covered, *(Open(name, "nothing establishes what it holds") for name in missing))
