@@ -118,7 +118,7 @@ KNOW_OPERATORS = {"ops", "mutate", "solver"}
 
 
 def operators_named(path):
-    """The operators that a file names, those that are words of other things where the operator of a node is compared."""
+    """The operators that a file names; words of other things, too, where the operator of a node is compared."""
     tree = ast.parse(path.read_text())
     compared = {
         id(value)

@@ -11,7 +11,7 @@ from verdict.outcome import Assumption, Finding
 from verdict.report import Evidence, Open, Proofs, Report, Sweep, Verdict
 from verdict.stage.vacuity import vacuous
 from verdict.summary import REDUCTION
-from verdict.sweep import Swept, findings, steps_of, sweep
+from verdict.sweep import OWN, Swept, findings, steps_of, sweep
 
 Progress = Callable[[int, int], None]
 MOST_MENDED = 150
@@ -41,7 +41,7 @@ def deepen(single: Plan, parallel: Plan, options: Options, report: Report, progr
         return report
     if swept.fault is not None:
         return replace(report, open=(*report.open, Open(swept.fault.where, f"not swept: {swept.fault.what}")))
-    assumptions = _assumptions(single, parallel, report, swept.full)
+    assumptions = _assumptions(single, parallel, report, swept.shapes == OWN)
     denied = (
         Finding("assumption-denied", assumption.text, f"assumption {assumption.name}")
         for assumption in assumptions
@@ -84,7 +84,7 @@ def mended(single: Plan, parallel: Plan, options: Options, report: Report) -> Re
 
 
 def _told(swept: Swept) -> Sweep:
-    return Sweep(swept.steps, swept.claims, swept.distinct, swept.methods, swept.compared, swept.full)
+    return Sweep(swept.steps, swept.claims, swept.distinct, swept.methods, swept.compared, swept.shapes, swept.larger)
 
 
 def _nothing_to_compare(single: Plan) -> Iterator[Open]:

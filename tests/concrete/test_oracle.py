@@ -215,5 +215,5 @@ def test_the_command(tmp_path):
 
 def test_a_plan_alone_is_shrunk_too():
     single, _ = generate("llama3", Sizes(batch=32))
-    small = alone(single)
+    _, small = alone(single)
     assert max(max(shape, default=0) for shape in small.logicals) < 64

@@ -62,7 +62,9 @@ def pattern_of(node: Node, read: Reading, axes: Axes, shapes: Sequence[Shape], w
     known = PATTERNS.get(node.op)
     found = known([shapes[tensor] for tensor in read.forward], attrs) if known is not None else None
     if found is None:
-        return Pattern(axes, cuts=read.rule.cuts(attrs), reduce=read.rule.reduce)
+        names = {atom.name for atom in axes.atoms}
+        along = {read.grads + k: name for k, name in read.rule.indices.items() if name in names}
+        return Pattern(axes, cuts=read.rule.cuts(attrs), along=along, reduce=read.rule.reduce)
     sides = ((found.axes.inputs, axes.inputs), (found.axes.outputs, axes.outputs))
     for mine, theirs in sides:
         if [found.axes.shape(dims) for dims in mine] != [axes.shape(dims) for dims in theirs]:

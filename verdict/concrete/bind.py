@@ -47,6 +47,17 @@ def bind(single: Plan, parallel: Plan) -> Binding:
     return Binding(logical, batch)
 
 
+def with_buffers(binding: Binding, single: Plan, parallel: Plan) -> Binding:
+    """The binding with the buffers of equal name that only one of the plans' later versions has."""
+    names = {logical.name: k for k, logical in enumerate(single.logicals) if logical.kind == BUFFER}
+    more = {
+        k: names[logical.name]
+        for k, logical in enumerate(parallel.logicals)
+        if logical.kind == BUFFER and k not in binding.logical and logical.name in names
+    }
+    return Binding({**binding.logical, **more}, binding.batch)
+
+
 def partners(single: Plan, parallel: Plan) -> dict[int, int]:
     """For every declared output that is of no weight, its tensor, that of the single-device output it is a share of."""
     due = [(held.tensor, single.logicals[single.tensors[held.tensor].logical]) for held in named(single)]

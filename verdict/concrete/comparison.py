@@ -53,20 +53,22 @@ def prepare(single: Plan, parallel: Plan, most_work: int = MOST_WORK) -> Prepare
         binding = bind(single, parallel)
         small = (*sides, full(parallel))
         if work_of(single, small[0]) + work_of(parallel, small[1]) > FULL_WORK:
-            small = shrink(single, parallel, binding)
+            reduced = shrink(single, parallel, binding)
+            single, parallel, binding, small = reduced
+            itself_bound = itself(single)
         _require_small(work_of(single, small[0]) + work_of(parallel, small[1]), most_work, parallel)
     except Faulty as error:
         return _failed(error.fault, error.fault.ours)
     return Prepared(single, parallel, (itself_bound, binding), small)
 
 
-def alone(plan: Plan, most_work: int = MOST_WORK) -> Small:
+def alone(plan: Plan, most_work: int = MOST_WORK) -> tuple[Plan, Small]:
     """One plan at small shapes. Raises Faulty where it does not fit, or is too large."""
     small = full(plan)
     if work_of(plan, small) > FULL_WORK:
-        small, _ = shrink(plan, plan, itself(plan))
+        plan, _, _, (small, _) = shrink(plan, plan, itself(plan))
     _require_small(work_of(plan, small), most_work, plan)
-    return small
+    return plan, small
 
 
 def _require_small(work: int, most_work: int, plan: Plan) -> None:
@@ -126,14 +128,15 @@ def _shapes(plan: Plan, small: Small) -> tuple[tuple[str, Shape, Shape], ...]:
 def smaller(single: Plan, parallel: Plan) -> tuple[Plan, Plan]:
     """Both plans at small shapes that fit together, for engines that know no operators' shapes. Raises Faulty."""
     single, parallel = without_effects(single), without_effects(parallel)
-    one, two = shrink(single, parallel, bind(single, parallel))
+    single, parallel, _, (one, two) = shrink(single, parallel, bind(single, parallel))
     return at(single, one), at(parallel, two)
 
 
 def smaller_alone(plan: Plan) -> Plan:
     """One plan at small shapes. Raises Faulty."""
     plan = without_effects(plan)
-    return at(plan, shrink(plan, plan, itself(plan))[0])
+    reduced = shrink(plan, plan, itself(plan))
+    return at(reduced.single, reduced.small[0])
 
 
 def work_at(plan: Plan) -> int:

@@ -23,8 +23,7 @@ def _compare(exact: bool, single: Plan, parallel: Plan, seed: int, most_work: in
 
 
 def _alone(exact: bool, plan: Plan, seed: int, most_work: int) -> tuple[Held, ...]:
-    plan = without_effects(plan)
-    small = alone(plan, most_work)
+    plan, small = alone(without_effects(plan), most_work)
     with np.errstate(all="ignore"):
         found = execute(plan, small, itself(plan), random_values(plan, small, seed, exact), exact)
 

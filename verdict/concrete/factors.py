@@ -181,10 +181,13 @@ class Factors:
 
 
 class Scales:
-    """The scale of every factor: the least for which all cuts stay cuts and all axes keep enough elements."""
+    """The scale of every factor: the least for which all cuts stay cuts and all axes keep enough elements.
 
-    def __init__(self, factors: Factors) -> None:
-        self._factors = factors
+    grow: how many elements more each keeps between its cuts.
+    """
+
+    def __init__(self, factors: Factors, grow: int = 0) -> None:
+        self._factors, self._grow = factors, grow
         self._unit: dict[int, int] = {}
         self._least: dict[int, set[tuple[int, int]]] = {}
         self._known: dict[int, Fraction] = {}
@@ -246,4 +249,4 @@ class Scales:
         kept = 1
         for size, least in self._least.get(root, set()):
             kept = max(kept, -(-min(least, size) * unit // size))
-        return Fraction(min(kept, unit), unit)
+        return Fraction(min(kept + self._grow, unit), unit)

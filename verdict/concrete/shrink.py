@@ -9,13 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from verdict.comparison import Fault, Faulty
 from verdict.concrete.arity import Reading, axes_of, pattern_of, reading
-from verdict.concrete.bind import Binding, partners
+from verdict.concrete.bind import Binding, partners, with_buffers
 from verdict.concrete.coordinates import Coordinates
 from verdict.concrete.factors import Factors, Scales
+from verdict.concrete.given import Tables, attributes, rewritten, stand_ins
+from verdict.concrete.transitions import follow
+from verdict.concrete.visit import visited
 from verdict.concrete.wiring import walk_messages
 from verdict.errors import ShapeError
 from verdict.graph import ABSENT, Node, Plan, Region, Shape, extent, inside, shard_axes
@@ -76,8 +79,20 @@ def full(plan: Plan) -> Small:
     return Small(tuple(t.region for t in plan.tensors), tuple(t.shape for t in plan.logicals), attrs)
 
 
-def shrink(single: Plan, parallel: Plan, binding: Binding) -> tuple[Small, Small]:
-    """Both plans at small shapes that fit together; at full ones both must fit. Raises Faulty."""
+class Reduced(NamedTuple):
+    """Both plans as they are reduced, where tables are given tensors; how they are bound; and their small shapes."""
+
+    single: Plan
+    parallel: Plan
+    binding: Binding
+    small: tuple[Small, Small]
+
+
+def shrink(single: Plan, parallel: Plan, binding: Binding, grow: int = 0) -> Reduced:
+    """Both plans at small shapes that fit together; at full ones both must fit. Raises Faulty.
+
+    grow: how many elements more than it must each axis keeps between its cuts.
+    """
     factors = Factors()
     recorded = any(node.op in PATTERNS for segment in parallel.segments for node in segment.nodes)
     least = LEAST_RECORDED if recorded else LEAST
@@ -85,7 +100,7 @@ def shrink(single: Plan, parallel: Plan, binding: Binding) -> tuple[Small, Small
     for mine, theirs in binding.logical.items():
         for dim, other in zip(two.dims[mine], one.dims[theirs], strict=True):
             factors.join(dim, other)
-        two.coordinates.join(mine, one.coordinates, theirs)
+        two.coordinates.join_other(mine, one.coordinates, theirs)
     one.join_all()
     two.join_all()
     for mine, theirs in partners(single, parallel).items():
@@ -93,7 +108,11 @@ def shrink(single: Plan, parallel: Plan, binding: Binding) -> tuple[Small, Small
         sizes = zip(two.shapes[mine], one.shapes[theirs], strict=False)
         for dim, other, (size, its) in zip(left, right, sizes, strict=False):
             factors.tie(dim, size, other, its)
-    scales = Scales(factors)
+    read = [one.coordinates.tables, two.coordinates.tables]
+    tables = stand_ins(single, parallel, read, signature, lambda plan, tensor: (one, two)[plan].axes(tensor))
+    one.take(tables[0], one)
+    two.take(tables[1], one)
+    scales = Scales(factors, grow)
     one.coordinates.settle()
     two.coordinates.settle()
     one.constrain(scales)
@@ -105,7 +124,9 @@ def shrink(single: Plan, parallel: Plan, binding: Binding) -> tuple[Small, Small
     found = one.small(scales), two.small(scales)
     one.require_fitting(found[0])
     two.require_fitting(found[1])
-    return found
+    plans = one.rewritten(found[0], scales), two.rewritten(found[1], scales)
+    (single, first), (parallel, second) = plans
+    return Reduced(single, parallel, with_buffers(binding, single, parallel), (first, second))
 
 
 def _nodes(plan: Plan) -> dict[tuple[object, ...], tuple[Node, Reading, Pattern]]:
@@ -142,15 +163,17 @@ class _Side:
             key: (node, read, pattern, {atom.name: factors.new() for atom in pattern.axes.atoms})
             for key, (node, read, pattern) in _nodes(plan).items()
         }
-        self.coordinates = Coordinates(plan, factors)
+        self.messages = walk_messages(plan)
+        self.coordinates = Coordinates(plan, factors, self.messages)
+        self.tables = Tables((), {}, ())
+        self.added: list[tuple[int, ...]] = []
 
     def dims_of(self, tensor: int) -> tuple[int, ...]:
         return self.dims[self.plan.tensors[tensor].logical]
 
     def join_all(self) -> None:
         """Make every node's, message's and declared output's equations between scales hold."""
-        messages = walk_messages(self.plan)
-        for one, other in messages:
+        for one, other in self.messages:
             self.join_tensors(one, other)
         for held in (*self.plan.gradients, *self.plan.outputs):
             if held.weight != ABSENT:
@@ -161,8 +184,44 @@ class _Side:
             for one_atom, other_atom in pattern.ties:
                 self.factors.join(atoms[one_atom], atoms[other_atom])
         for key, (node, _, pattern, atoms) in self.nodes.items():
-            self.coordinates.follow(key, node, pattern, atoms)
-        self.coordinates.exchange(messages)
+            follow(self.coordinates, visited(self.plan, key, node, pattern, atoms))
+        self.coordinates.finish()
+
+    def take(self, tables: Tables, single: "_Side") -> None:
+        """Let what stands for tables have the scales of the tables. single: the side of the single-device plan."""
+        self.tables = tables
+        self.added = []
+        for tensor in tables.kept:
+            self.coordinates.keep(self.plan.tensors[tensor].logical)
+        for added in tables.added:
+            own = self.dims_of(added.tensor)
+            if added.number is None:
+                theirs = single.dims_of(added.like)
+                for dim, size, other, its in zip(own, self.shapes[added.tensor], theirs, added.shape, strict=True):
+                    self.factors.tie(dim, size, other, its)
+                own = theirs
+            self.added.append(own)
+
+    def rewritten(self, small: Small, scales: Scales) -> tuple[Plan, Small]:
+        """The plan that reads what stands for its tables, and its small shapes."""
+        plan = rewritten(self.plan, self.tables, signature)
+        logicals, regions = list(small.logicals), list(small.regions)
+        dims = dict(zip(range(len(self.plan.tensors), len(plan.tensors)), self.added, strict=True))
+        for tensor, own in dims.items():
+            share = plan.tensors[tensor]
+            shape = plan.logicals[share.logical].shape
+            by = [scales.scale(v, size) for v, size in zip(own, shape, strict=True)]
+            regions.append(tuple((_whole(a * f), _whole(b * f)) for (a, b), f in zip(share.region, by, strict=True)))
+            if share.logical == len(logicals):
+                logicals.append(tuple(_whole(size * f) for size, f in zip(shape, by, strict=True)))
+        shapes = [extent(region) for region in regions]
+        attrs = attributes(self.plan, plan, self.tables, small.attrs, shapes, signature)
+        return plan, Small(tuple(regions), tuple(logicals), attrs)
+
+    def axes(self, tensor: int) -> frozenset[int]:
+        """The factors of the dimensions of a tensor that has more than one element along them."""
+        pairs = zip(self.dims_of(tensor), self.shapes[tensor], strict=True)
+        return frozenset(self.factors.find(p.factor) for v, size in pairs for p in self.factors.pieces(v, size))
 
     def join_tensors(self, one: int, other: int) -> None:
         if len(self.shapes[one]) == len(self.shapes[other]):
@@ -203,6 +262,9 @@ class _Side:
                 if atom.name in read.rule.keeps:
                     self.factors.freeze(atoms[atom.name])
         self.coordinates.constrain(scales)
+        for added, own in zip(self.tables.added, self.added, strict=True):
+            for variable, size, interval in zip(own, added.shape, added.region, strict=False):
+                scales.cut(variable, size, interval)
 
     def constrain_pieces(self, scales: Scales, node: Node) -> None:
         """Every piece that communication may cut a tensor into keeps its bounds."""

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 
 from verdict import errors, outcome
 from verdict.diagnose import recipe
-from verdict.graph import region
-from verdict.ops import RULES, rule
+from verdict.graph import COPY, SUM, region
+from verdict.ops import RULES, OpRule, rule
 from verdict.outcome import Counterexample, Finding
 
 _TABLE = '''"""The operators that take part."""
@@ -127,7 +127,7 @@ def _sources(found: Sequence[Counterexample]) -> list[tuple[str, str]]:
         ("verdict", ""),
         (errors.__name__, inspect.getsource(errors)),
         (outcome.__name__, inspect.getsource(outcome)),
-        ("verdict.graph", inspect.getsource(region)),
+        ("verdict.graph", f"{inspect.getsource(region)}\nCOPY, SUM = {COPY!r}, {SUM!r}\n"),
         ("verdict.ops", ""),
         *((name, inspect.getsource(sys.modules[name])) for name in ordered),
         ("verdict.ops", _TABLE.format(modules=tuple(named))),
@@ -139,7 +139,8 @@ def _sources(found: Sequence[Counterexample]) -> list[tuple[str, str]]:
 def _home(op: str) -> str:
     """The module in whose table an operator stands."""
     for name, module in sorted(sys.modules.items()):
-        if name.startswith("verdict.ops.") and any(known is RULES[op] for known in getattr(module, "RULES", ())):
+        rules = getattr(module, "RULES", ()) if name.startswith("verdict.ops.") else ()
+        if any(isinstance(known, OpRule) and known.name == op for known in rules):
             return name
     raise LookupError(op)
 

@@ -35,6 +35,7 @@ from verdict.ops import (
     view,
 )
 from verdict.ops.casts import CAST
+from verdict.ops.constant import CONSTANT
 from verdict.ops.facts import Facts
 from verdict.ops.pattern import Flow, Pattern
 from verdict.ops.patterns import FLOWS, PATTERNS
@@ -104,6 +105,7 @@ FACTS = Facts(RULES)
 
 __all__ = [
     "CAST",
+    "CONSTANT",
     "FACTS",
     "FLOWS",
     "PATTERNS",

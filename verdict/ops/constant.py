@@ -16,10 +16,12 @@ from verdict.ops import numbers
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule
 from verdict.ops.shapes import arity, known, make_axes
 
+CONSTANT = "constant"
+
 
 def _axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
-    known("constant", attrs, ("shape", "values"))
-    arity("constant", shapes, 0)
+    known(CONSTANT, attrs, ("shape", "values"))
+    arity(CONSTANT, shapes, 0)
     shape, values = attrs.get("shape"), attrs.get("values")
     if not isinstance(shape, tuple) or not isinstance(values, tuple) or prod(shape) != len(values):
         raise ShapeError(f"constant: needs a shape and as many values; shape is {shape}")
@@ -48,7 +50,7 @@ def _gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes
 
 RULES = (
     OpRule(
-        "constant",
+        CONSTANT,
         _axes,
         _forward,
         _gradient,

@@ -74,6 +74,16 @@ class Facts:
         """Whether a node adds values to the places of a tensor that its other inputs name, instead of putting them."""
         return self.of(op) is not None and bool(attrs.get("accumulate"))
 
+    def counted(self, op: str) -> frozenset[int]:
+        """The outputs of a node that count elements."""
+        rule = self._rules.get(op)
+        return frozenset() if rule is None else rule.counted
+
+    def extreme(self, op: str) -> bool:
+        """Whether what a node makes of some values does not depend on how often each occurs."""
+        rule = self._rules.get(op)
+        return rule is not None and rule.extreme
+
     def views(self, op: str) -> bool:
         """Whether a node may make another view of the memory of its first input."""
         rule = self._rules.get(op)

@@ -3,8 +3,7 @@
 `OpRule.axes` says which dimensions are one index axis. A recorded operator says more by numbers in its attributes:
 where it cuts (slice), which sizes it makes (full), which axis the integers of a tensor name an element of (gather).
 Integers that name elements of an axis, and sums and differences of them, are *coordinates* along it; they shrink by
-the axis's scale. Numbers made of coordinates by smooth functions (the angles of positions) are the same functions of
-fewer coordinates, and no cut may depend on them.
+the axis's scale.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,10 +21,12 @@ class Flow(Enum):
     """Its outputs hold coordinates that its inputs hold."""
     SHIFTED = "shifted"
     """It adds or subtracts them, element by element."""
-    SMOOTH = "smooth"
-    """A smooth function of them, element by element."""
+    SCALED = "scaled"
+    """It multiplies or divides them, element by element."""
     COMPARED = "compared"
     """It compares them, with each other or with a number; what it makes is a truth value."""
+    BOUNDED = "bounded"
+    """It bounds them by numbers."""
     UNKNOWN = "unknown"
 
 

@@ -130,6 +130,9 @@ class OpRule:
     zero(attrs): whether what a node with these attributes makes is zero wherever it is defined.
     moves: whether `forward` only rearranges, repeats or drops elements, or reads none: it may be run on arrays of
         element numbers to see which element of the inputs goes where.
+    shape_only: the inputs of which only the shape counts, for `forward`.
+    counted: the outputs that are numbers of elements that are counted along the axes that are in no output.
+    extreme: whether what is made of some values depends on which values there are, and not on how often.
     copies: whether every output is the first input. adds: whether the output is the sum of all inputs, of which those
         that are absent are zero. Ask `addends` (verdict/ops/facts.py), which knows of gradients, too.
     sums: whether the output is the sum of the inputs, but for constants that they are times, or that is added.
@@ -161,6 +164,9 @@ class OpRule:
     affine: Callable[[int, Attributes], bool] = _never
     zero: Callable[[Attributes], bool] = _not_zero
     moves: bool = False
+    shape_only: frozenset[int] = frozenset()
+    counted: frozenset[int] = frozenset()
+    extreme: bool = False
     copies: bool = False
     adds: bool = False
     sums: bool = False

@@ -57,7 +57,8 @@ def _sweep(sweep: Sweep | None) -> dict[str, Any] | None:
         "distinct": sweep.distinct,
         "equalities": dict(sweep.methods),
         "outputs": sweep.outputs,
-        "own_shapes": sweep.own_shapes,
+        "shapes": sweep.shapes,
+        "run_on_numbers_at": sweep.larger,
         "replicas": sweep.replicas,
     }
 

@@ -79,7 +79,8 @@ class Sweep:
 
     steps: of the parallel plan on all ranks, in all microbatches. claims: that elements it computes are single-device
     ones; distinct: those that were proved, each once. methods: scalar equalities of these by what closed them.
-    outputs: declared outputs that were compared. own_shapes: whether at the plans' own shapes.
+    outputs: declared outputs that were compared. shapes: at which shapes, in words. larger: at which ones both plans
+    were run on numbers besides, "" where at none.
     replicas: for how many the one stands that was looked at, where the walk has proved that they add up.
     """
 
@@ -88,7 +89,8 @@ class Sweep:
     distinct: int
     methods: tuple[tuple[str, int], ...]
     outputs: int
-    own_shapes: bool
+    shapes: str
+    larger: str
     replicas: int = 1
 
 

@@ -88,8 +88,10 @@ def _swept(report: Report, console: Console) -> None:
         return
     console.print(
         f"swept: {sweep.steps} steps of all ranks, {sweep.claims} claims, {sweep.distinct} distinct ones proved, "
-        f"{sweep.outputs} declared outputs, at {'their own' if sweep.own_shapes else 'reduced'} shapes"
+        f"{sweep.outputs} declared outputs, at {sweep.shapes}"
     )
+    if sweep.larger:
+        console.print(f"both plans agree on random numbers at {sweep.larger}")
     if sweep.replicas > 1:
         console.print(f"one of {sweep.replicas} replicas was swept; that they add up to the whole is proved by stages:")
     if sweep.methods:

@@ -16,7 +16,7 @@ from verdict.lineage import IgnoredLaw, LinearLaw, Meaning, Member, SumLaw, join
 from verdict.ops import Array, Dim, Scale
 from verdict.ops.logic import one_of
 from verdict.solver import Goal, Obligation, Terms
-from verdict.stage.shrink import Shrunk, bounds_of, require_few, shrink
+from verdict.stage.shrink import SMALLEST, Shrunk, Sizes, bounds_of, require_few, shrink
 from verdict.stage.stage import Members, Stage
 
 Bounds = Mapping[str, Interval]
@@ -32,32 +32,34 @@ class Symbols(Protocol):
         """An integer variable in range(size)."""
 
 
-def obligation(stage: Stage, columns: int, exhaustive: bool = False, apart: bool = True) -> Obligation:
+def obligation(stage: Stage, columns: int, exhaustive: bool = False, sizes: Sizes = SMALLEST) -> Obligation:
     """The obligation of a stage, for a parallel plan of `columns` columns.
 
-    exhaustive: keep every column of the batch instead of the first and the last. apart: see `shrink`.
+    exhaustive: keep every column of the batch instead of the first and the last.
     """
     terms = Terms()
-    return Obligation(terms, goals(stage, columns, exhaustive, terms, apart))
+    return Obligation(terms, goals(stage, columns, exhaustive, terms, sizes))
 
 
-def goals(stage: Stage, columns: int, exhaustive: bool, symbols: Symbols, apart: bool = True) -> tuple[Goal, ...]:
+def goals(
+    stage: Stage, columns: int, exhaustive: bool, symbols: Symbols, sizes: Sizes = SMALLEST
+) -> tuple[Goal, ...]:
     """What the obligation of a stage claims, run on any kind of symbols."""
     meaning = mean(stage.signature, columns)
     kept = columns if exhaustive else min(columns, 2)
     if isinstance(stage, Members):
-        return _members(stage, meaning, kept, symbols, apart)
+        return _members(stage, meaning, kept, symbols, sizes)
     if isinstance(stage, SumLaw):
-        return _sum_law(stage, meaning, kept, symbols)
+        return _sum_law(stage, meaning, kept, symbols, sizes)
     if isinstance(stage, IgnoredLaw):
-        return _ignored_law(stage, meaning, kept, symbols)
-    return _linear_law(stage, meaning, kept, symbols)
+        return _ignored_law(stage, meaning, kept, symbols, sizes)
+    return _linear_law(stage, meaning, kept, symbols, sizes)
 
 
-def _members(stage: Members, meaning: Meaning, columns: int, symbols: Symbols, apart: bool) -> tuple[Goal, ...]:
+def _members(stage: Members, meaning: Meaning, columns: int, symbols: Symbols, sizes: Sizes) -> tuple[Goal, ...]:
     bounds = [bounds_of_member(meaning, member) for member in stage.members]
     cuts = cuts_of(meaning, [member.attrs for member in stage.members], bounds)
-    side = Side(meaning, shrink(meaning, cuts, columns, apart), symbols)
+    side = Side(meaning, shrink(meaning, cuts, columns, sizes), symbols)
     found: list[Goal] = []
     for number, (member, bound) in enumerate(zip(stage.members, bounds, strict=True)):
         for column in range(columns if meaning.column_atom is not None else 1):
@@ -65,11 +67,11 @@ def _members(stage: Members, meaning: Meaning, columns: int, symbols: Symbols, a
     return tuple(found)
 
 
-def _sum_law(law: SumLaw, meaning: Meaning, columns: int, symbols: Symbols) -> tuple[Goal, ...]:
+def _sum_law(law: SumLaw, meaning: Meaning, columns: int, symbols: Symbols, sizes: Sizes) -> tuple[Goal, ...]:
     over_columns = not law.cuts
     cuts = cuts_of(meaning, [], [])
     cuts[law.atom].update(law.cuts)
-    side = Side(meaning, shrink(meaning, cuts, columns if over_columns else 1), symbols)
+    side = Side(meaning, shrink(meaning, cuts, columns if over_columns else 1, sizes), symbols)
     whole = {name: (0, size) for name, size in meaning.sizes.items()}
     if over_columns:
         tiles = [side.reference(whole, {law.atom}, column)[law.output] for column in range(columns)]
@@ -83,8 +85,8 @@ def _sum_law(law: SumLaw, meaning: Meaning, columns: int, symbols: Symbols) -> t
     return (Goal(f"sum over {law.atom}", full, total),)
 
 
-def _linear_law(law: LinearLaw, meaning: Meaning, columns: int, symbols: Symbols) -> tuple[Goal, ...]:
-    side = Side(meaning, shrink(meaning, cuts_of(meaning, [], []), columns), symbols)
+def _linear_law(law: LinearLaw, meaning: Meaning, columns: int, symbols: Symbols, sizes: Sizes) -> tuple[Goal, ...]:
+    side = Side(meaning, shrink(meaning, cuts_of(meaning, [], []), columns, sizes), symbols)
     again = {position: side.symbols(position, "'") for position in law.positions}
     both = [np.asarray(x + again[k], dtype=object) if k in again else x for k, x in enumerate(side.inputs)]
     other = [again.get(k, x) for k, x in enumerate(side.inputs)]
@@ -99,8 +101,8 @@ def _linear_law(law: LinearLaw, meaning: Meaning, columns: int, symbols: Symbols
     )
 
 
-def _ignored_law(law: IgnoredLaw, meaning: Meaning, columns: int, symbols: Symbols) -> tuple[Goal, ...]:
-    side = Side(meaning, shrink(meaning, cuts_of(meaning, [], []), columns), symbols)
+def _ignored_law(law: IgnoredLaw, meaning: Meaning, columns: int, symbols: Symbols, sizes: Sizes) -> tuple[Goal, ...]:
+    side = Side(meaning, shrink(meaning, cuts_of(meaning, [], []), columns, sizes), symbols)
     other = [side.symbols(k, "'") if k in law.positions else x for k, x in enumerate(side.inputs)]
     pairs = zip(side.apply(side.inputs, side.attrs), side.apply(other, side.attrs), strict=True)
     return tuple(

@@ -16,7 +16,7 @@ from verdict.ops import Array
 from verdict.outcome import Applied, Box, Recipe
 from verdict.solver import Terms
 from verdict.stage.execute import Bounds, Side, bounds_of_member, cuts_of
-from verdict.stage.shrink import shrink
+from verdict.stage.shrink import Sizes, shrink
 from verdict.stage.stage import Members
 
 
@@ -123,7 +123,7 @@ class _Numbers(Side):
     ) -> None:
         self.values = values
         self.chosen: dict[str, int] = {}
-        super().__init__(meaning, shrink(meaning, cuts, columns, apart), Terms())
+        super().__init__(meaning, shrink(meaning, cuts, columns, Sizes(apart)), Terms())
 
     @property
     def choices(self) -> tuple[int, ...]:

@@ -7,14 +7,15 @@ from verdict.options import SolverOptions
 from verdict.outcome import Outcome, Proved, Refuted, Unknown
 from verdict.solver import Obligation, PlainTerms, SolverError, check, confirm
 from verdict.stage.execute import goals, obligation
+from verdict.stage.shrink import OTHER, Sizes
 from verdict.stage.stage import Stage
 
 
 def run(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool = False) -> Outcome:
     """Prove or refute one stage of a parallel plan of `columns` columns.
 
-    What is proved is put to the solvers anew, as plain arithmetic; what is refuted, too, where there are two of them.
-    Raises InternalError where a solver shows the contrary.
+    What is proved is proved at other reduced shapes, too, and put to the solvers anew, as plain arithmetic; what is
+    refuted, too, where there are two of them. Raises InternalError where a solver shows the contrary.
     """
     try:
         question = obligation(stage, columns, exhaustive)
@@ -24,10 +25,25 @@ def run(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool = F
     if misshapen:
         return _at_equal_sizes(stage, columns, options, exhaustive) or Unknown(f"{stage.signature.op}: {misshapen}")
     outcome = check(question, options)
+    if isinstance(outcome, Proved):
+        other = _at_other_sizes(stage, columns, options, exhaustive)
+        if isinstance(other, Refuted):
+            return Unknown(f"{stage.signature.op} is proved at some reduced shapes, and refuted at others")
+        if isinstance(other, Unknown):
+            return other
     if options.z3 and (isinstance(outcome, Proved) or (isinstance(outcome, Refuted) and len(options.solvers) > 1)):
         answers = confirm(goals(stage, columns, exhaustive, PlainTerms()), outcome, options)
         return replace(outcome, answers=answers) if isinstance(outcome, Proved) else outcome
     return outcome
+
+
+def _at_other_sizes(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool) -> Outcome:
+    try:
+        question = obligation(stage, columns, exhaustive, OTHER)
+    except (ShapeError, SolverError) as error:
+        return Unknown(f"{stage.signature.op} cannot be run at other reduced shapes: {error}")
+    misshapen = _misshapen(question)
+    return Unknown(f"{stage.signature.op}: {misshapen}") if misshapen else check(question, options)
 
 
 def _misshapen(question: Obligation) -> str:
@@ -39,7 +55,7 @@ def _misshapen(question: Obligation) -> str:
 def _at_equal_sizes(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool) -> Refuted | None:
     """A refutation with one size for axes that have one at full size: there, exchanged axes differ in values only."""
     try:
-        question = obligation(stage, columns, exhaustive, apart=False)
+        question = obligation(stage, columns, exhaustive, Sizes(apart=False))
     except (ShapeError, SolverError):
         return None
     outcome = check(question, options) if not _misshapen(question) else None

@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from verdict.graph import Interval
 from verdict.lineage import Meaning, join, split
@@ -20,6 +21,21 @@ BUMPS = 3
 """How often an axis grows to keep its size apart from the others."""
 MOST_ELEMENTS = 250_000
 """The most elements that a node may read and write at its smallest shapes: as symbols, more take minutes."""
+
+
+class Sizes(NamedTuple):
+    """Which reduced sizes are chosen.
+
+    apart: give different sizes even to axes that have one at full size. Else those that are cut alike have one.
+    grow: how many elements more than it must each axis keeps between its cuts.
+    """
+
+    apart: bool = True
+    grow: int = 0
+
+
+SMALLEST, OTHER = Sizes(), Sizes(grow=1)
+"""The two choices that every stage is proved at; their sizes have no common part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,24 +71,21 @@ class Shrunk:
         return tuple(slice(*interval) for interval in found if interval is not None)
 
 
-def shrink(meaning: Meaning, cuts: Mapping[str, Iterable[int]], columns: int, apart: bool = True) -> Shrunk:
-    """Choose the reduced sizes of all atoms of a node, given the coordinates at which it is cut.
-
-    apart: give different sizes even to axes that have one at full size. Else those that are cut alike have one.
-    """
+def shrink(meaning: Meaning, cuts: Mapping[str, Iterable[int]], columns: int, sizes: Sizes = SMALLEST) -> Shrunk:
+    """Choose the reduced sizes of all atoms of a node, given the coordinates at which it is cut."""
     axes = meaning.axes
     if axes is None:
         raise ValueError(f"{meaning.signature.op} has no index axes: {meaning.problem}")
     cut = {atom.name: _coordinates(meaning.sizes[atom.name], cuts.get(atom.name, ())) for atom in axes.atoms}
     kept = {atom.name: columns if atom.name == meaning.column_atom else 1 for atom in axes.atoms}
-    each = {atom.name: _fewest(atom, cut[atom.name], kept[atom.name]) for atom in axes.atoms}
-    if not apart:
+    each = {atom.name: _fewest(atom, cut[atom.name], kept[atom.name]) + sizes.grow for atom in axes.atoms}
+    if not sizes.apart:
         each = {name: max(each[other] for other in each if cut[other] == cut[name]) for name in each}
     points: dict[str, dict[int, int]] = {}
     taken: set[int] = set()
     for name, coordinates in cut.items():
         lengths = [stop - start for start, stop in itertools.pairwise(coordinates)]
-        for _ in range(BUMPS if apart else 0):
+        for _ in range(BUMPS if sizes.apart else 0):
             if sum(min(each[name], n) for n in lengths) * kept[name] not in taken:
                 break
             each[name] += 1

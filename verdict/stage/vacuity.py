@@ -103,7 +103,7 @@ def _known(reference: Reference) -> _Known:
             if output < 0:
                 continue
             known.sources[output] = sources
-            if undefined or made is None or _has_no_value(made, position):
+            if undefined or made is None or (partner.inputs and _has_no_value(made, position)):
                 known.undefined.add(output)
             elif _zero(made, position):
                 known.zero.add(output)

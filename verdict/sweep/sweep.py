@@ -7,17 +7,18 @@ declared output must consist of the very elements that it should. A guess that i
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from verdict.comparison import Fault, Faulty
 from verdict.concrete.bind import Binding, bind, itself
-from verdict.concrete.shrink import Small, full, shrink
+from verdict.concrete.shrink import Reduced, full, shrink
 from verdict.concrete.values import random_values
 from verdict.graph import Plan
 from verdict.ops import Array
 from verdict.options import Options
+from verdict.solver import InternalError
 from verdict.sweep.compare import Different, compare
 from verdict.sweep.decide import Decided, decide
 from verdict.sweep.declared import undeclared
@@ -26,17 +27,22 @@ from verdict.sweep.elements import Elements, Ids, Kind
 from verdict.sweep.ends import ends_of
 from verdict.sweep.flow import CANNOT, Flow
 from verdict.sweep.follow import Follower, choices_of, follow_single
+from verdict.sweep.larger import flows_of, on_numbers
 from verdict.sweep.match import Catalogue, Known
 from verdict.sweep.multiple import factors_of
 from verdict.sweep.parallel import Guesses, first_of, follow_parallel
 from verdict.sweep.trace import Keys, Traces
-from verdict.sweep.unroll import MOST_STEPS, steps_of, unroll
+from verdict.sweep.unroll import MOST_STEPS, steps_of
 from verdict.sweep.values import SEEDS, positive_buffers, run
 
 MOST_FULL = 60_000
 """Up to so many elements that the single-device plan is given, plans are swept at their own shapes."""
 MOST_ROUNDS = 16
 """How often the parallel plan is followed again without the guesses that have no proof."""
+
+OWN, SMALLEST, TWO_SHAPES = "the plans' own shapes", "reduced shapes", "two reduced shapes"
+OTHER = 1
+"""How many elements more than at the smallest shapes axes keep at the second ones: their sizes have no common part."""
 
 ALONE = "the single-device plan declares no such output (nothing to compare it with)"
 
@@ -62,7 +68,8 @@ class Swept:
     missing: those that nobody holds. open: what is undecided, and why. fault: what keeps the plans from being run.
     runs: both plans on numbers, where outputs differ.
     steps: of the parallel flow. claims, distinct: how many were made, and of what was asked how many were proved.
-    methods: scalar equalities of the distinct claims, by what closed them. full: whether at the plans' own shapes.
+    methods: scalar equalities of the distinct claims, by what closed them.
+    shapes: at which shapes, in words; larger: at which ones both plans were run on numbers as well, "" where at none.
     established: the places in `Plan.declared` of the outputs that are proved, on every rank.
     """
 
@@ -76,28 +83,59 @@ class Swept:
     claims: int = 0
     distinct: int = 0
     methods: tuple[tuple[str, int], ...] = ()
-    full: bool = True
+    shapes: str = OWN
+    larger: str = ""
     established: frozenset[int] = frozenset()
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether outputs differ, or are held by nobody."""
+        return bool(self.different or self.missing)
 
 
 def sweep(single: Plan, parallel: Plan, options: Options, progress: Progress = lambda done, total: None) -> Swept:
-    """Compare two plans of any structure. What keeps them from being compared is in the result."""
+    """Compare two plans of any structure. What keeps them from being compared is in the result.
+
+    Small plans are compared at their own shapes. Others at two reduced ones, and on numbers at full shapes, or at
+    larger ones than those. Raises InternalError where these contradict each other.
+    """
     try:
-        return _swept(single, parallel, options, progress)
+        if max(steps_of(single), steps_of(parallel)) > MOST_STEPS:
+            problem = f"all ranks run {steps_of(parallel):,} nodes, the limit is {MOST_STEPS:,}"
+            raise Faulty(Fault(problem, parallel.source, ours=True))
+        binding = bind(single, parallel)
+        own = Reduced(single, parallel, binding, (full(single), full(parallel)))
+        given = sum(int(np.prod(own.small[0].logicals[k], dtype=np.int64)) for k in itself(single).logical)
+        if given <= MOST_FULL:
+            return _swept(own, options, progress)
+        return _at_two_shapes(single, parallel, binding, options, progress)
     except Faulty as error:
         return Swept(fault=error.fault)
 
 
-def _swept(single: Plan, parallel: Plan, options: Options, progress: Progress) -> Swept:
-    if max(steps_of(single), steps_of(parallel)) > MOST_STEPS:
-        problem = f"all ranks run {steps_of(parallel):,} nodes, the limit is {MOST_STEPS:,}"
-        raise Faulty(Fault(problem, parallel.source, ours=True))
-    binding = bind(single, parallel)
-    small, at_full = _shapes(single, parallel, binding)
-    flows = (
-        unroll(single, small[0], itself(single).logical, {}),
-        unroll(parallel, small[1], binding.logical, _batch(binding, small[0])),
-    )
+def _at_two_shapes(single: Plan, parallel: Plan, binding: Binding, options: Options, progress: Progress) -> Swept:
+    """What is found at the smallest shapes, if it is found at others, and numbers do not speak against it."""
+    smallest = shrink(single, parallel, binding)
+    larger = on_numbers(single, parallel, binding, smallest)
+    found = replace(_swept(smallest, options, progress), shapes=SMALLEST, larger=larger.at)
+    if not found.is_refuted and (larger.differs or not found.open):
+        other = shrink(single, parallel, binding, OTHER)
+        if other.small[0].logicals != smallest.small[0].logicals:
+            second = _swept(other, options, progress)
+            established, open_ = found.established & second.established, (*found.open, *second.open)
+            found = replace(second, shapes=TWO_SHAPES, larger=larger.at, established=established, open=open_)
+    if larger.at and found.is_refuted != larger.differs:
+        if found.open and larger.differs:
+            return replace(found, different=larger.different, missing=larger.missing, open=())
+        said, shown = ("they differ", "they agree") if found.is_refuted else ("they are proved equal", "they differ")
+        problem = f"at reduced shapes {said}, run on numbers at {larger.at} {shown}: {single.source}, {parallel.source}"
+        raise InternalError(problem)
+    return found
+
+
+def _swept(reduced: Reduced, options: Options, progress: Progress) -> Swept:
+    single, parallel, binding, small = reduced
+    flows = flows_of(reduced)
     given = [
         positive_buffers(single, random_values(single, small[0], options.solver.seed + k, False)) for k in range(SEEDS)
     ]
@@ -106,10 +144,10 @@ def _swept(single: Plan, parallel: Plan, options: Options, progress: Progress) -
     missing = (*compared.missing, *undeclared(flows[0], parallel, small[1], binding.logical))
     if compared.different or missing:
         runs = Runs(flows, tuple(given), values)
-        return Swept(compared.total, compared.different, missing, steps=len(flows[1].steps), full=at_full, runs=runs)
+        return Swept(compared.total, compared.different, missing, steps=len(flows[1].steps), runs=runs)
     drawn = (*drawn_twice(flows[0], values[0]), *drawn_twice(flows[1], values[1]))
     if drawn:
-        return Swept(compared.total, open=drawn, steps=len(flows[1].steps), full=at_full)
+        return Swept(compared.total, open=drawn, steps=len(flows[1].steps))
     elements = Elements()
     follower = Follower(elements, Keys())
     ids = {k: elements.block(Kind.GIVEN, k, 0, array.shape) for k, array in given[0].items()}
@@ -136,24 +174,8 @@ def _swept(single: Plan, parallel: Plan, options: Options, progress: Progress) -
         claims=len(claims) + len(ends.claims),
         distinct=known.distinct,
         methods=known.methods,
-        full=at_full,
         established=ends.established(claim for claim, _ in refused),
     )
-
-
-def _shapes(single: Plan, parallel: Plan, binding: Binding) -> tuple[tuple[Small, Small], bool]:
-    """Both plans' own shapes where they are small, else smaller ones that fit together."""
-    own = full(single), full(parallel)
-    sizes = sum(int(np.prod(own[0].logicals[k], dtype=np.int64)) for k in itself(single).logical)
-    if sizes <= MOST_FULL:
-        return own, True
-    return shrink(single, parallel, binding), False
-
-
-def _batch(binding: Binding, small: Small) -> dict[int, tuple[int, int]]:
-    return {
-        logical: (axis, small.logicals[logical][axis] // columns) for logical, (axis, columns) in binding.batch.items()
-    }
 
 
 def _run(flow: Flow, given: Sequence[Mapping[int, Array]], plan: Plan) -> Values:

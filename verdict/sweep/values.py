@@ -1,6 +1,6 @@
 """The values of all elements of a flow on several seeds, in floats: from which equal elements are guessed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 import numpy as np
 
@@ -12,21 +12,38 @@ SEEDS = 3
 """On how many seeds both plans are run."""
 
 
-def run(flow: Flow, given: Mapping[int, Array]) -> list[Array | None]:
-    """The value of every number of a flow; None for what no step makes. given: arrays by single logical tensor."""
+def run(flow: Flow, given: Mapping[int, Array], kept: Set[int] | None = None) -> list[Array | None]:
+    """The value of every number of a flow; None for what no step makes. given: arrays by single logical tensor.
+
+    kept: those that are wanted at the end, if not all are; others are forgotten when they have been read for the last
+    time.
+    """
     values: list[Array | None] = [None] * flow.values
     for item in flow.given:
         whole = given[item.logical]
         for slices in item.slices:
             whole = np.asarray(whole[slices])
         values[item.value] = whole
+    last = {} if kept is None else _last_reads(flow, kept)
     with np.errstate(all="ignore"):
-        for step in flow.steps:
-            made = apply(step, [_present(values, number) for number in step.inputs])
-            for number, output in zip(step.outputs, made, strict=False):
-                if number != ABSENT and output is not None:
-                    values[number] = np.asarray(output, dtype=np.float64)
+        for number, step in enumerate(flow.steps):
+            made = apply(step, [_present(values, value) for value in step.inputs])
+            for value, output in zip(step.outputs, made, strict=False):
+                if value != ABSENT and output is not None:
+                    values[value] = np.asarray(output, dtype=np.float64)
+            for value in last.get(number, ()):
+                values[value] = None
     return values
+
+
+def _last_reads(flow: Flow, kept: Set[int]) -> dict[int, list[int]]:
+    """For each step the values that nobody reads after it."""
+    last = {value: number for number, step in enumerate(flow.steps) for value in (*step.inputs, *step.outputs)}
+    found: dict[int, list[int]] = {}
+    for value, number in last.items():
+        if value != ABSENT and value not in kept:
+            found.setdefault(number, []).append(value)
+    return found
 
 
 def _present(values: Sequence[Array | None], number: int) -> Array:

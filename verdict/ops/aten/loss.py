@@ -7,6 +7,7 @@ Targets are looked up as in embedding: one that names no class (and is not ignor
 one-dimensional x there is one target, of shape ().
 """
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,16 +108,19 @@ def _beside(attrs: Attributes) -> int:
 
 
 RULES: tuple[OpRule, ...] = (
-    operator(
-        "aten.nll_loss_forward",
-        "self target weight?",
-        KIND,
-        _shapes,
-        _forward,
-        "loss = - x[n, t[n]], each, averaged or added up; w = the number (or weight) of targets",
-        linear=(),
-        indices={1: "x0_1"},
-        beside=_beside,
+    replace(
+        operator(
+            "aten.nll_loss_forward",
+            "self target weight?",
+            KIND,
+            _shapes,
+            _forward,
+            "loss = - x[n, t[n]], each, averaged or added up; w = the number (or weight) of targets",
+            linear=(),
+            indices={1: "x0_1"},
+            beside=_beside,
+        ),
+        counted=frozenset({1}),
     ),
     operator(
         "aten.nll_loss_backward",

@@ -56,7 +56,7 @@ def _made(
     name: str, attributes: Mapping[str, Any], shape: str, value: Callable[[Arguments], Any], formula: str
 ) -> OpRule:
     """A tensor of one value, of the shape in an attribute."""
-    return operator(
+    rule = operator(
         name,
         "",
         {**attributes, **DTYPE},
@@ -65,6 +65,12 @@ def _made(
         formula,
         moves=True,
     )
+    return replace(rule, zero=_makes_zeros(value))
+
+
+def _makes_zeros(value: Callable[[Arguments], Any]) -> Callable[[Mapping[str, Any]], bool]:
+    """Whether the one value is zero, by the attributes of a node."""
+    return lambda attrs: bool(value is _zero or (value is _value and attrs.get("fill_value") == 0))
 
 
 def _cast(args: Arguments, value: Any) -> Any:
@@ -78,7 +84,7 @@ def _cast(args: Arguments, value: Any) -> Any:
 
 def _like(name: str, attributes: Mapping[str, Any], value: Callable[[Arguments], Any], formula: str) -> OpRule:
     """A tensor of one value, of the shape of another."""
-    return operator(
+    rule = operator(
         name,
         "self",
         {**attributes, **DTYPE},
@@ -86,11 +92,12 @@ def _like(name: str, attributes: Mapping[str, Any], value: Callable[[Arguments],
         lambda args: filled(args["self"].shape, _cast(args, value(args))),
         formula,
     )
+    return replace(rule, shape_only=frozenset({0}), zero=_makes_zeros(value))
 
 
 def _new(name: str, attributes: Mapping[str, Any], value: Callable[[Arguments], Any], formula: str) -> OpRule:
     """A tensor of one value, of the shape in an attribute; what it reads has no influence."""
-    return operator(
+    rule = operator(
         name,
         "self",
         {"size": REQUIRED, **attributes, **DTYPE},
@@ -98,6 +105,7 @@ def _new(name: str, attributes: Mapping[str, Any], value: Callable[[Arguments], 
         lambda args: filled(args["size"], _cast(args, value(args))),
         formula,
     )
+    return replace(rule, shape_only=frozenset({0}), zero=_makes_zeros(value))
 
 
 def _triangle(upper: bool) -> Callable[[Arguments], Array]:
@@ -195,8 +203,14 @@ RULES: tuple[OpRule, ...] = (
     _like("aten.empty_like", {}, _nothing, "y has no value until it is written over"),
     _new("aten.new_empty", {}, _nothing, "y has no value until it is written over"),
     _new("aten.new_empty_strided", {"stride": REQUIRED}, _nothing, "y has no value until it is written over"),
-    operator("aten.fill.Scalar", "self value?", {"value": None}, _fill_shape, _fill, "y = value"),
-    operator("aten.fill.Tensor", "self value?", {"value": None}, _fill_shape, _fill, "y = value"),
+    *(
+        replace(
+            operator(name, "self value?", {"value": None}, _fill_shape, _fill, "y = value"),
+            shape_only=frozenset({0}),
+            zero=lambda attrs: bool(attrs.get("value") == 0),
+        )
+        for name in ("aten.fill.Scalar", "aten.fill.Tensor")
+    ),
     operator(
         "aten.triu",
         "self",

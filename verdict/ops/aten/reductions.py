@@ -244,6 +244,10 @@ def _mean_rule(name: str, formula: str, attributes: Mapping[str, Any], total: st
     return replace(rule, average_of=total)
 
 
+def _extreme(rule: OpRule) -> OpRule:
+    return replace(rule, extreme=True)
+
+
 ALL = {"dtype": None}
 SOME = {**OVER, **ALL}
 COUNT = {"count": None}
@@ -257,19 +261,19 @@ RULES: tuple[OpRule, ...] = (
     _rule("aten.var_mean.correction", "variance and mean over dim", _variance, {**OVER, "correction": None}),
     _rule("aten.var.correction", "variance over dim", lambda args: _variance(args)[0], {**OVER, "correction": None}),
     _rule("aten.std.correction", "the root of the variance over dim", _deviation, {**OVER, "correction": None}),
-    _rule("aten.amax", "y = the greatest of x over dim", _amax, of_none=False),
-    _rule("aten.amin", "y = the smallest of x over dim", _amin, of_none=False),
-    _rule("aten.max", "y = the greatest of x", _amax, {}, of_none=False),
-    _rule("aten.min", "y = the smallest of x", _amin, {}, of_none=False),
+    _extreme(_rule("aten.amax", "y = the greatest of x over dim", _amax, of_none=False)),
+    _extreme(_rule("aten.amin", "y = the smallest of x over dim", _amin, of_none=False)),
+    _extreme(_rule("aten.max", "y = the greatest of x", _amax, {}, of_none=False)),
+    _extreme(_rule("aten.min", "y = the smallest of x", _amin, {}, of_none=False)),
     _rule("aten.max.dim", "the greatest of x along dim, and where it is", _best, ONE, Law.WHOLE, (), (CHOICE,), False),
     _rule("aten.min.dim", "the smallest of x along dim, and where it is", _best, ONE, Law.WHOLE, (), (CHOICE,), False),
     operator("aten.argmax", "self", OVER, _arg_axes, _argbest, "where the greatest of x is", assumptions=(CHOICE,)),
     operator("aten.argmin", "self", OVER, _arg_axes, _argbest, "where the smallest of x is", assumptions=(CHOICE,)),
     _rule("aten.logsumexp", "y = log(sum of exp(x) over dim)", _logsumexp, ONE),
-    _rule("aten.any", "y = [some x is not 0]", _any, {}),
-    _rule("aten.any.dim", "y = [some x along dim is not 0]", _any, ONE),
-    _rule("aten.all", "y = [no x is 0]", _all, {}),
-    _rule("aten.all.dim", "y = [no x along dim is 0]", _all, ONE),
+    _extreme(_rule("aten.any", "y = [some x is not 0]", _any, {})),
+    _extreme(_rule("aten.any.dim", "y = [some x along dim is not 0]", _any, ONE)),
+    _extreme(_rule("aten.all", "y = [no x is 0]", _all, {})),
+    _extreme(_rule("aten.all.dim", "y = [no x along dim is 0]", _all, ONE)),
     operator(
         "aten.linalg_vector_norm",
         "self",

@@ -1,0 +1,236 @@
+"""Axes shrink by permission: what is made of positions, counted, compared or bounded is what it is at full shapes.
+
+Each pair is wrong at its own shapes and would be right at shapes that are reduced carelessly.
+"""
+
+import importlib
+
+import pytest
+
+from tests.sweep.plans import swept, twins
+from verdict.sweep.larger import Larger
+
+SWEEP = importlib.import_module("verdict.sweep.sweep")
+
+SQUARES = """plan single
+  x input [256]
+  t activation int64 [256]
+  t = aten.arange() end=256
+  y = aten.mul.Tensor(x, t)
+  output y
+plan parallel tp=2
+  t activation int64 [256]
+  t = aten.arange() end=256
+- y = aten.mul.Tensor(x, t)
++ s activation int64 [256]
++ s = aten.mul.Tensor(t, t)
++ y = aten.mul.Tensor(x, s)
+  output y
+"""
+SLOPES = """plan single
+  x input [64, 8]
+  t activation int64 [64]
+  t = aten.arange() end=64
+  h = aten.mul.Tensor(t) other=-0.5
+  s = aten.exp(h)
+  c = aten.unsqueeze(s) dim=1
+  y = aten.mul.Tensor(x, c)
+  output y
+plan parallel tp=4
+  u activation int64 [16]
+  u = aten.arange.start() start=tp*16 end=tp*16+16
+- g = aten.mul.Tensor(u) other=-0.5
++ q activation int64 [16]
++ q = aten.mul.Tensor(u, u)
++ g = aten.mul.Tensor(q) other=-0.5
+  e = aten.exp(g)
+  d = aten.unsqueeze(e) dim=1
+  y[tp, :] = aten.mul.Tensor(x[tp, :], d)
+  output y
+"""
+EXTREMES = """plan single
+  x input [64, 6]
+  y = aten.sum.dim_IntList(x) dim=(0,)
+  output y
+plan parallel tp=2
+- y = aten.sum.dim_IntList(x) dim=(0,)
++ a = aten.amax(x) dim=(0,)
++ b = aten.amin(x) dim=(0,)
++ y = aten.add.Tensor(a, b)
+  output y
+"""
+OFFSETS = """plan single
+  x input [128, 4]
+  t activation float32 [128]
+  t = aten.arange() end=128.0 dtype="float32"
+  c = aten.unsqueeze(t) dim=1
+  y = aten.mul.Tensor(x, c)
+  output y
+plan parallel tp=4
+  t activation float32 [32]
+  t = aten.arange() end=32.0 dtype="float32"
+- m = aten.add.Tensor(t) other=tp*32
++ m = aten.add.Tensor(t) other=tp*2
+  d = aten.unsqueeze(m) dim=1
+  y[tp, :] = aten.mul.Tensor(x[tp, :], d)
+  output y
+"""
+COUNTED = """plan single
+  x input [8, 128]
+  ok activation bool [8, 128]
+  ok = aten.gt.Scalar(x) other=0
+  n activation int64 [8]
+  n = aten.sum.dim_IntList(ok) dim=(1,)
+  many activation bool [8]
+  many = aten.ge.Scalar(n) other=40
+  y = aten._to_copy(many) dtype="float32"
+  output y
+plan parallel tp=2
+  ok activation bool [4, 128]
+  ok = aten.gt.Scalar(x[tp, :]) other=0
+  n activation int64 [4]
+  n = aten.sum.dim_IntList(ok) dim=(1,)
+  many activation bool [4]
+- many = aten.ge.Scalar(n) other=40
++ many = aten.ge.Scalar(n) other=60
+  y[tp] = aten._to_copy(many) dtype="float32"
+  output y
+"""
+BOUNDED = """plan single
+  x input [8, 256]
+  ok activation bool [8, 256]
+  ok = aten.gt.Scalar(x) other=0
+  n activation int64 [8]
+  n = aten.sum.dim_IntList(ok) dim=(1,)
+  most activation int64 [8]
+  most = aten.clamp(n) max=200
+  y = aten._to_copy(most) dtype="float32"
+  output y
+plan parallel tp=2
+  ok activation bool [4, 256]
+  ok = aten.gt.Scalar(x[tp, :]) other=0
+  n activation int64 [4]
+  n = aten.sum.dim_IntList(ok) dim=(1,)
+  most activation int64 [4]
+- most = aten.clamp(n) max=200
++ most = aten.clamp(n) max=250
+  y[tp] = aten._to_copy(most) dtype="float32"
+  output y
+"""
+ONES = """plan single
+  x input [8, 128]
+  one = aten.ones_like(x)
+  n = aten.sum.dim_IntList(one) dim=(1,)
+  few activation bool [8]
+  few = aten.lt.Scalar(n) other=200
+  f = aten._to_copy(few) dtype="float32"
+  c = aten.unsqueeze(f) dim=1
+  y = aten.mul.Tensor(x, c)
+  output y
+plan parallel tp=2
+  alone = aten.ones_like(x[tp, :])
+  m = aten.sum.dim_IntList(alone) dim=(1,)
+  low activation bool [4]
+- low = aten.lt.Scalar(m) other=200
++ low = aten.lt.Scalar(m) other=100
+  g = aten._to_copy(low) dtype="float32"
+  d = aten.unsqueeze(g) dim=1
+  y[tp, :] = aten.mul.Tensor(x[tp, :], d)
+  output y
+"""
+DECLARED = """plan single
+  x input [4]
+  t activation int64 [256]
+  t = aten.arange() end=256
+  y = aten.mul.Tensor(t) other=1.0
+  output y
+plan parallel tp=2
+  t activation int64 [256]
+  t = aten.arange() end=256
+- y = aten.mul.Tensor(t) other=1.0
++ s activation int64 [256]
++ s = aten.mul.Tensor(t, t)
++ y = aten.mul.Tensor(s) other=1.0
+  output y
+"""
+ROWS_OF_MASK = """plan single
+  x input [64, 4]
+  o activation bool [64, 64]
+  o = aten.ones() size=(64, 64) dtype="bool"
+  m activation bool [64, 64]
+  m = aten.tril(o) diagonal=0
+  n activation int64 [64]
+  n = aten.sum.dim_IntList(m) dim=(1,)
+  c activation int64 [64, 1]
+  c = aten.unsqueeze(n) dim=1
+  y = aten.div.Tensor(x, c)
+  output y
+plan parallel tp=2
+  t activation int64 [32]
+  t = aten.arange.start() start=tp*32 end=tp*32+32
+  u activation int64 [32]
+- u = aten.add.Tensor(t) other=1
++ u = aten.add.Tensor(t) other=2
+  c activation int64 [32, 1]
+  c = aten.unsqueeze(u) dim=1
+  y[tp, :] = aten.div.Tensor(x[tp, :], c)
+  output y
+"""
+LOOKED_UP = """plan single
+  w weight [64, 4]
+  t activation int64 [64]
+  t = aten.arange() end=64
+  y = aten.index_select(w, t) dim=0
+  output y
+plan parallel tp=2
+  t activation int64 [64]
+  t = aten.arange() end=64
+  r activation int64 [64]
+- r = aten.add.Scalar(t) other=0
++ s activation int64 [64]
++ s = aten.mul.Tensor(t, t)
++ r = aten.remainder.Scalar(s) other=64
+  y = aten.index_select(w, r) dim=0
+  output y
+"""
+PAIRS = {
+    "positions squared": SQUARES,
+    "slopes of squares": SLOPES,
+    "extremes for a sum": EXTREMES,
+    "offsets that are no cuts": OFFSETS,
+    "counts compared": COUNTED,
+    "counts bounded": BOUNDED,
+    "ones counted": ONES,
+    "tables declared": DECLARED,
+    "rows of a mask counted": ROWS_OF_MASK,
+    "positions looked up": LOOKED_UP,
+}
+
+
+@pytest.fixture
+def without_numbers(monkeypatch):
+    """The proofs alone, at reduced shapes."""
+    monkeypatch.setattr(SWEEP, "MOST_FULL", 0)
+    monkeypatch.setattr(SWEEP, "on_numbers", lambda *_: Larger(""))
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_at_their_own_shapes_the_pairs_are_right_and_wrong(name):
+    right, wrong = twins(PAIRS[name])
+    assert swept(*right) == "PROVED"
+    assert swept(*wrong) != "PROVED"
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_so_they_are_at_reduced_shapes(name, without_numbers):
+    right, wrong = twins(PAIRS[name])
+    assert swept(*right) == "PROVED"
+    assert swept(*wrong) != "PROVED"
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_numbers_at_full_shapes_say_the_same(name, monkeypatch):
+    monkeypatch.setattr(SWEEP, "MOST_FULL", 0)
+    right, wrong = twins(PAIRS[name])
+    assert swept(*right) == "PROVED"
+    assert swept(*wrong) != "PROVED"

@@ -1,0 +1,53 @@
+"""What is known of the values of tensors while whole plans are reduced: an axis may shrink where its values are free.
+
+    made from no input                         read from the inputs
+    zero         all elements are zero         given       ids of the data, as they come
+    uniform      all elements are one number   shifted     sums and differences of ids and coordinates
+    positions    coordinates along an axis     truth       truth values, and others of which there are few
+    offset       shifted positions             count       how many of some axes are true
+    exact        what it holds at an element   weighed     numbers made of counts
+                 depends on no other axis      data        numbers that may be anything
+    table        any other numbers
+
+A proof at reduced shapes speaks for the full ones where what varies along an axis may be anything. Of the rest, ids and
+positions shrink as the axis that they name elements of; counts keep as many elements as they are compared with; tables
+are the same in both plans, element by element at full size, and stand for any numbers then (tables.py).
+"""
+
+from enum import Enum
+
+
+class State(Enum):
+    """What the elements of a tensor are."""
+
+    ZERO = "zero"
+    UNIFORM = "uniform"
+    POSITIONS = "positions"
+    OFFSET = "offset"
+    EXACT = "exact"
+    TABLE = "table"
+    GIVEN = "given"
+    SHIFTED = "shifted"
+    TRUTH = "truth"
+    COUNT = "count"
+    WEIGHED = "weighed"
+    DATA = "data"
+
+
+POSITIONS = frozenset({State.POSITIONS, State.OFFSET})
+IDS = frozenset({State.GIVEN, State.SHIFTED}) | POSITIONS
+"""Coordinates along an axis."""
+PLAIN = frozenset({State.ZERO, State.UNIFORM, State.EXACT})
+"""Made from no input, and at reduced shapes what it is at full ones, element by element."""
+CONSTANT = PLAIN | POSITIONS | {State.TABLE}
+"""Made from no input."""
+COUNTS = frozenset({State.COUNT, State.WEIGHED})
+FEW = COUNTS | {State.TRUTH}
+"""Read from inputs, and of few values."""
+
+
+def together(states: frozenset[State]) -> State:
+    """What coordinates are that are put side by side, added or subtracted."""
+    if len(states) == 1:
+        return next(iter(states))
+    return State.OFFSET if states <= POSITIONS else State.SHIFTED

@@ -1,0 +1,212 @@
+"""What nodes make of the values that are followed while whole plans are reduced. See states.py.
+
+`ids < 16032` is `ids < 3` where 128,256 rows of a table have become 24. Where coordinates meet an operator of which it
+is not known what it does with them, or a number that cannot shrink, the axis keeps its size. So it does where what was
+counted along it meets anything but sums, products and whole numbers that it is compared with.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from verdict.concrete.coordinates import Coordinates
+from verdict.concrete.states import CONSTANT, COUNTS, FEW, IDS, PLAIN, State, together
+from verdict.concrete.visit import Axis, Visit
+from verdict.ops import FACTS, Attributes, Flow, Law
+
+NUMBERS = ("other", "value", "self")
+"""Attributes that are numbers in the place of a tensor."""
+LIMITS = ("other", "min", "max")
+"""Attributes that numbers are compared with."""
+BOUND = {"lt": 0, "ge": 0, "le": 1, "gt": 1}
+"""From the number that coordinates are compared with to the boundary that is meant."""
+HOLDING = ("int64", "int32", "float64", "float32")
+"""Types that hold all coordinates."""
+NONE: frozenset[Axis] = frozenset()
+
+Made = tuple[State, frozenset[Axis]]
+"""What is made, and the axes along which it was counted."""
+
+
+def follow(known: Coordinates, visit: Visit) -> None:
+    """Note what a node makes of what it reads."""
+    for position, atom in visit.pattern.along.items():
+        if atom in visit.atoms:
+            known.name(known.logical(visit.node.inputs[position]), *visit.axes([atom]))
+    state, axes = _made(known, visit)
+    counting = FACTS.counted(visit.node.op)
+    for output in visit.made:
+        if output in counting:
+            known.set(visit, output, State.COUNT, visit.axes(visit.contracted(visit.pattern.along)))
+        else:
+            known.set(visit, output, state, axes)
+
+
+def _made(known: Coordinates, visit: Visit) -> Made:
+    if visit.pattern.made and visit.pattern.made in visit.atoms:
+        return _positions(known, visit), NONE
+    states = {position: known.state(logical) for position, logical in visit.read.items()}
+    if set(states.values()) <= CONSTANT:
+        return _constant(known, visit, states), NONE
+    known_numbers = [position for position, state in states.items() if state is State.TABLE]
+    if known_numbers:
+        known.read_as_numbers(visit, known_numbers)
+    if any(state in IDS for state in states.values()):
+        return _of_ids(known, visit, states)
+    if any(state in COUNTS for state in states.values()):
+        return _of_counts(known, visit, states)
+    return _of_few(known, visit, states)
+
+
+def _positions(known: Coordinates, visit: Visit) -> State:
+    """Positions along the axis that is made."""
+    (axis,) = visit.axes([visit.pattern.made])
+    whole = visit.attrs.get("step", 1) == 1
+    known.count_from(visit.made.values(), axis, visit.attrs.get("start", 0) if whole else None)
+    return State.POSITIONS if whole else State.TABLE
+
+
+def _constant(known: Coordinates, visit: Visit, states: Mapping[int, State]) -> State:
+    """What a node makes of constants."""
+    kinds = frozenset(states.values())
+    if not states:
+        return _filled(visit)
+    if visit.contracted(position for position, state in states.items() if state is not State.ZERO):
+        return State.TABLE
+    if kinds <= PLAIN:
+        moved = visit.flow is Flow.MOVED and kinds == {State.ZERO} and not visit.attrs
+        return State.ZERO if moved else State.UNIFORM if State.EXACT not in kinds else State.EXACT
+    return State.TABLE if State.TABLE in kinds else _of_ids(known, visit, states)[0]
+
+
+def _filled(visit: Visit) -> State:
+    """What is made of attributes and shapes alone: one number, where it is made index by index and may shrink."""
+    if any(atom.least >= atom.size or atom.law is not Law.EACH for atom in visit.pattern.axes.atoms):
+        return State.EXACT
+    given = [visit.attrs[name] for name in ("s", "fill_value", "values") if name in visit.attrs]
+    flat = given[0] if given and isinstance(given[0], tuple) else given
+    zero = all(value == 0 for value in flat) if given else FACTS.zero(visit.node.op, visit.attrs)
+    return State.ZERO if zero else State.UNIFORM
+
+
+def _of_ids(known: Coordinates, visit: Visit, states: Mapping[int, State]) -> Made:
+    """What a node makes of coordinates."""
+    ids = {position: state for position, state in states.items() if state in IDS}
+    kinds, others = frozenset(ids.values()), frozenset(states.values()) - IDS
+    logicals = [visit.read[position] for position in ids]
+    constant = kinds <= CONSTANT
+    if visit.flow is Flow.MOVED and _moved(known, visit, states):
+        known.join([*logicals, *visit.made.values()])
+        return together(kinds), NONE
+    if visit.flow is Flow.COMPARED and _compared(known, visit, logicals, others, kinds):
+        known.join(logicals)
+        return (State.EXACT if constant and others <= CONSTANT else State.TRUTH), NONE
+    if visit.flow is Flow.SHIFTED and not others and _shifted(known, visit, logicals):
+        known.join([*logicals, *visit.made.values()])
+        return (State.OFFSET if constant else State.SHIFTED), NONE
+    if constant and others <= CONSTANT:
+        return State.TABLE, NONE
+    if constant:
+        known.read_as_numbers(visit, ids)
+        return _of_few(known, visit, {position: state for position, state in states.items() if position not in ids})
+    for logical in logicals:
+        known.keep(logical)
+    known.keep_axes(visit.axes(visit.contracted(ids)))
+    return State.DATA, NONE
+
+
+def _moved(known: Coordinates, visit: Visit, states: Mapping[int, State]) -> bool:
+    """Whether coordinates are only put elsewhere, beside nothing but zeros, in a type that holds them."""
+    beside = {
+        state
+        for position, state in states.items()
+        if state not in IDS and known.plan.logicals[visit.read[position]].dtype != "bool"
+    }
+    dtypes = {known.plan.logicals[logical].dtype for logical in visit.made.values()}
+    return beside <= {State.ZERO} and dtypes <= set(HOLDING) and _plain(visit.attrs)
+
+
+def _compared(
+    known: Coordinates, visit: Visit, logicals: Sequence[int], others: Collection[State], kinds: frozenset[State]
+) -> bool:
+    """Whether the scale can keep a comparison: with a boundary, or with a number that no coordinate is."""
+    if set(others) - {State.ZERO}:
+        return False
+    number, word = visit.attrs.get("other"), visit.node.op.split(".")[1]
+    if number is None:
+        return not others or word in BOUND
+    if not _is_whole(number):
+        return False
+    if word not in BOUND:
+        return bool(number < 0 and kinds <= {State.GIVEN, State.POSITIONS})
+    known.cut(visit, logicals[0], number + BOUND[word], BOUND[word])
+    return True
+
+
+def _shifted(known: Coordinates, visit: Visit, logicals: Sequence[int]) -> bool:
+    number = visit.attrs.get("other")
+    if visit.attrs.get("alpha", 1) != 1:
+        return False
+    if number is not None and _is_whole(number):
+        known.cut(visit, logicals[0], number, 0)
+    return number is None or _is_whole(number)
+
+
+def _of_counts(known: Coordinates, visit: Visit, states: Mapping[int, State]) -> Made:
+    """What a node makes of counts: a number that stands beside data, or a truth value that keeps the axis long."""
+    few = [position for position, state in states.items() if state in FEW]
+    axes = known.counted(visit.read[position] for position in few)
+    kinds = frozenset(states.values())
+    alone = kinds == {State.COUNT}
+    if visit.contracted(few):
+        if kinds <= COUNTS and _is_sum_of_all(visit, few):
+            return State.COUNT if alone else State.WEIGHED, axes | visit.axes(visit.contracted(few))
+    elif visit.flow is Flow.MOVED and kinds <= COUNTS | PLAIN | {State.TRUTH}:
+        return State.COUNT if alone and _plain(visit.attrs) else State.WEIGHED, axes
+    elif visit.flow in (Flow.SHIFTED, Flow.SCALED):
+        return State.DATA if State.DATA in kinds else State.WEIGHED, axes
+    elif visit.flow in (Flow.COMPARED, Flow.BOUNDED) and alone and _limited(known, visit, axes):
+        return State.TRUTH if visit.flow is Flow.COMPARED else State.COUNT, axes
+    known.keep_axes(axes | visit.axes(visit.contracted(few)))
+    return State.DATA, NONE
+
+
+def _limited(known: Coordinates, visit: Visit, axes: frozenset[Axis]) -> bool:
+    """Whether counts are compared with whole numbers alone; then their axes keep more elements than these."""
+    limits = [visit.attrs[name] for name in LIMITS if visit.attrs.get(name) is not None]
+    if not limits or len(visit.read) > 1 or not all(map(_is_whole, limits)):
+        return False
+    for limit in limits:
+        known.limit(axes, limit)
+    return True
+
+
+def _of_few(known: Coordinates, visit: Visit, states: Mapping[int, State]) -> Made:
+    """What a node makes of truth values and data. What is summed along an axis of truth values alone is counted."""
+    few = [position for position, state in states.items() if state not in (State.DATA, State.ZERO)]
+    data = [position for position, state in states.items() if state is State.DATA]
+    alone = visit.contracted(few) - visit.contracted(data)
+    if alone and not FACTS.extreme(visit.node.op):
+        if _is_sum_of_all(visit, few):
+            return State.COUNT, visit.axes(visit.contracted(few))
+        known.keep_axes(visit.axes(alone))
+    whole = any(_whole_numbers(known.plan.logicals[logical].dtype) for logical in visit.made.values())
+    return (State.DATA if data and not whole else State.TRUTH), NONE
+
+
+def _is_sum_of_all(visit: Visit, positions: Collection[int]) -> bool:
+    """Whether a node does nothing to the only thing that it reads but to add it up along some axes."""
+    atoms = visit.contracted(positions)
+    laws = {atom.law for atom in visit.pattern.axes.atoms if atom.name in atoms}
+    return laws == {Law.SUM} and len(visit.read) == 1
+
+
+def _plain(attrs: Attributes) -> bool:
+    """Whether no number but zero, which every scale keeps, is put in the place of a tensor."""
+    return all(attrs.get(name) in (None, 0) for name in NUMBERS)
+
+
+def _is_whole(number: object) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool)
+
+
+def _whole_numbers(dtype: str) -> bool:
+    return dtype.startswith(("int", "uint", "bool"))

@@ -1,0 +1,123 @@
+"""Both plans on numbers at larger shapes than a proof was made at: what a reduction of shapes must not have changed."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import NamedTuple
+
+from verdict.comparison import Faulty
+from verdict.concrete.arity import reading
+from verdict.concrete.bind import Binding, itself
+from verdict.concrete.shrink import Reduced, Small, full, shrink, signature
+from verdict.concrete.values import random_values
+from verdict.graph import ABSENT, Node, Plan, Shape
+from verdict.sweep.compare import Compared, Different, compare
+from verdict.sweep.flow import CANNOT, Flow
+from verdict.sweep.unroll import unroll
+from verdict.sweep.values import positive_buffers, run
+
+MOST_OPERATIONS = 2_000_000_000
+"""How many multiplications and additions both plans may take, on all ranks: a few seconds."""
+MOST_GIVEN = 50_000_000
+"""How many elements the single-device plan may be given."""
+GROWTH = (16, 6, 2)
+"""By how many elements more than the fewest each axis is longer, where full shapes are too much: the first that fits
+is taken.
+"""
+SEEDS = (101, 102)
+"""Other values than those that guesses are made on."""
+
+
+class Larger(NamedTuple):
+    """at: in words the shapes at which both plans were run, "" where none could be. compared: on each seed."""
+
+    at: str
+    compared: tuple[Compared, ...] = ()
+
+    @property
+    def different(self) -> tuple[Different, ...]:
+        """The declared outputs that differ, on the first seed that shows one."""
+        return next((each.different for each in self.compared if each.different), ())
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The declared outputs that nobody holds."""
+        return next((each.missing for each in self.compared if each.missing), ())
+
+    @property
+    def differs(self) -> bool:
+        """Whether a declared output differs, or is held by nobody."""
+        return bool(self.different or self.missing)
+
+
+def on_numbers(single: Plan, parallel: Plan, binding: Binding, smallest: Reduced) -> Larger:
+    """Both plans run at full shapes where that is little enough, else at larger ones than `smallest`."""
+    for at, reduced in _shapes(single, parallel, binding, smallest):
+        try:
+            return Larger(at, tuple(_compared(reduced, seed) for seed in SEEDS))
+        except (Faulty, *CANNOT):
+            continue
+    return Larger("")
+
+
+def _shapes(single: Plan, parallel: Plan, binding: Binding, smallest: Reduced) -> Iterator[tuple[str, Reduced]]:
+    own = Reduced(single, parallel, binding, (full(single), full(parallel)))
+    if _is_little(own):
+        yield "full shapes", own
+    for more in GROWTH:
+        reduced = shrink(single, parallel, binding, more)
+        if reduced.small[0].logicals != smallest.small[0].logicals and _is_little(reduced):
+            yield f"reduced shapes of {more} elements more along each axis", reduced
+
+
+def _is_little(reduced: Reduced) -> bool:
+    sides = ((reduced.single, reduced.small[0]), (reduced.parallel, reduced.small[1]))
+    given = sum(prod(reduced.small[0].logicals[k]) for k in itself(reduced.single).logical)
+    return given <= MOST_GIVEN and sum(operations(plan, small) for plan, small in sides) <= MOST_OPERATIONS
+
+
+def operations(plan: Plan, small: Small) -> int:
+    """About how many multiplications and additions all ranks make, over all microbatches."""
+    shapes = [small.shape(tensor) for tensor in range(len(plan.tensors))]
+    known: dict[tuple[object, ...], int] = {}
+    each = []
+    for segment in plan.segments:
+        for node in segment.nodes:
+            if signature(node) not in known:
+                known[signature(node)] = _of_node(node, small, shapes)
+        each.append(sum(known[signature(node)] for node in segment.nodes))
+    return plan.replicas * sum(each[call.segment] for program in plan.programs for call in program)
+
+
+def _of_node(node: Node, small: Small, shapes: Sequence[Shape]) -> int:
+    """The product of all index axes where products are summed along one of them; else the elements that it touches."""
+    moved = sum(prod(shapes[tensor]) for tensor in (*node.inputs, *node.outputs) if tensor != ABSENT)
+    attrs = small.attrs.get(signature(node))
+    if attrs is None:
+        return moved
+    read = reading(node, node.name)
+    axes = read.rule.axes([shapes[tensor] for tensor in read.forward], attrs)
+    written = {name for dims in axes.outputs for dim in dims for name in dim}
+    read_by = Counter(name for dims in axes.inputs for name in {name for dim in dims for name in dim})
+    multiplied = any(count > 1 and name not in written for name, count in read_by.items())
+    return prod(atom.size for atom in axes.atoms) if multiplied else moved
+
+
+def _compared(reduced: Reduced, seed: int) -> Compared:
+    flows = flows_of(reduced)
+    given = positive_buffers(reduced.single, random_values(reduced.single, reduced.small[0], seed, False))
+    one, other = (run(flow, given, frozenset(result.value for result in flow.results)) for flow in flows)
+    return compare(flows[0], flows[1], [one], [other])
+
+
+def flows_of(reduced: Reduced) -> tuple[Flow, Flow]:
+    """Both plans unrolled at their shapes. Raises Faulty where one cannot be run."""
+    single, parallel, binding, small = reduced
+    batch = {
+        logical: (axis, small[0].logicals[logical][axis] // columns)
+        for logical, (axis, columns) in binding.batch.items()
+    }
+    return (
+        unroll(single, small[0], itself(single).logical, {}),
+        unroll(parallel, small[1], binding.logical, batch),
+    )
