@@ -24,6 +24,7 @@ from verdict.errors import UsageError
 from verdict.graph import Plan
 from verdict.graph.lockstep import Handlers, lockstep, program
 from verdict.graph.memory import check_effects
+from verdict.ops import RULES
 
 MOST_ELEMENTS = 2**25
 """The most elements that all values of all ranks of a program have together, for it to be run."""
@@ -61,7 +62,7 @@ def unfit(plan: Plan) -> str:
     nodes = [node for segment in plan.segments for node in segment.nodes if node.op == UNMODELLED]
     if nodes:
         return f"its recording holds what is not modelled ({dict(nodes[0].attrs)['reason']})"
-    if check_effects(plan):
+    if check_effects(plan, RULES):
         return "what its ranks read depends on how fast they are"
     programs = [program(plan, calls) for calls in plan.programs]
     if lockstep(programs, Handlers(*[lambda *_: None] * 4)).stuck:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.sweep.plans import OPTIONS, swept, twins
 from verdict.concrete.bind import bind, itself
-from verdict.concrete.shrink import full
+from verdict.concrete.small import full
 from verdict.concrete.values import random_values
 from verdict.outcome import Proved, Refuted
 from verdict.sweep.claim import Claim, cone_of, grown, key_of

@@ -15,7 +15,8 @@ from verdict.comparison import AGREE, CANNOT, DIFFER, FAULT, Comparison, Fault, 
 from verdict.concrete.bind import Binding, bind, itself
 from verdict.concrete.ends import Sides, compared
 from verdict.concrete.execute import Run, execute
-from verdict.concrete.shrink import Small, at, full, shrink
+from verdict.concrete.shrink import shrink
+from verdict.concrete.small import Small, at, full
 from verdict.concrete.values import random_values
 from verdict.graph import BUFFER, Plan, Shape, without_effects
 

@@ -14,7 +14,7 @@ import numpy as np
 from verdict.comparison import Fault, Faulty, Row
 from verdict.concrete.bind import Binding, batch_axis, named, partners
 from verdict.concrete.execute import Rank, Run
-from verdict.concrete.shrink import Small
+from verdict.concrete.small import Small
 from verdict.graph import ABSENT, ONCE_A_STEP, WEIGHT, Held, Plan, Region, contains, piece_of, shard, shard_axes
 from verdict.ops import Array
 

@@ -18,7 +18,7 @@ from verdict.comparison import Fault, Faulty
 from verdict.concrete.arity import reading
 from verdict.concrete.bind import Binding
 from verdict.concrete.collectives import exchange, piece
-from verdict.concrete.shrink import Small, signature
+from verdict.concrete.small import Small, signature
 from verdict.concrete.wiring import axis_of, check_group, place, position_in, the_input, the_output
 from verdict.graph import (
     ABSENT,

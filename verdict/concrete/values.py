@@ -12,7 +12,7 @@ from math import isqrt, prod
 
 import numpy as np
 
-from verdict.concrete.shrink import Small, signature
+from verdict.concrete.small import Small, signature
 from verdict.graph import ABSENT, BUFFER, GRAD, INPUT, WEIGHT, Logical, Node, Plan, Shape
 from verdict.ops import RULES, Array, OpRule
 

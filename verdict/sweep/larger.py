@@ -8,7 +8,8 @@ from typing import NamedTuple
 from verdict.comparison import Faulty
 from verdict.concrete.arity import reading
 from verdict.concrete.bind import Binding, itself
-from verdict.concrete.shrink import Reduced, Small, full, shrink, signature
+from verdict.concrete.shrink import Reduced, shrink
+from verdict.concrete.small import Small, full, signature
 from verdict.concrete.values import random_values
 from verdict.graph import ABSENT, Node, Plan, Shape
 from verdict.sweep.compare import Compared, Different, compare

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from verdict.comparison import Fault, Faulty
 from verdict.concrete.ends import region_of_held, region_of_share
-from verdict.concrete.shrink import Small
+from verdict.concrete.small import Small
 from verdict.graph import ABSENT, ACCUMULATOR, ONCE_A_STEP, Held, Plan, Region, extent, shard_axes
 from verdict.sweep.flow import Result
 

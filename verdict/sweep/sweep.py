@@ -13,7 +13,8 @@ import numpy as np
 
 from verdict.comparison import Fault, Faulty
 from verdict.concrete.bind import Binding, bind, itself
-from verdict.concrete.shrink import Reduced, full, shrink
+from verdict.concrete.shrink import Reduced, shrink
+from verdict.concrete.small import full
 from verdict.concrete.values import random_values
 from verdict.graph import Plan
 from verdict.ops import Array

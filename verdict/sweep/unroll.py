@@ -11,7 +11,7 @@ from typing import Any
 from verdict.comparison import Fault, Faulty
 from verdict.concrete.arity import reading
 from verdict.concrete.ends import region_of_share
-from verdict.concrete.shrink import Small, signature
+from verdict.concrete.small import Small, signature
 from verdict.concrete.wiring import axis_of, check_group, chunks, place, position_in, the_input, the_output
 from verdict.graph import ABSENT, ACCUMULATOR, BUFFER, INPUT, ONCE_A_STEP, WEIGHT, Node, Plan, Shape, shard_axes
 from verdict.graph.lockstep import CHUNK, LOADER, Handlers, Step, attribute, lockstep, program
