@@ -10,7 +10,7 @@ from verdict.options import Options
 from verdict.outcome import Assumption, Finding
 from verdict.report import Evidence, Open, Proofs, Report, Sweep, Verdict
 from verdict.stage.vacuity import vacuous
-from verdict.summary import REDUCTION
+from verdict.summary import REDUCTION, asked
 from verdict.sweep import OWN, Swept, findings, steps_of, sweep
 
 Progress = Callable[[int, int], None]
@@ -84,7 +84,16 @@ def mended(single: Plan, parallel: Plan, options: Options, report: Report) -> Re
 
 
 def _told(swept: Swept) -> Sweep:
-    return Sweep(swept.steps, swept.claims, swept.distinct, swept.methods, swept.compared, swept.shapes, swept.larger)
+    return Sweep(
+        swept.steps,
+        swept.claims,
+        swept.distinct,
+        swept.methods,
+        swept.compared,
+        swept.shapes,
+        swept.larger,
+        solvers=asked(swept.answers),
+    )
 
 
 def _nothing_to_compare(single: Plan) -> Iterator[Open]:

@@ -9,7 +9,7 @@ from verdict.lineage import CHUNK_ORDER, INITIAL_STATE, Binding, Gap, Lineages, 
 from verdict.lineage.goals import untrained
 from verdict.lineage.judged import Judged, final_gradients
 from verdict.ops import RULES
-from verdict.outcome import Assumption, Finding, Outcome, Proved, Refuted, Unknown
+from verdict.outcome import Answer, Assumption, Finding, Outcome, Proved, Refuted, Unknown
 from verdict.report import Asked, Evidence, Open, Proofs, Side
 from verdict.stage import Cut, Members, Stage
 from verdict.stage.vacuity import vacuous
@@ -100,12 +100,12 @@ def proofs_of(stages: Cut, outcomes: Sequence[Outcome]) -> Proofs:
             isinstance(outcome, Proved) and outcome.confirmed and not _identical(outcome) for outcome in outcomes
         ),
         methods=tuple(sorted(methods.items())),
-        solvers=_asked(outcomes),
+        solvers=asked([a for outcome in outcomes if isinstance(outcome, Proved) for a in outcome.answers]),
     )
 
 
-def _asked(outcomes: Sequence[Outcome]) -> tuple[Asked, ...]:
-    answers = [answer for outcome in outcomes if isinstance(outcome, Proved) for answer in outcome.answers]
+def asked(answers: Sequence[Answer]) -> tuple[Asked, ...]:
+    """What each solver said, counted."""
     found = []
     for solver in dict.fromkeys(answer.solver for answer in answers):
         said = [answer for answer in answers if answer.solver == solver]

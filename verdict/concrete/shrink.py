@@ -111,7 +111,8 @@ class _Side:
             self.join_node(node, read, pattern.axes, atoms)
         for _, _, pattern, atoms in self.nodes.values():
             for one_atom, other_atom in pattern.ties:
-                self.factors.join(atoms[one_atom], atoms[other_atom])
+                if one_atom in atoms and other_atom in atoms:
+                    self.factors.join(atoms[one_atom], atoms[other_atom])
         for key, (node, _, pattern, atoms) in self.nodes.items():
             follow(self.coordinates, visited(self.plan, key, node, pattern, atoms))
         self.coordinates.finish()

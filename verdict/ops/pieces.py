@@ -180,17 +180,22 @@ def _select_gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Att
 
 
 def _shrink(*names: str) -> Callable[[Attributes, Scale], Attributes]:
-    """Lengths along the dimension shrink as a block does."""
+    """Lengths along the dimension shrink as a block does. ShapeError where one is no number of whole blocks."""
 
     def reduce(attrs: Attributes, scale: Scale) -> Attributes:
         if "k" not in scale.bounds:
             return attrs
         full, small = scale.bounds["k"][1] - scale.bounds["k"][0], scale.sizes["k"]
 
-        def smaller(value: int | tuple[int, ...]) -> int | tuple[int, ...]:
-            return tuple(n * small // full for n in value) if isinstance(value, tuple) else value * small // full
+        def smaller(name: str, value: int) -> int:
+            if value * small % full:
+                raise ShapeError(f"{name} {value} is not on the edge of a block of {full}")
+            return value * small // full
 
-        return {name: smaller(value) if name in names else value for name, value in attrs.items()}
+        def reduced(name: str, value: int | tuple[int, ...]) -> int | tuple[int, ...]:
+            return tuple(smaller(name, n) for n in value) if isinstance(value, tuple) else smaller(name, value)
+
+        return {name: reduced(name, value) if name in names else value for name, value in attrs.items()}
 
     return reduce
 

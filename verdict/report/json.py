@@ -1,11 +1,12 @@
 """Report -> JSON. All but `timings` and `peak_memory_mib`, which stand last, is the same from run to run."""
 
 import json
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 from verdict.outcome import Block, Counterexample, Finding
-from verdict.report.report import VERSION, Measured, Report, Side, Sweep
+from verdict.report.report import VERSION, Asked, Measured, Report, Side, Sweep
 
 
 def to_json(report: Report, measured: Measured) -> str:
@@ -26,16 +27,7 @@ def as_data(report: Report) -> dict[str, Any]:
         "stages": {"total": proofs.stages, "distinct": proofs.distinct, "laws": proofs.laws},
         "obligations": {"total": proofs.obligations, **dict(proofs.methods)},
         "z3": {"identical_stages": proofs.identical, "confirmed_stages": proofs.confirmed},
-        "solvers": {
-            asked.solver: {
-                "obligations": asked.obligations,
-                "unsat": asked.unsat,
-                "sampled": asked.sampled,
-                "unknown": asked.unknown,
-                "too_large": asked.too_large,
-            }
-            for asked in proofs.solvers
-        },
+        "solvers": _solvers(proofs.solvers),
         "evidence": {
             "due": len(report.due.outputs),
             "established": len(report.evidence.outputs),
@@ -60,6 +52,20 @@ def _sweep(sweep: Sweep | None) -> dict[str, Any] | None:
         "shapes": sweep.shapes,
         "run_on_numbers_at": sweep.larger,
         "replicas": sweep.replicas,
+        "solvers": _solvers(sweep.solvers),
+    }
+
+
+def _solvers(solvers: Sequence[Asked]) -> dict[str, dict[str, int]]:
+    return {
+        asked.solver: {
+            "obligations": asked.obligations,
+            "unsat": asked.unsat,
+            "sampled": asked.sampled,
+            "unknown": asked.unknown,
+            "too_large": asked.too_large,
+        }
+        for asked in solvers
     }
 
 

@@ -81,6 +81,7 @@ class Sweep:
     ones; distinct: those that were proved, each once. methods: scalar equalities of these by what closed them.
     outputs: declared outputs that were compared. shapes: at which shapes, in words. larger: at which ones both plans
     were run on numbers besides, "" where at none.
+    solvers: what each said of the distinct claims, asked anew.
     replicas: for how many the one stands that was looked at, where the walk has proved that they add up.
     """
 
@@ -92,6 +93,7 @@ class Sweep:
     shapes: str
     larger: str
     replicas: int = 1
+    solvers: tuple[Asked, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,13 @@
 """Report -> terminal: the verdict first, then the findings, then what it rests on. Plain where not a terminal."""
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.text import Text
 
 from verdict.report.finding import finding_lines
 from verdict.report.lines import wrapped
-from verdict.report.report import Measured, Report, Side, Verdict
+from verdict.report.report import Asked, Measured, Report, Side, Verdict
 
 COLOURS = {Verdict.PROVED: "bold green", Verdict.REFUTED: "bold red", Verdict.UNKNOWN: "bold yellow"}
 SHOWN_OPEN = 10
@@ -94,6 +96,7 @@ def _swept(report: Report, console: Console) -> None:
         console.print(f"both plans agree on random numbers at {sweep.larger}")
     if sweep.replicas > 1:
         console.print(f"one of {sweep.replicas} replicas was swept; that they add up to the whole is proved by stages:")
+    _asked(sweep.solvers, console)
     if sweep.methods:
         closed = ", ".join(f"{count} by {name}" for name, count in sweep.methods)
         console.print(f"{sum(count for _, count in sweep.methods)} scalar equalities closed: {closed}")
@@ -107,7 +110,14 @@ def _proofs(report: Report, console: Console) -> None:
         f"{proofs.stages} stages, {proofs.distinct} distinct, and {proofs.laws} axis laws: "
         f"{proofs.identical} are one term on both sides"
     )
-    for asked in proofs.solvers:
+    _asked(proofs.solvers, console)
+    if proofs.methods:
+        closed = ", ".join(f"{count} by {name}" for name, count in proofs.methods)
+        console.print(f"{proofs.obligations} scalar equalities closed: {closed}")
+
+
+def _asked(solvers: Sequence[Asked], console: Console) -> None:
+    for asked in solvers:
         notes = [
             f"{asked.sampled} on a sample of their elements" * (asked.sampled > 0),
             f"gave up on {asked.unknown}" * (asked.unknown > 0),
@@ -117,6 +127,3 @@ def _proofs(report: Report, console: Console) -> None:
             f"{asked.solver}, asked anew of the plain arithmetic, confirmed {asked.unsat} of {asked.obligations}"
             + "".join(f", {note}" for note in notes if note)
         )
-    if proofs.methods:
-        closed = ", ".join(f"{count} by {name}" for name, count in proofs.methods)
-        console.print(f"{proofs.obligations} scalar equalities closed: {closed}")

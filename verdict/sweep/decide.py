@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from verdict.options import Options
-from verdict.outcome import Outcome, Proved, Unknown
+from verdict.outcome import Answer, Outcome, Proved, Unknown
 from verdict.sweep.claim import MOST_ELEMENTS, Claim, Cone, cone_of, grown, key_of, size_of
 from verdict.sweep.prove import prove
 from verdict.sweep.trace import Traces
@@ -32,6 +32,11 @@ class Decided:
     def distinct(self) -> int:
         """How many distinct claims were proved."""
         return sum(isinstance(outcome, Proved) for outcome in self.outcomes.values())
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """What the solvers said of the distinct claims that were proved, asked anew."""
+        return tuple(a for outcome in self.outcomes.values() if isinstance(outcome, Proved) for a in outcome.answers)
 
     @property
     def methods(self) -> tuple[tuple[str, int], ...]:

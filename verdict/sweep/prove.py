@@ -1,6 +1,7 @@
 """Claims to outcomes: both sides of their cones executed on solver terms, and the solver asked. Pure functions."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,8 +11,8 @@ from verdict.ops import Array
 from verdict.ops.aten.form import exactly
 from verdict.ops.logic import one_of
 from verdict.options import SolverOptions
-from verdict.outcome import Outcome, Unknown
-from verdict.solver import Goal, Obligation, SolverError, Terms, check
+from verdict.outcome import Answer, Outcome, Proved, Unknown
+from verdict.solver import Goal, Obligation, PlainTerms, SolverError, Terms, check, confirm
 from verdict.sweep.claim import Claim, Cone
 from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import CANNOT, apply
@@ -21,28 +22,46 @@ from verdict.sweep.trace import Choice, Traces
 def prove(
     traces: Traces, claims: Sequence[Claim], single: frozenset[int], options: SolverOptions
 ) -> tuple[Outcome, ...]:
-    """Whether each claim holds for all values of the variables, all with cones of the same single-device steps."""
-    terms = Terms()
-    execution = Execution(traces, Cone((), tuple(single)), terms)
-    return tuple(_prove(execution, claim, terms, options) for claim in claims)
+    """Whether each claim holds for all values of the variables, all with cones of the same single-device steps.
+
+    What is proved is put to the solvers anew, as plain arithmetic. Raises InternalError where one shows the contrary.
+    """
+    terms, cone = Terms(), Cone((), tuple(single))
+    execution, plainly = Execution(traces, cone, terms), Execution(traces, cone, PlainTerms())
+    return tuple(_prove(execution, plainly, claim, terms, options) for claim in claims)
 
 
-def _prove(execution: "Execution", claim: Claim, terms: Terms, options: SolverOptions) -> Outcome:
+def _prove(
+    execution: "Execution", plainly: "Execution", claim: Claim, terms: Terms, options: SolverOptions
+) -> Outcome:
     try:
-        single, parallel = execution.array(claim.right), execution.array(claim.left)
+        goals = (execution.goal(claim),)
     except CANNOT as error:
         return Unknown(f"it cannot be executed on symbols: {error}")
-    return check(Obligation(terms, (Goal("claim", single, parallel),)), options)
+    outcome = check(Obligation(terms, goals), options)
+    if not isinstance(outcome, Proved) or not options.z3:
+        return outcome
+    try:
+        return replace(outcome, answers=confirm((plainly.goal(claim),), outcome, options))
+    except CANNOT:
+        return replace(outcome, answers=tuple(Answer(solver, "", 0, claim.right.size) for solver in options.solvers))
+
+
+Symbols = Terms | PlainTerms
 
 
 class Execution:
     """The parallel steps that are reached, and the single-device steps of a cone, on terms, each once."""
 
-    def __init__(self, traces: Traces, cone: Cone, terms: Terms) -> None:
+    def __init__(self, traces: Traces, cone: Cone, terms: Symbols) -> None:
         self.traces, self.terms = traces, terms
         self.unfolded = frozenset(cone.single)
         self.known: dict[int, Any] = {}
         self.done: dict[tuple[Kind, int], tuple[Array | None, ...]] = {}
+
+    def goal(self, claim: Claim) -> Goal:
+        """What a claim says, on terms."""
+        return Goal("claim", self.array(claim.right), self.array(claim.left))
 
     def array(self, ids: Ids) -> Array:
         """The terms of elements."""

@@ -19,6 +19,7 @@ from verdict.concrete.values import random_values
 from verdict.graph import Plan
 from verdict.ops import Array
 from verdict.options import Options
+from verdict.outcome import Answer
 from verdict.solver import InternalError
 from verdict.sweep.compare import Different, compare
 from verdict.sweep.decide import Decided, decide
@@ -71,6 +72,7 @@ class Swept:
     steps: of the parallel flow. claims, distinct: how many were made, and of what was asked how many were proved.
     methods: scalar equalities of the distinct claims, by what closed them.
     shapes: at which shapes, in words; larger: at which ones both plans were run on numbers as well, "" where at none.
+    answers: of the solvers, asked anew of the distinct claims as plain arithmetic.
     established: the places in `Plan.declared` of the outputs that are proved, on every rank.
     """
 
@@ -87,6 +89,7 @@ class Swept:
     shapes: str = OWN
     larger: str = ""
     established: frozenset[int] = frozenset()
+    answers: tuple[Answer, ...] = ()
 
     @property
     def is_refuted(self) -> bool:
@@ -175,6 +178,7 @@ def _swept(reduced: Reduced, options: Options, progress: Progress) -> Swept:
         claims=len(claims) + len(ends.claims),
         distinct=known.distinct,
         methods=known.methods,
+        answers=known.answers,
         established=ends.established(claim for claim, _ in refused),
     )
 
