@@ -5,6 +5,7 @@ import pytest
 from tests.builders import ask, codes, mlp, rewrite_where, walked
 from tests.mutate.test_misses import SINGLE
 from verdict import certify
+from verdict.replica import one_column
 from verdict.report import Verdict
 
 TWIN = mlp(tp=2)
@@ -64,13 +65,52 @@ def test_the_right_twin_is_proved():
 
 
 @pytest.mark.parametrize("limit", ["MOST_STEPS", "MOST_WORK"])
-def test_what_is_too_large_to_be_run_stays_refuted_and_says_so(limit, monkeypatch):
+def test_what_is_too_large_to_be_run_is_open_and_says_so(limit, monkeypatch):
     monkeypatch.setattr(certify, limit, 10)
-    report = ask(SINGLE, HARMLESS["commuted"])
-    assert codes(report) == {"wrong-input"}
-    (note,) = report.notes
-    assert note.code == "not-run"
-    assert "the limit is 10" in note.where
+    report = certify.certified(SINGLE, HARMLESS["commuted"], walked(SINGLE, HARMLESS["commuted"]))
+    assert (report.verdict, report.findings) == (Verdict.UNKNOWN, ())
+    assert "the limit is 10" in report.open[0].reason
+
+
+WIDE = mlp(batch=64)
+FAULTS_OF_A_COLUMN = {
+    "not summed": lambda plan: rewrite_where(
+        plan, "all_reduce", lambda node: node._replace(op="identity", attrs=()), device=0, nth=0
+    ),
+    "another gradient": lambda plan: rewrite_where(
+        plan, "relu.grad", lambda node: node._replace(op="identity.grad"), device=1
+    ),
+}
+
+
+def limited(monkeypatch, parallel):
+    """The limit at what one column of the plan takes: far less than all of it."""
+    one = one_column(WIDE, parallel)
+    limit = certify._steps(one.single) + certify._steps(one.parallel)
+    assert limit < certify._steps(parallel) / 8
+    monkeypatch.setattr(certify, "MOST_STEPS", limit)
+
+
+@pytest.mark.parametrize("name", FAULTS_OF_A_COLUMN)
+def test_of_what_is_too_large_one_column_is_run(name, monkeypatch):
+    wrong = FAULTS_OF_A_COLUMN[name](mlp(dp=8, tp=2, nm=4, batch=64))
+    limited(monkeypatch, wrong)
+    assert ask(WIDE, wrong).verdict is Verdict.REFUTED
+    assert ask(WIDE, mlp(dp=8, tp=2, nm=4, batch=64)).verdict is Verdict.PROVED
+
+
+def test_a_column_that_agrees_leaves_what_was_found_open(monkeypatch):
+    harmless = rewrite_where(mlp(dp=8, tp=2, nm=4, batch=64), "mul", swapped, device=1)
+    limited(monkeypatch, harmless)
+    report = certify.certified(WIDE, harmless, walked(WIDE, harmless), column=lambda: one_column(WIDE, harmless)[:2])
+    assert (report.verdict, report.findings) == (Verdict.UNKNOWN, ())
+    assert "one microbatch of one replica agrees" in report.open[0].reason
+
+
+def test_an_output_that_is_a_part_of_what_it_must_be_needs_no_run(monkeypatch):
+    monkeypatch.setattr(certify, "MOST_STEPS", 10)
+    lacking = rewrite_where(mlp(dp=4, batch=64), "all_reduce", lambda node: node._replace(op="identity", attrs=()))
+    assert codes(ask(WIDE, lacking)) == {"missing-reduction"}
 
 
 def test_what_numbers_cannot_take_back_stays():

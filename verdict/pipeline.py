@@ -21,7 +21,7 @@ from verdict.lineage.judged import judge
 from verdict.ops import CAST, RULES
 from verdict.options import Options
 from verdict.outcome import Finding, Outcome
-from verdict.replica import split
+from verdict.replica import one_column, split
 from verdict.report import Evidence, Proofs, Report, Verdict
 from verdict.stage import Cut, Stage, cut, run
 from verdict.summary import (
@@ -36,6 +36,9 @@ from verdict.summary import (
     walked,
 )
 from verdict.workers import run_all
+
+SHARES = frozenset({"missing-reduction", "reduced-twice", "wrong-scale"})
+"""Codes of declared outputs that are made of what they must be made of, in other multiples."""
 
 Observe = Callable[[str, int, int, Any], None]
 """Told of each step: its name, how many of how many of its tasks are done, and the result of the step before."""
@@ -68,7 +71,7 @@ def verify(single: Plan, parallel: Plan, options: Options, observe: Observe = si
 
 def deeper(single: Plan, parallel: Plan, options: Options, examined: Examined, observe: Observe = silent) -> Examined:
     """What was examined, with what only the walk refutes run on numbers, and the sweep's answer to what is open."""
-    examined = certify(single, parallel, examined, observe)
+    examined = certify(single, parallel, options, examined, observe)
     report = examined.report
     if report.verdict is not Verdict.UNKNOWN:
         return examined
@@ -102,15 +105,34 @@ def _sweeping(observe: Observe, done: int, total: int) -> None:
     observe("sweep", done, total, None)
 
 
-def certify(single: Plan, parallel: Plan, examined: Examined, observe: Observe = silent) -> Examined:
+def certify(single: Plan, parallel: Plan, options: Options, examined: Examined, observe: Observe = silent) -> Examined:
     """What was examined: a finding that numbers do not bear out is open again, and nothing is explained of it."""
     if not examined.report.findings:
         return examined
     observe("certify", 0, 1, None)
-    report = certified(without_effects(single), without_effects(parallel), examined.report)
+    single, parallel = without_effects(single), without_effects(parallel)
+    proved = (*examined.raw.structural, *_proved(examined))
+    report = certified(single, parallel, examined.report, proved, lambda: _one_column(single, parallel, options))
     if report.findings == examined.report.findings:
         return examined._replace(report=report)
-    return examined._replace(report=report, walks=(), raw=Raw())
+    return examined._replace(report=report, walks=(), raw=Raw(examined.raw.structural))
+
+
+def _proved(examined: Examined) -> tuple[Finding, ...]:
+    """What is wrong with declared outputs where all before them is proved: they hold other shares of the right sums."""
+    ends = set(examined.raw.ends)
+    before = [finding for finding in examined.report.findings if finding not in ends]
+    if before or examined.report.open:
+        return ()
+    return tuple(finding for finding in examined.raw.ends if finding.code in SHARES)
+
+
+def _one_column(single: Plan, parallel: Plan, options: Options) -> tuple[Plan, Plan] | None:
+    """One microbatch of one replica, where the walk proves that the step is the sum of such."""
+    one = one_column(single, parallel)
+    if one is None or examine(single, one.copies, options).report.verdict is not Verdict.PROVED:
+        return None
+    return one.single, one.parallel
 
 
 def explain(single: Plan, parallel: Plan, options: Options, examined: Examined) -> Report:

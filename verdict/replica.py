@@ -24,8 +24,8 @@ from verdict.ops import Scale
 
 
 class Split(NamedTuple):
-    """single: the single-device step on one replica's share of the batch. parallel: one replica. copies: `single` on
-    all replicas, which add up its gradients.
+    """single: the single-device step on one share of the batch. parallel: what computes on that share. copies:
+    `single` on all shares, as replicas that add up its gradients.
     """
 
     single: Plan
@@ -37,16 +37,44 @@ def split(single: Plan, parallel: Plan) -> Split | None:
     """A pair of plans, one replica apart from the others; None where replicas do more than to add up."""
     if parallel.replicas == 1 or not _only_add_up(parallel):
         return None
+    return _apart(single, parallel, _alone(parallel), parallel.replicas)
+
+
+def one_column(single: Plan, parallel: Plan) -> Split | None:
+    """A pair of plans, one microbatch of one replica apart from the others; None where replicas do more than to add
+    up, or where microbatches do not all run the same segments, each on its own tensors.
+    """
+    if parallel.columns == 1 or (parallel.replicas > 1 and not _only_add_up(parallel)) or not _alike(parallel):
+        return None
+    first = tuple(
+        tuple(call for call in program if call.microbatch in (0, ONCE_A_STEP)) for program in parallel.programs
+    )
+    return _apart(single, parallel, replace(_alone(parallel), microbatches=1, programs=first), parallel.columns)
+
+
+def _apart(single: Plan, parallel: Plan, alone: Plan, shares: int) -> Split | None:
     try:
         batch = bind(single, parallel).batch
-        share = _share(reference(single, parallel.replicas, batch))
+        share = _share(reference(single, shares, batch))
     except (PlanMismatchError, ShapeError):
         return None
-    if share is None:
-        return None
-    mesh = tuple((name, 1 if size == parallel.replicas else size) for name, size in parallel.mesh[:1])
-    alone = replace(parallel, replicas=1, mesh=(*mesh, *parallel.mesh[1:]))
-    return Split(share, alone, _copies(share, batch, parallel.replicas))
+    return None if share is None else Split(share, alone, _copies(share, batch, shares))
+
+
+def _alone(plan: Plan) -> Plan:
+    mesh = tuple((name, 1 if size == plan.replicas else size) for name, size in plan.mesh[:1])
+    return replace(plan, replicas=1, mesh=(*mesh, *plan.mesh[1:]))
+
+
+def _alike(plan: Plan) -> bool:
+    """Whether every microbatch runs the same segments on every device, and none reads what another one made."""
+    if plan.outputs or any(call.crossed for program in plan.programs for call in program):
+        return False
+    for program in plan.programs:
+        runs = [sorted(call.segment for call in program if call.microbatch == m) for m in range(plan.microbatches)]
+        if any(run != runs[0] for run in runs):
+            return False
+    return True
 
 
 def _only_add_up(plan: Plan) -> bool:

@@ -199,15 +199,6 @@ _ALL = (
         "Rounding or overflow that the single-device run does not have.",
     ),
     Code(
-        "not-run",
-        "the plans were not run",
-        "A note: a finding of the walk is certified by running both plans on random numbers, which was not possible "
-        "here, or would have taken too long. The finding stands.",
-        "(no example: it is about the size of the plans)",
-        "Run them by hand: verdict run --sm SINGLE --pm PARALLEL, with a higher --most-work.",
-        "None.",
-    ),
-    Code(
         "broken-data-flow",
         "a tensor is read before, or written after, it should be",
         "A tensor is read before anything produces it, is produced twice, or is given and overwritten.",
