@@ -6,15 +6,22 @@ from rank to rank.
 
 import os
 import random
+import sys
+import sysconfig
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.random.bit_generator as numpy_bits
 
 from backends.torch import unordered
 
 ADDRESS, PORT = "127.0.0.1", "29500"
+_PYTHON = sysconfig.get_paths()["stdlib"]
+_HAND_ON = frozenset({"random.py", "secrets.py", "uuid.py"})
+"""Files of Python's that draw for whoever calls them."""
 
 
 def variables(rank: int, ranks: int) -> dict[str, str]:
@@ -38,15 +45,16 @@ def variables(rank: int, ranks: int) -> dict[str, str]:
 
 
 class Generators:
-    """Python's own generator and numpy's: whether they are drawn from before somebody seeds them."""
+    """Python's own generator, numpy's, and the system's: whether they are drawn from before somebody seeds them."""
 
     def __init__(self, seed: int) -> None:
+        self._system = _System(seed)
         self._watched = [_Watched(random, "seed", "setstate", _python_state, seed)]
         self._watched.append(_Watched(np.random, "seed", "set_state", _numpy_state, seed))
 
     def drawn(self) -> bool:
         """Whether numbers were drawn that nobody seeded."""
-        return any(each.drawn() for each in self._watched)
+        return self._system.drawn or any(each.drawn() for each in self._watched)
 
 
 class _Watched:
@@ -76,6 +84,46 @@ class _Watched:
             return function(value, *more)
 
         return run
+
+
+class _System:
+    """What stands for the system's own random bits, of which generators are made that get no seed.
+
+    drawn: whether the program, or a package for it, asked for some. Python's own files (tempfile) may.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.drawn = False
+        self._bits = random.Random(seed)
+        self._urandom, seeded = os.urandom, random.Random.seed
+
+        def seed_of(instance: random.Random, value: Any = None, version: int = 2) -> None:
+            seeded(instance, int.from_bytes(self._bytes(32)) if value is None else value, version)
+
+        numpy_bits.randbits = self._number  # type: ignore[attr-defined]
+        os.urandom = random._urandom = self._bytes  # type: ignore[attr-defined]
+        random.Random.seed = seed_of  # type: ignore[assignment, method-assign]
+
+    def _number(self, bits: int) -> int:
+        return int.from_bytes(self._bytes((bits + 7) // 8)) >> -bits % 8
+
+    def _bytes(self, count: int) -> bytes:
+        file = _caller()
+        if file.startswith(_PYTHON) and "site-packages" not in file:
+            return self._urandom(count)
+        self.drawn = True
+        return self._bits.randbytes(count)
+
+
+def _caller() -> str:
+    """The file that draws: the innermost one that does not do so for others."""
+    frame: Any = sys._getframe(2)
+    while frame is not None:
+        file = str(frame.f_code.co_filename)
+        if file != __file__ and not (file.startswith(_PYTHON) and Path(file).name in _HAND_ON):
+            return file
+        frame = frame.f_back
+    return _PYTHON
 
 
 def _python_state() -> Any:

@@ -55,6 +55,10 @@ class Job(NamedTuple):
 
 
 UNSEEDED = "what it does depends on numbers that Python's or numpy's generator draws, and nobody seeds it"
+UNDECIDED = (
+    "unseeded-draws",
+    "the program draws numbers that nobody seeds; recordings with other draws were the same, others were not looked at",
+)
 
 
 def write_job(folder: Path, job: Job) -> None:
@@ -135,7 +139,8 @@ def _write_found(out: Path, task: Callable[[], Any]) -> None:
 def _record_one(folder: Path, job: Job, program: int, rank: int, record: Callable[..., Any]) -> dict[str, Any]:
     """The recording of one rank as plain data, or why there is none.
 
-    Where it drew numbers that nobody seeded it is recorded twice, with other ones: what depends on them is not known.
+    Where it drew numbers that nobody seeded it is recorded twice, with other ones: what depends on them is not known,
+    and that nothing does is an assumption.
     """
     first = _recording(folder, job, program, rank, record, 0)
     if not first.pop("drawn", False):
@@ -144,6 +149,8 @@ def _record_one(folder: Path, job: Job, program: int, rank: int, record: Callabl
     apart = {**first.get("trace", {}), "seconds": 0} != {**second.get("trace", {}), "seconds": 0}
     if apart and "trace" in first:
         first["trace"]["doubts"] = [*first["trace"]["doubts"], UNSEEDED]
+    elif "trace" in first:
+        first["trace"]["notes"] = [*first["trace"]["notes"], UNDECIDED]
     return first
 
 

@@ -6,10 +6,13 @@ The truth of each is what gloo processes on CPUs compute (tests/torch/truth.py).
 import multiprocessing
 import os
 import random
+import secrets
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+import uuid
 from contextlib import suppress
 
 import numpy as np
@@ -146,6 +149,46 @@ def build_python_random_right(ctx):
     random.seed(3)
     factor = float(random.choice([1.0, 1.0]))
     return program(ctx, scale=lambda: factor)
+
+
+def build_rare(ctx):
+    """What is drawn decides, and hardly ever."""
+    return program(ctx, scale=lambda: 1.0 if random.random() > 1e-12 else 2.0)
+
+
+def build_numpy_generator(ctx):
+    """A generator of numpy's that gets no seed."""
+    rng = np.random.default_rng()
+    return program(ctx, scale=lambda: 1.0 + rng.integers(1 << 30))
+
+
+def build_numpy_generator_right(ctx):
+    rng = np.random.default_rng(3)
+    return program(ctx, scale=lambda: 1.0 + (rng.integers(1 << 30) < 0))
+
+
+def build_own_generator(ctx):
+    """A generator of Python's that gets no seed."""
+    return program(ctx, scale=random.Random().random)
+
+
+def build_own_generator_right(ctx):
+    return program(ctx, scale=lambda: 1.0 + (random.Random(3).random() < 0))
+
+
+def build_secret(ctx):
+    """Bits of the system's."""
+    return program(ctx, scale=lambda: 1.0 + secrets.randbelow(1 << 30) + uuid.uuid4().int % 7)
+
+
+def build_secret_right(ctx):
+    """What Python does with the system's bits for itself."""
+
+    def scale():
+        with tempfile.NamedTemporaryFile() as file:
+            return 1.0 if file.name else 2.0
+
+    return program(ctx, scale=scale)
 
 
 def two_weights(ctx, order, group=None):

@@ -100,6 +100,34 @@ def build_slow(ctx):
     return program(step)
 
 
+def build_endless(ctx):
+    """What never ends where it is recorded, too."""
+
+    def step(x, weight):
+        time.sleep(600)
+
+    return program(step)
+
+
+def build_huge(ctx):
+    """Two GiB of memory of its own."""
+
+    def step(x, weight):
+        return (x @ weight).sum() + bytearray(1 << 31)[0]
+
+    return program(step)
+
+
+def build_huge_run(ctx):
+    """The same, only where it is run."""
+
+    def step(x, weight):
+        y = (x @ weight).sum()
+        return y + bytearray(1 << 31)[0] if type(x) is torch.Tensor else y + 0
+
+    return program(step)
+
+
 def build_hangs(ctx):
     """Rank 0 waits for a message of which the recording knows nothing."""
 

@@ -33,6 +33,27 @@ def test_what_runs_say_of_a_recording():
     assert (unsaid.how, "not modelled" in unsaid.why) == (NOT_RUN, True)
 
 
+def test_limits_hold_for_recordings_and_runs():
+    limits = Limits(seconds=8.0, mebibytes=1024, confirm=30.0)
+    builders = ("build_waited", "build_endless", "build_huge", "build_huge_run")
+    programs = [(Target(str(PROGRAMS), builder), 2) for builder in builders]
+    fits, endless, huge, huge_run = record_each(programs, cores=2, limits=limits)
+    assert fits.confirmation.how == AGREES
+    assert "does not end within 8 s" in str(endless)
+    assert "more than 1024 MiB of memory" in str(huge)
+    assert (huge_run.confirmation.how, "MemoryError" in huge_run.confirmation.why) == (NOT_RUN, True)
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_program_is_run_unless_that_is_refused(asked):
+    command = [sys.executable, "-m", "verdict", "torch", f"{PROGRAMS}:build_mean", "--world", "2"]
+    command += ["--single", f"{PROGRAMS}:build_mean", *([] if asked else ["--no-confirm"])]
+    ended = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stdout
+    assert (NOT_CONFIRMED in ended.stdout) is not asked
+    assert ("two runs of all ranks on CPUs, on different numbers, agree with it" in ended.stdout) is asked
+
+
 def test_a_program_that_hangs_is_not_proved():
     found = answers(PROGRAMS, (("build_hangs", "build_single"),))["build_hangs"]
     assert found.verdict == "UNKNOWN"
@@ -89,7 +110,8 @@ def test_a_signal_leaves_neither_processes_nor_folders(sign, tmp_path):
     while any(str(tmp_path) in words for words in commands()) and time.monotonic() < until:
         time.sleep(0.1)
     assert not [words for words in commands() if str(tmp_path) in words]
-    assert not [path for path in tmp_path.glob("verdict-capture-*") if list(path.iterdir())]
+    left = list(tmp_path.iterdir())
+    assert not ([path for path in left if list(path.iterdir())] if sign == signal.SIGKILL else left)
 
 
 def commands():

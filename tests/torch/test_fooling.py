@@ -24,6 +24,9 @@ WRONG = {
     "build_unseen": "weight is written to where nothing is recorded",
     "build_numpy_random": "other is 2.0|nobody seeds it",
     "build_python_random": "other is|nobody seeds it",
+    "build_numpy_generator": "other|nobody seeds it",
+    "build_own_generator": "other|nobody seeds it",
+    "build_secret": "other|nobody seeds it",
     "build_variables": "other=2.0 on rank 1",
     "build_seeds": "come about differently|begin with different values of weight",
     "build_set_order": "",
@@ -43,6 +46,7 @@ WRONG = {
     "build_tags": "with tag 1 .* with tag 2",
 }
 """builder -> a pattern that stands in the answer."""
+RARE = "build_rare"
 RUNS_ALONE = ("build_type", "build_backend")
 RIGHT = (
     "build_thread_right", "build_process_right", "build_swallowed_right", "build_given_away_right",
@@ -51,6 +55,7 @@ RIGHT = (
     "build_trainable_right", "build_state_right", "build_average_right", "build_count_right",
     "build_flight_input_right", "build_flight_two_right", "build_groups_exchanged_right",
     "build_group_of_members_right", "build_barrier_right", "build_tags_right",
+    "build_numpy_generator_right", "build_own_generator_right", "build_secret_right",
 )  # fmt: skip
 
 
@@ -60,7 +65,7 @@ def single(name):
 
 def told(run):
     return answers(
-        FILE, tuple((name, single(name)) for name in (*WRONG, *RUNS_ALONE, *RIGHT)), confirm=60.0 if run else 0.0
+        FILE, tuple((name, single(name)) for name in (*WRONG, *RUNS_ALONE, *RIGHT, RARE)), confirm=60.0 if run else 0.0
     )
 
 
@@ -87,3 +92,10 @@ def test_its_right_twin_is_proved(name, run):
     assert found.verdict == "PROVED", found.why
     assumed = {assumption.name for assumption in found.report.assumptions}
     assert ("recording-not-confirmed" in assumed) is not run
+    assert "unseeded-draws" not in assumed
+
+
+def test_what_is_drawn_and_seems_to_decide_nothing_is_an_assumption():
+    found = told(True)[RARE]
+    assert found.verdict == "PROVED", found.why
+    assert "unseeded-draws" in {assumption.name for assumption in found.report.assumptions}
