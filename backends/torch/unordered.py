@@ -2,7 +2,8 @@
 
 Python says nothing of the order of a set of words or objects: it is another in each process, by the seed of its hashes
 and by the places of objects in memory. Copies of one process would all have the same. So the user's files are compiled
-with a set of their own, which odd ranks go through backwards. Sets of numbers have one order everywhere, and keep it.
+with a set of their own, whose elements have the order in which the program came by them, and on odd ranks that order
+backwards; the same holds for ids. Sets of numbers have one order everywhere, and keep it.
 """
 
 import ast
@@ -11,10 +12,10 @@ import importlib.machinery
 import importlib.util
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from verdict.errors import UsageError
 
@@ -23,7 +24,8 @@ _OWN = Path(__file__).resolve().parents[2]
 _FOREIGN = tuple(
     str(Path(path).resolve()) for path in [*sysconfig.get_paths().values(), f"{_OWN}/backends", f"{_OWN}/verdict"]
 )
-_HIGHEST = 1 << 62
+_MIDDLE, _BYTES = 1 << 46, 64
+"""Ids are about so great, and so far apart."""
 
 
 def is_foreign(file: str) -> bool:
@@ -84,10 +86,10 @@ class _Sets(ast.NodeTransformer):
     """What makes a set makes one of `_names`: displays, comprehensions, and operators that may return one."""
 
     def visit_Set(self, node: ast.Set) -> ast.AST:
-        return self._wrapped(node)
+        return self._wrapped(ast.copy_location(ast.List(node.elts, ast.Load()), node), "set")
 
     def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
-        return self._wrapped(node)
+        return self._wrapped(ast.copy_location(ast.ListComp(node.elt, node.generators), node), "set")
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         if isinstance(node.op, ast.BitAnd | ast.BitOr | ast.BitXor | ast.Sub):
@@ -95,52 +97,107 @@ class _Sets(ast.NodeTransformer):
         self.generic_visit(node)
         return node
 
-    def _wrapped(self, node: ast.expr) -> ast.AST:
+    def _wrapped(self, node: ast.expr, kind: str = "like") -> ast.AST:
         self.generic_visit(node)
-        call = ast.Call(ast.Name(_SETS, ast.Load()), [node], [])
+        maker = ast.Attribute(ast.Name(_SETS, ast.Load()), kind, ast.Load())
+        call = ast.Call(maker, [node], [])
         return ast.copy_location(call, node)
+
+
+class _Numbers:
+    """Values by the order in which the program came by them. They are kept, for an id is one value's only so long."""
+
+    def __init__(self, backwards: bool) -> None:
+        self._step = -_BYTES if backwards else _BYTES
+        self._known: dict[int, tuple[int, Any]] = {}
+
+    def of(self, value: Any) -> int:
+        """The number of a value, which is new where it was not met before."""
+        return self._known.setdefault(id(value), (_MIDDLE + self._step * len(self._known), value))[0]
+
+    def meet(self, values: Iterable[Any]) -> list[Any]:
+        """The values; those whose hash differs from process to process have numbers from now on."""
+        found = list(values)
+        for value in found:
+            if _varies(value):
+                self.of(value)
+        return found
+
+
+class _Kinds(NamedTuple):
+    """What stands for Python's sets. like: one of them in place of one of Python's, else the value itself."""
+
+    set: Any
+    frozenset: Any
+    like: Callable[[Any], Any]
 
 
 def _names(rank: int) -> dict[str, Any]:
     backwards = rank % 2 == 1
-
-    class _Like(type):
-        """What is a set for Python is one."""
-
-        def __instancecheck__(cls, other: Any) -> bool:
-            return isinstance(other, cls.__base__)  # type: ignore[arg-type]
-
-    def ordered(base: type) -> type:
-        def iterate(self: Any) -> Iterator[Any]:
-            items = list(base.__iter__(self))  # type: ignore[attr-defined]
-            return iter(items[::-1] if backwards and any(map(_varies, items)) else items)
-
-        def pop(self: Any) -> Any:
-            found = next(iterate(self))
-            self.remove(found)
-            return found
-
-        more = {name: _again(getattr(base, name), kinds) for name in _MAKERS}
-        kept = {"pop": pop} if hasattr(base, "pop") else {}
-        return _Like(base.__name__, (base,), {"__iter__": iterate, "__slots__": (), **more, **kept})
-
+    numbers = _Numbers(backwards)
     kinds: dict[type, Any] = {}
-    kinds |= {kind: ordered(kind) for kind in (builtins.set, builtins.frozenset)}
 
-    def id_of(value: Any) -> int:
-        return _HIGHEST - builtins.id(value) if backwards else builtins.id(value)
+    def like(found: Any) -> Any:
+        kind = kinds.get(type(found))
+        return found if kind is None else kind(found)
+
+    kinds |= {kind: _ordered(kind, numbers, like) for kind in (builtins.set, builtins.frozenset)}
 
     def hash_of(value: Any) -> int:
+        if _is_identity(type(value).__hash__):
+            return numbers.of(value)
         found = builtins.hash(value)
-        return ~found if backwards and _varies(value) else found
+        return ~found if backwards and _varies(value) and not _is_own(type(value).__hash__) else found
 
-    return {
-        "set": kinds[set],
-        "frozenset": kinds[frozenset],
-        "id": id_of,
-        "hash": hash_of,
-        _SETS: lambda found: _wrapped(kinds, found),
-    }
+    names = {"set": kinds[set], "frozenset": kinds[frozenset], "id": numbers.of, "hash": hash_of}
+    return {**names, _SETS: _Kinds(kinds[set], kinds[frozenset], like)}
+
+
+def _is_identity(function: Any) -> bool:
+    """Whether a hash, Python's or torch's, tells no more than which object it is."""
+    return function is object.__hash__ or getattr(function, "__module__", "") == "torch._tensor"
+
+
+def _is_own(function: Any) -> bool:
+    """Whether a function stands in a user's file, which sees hashes as `_names` gives them."""
+    return hasattr(function, "__code__") and not is_foreign(function.__code__.co_filename)
+
+
+class _Like(type):
+    """What is a set for Python is one."""
+
+    def __instancecheck__(cls, other: Any) -> bool:
+        return isinstance(other, cls.__base__)  # type: ignore[arg-type]
+
+
+def _ordered(base: Any, numbers: _Numbers, like: Callable[[Any], Any]) -> Any:
+    """A set or frozenset with the order of `numbers`."""
+
+    def iterate(self: Any) -> Iterator[Any]:
+        items = numbers.meet(base.__iter__(self))
+        return iter(sorted(items, key=numbers.of) if any(map(_varies, items)) else items)
+
+    def new(cls: Any, items: Any = ()) -> Any:
+        return base.__new__(cls, numbers.meet(items)) if base is frozenset else base.__new__(cls)
+
+    def begin(self: Any, items: Any = ()) -> None:
+        base.__init__(self, numbers.meet(items))
+
+    def pop(self: Any) -> Any:
+        found = next(iterate(self))
+        self.remove(found)
+        return found
+
+    def add(self: Any, item: Any) -> None:
+        base.add(self, *numbers.meet([item]))
+
+    def update(self: Any, *others: Any) -> None:
+        base.update(self, *map(numbers.meet, others))
+
+    more: dict[str, Any] = {name: _again(getattr(base, name), like) for name in _MAKERS}
+    if base is set:
+        more |= {"pop": pop, "add": add, "update": update, "__init__": begin}
+    return _Like(base.__name__, (base,), {"__iter__": iterate, "__new__": new, "__slots__": (), **more})
 
 
 _MAKERS = (
@@ -149,13 +206,8 @@ _MAKERS = (
 )  # fmt: skip
 
 
-def _again(method: Callable[..., Any], kinds: dict[type, Any]) -> Callable[..., Any]:
-    return lambda self, *others: _wrapped(kinds, method(self, *others))
-
-
-def _wrapped(kinds: dict[type, Any], found: Any) -> Any:
-    kind = kinds.get(type(found))
-    return found if kind is None else kind(found)
+def _again(method: Callable[..., Any], like: Callable[[Any], Any]) -> Callable[..., Any]:
+    return lambda self, *others: like(method(self, *others))
 
 
 def _varies(value: Any) -> bool:
