@@ -16,10 +16,18 @@ from verdict.graph import GRAD
 from verdict.ops import RULES, Array, numbers
 from verdict.solver import SolverError
 
-CANNOT = (
-    VerdictError, ShapeError, SolverError, TypeError, AttributeError, ValueError, ArithmeticError, IndexError,
-)  # fmt: skip
-"""What an operator raises that cannot be run on what it is given (tokens, terms, numbers out of its domain)."""
+
+class Inapplicable(Exception):
+    """An operator asks its elements for what tokens and terms do not have, or looks up what is not there."""
+
+
+CANNOT = (VerdictError, ShapeError, SolverError, ArithmeticError, Inapplicable)
+"""What is raised where an operator cannot be run on what it is given (tokens, terms, numbers out of its domain).
+
+Anything else is an error of ours and ends the program.
+"""
+OF_ELEMENTS = (TypeError, AttributeError, ValueError, IndexError)
+"""What Python and numpy raise where elements that are objects lack an operation."""
 
 
 class Place(NamedTuple):
@@ -137,8 +145,17 @@ _OWN: Mapping[str, Callable[[Sequence[Array], Mapping[str, Any]], tuple[Array, .
 
 def apply(step: Step, inputs: Sequence[Array]) -> tuple[Array | None, ...]:
     """What `step` makes of `inputs`: arrays of floats, of exact rationals, of solver terms, or of anything for a step
-    that only moves elements.
+    that only moves elements. Raises one of CANNOT where it makes nothing of them.
     """
+    try:
+        return _apply(step, inputs)
+    except OF_ELEMENTS as error:
+        if isinstance(error, IndexError) or any(numbers.of_objects(array) for array in inputs):
+            raise Inapplicable(f"{step.op}: {error}") from error
+        raise
+
+
+def _apply(step: Step, inputs: Sequence[Array]) -> tuple[Array | None, ...]:
     if step.op in _OWN:
         return _OWN[step.op](inputs, step.attrs)
     rule = RULES[step.op.removesuffix(GRAD)]
