@@ -21,7 +21,8 @@ MAY_IMPORT = {
     "lineage": {"errors", "outcome", "graph", "ops"},
     "stage": {*WORDS, "graph", "ops", "lineage", "solver"},
     "report": {*WORDS, "graph"},
-    "workers": {"outcome"},
+    "limits": set(),
+    "workers": {"limits", "outcome"},
     "concrete": {"errors", "graph", "comparison", "ops"},
     "sweep": {*WORDS, "graph", "ops", "solver", "workers", "comparison", "concrete"},
 }

@@ -44,8 +44,7 @@ def certified(
     proved: findings that follow from the form of the plan, or from what was proved of its outputs. column: one
     microbatch of one replica, to be run where the whole is too large, and where a difference of it is one of the whole.
     """
-    doubtful = [finding for finding in report.findings if finding.code not in CERTAIN and finding not in proved]
-    if not doubtful:
+    if not _doubtful(report, proved):
         return report
     found, told = _run(single, parallel), _AGREE
     if isinstance(found, str) and (alone := column()) is not None:
@@ -57,11 +56,21 @@ def certified(
         told = f"it was not confirmed: {'; '.join(map(str, found.faults))}"
     elif found.outcome != AGREE:
         return report
+    return unconfirmed(report, proved, told)
+
+
+def unconfirmed(report: Report, proved: Collection[Finding], why: str) -> Report:
+    """The report with its findings as open questions, but for those that need no numbers."""
+    doubtful = _doubtful(report, proved)
     return replace(
         report,
         findings=tuple(finding for finding in report.findings if finding not in doubtful),
-        open=(*(Open(f.where, f"{f.title} ({f.code}); but {told}") for f in doubtful), *report.open),
+        open=(*(Open(f.where, f"{f.title} ({f.code}); but {why}") for f in doubtful), *report.open),
     )
+
+
+def _doubtful(report: Report, proved: Collection[Finding]) -> list[Finding]:
+    return [finding for finding in report.findings if finding.code not in CERTAIN and finding not in proved]
 
 
 _AGREE = f"run on random numbers (seeds {' and '.join(map(str, SEEDS))}) the plans agree"

@@ -21,17 +21,19 @@ from verdict.concrete.command import run_command
 from verdict.diagnose import repro_script
 from verdict.dump import dump_lineages, dump_nodes, dump_obligations, dump_stages
 from verdict.errors import UsageError, VerdictError
+from verdict.graph import Plan
+from verdict.limits import Limits, OutOfTime, begin, limited
 from verdict.lineage import CHUNK_ORDER
 from verdict.measure import Stopwatch, append_row
 from verdict.mutate.command import mutate_command
 from verdict.options import Options, SolverOptions
-from verdict.pipeline import deeper, examine, explain
-from verdict.repair import ALL_ATTEMPTS, Proposal, repairs, with_help
+from verdict.repair import ALL_ATTEMPTS, Proposal
 from verdict.report import Measured, Report, show, to_json
 from verdict.report.explain import explain_command
 from verdict.solver import installed
 from verdict.stdout import to_stdout
 from verdict.summary import known_assumptions
+from verdict.verify import tell
 
 QUESTION_NOT_PUT, INTERNAL_ERROR = 2, 4
 MAY_ASSUME = frozenset({CHUNK_ORDER})
@@ -69,6 +71,10 @@ class MainJob(click.Group):
               help="For one obligation; what takes longer is unknown.")  # fmt: skip
 @click.option("--memory", type=click.IntRange(64), default=4096, show_default=True, metavar="MIB",
               help="For one worker; what takes more is unknown.")  # fmt: skip
+@click.option("--time-limit", type=click.FloatRange(0, min_open=True), default=1800.0, show_default=True,
+              metavar="SECONDS", help="For the whole run; what is not decided then is unknown.")  # fmt: skip
+@click.option("--memory-limit", type=click.IntRange(64), metavar="MIB",
+              help="For the main process (default: all that is free); what takes more is unknown.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random points that are tried.")
 @click.option("--solver", type=click.Choice(sorted(SOLVERS)), default="z3", show_default=True,
               help="Who is asked about each distinct obligation; cvc5 needs verdict[cvc5].")  # fmt: skip
@@ -145,18 +151,15 @@ def _main_job(single: str, parallel: str, given: dict[str, Any]) -> int:
         raise UsageError("--repair", "it contradicts --no-repair", "give one of them")
     gc.disable()
     options = _options(given)
+    limits = begin(given["time_limit"], given["memory_limit"])
     watch = Stopwatch()
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
         observe = _observer(watch, progress, given["dump"])
         observe("load", 0, 1, None)
-        plans = load_all((single, parallel))
+        plans = _loaded(single, parallel, limits)
         _require_known("--deny-assumption", given["denied"], known_assumptions(plans))
-        examined = deeper(plans[0], plans[1], options, examine(plans[0], plans[1], options, observe), observe)
-        observe("repair", 0, 1, None)
         attempts = 0 if given["unrepaired"] else ALL_ATTEMPTS if given["repair"] else None
-        proposals = repairs(plans[0], plans[1], examined, options, attempts)
-        observe("report", 0, 1, None)
-        report = with_help(explain(plans[0], plans[1], options, examined), proposals)
+        report, proposals = tell(*plans, options, attempts, limits, observe)
     measured = watch.measured(options.workers)
     _tell(report, measured, given)
     if given["repair"]:
@@ -166,6 +169,15 @@ def _main_job(single: str, parallel: str, given: dict[str, Any]) -> int:
     if given["stats"]:
         append_row(given["stats"], report, measured)
     return report.verdict.value
+
+
+def _loaded(single: str, parallel: str, limits: Limits) -> tuple[Plan, Plan]:
+    try:
+        with limited(limits):
+            one, other = load_all((single, parallel))
+    except (OutOfTime, MemoryError) as error:
+        raise UsageError("the plans", f"they were not read: {limits.in_words(error)}", "give it more") from None
+    return one, other
 
 
 def _write_repaired(path: str, proposals: tuple[Proposal, ...]) -> None:
@@ -207,9 +219,7 @@ def _options(given: dict[str, Any]) -> Options:
 def _solvers(choice: str) -> tuple[str, ...]:
     missing = [solver for solver in SOLVERS[choice] if not installed(solver)]
     if missing:
-        raise UsageError(
-            "--solver", f"{missing[0]} is not installed", f"python -m pip install 'verdict[{missing[0]}]'"
-        )
+        raise UsageError("--solver", f"{missing[0]} is not installed", f"python -m pip install 'verdict[{missing[0]}]'")
     return SOLVERS[choice]
 
 

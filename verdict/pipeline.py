@@ -111,20 +111,21 @@ def certify(single: Plan, parallel: Plan, options: Options, examined: Examined, 
         return examined
     observe("certify", 0, 1, None)
     single, parallel = without_effects(single), without_effects(parallel)
-    proved = (*examined.raw.structural, *_proved(examined))
-    report = certified(single, parallel, examined.report, proved, lambda: _one_column(single, parallel, options))
+    column = partial(_one_column, single, parallel, options)
+    report = certified(single, parallel, examined.report, needs_no_run(examined), column)
     if report.findings == examined.report.findings:
         return examined._replace(report=report)
     return examined._replace(report=report, walks=(), raw=Raw(examined.raw.structural))
 
 
-def _proved(examined: Examined) -> tuple[Finding, ...]:
-    """What is wrong with declared outputs where all before them is proved: they hold other shares of the right sums."""
+def needs_no_run(examined: Examined) -> tuple[Finding, ...]:
+    """Findings that follow from the plan's form, and what is wrong with declared outputs where all before them is
+    proved: they hold other shares of the right sums.
+    """
     ends = set(examined.raw.ends)
-    before = [finding for finding in examined.report.findings if finding not in ends]
-    if before or examined.report.open:
-        return ()
-    return tuple(finding for finding in examined.raw.ends if finding.code in SHARES)
+    if examined.report.open or any(finding not in ends for finding in examined.report.findings):
+        return examined.raw.structural
+    return (*examined.raw.structural, *(finding for finding in examined.raw.ends if finding.code in SHARES))
 
 
 def _one_column(single: Plan, parallel: Plan, options: Options) -> tuple[Plan, Plan] | None:

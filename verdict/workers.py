@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import multiprocess
 
+from verdict.limits import MIB, address_space
 from verdict.outcome import Unknown
 
 Task = TypeVar("Task")
@@ -98,7 +99,7 @@ def _work(
 ) -> None:
     other_end.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    limit = _current_bytes() + memory_mib * 2**20
+    limit = address_space() + memory_mib * MIB
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     while True:
         try:
@@ -126,8 +127,3 @@ def _receive(connection: Any) -> Any:
 
 def _patience(busy: dict[Any, tuple[Any, int, float]]) -> float:
     return max(0.0, min(deadline for _, _, deadline in busy.values()) - time.monotonic())
-
-
-def _current_bytes() -> int:
-    with open("/proc/self/statm") as statm:
-        return int(statm.read().split()[0]) * resource.getpagesize()

@@ -199,6 +199,14 @@ _ALL = (
         "Rounding or overflow that the single-device run does not have.",
     ),
     Code(
+        "cut-short",
+        "the run was ended at a limit",
+        "A note: the verdict was reached, and the limit of time or memory before its causes and repairs were found.",
+        "verdict --sm SINGLE --pm PARALLEL --time-limit 5",
+        "Give more: --time-limit, --memory-limit.",
+        "None.",
+    ),
+    Code(
         "broken-data-flow",
         "a tensor is read before, or written after, it should be",
         "A tensor is read before anything produces it, is produced twice, or is given and overwritten.",

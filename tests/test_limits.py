@@ -1,0 +1,85 @@
+"""Limits of the main process: what is decided within them stands, and the rest is UNKNOWN with the limit's name."""
+
+import json
+import resource
+import signal
+import time
+
+import pytest
+
+from tests.builders import FAST, mlp, rewrite_where
+from tests.test_cli import PARALLEL, SINGLE, verdict, wrong_plan
+from verdict import verify
+from verdict.limits import Limits, OutOfTime, begin, limited
+from verdict.options import Options
+from verdict.report import Verdict
+from verdict.verify import tell
+
+PLAIN, TWIN = mlp(), mlp(tp=2)
+WRONG = rewrite_where(TWIN, "relu.grad", lambda node: node._replace(op="identity.grad"), device=1)
+NONE = Limits()
+
+
+def told(parallel, limits=NONE):
+    return tell(PLAIN, parallel, Options(solver=FAST), None, limits).report
+
+
+def too_late(*arguments, **named):
+    raise OutOfTime
+
+
+def too_much(*arguments, **named):
+    raise MemoryError
+
+
+def test_the_clock_ends_what_runs_too_long():
+    before = signal.getsignal(signal.SIGALRM)
+    with pytest.raises(OutOfTime), limited(begin(0.05, None)):
+        while True:
+            time.sleep(0.01)
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_memory_beyond_the_limit_is_not_given():
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    with pytest.raises(MemoryError), limited(begin(None, 64)):
+        bytearray(256 * 2**20)
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+    with limited(begin(None, 512)):
+        bytearray(256 * 2**20)
+
+
+def test_nothing_is_limited_where_no_limit_is_set():
+    assert told(TWIN).verdict is Verdict.PROVED
+    assert told(WRONG).verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize("stop", [too_late, too_much])
+@pytest.mark.parametrize("step", ["examine", "deeper"])
+def test_what_is_ended_before_it_is_decided_is_unknown(step, stop, monkeypatch):
+    monkeypatch.setattr(verify, step, stop)
+    for plan in (WRONG, TWIN) if step == "examine" else (WRONG,):
+        report = told(plan, begin(300, 8000))
+        assert report.verdict is Verdict.UNKNOWN
+        assert "the limit of" in report.open[0].reason
+
+
+@pytest.mark.parametrize("step", ["explain", "repairs"])
+def test_what_is_ended_after_it_is_decided_keeps_its_verdict_and_says_so(step, monkeypatch):
+    monkeypatch.setattr(verify, step, too_late)
+    report = told(WRONG, begin(300, 8000))
+    assert report.verdict is Verdict.REFUTED
+    assert [note.code for note in report.notes] == ["cut-short"]
+    assert told(TWIN, begin(300, 8000)).verdict is Verdict.PROVED
+
+
+def test_the_command_ends_in_time(tmp_path):
+    run = verdict("--sm", SINGLE, "--pm", PARALLEL, "--time-limit", "0.4", "--format", "json")
+    assert run.returncode in (2, 3), run.stderr
+    if run.returncode == 3:
+        assert "--time-limit" in json.loads(run.stdout)["unknown"][0]["reason"]
+    else:
+        assert "--time-limit" in run.stderr
+    assert "Traceback" not in run.stderr
+    assert verdict("--sm", SINGLE, "--pm", wrong_plan(tmp_path), "--time-limit", "300").returncode == 1
