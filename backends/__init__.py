@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from backends.apart import abandon, apart, begin, finish
-from backends.text import read, write
+from backends.text import admit, write
 from backends.text.packing import MOST_BYTES, PACKINGS, packing_of, unpack
 from backends.text.plain import read_plain, write_plain
 from verdict.errors import PlanFileError, UsageError
@@ -45,7 +45,7 @@ def _parse_nnscaler(data: bytes, source: str) -> Plan:
 
 
 KINDS = (
-    Kind("Verdict's plan text", lambda head: head.startswith(b"verdict-plan"), read),
+    Kind("Verdict's plan text", lambda head: head.startswith(b"verdict-plan"), admit),
     Kind("nnScaler plan pickle", _is_nnscaler, _parse_nnscaler),
     Kind("plain-data pickle", lambda head: head.startswith(b"\x80"), read_plain),
 )

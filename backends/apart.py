@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from verdict.errors import PlanFileError
 from verdict.graph import Call, Held, Logical, Node, Plan, Segment, Storage, Tensor
-from verdict.outcome import Assumption
+from verdict.outcome import Assumption, Finding
 
 _Reply = tuple[str, Any]
 
@@ -44,7 +44,7 @@ def begin(make: Callable[[], Plan], source: str, memory: int) -> Reading:
     child = os.fork()
     if child == 0:
         os.close(reading)
-        _answer(make, writing, memory)
+        _answer(make, source, writing, memory)
     os.close(writing)
     return Reading(source, child, reading)
 
@@ -82,7 +82,7 @@ def finish(reading: Reading) -> Plan:
     raise RuntimeError(f"reading {source} failed in a child process\n{content}")
 
 
-def _answer(make: Callable[[], Plan], writing: int, memory: int) -> None:
+def _answer(make: Callable[[], Plan], source: str, writing: int, memory: int) -> None:
     """In the child: send the plan, or why there is none, and end without any cleaning up."""
     status = 1
     try:
@@ -90,17 +90,19 @@ def _answer(make: Callable[[], Plan], writing: int, memory: int) -> None:
         faulthandler.disable()
         _limit(memory)
         with os.fdopen(writing, "wb") as pipe:
-            pipe.write(marshal.dumps(_reply(make)))
+            pipe.write(marshal.dumps(_reply(make, source, memory)))
         status = 0
     finally:
         os._exit(status)
 
 
-def _reply(make: Callable[[], Plan]) -> _Reply:
+def _reply(make: Callable[[], Plan], source: str, memory: int) -> _Reply:
     try:
         return "plan", _pack(make())
     except PlanFileError as error:
         return "refused", (error.where, error.problem, error.help)
+    except MemoryError:
+        return "refused", (source, f"reading it takes more than {memory} bytes of memory", "is it a plan?")
     except Exception:  # handed on to the parent, which raises it there
         return "failed", traceback.format_exc()
 
@@ -154,6 +156,7 @@ _PACK: dict[str, Callable[[Any], Any]] = {
     "outputs": _plain,
     "storages": _plain,
     "assumptions": lambda rows: tuple((row.name, row.text) for row in rows),
+    "faults": lambda rows: tuple((row.code, row.title, row.where, row.help) for row in rows),
 }
 
 _UNPACK: dict[str, Callable[[Any], Any]] = {
@@ -168,4 +171,5 @@ _UNPACK: dict[str, Callable[[Any], Any]] = {
     "outputs": _rows(Held),
     "storages": _rows(Storage),
     "assumptions": lambda rows: tuple(Assumption(*row) for row in rows),
+    "faults": lambda rows: tuple(Finding(code, title, where, help=help) for code, title, where, help in rows),
 }

@@ -1,8 +1,9 @@
-"""An attribute that no rule knows could change the meaning: nothing is said of its node, on either side."""
+"""An attribute that no rule knows could change the meaning: it is refused on either side."""
 
 import pytest
 
 from tests.builders import ask, mlp, rewrite_where, with_attrs
+from verdict.errors import PlanFileError
 
 
 def odd(plan):
@@ -10,10 +11,9 @@ def odd(plan):
 
 
 @pytest.mark.parametrize(("single", "parallel"), [(mlp(), odd(mlp(tp=2))), (odd(mlp()), mlp(tp=2))])
-def test_an_unknown_attribute_is_no_refutation_and_no_proof(single, parallel):
-    report = ask(single, parallel)
-    assert (report.verdict.name, report.findings) == ("UNKNOWN", ())
-    assert any("unknown attribute inplace" in item.reason for item in report.open), report.open
+def test_an_unknown_attribute_is_refused(single, parallel):
+    with pytest.raises(PlanFileError, match="an attribute inplace, which is unknown; known: none"):
+        ask(single, parallel)
 
 
 def test_assumptions_are_told_where_they_are_used():

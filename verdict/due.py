@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterator
 
-from verdict.graph import ABSENT, Held, Plan, Region, shard_axes
+from verdict.graph import ABSENT, Held, Logical, Plan, Region, shard_axes
 from verdict.lineage.cover import covers
 from verdict.lineage.shards import stated, stated_end, together
 from verdict.report import Due
@@ -42,17 +42,25 @@ def _uncovered(single: Plan, parallel: Plan) -> Iterator[str]:
         of_itself = held.weight == ABSENT
         must = stated(parallel, divided, held.tensor) if of_itself else stated_end(parallel, divided, held)
         logical = parallel.logicals[_logical(parallel, held)]
-        for key in ((kind, logical.name), (kind, ("origin", logical.origin))):
+        for key in _keys(kind, logical):
             regions.setdefault(key, set()).update(() if must is None else (together(must, parallel.replicas),))
     for kind, held in _kinds(single):
-        if kind == LOSS and not parallel.losses:
-            yield LOSS
-        if kind == LOSS:
-            continue
         logical = single.logicals[_logical(single, held)]
-        known = (regions.get((kind, ("origin", logical.origin))), regions.get((kind, logical.name)))
+        if kind == LOSS:
+            known_as = any(key in regions for key in _keys(kind, logical))
+            if not parallel.losses or (len(single.losses) > 1 and not known_as):
+                yield f"{LOSS} {logical.name}"
+            continue
+        known = [regions.get(key) for key in _keys(kind, logical)]
         if not any(found and _all(found, logical.shape) for found in known):
             yield f"{kind} {logical.name}"
+
+
+def _keys(kind: str, logical: Logical) -> Iterator[tuple[str, Hashable]]:
+    """What a declared output is known by: its origin, where it has one, and its name."""
+    if logical.origin is not None:
+        yield kind, ("origin", logical.origin)
+    yield kind, logical.name
 
 
 def _all(regions: set[Region], shape: tuple[int, ...]) -> bool:

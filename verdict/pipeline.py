@@ -13,7 +13,7 @@ from verdict.due import due_of
 from verdict.errors import PlanMismatchError
 from verdict.graph import Plan, without_effects
 from verdict.graph.check import check_plan
-from verdict.graph.form import require_form
+from verdict.graph.form import require_form, require_whole
 from verdict.graph.memory import check_effects
 from verdict.lineage import Binding, Lineages, Reference, bind, propagate, reference
 from verdict.lineage.goals import check_goals, undecided
@@ -167,9 +167,9 @@ def examine(
     they are not asked again. before: what was found of one of the same single plan, which is not looked at again.
     """
     observe("check", 0, 1, (single, parallel))
+    for plan in (single, parallel):
+        require_form(plan, RULES)
     values = without_effects(single), without_effects(parallel)
-    for plan in values:
-        require_form(plan)
     binding = bind(*values)
     if before is None:
         _require_sound(single)
@@ -256,6 +256,7 @@ def _outcomes(
 
 
 def _require_sound(single: Plan) -> None:
+    require_whole(single)
     wrong = (*check_effects(single, RULES), *check_plan(without_effects(single), RULES))
     if wrong:
         raise PlanMismatchError(

@@ -9,7 +9,7 @@ from backends.text.values import DEEPEST
 from backends.text.words import KINDS
 from verdict.errors import PlanFileError
 from verdict.graph import ABSENT, Attrs, Call, Held, Logical, Node, Plan, Region, Segment, Storage, Tensor, has_effects
-from verdict.outcome import Assumption
+from verdict.outcome import Assumption, Finding
 
 _NAME, _VERSION = FORMAT.split()
 MOST_ITEMS = 50_000_000
@@ -58,6 +58,12 @@ class _Reader:
     def assumptions(self, where: str, value: Any) -> tuple[Assumption, ...]:
         return self._each(where, value, self._assumption)
 
+    def faults(self, where: str, value: Any) -> tuple[Finding, ...]:
+        return self._each(where, value, self._fault)
+
+    def groups(self, where: str, value: Any) -> tuple[tuple[int, ...], ...]:
+        return self._each(where, value, self.integers)
+
     def logicals(self, where: str, value: Any) -> tuple[Logical, ...]:
         return self._each(where, value, self._logical)
 
@@ -89,6 +95,10 @@ class _Reader:
     def _assumption(self, where: str, value: Any) -> Assumption:
         name, text = self._row(where, value, 2)
         return Assumption(self._string(where, name), self._string(where, text))
+
+    def _fault(self, where: str, value: Any) -> Finding:
+        code, title, place, help_ = (self._string(where, item) for item in self._row(where, value, 4))
+        return Finding(code, title, place, help=help_)
 
     def _logical(self, where: str, value: Any) -> Logical:
         row = self._row(where, value, 4, 5)
@@ -242,5 +252,7 @@ _FIELDS: dict[str, Callable[[_Reader, str, Any], Any]] = {
     "seeds": _Reader.integers,
     "outputs": _Reader.held,
     "storages": _Reader.storages,
+    "faults": _Reader.faults,
+    "groups": _Reader.groups,
 }
-_OPTIONAL = frozenset({"mesh", "batch_axes", "shard_axes", "assumptions", "outputs", "storages"})
+_OPTIONAL = frozenset({"mesh", "batch_axes", "shard_axes", "assumptions", "outputs", "storages", "faults", "groups"})

@@ -59,6 +59,8 @@ def write_plain(plan: Plan) -> bytes:
         "seeds": plan.seeds,
         "outputs": [tuple(held) for held in plan.outputs],
         "storages": [tuple(storage) for storage in plan.storages],
+        "groups": plan.groups,
+        "faults": [(fault.code, fault.title, fault.where, fault.help) for fault in plan.faults],
     }
     return pickle.dumps(data, protocol=4)
 

@@ -1,5 +1,6 @@
 """Reading the program of a family of devices: segments of nodes, calls and outputs; then one copy for each device."""
 
+from collections import defaultdict
 from difflib import get_close_matches
 from itertools import pairwise
 from typing import Any, NoReturn
@@ -7,7 +8,11 @@ from typing import Any, NoReturn
 from backends.text.values import Family, Varied, gather, listed, ordinals, part, region, value
 from backends.text.words import Line, label
 from verdict.graph import ABSENT, Attrs, Logical, Node, Tensor, whole
+from verdict.graph.limits import MOST_INSTANCES
+from verdict.graph.misfit import CALL, GRADIENT_OF, LOSS, NODE, OUTPUT, SEED, STORAGE, TENSOR
 
+MOST_LINES = 3 * MOST_INSTANCES
+"""The most tensors, nodes with their attributes, calls and outputs that all devices of one file may have together."""
 _WHOLE_PART = (0, 1)
 
 Share = tuple[Any, Any, Any]
@@ -17,12 +22,19 @@ Share = tuple[Any, Any, Any]
 class Tables:
     """What all families of a file share: the logical tensors by label, and attributes, each kept once."""
 
-    __slots__ = ("attrs", "logicals", "ordinals")
+    __slots__ = ("_instances", "attrs", "logicals", "ordinals")
 
     def __init__(self) -> None:
+        self._instances = 0
         self.logicals: list[Logical] = []
         self.ordinals: dict[tuple[str, int], int] = {}
         self.attrs: dict[str, Attrs] = {}
+
+    def count(self, instances: int, line: Line) -> None:
+        """Refuse a file whose devices together have more things than the format allows."""
+        self._instances += instances
+        if self._instances > MOST_LINES:
+            line.fail(f"the lines up to here, each counted for every device of its family, are more than {MOST_LINES}")
 
     def one(self, attrs: Attrs) -> Attrs:
         """The one object for attributes that equal `attrs` in value and type."""
@@ -30,7 +42,10 @@ class Tables:
 
 
 class Program:
-    """The text of one family while it is read. Tensors and segments are numbered within the family."""
+    """The text of one family while it is read. Tensors and segments are numbered within the family.
+
+    lines: for each kind of thing that stands in a family, the line of each of them; nodes are those of all segments.
+    """
 
     def __init__(self, family: Family, tables: Tables, line: int) -> None:
         self.family = family
@@ -45,6 +60,7 @@ class Program:
         self.seeds: list[int] = []
         self.storages: list[tuple[str, tuple[int, ...]]] = []
         self.nodes = 0
+        self.lines: dict[str, list[int]] = defaultdict(list)
         self._labels: dict[str, int] = {}
         self._segment_labels: dict[tuple[str, int], int] = {}
 
@@ -78,6 +94,7 @@ class Program:
         name = line.name("the name of the node") if line.skip(":") else self._default_name(outputs, inputs)
         line.end()
         self.nodes += 1
+        self._stands(NODE, line, 1 + len(attrs.values[0] if isinstance(attrs, Varied) else attrs))
         self.segments[-1][1].append((op, inputs, outputs, attrs, name))
 
     def _default_name(self, outputs: list[int], inputs: list[int]) -> str:
@@ -96,22 +113,27 @@ class Program:
             tensor = self.mention(line)
             line.expect("@")
             crossed.append((tensor, -1 if line.skip("once") else line.integer("a microbatch or once")))
+        self._stands(CALL, line)
         self.calls.append((segment, microbatch, tuple(crossed)))
 
     def loss(self, line: Line) -> None:
         """`loss TENSOR [of WEIGHT]`."""
+        self._stands(LOSS, line)
         self.losses.append(self._held(line))
 
     def gradient(self, line: Line) -> None:
         """`gradient TENSOR [of WEIGHT]`."""
+        self._stands(GRADIENT_OF, line)
         self.gradients.append(self._held(line))
 
     def output(self, line: Line) -> None:
         """`output TENSOR [of WEIGHT_OR_BUFFER]`."""
+        self._stands(OUTPUT, line)
         self.outputs.append(self._held(line))
 
     def seed(self, line: Line) -> None:
         """`seed TENSOR`."""
+        self._stands(SEED, line)
         self.seeds.append(self.mention(line))
         line.end()
 
@@ -123,7 +145,13 @@ class Program:
         while line.skip(","):
             tensors.append(self.mention(line))
         line.end()
+        self._stands(STORAGE, line)
         self.storages.append((name, tuple(tensors)))
+
+    def _stands(self, kind: str, line: Line, instances: int = 1) -> None:
+        """Remember where a thing of this kind stands, of which each device has so many `instances`."""
+        self.lines[kind].append(line.number)
+        self.tables.count(instances * len(self.family.devices), line)
 
     def _held(self, line: Line) -> tuple[int, int]:
         tensor = self.mention(line)
@@ -159,6 +187,7 @@ class Program:
         if line.peek() == "<":
             logical = self._logicals(line, name)
         share = self._view(line, logical)
+        self._stands(TENSOR, line)
         self._labels[token] = self._labels[spelled] = len(self.shares)
         self.shares.append(share)
         return len(self.shares) - 1

@@ -1,26 +1,41 @@
 """Reading a plan from text. docs/plan-format.md is the description of the format."""
 
+from collections import defaultdict
 from math import prod
 from typing import Any
 
 from backends.text.canonical import FORMAT
+from backends.text.places import line_of
 from backends.text.program import Program, Tables, logical_of, view
 from backends.text.values import Family, Varied, value
 from backends.text.words import KINDS, Line, label
 from verdict.errors import PlanFileError
 from verdict.graph import Call, Held, Logical, Plan, Segment, Storage, Tensor, has_effects
-from verdict.outcome import Assumption
-
-MOST_DEVICES = 1 << 16
-MOST_INSTANCES = 20_000_000
-"""The most tensors, and the most nodes, that all devices of one file may have together."""
+from verdict.graph.form import misfits
+from verdict.graph.limits import MOST_DEVICES
+from verdict.graph.misfit import LOGICAL, TENSOR
+from verdict.ops import RULES
+from verdict.outcome import Assumption, Finding
 
 _NO_DEVICES = Family((0,), {}, {}, {})
 """Where a line stands in no family: constants only."""
 
 
 def read(data: bytes, source: str) -> Plan:
-    """The plan that the text `data` describes. Raises PlanFileError(source:line) where it breaks the format."""
+    """The plan that the text `data` spells. Raises PlanFileError(source:line) where it breaks the rules of the text."""
+    return _read(data, source)[1]
+
+
+def admit(data: bytes, source: str) -> Plan:
+    """The plan that the text `data` describes. Raises PlanFileError(source:line), too, for one without sense."""
+    reader, plan = _read(data, source)
+    for misfit in misfits(plan, RULES):
+        number = line_of(misfit.at, plan, reader.lines, [reader.owner[device][0] for device in range(plan.devices)])
+        raise PlanFileError(f"{source}:{number}", misfit.problem, misfit.help)
+    return plan
+
+
+def _read(data: bytes, source: str) -> tuple["_Reader", Plan]:
     lines = _lines(data, source)
     reader = _Reader(source)
     section = ""
@@ -37,7 +52,7 @@ def read(data: bytes, source: str) -> Plan:
             reader.head(section, line)
     if section != "end":
         raise PlanFileError(f"{source}:{len(lines)}", "the last line, end, is missing", "the file may be cut off")
-    return reader.plan(len(lines))
+    return reader, reader.plan(len(lines))
 
 
 def _lines(data: bytes, source: str) -> list[str]:
@@ -64,12 +79,16 @@ class _Reader:
         self.batch_axes: list[tuple[str, int]] = []
         self.shard_axes: list[tuple[str, int]] = []
         self.assumptions: list[Assumption] = []
+        self.faults: list[Finding] = []
+        self.groups: list[tuple[int, ...]] = []
         self.loose: list[Tensor] = []
+        self.lines: dict[str, list[int]] = defaultdict(list)
         self.programs: list[Program] = []
         self.owner: dict[int, tuple[Program, int]] = {}
 
     def head(self, word: str, line: Line) -> None:
         """A line that is not indented."""
+        self.lines[word].append(line.number)
         match word:
             case "mesh" | "devices" | "replicas" | "microbatches" | "family":
                 getattr(self, f"_{word}")(line)
@@ -82,6 +101,12 @@ class _Reader:
             case "assume":
                 self.assumptions.append(Assumption(line.name("a name"), line.name("a sentence between quotes")))
                 line.end()
+            case "group":
+                self.groups.append(tuple(iter(lambda: line.integer("a rank") if line.peek() else -1, -1)))
+            case "fault":
+                code, title, where, more = (line.name(what) for what in ("a code", *3 * ("a sentence between quotes",)))
+                self.faults.append(Finding(code, title, where, help=more))
+                line.end()
             case "tensors" | "loose" | "end":
                 line.end()
             case "segment" | "call" | "loss" | "gradient" | "output" | "seed" | "storage":
@@ -90,8 +115,8 @@ class _Reader:
                 getattr(self.programs[-1], word)(line)
             case _:
                 line.fail(
-                    f"expected mesh, devices, replicas, microbatches, batch, shard, assume, tensors, loose, family, "
-                    f"segment, call, loss, gradient, output, seed, storage or end, found {word[:60]}",
+                    f"expected mesh, devices, replicas, microbatches, batch, shard, assume, group, fault, tensors, "
+                    f"loose, family, segment, call, loss, gradient, output, seed, storage or end, found {word[:60]}",
                     "the nodes of a segment and the entries of a table are indented",
                 )
 
@@ -110,6 +135,7 @@ class _Reader:
                 line.end()
                 if isinstance(place, Varied) or isinstance(part, Varied):
                     line.fail("a loose tensor is of no device: write a:b and i/n")
+                self.lines[TENSOR].append(line.number)
                 self.loose.append(Tensor(logical, place, part))
             case _:
                 line.fail("an indented line stands under no segment and no table")
@@ -172,6 +198,7 @@ class _Reader:
             line.fail("an origin is the same for all devices")
         if (name, ordinal) in self.tables.ordinals:
             line.fail(f"there is a tensor {label(name, ordinal)} already", f"call it {label(name, ordinal + 1)}")
+        self.lines[LOGICAL].append(line.number)
         self.tables.ordinals[name, ordinal] = len(self.tables.logicals)
         self.tables.logicals.append(Logical(name, tuple(shape), dtype, kind, origin))
 
@@ -184,6 +211,8 @@ class _Reader:
             if not start < stop <= total:
                 line.fail(f"expected devices below {total}, found {start}:{stop}")
             devices += range(start, stop)
+            if len(devices) > total:
+                line.fail(f"the family has more devices than the {total} that there are")
         if not devices:
             line.fail("expected the devices of the family, found none", "such as: family 0:4")
         program = Program(Family.of(tuple(devices), self.mesh, total), self.tables, line.number)
@@ -209,9 +238,6 @@ class _Reader:
                 f"device {missing[0]} of {total} is in no family",
                 "the file may be cut off",
             )
-        instances = sum(max(each.nodes, len(each.shares)) * len(each.family.devices) for each in self.programs)
-        if instances > MOST_INSTANCES:
-            raise PlanFileError(f"{self.source}:{last}", f"the families hold {instances} nodes, over {MOST_INSTANCES}")
         tensors: list[Tensor] = []
         segments: list[Segment] = []
         programs: list[tuple[Call, ...]] = []
@@ -259,4 +285,6 @@ class _Reader:
             outputs=tuple(outputs),
             storages=tuple(storages),
             effects=has_effects(segments, storages),
+            faults=tuple(self.faults),
+            groups=tuple(self.groups),
         )

@@ -62,6 +62,10 @@ def _head(plan: Plan) -> Iterator[str]:
         yield f"shard {quoted(name)} {axis}"
     for assumption in plan.assumptions:
         yield f"assume {quoted(assumption.name)} {literal(assumption.text)}"
+    for group in plan.groups:
+        yield f"group {' '.join(map(str, group))}"
+    for fault in plan.faults:
+        yield f"fault {quoted(fault.code)} {literal(fault.title)} {literal(fault.where)} {literal(fault.help)}"
 
 
 def _ordinals(names: list[str]) -> list[int]:

@@ -223,7 +223,7 @@ def test_a_loss_of_which_only_a_piece_is_held():
         y = b.op(0, "mul", [x, w], [b.tensor("y", (4, 6))])
         rows = b.op(0, "sum", [y], [b.tensor("rows", (4,))], dim=(1,))
         if held < 4:
-            rows = b.op(0, "chunk", [rows], [b.tensor("piece", (held,))], ranks=(0, 1), dim=0)
+            rows = b.op(0, "narrow", [rows], [b.tensor("piece", (held,))], dim=0, start=0, length=held)
         b.loss(0, rows)
         dy = b.op(0, "sum.grad", [b.seed((4,)), y], [b.tensor("y.grad", (4, 6), GRADIENT)], BACKWARD, dim=(1,))
         dw = b.tensor("w.grad", (6,), ACCUMULATOR)

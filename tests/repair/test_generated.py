@@ -230,7 +230,7 @@ def test_a_repair_beside_a_fault_without_one_says_that_others_remain() -> None:
 
 def test_a_batch_that_does_not_match_gets_no_repair() -> None:
     single, right = pair()
-    assert repaired(single, replace(right, replicas=4)) == ()
+    assert repaired(single, replace(right, replicas=4, mesh=())) == ()
 
 
 def test_no_attempt_no_repair() -> None:

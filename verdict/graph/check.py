@@ -7,8 +7,8 @@
 - Every segment runs exactly once for every microbatch, and reducers run after the last contribution.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -16,6 +16,7 @@ from verdict.errors import ShapeError, UnknownAttributeError
 from verdict.graph.crossing import check_crossings
 from verdict.graph.fault import Fault, Place
 from verdict.graph.lockstep import LOADER
+from verdict.graph.microbatches import check_microbatches
 from verdict.graph.plan import ABSENT, ACCUMULATOR, INPUT, ONCE_A_STEP, PER_STEP, Call, Node, Plan, Segment
 from verdict.graph.region import Shape, extent
 from verdict.graph.schedule import check_schedule
@@ -38,6 +39,7 @@ class ShapeRule(Protocol):
 def check_plan(plan: Plan, rules: Mapping[str, ShapeRule]) -> tuple[Finding, ...]:
     """All that is wrong with the plan's form; empty for a plan whose values can be looked at."""
     return (
+        *plan.faults,
         *check_regions(plan),
         *check_shards(plan),
         *check_order(plan),
@@ -122,12 +124,29 @@ def _unwritten(plan: Plan, given: set[int]) -> Iterator[Finding]:
 
 
 def _distinct_orders(plan: Plan, program: tuple[Call, ...]) -> set[tuple[int, ...]]:
-    """The orders in which a device runs the segments of one microbatch and those that run once a step."""
-    orders: list[list[int]] = [[] for _ in range(plan.microbatches)]
+    """The orders in which a device runs the segments of one microbatch and those that run once a step.
+
+    A microbatch that nothing runs for has those alone.
+    """
+    once: list[int] = []
+    own: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for call in program:
-        for order in orders if call.microbatch == ONCE_A_STEP else (orders[call.microbatch],):
-            order.append(call.segment)
-    return {tuple(order) for order in orders}
+        if call.microbatch == ONCE_A_STEP:
+            once.append(call.segment)
+        else:
+            own[call.microbatch].append((len(once), call.segment))
+    orders = {tuple(calls) for calls in own.values()} | ({()} if len(own) < plan.microbatches else set())
+    return {tuple(_with(once, calls)) for calls in orders}
+
+
+def _with(once: Sequence[int], calls: Sequence[tuple[int, int]]) -> Iterator[int]:
+    """The segments that run once a step, and among them each of `calls` behind so many of them."""
+    done = 0
+    for behind, segment in calls:
+        yield from once[done:behind]
+        yield segment
+        done = behind
+    yield from once[done:]
 
 
 def _misplaced(plan: Plan, what: str, logical: int, tensors: tuple[int, ...], places: tuple[Place, ...]) -> Finding:
@@ -200,83 +219,6 @@ def _misfit(
         if found is not None and found != expected:
             return f"the plan says shape {list(found)} where the operator makes {list(expected or ())}"
     return ""
-
-
-def check_microbatches(plan: Plan) -> tuple[Finding, ...]:
-    """Every segment runs once for every microbatch; nothing is added to a gradient after its reducer."""
-    findings: dict[tuple[str, int], Finding] = {}
-    read = [_accumulators(plan, (t for node in segment.nodes for t in node.inputs)) for segment in plan.segments]
-    written = [_accumulators(plan, (t for node in segment.nodes for t in node.outputs)) for segment in plan.segments]
-    for device, program in enumerate(plan.programs):
-        runs: dict[int, Counter[int]] = {}
-        reduced: set[int] = set()
-        for call in program:
-            segment = plan.segments[call.segment]
-            if call.microbatch == ONCE_A_STEP:
-                reduced |= read[call.segment]
-                continue
-            early = read[call.segment]
-            if early and plan.microbatches > 1:
-                name = plan.logicals[plan.tensors[min(early)].logical].name
-                findings.setdefault(
-                    ("early-reduction", 1),
-                    Finding(
-                        "early-reduction",
-                        f"{name} is read in every microbatch, before all of them have added to it",
-                        f"segment {segment.name} on rank {device}",
-                        help="read it once a step, behind the last backward pass",
-                        evidence=_at_call(plan, device, call, min(early)),
-                    ),
-                )
-            runs.setdefault(call.segment, Counter())[call.microbatch] += 1
-            late = reduced & written[call.segment]
-            if late:
-                name = plan.logicals[plan.tensors[min(late)].logical].name
-                findings.setdefault(
-                    ("early-reduction", 0),
-                    Finding(
-                        "early-reduction",
-                        f"{name} is reduced before microbatch {call.microbatch} adds to it",
-                        f"segment {segment.name} on rank {device}",
-                        help="move the reduction behind the last backward pass",
-                        evidence=_at_call(plan, device, call, min(late)),
-                    ),
-                )
-        for index, counts in runs.items():
-            for microbatch in range(plan.microbatches):
-                if counts[microbatch] != 1:
-                    findings.setdefault(
-                        ("microbatch", index),
-                        _miscounted(plan, device, index, microbatch, counts[microbatch]),
-                    )
-    return tuple(findings.values())
-
-
-def _accumulators(plan: Plan, tensors: Iterable[int]) -> frozenset[int]:
-    return frozenset(t for t in tensors if t != ABSENT and plan.kind(t) == ACCUMULATOR)
-
-
-def _at_call(plan: Plan, device: int, call: Call, tensor: int) -> Fault:
-    """The nodes of a called segment that touch a tensor."""
-    nodes = (n for n in plan.segments[call.segment].nodes if tensor in n.inputs or tensor in n.outputs)
-    return Fault(tuple(Place(device, call.microbatch, node.name, node.op) for node in nodes), (tensor,))
-
-
-def _miscounted(plan: Plan, device: int, segment: int, microbatch: int, times: int) -> Finding:
-    nodes = plan.segments[segment].nodes
-    last = nodes[-1] if nodes else None
-    return Finding(
-        "microbatch-missing" if times == 0 else "microbatch-duplicated",
-        f"{plan.segments[segment].name} {_times(times)} for microbatch {microbatch} on rank {device}",
-        f"segment {plan.segments[segment].name} on rank {device}",
-        notes=(f"its last node is {last.op} {last.name}",) if last else (),
-        help="run every segment exactly once for every microbatch",
-        evidence=Fault(tuple(Place(device, microbatch, node.name, node.op) for node in nodes)),
-    )
-
-
-def _times(count: int) -> str:
-    return f"runs {count} times" if count else "does not run"
 
 
 def _nodes(plan: Plan) -> Iterator[tuple[Segment, Node]]:

@@ -1,155 +1,106 @@
-"""What a plan must be for the other checks to make sense: every index names something, every communication
-node says what its kind must say, and nothing else. A plan that is not so is malformed: no question can be put.
+"""What a plan must be for the other checks to make sense: every index names something, every node is of its form, no
+statement contradicts another, and nothing is larger than the limits. Of a plan that is not so no question can be put.
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from verdict.errors import PlanFileError
-from verdict.graph.lockstep import attribute
-from verdict.graph.plan import ABSENT, BUFFER, INPUT, ONCE_A_STEP, WEIGHT, Node, Plan
+from verdict.graph.limits import beyond
+from verdict.graph.misfit import (
+    CALL,
+    DEVICES,
+    GRADIENT_OF,
+    LOSS,
+    NODE,
+    OUTPUT,
+    SEED,
+    TENSOR,
+    At,
+    Misfit,
+)
+from verdict.graph.nodes import Attributed, malformed
+from verdict.graph.plan import ABSENT, ONCE_A_STEP, Plan
+from verdict.graph.statements import contradictions, not_single
+
+NO_RULES: Mapping[str, Attributed] = MappingProxyType({})
 
 
-class _Form(NamedTuple):
-    """Of one kind of communication: the attributes it must have, and how many tensors it reads and writes."""
+def require_form(plan: Plan, rules: Mapping[str, Attributed] = NO_RULES) -> None:
+    """Raise PlanFileError for the first thing in `plan` that makes no sense at all.
 
-    needs: tuple[str, ...]
-    reads: tuple[int, ...]
-    writes: tuple[int, ...]
-    may: tuple[str, ...] = ("replicas", "channel")
-
-
-_FORMS = {
-    "all_reduce": _Form(("ranks",), (1,), (1,), ("reduce", "replicas", "channel")),
-    "all_gather": _Form(("ranks", "dim"), (1,), (1,)),
-    "reduce_scatter": _Form(("ranks", "dim"), (1,), (1,), ("reduce", "replicas", "channel")),
-    "all_to_all": _Form(("ranks", "split_dim", "concat_dim"), (1,), (1,)),
-    "broadcast": _Form(("ranks", "root"), (0, 1), (0, 1)),
-    "reduce": _Form(("ranks", "root"), (1,), (0, 1), ("reduce", "replicas", "channel")),
-    "chunk": _Form(("ranks", "dim"), (1,), (1,)),
-    "send": _Form(("peer",), (1,), (0,), ("channel",)),
-    "recv": _Form(("peer",), (0,), (1,), ("channel",)),
-}
+    rules: of operators, against which the attributes of nodes are held.
+    """
+    for misfit in misfits(plan, rules):
+        raise PlanFileError(plan.source, misfit.problem, misfit.help)
 
 
-_OVER_REPLICAS = ("reduce_scatter", "all_gather", "chunk")
-"""What the replicas of one device may do beside an all_reduce."""
+def require_whole(single: Plan) -> None:
+    """Raise PlanFileError for the first thing that the single-device plan states of shares, of which it has none."""
+    for misfit in not_single(single):
+        raise PlanFileError(single.source, misfit.problem, misfit.help)
 
 
-def require_form(plan: Plan) -> None:
-    """Raise PlanFileError for the first thing in `plan` that makes no sense at all."""
-    for problem in _indices(plan):
-        raise PlanFileError(plan.source, problem, "the plan is malformed")
-    for segment in plan.segments:
-        for node in segment.nodes:
-            form = _FORMS.get(node.op)
-            problem = _nothing_known(plan, node) or (_unlike(plan, node, form) if form else "")
-            if problem:
-                raise PlanFileError(
-                    plan.source, f"{node.op} {node.name} on rank {segment.device}: {problem}", "the plan is malformed"
-                )
-
-
-def _indices(plan: Plan) -> Iterator[str]:
-    if min(plan.devices, plan.replicas, plan.microbatches) < 1:
-        yield "it has no device, no replica or no microbatch"
-    if len(plan.programs) != plan.devices:
-        yield f"it has {plan.devices} devices and {len(plan.programs)} programs"
-    if any(not 0 <= tensor.logical < len(plan.logicals) for tensor in plan.tensors):
-        yield "a tensor names no logical tensor"
+def misfits(plan: Plan, rules: Mapping[str, Attributed] = NO_RULES) -> Iterator[Misfit]:
+    """What makes no sense in a plan. Ask for the first: each check relies on what those before it have found right."""
+    yield from _indices(plan)
     yield from _calls(plan)
-    for held in plan.declared:
-        if not 0 <= held.device < plan.devices or not _names(plan, held.tensor):
-            yield f"a declared output names rank {held.device}, tensor {held.tensor}"
-    if any(not _names(plan, held.weight) for held in plan.gradients):
-        yield "a declared gradient names no weight"
-    for held in plan.outputs:
-        if held.weight != ABSENT and not (_names(plan, held.weight) and plan.kind(held.weight) in (WEIGHT, BUFFER)):
-            yield f"a declared output is of tensor {held.weight}, which is no weight and no buffer"
-    for tensor in {held.tensor for held in plan.declared if _names(plan, held.tensor)}:
-        part, parts = plan.tensors[tensor].part
-        if not 0 <= part < parts:
-            yield f"a declared output is part {part} of {parts}"
-    if not all(_names(plan, tensor) for tensor in plan.seeds):
-        yield "a seed names no tensor"
-    yield from _shards(plan)
+    yield from beyond(plan)
+    yield from contradictions(plan)
+    yield from malformed(plan, rules)
 
 
-def _shards(plan: Plan) -> Iterator[str]:
-    if len(dict(plan.shard_axes)) < len(plan.shard_axes):
-        yield "a tensor is divided over replicas along two axes"
-    axes, known = dict(plan.shard_axes), {logical.name for logical in plan.logicals}
-    for name in axes:
-        if name not in known:
-            yield f"it divides {name} over replicas, and has no tensor of that name"
-    for name in sorted({plan.logicals[plan.tensors[held.tensor].logical].name for held in plan.losses} & set(axes)):
-        yield f"it divides the loss {name} over replicas, whose losses add up"
-    for logical in plan.logicals:
-        axis = axes.get(logical.name, 0)
-        if logical.name in axes and logical.kind == INPUT:
-            yield f"it divides the input {logical.name} over replicas as no batch"
-        elif logical.name in axes and not 0 <= axis < len(logical.shape):
-            yield f"it divides {logical.name} along axis {axis}, which has {len(logical.shape)} dimensions"
+def _indices(plan: Plan) -> Iterator[Misfit]:
+    if min(plan.devices, plan.replicas, plan.microbatches) < 1:
+        yield Misfit(At(DEVICES), "it has no device, no replica or no microbatch")
+    if len(plan.programs) != plan.devices:
+        yield Misfit(At(DEVICES), f"it has {plan.devices} devices and {len(plan.programs)} programs")
+    for number, tensor in enumerate(plan.tensors):
+        if not 0 <= tensor.logical < len(plan.logicals):
+            yield Misfit(At(TENSOR, number), "a tensor names no logical tensor")
+    for number, segment in enumerate(plan.segments):
+        if not 0 <= segment.device < plan.devices:
+            yield Misfit(At(NODE, number), f"segment {segment.name} is of rank {segment.device}, which does not exist")
+        for place, node in enumerate(segment.nodes):
+            for end in (*node.inputs, *node.outputs):
+                if end != ABSENT and not _names(plan, end):
+                    problem = f"{node.op} {node.name} on rank {segment.device}: tensor {end} does not exist"
+                    yield Misfit(At(NODE, number, place), problem)
+    yield from _ends(plan)
 
 
-def _calls(plan: Plan) -> Iterator[str]:
+def _ends(plan: Plan) -> Iterator[Misfit]:
+    for kind, declared in ((LOSS, plan.losses), (GRADIENT_OF, plan.gradients), (OUTPUT, plan.outputs)):
+        for number, held in enumerate(declared):
+            if not 0 <= held.device < plan.devices or not _names(plan, held.tensor):
+                yield Misfit(At(kind, number), f"a declared {kind} names rank {held.device}, tensor {held.tensor}")
+            if held.weight != ABSENT and not _names(plan, held.weight):
+                yield Misfit(At(kind, number), f"a declared {kind} is of tensor {held.weight}, which does not exist")
+    for number, seed in enumerate(plan.seeds):
+        if not _names(plan, seed):
+            yield Misfit(At(SEED, number), "a seed names no tensor")
+
+
+def _calls(plan: Plan) -> Iterator[Misfit]:
     for device, program in enumerate(plan.programs):
-        for call in program:
+        for place, call in enumerate(program):
+            at = At(CALL, device, place)
             if not 0 <= call.segment < len(plan.segments):
-                yield f"rank {device} calls segment {call.segment}, which does not exist"
+                yield Misfit(at, f"rank {device} calls segment {call.segment}, which does not exist")
             elif plan.segments[call.segment].device != device:
-                yield f"rank {device} calls a segment of rank {plan.segments[call.segment].device}"
-            if call.microbatch != ONCE_A_STEP and not 0 <= call.microbatch < plan.microbatches:
-                yield f"rank {device} runs microbatch {call.microbatch} of {plan.microbatches}"
-            if any(not _names(plan, tensor) for tensor, _ in call.crossed):
-                yield f"rank {device} takes a tensor that does not exist from another microbatch"
+                yield Misfit(at, f"rank {device} calls a segment of rank {plan.segments[call.segment].device}")
+            if not _is_microbatch(plan, call.microbatch):
+                yield Misfit(at, f"rank {device} runs microbatch {call.microbatch} of {plan.microbatches}")
+            for tensor, microbatch in call.crossed:
+                if not _names(plan, tensor):
+                    yield Misfit(at, f"rank {device} takes a tensor that does not exist from another microbatch")
+                elif not _is_microbatch(plan, microbatch):
+                    yield Misfit(at, f"rank {device} takes a tensor of microbatch {microbatch} of {plan.microbatches}")
+
+
+def _is_microbatch(plan: Plan, microbatch: int) -> bool:
+    return microbatch == ONCE_A_STEP or 0 <= microbatch < plan.microbatches
 
 
 def _names(plan: Plan, tensor: int) -> bool:
     return 0 <= tensor < len(plan.tensors)
-
-
-def _nothing_known(plan: Plan, node: Node) -> str:
-    for tensor in (*node.inputs, *node.outputs):
-        if tensor != ABSENT and not 0 <= tensor < len(plan.tensors):
-            return f"tensor {tensor} does not exist"
-    return ""
-
-
-def _unlike(plan: Plan, node: Node, form: _Form) -> str:
-    """How a communication node departs from its form; empty where it does not."""
-    names = {name for name, _ in node.attrs}
-    if missing := [name for name in form.needs if name not in names]:
-        return f"it does not say its {missing[0]}"
-    if foreign := sorted(names - {*form.needs, *form.may}):
-        return f"it has an attribute {foreign[0]}, which is unknown"
-    if len(node.inputs) not in form.reads or len(node.outputs) not in form.writes:
-        return f"it reads {len(node.inputs)} tensors and writes {len(node.outputs)}"
-    if ABSENT in (*node.inputs, *node.outputs):
-        return "a tensor is absent"
-    ranks = attribute(node, "ranks") or ()
-    if "ranks" in form.needs and (not isinstance(ranks, tuple) or not ranks or len(set(ranks)) != len(ranks)):
-        return f"its group {ranks} must name every member once"
-    if "root" in form.needs and attribute(node, "root") not in ranks:
-        return f"its root {attribute(node, 'root')} is not in its group {list(ranks)}"
-    if attribute(node, "replicas") and (problem := _among_replicas(node.op, ranks)):
-        return problem
-    return _dimensions(plan, node)
-
-
-def _among_replicas(op: str, ranks: tuple[object, ...]) -> str:
-    if op == "all_reduce" or (op in _OVER_REPLICAS and len(ranks) == 1):
-        return ""
-    if op in _OVER_REPLICAS:
-        return f"its group of {len(ranks)} devices on every replica has no order: name one device, or all_reduce"
-    return f"there is no {op} over replicas: there are all_reduce, {', '.join(_OVER_REPLICAS)}"
-
-
-def _dimensions(plan: Plan, node: Node) -> str:
-    for tensor in (*node.inputs, *node.outputs):
-        rank = len(plan.tensors[tensor].region)
-        for name in ("dim", "split_dim", "concat_dim"):
-            dim = attribute(node, name)
-            if dim is not None and not (isinstance(dim, int) and 0 <= dim < rank):
-                return f"its {name} is {dim}, its tensors have {rank} dimensions"
-    return ""

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from verdict.graph.region import Region, Shape
-from verdict.outcome import Assumption
+from verdict.outcome import Assumption, Finding
 
 ABSENT = -1
 GRAD = ".grad"
@@ -126,6 +126,9 @@ class Plan:
     outputs: what is declared besides losses and gradients: updated weights and states, each `of` the weight or
         buffer that it follows, and others, which are found in the single-device plan by origin or name.
     storages, effects: memory that tensors share, and whether the plan states any effect (verdict/graph/effects.py).
+    groups: the groups of ranks that the program makes before its step, of all replicas; empty where any group is there.
+    faults: what is wrong with it that nodes and calls cannot say, as whoever read it from another format found: code,
+        title and place only.
     """
 
     source: str
@@ -147,6 +150,8 @@ class Plan:
     storages: tuple[Storage, ...] = ()
     effects: bool = False
     shard_axes: tuple[tuple[str, int], ...] = ()
+    faults: tuple[Finding, ...] = ()
+    groups: tuple[tuple[int, ...], ...] = ()
 
     @property
     def declared(self) -> tuple[Held, ...]:

@@ -4,7 +4,7 @@ Replicas run the same programs with shifted groups, so one replica stands for al
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from verdict.graph.fault import Fault, Place
@@ -23,6 +23,7 @@ from verdict.graph.plan import ONCE_A_STEP, Node, Plan
 from verdict.graph.region import extent
 from verdict.outcome import Finding
 
+BROADCAST = "broadcast"
 AGREE = ("dim", "split_dim", "concat_dim", "root", "reduce", "replicas")
 
 
@@ -92,6 +93,8 @@ def _run(plan: Plan, talking: Sequence[Sequence[tuple[Node, ...]]]) -> tuple[Fin
                 device,
                 step,
             )
+        elif problem := _no_room(plan, step.node, sent.node):
+            findings.add(*problem, device, step, "make room for what is sent")
         elif same:
             paired.add(nodes)
 
@@ -110,6 +113,8 @@ def _run(plan: Plan, talking: Sequence[Sequence[tuple[Node, ...]]]) -> tuple[Fin
             uneven.extend(steps)
             return
         for (device, first), *others in zip(*runs, strict=True):
+            if first.node.op == BROADCAST:
+                _received(findings, [(device, first), *others])
             _same_partners(findings, met, device, first, [step for _, step in others])
             for other, step in others:
                 _agree(findings, (device, first), (other, step), shapes)
@@ -154,6 +159,7 @@ class _Findings:
 def _groups(plan: Plan, findings: _Findings) -> None:
     """Every member that a collective names takes part in it, with the same group."""
     taking_part: dict[tuple[object, object], set[int]] = defaultdict(set)
+    unmade = _unmade(plan)
     steps = []
     for segment in plan.segments:
         for node in segment.nodes:
@@ -163,8 +169,11 @@ def _groups(plan: Plan, findings: _Findings) -> None:
                 steps.append((segment.device, Step(node, ONCE_A_STEP), key))
     for device, step, key in steps:
         ranks = attribute(step.node, "ranks")
+        absent = unmade(plan, step.node)
         if device not in ranks:
             title = f"rank {device} is not a member of the group {list(ranks)} that it calls"
+        elif absent:
+            title = f"the group {list(absent)} that it asks for is none of the groups that the program makes"
         elif step.node.op == CHUNK or key[0] is None:
             continue
         elif missing := [rank for rank in ranks if rank not in taking_part[key]]:
@@ -179,6 +188,28 @@ def _groups(plan: Plan, findings: _Findings) -> None:
             step,
             "every member of a group must call the collective with the same group",
         )
+
+
+def _unmade(plan: Plan) -> Callable[[Plan, Node], tuple[int, ...]]:
+    """Of a node, the group that it asks for on some replica and that the program does not make; empty for none.
+
+    Where the program says which groups it makes, another one is asked for by its members alone, and waits for all ranks
+    (torch.distributed.new_group). The group of all ranks is always there, and a rank by itself needs none.
+    """
+    made = {frozenset(group) for group in plan.groups}
+    shifts = range(0, plan.ranks, plan.devices)
+    known: dict[tuple[object, object], tuple[int, ...]] = {}
+
+    def unmade(plan: Plan, node: Node) -> tuple[int, ...]:
+        key = attribute(node, "ranks"), attribute(node, "replicas")
+        if made and key not in known:
+            asked = [[rank + shift for rank in key[0]] for shift in shifts]
+            asked = [[rank for group in asked for rank in group]] if key[1] else asked
+            absent = (group for group in asked if frozenset(group) not in made and 1 < len(group) < plan.ranks)
+            known[key] = tuple(sorted(next(absent, ())))
+        return known.get(key, ())
+
+    return unmade
 
 
 def _same_partners(
@@ -197,6 +228,30 @@ def _same_partners(
             "let all microbatches communicate in one order",
         )
     return same
+
+
+def _received(findings: _Findings, members: Sequence[tuple[int, Step]]) -> None:
+    """What the members of a broadcast receive is what its root puts in."""
+    root = attribute(members[0][1].node, "root")
+    sent = next((step.node for device, step in members if device == root and step.node.inputs), None)
+    for device, step in members:
+        if sent is None or device == root or not step.node.outputs:
+            continue
+        if problem := _no_room(findings.plan, step.node, sent):
+            findings.add(*problem, device, step, "make room for what is sent")
+
+
+def _no_room(plan: Plan, node: Node, sent: Node) -> tuple[str, tuple[object, ...], str] | None:
+    """Why what is sent does not fit where `node` receives it: the code, the cause and the sentence of a finding."""
+    source, target = plan.tensors[sent.inputs[0]], plan.tensors[node.outputs[0]]
+    shape, dtype = attribute(node, "shape"), attribute(node, "dtype")
+    if shape is not None and shape != extent(source.region):
+        title = f"it makes room for shape {list(shape)}, and is sent shape {list(extent(source.region))}"
+        return "shape-mismatch", ("p2p", node.name), title
+    formats = plan.logicals[source.logical].dtype, dtype or plan.logicals[target.logical].dtype
+    if formats[0] != formats[1]:
+        return "dtype-differs", ("p2p", node.name), f"it makes room for {formats[1]}, and is sent {formats[0]}"
+    return None
 
 
 def _agree(findings: _Findings, one: tuple[int, Step], other: tuple[int, Step], shapes: list[tuple[int, ...]]) -> None:

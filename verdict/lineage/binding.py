@@ -7,7 +7,9 @@ two different weights never stand for the same one.
 from typing import NamedTuple
 
 from verdict.errors import PlanMismatchError
-from verdict.graph import BUFFER, INPUT, WEIGHT, Logical, Plan, Shape, shard_axes, times
+from verdict.graph import INPUT, WEIGHT, Logical, Plan, Shape, shard_axes, times
+from verdict.graph.statements import GIVEN
+from verdict.lineage.hints import Hints, require_ends
 from verdict.outcome import Assumption, Finding
 
 INITIAL_STATE = "initial-state"
@@ -36,9 +38,9 @@ def bind(single: Plan, parallel: Plan) -> Binding:
     logical = _by_hint(single, parallel)
     _require_common(single, parallel, logical)
     _require_partners(single, parallel, logical)
+    require_ends(single, parallel)
     findings: list[Finding] = []
     batch: dict[int, int | None] = {}
-    stated = dict(parallel.batch_axes)
     assumptions = [Assumption(INITIAL_STATE, "weights and buffers that stand for each other start equal")]
     for index, tensor in enumerate(parallel.logicals):
         if tensor.kind != INPUT or index not in logical:
@@ -46,35 +48,56 @@ def bind(single: Plan, parallel: Plan) -> Binding:
         partner = single.logicals[logical[index]]
         axis = _batch_axis(partner.shape, tensor.shape, parallel.columns)
         whole = partner.shape == tensor.shape and parallel.columns == 1
-        if not whole and (axis is None or stated.get(tensor.name, axis) != axis):
+        if not whole and axis is None:
             findings.append(_batch_mismatch(parallel, partner.name, partner.shape, tensor.shape))
+        _require_stated(single, parallel, partner, tensor, axis)
         batch[logical[index]] = axis
     return Binding(logical, batch, tuple(findings), tuple(assumptions))
 
 
 def _by_hint(single: Plan, parallel: Plan) -> dict[int, int]:
-    by_origin = {t.origin: i for i, t in enumerate(single.logicals) if t.origin is not None}
-    by_name = {(t.kind, t.name): i for i, t in enumerate(single.logicals)}
+    hints = {kind: Hints(single, (k for k, t in enumerate(single.logicals) if t.kind == kind)) for kind in GIVEN}
     bound: dict[int, int] = {}
     divided = shard_axes(parallel)
     for index, share in enumerate(parallel.logicals):
-        if share.kind not in (INPUT, WEIGHT, BUFFER):
+        if share.kind not in hints:
             continue
         shape = times(share.shape, divided[index], parallel.replicas) if index in divided else share.shape
         tensor = share._replace(shape=shape)
-        same_name = by_name.get((tensor.kind, tensor.name))
-        same_origin = by_origin.get(tensor.origin)
-        for candidate in (same_origin, same_name):
-            if candidate is not None and _fits(single.logicals[candidate], tensor):
-                bound[index] = candidate
-                break
-    taken: set[int] = set()
-    for index in sorted(bound):
-        if bound[index] in taken and parallel.logicals[index].kind == WEIGHT:
-            del bound[index]
-        else:
-            taken.add(bound[index])
+        partner = hints[share.kind].of(tensor, parallel.source)
+        if partner is not None and _fits(single.logicals[partner], tensor):
+            bound[index] = partner
+    _require_apart(single, parallel, bound)
     return bound
+
+
+def _require_apart(single: Plan, parallel: Plan, bound: dict[int, int]) -> None:
+    """No two tensors of the parallel plan stand for one of the single-device plan."""
+    taken: dict[int, int] = {}
+    for index, partner in bound.items():
+        other = taken.setdefault(partner, index)
+        if other != index:
+            names = " and ".join(parallel.logicals[each].name for each in (other, index))
+            raise PlanMismatchError(
+                parallel.source,
+                f"its {parallel.logicals[index].kind}s {names} both stand for {single.logicals[partner].name} in "
+                f"{single.source}, by origin or name",
+                "give each input, weight and buffer an origin, or a name, of its own",
+            )
+
+
+def _require_stated(single: Plan, parallel: Plan, partner: Logical, tensor: Logical, axis: int | None) -> None:
+    """The axes that the plans state to split an input are the one along which their shapes differ."""
+    stated = (parallel, tensor.name, parallel.batch_axes), (single, partner.name, single.batch_axes)
+    axes = [(plan, dict(said)[name]) for plan, name, said in stated if name in dict(said)]
+    for plan, said in axes:
+        if said != (axes[0][1] if axis is None else axis):
+            raise PlanMismatchError(
+                plan.source,
+                f"it says that the batch of {tensor.name} is split along axis {said}; the other plan, or the shapes "
+                f"{list(partner.shape)} of the single-device plan and {list(tensor.shape)} of a column, say otherwise",
+                f"say: batch {tensor.name} {axes[0][1] if axis is None else axis}, or nothing",
+            )
 
 
 def _fits(one: Logical, other: Logical) -> bool:

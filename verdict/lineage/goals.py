@@ -57,9 +57,10 @@ def _losses(judged: Sequence[Judged], lineages: Lineages, plan: Plan) -> Iterato
         yield Finding("loss-missing", "no rank of the parallel plan holds a loss", "the loss")
     if any(one.value is None for one in held):
         return
-    for bases in sorted(due - {one.due for one in held}) if held else ():
-        name = reference.bases[bases[0]].name if bases else "a loss that is zero"
-        yield Finding("loss-missing", f"no rank holds {name}", "the loss")
+    seen = {one.of for one in held}
+    for loss in due if held else ():
+        if (False, loss) not in seen:
+            yield Finding("loss-missing", f"no rank holds {reference.plan.logicals[loss].name}", "the loss")
 
 
 def _uncovered(judged: Sequence[Judged], lineages: Lineages, plan: Plan) -> Iterator[Finding]:

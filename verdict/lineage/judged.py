@@ -7,6 +7,7 @@ from verdict.graph import ABSENT, ACCUMULATOR, ONCE_A_STEP, Held, Place, Plan, s
 from verdict.lineage.binding import Binding
 from verdict.lineage.columns import NO_COLUMN, SUMMED
 from verdict.lineage.compare import Difference, difference, incomplete
+from verdict.lineage.hints import Hints
 from verdict.lineage.lineages import End, Evidence, Gap, Lineages
 from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.shards import Stated, stated, stated_end
@@ -71,29 +72,32 @@ def final_gradients(reference: Reference) -> dict[int, Bases]:
     return {plan.tensors[held.weight].logical: reference.values.get(held.tensor, ()) for held in plan.gradients}
 
 
-def due_losses(reference: Reference) -> set[Bases]:
-    """The formal sums that the single-device plan declares as losses."""
-    return {reference.values.get(held.tensor, ()) for held in reference.plan.losses}
+def due_losses(reference: Reference) -> dict[int, Bases]:
+    """The formal sum that each loss of the single-device plan (logical tensor) is."""
+    plan = reference.plan
+    return {plan.tensors[held.tensor].logical: reference.values.get(held.tensor, ()) for held in plan.losses}
 
 
 def _losses(lineages: Lineages, plan: Plan, ends: Numbered) -> Iterator[Judged]:
     reference = lineages.reference
     due = due_losses(reference)
+    hints = Hints(reference.plan, due)
     for number, (held, value) in ends:
-        name = plan.logicals[plan.tensors[held.tensor].logical].name
-        found = Judged(number, held, value, f"the loss {name} on rank {held.device}")
+        logical = plan.logicals[plan.tensors[held.tensor].logical]
+        found = Judged(number, held, value, f"the loss {logical.name} on rank {held.device}")
         if value is None:
             yield found
             continue
         if not due:
             yield found._replace(problem="the single-device plan declares no loss")
             continue
-        bases = tuple(share.base for share in value)
-        expected = bases if bases in due else min(due)
+        partner = hints.of(logical, plan.source) if len(due) > 1 else None
+        loss = next(iter(due)) if partner is None else partner
+        expected = due[loss]
         region = whole(reference.column_shape(expected[0])) if expected else ()
         fault = difference(value, expected, region, reference.bases) or _again(reference, value)
         problem = "" if fault else _unlike_a_sum(reference, plan, held, value)
-        yield found._replace(due=expected, must=Stated(region), fault=fault, problem=problem)
+        yield found._replace(due=expected, must=Stated(region), of=(False, loss), fault=fault, problem=problem)
 
 
 def _again(reference: Reference, value: Value) -> Difference | None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from verdict.errors import ShapeError, UnknownAttributeError
 from verdict.graph import Shape
+from verdict.ops.kinds import require_kinds
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim
 
 FLOATING = frozenset({"float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"})
@@ -19,6 +20,7 @@ def known(name: str, attrs: Attributes, names: Collection[str]) -> None:
         if attribute not in names:
             listed = ", ".join(sorted(names)) or "none"
             raise UnknownAttributeError(f"{name}: unknown attribute {attribute}; the operator has {listed}")
+    require_kinds(name, attrs)
 
 
 def arity(name: str, shapes: Sequence[Shape], *counts: int) -> None:

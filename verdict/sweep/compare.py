@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,11 +43,14 @@ class Compared(NamedTuple):
 
 
 def partner(flow: Flow, result: Result) -> Result | None:
-    """The single-device output that a parallel one is held against."""
-    found = next((other for other in flow.results if other.key == result.key), None)
-    if found is None and result.key[0] == LOSS:
-        found = next((other for other in flow.results if other.key[0] == LOSS), None)
-    return found
+    """The single-device output that a parallel one is held against; the only loss there is, whatever it is called."""
+    if result.key[0] != LOSS:
+        return next((other for other in flow.results if other.key == result.key), None)
+    losses = [other for other in flow.results if other.key[0] == LOSS]
+    _, name, origin = result.key
+    of_origin = (other for other in losses if origin is not None and other.key[2] == origin)
+    of_name = (other for other in losses if other.key[1] == name)
+    return next(chain(of_origin, of_name, losses if len(losses) == 1 else ()), None)
 
 
 def compare(single: Flow, parallel: Flow, right: list[list[Array | None]], found: list[list[Array | None]]) -> Compared:

@@ -32,12 +32,13 @@ def results(ended: Ended) -> tuple[Result, ...]:
     found: list[Result] = []
     places = _places(plan)
     for group in _parts(plan, plan.losses):
-        name = plan.logicals[plan.tensors[group[0].tensor].logical].name
+        logical = plan.logicals[plan.tensors[group[0].tensor].logical]
         values = tuple(value for held in group for value in _columns(ended, held))
         where = f"on device {group[0].device}" if len(group) == 1 else f"on devices {_devices(group)}"
         region = _slices(ended.small.regions[group[0].tensor])
         declared = _declared(places, LOSS, group)
-        found.append(Result((LOSS, name), LOSS, where, ended.total(values), region, declared))
+        key = (LOSS, logical.name, logical.origin)
+        found.append(Result(key, LOSS, where, ended.total(values), region, declared))
     for kind, outputs in ((GRADIENT, plan.gradients), (OUTPUT, plan.outputs)):
         for group in _parts(plan, outputs):
             found.extend(_of_each_replica(ended, divided, kind, group, _declared(places, kind, group)))

@@ -1,0 +1,91 @@
+"""Every segment runs exactly once for every microbatch, and reducers run after the last contribution."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from verdict.graph.fault import Fault, Place
+from verdict.graph.plan import ABSENT, ACCUMULATOR, ONCE_A_STEP, Call, Plan
+from verdict.outcome import Finding
+
+
+def check_microbatches(plan: Plan) -> tuple[Finding, ...]:
+    """Every segment runs once for every microbatch; nothing is added to a gradient after its reducer."""
+    findings: dict[tuple[str, int], Finding] = {}
+    read = [_accumulators(plan, (t for node in segment.nodes for t in node.inputs)) for segment in plan.segments]
+    written = [_accumulators(plan, (t for node in segment.nodes for t in node.outputs)) for segment in plan.segments]
+    for device, program in enumerate(plan.programs):
+        runs: dict[int, Counter[int]] = {}
+        reduced: set[int] = set()
+        for call in program:
+            segment = plan.segments[call.segment]
+            if call.microbatch == ONCE_A_STEP:
+                reduced |= read[call.segment]
+                continue
+            early = read[call.segment]
+            if early and plan.microbatches > 1:
+                name = plan.logicals[plan.tensors[min(early)].logical].name
+                findings.setdefault(
+                    ("early-reduction", 1),
+                    Finding(
+                        "early-reduction",
+                        f"{name} is read in every microbatch, before all of them have added to it",
+                        f"segment {segment.name} on rank {device}",
+                        help="read it once a step, behind the last backward pass",
+                        evidence=_at_call(plan, device, call, min(early)),
+                    ),
+                )
+            runs.setdefault(call.segment, Counter())[call.microbatch] += 1
+            late = reduced & written[call.segment]
+            if late:
+                name = plan.logicals[plan.tensors[min(late)].logical].name
+                findings.setdefault(
+                    ("early-reduction", 0),
+                    Finding(
+                        "early-reduction",
+                        f"{name} is reduced before microbatch {call.microbatch} adds to it",
+                        f"segment {segment.name} on rank {device}",
+                        help="move the reduction behind the last backward pass",
+                        evidence=_at_call(plan, device, call, min(late)),
+                    ),
+                )
+        for index, counts in runs.items():
+            wrong = _uneven(counts, plan.microbatches)
+            if wrong is not None:
+                findings.setdefault(
+                    ("microbatch", index), _miscounted(plan, device, index, wrong, counts[wrong])
+                )
+    return tuple(findings.values())
+
+
+def _uneven(counts: Counter[int], microbatches: int) -> int | None:
+    """The first microbatch that is not counted exactly once."""
+    if len(counts) == microbatches and max(counts.values()) == 1:
+        return None
+    return next(microbatch for microbatch in range(microbatches) if counts[microbatch] != 1)
+
+
+def _accumulators(plan: Plan, tensors: Iterable[int]) -> frozenset[int]:
+    return frozenset(t for t in tensors if t != ABSENT and plan.kind(t) == ACCUMULATOR)
+
+
+def _at_call(plan: Plan, device: int, call: Call, tensor: int) -> Fault:
+    """The nodes of a called segment that touch a tensor."""
+    nodes = (n for n in plan.segments[call.segment].nodes if tensor in n.inputs or tensor in n.outputs)
+    return Fault(tuple(Place(device, call.microbatch, node.name, node.op) for node in nodes), (tensor,))
+
+
+def _miscounted(plan: Plan, device: int, segment: int, microbatch: int, times: int) -> Finding:
+    nodes = plan.segments[segment].nodes
+    last = nodes[-1] if nodes else None
+    return Finding(
+        "microbatch-missing" if times == 0 else "microbatch-duplicated",
+        f"{plan.segments[segment].name} {_times(times)} for microbatch {microbatch} on rank {device}",
+        f"segment {plan.segments[segment].name} on rank {device}",
+        notes=(f"its last node is {last.op} {last.name}",) if last else (),
+        help="run every segment exactly once for every microbatch",
+        evidence=Fault(tuple(Place(device, microbatch, node.name, node.op) for node in nodes)),
+    )
+
+
+def _times(count: int) -> str:
+    return f"runs {count} times" if count else "does not run"
