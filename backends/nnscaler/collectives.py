@@ -1,14 +1,26 @@
 """From nnScaler's communication primitives to collectives, in the direction in which they run.
 
 A fused primitive is one collective forward and another backward; which of them runs is the adapter's
-`_forward`. `ranks` are devices of one replica, in the order of the file: the position decides the chunk
-(https://github.com/microsoft/nnscaler, nnscaler/runtime/adapter/collectives.py and nn.py).
+`_forward`. `ranks` are devices of one replica, whatever their order in the file: the runtime looks a group up by the
+set of its ranks, torch.distributed.new_group sorts them, and the position in that group decides the chunk. Pieces are
+even; a receive makes room for the shape and the number format that its primitive names
+(https://github.com/microsoft/nnscaler, nnscaler/runtime/device.py, nnscaler/runtime/adapter/collectives.py and nn.py).
 """
 
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
-from backends.nnscaler.records import MalformedError, Prim, Record, State, integer, integers, state
+from backends.nnscaler.records import (
+    IRFullTensor,
+    IRSubTensor,
+    MalformedError,
+    Prim,
+    Record,
+    State,
+    integer,
+    integers,
+    state,
+)
 from verdict.graph import Attrs
 
 _PLAIN = {
@@ -76,6 +88,8 @@ def steps(adapter: State, device: int) -> list[Step]:
         fields = state(prim, type(prim))
         data = adapter if own else fields
         op, attrs = _meaning(type(prim).__name__, fields["kwargs"], data, forward, device)
+        if _is_uneven(op, attrs, data):
+            op = f"unknown:{type(prim).__name__}"
         if op not in {"identity", "chunk"}:
             attrs["channel"] = channel
         made.append(Step(op, tuple(sorted(attrs.items())), data["_inputs"], data["_outputs"]))
@@ -88,15 +102,15 @@ def _meaning(
     op = _FUSED[name][0 if forward else 1] if name in _FUSED else _PLAIN.get(name)
     if op is None or not arguments.keys() <= _ARGUMENTS[op]:
         return f"unknown:{name}", {}
-    missing = _ARGUMENTS[op] - arguments.keys() - {"shape", "dtype"} - ({"ranks"} if op == "identity" else set())
+    missing = _ARGUMENTS[op] - arguments.keys() - ({"ranks"} if op == "identity" else set())
     if missing:
         raise MalformedError(f"a {name} without {', '.join(sorted(missing))}")
     numbers = {key: integer(arguments[key], f"{key} of a {name}") for key in _ARGUMENTS[op] & _NUMBERS}
     if op == "move":
-        return _move(numbers["src"], numbers["dst"], data, device)
+        return _move(numbers["src"], numbers["dst"], arguments, data, device)
     if op == "identity":
         return op, {}
-    attrs: dict[str, Hashable] = {"ranks": integers(arguments["ranks"], f"ranks of a {name}")}
+    attrs: dict[str, Hashable] = {"ranks": tuple(sorted(integers(arguments["ranks"], f"ranks of a {name}")))}
     if op == "all_reduce":
         attrs["reduce"] = "sum"
     elif op == "all_to_all":
@@ -106,15 +120,58 @@ def _meaning(
         attrs |= {"split_dim": split, "concat_dim": concat}
     elif op in {"broadcast", "reduce"}:
         attrs["root"] = numbers["src" if op == "broadcast" else "dst"]
+        if op == "broadcast" and device != attrs["root"]:
+            attrs |= _room(name, arguments, data)
     else:
         attrs["dim"] = numbers["dim"]
     return op, attrs
 
 
-def _move(src: int, dst: int, data: State, device: int) -> tuple[str, dict[str, Hashable]]:
+def _move(
+    src: int, dst: int, arguments: dict[str, Any], data: State, device: int
+) -> tuple[str, dict[str, Hashable]]:
     """A move as this device runs it: the source sends, everyone else must be the destination."""
     if device == src and data["_inputs"]:
         return "send", {"peer": dst}
     if device == dst and data["_outputs"] and not data["_inputs"]:
-        return "recv", {"peer": src}
+        return "recv", {"peer": src, **_room("MovePrim", arguments, data)}
     return "unknown:MovePrim", {"src": src, "dst": dst}
+
+
+def _room(name: str, arguments: dict[str, Any], data: State) -> dict[str, Hashable]:
+    """The shape and the number format that a receive makes room for, where they are not those of what it receives."""
+    shape, dtype = integers(arguments["shape"], f"shape of a {name}"), arguments["dtype"]
+    if type(dtype) is not str:
+        raise MalformedError(f"a {name} whose dtype is a {type(dtype).__name__}")
+    due = state(data["_outputs"][0], IRSubTensor) if len(data["_outputs"]) == 1 else None
+    if due is None:
+        return {}
+    format_, known = dtype.removeprefix("torch."), str(state(due["_full_tensor"], IRFullTensor)["_dtype"])
+    return {
+        **({} if shape == tuple(due["_shape"]) else {"shape": shape}),
+        **({} if format_ == known.removeprefix("torch.") else {"dtype": format_}),
+    }
+
+
+def _is_uneven(op: str, attrs: dict[str, Hashable], data: State) -> bool:
+    """Whether what is cut or joined is neither so many even pieces, nor stated to be left as it is."""
+    cuts = {"chunk": ("dim", True), "reduce_scatter": ("dim", True), "all_gather": ("dim", False)}
+    if op == "all_to_all":
+        ways = [("split_dim", True), ("concat_dim", False)]
+    elif op in cuts:
+        ways = [cuts[op]]
+    else:
+        return False
+    pieces = len(attrs["ranks"])  # type: ignore[arg-type]
+    for name, divides in ways:
+        before, after = (_size(data[side], attrs[name]) for side in ("_inputs", "_outputs"))
+        whole, piece = (before, after) if divides else (after, before)
+        if whole not in (piece, piece * pieces):
+            return True
+    return False
+
+
+def _size(records: list[Record], dim: Hashable) -> int:
+    """The size of the only tensor along a dimension; 0 where there is no such tensor or dimension."""
+    shape = state(records[0], IRSubTensor)["_shape"] if len(records) == 1 else ()
+    return int(shape[dim]) if type(dim) is int and dim < len(shape) else 0

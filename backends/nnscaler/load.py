@@ -23,6 +23,7 @@ from backends.nnscaler.records import (
     integers,
     state,
 )
+from backends.nnscaler.runtime import faults, groups
 from backends.nnscaler.tensors import Tensors
 from verdict.errors import PlanFileError
 from verdict.graph import Held, Plan
@@ -41,6 +42,7 @@ ASSUMPTIONS = (
     ),
     Assumption("reducer-sums", "a weight reducer sums gradients over its devices and all replicas, without a factor"),
     Assumption("loss-seed", "the gradient of the loss is 1 in every replica and microbatch"),
+    Assumption("backward-as-stated", "autograd runs the backward passes that the file states"),
 )
 
 
@@ -73,15 +75,21 @@ def parse(data: bytes, source: str) -> Plan:
 
 
 def _plan(root: object, source: str) -> Plan:
+    if type(root) is not ModuleCodeGen:
+        raise MalformedError("it holds no plan but something else, and nothing in it was run")
     module = state(root, ModuleCodeGen)
-    sequences = _sequences(state(module["execplan"], ExecutionPlan)["_seq"], module["devices"])
+    plan = state(module["execplan"], ExecutionPlan)
+    sequences = _sequences(plan["_seq"], module["devices"])
     devices = len(sequences)
     ranks = integer(module["runtime_ndevs"], "the number of devices")
     if ranks < devices or ranks % devices:
         raise MalformedError(f"{ranks} devices cannot be replicas of {devices}")
+    if module["enable_dp"] is not (ranks > devices):
+        switch = "on" if module["enable_dp"] else "off"
+        raise MalformedError(f"replicas are switched {switch}, with {ranks} ranks for {devices} devices")
     tensors = Tensors()
     numbering = Numbering(sequences)
-    made, segments = programs(sequences, numbering, tensors, Writer(bool(module["enable_dp"])))
+    made, segments = programs(sequences, numbering, tensors, Writer(ranks > devices))
     gradients = tuple(held for program in made for held in _gradients(program))
     for held in gradients:
         tensors.claim_whole(held.tensor)
@@ -100,6 +108,8 @@ def _plan(root: object, source: str) -> Plan:
         gradients=gradients,
         seeds=tuple(sorted(set().union(*(program.seeds for program in made)))),
         assumptions=ASSUMPTIONS,
+        faults=tuple(faults(plan, sequences, numbering, made)),
+        groups=groups(module),
     )
 
 

@@ -1,11 +1,12 @@
 """Which microbatch each cell of a device's program works for, and which cells share their nodes.
 
 A scheduled plan runs each template cell once a microbatch, wrapped in an ExeReuseCell whose id is equal on all
-devices (but for the batch, where each device has ids of its own) and rises with the microbatch. The k-th id of
-a forward template is microbatch k; a backward run takes the microbatch of the forward run that it mirrors, whose
-activations it reads. The number of microbatches is the largest of these plus one, whatever the file's schedule
-object says. The wiring is followed separately (programs.py): an input that comes from another microbatch than
-this numbering says is kept as crossed.
+devices and rises with the microbatch. The k-th id of a forward template is microbatch k; a backward run takes the
+microbatch of the forward run that it mirrors, whose activations it reads. Of the batch every device has a data loader
+of its own, and takes from it in the order of its program: what it takes k-th is microbatch k, whoever reads it. The
+number of microbatches is the largest of these plus one, whatever the file's schedule object says. The wiring is
+followed separately (programs.py): an input that comes from another microbatch than this numbering says is kept as
+crossed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,16 +18,12 @@ from backends.nnscaler.records import (
     IRDataOperation,
     IRSegment,
     IRWeightReducer,
+    MalformedError,
     Record,
     integer,
     state,
 )
 from verdict.graph import ONCE_A_STEP
-
-_Template = tuple[int, int]
-"""The id of a template, and the device for templates whose runs have ids of their own on each."""
-
-_SHARED = -1
 
 
 class Numbering:
@@ -35,16 +32,19 @@ class Numbering:
     def __init__(self, sequences: Mapping[int, Sequence[Record]]) -> None:
         self._of: dict[int, int] = {}
         self._backward: dict[int, bool] = {}
+        self._taken = _taken(sequences)
         forward, backward = self._reuse_ids(sequences)
         for ids in forward.values():
             self._of |= {reuse: number for number, reuse in enumerate(sorted(ids))}
         for runs in backward.values():
             for number, (reuse, mirror) in enumerate(sorted(runs.items())):
                 self._of[reuse] = self._of.get(mirror, number)
-        self.count = max(self._of.values(), default=0) + 1
+        self.count = max((*self._of.values(), *self._taken.values()), default=0) + 1
 
     def of(self, cell: Record) -> int:
         """The microbatch of a cell; ONCE_A_STEP for a reducer, 0 for a cell outside of any schedule."""
+        if id(cell) in self._taken:
+            return self._taken[id(cell)]
         if type(cell) is ExeReuseCell:
             if type(cell[0]["_cell"]) is IRWeightReducer:
                 return ONCE_A_STEP
@@ -60,20 +60,19 @@ class Numbering:
 
     def _reuse_ids(
         self, sequences: Mapping[int, Sequence[Record]]
-    ) -> tuple[dict[_Template, set[int]], dict[_Template, dict[int, int]]]:
-        """For each template: the ids of its forward runs, or its backward runs with the id they mirror."""
-        forward: dict[_Template, set[int]] = {}
-        backward: dict[_Template, dict[int, int]] = {}
-        for device, sequence in sequences.items():
+    ) -> tuple[dict[int, set[int]], dict[int, dict[int, int]]]:
+        """For each template, by id: the ids of its forward runs, or its backward runs with the id they mirror."""
+        forward: dict[int, set[int]] = {}
+        backward: dict[int, dict[int, int]] = {}
+        for sequence in sequences.values():
             for cell in sequence:
                 if type(cell) is not ExeReuseCell:
                     continue
                 fields = state(cell, ExeReuseCell)
                 inner, reuse = fields["_cell"], integer(fields["_id"], "the id of a cell")
-                if type(inner) is IRWeightReducer:
+                if type(inner) in {IRWeightReducer, IRDataOperation}:
                     continue
-                own = device if type(inner) is IRDataOperation else _SHARED
-                name = (integer(inner[0]["_id"], "the id of a cell"), own)
+                name = integer(inner[0]["_id"], "the id of a cell")
                 if self.is_backward(inner):
                     mirror = fields["_mirror"]
                     backward.setdefault(name, {})[reuse] = -1 if mirror is None else mirror[0]["_id"]
@@ -94,3 +93,16 @@ def _is_backward(cell: Record) -> bool:
     if type(cell) is IRBpOperation:
         return True
     return type(cell) is IRSegment and any(type(node) is IRBpOperation for node in state(cell, IRSegment)["_nodes"])
+
+
+def _taken(sequences: Mapping[int, Sequence[Record]]) -> dict[int, int]:
+    """Which share of the batch each cell takes that takes one, by the identity of the cell."""
+    taken: dict[int, int] = {}
+    for device, sequence in sequences.items():
+        cells = [cell for cell in sequence if type(template(cell)) is IRDataOperation]
+        if len({id(template(cell)) for cell in cells}) > 1:
+            raise MalformedError(f"device {device} takes its batch from several data loaders")
+        for place, cell in enumerate(cells):
+            if taken.setdefault(id(cell), place) != place:
+                raise MalformedError(f"device {device} takes one share of the batch twice")
+    return taken

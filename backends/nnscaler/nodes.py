@@ -163,6 +163,7 @@ class Writer:
     def _batch(self, line: Line, cell: Record) -> None:
         records = state(cell, IRDataOperation)["_outputs"]
         shares = [line.share(record) for record in records if type(record) is IRSubTensor]
+        line.device.tensors.take(tuple(line.share(r).parent.id if type(r) is IRSubTensor else None for r in records))
         line.add(Node("dataloader", (), tuple([line.load(share) for share in shares]), (), "dataloader"))
 
     def _meaning(self, signature: str, arguments: list[Any], keywords: dict[str, Any]) -> tuple[str, Attrs]:

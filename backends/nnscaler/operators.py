@@ -93,9 +93,9 @@ _MODEL_FUNCTIONS: dict[str, Form] = {
 }
 
 _MODELS = (
-    "genmodel.model.llama3_adpt.model",
-    "genmodel.model.llama3_moe.model",
-    "Verdict.gen_model.model.moe.model",
+    *(f"genmodel.model.{name}.model" for name in ("llama3", "llama3_adpt", "llama3_moe")),
+    *(f"Verdict.gen_model.model.{name}.model" for name in ("llama3", "moe", "deepseek_v3")),
+    *(f"model.{name}.model" for name in ("llama3", "moe", "deepseek_v3")),
 )
 """The modules whose functions of these names are known: the models of the published plans."""
 

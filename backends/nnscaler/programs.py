@@ -81,6 +81,10 @@ class Program:
                 self._values[_tid(record)] = (microbatch, output)
         self.calls.append(Call(instance.segment, microbatch, tuple(crossed)))
 
+    def value_of(self, record: Record) -> tuple[int, int] | None:
+        """The (microbatch, tensor) that a name stands for at the end of the step; None where nothing has written it."""
+        return self._values.get(_tid(record))
+
     def _ends(self, inner: Record) -> _Ends:
         """What goes into and comes out of a template. Reducers work in place and have no ends."""
         known = self._known_ends.get(id(inner))

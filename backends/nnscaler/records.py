@@ -31,6 +31,14 @@ class Ignored(Record):
     __slots__ = ()
     __setstate__ = list.count  # type: ignore[assignment]
 
+    def __setitem__(self, key: object, value: object) -> None:
+        """Keep nothing: some ignored objects are dicts."""
+
+    def append(self, value: object) -> None:
+        """Keep nothing: some are lists."""
+
+    extend = add = append
+
     def __call__(self, *_: object, **__: object) -> "Ignored":
         """Give another ignored object."""
         return Ignored()

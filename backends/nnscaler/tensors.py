@@ -74,6 +74,7 @@ class Tensors:
         self.tensors: list[Tensor] = []
         self._kinds: list[str] = []
         self.loss_gradients: set[int] = set()
+        self._batch: tuple[int | None, ...] | None = None
         self._parents: dict[int, Parent] = {}
         self._by_id: dict[int, Parent] = {}
         self._shares: dict[int, tuple[Share, Record, Record, Record]] = {}
@@ -109,6 +110,16 @@ class Tensors:
         ):
             raise MalformedError(f"a microbatch hands on another share of {share.parent.name} than is expected")
 
+    def take(self, batch: tuple[int | None, ...]) -> None:
+        """Remember of which logical tensors (by id; None for what is none) a share of the batch consists, in order.
+
+        All devices take alike: the runtime goes by the place in the batch, not by names.
+        """
+        if self._batch is None:
+            self._batch = batch
+        if batch != self._batch:
+            raise MalformedError("devices take different tensors from the batch, or in another order")
+
     def gradient(self, record: Record) -> Share | None:
         """The share that is the gradient of this very record, or None. Records of one tid can differ in it."""
         of = record[0]["_grad"]
@@ -139,7 +150,8 @@ class Tensors:
         index = self._logical.get((parent.id, kind))
         if index is None:
             index = self._logical[parent.id, kind] = len(self.logicals)
-            self.logicals.append(Logical(parent.name, parent.shape, parent.dtype, kind, parent.id))
+            place = ("batch", (self._batch or ()).index(parent.id)) if kind == INPUT else parent.id
+            self.logicals.append(Logical(parent.name, parent.shape, parent.dtype, kind, place))
         return index
 
     def _new_share(self, fields: State) -> Share:

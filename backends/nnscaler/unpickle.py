@@ -1,9 +1,10 @@
 """Read a pickle without running anything that it names.
 
-Every global of the file is looked up in a closed list and becomes an inert record class (records.py), a plain
-string (torch dtypes) or a plain dict. Nothing is imported, no function of the file is called, and a global that
-is not in the list is refused by name. What a file can still do is to use up memory or the C stack: run this in
-a child process (apart.py).
+Every global of the file becomes an inert record class (records.py), a plain string (torch dtypes) or a plain dict:
+those of a closed list the record that readers know, any other one, such as the classes of a model's modules, a record
+that keeps nothing and is good for nothing. Nothing is imported, and no function of the file is called. Whether the
+file is a plan is decided by its content: a record of no use where one that is known is needed is no plan. What a file
+can still do is to use up memory or the C stack: run this in a child process (apart.py).
 
 The list: https://github.com/microsoft/nnscaler, and what its files in the wild hold.
 """
@@ -47,32 +48,12 @@ _PRIMS = (
     *("SplitAllGatherPrim", "AllToAllAllToAllPrim", "ReduceBroadcastPrim", "BroadcastRedducePrim"),
 )
 
-_IGNORED = (
-    *(f"builtins.{name}" for name in ("getattr", "setattr")),
-    *(f"dill._dill.{name}" for name in ("_create_function", "_create_code", "_create_cell", "_load_type")),
-    "dill._dill",
-    "typing.Dict",
-    "torch._utils._rebuild_tensor_v2",
-    "torch.storage._load_from_bytes",
-    "nnscaler.codegen.syntax.symtable.SymbolTable",
-    *(f"nnscaler.codegen.frontend_mapping.Sign2EmitRule{name}" for name in ("", ".emit_setattr", ".emit_slice")),
-    "nnscaler.graph.gener.utils.DummyInputOuput",
-    "nnscaler.graph.graph.IRGraph",
-    *(f"nnscaler.graph.schedule.schedplan.{name}" for name in ("Block", "SchedulePlan", "ScheduleDependency")),
-    *(
-        f"nnscaler.graph.function.dimops.{name}"
-        for name in ("DimAnno", "DimAnno.ReduceType", "DimopSplit", "OpAnno", "ShapeAnno", "TransformRule")
-    ),
-    *(f"nnscaler.ir.cten.{name}" for name in ("IRCell", "IRObject")),
-)
-
 _DTYPES = (
     *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
     *("int8", "int16", "int32", "int64", "uint8", "bool"),
 )
 
 _GLOBALS: dict[str, Any] = {
-    **dict.fromkeys(_IGNORED, Ignored),
     **_KEPT,
     **{
         f"nnscaler.ir.adapter.prim.{name}": type(name, (Prim,), {"__slots__": (), "__module__": __name__})
@@ -82,24 +63,11 @@ _GLOBALS: dict[str, Any] = {
     "collections.OrderedDict": dict,
 }
 
-_IGNORED_MODULES = (
-    "genmodel.model.",
-    "Verdict.gen_model.model.",
-    "examples.nlp.blocks.",
-    "torch.nn.modules.",
-    "nnscaler.graph.function.function",
-    "nnscaler.graph.parser.register",
-)
-"""Modules all of whose names are ignored: classes of models and nnScaler's operator constructors."""
-
-
 class _Unpickler(pickle.Unpickler):
     def find_class(self, module_name: str, global_name: str, /) -> Any:
         known = _GLOBALS.get(f"{module_name}.{global_name}")
         if known is not None:
             return known
-        if not module_name.startswith(_IGNORED_MODULES):
-            raise MalformedError(f"it names {module_name}.{global_name}, which no nnScaler plan needs")
         return {} if global_name == "__dict__" else Ignored
 
     def persistent_load(self, pid: Any) -> Any:

@@ -6,7 +6,7 @@ import pytest
 
 from backends.nnscaler.collectives import steps
 from backends.nnscaler.operators import FORMS, meaning
-from backends.nnscaler.records import IRSubTensor, MalformedError, Record
+from backends.nnscaler.records import IRFullTensor, IRSubTensor, MalformedError, Record
 from backends.nnscaler.unpickle import _GLOBALS
 
 T = IRSubTensor()
@@ -80,13 +80,24 @@ def test_every_form_can_be_written_without_constants_where_it_takes_tensors_only
         assert meaning(signature, tensors + constants, {})[0] == form.op
 
 
+def tensor(*shape: int, dtype: str = "torch.float32") -> Record:
+    """A tensor of the file, as adapters look at it."""
+    made, full = IRSubTensor(), IRFullTensor()
+    full.append({"_dtype": dtype})
+    made.append({"_shape": shape, "_full_tensor": full})
+    return made
+
+
+OWN, OTHERS, PRIMS = tensor(4, 4, 4), tensor(4, 4, 4), tensor(1)
+
+
 def adapter(name: str, forward: bool, own: bool = True, **arguments: Any) -> dict[str, Any]:
     """An adapter with one primitive. `own`: differentiable, so that its own tensors are the data."""
     prim: Record = _GLOBALS[f"nnscaler.ir.adapter.prim.{name}"]()
-    prim.append({"kwargs": arguments, "_inputs": ["prim in"], "_outputs": ["prim out"]})
+    prim.append({"kwargs": arguments, "_inputs": [PRIMS], "_outputs": [PRIMS]})
     return {
         **{"_id": 7, "_forward": forward, "_differentiable": own, "_prims": [prim]},
-        **{"_inputs": ["in"], "_outputs": ["out"]},
+        **{"_inputs": [OWN], "_outputs": [OTHERS]},
     }
 
 
@@ -130,17 +141,32 @@ def test_a_primitive_runs_in_the_direction_of_its_adapter(
         assert step.op == op
         if attrs is not None:
             channel = {} if op == "chunk" else {"channel": 7}
-            assert dict(step.attrs) == {"ranks": (3, 1), **channel, **attrs}
-        assert (step.inputs, step.outputs) == (["in"], ["out"])
+            assert dict(step.attrs) == {"ranks": (1, 3), **channel, **attrs}
+        assert (step.inputs, step.outputs) == ([OWN], [OTHERS])
 
 
 def test_the_data_of_a_plain_adapter_are_those_of_its_primitives() -> None:
     (step,) = steps(adapter("ChunkPrim", True, own=False, ranks=[0, 1], dim=0), 1)
-    assert (step.inputs, step.outputs) == (["prim in"], ["prim out"])
+    assert (step.inputs, step.outputs) == ([PRIMS], [PRIMS])
 
 
-def move(src: int, dst: int, device: int, sends: bool) -> tuple[str, dict[str, Any]]:
-    cell = adapter("MovePrim", True, own=False, src=src, dst=dst, shape=(1,), dtype="torch.float32")
+@pytest.mark.parametrize(
+    ("name", "whole", "piece", "even"),
+    [("ChunkPrim", 8, 4, True), ("ChunkPrim", 8, 3, False), ("ReduceScatterPrim", 8, 5, False)],
+)
+def test_pieces_are_even(name: str, whole: int, piece: int, even: bool) -> None:
+    cell = adapter(name, True, ranks=[0, 1], dim=0)
+    cell["_inputs"], cell["_outputs"] = [tensor(whole)], [tensor(piece)]
+    assert (steps(cell, 0)[0].op == f"unknown:{name}") is not even
+    gather = adapter("AllGatherPrim", True, ranks=[0, 1], dim=0)
+    gather["_inputs"], gather["_outputs"] = [tensor(piece)], [tensor(whole)]
+    assert (steps(gather, 0)[0].op == "unknown:AllGatherPrim") is not even
+
+
+def move(
+    src: int, dst: int, device: int, sends: bool, shape: Any = (1,), dtype: str = "torch.float32"
+) -> tuple[str, dict[str, Any]]:
+    cell = adapter("MovePrim", True, own=False, src=src, dst=dst, shape=shape, dtype=dtype)
     fields = cell["_prims"][0][0]
     fields["_outputs" if sends else "_inputs"] = []
     (step,) = steps(cell, device)
@@ -150,6 +176,14 @@ def move(src: int, dst: int, device: int, sends: bool) -> tuple[str, dict[str, A
 def test_a_move_is_a_send_at_its_source_and_a_receive_at_its_destination() -> None:
     assert move(0, 2, 0, sends=True) == ("send", {"peer": 2, "channel": 7})
     assert move(0, 2, 2, sends=False) == ("recv", {"peer": 0, "channel": 7})
+
+
+def test_a_receive_says_for_what_it_makes_room_where_that_is_not_what_it_receives() -> None:
+    assert move(0, 2, 2, sends=False, shape=[1, 1])[1]["shape"] == (1, 1)
+    assert move(0, 2, 2, sends=False, dtype="torch.float16")[1]["dtype"] == "float16"
+    assert "shape" not in move(0, 2, 0, sends=True, shape=(7,))[1]
+    with pytest.raises(MalformedError, match="without shape"):
+        steps(adapter("MovePrim", True, own=False, src=0, dst=1, dtype="torch.float32"), 1)
 
 
 @pytest.mark.parametrize(("device", "sends"), [(1, True), (1, False), (2, True), (0, False)])

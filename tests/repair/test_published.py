@@ -53,11 +53,19 @@ def test_a_published_bug_gets_one_repair_that_is_proved(single: Plan, number: in
 
 
 @pytest.mark.parametrize("pair", PERMUTED, ids=lambda pair: pair.name)
-def test_permuted_activations_are_repaired_by_the_members_in_the_order_of_their_regions(pair: Pair) -> None:
+def test_permuted_activations_are_repaired_by_pieces_in_the_order_of_the_ranks(pair: Pair) -> None:
+    """The groups stay as torch.distributed makes them, sorted: other peers get other pieces."""
     one, many = load_all((str(pair.single), str(pair.parallel)))
     proposals = repairs(one, many, examine(one, many, OPTIONS), OPTIONS)
     assert [(proposal.codes, proposal.proved) for proposal in proposals] == [(("wrong-order",), True)]
-    assert "the members of chunk and all_gather in the order of their regions" in proposals[0].sentence
+    assert "every rank cuts the piece of its place and sends it to that place" in proposals[0].sentence
+    groups = [
+        dict(node.attrs)["ranks"]
+        for segment in proposals[0].plan.segments
+        for node in segment.nodes
+        if node.op in ("chunk", "all_gather")
+    ]
+    assert groups and all(list(ranks) == sorted(ranks) for ranks in groups)
 
 
 def test_the_right_plan_of_the_bugs_gets_no_repair(single: Plan) -> None:

@@ -188,7 +188,7 @@ def _piece(scene: Scene, device: int, tensor: int) -> Cause | None:
             f"chunk {source.node.name} on rank {device} takes {show_region(value[0].region)} by its position in the "
             f"group {ranks}, it states {show_region(stated)}"
         )
-        help_text = "list the members of the group in the same order on all its ranks"
+        help_text = "let every rank cut the piece of its place in the group, and send it to the rank of that place"
         return Cause("wrong-order", title, (), help_text, device, source)
     if source.node.op != RECV or source.sent == ABSENT:
         return None

@@ -190,7 +190,7 @@ def _gather(
         found,
         Evidence((place,), (targets[0],), pieces, due, result[0].region),
         f"by the position in the group the ranks hold {held}",
-        "list the members of the group in the order of their regions; "
+        "let every member of the group hold the piece of its place; "
         f"or take the regions for granted with --assume {CHUNK_ORDER}",
     )
     return [result] * len(ranks)

@@ -25,7 +25,7 @@ from verdict.repair.dataflow import produce
 from verdict.repair.edits import apply, joined
 from verdict.repair.namesakes import as_namesake, declare_gradients
 from verdict.repair.operators import insert_operator
-from verdict.repair.order import order_by_region
+from verdict.repair.order import order_by_region, place_by_rank
 from verdict.repair.peers import pair_by_region
 from verdict.repair.reductions import reduce_origin, reduce_over_replicas, reduce_parts
 from verdict.repair.superfluous import drop_addend, drop_reduction
@@ -35,8 +35,8 @@ from verdict.stage import Stage
 
 Kind = Callable[[Case, Finding], Iterator[Candidate]]
 KINDS: tuple[Kind, ...] = (
-    reduce_origin, reduce_parts, reduce_over_replicas, drop_addend, drop_reduction, order_by_region, pair_by_region,
-    rewire, own_microbatch, agree, refit, add_addend, declare_gradients, as_namesake, produce, as_twin,
+    reduce_origin, reduce_parts, reduce_over_replicas, drop_addend, drop_reduction, order_by_region, place_by_rank,
+    pair_by_region, rewire, own_microbatch, agree, refit, add_addend, declare_gradients, as_namesake, produce, as_twin,
     count_microbatches, in_order_of_microbatches, reduce_late, restore_attributes, attributes_of_namesake, redeclare,
     insert_operator,
 )  # fmt: skip

@@ -83,11 +83,12 @@ _ALL = (
     Code(
         "wrong-order",
         "pieces, messages or microbatches in the wrong order",
-        "What is joined, received or run comes in another order than the plan says: a group that lists its ranks in "
-        "another order than their regions, receives that are not in the order of the sends, microbatches exchanged.",
+        "What is joined, received or run comes in another order than the plan says: ranks that hold other pieces than "
+        "those of their places in the group, receives that are not in the order of the sends, microbatches exchanged.",
         "all_gather(x) ranks=(0, 1, 2, 3) where rank 1 holds piece 2    wrong\n"
-        "all_gather(x) ranks=(0, 2, 1, 3)                               right",
-        "List the members of the group in the order of the regions they hold; receive in the order of the sends.",
+        "all_gather(x) ranks=(0, 1, 2, 3) where rank 1 holds piece 1    right",
+        "Let every member of the group hold the piece of its place (torch.distributed.new_group sorts the ranks that "
+        "it is given); receive in the order of the sends.",
         "Silent: shapes agree. Hidden features, or positions of a mask, are permuted between pipeline stages.",
     ),
     Code(

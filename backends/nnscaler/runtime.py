@@ -1,0 +1,102 @@
+"""What nnScaler's runtime goes by besides the nodes of a program: which groups are made, what the step returns, in
+which order backward passes find what their forward passes kept. What does not fit is a fault of the plan.
+
+Sources: https://github.com/microsoft/nnscaler, nnscaler/codegen/module/module.py (get_comm_groups, scale),
+nnscaler/codegen/schedule/schedule.py (the step and what it returns), nnscaler/runtime/device.py (get_group),
+nnscaler/runtime/executor.py (Executor.backward).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from backends.nnscaler.microbatches import Numbering, template
+from backends.nnscaler.programs import Program
+from backends.nnscaler.records import (
+    IRSegment,
+    IRSubTensor,
+    MalformedError,
+    Record,
+    State,
+    integer,
+    integers,
+)
+from verdict.outcome import Finding
+
+_Sequences = Mapping[int, Sequence[Record]]
+
+
+def faults(plan: State, sequences: _Sequences, numbering: Numbering, made: list[Program]) -> Iterator[Finding]:
+    """What is wrong with a plan that its nodes do not say, each cause once."""
+    found = (
+        *_returns(plan["_outputs"], made, numbering.count),
+        *_backward_order(sequences, numbering),
+    )
+    yield from {(finding.code, finding.title): finding for finding in reversed(found)}.values()
+
+
+def groups(module: State) -> tuple[tuple[int, ...], ...]:
+    """The groups of ranks that every process makes at the start: `comm_groups`, and that of all ranks.
+
+    A group that a process asks for later and does not have is made by its members alone, and waits for all processes.
+    """
+    listed, ranks = module["comm_groups"], integer(module["runtime_ndevs"], "the number of devices")
+    if type(listed) is not list:
+        raise MalformedError("the groups that are made should be a list")
+    made = dict.fromkeys(tuple(sorted(set(integers(group, "the ranks of a group")))) for group in listed)
+    if any(rank >= ranks for group in made for rank in group):
+        raise MalformedError(f"a group with a rank beyond the {ranks} that there are")
+    return (tuple(range(ranks)), *made)
+
+
+def _returns(outputs: Any, made: list[Program], microbatches: int) -> Iterator[Finding]:
+    """The step returns the loss of every microbatch, in their order, on every device."""
+    returned = _tensors(outputs, 0)
+    for program in made:
+        losses = program.device.losses.values()
+        held = [program.value_of(record) for record in returned]
+        due = [(k, loss) for k in range(microbatches) for loss in losses]
+        if held == due or (not losses and not any(held)):
+            continue
+        wrong = next((k for k, (one, other) in enumerate(zip(held, due, strict=False)) if one != other), None)
+        if wrong is None:
+            what = f"the step returns {len(held)} tensors, and there are {len(due)} losses, one for each microbatch"
+        else:
+            name = returned[wrong][0]["_full_tensor"][0]["name"]
+            there = "" if held[wrong] is not None else ", which it does not have,"
+            what = f"the step returns {name}{there} where the loss of microbatch {due[wrong][0]} is due"
+        yield Finding(
+            "loss-missing", what, f"the end of the step on rank {program.device.number}", help="return every loss once"
+        )
+
+
+def _tensors(outputs: Any, depth: int) -> list[Record]:
+    """The tensors among what a step returns, which may lie in lists, tuples and dicts; nothing else may be there."""
+    if type(outputs) is IRSubTensor:
+        return [outputs]
+    if type(outputs) in {list, tuple, dict} and depth < 8:
+        inner = outputs.values() if type(outputs) is dict else outputs
+        return [tensor for output in inner for tensor in _tensors(output, depth + 1)]
+    raise MalformedError(f"the step returns a {type(outputs).__name__}: only losses can be compared")
+
+
+def _backward_order(sequences: _Sequences, numbering: Numbering) -> Iterator[Finding]:
+    """Every backward pass of a segment takes what the oldest forward pass that has not been taken yet has kept."""
+    for device, sequence in sequences.items():
+        kept: dict[int, list[int]] = defaultdict(list)
+        for cell in sequence:
+            inner = template(cell)
+            if type(inner) is not IRSegment:
+                continue
+            microbatch, forward = numbering.of(cell), inner[0]["_mirror"]
+            if not numbering.is_backward(inner):
+                kept[id(inner)].append(microbatch)
+            elif forward is not None and kept[id(forward)]:
+                oldest = kept[id(forward)].pop(0)
+                if oldest != microbatch:
+                    yield Finding(
+                        "wrong-order",
+                        f"it runs for microbatch {microbatch} on what the forward pass of microbatch {oldest} kept",
+                        f"{inner[0]['name']} {inner[0]['_id']} backward on rank {device}",
+                        help="run the backward passes of a segment in the order of its forward passes",
+                    )

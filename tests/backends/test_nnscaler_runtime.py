@@ -1,0 +1,193 @@
+"""What nnScaler's runtime goes by besides nodes: each is changed in a right file, which is not proved any more."""
+
+import lzma
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from backends.nnscaler import load, unpickle
+from backends.nnscaler.microbatches import template
+from backends.nnscaler.records import IRAdapter, IRDataOperation, IRSegment, IRSubTensor
+from backends.text import canonical, read, write
+from backends.text.plain import read_plain, write_plain
+from tests.builders import FAST
+from verdict.errors import PlanFileError
+from verdict.options import Options
+from verdict.pipeline import verify
+
+SHARED = Path(__file__).parents[3] / "shared" / "plans"
+MLP = "mlp/mlp_mgener_dp{}_gbs16_dim1024_ly2"
+GPT = "gpt/gpt_mgener_dp{}_gbs16_dim1024_ly2_h16_hi1024_sq1024"
+LLAMA = "policies/llama3_default_dp{}_gbs16_ly4_h8_hi256_sq128"
+ONE, FOUR = "1_pp1_tp1_nm1", "2_pp2_tp2_nm2"
+
+pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared plans are not here (../shared/plans)")
+
+
+def plan_of(name, *edits):
+    """The plan in a shared file, whose records are changed before they are looked at."""
+    root = unpickle.load(lzma.decompress((SHARED / f"{name}.pkl.xz").read_bytes()), name)
+    module = root[0]
+    for edit in edits:
+        edit(module, module["execplan"][0])
+    try:
+        return load._plan(root, name)
+    except load.MalformedError as error:
+        raise PlanFileError(name, str(error)) from None
+
+
+def answer(name, *edits):
+    return verify(plan_of(name.format(ONE)), plan_of(name.format(FOUR), *edits), Options(solver=FAST))
+
+
+def cells(plan, device, kind, backward=None):
+    """The places of the cells of a kind in the program of a device."""
+    sequence = plan["_seq"][device]
+    return [
+        place
+        for place, cell in enumerate(sequence)
+        if type(template(cell)) is kind and (backward is None or is_backward(template(cell)) is backward)
+    ]
+
+
+def is_backward(segment):
+    return "IRBpOperation" in {type(node).__name__ for node in segment[0]["_nodes"]}
+
+
+def primitives(plan, device, name):
+    """The primitives of that name that a device runs in its adapters, those in forward segments included."""
+    for cell in {id(inner): inner for inner in map(template, plan["_seq"][device])}.values():
+        inside = cell[0]["_nodes"] if type(cell) is IRSegment else (cell,)
+        for adapter in inside:
+            for prim in adapter[0]["_prims"] if type(adapter) is IRAdapter else ():
+                if type(prim).__name__ == name:
+                    yield prim[0]
+
+
+def swap(sequence, one, other):
+    sequence[one], sequence[other] = sequence[other], sequence[one]
+
+
+def batches_exchanged(module, plan, devices=(0,)):
+    for device in devices:
+        swap(plan["_seq"][device], *cells(plan, device, IRDataOperation)[:2])
+
+
+def return_nothing_of_one(module, plan):
+    plan["_outputs"].pop()
+
+
+def return_one_twice(module, plan):
+    plan["_outputs"][1] = plan["_outputs"][0]
+
+
+def return_another_order(module, plan):
+    plan["_outputs"].reverse()
+
+
+def return_something_else(module, plan):
+    segment = template(plan["_seq"][3][cells(plan, 3, IRSegment, backward=False)[0]])
+    plan["_outputs"][0] = next(
+        tensor for node in segment[0]["_nodes"] for tensor in node[0]["_outputs"] if type(tensor) is IRSubTensor
+    )
+
+
+def leave_out_group(module, plan, group):
+    module["comm_groups"] = [ranks for ranks in module["comm_groups"] if tuple(ranks) != group]
+
+
+def receive_into(module, plan, key, value):
+    for device in (2, 3):
+        for fields in primitives(plan, device, "MovePrim"):
+            if fields["_outputs"]:
+                shape = fields["kwargs"]["shape"]
+                fields["kwargs"] = {**fields["kwargs"], key: shape[::-1] if value is None else value}
+                return
+
+
+def backward_in_another_order(module, plan):
+    for device in range(len(plan["_seq"])):
+        swap(plan["_seq"][device], *cells(plan, device, IRSegment, backward=True)[:2])
+
+
+def groups_in_another_order(module, plan):
+    for device in plan["_seq"]:
+        for name in ("ChunkPrim", "AllGatherPrim", "SplitAllGatherPrim", "AllGatherSplitPrim", "AllReduceIdentityPrim"):
+            for fields in primitives(plan, device, name):
+                fields["kwargs"] = {**fields["kwargs"], "ranks": sorted(fields["kwargs"]["ranks"], reverse=True)}
+
+
+FAULTS = {
+    "batches taken in another order": (batches_exchanged, "wrong-input"),
+    "the loss of one microbatch is not returned": (return_nothing_of_one, "loss-missing"),
+    "one loss is returned twice": (return_one_twice, "loss-missing"),
+    "losses are returned in another order": (return_another_order, "loss-missing"),
+    "something else is returned": (return_something_else, "loss-missing"),
+    "a group of two is never made": (partial(leave_out_group, group=(2, 3)), "wrong-group"),
+    "the group of another replica is never made": (partial(leave_out_group, group=(4, 5)), "wrong-group"),
+    "the group of a reducer is never made": (partial(leave_out_group, group=(0, 1, 4, 5)), "wrong-group"),
+    "room for another shape": (partial(receive_into, key="shape", value=None), "shape-mismatch"),
+    "room for another format": (partial(receive_into, key="dtype", value="torch.float16"), "dtype-differs"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_file_that_the_runtime_would_take_otherwise_is_refuted(name):
+    edit, code = FAULTS[name]
+    report = answer(MLP, edit)
+    assert report.verdict.name == "REFUTED"
+    assert code in {finding.code for finding in report.findings}, report.findings
+
+
+@pytest.mark.parametrize("name", [MLP, GPT])
+def test_the_right_files_are_proved(name):
+    report = answer(name)
+    assert (report.verdict.name, plan_of(name.format(FOUR)).faults) == ("PROVED", ())
+
+
+def test_the_order_of_ranks_in_a_file_says_nothing():
+    """torch.distributed.new_group sorts the ranks that it is given."""
+    assert plan_of(MLP.format(FOUR), groups_in_another_order) == plan_of(MLP.format(FOUR))
+
+
+def test_backward_passes_take_what_the_oldest_forward_pass_kept():
+    name = "llama3/llama3_default_dp2_pp1_tp2_nm2_gbs512_ly2_h32_hi4096_sq128"
+    assert plan_of(name).faults == ()
+    assert {fault.code for fault in plan_of(name, backward_in_another_order).faults} == {"wrong-order"}
+
+
+def test_batches_that_all_take_in_another_order_are_read_as_they_are_taken():
+    everywhere = partial(batches_exchanged, devices=range(4))
+    crossed = {call.crossed for program in plan_of(MLP.format(FOUR), everywhere).programs for call in program}
+    assert crossed != {()}
+
+
+def test_what_cannot_be_meant_is_refused():
+    def loads_twice(module, plan):
+        places = cells(plan, 0, IRDataOperation)
+        plan["_seq"][0][places[1]] = plan["_seq"][0][places[0]]
+
+    def loads_in_another_order(module, plan):
+        template(plan["_seq"][1][cells(plan, 1, IRDataOperation)[0]])[0]["_outputs"].reverse()
+
+    def replicas_off(module, plan):
+        module["enable_dp"] = False
+
+    refused = {
+        "takes one share of the batch twice": (MLP, loads_twice),
+        "devices take different tensors from the batch": (GPT, loads_in_another_order),
+        "replicas are switched off, with 8 ranks for 4 devices": (MLP, replicas_off),
+        "only losses can be compared": (MLP, lambda module, plan: plan["_outputs"].append("loss")),
+        "a group with a rank beyond the 8": (MLP, lambda module, plan: module["comm_groups"].append((0, 8))),
+        "the groups that are made should be a list": (MLP, lambda module, plan: module.update(comm_groups=None)),
+    }
+    for sentence, (name, edit) in refused.items():
+        with pytest.raises(PlanFileError, match=sentence):
+            plan_of(name.format(FOUR), edit)
+
+
+def test_faults_are_written_and_read_back():
+    plan = plan_of(MLP.format(FOUR), return_one_twice)
+    assert len(plan.faults) == 1
+    assert read(write(plan).encode(), plan.source) == canonical(plan) == read_plain(write_plain(plan), plan.source)
