@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from verdict.graph import WEIGHT, Plan
 from verdict.graph.lockstep import SEND
-from verdict.lineage import CHUNK_ORDER, INITIAL_STATE, Binding, Gap, Lineages, Place, Reference
+from verdict.lineage import CHUNK_ORDER, INITIAL_STATE, INPUT_RANGES, Binding, Gap, Lineages, Place, Reference
 from verdict.lineage.goals import untrained
 from verdict.lineage.judged import Judged, final_gradients
 from verdict.ops import RULES
@@ -145,7 +145,7 @@ def known_assumptions(plans: Sequence[Plan]) -> frozenset[str]:
     of_rules = {assumption.name for rule in RULES.values() for assumption in rule.assumptions}
     of_plans = {assumption.name for plan in plans for assumption in plan.assumptions}
     own = {assumption.name for assumption in (REAL, REDUCTION, BUFFERED, LOSS_SUM)}
-    return frozenset(own | {INITIAL_STATE, CHUNK_ORDER} | of_rules | of_plans)
+    return frozenset(own | {INITIAL_STATE, INPUT_RANGES, CHUNK_ORDER} | of_rules | of_plans)
 
 
 def _not_equivalent(stages: Cut, stage: Stage, outcome: Refuted) -> Finding:

@@ -22,7 +22,7 @@ from backends.text.values import Family
 from backends.text.words import KINDS, Line
 from verdict.graph import Logical, Plan, Shape
 
-_HEADS = ("replicas", "microbatches", "batch", "shard", "assume")
+_HEADS = ("replicas", "microbatches", "batch", "shard", "range", "assume")
 _OF_FAMILY = ("family", "segment", "call", "loss", "gradient", "output", "seed", "storage")
 _DECLARATION = re.compile(rf"\S+ ({'|'.join(KINDS)}) ")
 _STATEMENT = re.compile(rf"({'|'.join((*_HEADS, *_OF_FAMILY))}) +(?![=,({{\[])")

@@ -88,6 +88,13 @@ class _Reader:
             self._integer(where, item)
         return row
 
+    def ranges(self, where: str, value: Any) -> tuple[tuple[str, int, int], ...]:
+        return self._each(where, value, self._range)
+
+    def _range(self, where: str, value: Any) -> tuple[str, int, int]:
+        name, low, high = self._row(where, value, 3)
+        return self._string(where, name), self._integer(where, low), self._integer(where, high)
+
     def _size(self, where: str, value: Any) -> tuple[str, int]:
         name, size = self._row(where, value, 2)
         return self._string(where, name), self._integer(where, size)
@@ -242,6 +249,7 @@ _FIELDS: dict[str, Callable[[_Reader, str, Any], Any]] = {
     "microbatches": _Reader.count,
     "batch_axes": _Reader.sizes,
     "shard_axes": _Reader.sizes,
+    "ranges": _Reader.ranges,
     "assumptions": _Reader.assumptions,
     "logicals": _Reader.logicals,
     "tensors": _Reader.tensors,
@@ -255,4 +263,6 @@ _FIELDS: dict[str, Callable[[_Reader, str, Any], Any]] = {
     "faults": _Reader.faults,
     "groups": _Reader.groups,
 }
-_OPTIONAL = frozenset({"mesh", "batch_axes", "shard_axes", "assumptions", "outputs", "storages", "faults", "groups"})
+_OPTIONAL = frozenset(
+    {"mesh", "batch_axes", "shard_axes", "ranges", "assumptions", "outputs", "storages", "faults", "groups"}
+)

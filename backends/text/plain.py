@@ -49,6 +49,7 @@ def write_plain(plan: Plan) -> bytes:
         "microbatches": plan.microbatches,
         "batch_axes": plan.batch_axes,
         "shard_axes": plan.shard_axes,
+        "ranges": plan.ranges,
         "assumptions": [(assumption.name, assumption.text) for assumption in plan.assumptions],
         "logicals": [tuple(logical) for logical in plan.logicals],
         "tensors": [tuple(tensor) for tensor in plan.tensors],

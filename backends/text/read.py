@@ -78,6 +78,7 @@ class _Reader:
         self.counts: dict[str, int] = {}
         self.batch_axes: list[tuple[str, int]] = []
         self.shard_axes: list[tuple[str, int]] = []
+        self.ranges: list[tuple[str, int, int]] = []
         self.assumptions: list[Assumption] = []
         self.faults: list[Finding] = []
         self.groups: list[tuple[int, ...]] = []
@@ -98,6 +99,10 @@ class _Reader:
             case "shard":
                 self.shard_axes.append((line.name("the name of a tensor"), line.integer("an axis")))
                 line.end()
+            case "range":
+                name, low = line.name("the name of an input"), line.signed("the least integer")
+                self.ranges.append((name, low, line.signed("the greatest integer")))
+                line.end()
             case "assume":
                 self.assumptions.append(Assumption(line.name("a name"), line.name("a sentence between quotes")))
                 line.end()
@@ -115,8 +120,9 @@ class _Reader:
                 getattr(self.programs[-1], word)(line)
             case _:
                 line.fail(
-                    f"expected mesh, devices, replicas, microbatches, batch, shard, assume, group, fault, tensors, "
-                    f"loose, family, segment, call, loss, gradient, output, seed, storage or end, found {word[:60]}",
+                    f"expected mesh, devices, replicas, microbatches, batch, shard, range, assume, group, fault, "
+                    f"tensors, loose, family, segment, call, loss, gradient, output, seed, storage or end, "
+                    f"found {word[:60]}",
                     "the nodes of a segment and the entries of a table are indented",
                 )
 
@@ -281,6 +287,7 @@ class _Reader:
             seeds=tuple(seeds),
             batch_axes=tuple(self.batch_axes),
             shard_axes=tuple(self.shard_axes),
+            ranges=tuple(self.ranges),
             assumptions=tuple(self.assumptions),
             outputs=tuple(outputs),
             storages=tuple(storages),

@@ -60,6 +60,8 @@ def _head(plan: Plan) -> Iterator[str]:
         yield f"batch {quoted(name)} {axis}"
     for name, axis in plan.shard_axes:
         yield f"shard {quoted(name)} {axis}"
+    for name, low, high in plan.ranges:
+        yield f"range {quoted(name)} {low} {high}"
     for assumption in plan.assumptions:
         yield f"assume {quoted(assumption.name)} {literal(assumption.text)}"
     for group in plan.groups:

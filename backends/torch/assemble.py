@@ -43,6 +43,7 @@ def plan_of(traces: Sequence[Trace], source: str) -> Plan:
     for rank in ranks:
         rank.put_together()
     notes = dict.fromkeys(note for trace in traces for note in trace.notes)
+    ranges = sorted({stated for trace in traces for stated in trace.ranges})
     plan = Plan(
         source=source,
         format="recorded PyTorch program",
@@ -59,6 +60,7 @@ def plan_of(traces: Sequence[Trace], source: str) -> Plan:
         outputs=tuple(held for rank in ranks for held in rank.outputs),
         seeds=(),
         effects=has_effects([rank.segment for rank in ranks], ()),
+        ranges=tuple(ranges),
         assumptions=(RECORDED, *(Assumption(name, text) for name, text in notes)),
     )
     doubts = [f"{doubt} (rank {trace.rank})" for trace in traces for doubt in trace.doubts]

@@ -86,6 +86,7 @@ def _step(program: Program, recorder: Recorder, rank: int, ranks: int, around: W
         doubts=tuple(recorder.doubts),
         meetings=tuple(recorder.meetings),
         beginnings=tuple((called(program, name), how[value]) for name, value in held.items() if value in how),
+        ranges=_ranges(program),
     )
     allocated = frozenset(recorder.memory.leaked)
     steps = tuple(_settled(step, at < built, at in allocated, tape.values) for at, step in enumerate(trace.steps))
@@ -94,6 +95,20 @@ def _step(program: Program, recorder: Recorder, rank: int, ranks: int, around: W
 
 def _known(recorder: Recorder, tensor: Any) -> bool:
     return recorder.memory.knows(local(tensor))
+
+
+def _ranges(program: Program) -> tuple[tuple[str, int, int], ...]:
+    """What the program states of its inputs of integers. Raises UsageError where it does not fit them."""
+    found = []
+    for name, (low, high) in sorted(program.ranges.items()):
+        tensor = program.inputs.get(name)
+        where = f"Program.ranges[{name!r}]"
+        if not isinstance(tensor, torch.Tensor) or tensor.is_floating_point() or tensor.is_complex():
+            raise UsageError(where, "there is no input of integers of that name", "name one of Program.inputs")
+        if low > high:
+            raise UsageError(where, f"nothing lies between {low} and {high}", "give the least and the greatest integer")
+        found.append((name, int(low), int(high)))
+    return tuple(found)
 
 
 def _settled(step: Step, before: bool, leaked: bool, values: list[Value]) -> Step:

@@ -61,7 +61,7 @@ class Trace:
 
     notes: (name, text) of what is assumed. doubts: why nothing can be said of the program, as clauses.
     meetings: groups, barriers and communication in their order. beginnings: (name, word) of weights and buffers, for
-    how what they hold before the step was made.
+    how what they hold before the step was made. ranges: of inputs of integers, what they lie between.
     """
 
     rank: int
@@ -75,6 +75,7 @@ class Trace:
     doubts: tuple[str, ...] = ()
     meetings: tuple[Meeting, ...] = ()
     beginnings: tuple[tuple[str, str], ...] = ()
+    ranges: tuple[tuple[str, int, int], ...] = ()
 
 
 class Tape:

@@ -30,6 +30,8 @@ OPAQUE = {
     "tanh": math.tanh,
     "step": lambda x: float(x > 0),
     "sin": math.sin,
+    "floor": math.floor,
+    "trunc": math.trunc,
     "cos": math.cos,
     "keyed_dropout": lambda x, p, key, *place: float(drawn(int(key), tuple(map(int, place)))) / (1 - p),
     "dropout": lambda x, p: kept(np.array([x]), p).item(),
@@ -115,6 +117,9 @@ class Term:
         return Term(self.value == value)
 
     constant = None
+
+    def within(self, low, high):
+        return low <= self.value <= high
 
     def tabulate(self, function, *others):
         return Term(function(self.value, *map(number, others)))

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from tests.solver.build import array
-from verdict.errors import ShapeError
 from verdict.ops import RULES
 from verdict.outcome import Proved, Refuted
 from verdict.solver import Goal, Obligation, SolverOptions, Terms, check
@@ -152,12 +151,25 @@ def test_masks_of_positions_are_numbers():
     assert mask.tolist() == np.tril(np.ones((4, 4), dtype=int)).tolist()
 
 
-def test_what_is_not_listed_is_refused(terms):
-    x = array(terms, "x", 2)
-    with pytest.raises(ShapeError, match="made of indices alone"):
-        aten("_to_copy", x, dtype="int64")
-    with pytest.raises(ShapeError, match="made of indices alone"):
-        aten("bitwise_and.Scalar", x, other=1)
+def test_what_is_not_listed_is_an_unknown_function(terms):
+    x, y = array(terms, "x", 2), array(terms, "y", 2)
+    for op, attrs in (("_to_copy", {"dtype": "int64"}), ("bitwise_and.Scalar", {"other": 1})):
+        assert isinstance(decide(terms, aten(op, x, **attrs), aten(op, x, **attrs)), Proved)
+        assert not isinstance(decide(terms, aten(op, x, **attrs), aten(op, y, **attrs)), Proved)
+        assert not isinstance(decide(terms, aten(op, x, **attrs), x), Proved)
+
+
+def test_truth_values_are_joined_exactly_whatever_was_compared(terms):
+    x, y, z = (array(terms, name, 2) for name in "xyz")
+    one, two, three = aten("lt.Tensor", x, y), aten("gt.Scalar", y, other=1), aten("le.Tensor", z, x)
+    both = aten("bitwise_and.Tensor", one, two)
+    assert isinstance(decide(terms, both, aten("logical_and", two, one)), Proved)
+    spread = aten("bitwise_or.Tensor", aten("bitwise_and.Tensor", one, three), aten("bitwise_and.Tensor", two, three))
+    joined = aten("bitwise_and.Tensor", three, aten("bitwise_or.Tensor", one, two))
+    assert isinstance(decide(terms, spread, joined), Proved)
+    assert isinstance(decide(terms, joined, aten("bitwise_or.Tensor", one, two)), Refuted)
+    opposite = aten("bitwise_not", aten("bitwise_xor.Tensor", one, two), dtype="bool")
+    assert isinstance(decide(terms, opposite, aten("eq.Tensor", one, two)), Proved)
 
 
 def test_comparisons_of_reals_meet_in_the_step(terms):

@@ -8,20 +8,22 @@ import pytest
 
 from tests.sweep.plans import OPTIONS, swept, twins
 from verdict.concrete.bind import bind, itself
+from verdict.concrete.domains import domains
 from verdict.concrete.small import full
 from verdict.concrete.values import random_values
-from verdict.outcome import Proved, Refuted
+from verdict.ops.domain import Integers
+from verdict.outcome import Proved
 from verdict.sweep.claim import Claim, cone_of, grown, key_of
 from verdict.sweep.draws import drawn_twice
 from verdict.sweep.elements import Elements, Kind, of_numbers
 from verdict.sweep.ends import ends_of
 from verdict.sweep.flow import Flow, Place, Step
-from verdict.sweep.follow import Follower, choices_of, follow_single
+from verdict.sweep.follow import Follower, follow_single
 from verdict.sweep.moves import Moves
 from verdict.sweep.parallel import Guesses, follow_parallel
 from verdict.sweep.prove import prove
 from verdict.sweep.sweep import ALONE, catalogue_of, sweep
-from verdict.sweep.trace import Choice, Keys, Traces
+from verdict.sweep.trace import Keys, Traces
 from verdict.sweep.trial import Trial
 from verdict.sweep.unroll import unroll
 from verdict.sweep.values import run
@@ -86,7 +88,7 @@ def followed(text, right=True):
     trace = follow_single(flows[0], ids, values[0], follower)
     guesses = Guesses(catalogue_of(flows[0], values[0], ids, given, trace.ids), trace)
     other, claims = follow_parallel(flows[1], ids, values[1], trace, follower, guesses)
-    return Traces(elements, trace, other, choices_of(flows[0], values[0][0]), follower.keys), claims
+    return Traces(elements, trace, other, domains(single, small[0]), follower.keys), claims
 
 
 LAYERS = """plan single
@@ -209,15 +211,16 @@ plan parallel tp=1
 """
 
 
-@pytest.mark.parametrize("covered, expected", [(Choice(3, -100), Refuted), (Choice(3, None), Proved)])
+@pytest.mark.parametrize("covered, expected", [(Integers(0, 2, (-100,)), False), (Integers(0, 2), True)])
 def test_a_proof_covers_ids_that_are_ignored(covered, expected):
     traces, _ = followed(IDS, right=False)
-    assert traces.choices == {1: Choice(3, -100)}
+    assert traces.integers[1].kinds == (Integers(0, 2, (-100,)),)
     (claim,) = ends_of(traces).claims
+    known = replace(traces.integers[1], kinds=(covered,))
     (outcome,) = prove(
-        replace(traces, choices={1: covered}), [claim], frozenset(cone_of(traces, claim).single), OPTIONS.solver
+        replace(traces, integers={1: known}), [claim], frozenset(cone_of(traces, claim).single), OPTIONS.solver
     )
-    assert isinstance(outcome, expected)
+    assert isinstance(outcome, Proved) is expected
 
 
 def test_ids_that_are_ignored_do_not_keep_a_right_plan_from_its_proof():
@@ -240,7 +243,9 @@ plan parallel tp=1
   z = mul(y) other=2
   output z
 """)
-    assert traces.choices == {1: Choice(3, None)}
+    assert all(traces.integers[k].kinds == (Integers(),) for k in (0, 1))
+    assert traces.integers[1].tables == (3,)
+    assert traces.integers[0].tables == ()
 
 
 def test_an_output_that_only_the_parallel_plan_declares_is_open():

@@ -17,7 +17,7 @@ from verdict.concrete.ends import Sides, compared
 from verdict.concrete.execute import Run, execute
 from verdict.concrete.shrink import shrink
 from verdict.concrete.small import Small, at, full
-from verdict.concrete.values import random_values
+from verdict.concrete.values import marks, random_values
 from verdict.graph import BUFFER, Plan, Shape, without_effects
 
 MOST_WORK = 2_000_000_000
@@ -81,7 +81,7 @@ def _require_small(work: int, most_work: int, plan: Plan) -> None:
 def compare_prepared(prepared: Prepared, seed: int, exact: bool = False) -> Comparison:
     """Run two prepared plans on the values of `seed` and compare what they declare."""
     single, parallel, bindings, (one, two) = prepared.single, prepared.parallel, prepared.bindings, prepared.small
-    values = random_values(single, one, seed, exact)
+    values = random_values(single, one, seed, exact, marks(single, parallel))
     shapes = _shapes(single, one)
     with np.errstate(all="ignore"):
         try:

@@ -1,44 +1,60 @@
 """Random values for what a plan is given: inputs, weights and buffers, one array for each logical tensor.
 
-Ids are drawn from the rows of the table that they are looked up in, and repeat; where an operator ignores an id, some
-are that one. Numbers are uniform: small enough
-that softmax does not saturate, so that a wrong value upstream of it shows downstream. A complex tensor has a
-trailing axis of length two.
+Integers are drawn from all that the plan has a value for (verdict/concrete/domains.py): rows of the tables that they
+are looked up in, which repeat, ends of their ranges, what the plans name and its neighbours, and large ones. Numbers
+are uniform: small enough that softmax does not saturate, so that a wrong value upstream of it shows downstream. A
+complex tensor has a trailing axis of length two.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import isqrt, prod
+from typing import Any
 
 import numpy as np
 
+from verdict.concrete.domains import Domain, domains
 from verdict.concrete.small import Small, signature
-from verdict.graph import ABSENT, BUFFER, GRAD, INPUT, WEIGHT, Logical, Node, Plan, Shape
-from verdict.ops import RULES, Array, OpRule
+from verdict.graph import ABSENT, BUFFER, INPUT, WEIGHT, Logical, Node, Plan, Shape
+from verdict.ops import RULES, Array
+from verdict.ops.domain import Integers
 
 RANGE = {INPUT: 1.0, WEIGHT: 0.5, BUFFER: 1.0}
 """Values of each kind lie between minus and plus this."""
 IGNORED = 0.3
 """The share of ids that are ignored, where some are."""
+WILD = (-129, 128, 255, 256, 300, 32768, 65543, 2**31 + 5, -(2**31) - 3)
+"""Integers that do not fit into 8, 16 or 32 bits."""
+MOST = 1 << 40
+"""Integers beyond this are not drawn."""
+MOST_NAMED = 64
+"""The integers of longer tuples are values of tensors and no sizes or bounds."""
+FEW = 16
+"""Of so many rows of a table each is drawn."""
 GRID = 64
 """Exact values are multiples of 1 / GRID."""
 
 
-def random_values(plan: Plan, small: Small, seed: int, exact: bool) -> dict[int, Array]:
-    """An array for every logical tensor of the single-device `plan` that is given."""
+def random_values(
+    plan: Plan, small: Small, seed: int, exact: bool, near: Sequence[int] | None = None, wild: bool = True,
+    integers: Mapping[int, Domain] | None = None,
+) -> dict[int, Array]:  # fmt: skip
+    """An array for every logical tensor of the single-device `plan` that is given.
+
+    near: integers that matter (`marks` of both plans). wild: whether integers may be so large that they do not fit into
+    few bits. integers: the plan's `domains`, where they are known.
+    """
     random = np.random.default_rng(seed)
-    rows = _rows(plan, small)
+    integers = domains(plan, small) if integers is None else integers
+    near = marks(plan) if near is None else near
     gain = _gain(plan, small)
     values: dict[int, Array] = {}
     for index, logical in enumerate(plan.logicals):
         if logical.kind not in RANGE:
             continue
         shape = small.logicals[index]
-        if is_integer(logical):
-            values[index] = random.integers(0, rows.get(index, (2, None))[0], shape)
-            ignored = rows.get(index, (2, None))[1]
-            if ignored is not None:
-                values[index][random.random(shape) < IGNORED] = ignored
+        if index in integers:
+            values[index] = random_integers(random, integers[index], near, wild, seed)
         else:
             bound = RANGE[logical.kind] / (gain if logical.kind == WEIGHT and len(shape) == 1 else 1)
             values[index] = _numbers(random, (*shape, 2) if is_complex(logical) else shape, bound, exact)
@@ -69,11 +85,6 @@ def is_complex(logical: Logical) -> bool:
     return logical.dtype.startswith("complex")
 
 
-def is_integer(logical: Logical) -> bool:
-    """Whether a tensor holds integers."""
-    return logical.dtype.startswith(("int", "uint", "bool"))
-
-
 def _numbers(random: np.random.Generator, shape: Shape, bound: float, exact: bool) -> Array:
     if not exact:
         return random.uniform(-bound, bound, shape)
@@ -82,33 +93,67 @@ def _numbers(random: np.random.Generator, shape: Shape, bound: float, exact: boo
     return np.asarray(numbers, dtype=object)
 
 
-def _rows(plan: Plan, small: Small) -> Mapping[int, tuple[int, int | None]]:
-    """For each integer input, the rows of the smallest table that it is looked up in, and the id that all ignore who
-    look something up by it.
+def marks(*plans: Plan) -> tuple[int, ...]:
+    """The integers that plans name, sizes and attributes, and their neighbours."""
+    found = {0, 1}
+    for plan in plans:
+        found |= {size for logical in plan.logicals for size in logical.shape}
+        for segment in plan.segments:
+            for node in segment.nodes:
+                found |= {number for _, value in node.attrs for number in _whole(value)}
+    return tuple(sorted({near for number in found if abs(number) < MOST for near in (number - 1, number, number + 1)}))
+
+
+def _whole(value: Any) -> Iterator[int]:
+    if isinstance(value, int) and not isinstance(value, bool):
+        yield value
+    elif isinstance(value, float) and value.is_integer() and abs(value) < MOST:
+        yield int(value)
+    elif isinstance(value, tuple) and len(value) <= MOST_NAMED:
+        for item in value:
+            yield from _whole(item)
+
+
+def random_integers(
+    random: np.random.Generator, domain: Domain, near: Sequence[int] = (), wild: bool = False, turn: int = 0
+) -> Array:
+    """Random integers of a domain: rows of its tables, its ends and what is near what plans name, and large ones.
+
+    turn: which of several drawings it is. One after the other they go through all the ends and what is near.
     """
-    source = {k: t.logical for k, t in enumerate(plan.tensors) if plan.kind(k) == INPUT}
-    rows: dict[int, tuple[int, int | None]] = {}
-    for segment in plan.segments:
-        for node in segment.nodes:
-            rule = RULES.get(node.op)
-            if rule is None or node.op.endswith(GRAD):
-                continue
-            for position, atom in rule.indices.items():
-                if position < len(node.inputs) and node.inputs[position] in source:
-                    index, attrs = source[node.inputs[position]], small.attrs[signature(node)]
-                    found = _stop(node, rule, atom, small)
-                    ignored = attrs.get("ignore_index")
-                    known, before = rows.get(index, (found, ignored))
-                    rows[index] = min(known, found), ignored if ignored == before else None
-            if rule.moves and len(node.inputs) == 1 and node.inputs[0] in source:
-                source.update((tensor, source[node.inputs[0]]) for tensor in node.outputs if tensor != ABSENT)
-    return rows
+    made = np.empty(domain.place.shape, dtype=np.int64)
+    for kind, known in enumerate(domain.kinds):
+        places = domain.place == kind
+        made[places] = _drawn(random, known, domain.tables, near, wild, int(places.sum()), turn)
+    return made
 
 
-def _stop(node: Node, rule: OpRule, atom: str, small: Small) -> int:
-    """Where the elements end that an id of a node names."""
-    attrs = small.attrs[signature(node)]
-    if attrs.get("stop") is not None:
-        return int(attrs["stop"])
-    axes = rule.axes([small.shape(tensor) for tensor in node.inputs], attrs)
-    return int(attrs.get("start", 0)) + next((each.size for each in axes.atoms if each.name == atom), 1)
+def _drawn(
+    random: np.random.Generator, known: Integers, tables: Sequence[int], near: Sequence[int], wild: bool, count: int,
+    turn: int,
+) -> Array:  # fmt: skip
+    """So many integers. Every other one is an end of the domain or near what plans name; where some are large, every
+    sixth is.
+    """
+    ends = [end for end in known.hull if end is not None and abs(end) < MOST]
+    others = [n for n in near if known.holds(n) and n not in ends]
+    border = [*ends, *np.random.default_rng(0).permutation(others).tolist()]
+    far = [n for n in WILD if wild and known.holds(n)]
+    usual = [n for size in tables or (4,) for n in _sample(random, known, size)] or border
+    made = np.resize(random.permutation(np.asarray(usual or [0], dtype=np.int64)), count)
+    half = np.arange(0, count, 2)
+    if border:
+        made[half] = np.asarray(border)[(turn * len(half) + np.arange(len(half))) % len(border)]
+    for values, share in ((far, 1 / 6), (known.beside, IGNORED)):
+        chosen = random.random(count) < share
+        if values:
+            made[chosen] = random.choice(np.asarray(values), int(chosen.sum()))
+    return random.permutation(made)
+
+
+def _sample(random: np.random.Generator, known: Integers, size: int) -> list[int]:
+    """The integers of a domain among the rows of a table, some of them where they are many."""
+    low, high = max(0, known.low or 0), min(size - 1, size if known.high is None else known.high)
+    if high - low < FEW:
+        return list(range(low, high + 1))
+    return [int(n) for n in random.integers(low, high + 1, 8 + size % 8)]

@@ -9,6 +9,10 @@ import numpy as np
 
 from verdict.errors import ShapeError
 from verdict.ops import Array
+from verdict.ops.domain import Integers
+
+Choices = Sequence[Integers | None]
+"""For each input, the integers that its elements may be; None for any number."""
 
 UNFIT = (ArithmeticError, LookupError, TypeError, ValueError, ShapeError)
 """What operators raise on numbers for which they are not defined, or with attributes that do not fit."""
@@ -17,29 +21,37 @@ TRIES = 20
 """How many random points are tried."""
 
 
-def random_like(inputs: Sequence[Array], choices: Sequence[int], seed: int) -> tuple[Array, ...]:
-    """Small random numbers in place of the inputs: 1 to 9, or one of the integers that an input chooses from."""
+def random_like(inputs: Sequence[Array], choices: Choices, seed: int) -> tuple[Array, ...]:
+    """Small random numbers in place of the inputs: 1 to 9, or one of the integers that an input may hold."""
     random = Random(seed)
     found = []
-    for array, count in zip(inputs, choices, strict=True):
+    for array, known in zip(inputs, choices, strict=True):
         values = np.empty(array.shape, dtype=object)
         for index in np.ndindex(array.shape):
-            values[index] = random.randrange(count) if count else Fraction(random.randint(1, 9))
+            values[index] = Fraction(random.randint(1, 9)) if known is None else _integer(random, known)
         found.append(values)
     return tuple(found)
 
 
+def _integer(random: Random, known: Integers) -> int:
+    if known.size is not None:
+        return known.at(random.randrange(known.size))
+    low, high = known.hull
+    first = low if low is not None else -4 if high is None else high - 9
+    return random.randint(first, first + 9)
+
+
 def simplest(
-    inputs: Sequence[Array], choices: Sequence[int], shows: Callable[[Sequence[Array]], bool]
+    inputs: Sequence[Array], choices: Choices, shows: Callable[[Sequence[Array]], bool]
 ) -> tuple[Array, ...] | None:
     """Inputs at which `shows` holds, with as many zeros, then ones, as it bears; None where none was found."""
     start = next((p for p in (random_like(inputs, choices, k) for k in range(TRIES)) if _holds(shows, p)), None)
     if start is None:
         return None
     for simple in (Fraction(0), Fraction(1)):
-        for array, count in zip(start, choices, strict=True):
-            if not count or simple < count:
-                _simplify(array, list(np.ndindex(array.shape)), int(simple) if count else simple, start, shows)
+        for array, known in zip(start, choices, strict=True):
+            if known is None or known.holds(int(simple)):
+                _simplify(array, list(np.ndindex(array.shape)), simple if known is None else int(simple), start, shows)
     return start
 
 

@@ -20,7 +20,8 @@ def apply(recipe: Recipe, inputs: Sequence[Array]) -> Array:
 
 def _step(step: Applied, inputs: Sequence[Array]) -> Array:
     read = [_cut(inputs[number], box) for number, box in step.inputs]
-    return np.asarray(_cut(_made(step, read), step.region) * step.factor, dtype=object)
+    made = np.asarray(_made(step, read), dtype=object)
+    return np.asarray(_cut(made, step.region) * step.factor, dtype=object)
 
 
 def _made(step: Applied, read: list[Array]) -> Array:
@@ -39,7 +40,7 @@ def _made(step: Applied, read: list[Array]) -> Array:
 
 
 def _cut(array: Array, box: tuple[tuple[int, int], ...]) -> Array:
-    return np.asarray(array[tuple(slice(start, stop) for start, stop in box)])
+    return np.asarray(array[tuple(slice(start, stop) for start, stop in box)], dtype=array.dtype)
 
 
 def differ(one: Any, other: Any) -> bool:
@@ -52,4 +53,5 @@ def differ(one: Any, other: Any) -> bool:
 
 def mismatches(single: Array, parallel: Array) -> Array:
     """Where two arrays of one shape differ, as an array of bools."""
-    return np.asarray(np.frompyfunc(differ, 2, 1)(single, parallel), dtype=np.bool_)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.frompyfunc(differ, 2, 1)(single, parallel), dtype=np.bool_)

@@ -7,7 +7,7 @@ from verdict.graph.plan import Plan
 LOGICAL, TENSOR, NODE = "logical", "tensor", "node"
 LOSS, GRADIENT_OF, OUTPUT, SEED, CALL, STORAGE = "loss", "gradient", "output", "seed", "call", "storage"
 MESH, DEVICES, REPLICAS, MICROBATCHES = "mesh", "devices", "replicas", "microbatches"
-BATCH, SHARD, GROUP = "batch", "shard", "group"
+BATCH, SHARD, GROUP, RANGE = "batch", "shard", "group", "range"
 
 
 class At(NamedTuple):

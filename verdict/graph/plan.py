@@ -123,6 +123,7 @@ class Plan:
         file does not say (then it is found by comparing the plans, and an assumption says so).
     shard_axes: for each logical tensor by name that replicas divide (ZeRO), the axis along which they do.
     seeds: tensors that hold the gradient of the loss, 1.
+    ranges: for given tensors of integers by name, the least and the greatest integer that they hold.
     outputs: what is declared besides losses and gradients: updated weights and states, each `of` the weight or
         buffer that it follows, and others, which are found in the single-device plan by origin or name.
     storages, effects: memory that tensors share, and whether the plan states any effect (verdict/graph/effects.py).
@@ -152,6 +153,7 @@ class Plan:
     shard_axes: tuple[tuple[str, int], ...] = ()
     faults: tuple[Finding, ...] = ()
     groups: tuple[tuple[int, ...], ...] = ()
+    ranges: tuple[tuple[str, int, int], ...] = ()
 
     @property
     def declared(self) -> tuple[Held, ...]:

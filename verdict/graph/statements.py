@@ -13,6 +13,7 @@ from verdict.graph.misfit import (
     LOSS,
     MESH,
     OUTPUT,
+    RANGE,
     SEED,
     SHARD,
     STORAGE,
@@ -44,6 +45,7 @@ def contradictions(plan: Plan) -> Iterator[Misfit]:
     yield from _parts(plan)
     yield from _axes(plan)
     yield from _shards(plan)
+    yield from _ranges(plan)
     yield from _declared(plan)
     yield from _seeds(plan)
     yield from _storages(plan)
@@ -167,6 +169,23 @@ def _shards(plan: Plan) -> Iterator[Misfit]:
             yield Misfit(at, f"it divides the input {name} over replicas as no batch", f"say: batch {name} {axis}")
         elif not 0 <= axis < ranks[name]:
             yield Misfit(at, f"it divides {name} along axis {axis}, which has {ranks[name]} dimensions")
+        seen.add(name)
+
+
+def _ranges(plan: Plan) -> Iterator[Misfit]:
+    """What given integers lie between: each names one tensor of integers, once."""
+    dtypes = {logical.name: logical.dtype for logical in plan.logicals if logical.kind in GIVEN}
+    seen: set[str] = set()
+    for number, (name, low, high) in enumerate(plan.ranges):
+        at = At(RANGE, number)
+        if name in seen:
+            yield Misfit(at, f"it states two ranges of {name}", "state one")
+        elif name not in dtypes:
+            yield Misfit(at, f"it states a range of {name}, and is given no tensor of that name", "name a given tensor")
+        elif not dtypes[name].startswith(("int", "uint", "bool")):
+            yield Misfit(at, f"it states a range of {name}, which holds {dtypes[name]} and no integers")
+        elif low > high:
+            yield Misfit(at, f"it states that {name} lies between {low} and {high}", "the least integer comes first")
         seen.add(name)
 
 

@@ -1,7 +1,7 @@
 """Which parallel tensors rebuild which single-device tensor."""
 
 from verdict.graph import Place
-from verdict.lineage.binding import INITIAL_STATE, Binding, bind
+from verdict.lineage.binding import INITIAL_STATE, INPUT_RANGES, Binding, bind
 from verdict.lineage.holdings import CHUNK_ORDER
 from verdict.lineage.indexing import join, join_region, split, split_region
 from verdict.lineage.lineages import Evidence, Gap, IgnoredLaw, Law, Lineages, LinearLaw, SumLaw
@@ -14,6 +14,7 @@ from verdict.lineage.values import Shard, Share, Value
 __all__ = [
     "CHUNK_ORDER",
     "INITIAL_STATE",
+    "INPUT_RANGES",
     "Binding",
     "Claim",
     "Evidence",

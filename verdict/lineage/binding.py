@@ -4,6 +4,7 @@ Hints (origin, name) are tried; they are never trusted: a wrong one fails its pr
 two different weights never stand for the same one.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from verdict.errors import PlanMismatchError
@@ -12,7 +13,7 @@ from verdict.graph.statements import GIVEN
 from verdict.lineage.hints import Hints, require_ends
 from verdict.outcome import Assumption, Finding
 
-INITIAL_STATE = "initial-state"
+INITIAL_STATE, INPUT_RANGES = "initial-state", "input-ranges"
 
 
 class Binding(NamedTuple):
@@ -39,6 +40,7 @@ def bind(single: Plan, parallel: Plan) -> Binding:
     _require_common(single, parallel, logical)
     _require_partners(single, parallel, logical)
     require_ends(single, parallel)
+    _require_ranges(single, parallel, logical)
     findings: list[Finding] = []
     batch: dict[int, int | None] = {}
     assumptions = [Assumption(INITIAL_STATE, "weights and buffers that stand for each other start equal")]
@@ -52,7 +54,22 @@ def bind(single: Plan, parallel: Plan) -> Binding:
             findings.append(_batch_mismatch(parallel, partner.name, partner.shape, tensor.shape))
         _require_stated(single, parallel, partner, tensor, axis)
         batch[logical[index]] = axis
+    if single.ranges:
+        held = ", ".join(f"{name} lies between {low} and {high}" for name, low, high in single.ranges)
+        assumptions.append(Assumption(INPUT_RANGES, held))
     return Binding(logical, batch, tuple(findings), tuple(assumptions))
+
+
+def _require_ranges(single: Plan, parallel: Plan, logical: Mapping[int, int]) -> None:
+    """What a parallel plan says of the integers that it is given must be what the single-device plan says."""
+    known = {name: (low, high) for name, low, high in single.ranges}
+    names = {parallel.logicals[index].name: single.logicals[partner].name for index, partner in logical.items()}
+    for name, low, high in parallel.ranges:
+        stated = known.get(names.get(name, name))
+        if stated != (low, high):
+            said = f"the single-device plan {f'says {stated[0]} to {stated[1]}' if stated else 'says nothing'}"
+            problem = f"it says that {name} lies between {low} and {high}, {said}"
+            raise PlanMismatchError(parallel.source, problem, "state the same ranges in both plans")
 
 
 def _by_hint(single: Plan, parallel: Plan) -> dict[int, int]:

@@ -16,6 +16,8 @@ import numpy as np
 from verdict.errors import ShapeError
 from verdict.graph import Shape
 from verdict.ops import numbers
+from verdict.ops.domain import Integers
+from verdict.ops.logic import defined
 from verdict.ops.logsoftmax import logsumexp
 from verdict.ops.lookup import hits
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
@@ -77,7 +79,7 @@ def _forward(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
     losses = logsumexp(x, -1)[..., 0] - kept * _picked(x, hits(targets, x.shape[-1]))
     if attrs.get("label_smoothing", 0):
         losses = losses - share * np.sum(x, axis=-1)
-    losses = np.asarray(counted * losses)
+    losses = defined(np.asarray(counted * losses), targets, _domain((x.shape,), attrs)[1])
     if reduction == "none":
         return (losses,)
     total = np.asarray(np.sum(losses)).reshape(1)
@@ -92,7 +94,8 @@ def _gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes
     reduction = attrs.get("reduction", "mean")
     dy = numbers.divide(grads[0], np.sum(counted)) if reduction == "mean" else grads[0]
     spread = dy.reshape(targets.shape) if reduction == "none" else dy.reshape((1,) * targets.ndim)
-    return np.asarray(slope * np.asarray(counted * spread)[..., None]), None
+    dx = np.asarray(slope * np.asarray(counted * spread)[..., None])
+    return defined(dx, targets, _domain((x.shape,), attrs)[1]), None
 
 
 def _cuts(attrs: Attributes) -> Mapping[str, tuple[int, ...]]:
@@ -108,9 +111,10 @@ def _reduce(attrs: Attributes, scale: Scale) -> Attributes:
     return reduced
 
 
-def _beside(attrs: Attributes) -> int | None:
-    ignored = attrs.get("ignore_index")
-    return ignored if ignored is not None and ignored < 0 else None
+def _domain(shapes: Sequence[Shape], attrs: Attributes) -> Mapping[int, Integers]:
+    ignored, classes = attrs.get("ignore_index"), shapes[0][-1]
+    beside = () if ignored is None or 0 <= ignored < classes else (int(ignored),)
+    return {1: Integers(0, classes - 1, beside)}
 
 
 RULES = (
@@ -122,7 +126,7 @@ RULES = (
         reduce=_reduce,
         cuts=_cuts,
         indices={1: "v"},
-        beside=_beside,
+        domain=_domain,
         attributes=ATTRIBUTES,
         formula="y = [t counts] (log of sum of exp(x) - (1 - e) x[t] - e / V sum of x), its sum, or its mean",
         source="torch.nn.functional.cross_entropy, with the classes last",

@@ -6,22 +6,17 @@ such a mask is a sum of indicators and a shifted id can still be looked up. A ch
 m a + (1 - m) b. A lookup at a position that is outside of the table has no value.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from verdict.errors import ShapeError
 from verdict.ops import numbers
+from verdict.ops.domain import Integers
 from verdict.ops.elements import MINUS_INFINITY, is_number
 from verdict.ops.numbers import each, of_objects
 from verdict.ops.rule import Array
-
-
-def one_of(variable: Any, size: int, beside: int) -> Any:
-    """A number of range(size) or `beside`, as a variable of range(size + 1) says, whose last value stands for it."""
-    last = numbers.indicator(np.array([variable], dtype=object), size)[0]
-    return variable + (beside - size) * last
 
 
 def less(x: Array, y: Array) -> Array:
@@ -52,9 +47,8 @@ def where(mask: Array, x: Array, y: Array) -> Array:
 
 
 def pointwise(name: str, function: Callable[..., Any], *arrays: Array) -> Array:
-    """An exact function of integers and rationals, element by element; `name` is for the message.
-
-    Raises ShapeError where an element is a term that is not made of indices alone.
+    """An exact function of integers and rationals, element by element: of terms that are not made of indices alone an
+    unknown function `name`.
     """
 
     def one(*values: Any) -> Any:
@@ -73,11 +67,6 @@ def hits(positions: Array, size: int) -> Array:
     for row, found in zip(made, rows, strict=True):
         row[:] = found
     return made.reshape((*positions.shape, size))
-
-
-def covered(found: Array) -> Array:
-    """The sums of `hits` over the last axis: 1 where the position exists, and nothing else where that is known."""
-    return each(listed, np.asarray(np.sum(found, axis=-1), dtype=object))
 
 
 def listed(value: Any) -> Any:
@@ -104,7 +93,7 @@ def _listed(name: str, function: Callable[..., Any], values: tuple[Any, ...]) ->
 
     found = values[place].tabulate(turned, *rest)
     if found is None:
-        raise ShapeError(f"{name}: has a rule for numbers and for what is made of indices alone")
+        return values[place].opaque(f"{name} at {place}" if place else name, *rest)
     return settled(found)
 
 
@@ -149,6 +138,39 @@ def _hit(position: Any, place: int, size: int) -> Any:
     return settled(position.indicator(place) + position.indicator(place - size))
 
 
+def member(ids: Array, known: Integers) -> Array:
+    """1 where an id is one of the integers, which have ends, and nothing else where that is known; else a term."""
+    low, high = known.low or 0, known.high or 0
+    places = (*range(low, high + 1), *known.beside)
+
+    def one(value: Any) -> Any:
+        value = settled(value)
+        if is_number(value):
+            return int(known.holds(value))
+        if value.within(low, high):
+            return 1
+        return listed(numbers.summed([value.indicator(place) for place in places]))
+
+    return each(one, ids)
+
+
+def defined(made: Array, ids: Array, known: Integers) -> Array:
+    """What an operator makes of ids: it has no value where one of them is none of the known.
+
+    made: the first dimensions are those of the ids; what has no value is not a number.
+    """
+    found = member(ids, known)
+    outside = np.asarray([is_number(value) and value == 0 for value in found.flat]).reshape(found.shape)
+    if outside.any():
+        made = made.copy()
+        made[outside] = math.nan
+    if all(is_number(value) for value in found.flat):
+        return made
+    if outside.any():
+        raise IndexError(f"an id is none of the {known.size} that there are")
+    return numbers.divide(made, found.reshape((*found.shape, *(1 for _ in made.shape[found.ndim :]))))
+
+
 def looked_up(table: Array, positions: Array, wrap: bool) -> Array:
     """table[positions] along the first axis of the table.
 
@@ -163,7 +185,7 @@ def looked_up(table: Array, positions: Array, wrap: bool) -> Array:
             raise IndexError(f"a position is outside of the {size} that there are")
         return np.asarray(table[numeric])
     found = hits(positions, size) if wrap else np.stack([numbers.indicator(positions, k) for k in range(size)], -1)
-    inside = covered(found)
+    inside = member(positions, Integers(-size if wrap else 0, size - 1))
     rows = numbers.matmul(found.reshape(-1, size), table.reshape(size, -1))
     rows = rows.reshape((*positions.shape, *table.shape[1:]))
     shape = (*positions.shape, *(1 for _ in table.shape[1:]))

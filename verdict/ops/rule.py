@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from verdict.graph import Interval, Shape
+from verdict.ops.domain import Integers
 from verdict.outcome import Assumption
 
 Array = npt.NDArray[Any]
@@ -96,8 +97,8 @@ def _not_narrowed(attrs: Attributes, atom: str, interval: Interval) -> Attribute
     return attrs
 
 
-def _none(attrs: Attributes) -> int | None:
-    return None
+def _everywhere(shapes: Sequence[Shape], attrs: Attributes) -> Mapping[int, Integers]:
+    return {}
 
 
 def _never(arity: int, attrs: Attributes) -> bool:
@@ -121,7 +122,8 @@ class OpRule:
     narrow(attrs, atom, interval): the attributes of the share of this node that works on these elements of an
         atom only (counted from the node's own first), its inputs sliced so and the sum of all shares meant.
     indices: input position -> the atom of which the integers in that input name an element.
-    beside(attrs): an integer that those inputs may hold, too, though it names no element (a target that is ignored).
+    domain(shapes, attrs): for inputs of integers, those at which there is a value at all. An input that is not listed
+        may hold any integer.
     linear: the positions of the inputs in which `forward` is linear (each alone, the others fixed), for
         nodes that `affine` does not speak of. Ask `linear_in`.
     additive: whether `forward` of several tensors is linear in all of them together, as a sum is.
@@ -158,7 +160,7 @@ class OpRule:
     cuts: Callable[[Attributes], Mapping[str, tuple[int, ...]]] = _no_cuts
     narrow: Callable[[Attributes, str, Interval], Attributes] = _not_narrowed
     indices: Mapping[int, str] = field(default_factory=dict)
-    beside: Callable[[Attributes], int | None] = _none
+    domain: Callable[[Sequence[Shape], Attributes], Mapping[int, Integers]] = _everywhere
     linear: frozenset[int] = frozenset()
     additive: bool = False
     affine: Callable[[int, Attributes], bool] = _never

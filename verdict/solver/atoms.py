@@ -76,6 +76,12 @@ class Atoms:
         text = name + " ".join("-inf" if arg is None else arg.text() for arg in args)
         return self._make("opaque", (name, tuple(arg and arg.key for arg in args)), text, Sign.UNKNOWN)
 
+    def step(self, poly: Polynomial) -> Atom:
+        """[polynomial > 0], the only indicator of an index of its own."""
+        atom = self._make("opaque", ("step", (poly.key,)), f"step{poly.text()}", Sign.NONNEGATIVE)
+        self.indices[atom.number] = f"step {atom.number}"
+        return atom
+
     def _make(
         self,
         head: str,

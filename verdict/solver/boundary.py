@@ -12,7 +12,7 @@ import numpy as np
 from verdict.solver.evaluate import Floats, FloatValues
 from verdict.solver.functions import KNOWN
 from verdict.solver.sampling import variables
-from verdict.solver.term import Kind, Sign, Term
+from verdict.solver.term import Kind, Sign, Term, span_of
 
 _GAPS = 32
 _VARIABLES = 2
@@ -54,7 +54,7 @@ def _moves(order: Sequence[Term]) -> list[_Move]:
             gaps.append((term.args[0], None))
     moves: list[_Move] = []
     for a, b in gaps[:_GAPS]:
-        reals = [t for t in variables(a.terms.below([a] if b is None else [a, b])) if t.kind is Kind.REAL]
+        reals = [t for t in variables(a.terms.below([a] if b is None else [a, b])) if span_of(t) is None]
         moves += [(a, b, variable) for variable in reals[:_VARIABLES]]
     return moves
 

@@ -6,7 +6,8 @@ function of such terms is again such a term, the sum over all assignments of its
 
     f(a, b) = sum over i, j of f(i, j) [a = i] [b = j]
 
-which is an identity, not an approximation: exactly one product of indicators is 1 for each assignment.
+which is an identity, not an approximation: exactly one product of indicators is 1 for each assignment. A step [x > 0]
+of any other x is a variable, too, of two values: truth values are joined so, whatever they are compared of.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,16 +16,18 @@ from itertools import product, repeat
 from math import prod
 from typing import TYPE_CHECKING
 
-from verdict.solver.term import Kind, Number, Term
+from verdict.solver.term import Kind, Number, Term, is_step
 
 if TYPE_CHECKING:
     from verdict.solver.terms import Terms
 
 LARGEST = 4096
 """The most assignments that are listed; a term of more is treated like any other."""
+MOST_TRUTHS = 4
+"""The most steps of what is not finite that are listed together."""
 Values = dict[tuple[int, ...], Number]
 Table = tuple[tuple[Term, ...], Values]
-"""Index variables, ordered by uid, and the value for each assignment of them."""
+"""Index variables and steps, ordered by uid, and the value for each assignment of them."""
 
 
 class Tables:
@@ -77,8 +80,8 @@ class Tables:
     def _made(self, term: Term) -> Table | None:
         if term.kind is Kind.CONSTANT:
             return (), {(): term.data}
-        if term.kind is Kind.INDEX:
-            return ((term,), {(value,): value for value in range(term.data[2])}) if term.data[2] <= LARGEST else None
+        if term.kind is Kind.INDEX or (is_step(term) and term.total):
+            return ((term,), {(value,): value for value in range(_size(term))}) if _size(term) <= LARGEST else None
         function = _function(term)
         tables = [self._known[arg] for arg in term.args] if function else [None]
         listed = [table for table in tables if table is not None]
@@ -90,11 +93,14 @@ class Tables:
         if len(set(values.values())) == 1:
             return terms.constant(next(iter(values.values())))
         parts = []
-        for assignment, value in values.items():
+        for assignment, value in _without_steps(variables, values).items():
             if value:
                 hit = terms.one
                 for variable, chosen in zip(variables, assignment, strict=True):
-                    hit = terms.multiply(hit, terms.indicator(variable, chosen))
+                    if not is_step(variable):
+                        hit = terms.multiply(hit, terms.indicator(variable, chosen))
+                    elif chosen:
+                        hit = terms.multiply(hit, variable)
                 parts.append((hit, value))
         return terms.total(parts)
 
@@ -114,10 +120,25 @@ def _function(term: Term) -> Callable[..., Number] | None:
     return None
 
 
+def _size(variable: Term) -> int:
+    """How many values a variable has."""
+    return variable.data[2] if variable.kind is Kind.INDEX else 2
+
+
+def _without_steps(variables: Sequence[Term], values: Values) -> Values:
+    """The weights of products of steps in place of the values at them: f(s) = f(0) + (f(1) - f(0)) s."""
+    weights = dict(values)
+    for place, variable in enumerate(variables):
+        if is_step(variable):
+            for assignment in [chosen for chosen in weights if chosen[place]]:
+                weights[assignment] -= weights[(*assignment[:place], 0, *assignment[place + 1 :])]
+    return weights
+
+
 def _joined(function: Callable[..., Number], tables: Sequence[Table]) -> Table | None:
     """The table of a function of some finite terms, over all their indices; None above LARGEST assignments."""
     variables = tuple(sorted({variable for names, _ in tables for variable in names}, key=lambda term: term.uid))
-    if prod(variable.data[2] for variable in variables) > LARGEST:
+    if prod(map(_size, variables)) > LARGEST or sum(map(is_step, variables)) > MOST_TRUTHS:
         return None
     if len(variables) == 1:
         columns = [values.values() if names else repeat(values[()]) for names, values in tables]
@@ -125,7 +146,7 @@ def _joined(function: Callable[..., Number], tables: Sequence[Table]) -> Table |
     place = {variable: k for k, variable in enumerate(variables)}
     places = [tuple(place[variable] for variable in names) for names, _ in tables]
     values = {}
-    for assignment in product(*(range(variable.data[2]) for variable in variables)):
+    for assignment in product(*(range(_size(variable)) for variable in variables)):
         args = (table[tuple(assignment[k] for k in chosen)] for chosen, (_, table) in zip(places, tables, strict=True))
         values[assignment] = function(*args)
     return variables, values

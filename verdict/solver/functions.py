@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from hashlib import blake2b
+from hashlib import shake_256
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,10 @@ from verdict.solver.intervals import Interval, Intervals
 Floats = npt.NDArray[np.float64]
 _MINUS_INFINITY = -97
 """Stands for minus infinity among the arguments of a function of unknown name."""
+
+
+ROUNDING = ("floor", "ceil", "trunc", "round")
+"""Functions of one number to an integer, which grow with it and leave integers as they are. round(1/2) is 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,13 @@ def _erf(values: Floats) -> Floats:
     return np.array([math.erf(value) for value in values])
 
 
+def _rounding(floats: Callable[[Floats], Floats], exact: Callable[[Fraction], int]) -> Function:
+    def rounded(value: Fraction) -> Fraction:
+        return Fraction(exact(value))
+
+    return Function(floats, rounded, lambda intervals, x: intervals.rounded(x, exact))
+
+
 KNOWN: dict[str, Function] = {
     "sin": Function(np.sin, _only_zero, Intervals.sin),
     "cos": Function(np.cos, _cosine, Intervals.cos),
@@ -57,11 +68,15 @@ KNOWN: dict[str, Function] = {
         Intervals.step,
         jump=Fraction(0),
     ),
+    "floor": _rounding(np.floor, math.floor),
+    "ceil": _rounding(np.ceil, math.ceil),
+    "trunc": _rounding(np.trunc, math.trunc),
+    "round": _rounding(np.round, round),
 }
 
 
 def _weights(name: str, count: int) -> list[Fraction]:
-    digest = blake2b(f"{name}/{count}".encode(), digest_size=2 * (2 * count + 2)).digest()
+    digest = shake_256(f"{name}/{count}".encode()).digest(2 * (2 * count + 2))
     numbers = [int.from_bytes(digest[i : i + 2]) for i in range(0, len(digest), 2)]
     return [Fraction(number % 1999 - 999, 512) + Fraction(1, 2048) for number in numbers]
 

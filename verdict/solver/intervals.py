@@ -4,6 +4,7 @@ mpmath supplies the rounded operations, exp, log, sin and cos. Everything that w
 function's domain raises UncertainError: at this precision the interval is too wide to tell.
 """
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -77,6 +78,11 @@ class Intervals:
             return self._context.mpf(1)
         return self._context.mpf(0) if x <= 0 else self._context.mpf([0, 1])
 
+    def rounded(self, x: Interval, function: Callable[[Fraction], int]) -> Interval:
+        """A function to integers that grows with its argument."""
+        low, high = (function(_exactly(end)) for end in x._mpi_)
+        return self._context.mpf([low, high])
+
     def erf(self, x: Interval) -> Interval:
         """2/sqrt(pi) * sum of (-1)^n x^(2n+1) / (n! (2n+1)); the first term left out bounds the rest."""
         if x >= _SERIES_REACH:
@@ -94,6 +100,15 @@ class Intervals:
         bound = abs(power).b
         rest = self._context.mpf([-bound, bound])
         return 2 / self._context.sqrt(self._context.pi) * (total + rest)
+
+
+def _exactly(end: tuple[int, int, int, int]) -> Fraction:
+    """An end of an interval, as mpmath keeps it, as a number. Raises UncertainError for what is not finite."""
+    sign, mantissa, exponent, _ = end
+    if not mantissa and exponent:
+        raise UncertainError
+    value = Fraction(int(mantissa)) * Fraction(2) ** exponent
+    return -value if sign else value
 
 
 def _end(bound: Interval) -> Any:

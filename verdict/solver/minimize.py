@@ -14,7 +14,7 @@ from verdict.solver.falsify import Booleans, Candidate, differ
 from verdict.solver.functions import KNOWN
 from verdict.solver.obligation import Point
 from verdict.solver.sampling import columns_of, variables
-from verdict.solver.term import Kind, Sign, Term
+from verdict.solver.term import Kind, Sign, Term, span_of
 
 _TRIALS = 400
 _CELLS = 2_000_000
@@ -91,15 +91,15 @@ class _Trial:
 def _simple(term: Term) -> tuple[Fraction, ...]:
     if term.kind is Kind.INDEX:
         return tuple(map(Fraction, range(min(2, term.data[2]))))
+    span = span_of(term)
+    if span is not None:
+        near = (0, 1, -1, 2, *(end for end in span if end is not None))
+        return tuple(Fraction(value) for value in dict.fromkeys(near) if span.holds(value))
     return tuple(map(Fraction, (1, 2) if term.sign is Sign.POSITIVE else (0, 1, -1, 2)))
 
 
 def _base(terms: Sequence[Term] | set[Term], value: int) -> Point:
-    return {term: max(Fraction(value), min(_simple(term))) if value == 0 else _one(term) for term in terms}
-
-
-def _one(term: Term) -> Fraction:
-    return _simple(term)[0] if len(_simple(term)) == 1 else Fraction(1)
+    return {term: Fraction(value) if value in _simple(term) else _simple(term)[0] for term in terms}
 
 
 def _fresh(point: Point, cone: Sequence[Term]) -> list[Point]:

@@ -6,7 +6,10 @@ from verdict.solver.errors import LimitError
 from verdict.solver.maxima import maximum
 from verdict.solver.polynomial import Polynomial, combine, constant, monomial
 from verdict.solver.ring import Ring
-from verdict.solver.term import Kind, Term
+from verdict.solver.term import Kind, Term, is_step
+
+MOST_LISTED = 64
+"""Up to so many values of an index are told apart where it is used as a number."""
 
 
 class NormalForms:
@@ -50,12 +53,21 @@ class NormalForms:
     def _product(self, term: Term) -> Polynomial:
         return self.ring.product([(self.of(arg), exponent) for arg, exponent in term.data.items()])
 
+    def _index(self, term: Term) -> Polynomial:
+        """The sum of its values times their indicators, where they are few."""
+        name, _, size = term.data
+        if size > MOST_LISTED:
+            return monomial(self.ring.atoms.real(name, term.sign).number)
+        return combine([(self.ring.one_hot(name, size, value), value) for value in range(1, size)])
+
     def _indicator(self, term: Term) -> Polynomial:
         name, _, size = term.args[0].data
         return self.ring.one_hot(name, size, term.data)
 
     def _opaque(self, term: Term) -> Polynomial:
         args = tuple(None if arg.kind is Kind.MINUS_INFINITY else self.of(arg) for arg in term.args)
+        if is_step(term) and args[0] is not None:
+            return monomial(self.ring.atoms.step(args[0]).number)
         return monomial(self.ring.atoms.opaque(term.data, args).number)
 
     def _undefined(self, term: Term) -> Polynomial:
@@ -68,7 +80,7 @@ class NormalForms:
 _BY_KIND: dict[Kind, Callable[[NormalForms, Term], Polynomial]] = {
     Kind.CONSTANT: lambda forms, term: constant(term.data),
     Kind.REAL: lambda forms, term: monomial(forms.ring.atoms.real(term.data[0], term.sign).number),
-    Kind.INDEX: lambda forms, term: monomial(forms.ring.atoms.real(term.data[0], term.sign).number),
+    Kind.INDEX: NormalForms._index,
     Kind.SUM: NormalForms._sum,
     Kind.PRODUCT: NormalForms._product,
     Kind.INVERSE: lambda forms, term: forms.ring.inverse(forms.of(term.args[0])),

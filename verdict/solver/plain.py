@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from verdict.solver.errors import SolverError
+from verdict.solver.term import Span
 
 
 class Plain:
-    """One operation. head: add, sub, mul, div, neg, power, exp, log, max, indicator, opaque, constant, real, index
-    or infinity (minus infinity). data: the number, exponent, name, or (name, size) that belongs to it.
+    """One operation. head: add, sub, mul, div, neg, power, exp, log, max, indicator, opaque, constant, real, index,
+    integer or infinity (minus infinity). data: the number, exponent, name, (name, size) or (name, span) of it.
     """
 
     __slots__ = ("args", "data", "head")
@@ -94,6 +95,15 @@ class Plain:
         """The number that this is written as, if it is one."""
         return self.data if self.head == "constant" else None
 
+    def within(self, low: int, high: int) -> bool:
+        """Whether this is a variable that is one of the integers from `low` to `high`."""
+        if self.head == "index":
+            return low <= 0 and self.data[1] - 1 <= high
+        if self.head != "integer":
+            return False
+        least, most = self.data[1]
+        return least is not None and most is not None and low <= least and most <= high
+
     def tabulate(self, function: Callable[..., int | Fraction], *others: object) -> None:
         """What this is made of is not looked into."""
 
@@ -119,6 +129,11 @@ class PlainTerms:
     def index(self, name: str, size: int) -> Plain:
         """An integer variable in range(size)."""
         return self.variables.setdefault(name, Plain("index", data=(name, size)))
+
+
+    def integer(self, name: str, low: int | None = None, high: int | None = None) -> Plain:
+        """An integer variable, not below `low` and not above `high` where there are such bounds."""
+        return self.variables.setdefault(name, Plain("integer", data=(name, Span(low, high))))
 
 
 def plain(value: object) -> Plain:

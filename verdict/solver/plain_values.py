@@ -27,11 +27,13 @@ Value = Fraction | Interval | _No
 def differs(pairs: Sequence[tuple[Plain, Plain]], point: Mapping[str, Fraction | bool]) -> bool:
     """Whether some pair certainly differs at `point`, at which every first side certainly has a value.
 
-    Variables that the point does not name are 0.
+    Variables that the point does not name are 0. A point at which an integer is none shows nothing.
     """
     values = _Values(point)
     for node in below(side for pair in pairs for side in pair) or ():
         values.add(node)
+        if node.head == "integer" and not node.data[1].holds(values.of[node]):
+            return False
     found = [(values.of[single], values.of[parallel]) for single, parallel in pairs]
     if any(single in (_No.UNDEFINED, _No.UNCERTAIN) for single, _ in found):
         return False
@@ -62,7 +64,7 @@ class _Values:
     def _value(self, node: Plain, args: list[Value]) -> Value:
         if node.head == "infinity":
             return _No.INFINITY
-        if node.head in ("real", "index"):
+        if node.head in ("real", "index", "integer"):
             return Fraction(self._point.get(node.data if node.head == "real" else node.data[0], 0))
         for reason in (_No.UNDEFINED, _No.UNCERTAIN):
             if reason in args:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from verdict.solver.errors import SolverError, VacuousError
-from verdict.solver.term import Kind, Number, Term, show
+from verdict.solver.term import Kind, Number, Term, show, span_of
 from verdict.solver.terms import Terms
 
 Row = tuple[Number, dict[Term, Number]]
@@ -126,8 +126,7 @@ def _register(readers: dict[Term, set[Term]], pivot: Term, row: Row) -> None:
 
 def _term(terms: Terms, pivot: Term, row: Row) -> Term:
     constant, weights = row
-    kinds = {variable.kind for variable in weights}
-    if pivot.kind is Kind.INDEX or Kind.INDEX in kinds:
+    if any(span_of(variable) is not None for variable in (pivot, *weights)):
         _check_index(pivot, row)
     result = terms.constant(constant)
     for variable, weight in weights.items():
@@ -139,7 +138,7 @@ def _check_index(pivot: Term, row: Row) -> None:
     """An index may only be another index over the same values: all else would restrict inputs."""
     constant, weights = row
     ((other, weight),) = weights.items() if len(weights) == 1 else ((pivot, 0),)
-    if constant != 0 or weight != 1 or other.kind is not pivot.kind or other.data[2] != pivot.data[2]:
+    if constant != 0 or weight != 1 or other.kind is not pivot.kind or span_of(other) != span_of(pivot):
         raise SolverError(f"the premise on index {pivot.data[0]} does not make it equal to an index of its range")
 
 

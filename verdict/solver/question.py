@@ -162,6 +162,11 @@ class Script:
     def _facts(self, node: Plain, text: str) -> None:
         if node.head == "exp":
             self.lines.append(f"(assert (> {text} 0.0))")
+        if node.head == "integer":
+            low, high = node.data[1]
+            for relation, bound in ((">=", low), ("<=", high)):
+                if bound is not None:
+                    self.lines.append(f"(assert ({relation} {text} {number(Fraction(bound))}))")
         if node.head == "index":
             values = " ".join(f"(= {text} {value}.0)" for value in range(node.data[1]))
             self.lines.append(f"(assert (or {values} false))")
@@ -176,6 +181,7 @@ _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "neg": "-"}
 _HEADS: dict[str, Callable[[Script, Plain, Sequence[str]], str]] = {
     "real": Script._declared,
     "index": Script._declared,
+    "integer": Script._declared,
     "constant": Script._constant,
     "max": Script._maximum,
     "indicator": Script._indicator,

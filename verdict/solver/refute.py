@@ -12,7 +12,7 @@ from verdict.solver.falsify import Booleans, Candidate
 from verdict.solver.minimize import minimize
 from verdict.solver.obligation import Element, Point
 from verdict.solver.sampling import columns_of, variables
-from verdict.solver.term import Kind, Sign, Term
+from verdict.solver.term import Sign, Term, span_of
 from verdict.solver.terms import Terms
 
 
@@ -59,11 +59,19 @@ class Signs:
         return self.hold_in(columns_of(self._free, points), len(points))
 
 
+def _least(variable: Term) -> Fraction:
+    """A value of a variable that has no influence."""
+    span = span_of(variable)
+    if span is not None and not span.holds(0):
+        return Fraction(next(end for end in span if end is not None))
+    return Fraction(int(span is None and variable.sign is Sign.POSITIVE))
+
+
 def _witness(terms: Terms, point: Point, pivots: Mapping[Term, Term]) -> tuple[tuple[str, Fraction], ...]:
     values = dict(point)
     for variable in terms.variables.values():
         if variable not in values and variable not in pivots:
-            values[variable] = Fraction(int(variable.kind is Kind.REAL and variable.sign is Sign.POSITIVE))
+            values[variable] = _least(variable)
     eliminated = ExactValues(terms.below(pivots.values()), values).exact
     for pivot, value in pivots.items():
         found = eliminated[value]

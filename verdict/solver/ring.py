@@ -3,6 +3,7 @@
     exp(a + b) = exp(a) exp(b)        exp(c log p) = p^c          log(p q) = log p + log q for p > 0
     1/(c m p) = c^-1 m^-1 B(p)^-1     B(p)^k = p^k for k >= 1     (c m p)^q = c^q m^q B(p)^q for c, m > 0
     [i=u][i=v] = 0                    [i=v]^2 = [i=v]             the last [i=v] = 1 - the others
+    [p>0]^2 = [p>0]
 
 The laws of 1/p, roots and logarithms hold where those are defined; the ledger (domains.py) says where.
 """

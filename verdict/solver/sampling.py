@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from verdict.solver.obligation import Point
-from verdict.solver.term import Kind, Sign, Term
+from verdict.solver.term import Kind, Sign, Span, Term, span_of
 
 Floats = npt.NDArray[np.float64]
 POINTS = 64
@@ -27,14 +27,31 @@ def sample(free: Iterable[Term], seed: int) -> dict[Term, Floats]:
     random = np.random.default_rng([seed, 20])
     ordered = sorted(free, key=_name)
     reals = _reals(random, len(ordered))
-    return {
-        term: _index(random, term.data[2])
-        if term.kind is Kind.INDEX
-        else _made_positive(values)
-        if term.sign is Sign.POSITIVE
-        else values
-        for term, values in zip(ordered, reals, strict=True)
-    }
+    return {term: _drawn(random, term, values) for term, values in zip(ordered, reals, strict=True)}
+
+
+def _drawn(random: np.random.Generator, term: Term, values: Floats) -> Floats:
+    """The values of one variable, from those that a real one would have."""
+    if term.kind is Kind.INDEX:
+        return _index(random, term.data[2])
+    span = span_of(term)
+    if span is not None:
+        return _integers(np.rint(values), span)
+    return _made_positive(values) if term.sign is Sign.POSITIVE else values
+
+
+def _integers(values: Floats, span: Span) -> Floats:
+    """Integers brought into a span: near its lower end where they do not lie in it, and every eighth at an end."""
+    low, high = span
+    if low is not None:
+        values = np.where(values < low, low + np.abs(values) % 8, values)
+        values[3::8] = low
+    if high is not None:
+        values = np.where(values > high, high - np.abs(values) % 8, values)
+        values[7::8] = high
+    if low is not None:
+        values = np.maximum(values, low)
+    return values
 
 
 def _reals(random: np.random.Generator, count: int) -> Floats:

@@ -14,7 +14,7 @@ from verdict.solver.obligation import Element, Point
 from verdict.solver.sampling import variables
 from verdict.solver.smtlib import Script, differ, name, value_symbol, violates
 from verdict.solver.solvers import SAT, UNSAT, Said, says
-from verdict.solver.term import Kind, Sign, Term
+from verdict.solver.term import Kind, Sign, Term, span_of
 
 NODE_LIMIT = 5_000
 _BATCHES = 4
@@ -75,7 +75,8 @@ def _size(elements: Sequence[Element]) -> int:
     return len(terms.below([side for e in elements for side in (e.single, e.parallel)]))
 
 
-def _point(said: Said, free: Sequence[Term]) -> Point:
+def _point(said: Said, free: Sequence[Term]) -> Point | None:
+    """The proposed values of all variables; None where an integer is none."""
     point = {}
     for term in free:
         if term.kind is Kind.INDEX:
@@ -83,5 +84,8 @@ def _point(said: Said, free: Sequence[Term]) -> Point:
             point[term] = Fraction(held[0] if held else 0)
         else:
             value = Fraction(said.values.get(name(term), 0))
+            span = span_of(term)
+            if span is not None and not span.holds(value):
+                return None
             point[term] = Fraction(1) if term.sign is Sign.POSITIVE and value <= 0 else value
     return point

@@ -10,7 +10,7 @@ from fractions import Fraction
 from math import lcm
 
 from verdict.solver.domains import Condition
-from verdict.solver.term import Kind, Number, Sign, Term
+from verdict.solver.term import Kind, Number, Sign, Term, span_of
 
 
 class Script:
@@ -31,6 +31,9 @@ class Script:
             self._real(name(term))
             if term.sign is Sign.POSITIVE:
                 self._claim(f"(> {name(term)} 0.0)")
+            for relation, bound in zip((">=", "<="), span_of(term) or (), strict=False):
+                if bound is not None:
+                    self._claim(f"({relation} {name(term)} {_number(bound)})")
         elif term.kind is Kind.INDEX:
             self._index(term)
         elif term.kind is Kind.MINUS_INFINITY:

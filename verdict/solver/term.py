@@ -8,7 +8,7 @@ a vanishing multiple of a term with a domain condition stays in the sum with coe
 from collections.abc import Callable, Sequence
 from enum import IntEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from verdict.solver.terms import Terms
@@ -43,10 +43,26 @@ class Sign(IntEnum):
     POSITIVE = 2
 
 
+class Span(NamedTuple):
+    """The integers from `low` to `high`, both included; None is no bound."""
+
+    low: int | None
+    high: int | None
+
+    def holds(self, value: Number) -> bool:
+        """Whether a number is one of them."""
+        return (
+            Fraction(value).denominator == 1
+            and (self.low is None or value >= self.low)
+            and (self.high is None or value <= self.high)
+        )
+
+
 class Term:
-    """A node. `data` by kind: the value of a constant; (name, parallel) of a real; (name, parallel, size) of
-    an index; (constant, {term: coefficient}) of a sum; {term: exponent >= 1} of a product; the exponent of a
-    power; the value of an indicator; the name of an opaque function; the reason of an undefined term.
+    """A node. `data` by kind: the value of a constant; (name, parallel) of a real, (name, parallel, span) of one that
+    is an integer; (name, parallel, size) of an index; (constant, {term: coefficient}) of a sum; {term: exponent >= 1}
+    of a product; the exponent of a power; the value of an indicator; the name of an opaque function; the reason of an
+    undefined term.
 
     total: no domain condition (non-zero denominator, positive argument) is attached to the term or below it.
     """
@@ -142,6 +158,10 @@ class Term:
         """The number that this is for all inputs, where that is known."""
         return self.data if self.kind is Kind.CONSTANT else None
 
+    def within(self, low: int, high: int) -> bool:
+        """Whether this is known to be an integer from `low` to `high`."""
+        return self.terms.within(self, low, high)
+
     def tabulate(self, function: Callable[..., Number], *others: object) -> "Term | None":
         """function(this, *others) where all of them are made of indices alone, else None."""
         rest = [self.terms.coerce(other) for other in others]
@@ -163,6 +183,18 @@ class Term:
 
     def __repr__(self) -> str:
         return show(self)
+
+
+def span_of(variable: Term) -> Span | None:
+    """The integers that a variable may be; None where it may be any number."""
+    if variable.kind is Kind.INDEX:
+        return Span(0, variable.data[2] - 1)
+    return variable.data[2] if variable.kind is Kind.REAL and len(variable.data) > 2 else None
+
+
+def is_step(term: Term) -> bool:
+    """Whether a term is [x > 0] for some x: one of the numbers 0 and 1."""
+    return term.kind is Kind.OPAQUE and term.data == "step" and len(term.args) == 1
 
 
 _FORMS = {Kind.INVERSE: "1/({})", Kind.EXP: "exp({})", Kind.LOG: "log({})", Kind.MINUS_INFINITY: "-inf"}

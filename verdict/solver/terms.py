@@ -12,7 +12,9 @@ import numpy as np
 
 from verdict.solver.errors import SolverError
 from verdict.solver.finite import Tables
-from verdict.solver.term import Kind, Number, Sign, Term
+from verdict.solver.functions import KNOWN, ROUNDING
+from verdict.solver.term import Kind, Number, Sign, Span, Term, is_step
+from verdict.solver.whole import Ranges
 
 _ATOMIC = frozenset(set(Kind) - {Kind.CONSTANT, Kind.SUM, Kind.PRODUCT})
 
@@ -42,6 +44,7 @@ class Terms:
         self._interned: dict[Any, Term] = {}
         self._products: dict[tuple[Term, Term], Term] = {}
         self._tables = Tables(self)
+        self._ranges = Ranges(self)
         self.zero = self.constant(0)
         self.one = self.constant(1)
         self.minus_infinity = self._intern(Kind.MINUS_INFINITY, None, (), None, Sign.UNKNOWN, True)
@@ -91,6 +94,11 @@ class Terms:
         if size < 1:
             raise SolverError(f"index {name} has no values")
         return self._variable(Kind.INDEX, name, (name, parallel, size), Sign.NONNEGATIVE)
+
+    def integer(self, name: str, low: int | None = None, high: int | None = None, parallel: bool = False) -> Term:
+        """An integer variable, not below `low` and not above `high` where there are such bounds."""
+        sign = Sign.UNKNOWN if low is None or low < 0 else Sign.POSITIVE if low > 0 else Sign.NONNEGATIVE
+        return self._variable(Kind.REAL, name, (name, parallel, Span(low, high)), sign)
 
     def _variable(self, kind: Kind, name: str, data: Any, sign: Sign) -> Term:
         found = self.variables.get(name)
@@ -228,6 +236,7 @@ class Terms:
         return self.undefined("minus infinity times a term that may be zero or negative")
 
     def _product(self, factors: dict[Term, int]) -> Term:
+        factors = {base: 1 if is_step(base) else exponent for base, exponent in factors.items()}
         if len(factors) == 1:
             ((base, exponent),) = factors.items()
             if exponent == 1:
@@ -336,6 +345,7 @@ class Terms:
                     chosen[part] = None
         if constant is not None:
             chosen[constant] = None
+        chosen = self._undominated(chosen)
         if not chosen:
             return self.minus_infinity
         if len(chosen) == 1:
@@ -343,6 +353,19 @@ class Terms:
         args = tuple(sorted(chosen, key=_uid))
         sign = max(term.sign for term in args)
         return self._intern(Kind.MAXIMUM, args, args, None, sign, all(term.total for term in args))
+
+    def _undominated(self, terms: dict[Term, None]) -> dict[Term, None]:
+        """Some terms without those that, by their bounds, never exceed one that stays."""
+        ranges = {term: self._ranges.of(term) for term in terms}
+        lows = {term: found.low for term, found in ranges.items() if found.low is not None}
+        if not lows:
+            return terms
+        highest = max(lows, key=lambda term: lows[term])
+        return {
+            term: None
+            for term, (_, _, high) in ranges.items()
+            if term is highest or not term.total or high is None or high > lows[highest]
+        }
 
     def indicator(self, term: Term, value: int) -> Term:
         """1 where the term equals value, else 0: of an index or what is made of indices, or by steps of any other."""
@@ -355,6 +378,8 @@ class Terms:
         if term.kind is Kind.SUM and list(term.data[1].values()) == [1] and isinstance(term.data[0], int):
             return self.indicator(term.args[0], value - term.data[0])
         if term.kind is not Kind.INDEX:
+            if not self._ranges.of(term).holds(value):
+                return self.scale(term, 0)
             listed = self.tabulate(lambda number: int(number == value), (term,))
             return self._equals(term, value) if listed is None else listed
         size = term.data[2]
@@ -374,6 +399,12 @@ class Terms:
         """function(*args) where each of these terms is made of indices alone (finite.py), else None."""
         return self._tables.tabulate(function, args)
 
+    def within(self, term: Term, low: int, high: int) -> bool:
+        """Whether a term is known to be an integer from `low` to `high`."""
+        found = self._ranges.of(term)
+        bounded = found.low is not None and found.high is not None and low <= found.low and found.high <= high
+        return found.whole and term.total and bounded
+
     def choose(self, mask: Term, one: Term, other: Term) -> Term:
         """mask * one + (1 - mask) * other, for a mask that is 1 or 0."""
         rest = self.add(self.one, mask, -1)
@@ -387,18 +418,32 @@ class Terms:
             return self.one
         if term.total and self.scale(term, -1).sign is not Sign.UNKNOWN:
             return self.zero
+        found = self._ranges.of(term)
+        if term.total and found.low is not None and found.low > 0:
+            return self.one
+        if term.total and found.high is not None and found.high <= 0:
+            return self.zero
         return self.tabulate(lambda number: int(number > 0), (term,))
 
     def opaque(self, name: str, args: tuple[Term, ...]) -> Term:
-        """The function `name` of some arguments, of which minus infinity may be one. step(x) is [x > 0]."""
+        """The function `name` of some arguments, of which minus infinity may be one. step(x) is [x > 0].
+
+        What cuts a fraction off leaves integers as they are.
+        """
         for term in args:
             if term.kind is Kind.UNDEFINED:
                 return term
         known = self._step(args[0]) if name == "step" and len(args) == 1 else None
         if known is not None:
             return known
+        rounded = self._ranges.rounded(name, args[0]) if name in ROUNDING and len(args) == 1 else None
+        if rounded is None and name in ROUNDING and len(args) == 1:
+            rounded = self.tabulate(lambda number: int(KNOWN[name].exact(Fraction(number)) or 0), args)
+        if rounded is not None:
+            return rounded
         total = all(term.total for term in args)
-        return self._intern(Kind.OPAQUE, (name, args), args, name, Sign.UNKNOWN, total)
+        sign = Sign.NONNEGATIVE if name == "step" and len(args) == 1 else Sign.UNKNOWN
+        return self._intern(Kind.OPAQUE, (name, args), args, name, sign, total)
 
     def below(self, roots: Iterable[Term]) -> list[Term]:
         """All terms that `roots` consist of, arguments first."""

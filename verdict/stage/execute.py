@@ -5,7 +5,7 @@ writes must be the slice of what the single-device node writes that its claim na
 of a sum, the single-device node is run on the summed interval alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,7 +14,9 @@ from verdict.errors import ShapeError
 from verdict.graph import Attrs, Interval, Shape
 from verdict.lineage import IgnoredLaw, LinearLaw, Meaning, Member, SumLaw, join, mean
 from verdict.ops import Array, Dim, Scale
-from verdict.ops.logic import one_of
+from verdict.ops.domain import Integers, of_type
+from verdict.ops.integers import Symbols as Integral
+from verdict.ops.integers import symbol
 from verdict.solver import Goal, Obligation, Terms
 from verdict.stage.shrink import SMALLEST, Shrunk, Sizes, bounds_of, require_few, shrink
 from verdict.stage.stage import Members, Stage
@@ -22,14 +24,11 @@ from verdict.stage.stage import Members, Stage
 Bounds = Mapping[str, Interval]
 
 
-class Symbols(Protocol):
+class Symbols(Integral, Protocol):
     """Makes the symbols that both sides are run on."""
 
     def real(self, name: str) -> Any:
         """A real variable."""
-
-    def index(self, name: str, size: int) -> Any:
-        """An integer variable in range(size)."""
 
 
 def obligation(stage: Stage, columns: int, exhaustive: bool = False, sizes: Sizes = SMALLEST) -> Obligation:
@@ -144,19 +143,21 @@ class Side:
         self.inputs: list[Array] = []
         signature = meaning.signature
         require_few(meaning, shrunk)
+        self.shapes = tuple(_shape(dims, shrunk.sizes) for dims in meaning.read)
+        self.attrs = self.single_attrs({}, self.shapes)
+        self.domain = self.rule.domain(self.shapes[signature.grads :], self.attrs)
         for position in range(len(meaning.read)):
             first = signature.alias[position]
             self.inputs.append(self.inputs[first] if first < position else self.symbols(position, ""))
-        self.attrs = self.single_attrs({})
         self.known: dict[tuple[object, ...], tuple[Any, ...]] = {}
 
-    def single_attrs(self, restricted: Bounds) -> dict[str, Any]:
+    def single_attrs(self, restricted: Bounds, read: Sequence[Shape]) -> dict[str, Any]:
         """The single-device attributes at reduced shapes, for the node that works on `restricted` only."""
         attrs: Mapping[str, Any] = dict(self.meaning.signature.attrs)
         for atom, interval in restricted.items():
             attrs = self.rule.narrow(attrs, atom, interval)
         shapes = self.output_shapes(self.shrunk.sizes)
-        return self.reduced(tuple(attrs.items()), self.full_bounds(), self.inputs, shapes)
+        return self.reduced(tuple(attrs.items()), self.full_bounds(), read, shapes)
 
     def full_bounds(self) -> dict[str, Interval]:
         """The whole of every atom at full size, all columns of the batch included."""
@@ -169,38 +170,41 @@ class Side:
 
     def symbols(self, position: int, mark: str) -> Array:
         """A fresh symbol for every element of an input; zeros where a gradient is absent."""
-        signature, dims = self.meaning.signature, self.meaning.read[position]
-        shape = _shape(dims, self.shrunk.sizes)
+        signature, shape = self.meaning.signature, self.shapes[position]
         if signature.shapes[position] is None:
             return np.zeros(shape, dtype=object)
-        dtype = signature.dtypes[position]
-        if dtype.startswith("complex"):
+        if signature.dtypes[position].startswith("complex"):
             shape = (*shape, 2)
-        array = np.empty(shape, dtype=object)
-        table = self.rule.indices.get(position - signature.grads)
-        beside = self.rule.beside(dict(signature.attrs)) if table else None
+        array, integers = np.empty(shape, dtype=object), self.integers(position)
         for index in np.ndindex(shape):
-            name = f"x{position}{mark}[{','.join(map(str, index))}]"
-            whole = dtype.startswith(("int", "uint", "bool"))
-            array[index] = self.element(name, (self.shrunk.sizes[table] if table else 2) if whole else 0, beside)
+            array[index] = self.element(f"x{position}{mark}[{','.join(map(str, index))}]", integers)
         return array
 
-    def element(self, name: str, choices: int, beside: int | None) -> Any:
-        """The element `name` of an input: a number, or one of `choices` integers from 0 on where there are any, and
-        the one `beside` them where there is one.
-        """
-        if not choices:
-            return self.factory.real(name)
-        if beside is None:
-            return self.factory.index(name, choices)
-        return one_of(self.factory.index(name, choices + 1), choices, beside)
+    def integers(self, position: int) -> Integers | None:
+        """The integers that an input may hold, None for one of other numbers.
 
-    def reduced(self, attrs: Attrs, bounds: Bounds, inputs: list[Array], outputs: tuple[Shape, ...]) -> dict[str, Any]:
+        Of those that name elements all elements there are, and one outside of them, which stands for all others.
+        """
+        signature = self.meaning.signature
+        known = of_type(signature.dtypes[position])
+        if known is None or position < signature.grads:
+            return known
+        table = self.rule.indices.get(position - signature.grads)
+        due = self.domain.get(position - signature.grads)
+        return due or (Integers(0, self.shrunk.sizes[table]) if table else known)
+
+    def element(self, name: str, integers: Integers | None) -> Any:
+        """The element `name` of an input: a number, or one of some integers."""
+        return self.factory.real(name) if integers is None else symbol(integers, self.factory, name)
+
+    def reduced(
+        self, attrs: Attrs, bounds: Bounds, inputs: Sequence[Shape], outputs: tuple[Shape, ...]
+    ) -> dict[str, Any]:
         """The attributes of a node that works on `bounds`, at reduced shapes."""
         shrunk = self.shrunk
         sizes = {name: self.length(name, interval) for name, interval in bounds.items()}
         forward = inputs[self.meaning.signature.grads :]
-        scale = Scale(bounds, sizes, shrunk.points, tuple(x.shape for x in forward), outputs)
+        scale = Scale(bounds, sizes, shrunk.points, tuple(forward), outputs)
         return dict(self.rule.reduce(dict(attrs), scale))
 
     def length(self, name: str, interval: Interval) -> int:
@@ -233,7 +237,8 @@ class Side:
         if key not in self.known:
             attrs = self.attrs
             if restricted:
-                attrs = self.single_attrs({atom: bounds[atom] for atom in restricted - {self.meaning.column_atom}})
+                narrow = {atom: bounds[atom] for atom in restricted - {self.meaning.column_atom}}
+                attrs = self.single_attrs(narrow, self.shapes)
                 inputs = [
                     np.asarray(x[self.partly(dims, bounds, restricted, column)], dtype=object)
                     for dims, x in zip(self.meaning.read, self.inputs, strict=True)
@@ -266,7 +271,7 @@ class Side:
         inputs = self.cut(bounds, column)
         lengths = {atom: self.length(atom, interval) for atom, interval in bounds.items()}
         outputs = self.output_shapes(lengths)
-        made = self.apply(inputs, self.reduced(member.attrs, bounds, inputs, outputs))
+        made = self.apply(inputs, self.reduced(member.attrs, bounds, [x.shape for x in inputs], outputs))
         goals = []
         for k, (claim, dims) in enumerate(zip(member.claims, self.meaning.written, strict=True)):
             if claim is None:

@@ -13,6 +13,8 @@ from verdict.graph import Interval
 from verdict.lineage import Meaning, Member, mean
 from verdict.lineage.transfer import summed
 from verdict.ops import Array
+from verdict.ops.domain import Integers
+from verdict.ops.integers import chosen
 from verdict.outcome import Applied, Box, Recipe
 from verdict.solver import Terms
 from verdict.stage.execute import Bounds, Side, bounds_of_member, cuts_of
@@ -31,11 +33,14 @@ class Equation(NamedTuple):
     parallel: Recipe
 
 
+Choices = tuple[Integers | None, ...]
+
+
 class Replay(NamedTuple):
-    """A stage on numbers. choices: for each input, how many integers its elements choose from; 0 for any number."""
+    """A stage on numbers. choices: for each input, the integers that its elements may be; None for any number."""
 
     inputs: tuple[Array, ...]
-    choices: tuple[int, ...]
+    choices: Choices
     equations: tuple[Equation, ...]
 
 
@@ -57,7 +62,7 @@ def replay(
             boxes = side.boxes(bound, column)
             inputs = [np.asarray(x[_slices(box)], x.dtype) for x, box in zip(side.inputs, boxes, strict=True)]
             lengths = {atom: side.length(atom, interval) for atom, interval in bound.items()}
-            attrs = side.reduced(member.attrs, bound, inputs, side.output_shapes(lengths))
+            attrs = side.reduced(member.attrs, bound, [x.shape for x in inputs], side.output_shapes(lengths))
             for output, claim in enumerate(member.claims):
                 if claim is None:
                     continue
@@ -74,7 +79,7 @@ class Sums(NamedTuple):
     """A node on numbers: its output whole, and what each of several intervals of a summed axis makes of it."""
 
     inputs: tuple[Array, ...]
-    choices: tuple[int, ...]
+    choices: Choices
     whole: Recipe
     parts: tuple[Recipe, ...]
 
@@ -122,22 +127,20 @@ class _Numbers(Side):
         apart: bool = True,
     ) -> None:
         self.values = values
-        self.chosen: dict[str, int] = {}
         super().__init__(meaning, shrink(meaning, cuts, columns, Sizes(apart)), Terms())
 
     @property
-    def choices(self) -> tuple[int, ...]:
-        """For each input, how many integers its elements choose from; 0 for any number."""
-        found = (self.chosen.get(f"x{alias}", 0) for alias in self.meaning.signature.alias)
-        return tuple(found)
+    def choices(self) -> Choices:
+        """For each input, the integers that its elements may be; None for any number."""
+        return tuple(self.integers(alias) for alias in self.meaning.signature.alias)
 
-    def element(self, name: str, choices: int, beside: int | None) -> Any:
-        """A number; an int where it is one of `choices`, or the one beside them."""
-        if choices:
-            self.chosen[name.partition("[")[0]] = choices
-            value = int(self.values.get(name, Fraction(0)))
-            return beside if beside is not None and value == choices else value
-        return self.values.get(name, Fraction(1))
+    def element(self, name: str, integers: Integers | None) -> Any:
+        """A number; an int where it is one of some integers: the one that the proof's variable of that name stands
+        for.
+        """
+        if integers is None:
+            return self.values.get(name, Fraction(1))
+        return chosen(integers, int(self.values.get(name, Fraction(0))))
 
     def boxes(self, bounds: Bounds, column: int) -> tuple[Box, ...]:
         """Which slice of each input the share `bounds` of one column reads."""
@@ -161,7 +164,7 @@ class _Numbers(Side):
         attrs = self.attrs
         boxes: tuple[Box, ...] = tuple(() for _ in self.meaning.read)
         if atoms:
-            attrs = self.single_attrs({atom: bounds[atom] for atom in atoms if atom != batch})
+            attrs = self.single_attrs({atom: bounds[atom] for atom in atoms if atom != batch}, self.shapes)
             boxes = tuple(
                 _filled(self.partly(read, bounds, atoms, column), x.shape)
                 for read, x in zip(self.meaning.read, self.inputs, strict=True)

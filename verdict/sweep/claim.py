@@ -89,9 +89,12 @@ def key_of(traces: Traces, claim: Claim, cone: Cone) -> bytes:
     for block in traces.elements.blocks_of(distinct):
         if block.kind is Kind.CONSTANT:
             special.append((int(rank[np.searchsorted(distinct, block.start)]), block.constant))
-        elif block.kind is Kind.GIVEN and block.owner in traces.choices:
-            inside = np.searchsorted(distinct, [block.start, block.start + int(np.prod(block.shape, dtype=np.int64))])
-            special.append((sorted(rank[inside[0] : inside[1]].tolist()), traces.choices[block.owner]))
+        elif block.kind is Kind.GIVEN and block.owner in traces.integers:
+            domain, end = traces.integers[block.owner], block.start + int(np.prod(block.shape, dtype=np.int64))
+            first, last = np.searchsorted(distinct, [block.start, end])
+            kinds = domain.place.ravel()[distinct[first:last] - block.start]
+            for kind in np.unique(kinds).tolist():
+                special.append((sorted(rank[first:last][kinds == kind].tolist()), domain.kinds[kind]))
     return repr((shape, sorted(map(repr, special)), len(claim.left))).encode() + rank[inverse].tobytes()
 
 

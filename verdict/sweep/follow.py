@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from verdict.graph import ABSENT, GRAD
-from verdict.ops import RULES, Array
+from verdict.graph import ABSENT
+from verdict.ops import Array
 from verdict.sweep.elements import Elements, Ids, Kind, of_numbers
 from verdict.sweep.flow import CANNOT, Flow, Step, apply
 from verdict.sweep.moves import Moves
 from verdict.sweep.settle import settle
-from verdict.sweep.trace import Choice, Keys, Trace, above
+from verdict.sweep.trace import Keys, Trace, above
 
 
 class Follower:
@@ -83,32 +83,3 @@ def present(trace: Trace, value: int) -> Ids:
     if ids is None:
         raise ValueError("nothing is made where an input is wanted")
     return ids
-
-
-def choices_of(flow: Flow, values: list[Array | None]) -> dict[int, Choice]:
-    """For given logical tensors of integers that name elements: of how many; and the integer that all who look
-    elements up by them ignore.
-    """
-    sizes: dict[int, list[int]] = {}
-    beside: dict[int, set[int | None]] = {}
-    owners = {item.value: item.logical for item in flow.given}
-    for step in flow.steps:
-        rule = RULES.get(step.op)
-        if rule is None or step.op.endswith(GRAD):
-            continue
-        if rule.moves and len(step.inputs) == 1 and step.inputs[0] in owners:
-            owners.update((value, owners[step.inputs[0]]) for value in step.outputs if value != ABSENT)
-        shapes = [array.shape for array in (values[value] for value in step.inputs) if array is not None]
-        atoms = {atom.name: atom.size for atom in rule.axes(shapes, step.attrs).atoms} if rule.indices else {}
-        for position, atom in rule.indices.items():
-            if position < len(step.inputs) and step.inputs[position] in owners and atom in atoms:
-                logical = owners[step.inputs[position]]
-                sizes.setdefault(logical, []).append(atoms[atom])
-                beside.setdefault(logical, set()).add(rule.beside(step.attrs))
-    found = {}
-    for logical, known in sizes.items():
-        (ignored, *others) = beside[logical]
-        size = min(known)
-        outside = ignored is not None and not 0 <= ignored < size
-        found[logical] = Choice(size, ignored if outside and not others else None)
-    return found

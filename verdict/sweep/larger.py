@@ -1,17 +1,21 @@
 """Both plans on numbers at larger shapes than a proof was made at: what a reduction of shapes must not have changed."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import NamedTuple
+
+import numpy as np
 
 from verdict.comparison import Faulty
 from verdict.concrete.arity import reading
 from verdict.concrete.bind import Binding, itself
+from verdict.concrete.domains import Domain
 from verdict.concrete.shrink import Reduced, shrink
 from verdict.concrete.small import Small, full, signature
-from verdict.concrete.values import random_values
+from verdict.concrete.values import marks, random_values
 from verdict.graph import ABSENT, Node, Plan, Shape
+from verdict.ops import Array
 from verdict.sweep.compare import Compared, Different, compare
 from verdict.sweep.flow import CANNOT, Flow
 from verdict.sweep.unroll import unroll
@@ -106,9 +110,30 @@ def _of_node(node: Node, small: Small, shapes: Sequence[Shape]) -> int:
 
 def _compared(reduced: Reduced, seed: int) -> Compared:
     flows = flows_of(reduced)
-    given = positive_buffers(reduced.single, random_values(reduced.single, reduced.small[0], seed, False))
-    one, other = (run(flow, given, frozenset(result.value for result in flow.results)) for flow in flows)
-    return compare(flows[0], flows[1], [one], [other])
+    ends = [frozenset(result.value for result in flow.results) for flow in flows]
+    given, one = numbers_for(flows[0], reduced, (seed,), ends[0])
+    return compare(flows[0], flows[1], one, [run(flows[1], given[0], ends[1])])
+
+
+def numbers_for(
+    flow: Flow, reduced: Reduced, seeds: Sequence[int], kept: frozenset[int] | None = None,
+    integers: Mapping[int, Domain] | None = None,
+) -> tuple[list[dict[int, Array]], list[list[Array | None]]]:  # fmt: skip
+    """What both plans are given on each seed, and what the single-device `flow` makes of it: large integers too on the
+    first seed, if all that the flow declares is then a number. kept, integers: see `run`, `random_values`.
+    """
+    single, near = reduced.single, marks(reduced.single, reduced.parallel)
+    for wild in (True, False):
+        drawn = [
+            random_values(single, reduced.small[0], seed, False, near, wild and seed == seeds[0], integers)
+            for seed in seeds
+        ]
+        given = [positive_buffers(single, values) for values in drawn]
+        made = [run(flow, values, kept) for values in given]
+        ends = [array for values in made for result in flow.results if (array := values[result.value]) is not None]
+        if all(bool(np.isfinite(array).all()) for array in ends):
+            break
+    return given, made
 
 
 def flows_of(reduced: Reduced) -> tuple[Flow, Flow]:

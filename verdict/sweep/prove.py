@@ -9,14 +9,14 @@ import numpy as np
 
 from verdict.ops import Array
 from verdict.ops.aten.form import exactly
-from verdict.ops.logic import one_of
+from verdict.ops.integers import symbol
 from verdict.options import SolverOptions
 from verdict.outcome import Answer, Outcome, Proved, Unknown
 from verdict.solver import Goal, Obligation, PlainTerms, SolverError, Terms, check, confirm
 from verdict.sweep.claim import Claim, Cone
-from verdict.sweep.elements import Ids, Kind
+from verdict.sweep.elements import Block, Ids, Kind
 from verdict.sweep.flow import CANNOT, apply
-from verdict.sweep.trace import Choice, Traces
+from verdict.sweep.trace import Traces
 
 
 def prove(
@@ -80,7 +80,7 @@ class Execution:
             value = block.constant
             return value if not isinstance(value, Fraction) or value.denominator != 1 else value.numerator
         if block.kind is Kind.GIVEN:
-            return self.given(f"g{element}", self.traces.choices.get(block.owner))
+            return self.given(element, block)
         if block.kind is Kind.SINGLE and block.owner not in self.unfolded:
             return self.terms.real(f"v{element}")
         made = self.step(block.kind, block.owner)[block.output]
@@ -88,13 +88,12 @@ class Execution:
             raise SolverError("nothing is made where an output is wanted")
         return made.reshape(-1)[element - block.start]
 
-    def given(self, name: str, choice: Choice | None) -> Any:
+    def given(self, element: int, block: Block) -> Any:
         """What is given: a number, or one of some integers."""
-        if choice is None:
-            return self.terms.real(name)
-        if choice.beside is None:
-            return self.terms.index(name, choice.size)
-        return one_of(self.terms.index(name, choice.size + 1), choice.size, choice.beside)
+        domain = self.traces.integers.get(block.owner)
+        if domain is None:
+            return self.terms.real(f"g{element}")
+        return symbol(domain.of(element - block.start), self.terms, f"g{element}")
 
     def step(self, kind: Kind, number: int) -> Sequence[Array | None]:
         """What a step makes, on terms."""

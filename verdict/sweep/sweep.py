@@ -6,16 +6,17 @@ what has no proof stays an expression of its own, and the cones of later claims 
 declared output must consist of the very elements that it should. A guess that is wrong costs its proof, no more.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from verdict.comparison import Fault, Faulty
 from verdict.concrete.bind import Binding, bind, itself
+from verdict.concrete.domains import domains
 from verdict.concrete.shrink import Reduced, shrink
 from verdict.concrete.small import full
-from verdict.concrete.values import random_values
 from verdict.graph import Plan
 from verdict.ops import Array
 from verdict.options import Options
@@ -28,14 +29,14 @@ from verdict.sweep.draws import drawn_twice
 from verdict.sweep.elements import Elements, Ids, Kind
 from verdict.sweep.ends import ends_of
 from verdict.sweep.flow import CANNOT, Flow
-from verdict.sweep.follow import Follower, choices_of, follow_single
-from verdict.sweep.larger import flows_of, on_numbers
+from verdict.sweep.follow import Follower, follow_single
+from verdict.sweep.larger import flows_of, numbers_for, on_numbers
 from verdict.sweep.match import Catalogue, Known
 from verdict.sweep.multiple import factors_of
 from verdict.sweep.parallel import Guesses, first_of, follow_parallel
 from verdict.sweep.trace import Keys, Traces
 from verdict.sweep.unroll import MOST_STEPS, steps_of
-from verdict.sweep.values import SEEDS, positive_buffers, run
+from verdict.sweep.values import SEEDS, run
 
 MOST_FULL = 60_000
 """Up to so many elements that the single-device plan is given, plans are swept at their own shapes."""
@@ -140,10 +141,11 @@ def _at_two_shapes(single: Plan, parallel: Plan, binding: Binding, options: Opti
 def _swept(reduced: Reduced, options: Options, progress: Progress) -> Swept:
     single, parallel, binding, small = reduced
     flows = flows_of(reduced)
-    given = [
-        positive_buffers(single, random_values(single, small[0], options.solver.seed + k, False)) for k in range(SEEDS)
-    ]
-    values = _run(flows[0], given, single), _run(flows[1], given, parallel)
+    integers = domains(single, small[0])
+    with _running(single):
+        given, right = numbers_for(flows[0], reduced, [options.solver.seed + k for k in range(SEEDS)], None, integers)
+    with _running(parallel):
+        values = right, [run(flows[1], seed) for seed in given]
     compared = compare(flows[0], flows[1], values[0], values[1])
     missing = (*compared.missing, *undeclared(flows[0], parallel, small[1], binding.logical))
     if compared.different or missing:
@@ -157,11 +159,10 @@ def _swept(reduced: Reduced, options: Options, progress: Progress) -> Swept:
     ids = {k: elements.block(Kind.GIVEN, k, 0, array.shape) for k, array in given[0].items()}
     trace = follow_single(flows[0], ids, values[0], follower)
     guesses = Guesses(catalogue_of(flows[0], values[0], ids, given, trace.ids), trace, factors_of(parallel))
-    choices = choices_of(flows[0], values[0][0])
     known = Decided({})
     for _ in range(MOST_ROUNDS):
         other, claims = follow_parallel(flows[1], ids, values[1], trace, follower, guesses)
-        traces = Traces(elements, trace, other, choices, follower.keys)
+        traces = Traces(elements, trace, other, integers, follower.keys)
         ends = ends_of(traces)
         refused = decide(traces, [*claims, *ends.claims], known, options, progress)
         wrong = first_of(flows[1], [claim for claim, _ in refused if claim.step >= 0])
@@ -183,9 +184,10 @@ def _swept(reduced: Reduced, options: Options, progress: Progress) -> Swept:
     )
 
 
-def _run(flow: Flow, given: Sequence[Mapping[int, Array]], plan: Plan) -> Values:
+@contextmanager
+def _running(plan: Plan) -> Iterator[None]:
     try:
-        return [run(flow, seed) for seed in given]
+        yield
     except CANNOT as error:
         raise Faulty(Fault(f"it cannot be run on numbers: {error}", plan.source, ours=True)) from error
 

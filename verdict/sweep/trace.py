@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
+from verdict.concrete.domains import Domain
 from verdict.sweep.elements import Elements, Ids, Kind
 from verdict.sweep.flow import Flow, Step
 
@@ -32,13 +33,6 @@ def above(trace: Trace, reads: tuple[Ids, ...], elements: Elements) -> int:
     return found
 
 
-class Choice(NamedTuple):
-    """The integers of a given tensor: those below `size`, and the one `beside` them that operators ignore, if any."""
-
-    size: int
-    beside: int | None
-
-
 class Keys:
     """A number for each operator with its attributes, the same for equal ones."""
 
@@ -60,11 +54,11 @@ def frozen(attrs: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 class Traces:
     """The single-device and the parallel trace, the elements of both, and what is known of given elements.
 
-    choices: which values the integers of a given logical tensor may have, where that is known.
+    integers: what the elements of given logical tensors of integers may be.
     """
 
     elements: Elements
     single: Trace
     parallel: Trace
-    choices: Mapping[int, Choice]
+    integers: Mapping[int, Domain]
     keys: Keys

@@ -7,6 +7,7 @@ refutation, and no difference no proof: it only saves the solver what could not 
 import numpy as np
 import numpy.typing as npt
 
+from verdict.concrete.values import random_integers
 from verdict.ops import Array
 from verdict.sweep.claim import Claim, Cone
 from verdict.sweep.elements import Ids, Kind
@@ -37,9 +38,9 @@ class Trial:
             for values in self.draws:
                 if block.kind is Kind.CONSTANT:
                     values[block.start] = float(block.constant)
-                elif block.kind is Kind.GIVEN and block.owner in traces.choices:
-                    size = traces.choices[block.owner].size
-                    values[block.start : end] = random.integers(0, size, end - block.start)
+                elif block.kind is Kind.GIVEN and block.owner in traces.integers:
+                    drawn = random_integers(random, traces.integers[block.owner])
+                    values[block.start : end] = drawn.ravel()
 
     def differ(self, claim: Claim, cone: Cone) -> bool:
         """Whether the two sides of a claim are surely apart for some numbers."""
@@ -68,7 +69,7 @@ class Trial:
 
     def _read(self, values: Floats, ids: Ids) -> Array:
         blocks = self.traces.elements.blocks_of(ids)
-        whole = all(block.kind is Kind.GIVEN and block.owner in self.traces.choices for block in blocks)
+        whole = all(block.kind is Kind.GIVEN and block.owner in self.traces.integers for block in blocks)
         return values[ids].astype(np.int64) if whole else values[ids]
 
 

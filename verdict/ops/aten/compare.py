@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from verdict.ops import logic
+from verdict.ops import integers, logic
 from verdict.ops.aten.elementwise import each
 from verdict.ops.aten.form import Arguments, dtype_kind, operator
 from verdict.ops.aten.shaping import same
 from verdict.ops.casts import CAST
 from verdict.ops.elementwise import STEP
+from verdict.ops.integers import BITWISE, ROUNDED
 from verdict.ops.rule import Array, Axes, OpRule
 
 EQUAL_SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "=", "ne": "is not"}
@@ -44,7 +45,7 @@ def _one_of(x: Array, y: Array) -> Array:
 
 
 def _bits(name: str, function: Callable[[int, int], int]) -> Callable[[Array, Array], Array]:
-    return lambda x, y: logic.pointwise(name, lambda a, b: function(int(a), int(b)), x, y)
+    return lambda x, y: logic.pointwise(f"bitwise {name}", lambda a, b: function(int(a), int(b)), x, y)
 
 
 def _masked(x: Array, mask: Array, value: Array) -> Array:
@@ -54,7 +55,7 @@ def _masked(x: Array, mask: Array, value: Array) -> Array:
 def _flipped(x: Array, dtype: Any) -> Array:
     if dtype_kind(dtype) == "bool":
         return logic.inverted(x)
-    return logic.pointwise("bitwise_not", lambda a: ~int(a), x)
+    return np.asarray(-1 - x)
 
 
 def _cast_axes(args: Arguments) -> Axes:
@@ -67,15 +68,14 @@ def _cast(args: Arguments) -> Array:
     x, kind = args["self"], dtype_kind(args["dtype"])
     if kind == "bool":
         return logic.truth(x)
-    if kind == "int" and x.dtype.kind != "i":
-        return logic.pointwise("a cast to integers", int, x)
-    return np.asarray(x)
+    return integers.cast(x, str(args["dtype"])) if kind == "int" else np.asarray(x)
 
 
 def _bitwise(word: str, sign: str, function: Callable[[int, int], int]) -> tuple[OpRule, ...]:
     names = (f"bitwise_{word}.Tensor", f"bitwise_{word}.Scalar", f"__{word}__.Tensor", f"__{word}__.Scalar")
     formula = f"z = x {sign} y, bit by bit; of truth values too"
-    return tuple(each(f"aten.{name}", "self other?", formula, _bits(name, function)) for name in names)
+    joined = _bits(word, function)
+    return tuple(each(f"aten.{name}", "self other?", formula, joined, None, (), (BITWISE,)) for name in names)
 
 
 RULES: tuple[OpRule, ...] = (
@@ -105,6 +105,6 @@ RULES: tuple[OpRule, ...] = (
         _cast_axes,
         _cast,
         "y = x; whole numbers or truth values where dtype says so",
-        assumptions=(CAST,),
+        assumptions=(CAST, ROUNDED),
     ),
 )

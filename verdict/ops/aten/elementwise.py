@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from verdict.ops import elements, logic, numbers
+from verdict.ops import elements, integers, logic, numbers
 from verdict.ops.aten.form import REQUIRED, ROUNDED, Arguments, constant, dtype_kind, exactly, operator
 from verdict.ops.elementwise import ERF, STEP, TANH, gelu
 from verdict.ops.rule import Array, Axes, OpRule
@@ -130,12 +130,7 @@ def _clamp(x: Array, low: Any, high: Any) -> Array:
 def _divided(x: Array, y: Array, rounding_mode: str | None = None) -> Array:
     if rounding_mode is None:
         return numbers.divide(x, y)
-    round_ = math.floor if rounding_mode == "floor" else math.trunc
-    return logic.pointwise("div", lambda a, b: round_(Fraction(a) / Fraction(b)), x, y)
-
-
-def _remainder(x: Array, y: Array) -> Array:
-    return logic.pointwise("remainder", lambda a, b: a % b, x, y)
+    return integers.divided(x, y, rounding_mode)
 
 
 def _xlogy(x: Array, y: Array) -> Array:
@@ -149,6 +144,8 @@ def _sign(x: Array) -> Array:
 
 ALPHA = {"alpha": 1}
 OTHER = {"other": REQUIRED}
+MODE = {"rounding_mode": REQUIRED}
+CUT = (integers.ROUNDED,)
 VALUE = {"value": 1}
 
 
@@ -166,11 +163,17 @@ def _rsub(x: Array, y: Array, alpha: Any = 1) -> Any:
     return y - times(alpha, x)
 
 
-def _pair(name: str, formula: str, function: Callable[..., Any], linear: tuple[int, ...] = ()) -> tuple[OpRule, ...]:
+def _pair(
+    name: str,
+    formula: str,
+    function: Callable[..., Any],
+    linear: tuple[int, ...] = (),
+    assumptions: tuple[Assumption, ...] = (),
+) -> tuple[OpRule, ...]:
     """An operator of two tensors, and its overload with a number."""
     return (
-        each(f"aten.{name}.Tensor", "self other?", formula, function, linear=linear),
-        each(f"aten.{name}.Scalar", "self other?", formula, function, linear=(0,) if 0 in linear else ()),
+        each(f"aten.{name}.Tensor", "self other?", formula, function, None, linear, assumptions),
+        each(f"aten.{name}.Scalar", "self other?", formula, function, None, (0,) if 0 in linear else (), assumptions),
     )
 
 
@@ -219,10 +222,10 @@ RULES = (
     *_scaled("rsub", "z = y - alpha x", _rsub),
     *(replace(rule, zero=_by_zero) for rule in _pair("mul", "z = x y", lambda x, y: x * y, (0, 1))),
     *_pair("div", "z = x / y", _divided, (0,)),
-    each("aten.div.Tensor_mode", "self other?", "z = x / y, rounded if asked", _divided, {"rounding_mode": REQUIRED}),
-    each("aten.div.Scalar_mode", "self other?", "z = x / y, rounded if asked", _divided, {"rounding_mode": REQUIRED}),
-    each("aten.floor_divide", "self other?", "z = floor(x / y)", lambda x, y: _divided(x, y, "floor")),
-    *_pair("remainder", "z = x - y floor(x / y)", _remainder),
+    each("aten.div.Tensor_mode", "self other?", "z = x / y, rounded if asked", _divided, MODE, (), CUT),
+    each("aten.div.Scalar_mode", "self other?", "z = x / y, rounded if asked", _divided, MODE, (), CUT),
+    each("aten.floor_divide", "self other?", "z = floor(x / y)", integers.divided, None, (), CUT),
+    *_pair("remainder", "z = x - y floor(x / y)", integers.remainder, (), CUT),
     each("aten.pow.Tensor_Scalar", "self", "y = x^exponent", power, {"exponent": REQUIRED}, assumptions=(ROUNDED,)),
     each("aten.pow.Scalar", "self? exponent", "y = self^exponent", _exponential, assumptions=(ROUNDED,)),
     each("aten.pow.Tensor_Tensor", "self exponent", "y = self^exponent", _exponential, assumptions=(ROUNDED,)),

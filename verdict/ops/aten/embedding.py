@@ -5,9 +5,11 @@ rank that looks up ids outside of its share of the vocabulary without masking th
 adds up over repeated ids; the row `padding_idx` gets none.
 """
 
+from collections.abc import Mapping
 
 from verdict.ops import logic
 from verdict.ops.aten.form import REQUIRED, Arguments, operator
+from verdict.ops.domain import Integers
 from verdict.ops.lookup import scattered
 from verdict.ops.rule import Array, Atom, Axes, Law, OpRule
 from verdict.ops.shapes import make_axes, numbered
@@ -49,6 +51,11 @@ def _backward(args: Arguments) -> Array:
     return dweight
 
 
+def _rows(args: Arguments) -> Mapping[int, Integers]:
+    rows = args["num_weights"] if args["weight"] is None else args["weight"][0]
+    return {1: Integers(0, rows - 1)}
+
+
 RULES: tuple[OpRule, ...] = (
     operator(
         "aten.embedding",
@@ -59,6 +66,7 @@ RULES: tuple[OpRule, ...] = (
         "y[.., h] = weight[ids[..], h]",
         linear=(0,),
         indices={1: "v"},
+        domain=_rows,
     ),
     operator(
         "aten.embedding_dense_backward",
@@ -69,5 +77,6 @@ RULES: tuple[OpRule, ...] = (
         "dweight[v, h] = sum over ids of [id = v] dy[.., h]",
         linear=(0,),
         indices={1: "v"},
+        domain=_rows,
     ),
 )

@@ -22,6 +22,7 @@ import numpy as np
 from verdict.errors import ShapeError
 from verdict.graph import Shape
 from verdict.ops import elements, numbers
+from verdict.ops.domain import Integers
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
 from verdict.ops.shapes import known, make_axes
 from verdict.outcome import Assumption
@@ -86,7 +87,7 @@ def operator(
     moves: bool = False,
     linear: Sequence[int] = (),
     indices: Mapping[int, str] | None = None,
-    beside: Callable[[Attributes], int | None] | None = None,
+    domain: Callable[[Arguments], Mapping[int, Integers]] | None = None,
     reduce: Callable[[Attributes, Scale], Attributes] | None = None,
     assumptions: tuple[Assumption, ...] = (),
 ) -> OpRule:
@@ -120,7 +121,13 @@ def operator(
         formula=formula,
         source=f"torch.ops.{name}",
     )
-    rule = rule if beside is None else replace(rule, beside=beside)
+    if domain is not None:
+        known_domain = domain
+
+        def bound(given: Sequence[Shape], attrs: Attributes) -> Mapping[int, Integers]:
+            return known_domain(_bound(name, signature, given, attributes, attrs))
+
+        rule = replace(rule, domain=bound)
     return rule if reduce is None else replace(rule, reduce=reduce)
 
 

@@ -8,7 +8,7 @@ What is written twice holds the last value written, which torch leaves open; pos
 the tensor. They name elements of the atom ROW.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +17,7 @@ from verdict.graph import Shape
 from verdict.ops import logic
 from verdict.ops.aten.form import REQUIRED, Arguments, constant, operator, whole
 from verdict.ops.aten.written import DISTINCT, written
+from verdict.ops.domain import Integers
 from verdict.ops.rule import Array, Axes, Dim, OpRule
 from verdict.ops.shapes import axis
 
@@ -57,6 +58,11 @@ def _gather(args: Arguments) -> Array:
             row, index[(*place[:along], slice(place[along], place[along] + 1), *place[along + 1 :])], wrap=False
         )[0]
     return y
+
+
+def _rows(args: Arguments) -> Mapping[int, Integers]:
+    shape = args["self"]
+    return {1: Integers(0, shape[args["dim"] % len(shape)] - 1 if shape else 0)}
 
 
 def _scatter_shape(args: Arguments) -> Shape:
@@ -133,6 +139,7 @@ RULES: tuple[OpRule, ...] = (
         "y = x[index], along dim",
         linear=(0,),
         indices={1: ROW},
+        domain=_rows,
     ),
     operator(
         "aten.scatter.src",
@@ -142,6 +149,7 @@ RULES: tuple[OpRule, ...] = (
         _scatter(False),
         "y = self, src at index along dim",
         indices={1: ROW},
+        domain=_rows,
         assumptions=(DISTINCT,),
     ),
     operator(
@@ -152,6 +160,7 @@ RULES: tuple[OpRule, ...] = (
         _scatter(False),
         "y = self, value at index along dim",
         indices={1: ROW},
+        domain=_rows,
         assumptions=(DISTINCT,),
     ),
     operator(
@@ -162,6 +171,7 @@ RULES: tuple[OpRule, ...] = (
         _scatter(True),
         "y = self + src at index along dim",
         indices={1: ROW},
+        domain=_rows,
     ),
     operator(
         "aten.index_select",
@@ -172,6 +182,7 @@ RULES: tuple[OpRule, ...] = (
         "y = x[index], rows along dim",
         linear=(0,),
         indices={1: ROW},
+        domain=_rows,
     ),
     operator(
         "aten.index_add",

@@ -8,6 +8,8 @@ and a single value takes masks that are not known. What is written twice holds t
 leaves open; positions that are terms must not leave the tensor.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from verdict.errors import ShapeError
@@ -15,6 +17,7 @@ from verdict.graph import Shape
 from verdict.ops import logic
 from verdict.ops.aten.form import Arguments, operator
 from verdict.ops.aten.written import DISTINCT, written
+from verdict.ops.domain import Integers
 from verdict.ops.rule import Array, OpRule
 from verdict.ops.shapes import together
 
@@ -106,10 +109,27 @@ def _put(args: Arguments) -> Array:
     return np.asarray(np.moveaxis(rows, range(len(dims)), dims))
 
 
+def _rows(args: Arguments) -> Mapping[int, Integers]:
+    """Positions may count from the end. Truth values have no bounds."""
+    if args["masks"]:
+        return {}
+    named = [k for k, index in enumerate(args["indices"]) if index is not None]
+    return {place: Integers(-args["self"][k], args["self"][k] - 1) for place, k in enumerate(named, 1)}
+
+
 PUT = {"accumulate": False, "masks": ()}
 
 RULES: tuple[OpRule, ...] = (
-    operator("aten.index.Tensor", "self indices*", {"masks": ()}, _index_shape, _index, "y = x[indices]", linear=(0,)),
+    operator(
+        "aten.index.Tensor",
+        "self indices*",
+        {"masks": ()},
+        _index_shape,
+        _index,
+        "y = x[indices]",
+        linear=(0,),
+        domain=_rows,
+    ),
     operator(
         "aten.index_put",
         "self indices* values",
@@ -117,6 +137,7 @@ RULES: tuple[OpRule, ...] = (
         _put_shape,
         _put,
         "y = self, values at indices",
+        domain=_rows,
         assumptions=(DISTINCT,),
     ),
 )

@@ -16,7 +16,8 @@ from verdict.graph import Shape
 from verdict.ops import elements, logic, numbers
 from verdict.ops.aten.elementwise import of_kind
 from verdict.ops.aten.form import REQUIRED, Arguments, operator
-from verdict.ops.rule import Array, Attributes, OpRule
+from verdict.ops.domain import Integers
+from verdict.ops.rule import Array, OpRule
 
 NONE, MEAN = 0, 1
 KIND = {"reduction": REQUIRED, "ignore_index": REQUIRED}
@@ -103,8 +104,9 @@ def _backward(args: Arguments) -> Array:
     return np.asarray(-(targets.hits * scale)).reshape(x.shape)
 
 
-def _beside(attrs: Attributes) -> int:
-    return int(attrs["ignore_index"])
+def _classes(args: Arguments) -> Integers:
+    ignored, classes = int(args["ignore_index"]), args["self"][-1]
+    return Integers(0, classes - 1, () if 0 <= ignored < classes else (ignored,))
 
 
 RULES: tuple[OpRule, ...] = (
@@ -118,7 +120,7 @@ RULES: tuple[OpRule, ...] = (
             "loss = - x[n, t[n]], each, averaged or added up; w = the number (or weight) of targets",
             linear=(),
             indices={1: "x0_1"},
-            beside=_beside,
+            domain=lambda args: {1: _classes(args)},
         ),
         counted=frozenset({1}),
     ),
@@ -131,6 +133,6 @@ RULES: tuple[OpRule, ...] = (
         "dx[n, c] = - [c = t[n]] dloss / w",
         linear=(0,),
         indices={2: "x1_1"},
-        beside=_beside,
+        domain=lambda args: {2: _classes(args)},
     ),
 )

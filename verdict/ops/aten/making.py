@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from verdict.graph import Shape
-from verdict.ops import numbers
+from verdict.ops import integers, numbers
 from verdict.ops.aten.form import REQUIRED, Arguments, dtype_kind, operator
 from verdict.ops.aten.shaping import same
 from verdict.ops.rule import Array, Atom, Axes, Law, OpRule
@@ -40,6 +40,8 @@ def _count(args: Arguments) -> int:
     start, end, step = (args[key] for key in ("start", "end", "step"))
     if not all(is_number(value) for value in (start, end, step)) or step == 0:
         raise args.misfit(f"start, end and step are {start}, {end} and {step}, they must be numbers, step not 0")
+    if dtype_kind(args["dtype"]) in {"int", "bool"} and not all(float(value).is_integer() for value in (start, step)):
+        raise args.misfit(f"start and step are {start} and {step}, which are no integers as {args['dtype']} asks for")
     return max(0, math.ceil(Fraction(exact(end) - exact(start)) / Fraction(exact(step))))
 
 
@@ -79,7 +81,10 @@ def _cast(args: Arguments, value: Any) -> Any:
         return value
     if kind == "bool":
         return int(bool(value))
-    return math.trunc(value) if kind == "int" else value
+    if kind == "int":
+        whole = integers.cast(np.asarray([value], dtype=object), str(args["dtype"]))
+        return int(whole[0])
+    return value
 
 
 def _like(name: str, attributes: Mapping[str, Any], value: Callable[[Arguments], Any], formula: str) -> OpRule:

@@ -1,0 +1,109 @@
+"""Casts to integers have a width: what does not fit wraps around, and fractions are cut off."""
+
+import pytest
+
+from tests.values.outline import report, verdict
+
+CAST = """
+  i input {dtype} [6]
+  w weight [6]
+  {cast}
+  z = mul(y, w)
+  loss = sum(z) dim=None keepdim=False
+  dz = sum.grad(one, z) dim=None keepdim=False
+  -, gw = mul.grad(dz, y, w)
+  seed one
+  loss loss
+  gradient gw of w
+"""
+
+
+def cast(dtype, lines):
+    return CAST.format(dtype=dtype, cast=lines)
+
+
+def through(*dtypes):
+    """The input, cast to one type after the other."""
+    lines, name = [], "i"
+    for k, dtype in enumerate(dtypes):
+        made = "y" if k == len(dtypes) - 1 else f"c{k}"
+        declared = "" if made == "y" else f"{made} activation {dtype} [6]\n  "
+        lines.append(f'{declared}{made} = aten._to_copy({name}) dtype="{dtype}"')
+        name = made
+    return "\n  ".join(lines)
+
+
+@pytest.mark.parametrize("narrow", ["uint8", "int8", "int16", "int32"])
+def test_a_narrow_cast_is_not_the_identity(narrow):
+    direct = cast("int64", through("int64"))
+    wrapped = cast("int64", through(narrow, "int64"))
+    assert verdict(wrapped, wrapped) == "PROVED"
+    assert verdict(direct, direct) == "PROVED"
+    assert verdict(direct, wrapped) != "PROVED"
+    assert verdict(wrapped, direct) != "PROVED"
+
+
+@pytest.mark.parametrize(("narrow", "other"), [("uint8", "int8"), ("int8", "int16"), ("int16", "uint16")])
+def test_widths_and_signs_differ(narrow, other):
+    one, two = (cast("int64", through(dtype, "int64")) for dtype in (narrow, other))
+    assert verdict(one, two) != "PROVED"
+
+
+@pytest.mark.parametrize(
+    ("given", "narrow"),
+    [("uint8", "int16"), ("int8", "int16"), ("int16", "int32"), ("uint8", "uint8"), ("bool", "int8")],
+)
+def test_what_fits_stays(given, narrow):
+    assert verdict(cast(given, through("int64")), cast(given, through(narrow, "int64"))) == "PROVED"
+
+
+def test_what_is_stated_to_fit_stays():
+    direct, wrapped = (cast("int64", lines) for lines in (through("int64"), through("uint8", "int64")))
+    assert verdict(direct + "  range i 0 255\n", wrapped) == "PROVED"
+    assert verdict(direct + "  range i 0 256\n", wrapped) != "PROVED"
+    assert verdict(direct + "  range i -1 255\n", wrapped) != "PROVED"
+
+
+def test_a_fraction_is_cut_off():
+    kept, cut = cast("float32", "y = identity(i)"), cast("float32", through("int64", "float32"))
+    assert verdict(cut, cut) == "PROVED"
+    assert verdict(kept, cut) != "PROVED"
+    assert verdict(cut, kept) != "PROVED"
+    twice = cast("float32", through("int64", "float32", "int64"))
+    assert verdict(cut, twice) == "PROVED"
+
+
+def test_truth_is_not_a_number():
+    assert verdict(cast("int64", through("bool")), cast("int64", through("int64"))) == "REFUTED"
+    assert verdict(cast("bool", through("bool")), cast("bool", through("int64"))) == "PROVED"
+
+
+def test_what_a_cast_rests_on_is_said():
+    text = cast("float32", through("int64"))
+    assert "rounding-uninterpreted" in {assumption.name for assumption in report(text, text).assumptions}
+
+
+DIVIDED = "y = aten.{op}(i) other={other}"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [
+        (DIVIDED.format(op="floor_divide", other=3), DIVIDED.format(op="floor_divide", other=3), True),
+        (DIVIDED.format(op="floor_divide", other=3), DIVIDED.format(op="floor_divide", other=4), False),
+        (DIVIDED.format(op="remainder.Scalar", other=7), DIVIDED.format(op="remainder.Scalar", other=8), False),
+        (DIVIDED.format(op="floor_divide", other=1), "y = identity(i)", True),
+        ("r = aten.remainder.Scalar(i) other=1\n  y = add(r) other=1", "y = aten.full_like(i) fill_value=1", True),
+        ("y = aten.bitwise_not(i)", "n = neg(i)\n  y = add(n) other=-1", True),
+        ("y = aten.bitwise_and.Scalar(i) other=1", "y = aten.bitwise_and.Scalar(i) other=3", False),
+        ("y = aten.bitwise_and.Scalar(i) other=1", "y = aten.remainder.Scalar(i) other=2", False),
+    ],
+)
+def test_integer_arithmetic_on_integers_of_no_known_range(one, other, equal):
+    assert (verdict(cast("int64", one), cast("int64", other)) == "PROVED") is equal
+
+
+def test_bits_of_listed_integers_are_known():
+    low, odd = "y = aten.bitwise_and.Scalar(i) other=1", "y = aten.remainder.Scalar(i) other=2"
+    assert verdict(cast("uint8", low), cast("uint8", odd)) == "PROVED"
+    assert verdict(cast("uint8", low), cast("uint8", odd.replace("2", "4"))) == "REFUTED"
