@@ -23,11 +23,11 @@ MOST_WORK = 100_000_000
 
 CERTAIN = frozenset(
     {
-        *("assumption-denied", "dtype-differs"),
+        *("assumption-denied", "dtype-differs", "wrong-dtype"),
         *("read-before-wait", "unordered-streams", "stale-read", "overwritten-early"),
     }
 )
-"""Findings of what numbers do not show: what is taken on trust, number formats, and the order of memory's use."""
+"""Findings of what numbers do not show: what is taken on trust, types of numbers, and the order of memory's use."""
 
 Pair = tuple[Plan, Plan]
 

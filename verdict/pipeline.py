@@ -15,10 +15,12 @@ from verdict.graph import Plan, without_effects
 from verdict.graph.check import check_plan
 from verdict.graph.form import require_form, require_whole
 from verdict.graph.memory import check_effects
+from verdict.graph.types import check_types
 from verdict.lineage import Binding, Lineages, Reference, bind, propagate, reference
 from verdict.lineage.goals import check_goals, undecided
 from verdict.lineage.judged import judge
 from verdict.ops import CAST, RULES
+from verdict.ops.types import GRADIENTS, kind
 from verdict.options import Options
 from verdict.outcome import Finding, Outcome
 from verdict.replica import one_column, split
@@ -173,7 +175,8 @@ def examine(
     binding = bind(*values)
     if before is None:
         _require_sound(single)
-    structural = (*check_effects(parallel, RULES), *check_plan(values[1], RULES))
+    types = check_types(values[1], RULES, kind, GRADIENTS)
+    structural = (*check_effects(parallel, RULES), *check_plan(values[1], RULES), *types)
     single, parallel = values
     observe("lineage", 0, 1, structural)
     sides = (side_of(single), side_of(parallel))
@@ -257,7 +260,8 @@ def _outcomes(
 
 def _require_sound(single: Plan) -> None:
     require_whole(single)
-    wrong = (*check_effects(single, RULES), *check_plan(without_effects(single), RULES))
+    plain = without_effects(single)
+    wrong = (*check_effects(single, RULES), *check_plan(plain, RULES), *check_types(plain, RULES, kind, GRADIENTS))
     if wrong:
         raise PlanMismatchError(
             single.source,

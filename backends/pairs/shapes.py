@@ -1,6 +1,6 @@
 """What the lines of an outline leave open: the shapes of the tensors that its nodes make, by the operators' rules."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backends.text.values import Family, Varied, part, region, value
@@ -10,6 +10,7 @@ from verdict.graph import ACTIVATION, GRADIENT, Logical, Shape, extent
 from verdict.graph.effects import ATTRIBUTES
 from verdict.graph.lockstep import CHUNK, COMMUNICATION
 from verdict.ops import RULES
+from verdict.ops.types import is_whole, kind
 
 COPIES = frozenset({*COMMUNICATION, CHUNK, "wait", "identity", "contiguous"})
 
@@ -29,17 +30,17 @@ class Table:
 
     def declare(self, line: Line) -> None:
         """`name kind [dtype] [shape]`."""
-        name, kind = line.name("the name of a tensor"), line.name("a kind")
+        name, role = line.name("the name of a tensor"), line.name("a kind")
         dtype = "float32" if line.peek() == "[" else line.name("a dtype")
-        if kind not in KINDS or name in self._logicals:
-            line.fail(f"{name} is declared twice" if name in self._logicals else f"expected a kind, found {kind}")
+        if role not in KINDS or name in self._logicals:
+            line.fail(f"{name} is declared twice" if name in self._logicals else f"expected a kind, found {role}")
         line.expect("[")
         shape: list[int] = []
         while not line.skip("]"):
             shape.append(line.integer("a size"))
             line.skip(",")
         line.end()
-        self.add(Logical(name, tuple(shape), dtype, kind))
+        self.add(Logical(name, tuple(shape), dtype, role))
 
     def add(self, logical: Logical) -> None:
         """One more."""
@@ -81,12 +82,13 @@ def describe(line: Line, family: Family, table: Table, held: dict[str, Shape]) -
         line.fail(f"the shape of {unknown[0]} is not known here", "declare it: NAME activation [SHAPE]")
     shapes = _made(line, op, [held.get(name) for name in inputs], len(outputs), attrs)
     lead = table.get(_bare(inputs[0])) if inputs else None
-    kind = lead.kind if lead and op in COPIES and lead.kind in (ACTIVATION, GRADIENT) else ACTIVATION
-    for name, shape in zip(outputs, shapes, strict=True):
+    role = lead.kind if lead and op in COPIES and lead.kind in (ACTIVATION, GRADIENT) else ACTIVATION
+    read = [known.dtype if (known := table.get(_bare(name))) else "" for name in inputs]
+    for place, (name, shape) in enumerate(zip(outputs, shapes, strict=True)):
         if name == "-" or name in held:
             continue
-        dtype = lead.dtype if lead and op in COPIES else "float32"
-        table.add(Logical(_bare(name), shape, dtype, GRADIENT if op.endswith(".grad") else kind))
+        dtype = lead.dtype if lead and op in COPIES else _type(op, read, attrs, place)
+        table.add(Logical(_bare(name), shape, dtype, GRADIENT if op.endswith(".grad") else role))
         held[name] = shape
 
 
@@ -108,6 +110,16 @@ def _mention(line: Line, family: Family, table: Table, held: dict[str, Shape]) -
     if logical is not None and label not in held:
         held[label] = logical.shape if shape is None else shape
     return label
+
+
+def _type(op: str, read: Sequence[str], attrs: Mapping[str, Any], place: int) -> str:
+    """The type of an output: integers where the operator makes nothing else of what it reads, else float32."""
+    rule = None if op.endswith(".grad") else RULES.get(op)
+    found = rule.types([kind(dtype) for dtype in read], attrs) if rule else (None,)
+    allowed = found[min(place, len(found) - 1)]
+    if not allowed or not all(map(is_whole, allowed)):
+        return "float32"
+    return next((dtype for dtype in read if dtype in allowed), min(allowed))
 
 
 def _bare(label: str) -> str:

@@ -7,6 +7,7 @@ from verdict.comparison import Fault, Faulty
 from verdict.errors import ShapeError, UnknownAttributeError
 from verdict.graph import ABSENT, GRAD, Node, Shape
 from verdict.ops import PATTERNS, RULES, Axes, OpRule, Pattern
+from verdict.ops.types import kind, to_cast
 
 
 class Reading(NamedTuple):
@@ -37,6 +38,20 @@ def reading(node: Node, where: str) -> Reading:
     if ABSENT in forward or (rule.adds and not forward):
         raise Faulty(Fault("an input is missing", where))
     return Reading(rule, grads, forward)
+
+
+def cast_of(node: Node, read: Reading, dtypes: Sequence[str], output: int, where: str) -> str:
+    """The type of integers to which an output of a node must still be cast; empty where it need not be.
+
+    dtypes: of all tensors. Raises Faulty where that is not known of the operator.
+    """
+    made = kind(dtypes[output]) if output != ABSENT and not read.is_gradient else ""
+    kinds = [kind(dtypes[tensor]) for tensor in read.forward]
+    due = to_cast(read.rule.types, read.rule.moves, kinds, dict(node.attrs), made)
+    if due is None:
+        what = " and ".join(sorted(set(kinds))) or "nothing"
+        raise Faulty(Fault(f"it is said to make {made} of {what}, and how is not known", where, ours=True))
+    return made if due else ""
 
 
 def axes_of(node: Node, read: Reading, shapes: Sequence[Shape], where: str) -> Axes:

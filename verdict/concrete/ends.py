@@ -227,7 +227,7 @@ def _named(sides: Sides, floor: float) -> Iterator[Row]:
                 where[axis] = slice(begin + (where[axis].start or 0), begin + (where[axis].stop or size))
             covered[tensor][tuple(where)] = True
             rank = f"on rank {replica * parallel.devices + held.device}, microbatch {microbatch}"
-            yield _row(name, rank, due[tensor][tuple(where)], value, floor)
+            yield _row(name, rank, np.asarray(due[tensor][tuple(where)]), value, floor)
     for tensor, mask in covered.items():
         if not mask.all():
             raise Faulty(Fault("no rank holds all of it", f"output {_name(single, tensor)}"))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from verdict.comparison import Fault, Faulty
-from verdict.concrete.arity import reading
+from verdict.concrete.arity import Reading, cast_of, reading
 from verdict.concrete.bind import Binding
 from verdict.concrete.collectives import exchange, piece
 from verdict.concrete.small import Small, signature
@@ -37,6 +37,7 @@ from verdict.graph import (
 )
 from verdict.graph.lockstep import CHUNK, LOADER, Handlers, Step, attribute, lockstep, program
 from verdict.ops import Array
+from verdict.ops.integers import cast
 
 Env = dict[int, Array]
 
@@ -68,6 +69,7 @@ class _Machine:
     def __init__(self, plan: Plan, small: Small, binding: Binding, given: Mapping[int, Array], exact: bool) -> None:
         self.plan, self.small, self.binding, self.given, self.exact = plan, small, binding, given, exact
         self.kinds = [plan.kind(tensor) for tensor in range(len(plan.tensors))]
+        self.dtypes = [plan.logicals[tensor.logical].dtype for tensor in plan.tensors]
         self.shapes = [small.shape(tensor) for tensor in range(len(plan.tensors))]
         self.replicas = range(plan.replicas)
         ranks = [Rank(replica, device) for replica in self.replicas for device in range(plan.devices)]
@@ -129,11 +131,17 @@ class _Machine:
         inputs = [self.read(rank, step, tensor, where) for tensor in read.forward]
         try:
             if not node.op.endswith(GRAD):
-                return tuple(read.rule.forward(inputs, attrs))
+                made = read.rule.forward(inputs, attrs)
+                return tuple(self.cast(node, read, *pair, where) for pair in zip(node.outputs, made, strict=False))
             grads = [self.gradient(rank, step, k, read.grads, inputs, attrs, where) for k in range(read.grads)]
             return tuple(read.rule.gradient(inputs, grads, attrs))
         except (ValueError, IndexError, ArithmeticError) as error:
             raise Faulty(Fault(f"it cannot be computed: {error}", where, ours=True)) from error
+
+    def cast(self, node: Node, read: Reading, tensor: int, value: Array, where: str) -> Array:
+        """What a node makes, as integers of the type that it is of."""
+        dtype = cast_of(node, read, self.dtypes, tensor, where)
+        return cast(value, dtype) if dtype else value
 
     def gradient(
         self, rank: Rank, step: Step, k: int, grads: int, inputs: list[Array], attrs: Mapping[str, Any], where: str

@@ -11,6 +11,7 @@ from verdict.errors import PlanMismatchError
 from verdict.graph import INPUT, WEIGHT, Logical, Plan, Shape, shard_axes, times
 from verdict.graph.statements import GIVEN
 from verdict.lineage.hints import Hints, require_ends
+from verdict.ops.types import kind as kind_of
 from verdict.outcome import Assumption, Finding
 
 INITIAL_STATE, INPUT_RANGES = "initial-state", "input-ranges"
@@ -41,6 +42,7 @@ def bind(single: Plan, parallel: Plan) -> Binding:
     _require_partners(single, parallel, logical)
     require_ends(single, parallel)
     _require_ranges(single, parallel, logical)
+    _require_types(single, parallel, logical)
     findings: list[Finding] = []
     batch: dict[int, int | None] = {}
     assumptions = [Assumption(INITIAL_STATE, "weights and buffers that stand for each other start equal")]
@@ -58,6 +60,15 @@ def bind(single: Plan, parallel: Plan) -> Binding:
         held = ", ".join(f"{name} lies between {low} and {high}" for name, low, high in single.ranges)
         assumptions.append(Assumption(INPUT_RANGES, held))
     return Binding(logical, batch, tuple(findings), tuple(assumptions))
+
+
+def _require_types(single: Plan, parallel: Plan, logical: Mapping[int, int]) -> None:
+    """What both plans are given must be numbers of one kind in both: floats, truth values, or integers of one type."""
+    for index, partner in logical.items():
+        one, other = single.logicals[partner], parallel.logicals[index]
+        if kind_of(one.dtype) != kind_of(other.dtype):
+            problem = f"{other.name} holds {other.dtype}, in the single-device plan it is {one.dtype}"
+            raise PlanMismatchError(parallel.source, problem, "give both plans the same numbers")
 
 
 def _require_ranges(single: Plan, parallel: Plan, logical: Mapping[int, int]) -> None:

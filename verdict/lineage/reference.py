@@ -25,6 +25,7 @@ from verdict.graph.lockstep import LOADER
 from verdict.lineage.columns import NO_COLUMN, UNDECIDED
 from verdict.lineage.meaning import Meaning, Signature, mean
 from verdict.ops import FACTS
+from verdict.ops.types import COMPLEX, FLOAT, kind
 
 Bases = tuple[int, ...]
 """A formal sum of bases, sorted."""
@@ -173,19 +174,43 @@ class _Builder:
 
     def signature(self, node: Node, inputs: tuple[Bases, ...]) -> Signature:
         logicals = [self.plan.logicals[self.plan.tensors[t].logical] if t != ABSENT else None for t in node.inputs]
+        dtypes = [
+            self.known_type(logical, value) if logical else "" for logical, value in zip(logicals, inputs, strict=True)
+        ]
         first: dict[Bases, int] = {}
         grads = len(node.inputs) - len(node.outputs) if node.op.endswith(GRAD) else 0
         return Signature(
             op=node.op,
             attrs=node.attrs,
             shapes=tuple(logical.shape if logical else None for logical in logicals),
-            dtypes=tuple(logical.dtype if logical else "" for logical in logicals),
+            dtypes=tuple(dtypes),
             columns=tuple(self.column(value) for value in inputs),
             alias=tuple(first.setdefault(value, k) for k, value in enumerate(inputs)),
             grads=grads,
             wanted=tuple(tensor != ABSENT for tensor in node.outputs),
             arity=len(node.outputs),
         )
+
+    def known_type(self, logical: Logical, value: Bases) -> str:
+        """The type of what a node reads where it is known: that of what is given, and what operators are known to make.
+        Of integers that are said and not known nothing is known.
+        """
+        if kind(logical.dtype) in (FLOAT, COMPLEX):
+            return logical.dtype
+        makers = [self.bases[base] for base in value]
+        known = all(maker.node < 0 or self.makes(maker, logical.dtype) for maker in makers)
+        return logical.dtype if known else ""
+
+    def makes(self, base: Base, dtype: str) -> bool:
+        """Whether the operator of a base is known to make this type."""
+        partner = self.partners[base.node]
+        rule = partner.meaning.rule
+        if rule is None or partner.meaning.is_gradient:
+            return False
+        read = [kind(found) or FLOAT for found in partner.signature.dtypes]
+        types = rule.types(read, dict(partner.node.attrs))
+        known = types[min(base.output, len(types) - 1)]
+        return known is not None and kind(dtype) in known
 
     def column(self, value: Bases) -> int:
         columns = {self.bases[base].column for base in value}

@@ -16,6 +16,7 @@ from verdict.graph import Shape
 from verdict.ops import numbers
 from verdict.ops.rule import Array, Attributes, Axes, OpRule
 from verdict.ops.shapes import arity, broadcast, is_number, known, make_axes, unbroadcast
+from verdict.ops.types import floats, promoted
 
 Combine = Callable[[Any, Any, Any], Any]
 """(x, y, alpha) to z."""
@@ -100,6 +101,7 @@ def _binary(
         attributes=attributes,
         formula=formula,
         source=f"torch.{name}",
+        types=floats if name == "div" else promoted,
     )
 
 

@@ -19,6 +19,7 @@ from verdict.ops import numbers
 from verdict.ops.elementwise import STEP
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim, Law, OpRule
 from verdict.ops.shapes import arity, broadcast, is_number, known, make_axes, numbered, reductions, unbroadcast
+from verdict.ops.types import like_first, promoted
 
 
 def _minimum(x: Array, y: object) -> Array:
@@ -121,7 +122,16 @@ def _of_two(name: str, formula: str, greater: bool) -> OpRule:
             unbroadcast(np.asarray(grads[0] * won), operand.shape) for won, operand in zip(wins, inputs, strict=True)
         )
 
-    return OpRule(name, axes, forward, gradient, assumptions=(STEP,), formula=formula, source=f"torch.{name}")
+    return OpRule(
+        name,
+        axes,
+        forward,
+        gradient,
+        assumptions=(STEP,),
+        formula=formula,
+        source=f"torch.{name}",
+        types=promoted,
+    )
 
 
 RULES = (
@@ -134,6 +144,7 @@ RULES = (
         attributes=("dim", "keepdim"),
         formula="y = the greatest element of x over dim",
         source="torch.amax",
+        types=like_first,
     ),
     OpRule(
         "clamp",
@@ -144,6 +155,7 @@ RULES = (
         attributes=("min", "max"),
         formula="y = min(max(x, min), max)",
         source="torch.clamp",
+        types=promoted,
     ),
     _of_two("maximum", "z = the greater of x and y", greater=True),
     _of_two("minimum", "z = the smaller of x and y", greater=False),

@@ -14,6 +14,7 @@ from verdict.errors import ShapeError
 from verdict.graph import COPY, SUM, Shape
 from verdict.ops.rule import Array, Attributes, Axes, OpRule
 from verdict.ops.shapes import arity, floating, is_integer, known, make_axes, numbered
+from verdict.ops.types import cast, like_first, promoted
 from verdict.outcome import Assumption
 
 CAST = Assumption("casts-are-identity", "a cast between floating-point types changes no value")
@@ -54,6 +55,7 @@ def _copy(
         assumptions=assumptions,
         formula="y = x",
         source=f"torch.Tensor.{name}" if name != COPY else "torch.nn.Identity",
+        types=cast,
     )
 
 
@@ -113,6 +115,7 @@ RULES = (
         attributes=("times",),
         formula="y_1 = ... = y_n = x",
         source="nnscaler.runtime.function.multiref",
+        types=like_first,
     ),
     OpRule(
         SUM,
@@ -123,5 +126,6 @@ RULES = (
         sums=True,
         formula="y = x_1 + ... + x_n",
         source="torch.autograd (a tensor's gradients add up)",
+        types=promoted,
     ),
 )

@@ -23,6 +23,7 @@ from verdict.ops.lookup import hits
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
 from verdict.ops.shapes import arity, is_integer, is_number, known, make_axes
 from verdict.ops.softmax import softmax
+from verdict.ops.types import floats
 
 ATTRIBUTES = ("ignore_index", "label_smoothing", "reduction", "classes")
 _LAW = {"none": Law.EACH, "sum": Law.SUM, "mean": Law.WHOLE}
@@ -130,5 +131,6 @@ RULES = (
         attributes=ATTRIBUTES,
         formula="y = [t counts] (log of sum of exp(x) - (1 - e) x[t] - e / V sum of x), its sum, or its mean",
         source="torch.nn.functional.cross_entropy, with the classes last",
+        types=floats,
     ),
 )

@@ -16,6 +16,7 @@ from verdict.graph import Shape
 from verdict.ops import numbers
 from verdict.ops.rule import Array, Attributes, Axes, OpRule
 from verdict.ops.shapes import arity, is_number, known, make_axes, numbered
+from verdict.ops.types import Types, floats, promoted
 from verdict.outcome import Assumption
 
 Function = Callable[[Array], Array]
@@ -38,6 +39,7 @@ def _unary(
     linear: frozenset[int] = frozenset(),
     attributes: tuple[str, ...] = (),
     room: str = "torch",
+    types: Types = floats,
 ) -> OpRule:
     def axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
         known(name, attrs, attributes)
@@ -63,6 +65,7 @@ def _unary(
         attributes=attributes,
         formula=formula,
         source=f"{room}.{name}",
+        types=types,
     )
 
 
@@ -136,16 +139,16 @@ def _pow_gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attrib
 
 
 RULES = (
-    _unary("neg", "y = -x", lambda x: np.asarray(-x), lambda x: _full(x, -1), linear=frozenset({0})),
+    _unary("neg", "y = -x", lambda x: np.asarray(-x), lambda x: _full(x, -1), linear=frozenset({0}), types=promoted),
     _unary("exp", "y = e^x", numbers.exp, numbers.exp),
     _unary("log", "y = the natural logarithm of x", numbers.log, lambda x: numbers.divide(1, x)),
-    _unary("abs", "y = max(x, -x)", lambda x: numbers.maximum(x, np.asarray(-x)), _sign, STEP),
+    _unary("abs", "y = max(x, -x)", lambda x: numbers.maximum(x, np.asarray(-x)), _sign, STEP, types=promoted),
     _unary("sqrt", "y = x^(1/2)", numbers.sqrt, lambda x: _slope(x, HALF)),
     _unary("rsqrt", "y = x^(-1/2)", lambda x: numbers.power(x, -HALF), lambda x: _slope(x, -HALF)),
     _unary("sigmoid", "y = 1 / (1 + e^-x)", numbers.sigmoid, _sigmoid_slope),
     _unary("tanh", "y = tanh x", numbers.tanh, _tanh_slope, TANH),
     _unary("silu", "y = x sigmoid(x)", _silu, _silu_slope, room="torch.nn.functional"),
-    _unary("relu", "y = max(x, 0)", lambda x: numbers.maximum(x, 0), numbers.step, STEP, room="torch"),
+    _unary("relu", "y = max(x, 0)", lambda x: numbers.maximum(x, 0), numbers.step, STEP, types=promoted),
     _unary(
         "gelu",
         "y = x/2 (1 + erf(x / sqrt 2))",
@@ -163,5 +166,6 @@ RULES = (
         attributes=("exponent",),
         formula="y = x^exponent",
         source="torch.pow",
+        types=promoted,
     ),
 )

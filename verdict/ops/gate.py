@@ -33,6 +33,7 @@ from verdict.ops.casts import CAST
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
 from verdict.ops.shapes import arity, filled, is_integer, is_number, known, make_axes
 from verdict.ops.softmax import softmax
+from verdict.ops.types import and_positions
 from verdict.outcome import Assumption
 
 ATTRIBUTES = ("score_func", "n_groups", "topk_groups", "topk", "route_scale", "slots")
@@ -166,5 +167,6 @@ RULES = (
         attributes=ATTRIBUTES,
         formula="weights, indices of the topk best experts of each token, by sigmoid or softmax of x w^T",
         source="the Gate of DeepSeek-V3's inference code (model.py)",
+        types=and_positions,
     ),
 )

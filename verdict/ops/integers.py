@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from verdict.ops import elements, numbers
-from verdict.ops.domain import BITS, Integers
+from verdict.ops import elements, logic, numbers
+from verdict.ops.domain import BITS, TRUTH, Integers
 from verdict.ops.rule import Array
 from verdict.outcome import Assumption
 
@@ -111,5 +111,9 @@ def _tabulated(value: Any) -> Any:
 
 
 def cast(x: Array, dtype: str) -> Array:
-    """Numbers as the integers of a type: fractions cut off, and what does not fit wraps around."""
+    """Numbers as the integers of a type: fractions cut off, and what does not fit wraps around; as truth values,
+    whether they are not 0.
+    """
+    if dtype.removeprefix("torch.") == TRUTH:
+        return np.asarray(1 - logic.equal(x, np.zeros((), dtype=np.int64)))
     return wrapped(rounded("trunc", x), dtype)

@@ -21,6 +21,7 @@ from verdict.graph import Shape
 from verdict.ops import numbers
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
 from verdict.ops.shapes import arity, is_integer, is_number, known, make_axes, numbered, unbroadcast
+from verdict.ops.types import floats
 
 ATTRIBUTES = ("normalized_shape", "eps", "count")
 EPS = 1e-5
@@ -99,5 +100,6 @@ RULES = (
         attributes=ATTRIBUTES,
         formula="y = (x - mean) / sqrt(variance + eps) weight + bias, over the last dimensions",
         source="torch.nn.functional.layer_norm",
+        types=floats,
     ),
 )

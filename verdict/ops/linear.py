@@ -15,6 +15,7 @@ from verdict.graph import Shape
 from verdict.ops import numbers
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule
 from verdict.ops.shapes import arity, known, make_axes, numbered
+from verdict.ops.types import promoted
 
 
 def _axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
@@ -63,5 +64,6 @@ RULES = (
         affine=_affine,
         formula="y[..., n] = sum over k of x[..., k] w[n, k] + b[n]",
         source="torch.nn.functional.linear",
+        types=promoted,
     ),
 )

@@ -17,6 +17,7 @@ from verdict.ops.casts import CAST
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule
 from verdict.ops.shapes import arity, axis, floating, known, make_axes
 from verdict.ops.softmax import softmax
+from verdict.ops.types import floats
 
 
 def logsumexp(x: Array, along: int) -> Array:
@@ -94,6 +95,7 @@ RULES = (
         attributes=("dim", "dtype"),
         formula="y[k] = x[k] - log of sum over j of exp(x[j]), along dim",
         source="torch.nn.functional.log_softmax",
+        types=floats,
     ),
     OpRule(
         "logsumexp",
@@ -103,5 +105,6 @@ RULES = (
         attributes=("dim", "keepdim"),
         formula="y = log of sum over j of exp(x[j]), along dim",
         source="torch.logsumexp",
+        types=floats,
     ),
 )

@@ -12,6 +12,7 @@ from verdict.graph import Shape
 from verdict.ops import numbers
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule
 from verdict.ops.shapes import arity, broadcast, known, make_axes, unbroadcast
+from verdict.ops.types import promoted
 
 
 def _axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
@@ -52,5 +53,6 @@ RULES = (
         linear=frozenset({0, 1}),
         formula="c[..., m, n] = sum over k of a[..., m, k] b[..., k, n]",
         source="torch.matmul",
+        types=promoted,
     ),
 )

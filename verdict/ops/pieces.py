@@ -21,6 +21,7 @@ from verdict.errors import ShapeError
 from verdict.graph import Interval, Shape
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
 from verdict.ops.shapes import arity, axis, is_integer, known, make_axes, numbered
+from verdict.ops.types import like_first, promoted
 
 Gradient = Callable[[Sequence[Array], Sequence[Array], Attributes], tuple[Array | None, ...]]
 
@@ -217,6 +218,7 @@ RULES = (
         attributes=("dim",),
         formula="y = x_1, x_2, ... side by side along dim",
         source="torch.cat",
+        types=promoted,
     ),
     OpRule(
         "split",
@@ -230,6 +232,7 @@ RULES = (
         attributes=("dim", "sizes"),
         formula="y_1, y_2, ... = consecutive pieces of x along dim, of these sizes",
         source="torch.split",
+        types=like_first,
     ),
     OpRule(
         "narrow",
@@ -242,6 +245,7 @@ RULES = (
         attributes=("dim", "start", "length"),
         formula="y = the elements of x from start to start + length along dim",
         source="torch.narrow",
+        types=like_first,
     ),
     OpRule(
         "pad",
@@ -254,6 +258,7 @@ RULES = (
         attributes=("dim", "before", "after"),
         formula="y = zeros, x and zeros side by side along dim",
         source="torch.nn.functional.pad",
+        types=like_first,
     ),
     OpRule(
         "select_blocks",
@@ -265,5 +270,6 @@ RULES = (
         attributes=("dim", "blocks", "index"),
         formula="y = the blocks of x along dim that index names, side by side",
         source="torch.index_select of a view in blocks",
+        types=like_first,
     ),
 )

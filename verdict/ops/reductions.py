@@ -18,6 +18,7 @@ from verdict.graph import Shape
 from verdict.ops import numbers
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim, Law, OpRule, Scale
 from verdict.ops.shapes import arity, is_integer, known, make_axes, reductions
+from verdict.ops.types import counted, floats
 
 
 def _rule_axes(name: str, attributes: tuple[str, ...], shapes: Sequence[Shape], attrs: Attributes) -> Axes:
@@ -103,6 +104,7 @@ RULES = (
         attributes=("dim", "keepdim"),
         formula="y = sum of x over dim",
         source="torch.sum",
+        types=counted,
     ),
     OpRule(
         "mean",
@@ -115,5 +117,6 @@ RULES = (
         attributes=("dim", "keepdim", "count"),
         formula="y = sum of x over dim / count",
         source="torch.mean",
+        types=floats,
     ),
 )

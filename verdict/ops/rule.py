@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from verdict.graph import Interval, Shape
 from verdict.ops.domain import Integers
+from verdict.ops.types import Types, anything
 from verdict.outcome import Assumption
 
 Array = npt.NDArray[Any]
@@ -124,6 +125,7 @@ class OpRule:
     indices: input position -> the atom of which the integers in that input name an element.
     domain(shapes, attrs): for inputs of integers, those at which there is a value at all. An input that is not listed
         may hold any integer.
+    types(kinds, attrs): of which types the outputs may be, from those of the inputs (verdict/ops/types.py).
     linear: the positions of the inputs in which `forward` is linear (each alone, the others fixed), for
         nodes that `affine` does not speak of. Ask `linear_in`.
     additive: whether `forward` of several tensors is linear in all of them together, as a sum is.
@@ -161,6 +163,7 @@ class OpRule:
     narrow: Callable[[Attributes, str, Interval], Attributes] = _not_narrowed
     indices: Mapping[int, str] = field(default_factory=dict)
     domain: Callable[[Sequence[Shape], Attributes], Mapping[int, Integers]] = _everywhere
+    types: Types = anything
     linear: frozenset[int] = frozenset()
     additive: bool = False
     affine: Callable[[int, Attributes], bool] = _never

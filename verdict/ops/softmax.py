@@ -16,6 +16,7 @@ from verdict.ops import numbers
 from verdict.ops.casts import CAST
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule
 from verdict.ops.shapes import arity, axis, floating, known, make_axes
+from verdict.ops.types import floats
 
 
 def _axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
@@ -60,5 +61,6 @@ RULES = (
         attributes=("dim", "dtype"),
         formula="y[k] = exp(x[k]) / sum over j of exp(x[j]), along dim",
         source="torch.nn.functional.softmax",
+        types=floats,
     ),
 )

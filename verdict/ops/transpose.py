@@ -8,6 +8,7 @@ from verdict.errors import ShapeError
 from verdict.graph import Shape
 from verdict.ops.rule import Array, Atom, Attributes, Axes, OpRule
 from verdict.ops.shapes import arity, axis, known, make_axes
+from verdict.ops.types import like_first
 
 
 def _axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
@@ -51,5 +52,6 @@ RULES = (
         attributes=("dim0", "dim1"),
         formula="y[.., j, .., i, ..] = x[.., i, .., j, ..]",
         source="torch.transpose",
+        types=like_first,
     ),
 )

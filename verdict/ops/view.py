@@ -12,6 +12,7 @@ from verdict.errors import ShapeError
 from verdict.graph import Shape
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim, Law, OpRule, Scale
 from verdict.ops.shapes import arity, is_integer, known, make_axes
+from verdict.ops.types import like_first
 
 
 class _Side:
@@ -111,5 +112,6 @@ RULES = (
         attributes=("size",),
         formula="y = x in row-major order, with dimensions size",
         source="torch.Tensor.view",
+        types=like_first,
     ),
 )

@@ -159,6 +159,14 @@ _ALL = (
         "A crash, mostly at the first step; a silent broadcast in bad cases.",
     ),
     Code(
+        "wrong-dtype",
+        "a type that the operator does not make",
+        "The plan says of a tensor that it holds integers, truth values or floats, and its node makes something else.",
+        "y int64 = exp(x float32)    wrong: exp makes floats",
+        "Correct the type in the table of tensors, or put in the cast that is missing.",
+        "None of its own: the framework goes by what the operator makes. What the file says of it is wrong.",
+    ),
+    Code(
         "send-without-receive",
         "nobody receives a message",
         "A rank sends what its peer never receives.",

@@ -14,6 +14,7 @@ import numpy as np
 from verdict.errors import ShapeError, VerdictError
 from verdict.graph import GRAD
 from verdict.ops import RULES, Array, numbers
+from verdict.ops.integers import cast
 from verdict.solver import SolverError
 
 
@@ -127,7 +128,7 @@ def _times(inputs: Sequence[Array], attrs: Mapping[str, Any]) -> tuple[Array, ..
     return (np.asarray(inputs[0] * (factor if numbers.of_objects(inputs[0]) else float(factor))),)
 
 
-FILL, SUM, PIECE, CONCATENATE, TIMES = "~fill", "~sum", "~piece", "~concatenate", "~times"
+FILL, SUM, PIECE, CONCATENATE, TIMES, CAST = "~fill", "~sum", "~piece", "~concatenate", "~times", "~cast"
 REDUCTIONS = {"sum": SUM, "avg": "~mean", "mean": "~mean", "max": "~max", "min": "~min"}
 """From the `reduce` attribute of a collective to the operator on what its members put in."""
 
@@ -140,6 +141,7 @@ _OWN: Mapping[str, Callable[[Sequence[Array], Mapping[str, Any]], tuple[Array, .
     PIECE: _piece,
     CONCATENATE: _concatenate,
     TIMES: _times,
+    CAST: lambda inputs, attrs: (cast(inputs[0], attrs["dtype"]),),
 }
 
 

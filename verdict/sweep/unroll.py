@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from verdict.comparison import Fault, Faulty
-from verdict.concrete.arity import reading
+from verdict.concrete.arity import cast_of, reading
 from verdict.concrete.ends import region_of_share
 from verdict.concrete.small import Small, signature
 from verdict.concrete.wiring import axis_of, check_group, chunks, place, position_in, the_input, the_output
 from verdict.graph import ABSENT, ACCUMULATOR, BUFFER, INPUT, ONCE_A_STEP, WEIGHT, Node, Plan, Shape, shard_axes
 from verdict.graph.lockstep import CHUNK, LOADER, Handlers, Step, attribute, lockstep, program
 from verdict.sweep.exchange import member, piece, shared
-from verdict.sweep.flow import FILL, SUM, Flow, Given, Place
+from verdict.sweep.flow import CAST, FILL, SUM, Flow, Given, Place
 from verdict.sweep.flow import Step as Made
 from verdict.sweep.results import Ended, results
 
@@ -53,6 +53,7 @@ class _Machine:
     ) -> None:
         self.plan, self.small, self.logical, self.batch = plan, small, logical, batch
         self.kinds = [plan.kind(tensor) for tensor in range(len(plan.tensors))]
+        self.dtypes = [plan.logicals[tensor.logical].dtype for tensor in plan.tensors]
         self.shapes = [small.shape(tensor) for tensor in range(len(plan.tensors))]
         self.values = 0
         self.given: list[Given] = []
@@ -131,7 +132,12 @@ class _Machine:
                 self.fill(shape, 0) if tensor == ABSENT else self.read(rank, step, tensor, where)
                 for tensor, shape in zip(node.inputs[: read.grads], due, strict=True)
             ]
-        return self.emit(node.op, (*grads, *forward), attrs, at, len(node.outputs), read.grads)
+        made = self.emit(node.op, (*grads, *forward), attrs, at, len(node.outputs), read.grads)
+        casts = [cast_of(node, read, self.dtypes, tensor, where) for tensor in node.outputs]
+        return tuple(
+            self.emit(CAST, (value,), {"dtype": dtype}, at)[0] if dtype else value
+            for value, dtype in zip(made, casts, strict=True)
+        )
 
     def fill(self, shape: Shape, number: int) -> int:
         if (shape, number) not in self.filled:

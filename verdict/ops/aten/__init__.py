@@ -23,6 +23,7 @@ from verdict.ops.aten import (
     slicing,
     softmax,
     strides,
+    truths,
 )
 
 RULES = (
@@ -44,6 +45,7 @@ RULES = (
     *making.RULES,
     *compare.RULES,
     *reductions.RULES,
+    *truths.RULES,
     *indexing.RULES,
     *gather.RULES,
     *choice.RULES,

@@ -13,6 +13,7 @@ from verdict.ops.aten.form import REQUIRED, Arguments, operator
 from verdict.ops.gate import CHOICE
 from verdict.ops.rule import Array, Atom, Axes, Law, OpRule
 from verdict.ops.shapes import axis, is_integer, make_axes
+from verdict.ops.types import and_positions
 
 
 def _axes(args: Arguments) -> Axes:
@@ -56,6 +57,7 @@ RULES: tuple[OpRule, ...] = (
         _forward,
         "the k greatest (or smallest) of x along dim, and where they are",
         assumptions=(CHOICE,),
+        types=and_positions,
     ),
     operator(
         "aten.sort",
@@ -65,5 +67,6 @@ RULES: tuple[OpRule, ...] = (
         _forward,
         "x in order along dim, and where each element was",
         assumptions=(CHOICE,),
+        types=and_positions,
     ),
 )

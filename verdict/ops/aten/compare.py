@@ -18,6 +18,7 @@ from verdict.ops.casts import CAST
 from verdict.ops.elementwise import STEP
 from verdict.ops.integers import BITWISE, ROUNDED
 from verdict.ops.rule import Array, Axes, OpRule
+from verdict.ops.types import cast, like_first, like_others, truth
 
 EQUAL_SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "=", "ne": "is not"}
 COMPARE: dict[str, Callable[[Array, Array], Array]] = {
@@ -80,24 +81,62 @@ def _bitwise(word: str, sign: str, function: Callable[[int, int], int]) -> tuple
 
 RULES: tuple[OpRule, ...] = (
     *(
-        each(f"aten.{word}.{overload}", "self other?", f"z = [x {sign} y]", COMPARE[word], assumptions=(STEP,))
+        each(
+            f"aten.{word}.{overload}",
+            "self other?",
+            f"z = [x {sign} y]",
+            COMPARE[word],
+            assumptions=(STEP,),
+            types=truth,
+        )
         for word, sign in EQUAL_SIGNS.items()
         for overload in ("Tensor", "Scalar")
     ),
-    each("aten.logical_and", "self other", "z = [x and y are not 0]", _both, assumptions=(STEP,)),
-    each("aten.logical_or", "self other", "z = [x or y is not 0]", _either, assumptions=(STEP,)),
-    each("aten.logical_xor", "self other", "z = [one of x and y is not 0]", _one_of, assumptions=(STEP,)),
-    each("aten.logical_not", "self", "y = [x is 0]", lambda x: logic.inverted(logic.truth(x)), assumptions=(STEP,)),
+    each("aten.logical_and", "self other", "z = [x and y are not 0]", _both, assumptions=(STEP,), types=truth),
+    each("aten.logical_or", "self other", "z = [x or y is not 0]", _either, assumptions=(STEP,), types=truth),
+    each("aten.logical_xor", "self other", "z = [one of x and y is not 0]", _one_of, assumptions=(STEP,), types=truth),
+    each(
+        "aten.logical_not",
+        "self",
+        "y = [x is 0]",
+        lambda x: logic.inverted(logic.truth(x)),
+        assumptions=(STEP,),
+        types=truth,
+    ),
     *_bitwise("and", "and", python.and_),
     *_bitwise("or", "or", python.or_),
     *_bitwise("xor", "xor", python.xor),
     each("aten.bitwise_not", "self", "y = not x, bit by bit; 1 - x where dtype is bool", _flipped, {"dtype": None}),
-    each("aten.where.self", "condition self? other?", "y = self where condition, else other", logic.where),
-    each("aten.where.ScalarOther", "condition self other?", "y = self where condition, else other", logic.where),
-    each("aten.where.ScalarSelf", "condition self? other", "y = self where condition, else other", logic.where),
-    each("aten.where.Scalar", "condition self? other?", "y = self where condition, else other", logic.where),
-    each("aten.masked_fill.Scalar", "self mask value?", "y = value where mask, else self", _masked),
-    each("aten.masked_fill.Tensor", "self mask value?", "y = value where mask, else self", _masked),
+    each(
+        "aten.where.self",
+        "condition self? other?",
+        "y = self where condition, else other",
+        logic.where,
+        types=like_others,
+    ),
+    each(
+        "aten.where.ScalarOther",
+        "condition self other?",
+        "y = self where condition, else other",
+        logic.where,
+        types=like_others,
+    ),
+    each(
+        "aten.where.ScalarSelf",
+        "condition self? other",
+        "y = self where condition, else other",
+        logic.where,
+        types=like_others,
+    ),
+    each(
+        "aten.where.Scalar",
+        "condition self? other?",
+        "y = self where condition, else other",
+        logic.where,
+        types=like_others,
+    ),
+    each("aten.masked_fill.Scalar", "self mask value?", "y = value where mask, else self", _masked, types=like_first),
+    each("aten.masked_fill.Tensor", "self mask value?", "y = value where mask, else self", _masked, types=like_first),
     operator(
         "aten._to_copy",
         "self",
@@ -106,5 +145,6 @@ RULES: tuple[OpRule, ...] = (
         _cast,
         "y = x; whole numbers or truth values where dtype says so",
         assumptions=(CAST, ROUNDED),
+        types=cast,
     ),
 )

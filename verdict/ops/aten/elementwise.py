@@ -20,6 +20,7 @@ from verdict.ops.aten.form import REQUIRED, ROUNDED, Arguments, constant, dtype_
 from verdict.ops.elementwise import ERF, STEP, TANH, gelu
 from verdict.ops.rule import Array, Axes, OpRule
 from verdict.ops.shapes import broadcast, make_axes
+from verdict.ops.types import Types, floats, promoted, rounded, squared
 from verdict.outcome import Assumption
 
 HALF = Fraction(1, 2)
@@ -41,6 +42,7 @@ def each(
     attributes: Mapping[str, Any] | None = None,
     linear: tuple[int, ...] = (),
     assumptions: tuple[Assumption, ...] = (),
+    types: Types = promoted,
 ) -> OpRule:
     """An operator from a function of arrays: of the tensors (a number in place of one), then of the attributes."""
     optional = [word[:-1] for word in tensors.split() if word.endswith("?")]
@@ -68,6 +70,7 @@ def each(
         formula,
         linear=linear,
         assumptions=assumptions,
+        types=types,
     )
 
 
@@ -169,11 +172,21 @@ def _pair(
     function: Callable[..., Any],
     linear: tuple[int, ...] = (),
     assumptions: tuple[Assumption, ...] = (),
+    types: Types = promoted,
 ) -> tuple[OpRule, ...]:
     """An operator of two tensors, and its overload with a number."""
     return (
-        each(f"aten.{name}.Tensor", "self other?", formula, function, None, linear, assumptions),
-        each(f"aten.{name}.Scalar", "self other?", formula, function, None, (0,) if 0 in linear else (), assumptions),
+        each(f"aten.{name}.Tensor", "self other?", formula, function, None, linear, assumptions, types),
+        each(
+            f"aten.{name}.Scalar",
+            "self other?",
+            formula,
+            function,
+            None,
+            (0,) if 0 in linear else (),
+            assumptions,
+            types,
+        ),
     )
 
 
@@ -191,23 +204,25 @@ def _by_zero(attrs: Mapping[str, Any]) -> bool:
 
 RULES = (
     each("aten.neg", "self", "y = -x", lambda x: -x, linear=(0,)),
-    each("aten.exp", "self", "y = e^x", numbers.exp, assumptions=(ROUNDED,)),
-    each("aten.expm1", "self", "y = e^x - 1", lambda x: numbers.exp(x) - 1, assumptions=(ROUNDED,)),
-    each("aten.log", "self", "y = log x", numbers.log, assumptions=(ROUNDED,)),
-    each("aten.log1p", "self", "y = log(1 + x)", lambda x: numbers.log(1 + x), assumptions=(ROUNDED,)),
-    each("aten.sin", "self", "y = sin x", numbers.sin, assumptions=(ROUNDED,)),
-    each("aten.cos", "self", "y = cos x", numbers.cos, assumptions=(ROUNDED,)),
-    each("aten.sqrt", "self", "y = x^(1/2)", numbers.sqrt, assumptions=(ROUNDED,)),
-    each("aten.rsqrt", "self", "y = x^(-1/2)", lambda x: numbers.power(x, -HALF), assumptions=(ROUNDED,)),
-    each("aten.reciprocal", "self", "y = 1 / x", lambda x: numbers.divide(1, x)),
-    each("aten.square", "self", "y = x^2", lambda x: x * x),
+    each("aten.exp", "self", "y = e^x", numbers.exp, assumptions=(ROUNDED,), types=floats),
+    each("aten.expm1", "self", "y = e^x - 1", lambda x: numbers.exp(x) - 1, assumptions=(ROUNDED,), types=floats),
+    each("aten.log", "self", "y = log x", numbers.log, assumptions=(ROUNDED,), types=floats),
+    each("aten.log1p", "self", "y = log(1 + x)", lambda x: numbers.log(1 + x), assumptions=(ROUNDED,), types=floats),
+    each("aten.sin", "self", "y = sin x", numbers.sin, assumptions=(ROUNDED,), types=floats),
+    each("aten.cos", "self", "y = cos x", numbers.cos, assumptions=(ROUNDED,), types=floats),
+    each("aten.sqrt", "self", "y = x^(1/2)", numbers.sqrt, assumptions=(ROUNDED,), types=floats),
+    each(
+        "aten.rsqrt", "self", "y = x^(-1/2)", lambda x: numbers.power(x, -HALF), assumptions=(ROUNDED,), types=floats
+    ),
+    each("aten.reciprocal", "self", "y = 1 / x", lambda x: numbers.divide(1, x), types=floats),
+    each("aten.square", "self", "y = x^2", lambda x: x * x, types=squared),
     each("aten.abs", "self", "y = max(x, -x)", lambda x: numbers.maximum(x, -x)),
     each("aten.sign", "self", "y = [x > 0] - [x < 0]", _sign, assumptions=(STEP,)),
     each("aten.sgn", "self", "y = [x > 0] - [x < 0]", _sign, assumptions=(STEP,)),
-    each("aten.sigmoid", "self", "y = 1 / (1 + e^-x)", numbers.sigmoid),
-    each("aten.tanh", "self", "y = tanh x", numbers.tanh, assumptions=(TANH,)),
-    each("aten.erf", "self", "y = erf x", numbers.erf, assumptions=(ERF,)),
-    each("aten.silu", "self", "y = x sigmoid(x)", lambda x: x * numbers.sigmoid(x)),
+    each("aten.sigmoid", "self", "y = 1 / (1 + e^-x)", numbers.sigmoid, types=floats),
+    each("aten.tanh", "self", "y = tanh x", numbers.tanh, assumptions=(TANH,), types=floats),
+    each("aten.erf", "self", "y = erf x", numbers.erf, assumptions=(ERF,), types=floats),
+    each("aten.silu", "self", "y = x sigmoid(x)", lambda x: x * numbers.sigmoid(x), types=floats),
     each("aten.relu", "self", "y = max(x, 0)", lambda x: numbers.maximum(x, 0)),
     each(
         "aten.gelu",
@@ -216,14 +231,15 @@ RULES = (
         _gelu,
         {"approximate": "none"},
         assumptions=(ERF, TANH),
+        types=floats,
     ),
     *_scaled("add", "z = x + alpha y; of truth values [x or y]", _add, {**ALPHA, "dtype": None}),
     *_scaled("sub", "z = x - alpha y", _sub),
     *_scaled("rsub", "z = y - alpha x", _rsub),
     *(replace(rule, zero=_by_zero) for rule in _pair("mul", "z = x y", lambda x, y: x * y, (0, 1))),
-    *_pair("div", "z = x / y", _divided, (0,)),
-    each("aten.div.Tensor_mode", "self other?", "z = x / y, rounded if asked", _divided, MODE, (), CUT),
-    each("aten.div.Scalar_mode", "self other?", "z = x / y, rounded if asked", _divided, MODE, (), CUT),
+    *_pair("div", "z = x / y", _divided, (0,), (), floats),
+    each("aten.div.Tensor_mode", "self other?", "z = x / y, rounded if asked", _divided, MODE, (), CUT, rounded),
+    each("aten.div.Scalar_mode", "self other?", "z = x / y, rounded if asked", _divided, MODE, (), CUT, rounded),
     each("aten.floor_divide", "self other?", "z = floor(x / y)", integers.divided, None, (), CUT),
     *_pair("remainder", "z = x - y floor(x / y)", integers.remainder, (), CUT),
     each("aten.pow.Tensor_Scalar", "self", "y = x^exponent", power, {"exponent": REQUIRED}, assumptions=(ROUNDED,)),
@@ -235,7 +251,7 @@ RULES = (
     each("aten.clamp_min", "self", "y = max(x, min)", lambda x, low: _clamp(x, low, None), {"min": REQUIRED}),
     each("aten.clamp_min.Tensor", "self min", "y = max(x, min)", numbers.maximum),
     each("aten.clamp_max.Tensor", "self max", "y = min(x, max)", minimum),
-    each("aten.xlogy.Tensor", "self other", "z = x log y, 0 where x is 0", _xlogy),
+    each("aten.xlogy.Tensor", "self other", "z = x log y, 0 where x is 0", _xlogy, types=floats),
     each("aten.clamp_max", "self", "y = min(x, max)", lambda x, high: _clamp(x, None, high), {"max": REQUIRED}),
     each("aten.addcmul", "self tensor1 tensor2", "y = self + value a b", lambda x, a, b, v: x + times(v, a * b), VALUE),
     each(

@@ -13,6 +13,7 @@ from verdict.ops.domain import Integers
 from verdict.ops.lookup import scattered
 from verdict.ops.rule import Array, Atom, Axes, Law, OpRule
 from verdict.ops.shapes import make_axes, numbered
+from verdict.ops.types import like_first
 
 KIND = {"padding_idx": -1, "scale_grad_by_freq": False, "sparse": False}
 
@@ -67,6 +68,7 @@ RULES: tuple[OpRule, ...] = (
         linear=(0,),
         indices={1: "v"},
         domain=_rows,
+        types=like_first,
     ),
     operator(
         "aten.embedding_dense_backward",
@@ -78,5 +80,6 @@ RULES: tuple[OpRule, ...] = (
         linear=(0,),
         indices={1: "v"},
         domain=_rows,
+        types=like_first,
     ),
 )

@@ -25,6 +25,7 @@ from verdict.ops import elements, numbers
 from verdict.ops.domain import Integers
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
 from verdict.ops.shapes import known, make_axes
+from verdict.ops.types import Types, anything, like_first, promoted
 from verdict.outcome import Assumption
 
 REQUIRED = object()
@@ -90,8 +91,12 @@ def operator(
     domain: Callable[[Arguments], Mapping[int, Integers]] | None = None,
     reduce: Callable[[Attributes, Scale], Attributes] | None = None,
     assumptions: tuple[Assumption, ...] = (),
+    types: Types | None = None,
 ) -> OpRule:
-    """The rule of one operator. tensors: its tensor arguments; `weight?` may be None, `tensors*` is a list."""
+    """The rule of one operator. tensors: its tensor arguments; `weight?` may be None, `tensors*` is a list.
+
+    types: where they are not said, what only moves elements of one tensor keeps its type.
+    """
     signature = tuple(tensors.split())
     lists = tuple(f"{word[:-1]}_count" for word in signature if word.endswith("*"))
     names = (*attributes, "absent", *lists, *PLACEMENT)
@@ -117,6 +122,7 @@ def operator(
         linear=frozenset(linear),
         indices=indices or {},
         assumptions=assumptions,
+        types=types or (_moved(signature) if moves else anything),
         attributes=names,
         formula=formula,
         source=f"torch.ops.{name}",
@@ -129,6 +135,13 @@ def operator(
 
         rule = replace(rule, domain=bound)
     return rule if reduce is None else replace(rule, reduce=reduce)
+
+
+def _moved(signature: Sequence[str]) -> Types:
+    """The types of what moves elements of these tensors."""
+    if len(signature) != 1:
+        return anything
+    return promoted if signature[0].endswith("*") else like_first
 
 
 def _bound(

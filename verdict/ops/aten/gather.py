@@ -20,6 +20,7 @@ from verdict.ops.aten.written import DISTINCT, written
 from verdict.ops.domain import Integers
 from verdict.ops.rule import Array, Axes, Dim, OpRule
 from verdict.ops.shapes import axis
+from verdict.ops.types import like_first
 
 ROW = "row"
 
@@ -140,6 +141,7 @@ RULES: tuple[OpRule, ...] = (
         linear=(0,),
         indices={1: ROW},
         domain=_rows,
+        types=like_first,
     ),
     operator(
         "aten.scatter.src",
@@ -150,6 +152,7 @@ RULES: tuple[OpRule, ...] = (
         "y = self, src at index along dim",
         indices={1: ROW},
         domain=_rows,
+        types=like_first,
         assumptions=(DISTINCT,),
     ),
     operator(
@@ -161,6 +164,7 @@ RULES: tuple[OpRule, ...] = (
         "y = self, value at index along dim",
         indices={1: ROW},
         domain=_rows,
+        types=like_first,
         assumptions=(DISTINCT,),
     ),
     operator(
@@ -172,6 +176,7 @@ RULES: tuple[OpRule, ...] = (
         "y = self + src at index along dim",
         indices={1: ROW},
         domain=_rows,
+        types=like_first,
     ),
     operator(
         "aten.index_select",
@@ -183,6 +188,7 @@ RULES: tuple[OpRule, ...] = (
         linear=(0,),
         indices={1: ROW},
         domain=_rows,
+        types=like_first,
     ),
     operator(
         "aten.index_add",

@@ -20,6 +20,7 @@ from verdict.ops.aten.written import DISTINCT, written
 from verdict.ops.domain import Integers
 from verdict.ops.rule import Array, OpRule
 from verdict.ops.shapes import together
+from verdict.ops.types import like_first
 
 
 def _places(args: Arguments) -> tuple[tuple[int, ...], Shape]:
@@ -129,6 +130,7 @@ RULES: tuple[OpRule, ...] = (
         "y = x[indices]",
         linear=(0,),
         domain=_rows,
+        types=like_first,
     ),
     operator(
         "aten.index_put",
@@ -138,6 +140,7 @@ RULES: tuple[OpRule, ...] = (
         _put,
         "y = self, values at indices",
         domain=_rows,
+        types=like_first,
         assumptions=(DISTINCT,),
     ),
 )

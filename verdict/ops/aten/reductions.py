@@ -3,7 +3,7 @@
     sum, mean     over dim                        amax, amin     the greatest, the smallest
     max.dim       the greatest and where it is    logsumexp      log(sum of exp(x))
     cumsum        y[k] = sum over j <= k of x[j]  linalg_vector_norm   (sum of |x|^ord)^(1/ord)
-    var_mean      variance and mean               any, all       of truth values
+    var_mean      variance and mean
 
 A mean divides by the number of elements, or by `count`, which at reduced shapes is that number at full ones. Where
 the greatest element is, is an unknown function of the row on terms; of equal elements the first counts.
@@ -18,19 +18,20 @@ from typing import Any
 import numpy as np
 
 from verdict.graph import Shape
-from verdict.ops import logic, numbers
+from verdict.ops import numbers
 from verdict.ops.aten.elementwise import of_kind
 from verdict.ops.aten.form import REQUIRED, Arguments, dtype_kind, operator
 from verdict.ops.casts import CAST
 from verdict.ops.gate import CHOICE
 from verdict.ops.rule import Array, Atom, Axes, Dim, Law, OpRule
 from verdict.ops.shapes import axis, make_axes
+from verdict.ops.types import Types, and_positions, counted, floats, like_first, positions
 from verdict.outcome import Assumption
 
 OVER: Mapping[str, Any] = {"dim": None, "keepdim": False}
 
 
-def _over(args: Arguments, rank: int) -> tuple[int, ...]:
+def over(args: Arguments, rank: int) -> tuple[int, ...]:
     """The dimensions that `dim` names; all of them where it names none."""
     dim = args["dim"]
     if dim is None or dim == ():
@@ -47,7 +48,7 @@ def _axes(law: Law, of_none: bool = True) -> Callable[[Arguments], Axes]:
 
     def axes(args: Arguments) -> Axes:
         shape = args["self"]
-        reduced = _over(args, len(shape))
+        reduced = over(args, len(shape))
         if not of_none and any(not shape[place] for place in reduced):
             raise args.misfit(f"of no elements there is none, and x has the shape {shape}")
         if dtype_kind(args["dtype"]) in {"bool", "complex"}:
@@ -67,36 +68,37 @@ def _axes(law: Law, of_none: bool = True) -> Callable[[Arguments], Axes]:
     return axes
 
 
-def _shape(args: Arguments, x: Array) -> Shape:
+def shape_of(args: Arguments, x: Array) -> Shape:
     """The shape of the result."""
-    reduced = _over(args, x.ndim)
+    reduced = over(args, x.ndim)
     if args["keepdim"]:
         return tuple(1 if place in reduced else size for place, size in enumerate(x.shape))
     return tuple(size for place, size in enumerate(x.shape) if place not in reduced)
 
 
-def _solid(x: Array) -> Array:
+def solid(x: Array) -> Array:
+    """An array of one dimension at least."""
     return x if x.ndim else x.reshape(1)
 
 
 def _total(args: Arguments, x: Array) -> Array:
     """The sum, reduced dimensions staying."""
-    return numbers.total(_solid(x), _over(args, x.ndim) if x.ndim else (0,))
+    return numbers.total(solid(x), over(args, x.ndim) if x.ndim else (0,))
 
 
 def _sum(args: Arguments) -> Array:
     x = args["self"]
-    return _total(args, x).reshape(_shape(args, x))
+    return _total(args, x).reshape(shape_of(args, x))
 
 
 def _mean_of(args: Arguments, x: Array, less: int = 0) -> Array:
-    count = args["count"] or prod(x.shape[place] for place in _over(args, x.ndim))
+    count = args["count"] or prod(x.shape[place] for place in over(args, x.ndim))
     return numbers.divide(_total(args, x), count - less)
 
 
 def _mean(args: Arguments) -> Array:
     x = args["self"]
-    return _mean_of(args, x).reshape(_shape(args, x))
+    return _mean_of(args, x).reshape(shape_of(args, x))
 
 
 def _variance(args: Arguments) -> tuple[Array, Array]:
@@ -105,7 +107,7 @@ def _variance(args: Arguments) -> tuple[Array, Array]:
     centred = np.asarray(x - mean)
     correction = 1 if args["correction"] is None else int(args["correction"])
     variance = _mean_of(args, np.asarray(centred * centred), correction)
-    return variance.reshape(_shape(args, x)), mean.reshape(_shape(args, x))
+    return variance.reshape(shape_of(args, x)), mean.reshape(shape_of(args, x))
 
 
 def _deviation(args: Arguments) -> Array:
@@ -113,20 +115,20 @@ def _deviation(args: Arguments) -> Array:
 
 
 def _greatest(args: Arguments, x: Array) -> Array:
-    y = _solid(x)
-    for place in _over(args, x.ndim) if x.ndim else (0,):
+    y = solid(x)
+    for place in over(args, x.ndim) if x.ndim else (0,):
         y = numbers.amax(y, place)
     return y
 
 
 def _amax(args: Arguments) -> Array:
     x = args["self"]
-    return _greatest(args, x).reshape(_shape(args, x))
+    return _greatest(args, x).reshape(shape_of(args, x))
 
 
 def _amin(args: Arguments) -> Array:
     x = args["self"]
-    return np.asarray(-_greatest(args, np.asarray(-x))).reshape(_shape(args, x))
+    return np.asarray(-_greatest(args, np.asarray(-x))).reshape(shape_of(args, x))
 
 
 def _first_greatest(row: Any) -> list[int]:
@@ -137,11 +139,11 @@ def _best(args: Arguments) -> tuple[Array, Array]:
     """The greatest (or with min the smallest) along one dimension, and where it is."""
     x, low = args["self"], "min" in args.name
     signed = np.asarray(-x) if low else x
-    rows = np.moveaxis(_solid(signed), args["dim"] if x.ndim else 0, -1)
+    rows = np.moveaxis(solid(signed), args["dim"] if x.ndim else 0, -1)
     hits = numbers.chosen(rows, 1, _first_greatest, "greatest", ())
     places = numbers.matmul(hits, np.arange(rows.shape[-1]))[..., 0]
     best = numbers.amax(rows, rows.ndim - 1)[..., 0]
-    shape = _shape(args, x)
+    shape = shape_of(args, x)
     values = np.asarray(-best) if low else best
     return values.reshape(shape), places.reshape(shape) if numbers.of_objects(x) else places.reshape(shape).astype(
         np.int64
@@ -170,16 +172,16 @@ def _logsumexp(args: Arguments) -> Array:
     top = None if numbers.has_terms(x) else _greatest(args, x)
     shifted = x if top is None else np.asarray(x - top)
     y = numbers.log(_total(args, numbers.exp(shifted)))
-    return np.asarray(y if top is None else y + top).reshape(_shape(args, x))
+    return np.asarray(y if top is None else y + top).reshape(shape_of(args, x))
 
 
 def _norm(args: Arguments) -> Array:
     x, order = args["self"], args["ord"]
     if order == float("inf"):
-        return _greatest(args, numbers.maximum(x, np.asarray(-x))).reshape(_shape(args, x))
+        return _greatest(args, numbers.maximum(x, np.asarray(-x))).reshape(shape_of(args, x))
     if order == 1:
-        return _total(args, numbers.maximum(x, np.asarray(-x))).reshape(_shape(args, x))
-    return numbers.power(_total(args, np.asarray(x * x)), Fraction(1, 2)).reshape(_shape(args, x))
+        return _total(args, numbers.maximum(x, np.asarray(-x))).reshape(shape_of(args, x))
+    return numbers.power(_total(args, np.asarray(x * x)), Fraction(1, 2)).reshape(shape_of(args, x))
 
 
 def _norm_axes(args: Arguments) -> Axes:
@@ -204,23 +206,7 @@ def _cumsum_axes(args: Arguments) -> Axes:
     return make_axes(atoms, (dims,), (dims,))
 
 
-def _any(args: Arguments) -> Array:
-    x = args["self"]
-    none = _product(args, logic.inverted(logic.truth(_solid(x))))
-    return logic.inverted(none).reshape(_shape(args, x))
-
-
-def _all(args: Arguments) -> Array:
-    x = args["self"]
-    return _product(args, logic.truth(_solid(x))).reshape(_shape(args, x))
-
-
-def _product(args: Arguments, x: Array) -> Array:
-    rank = args["self"].ndim
-    return np.asarray(np.prod(x, axis=_over(args, rank) if rank else (0,), keepdims=True), dtype=x.dtype)
-
-
-def _rule(
+def reduction(
     name: str,
     formula: str,
     forward: Callable[[Arguments], Any],
@@ -229,22 +215,40 @@ def _rule(
     linear: tuple[int, ...] = (),
     assumptions: tuple[Assumption, ...] = (),
     of_none: bool = True,
+    types: Types = floats,
 ) -> OpRule:
+    """The rule of an operator that reduces some dimensions of one tensor."""
+
     def kept(args: Arguments) -> Any:
         made = forward(args)
         x = args["self"]
         return tuple(of_kind(y, x) for y in made) if isinstance(made, tuple) else of_kind(made, x)
 
     shapes = _axes(law, of_none)
-    return operator(name, "self", attributes, shapes, kept, formula, linear=linear, assumptions=assumptions)
+    return operator(
+        name, "self", attributes, shapes, kept, formula, linear=linear, assumptions=assumptions, types=types
+    )
+
+
+def _of_some(
+    name: str,
+    formula: str,
+    forward: Callable[[Arguments], Any],
+    attributes: Mapping[str, Any] = OVER,
+    assumptions: tuple[Assumption, ...] = (),
+    types: Types = like_first,
+) -> OpRule:
+    """What has no value where there are no elements."""
+    return reduction(name, formula, forward, attributes, assumptions=assumptions, of_none=False, types=types)
 
 
 def _mean_rule(name: str, formula: str, attributes: Mapping[str, Any], total: str) -> OpRule:
-    rule = _rule(name, formula, _mean, {**attributes, **COUNT}, Law.WHOLE, (0,), (CAST,))
+    rule = reduction(name, formula, _mean, {**attributes, **COUNT}, Law.WHOLE, (0,), (CAST,))
     return replace(rule, average_of=total)
 
 
-def _extreme(rule: OpRule) -> OpRule:
+def extreme(rule: OpRule) -> OpRule:
+    """The rule of what is one of the elements that it reads."""
     return replace(rule, extreme=True)
 
 
@@ -252,28 +256,27 @@ ALL = {"dtype": None}
 SOME = {**OVER, **ALL}
 COUNT = {"count": None}
 ONE = {"dim": REQUIRED, "keepdim": False}
+SPREAD = {**OVER, "correction": None}
 
 RULES: tuple[OpRule, ...] = (
-    _rule("aten.sum", "y = sum of x", _sum, ALL, Law.SUM, (0,), (CAST,)),
-    _rule("aten.sum.dim_IntList", "y = sum of x over dim", _sum, SOME, Law.SUM, (0,), (CAST,)),
+    reduction("aten.sum", "y = sum of x", _sum, ALL, Law.SUM, (0,), (CAST,), types=counted),
+    reduction("aten.sum.dim_IntList", "y = sum of x over dim", _sum, SOME, Law.SUM, (0,), (CAST,), types=counted),
     _mean_rule("aten.mean", "y = sum of x / count", ALL, "aten.sum"),
     _mean_rule("aten.mean.dim", "y = sum of x over dim / count", SOME, "aten.sum.dim_IntList"),
-    _rule("aten.var_mean.correction", "variance and mean over dim", _variance, {**OVER, "correction": None}),
-    _rule("aten.var.correction", "variance over dim", lambda args: _variance(args)[0], {**OVER, "correction": None}),
-    _rule("aten.std.correction", "the root of the variance over dim", _deviation, {**OVER, "correction": None}),
-    _extreme(_rule("aten.amax", "y = the greatest of x over dim", _amax, of_none=False)),
-    _extreme(_rule("aten.amin", "y = the smallest of x over dim", _amin, of_none=False)),
-    _extreme(_rule("aten.max", "y = the greatest of x", _amax, {}, of_none=False)),
-    _extreme(_rule("aten.min", "y = the smallest of x", _amin, {}, of_none=False)),
-    _rule("aten.max.dim", "the greatest of x along dim, and where it is", _best, ONE, Law.WHOLE, (), (CHOICE,), False),
-    _rule("aten.min.dim", "the smallest of x along dim, and where it is", _best, ONE, Law.WHOLE, (), (CHOICE,), False),
-    operator("aten.argmax", "self", OVER, _arg_axes, _argbest, "where the greatest of x is", assumptions=(CHOICE,)),
-    operator("aten.argmin", "self", OVER, _arg_axes, _argbest, "where the smallest of x is", assumptions=(CHOICE,)),
-    _rule("aten.logsumexp", "y = log(sum of exp(x) over dim)", _logsumexp, ONE),
-    _extreme(_rule("aten.any", "y = [some x is not 0]", _any, {})),
-    _extreme(_rule("aten.any.dim", "y = [some x along dim is not 0]", _any, ONE)),
-    _extreme(_rule("aten.all", "y = [no x is 0]", _all, {})),
-    _extreme(_rule("aten.all.dim", "y = [no x along dim is 0]", _all, ONE)),
+    reduction("aten.var_mean.correction", "variance and mean over dim", _variance, SPREAD),
+    reduction("aten.var.correction", "variance over dim", lambda args: _variance(args)[0], SPREAD),
+    reduction("aten.std.correction", "the root of the variance over dim", _deviation, SPREAD),
+    extreme(_of_some("aten.amax", "y = the greatest of x over dim", _amax)),
+    extreme(_of_some("aten.amin", "y = the smallest of x over dim", _amin)),
+    extreme(_of_some("aten.max", "y = the greatest of x", _amax, {})),
+    extreme(_of_some("aten.min", "y = the smallest of x", _amin, {})),
+    _of_some("aten.max.dim", "the greatest of x along dim, and where it is", _best, ONE, (CHOICE,), and_positions),
+    _of_some("aten.min.dim", "the smallest of x along dim, and where it is", _best, ONE, (CHOICE,), and_positions),
+    *(
+        operator(f"aten.arg{word}", "self", OVER, _arg_axes, _argbest, formula, assumptions=(CHOICE,), types=positions)
+        for word, formula in (("max", "where the greatest of x is"), ("min", "where the smallest of x is"))
+    ),
+    reduction("aten.logsumexp", "y = log(sum of exp(x) over dim)", _logsumexp, ONE),
     operator(
         "aten.linalg_vector_norm",
         "self",
@@ -282,6 +285,7 @@ RULES: tuple[OpRule, ...] = (
         _norm,
         "y = (sum of |x|^ord)^(1/ord)",
         assumptions=(CAST,),
+        types=floats,
     ),
     operator(
         "aten.cumsum",
@@ -291,5 +295,6 @@ RULES: tuple[OpRule, ...] = (
         _cumsum,
         "y[k] = sum over j <= k of x[j]",
         linear=(0,),
+        types=counted,
     ),
 )

@@ -1,0 +1,146 @@
+"""Of which types what an operator makes may be, from the types of what it reads.
+
+A type of floating-point numbers is "float" here whatever its width, since casts between those change no value; a type
+of integers is itself. The answer for each output is a set: what torch makes is among them, and so may be a type that a
+plan states for the same values (the truth values of a mask as integers are the same numbers, those of an integer as
+truth values are not).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from verdict.ops.domain import BITS, TRUTH
+
+Attributes = Mapping[str, Any]
+Kinds = frozenset[str]
+Types = Callable[[Sequence[str], Attributes], tuple[Kinds | None, ...]]
+"""types(kinds of the inputs, attributes): the kinds of each output; the last one is that of all further ones, and None
+is anything.
+"""
+FLOAT, COMPLEX = "float", "complex"
+GRADIENTS: Kinds = frozenset({FLOAT, COMPLEX})
+REAL: Kinds = frozenset({FLOAT})
+INT64: Kinds = frozenset({"int64"})
+TRUE: Kinds = frozenset({TRUTH})
+OPERANDS = ("other", "self", "exponent", "min", "max", "weight", "end")
+"""Attributes that are numbers in the place of tensors."""
+
+
+def kind(dtype: Any) -> str:
+    """The kind of a type; empty where there is none."""
+    word = str(dtype or "").removeprefix("torch.")
+    for name in (COMPLEX, FLOAT):
+        if name in word:
+            return name
+    return word
+
+
+def is_whole(name: str) -> bool:
+    """Whether a kind is of integers or truth values."""
+    return name == TRUTH or "int" in name
+
+
+def anything(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
+    """Nothing is known."""
+    return (None,)
+
+
+def promoted(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
+    """What arithmetic of tensors and numbers makes: numbers of the widest kind that there is among them."""
+    given = {name for name in kinds if name}
+    if COMPLEX in given:
+        return (frozenset({COMPLEX, FLOAT}),)
+    if FLOAT in given:
+        return (REAL,)
+    numbers = [attrs[name] for name in OPERANDS if isinstance(attrs.get(name), int | float)]
+    if any(isinstance(value, float) for value in numbers):
+        return (REAL,)
+    if not given:
+        return (None,)
+    if given == {TRUTH}:
+        return (TRUE if all(isinstance(value, bool) for value in numbers) else INT64,)
+    wider = {"int16"} if {"int8", "uint8"} <= given else set()
+    return (frozenset((given - {TRUTH}) | wider),)
+
+
+def floats(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
+    """Floats, also of integers: quotients, roots, exponentials, means."""
+    return (frozenset({COMPLEX, FLOAT}) if COMPLEX in kinds else REAL,)
+
+
+def truth(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
+    """Truth values."""
+    return (TRUE,)
+
+
+def counted(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
+    """Sums: of integers and truth values they are int64, if no type is asked for."""
+    asked = kind(attrs.get("dtype"))
+    if asked:
+        return (frozenset({asked}),)
+    return (INT64,) if kinds and is_whole(kinds[0]) else (frozenset(kinds[:1]) or None,)
+
+
+def squared(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
+    """The kind that is read; of truth values integers."""
+    return (INT64,) if set(kinds) == {TRUTH} else promoted(kinds, attrs)
+
+
+def rounded(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
+    """Quotients, which are integers of integers where they are rounded."""
+    return (promoted if attrs.get("rounding_mode") else floats)(kinds, attrs)
+
+
+def some(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
+    """Whether some or all are not 0: truth values, as bytes of bytes."""
+    return (TRUE | {"uint8"} if "uint8" in kinds else TRUE,)
+
+
+def positions(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
+    """Where something is."""
+    return (INT64,)
+
+
+def and_positions(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
+    """Something that is read, and where it is."""
+    return (frozenset(kinds[:1]) or None, INT64)
+
+
+def cast(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
+    """The type that is asked for, else that of the first input."""
+    asked = kind(attrs.get("dtype"))
+    return (frozenset({asked}) if asked else frozenset(kinds[:1]) or None,)
+
+
+def like_first(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
+    """The type of the first input."""
+    return (frozenset(kinds[:1]) or None,)
+
+
+def like_others(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
+    """What arithmetic of all inputs but the first makes: a choice by truth values."""
+    return promoted(kinds[1:], attrs)
+
+
+def made_as(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
+    """The type that is asked for, where one is."""
+    asked = kind(attrs.get("dtype"))
+    return (frozenset({asked}) if asked else None,)
+
+
+SURE = (truth, some, positions, and_positions, counted, made_as)
+"""What operators make by themselves: integers of their types, whatever they read."""
+
+
+def to_cast(types: Types, moves: bool, kinds: Sequence[str], attrs: Attributes, made: str) -> bool | None:
+    """Whether what an operator makes of tensors of these kinds must still be cast to the integers that it is said to
+    be: where it puts floats into integers, or arithmetic of narrow integers wraps around. None where that is not known.
+    """
+    if not is_whole(made) or (moves and set(kinds) <= {made}):
+        return False
+    if types in SURE or (types is cast and kind(attrs.get("dtype")) == made):
+        return False
+    floats_read = FLOAT in kinds or any(isinstance(v, float) and not v.is_integer() for v in attrs.values())
+    if types is anything:
+        return None if floats_read or made in BITS else False
+    return floats_read or made in BITS or made == TRUTH
