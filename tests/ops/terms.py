@@ -30,6 +30,7 @@ OPAQUE = {
     "tanh": math.tanh,
     "step": lambda x: float(x > 0),
     "sin": math.sin,
+    "power": lambda exponent, base: base**exponent,
     "floor": math.floor,
     "trunc": math.trunc,
     "cos": math.cos,

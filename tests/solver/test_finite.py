@@ -9,7 +9,7 @@ import pytest
 
 from tests.solver.test_traps import decide
 from verdict.outcome import Proved, Refuted
-from verdict.solver import Kind, Sign, Terms
+from verdict.solver import Kind, Sign, SolverError, Terms
 from verdict.solver.evaluate import ExactValues
 from verdict.solver.finite import LARGEST
 
@@ -89,12 +89,13 @@ def test_too_many_assignments_are_not_listed(terms):
     assert terms.index("wider", LARGEST + 1).tabulate(operator.neg) is None
 
 
-def test_a_choice_keeps_what_a_term_asks_of_its_arguments(terms):
-    x, i = terms.real("x"), terms.index("i", 3)
-    chosen = i.indicator(1).choose(i.indicator(2) * (1 / x), 0)
-    assert not chosen.total
-    assert isinstance(decide(terms, chosen, 0 * (1 / x)), Proved)
-    assert not isinstance(decide(terms, terms.zero, chosen), Proved)
+@pytest.mark.parametrize("sides", [lambda x: (1 / x, 0), lambda x: (0, x.log()), lambda x: (x ** Fraction(1, 2), 1)])
+def test_no_choice_of_what_does_not_exist_everywhere(terms, sides):
+    """The other side has a value there, which a product with an indicator has not."""
+    mask = terms.index("i", 3).indicator(1)
+    with pytest.raises(SolverError, match="do not exist everywhere"):
+        mask.choose(*sides(terms.real("x")))
+    assert mask.choose(*sides(terms.real("x").exp())) is not None
 
 
 def test_a_choice_meets_the_indicators_of_its_sides(terms):

@@ -406,7 +406,12 @@ class Terms:
         return found.whole and term.total and bounded
 
     def choose(self, mask: Term, one: Term, other: Term) -> Term:
-        """mask * one + (1 - mask) * other, for a mask that is 1 or 0."""
+        """mask * one + (1 - mask) * other, for a mask that is 1 or 0.
+
+        Raises SolverError where a side need not have a value: the other one has it where it is not chosen.
+        """
+        if not (one.total and other.total):
+            raise SolverError("a choice between values that do not exist everywhere")
         rest = self.add(self.one, mask, -1)
         return self.add(self._tables.restricted(mask, one), self._tables.restricted(rest, other), 1)
 

@@ -14,6 +14,8 @@ from verdict.sweep.elements import Ids
 Floats = npt.NDArray[np.float64]
 CLOSE = 1e-9
 """How near, relative to the value (and to a thousandth of the greatest of its array), equal values are."""
+APART, LEAST = 1e5, 1e-3
+"""By what factor elements are far apart, of those that are greater than this."""
 MOST_BOXES = 4
 """How many places of one array are tried."""
 
@@ -144,8 +146,15 @@ def _aligned(
 
 
 def _tolerance(array: Floats) -> Floats:
-    finite = np.where(np.isfinite(array), np.abs(array), 0.0)
-    return np.asarray(CLOSE * np.maximum(finite, 1e-3 * finite.max(initial=0.0)) + 1e-15)
+    """How near the elements of an array must be: relative to themselves, and to a thousandth of the greatest of those
+    among which they are. Elements that stand far above all others (a mask of -1e9) say nothing of the others.
+    """
+    sizes = np.where(np.isfinite(array), np.abs(array), 0.0)
+    greatest = np.full(sizes.shape, sizes.max(initial=0.0))
+    ordered = np.unique(sizes[sizes > LEAST])
+    for place in np.flatnonzero(ordered[1:] > APART * ordered[:-1])[::-1]:
+        greatest[sizes <= ordered[place]] = ordered[place]
+    return np.asarray(CLOSE * np.maximum(sizes, 1e-3 * greatest) + 1e-15)
 
 
 def _equal(one: Array, other: Array, tolerance: Floats) -> bool:

@@ -3,7 +3,7 @@
 hardtanh      min(max(x, low), high)          dx = dy [low < x][x < high]
 leaky_relu    x [x > 0] + slope x [x <= 0]    dx = dy ([x > 0] + slope [x <= 0])
 elu           x [x > 0] + a (e^x - 1) [x <= 0], with scales; the gradient from x or from y
-softplus      log(1 + e^x) (of x beta, over beta); the threshold only rounds
+softplus      log(1 + e^x) (of x beta, over beta), or x where x beta > threshold; see SMOOTH
 mish          x tanh(log(1 + e^x))            hardsigmoid  min(max(x/6 + 1/2, 0), 1)
 log_sigmoid   -log(1 + e^-x)
 """
@@ -22,8 +22,12 @@ from verdict.ops.rule import Array, OpRule
 from verdict.outcome import Assumption
 
 SMOOTH = Assumption(
-    "softplus-smooth", "softplus is log(1 + e^x) for large x too, where torch takes x instead (they differ by e^-20)"
+    "softplus-smooth",
+    "softplus with a threshold of 20 or more is log(1 + e^x) for large x too, where torch takes x instead (they differ "
+    "by e^-20)",
 )
+LEAST_THRESHOLD, LEAST_BETA = 20, 1 / 16
+"""From where on softplus is taken to be smooth."""
 
 
 def _bounded(x: Array, low: Any, high: Any) -> Array:
@@ -82,11 +86,26 @@ def softplus(x: Array) -> Array:
 
 
 def _softplus(x: Array, beta: Any, threshold: Any) -> Array:
-    return numbers.divide(softplus(np.asarray(constant(x, beta) * x)), constant(x, beta))
+    scaled = np.asarray(constant(x, beta) * x)
+    smooth = numbers.divide(softplus(scaled), constant(x, beta))
+    if _is_smooth(beta, threshold):
+        return smooth
+    beyond = above(scaled, threshold)
+    return np.asarray(beyond * x + (1 - beyond) * smooth)
 
 
 def _softplus_backward(dy: Array, x: Array, beta: Any, threshold: Any) -> Any:
-    return dy * numbers.sigmoid(np.asarray(constant(x, beta) * x))
+    scaled = np.asarray(constant(x, beta) * x)
+    slope = numbers.sigmoid(scaled)
+    if _is_smooth(beta, threshold):
+        return dy * slope
+    beyond = above(scaled, threshold)
+    return dy * (beyond + (1 - beyond) * slope)
+
+
+def _is_smooth(beta: Any, threshold: Any) -> bool:
+    """Whether what softplus takes beyond its threshold is the same but for e^-20 or so."""
+    return bool(threshold >= LEAST_THRESHOLD and beta >= LEAST_BETA)
 
 
 def _mish_backward(dy: Array, x: Array) -> Any:
@@ -142,8 +161,24 @@ RULES: tuple[OpRule, ...] = (
         (0,),
         (STEP,),
     ),
-    each("aten.softplus", "self", "y = log(1 + e^(beta x)) / beta", _softplus, SOFTPLUS, (), (SMOOTH,)),
-    _sided("softplus_backward", "dx = dy sigmoid(beta x)", _softplus_backward, dict.fromkeys(SOFTPLUS, REQUIRED)),
+    each(
+        "aten.softplus",
+        "self",
+        "y = log(1 + e^(beta x)) / beta, or x where beta x > threshold",
+        _softplus,
+        SOFTPLUS,
+        (),
+        (SMOOTH, STEP),
+    ),
+    each(
+        "aten.softplus_backward",
+        "grad_output self",
+        "dx = dy sigmoid(beta x), or dy where beta x > threshold",
+        _softplus_backward,
+        dict.fromkeys(SOFTPLUS, REQUIRED),
+        (0,),
+        (SMOOTH, STEP),
+    ),
     each("aten.mish", "self", "y = x tanh(log(1 + e^x))", lambda x: x * numbers.tanh(softplus(x)), None, (), (TANH,)),
     each("aten.mish_backward", "grad_output self", "dx = dy mish'(x)", _mish_backward, None, (0,), (TANH,)),
     operator(

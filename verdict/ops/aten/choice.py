@@ -14,6 +14,7 @@ from verdict.ops.gate import CHOICE
 from verdict.ops.rule import Array, Atom, Axes, Law, OpRule
 from verdict.ops.shapes import axis, is_integer, make_axes
 from verdict.ops.types import and_positions
+from verdict.outcome import Assumption
 
 
 def _axes(args: Arguments) -> Axes:
@@ -47,6 +48,7 @@ def _forward(args: Arguments) -> tuple[Array, Array]:
 
 
 LAST = {"dim": -1}
+ORDER = Assumption("unsorted-order", "what topk gives back unsorted is in order, too, the greatest (or smallest) first")
 
 RULES: tuple[OpRule, ...] = (
     operator(
@@ -56,7 +58,7 @@ RULES: tuple[OpRule, ...] = (
         _axes,
         _forward,
         "the k greatest (or smallest) of x along dim, and where they are",
-        assumptions=(CHOICE,),
+        assumptions=(CHOICE, ORDER),
         types=and_positions,
     ),
     operator(

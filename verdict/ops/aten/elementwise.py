@@ -97,7 +97,7 @@ def power(x: Array, exponent: Any) -> Array:
 
 
 def _exponential(base: Array, exponent: Array) -> Array:
-    """base to the exponent, for numbers; a term in the exponent needs the base e."""
+    """base to the exponent. A positive number to a term is an exponential; what else is to a term is unknown."""
     if not numbers.of_objects(exponent):
         return np.power(np.asarray(base, np.float64), np.asarray(exponent, np.float64))
     return numbers.each(_number_power, base, exponent)
@@ -106,7 +106,9 @@ def _exponential(base: Array, exponent: Array) -> Array:
 def _number_power(base: Any, exponent: Any) -> Any:
     base, exponent = logic.settled(base), logic.settled(exponent)
     if not elements.is_number(exponent):
-        return (exponent * exactly(numbers.log(np.array([base], dtype=object))[0])).exp()
+        if elements.is_number(base) and base > 0:
+            return (exponent * exactly(numbers.log(np.array([base], dtype=object))[0])).exp()
+        return exponent.opaque("power", base)
     return numbers.power(np.array([base], dtype=object), numbers.rational(exponent))[0]
 
 

@@ -33,6 +33,9 @@ def _shape(args: Arguments) -> Shape:
     x, target = tuple(args["self"]), tuple(args["target"])
     if args["reduction"] not in {0, 1, 2}:
         raise args.misfit(f"reduction is {args['reduction']}, it must be 0 (none), 1 (mean) or 2 (sum)")
+    for name in ("delta", "beta"):
+        if args[name] is not None and not args[name] > 0:
+            raise args.misfit(f"{name} is {args[name]}, it must be above 0")
     if x != target:
         raise args.misfit(f"x of shape {x} and its target of shape {target} differ")
     for name in ("weight", "pos_weight"):

@@ -16,6 +16,7 @@ from verdict.ops.aten.form import REQUIRED, Arguments, operator
 from verdict.ops.aten.shaping import moving
 from verdict.ops.aten.slicing import replaced
 from verdict.ops.rule import Array, OpRule
+from verdict.ops.shapes import axis
 
 
 def _places(args: Arguments, elements: int) -> Array:
@@ -46,6 +47,8 @@ def _diagonal_shape(args: Arguments) -> Shape:
     shape = args["self"]
     if len(shape) < 2:
         raise args.misfit(f"{shape} has no diagonal")
+    if axis(args.name, args["dim1"], len(shape)) == axis(args.name, args["dim2"], len(shape)):
+        raise args.misfit(f"dim1 and dim2 are {args['dim1']} and {args['dim2']}, which are one dimension")
     return _diagonal_places(args, shape).shape
 
 
