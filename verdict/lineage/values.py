@@ -67,8 +67,11 @@ class Merge(NamedTuple):
 
 
 def add(values: Iterable[Value]) -> tuple[Value, tuple[Merge, ...]]:
-    """The formal sum of `values`, with parts that tile an axis merged, and which merges that took."""
-    shares = sorted((share for value in values for share in value), key=_place)
+    """The formal sum of `values`, with parts that tile an axis merged, and which merges that took.
+
+    What is summed over no index at all is zero, and left out.
+    """
+    shares = sorted((share for value in values for share in value if not _is_zero(share)), key=_place)
     merges: list[Merge] = []
     total: list[Share] = []
     for _, group in groupby(shares, key=_place):
@@ -79,6 +82,11 @@ def add(values: Iterable[Value]) -> tuple[Value, tuple[Merge, ...]]:
             merges.append(Merge(members[0].base, parts, members[0].shard))
         total.extend(members[0]._replace(part=part) for part in merged)
     return tuple(sorted(total)), tuple(merges)
+
+
+def _is_zero(share: Share) -> bool:
+    moves = isinstance(share.shard, Shard) and share.shard.label is not None
+    return not moves and any(begin == stop for _, (begin, stop) in share.part)
 
 
 def _place(share: Share) -> tuple[int, Region, int, Mark]:
