@@ -178,6 +178,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
     def _collective(self, call: Call) -> Any:
         """An operator of c10d. What it reads and writes is in flight until its work is waited for."""
         given, group = call.given, call.given["process_group"]
+        if not all(tensor.is_contiguous() for tensor in call.tensors):
+            raise Unknown(f"{call.name} of a tensor that is not contiguous, which backends refuse or take as it lies")
         ranks = ranks_of(group)
         if call.name == "recv_":
             output = call.run()

@@ -83,3 +83,22 @@ def test_maximum_takes_terms_on_either_side():
 def test_ids_are_ints_only_where_none_is_a_term():
     assert numbers.integers(_objects(1, Fraction(2))).tolist() == [1, 2]
     assert numbers.integers(_objects(1, Term(2))) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "constant"),
+    [
+        (2 / 7, Fraction(2, 7)),
+        (-8 / 7, Fraction(-8, 7)),
+        (1 / 1023, Fraction(1, 1023)),
+        (0.1, Fraction(1, 10)),
+        (1e-05, Fraction(1, 100000)),
+        (1e-20, Fraction(1, 10**20)),
+        (0.1 + 0.2, Fraction("0.30000000000000004")),
+        (math.nextafter(2 / 7, 1), Fraction(repr(math.nextafter(2 / 7, 1)))),
+        (math.sqrt(2), Fraction(repr(math.sqrt(2)))),
+    ],
+)
+def test_a_float_is_the_constant_that_it_is_written_as(value, constant):
+    assert numbers.rational(value) == constant
+    assert float(constant) == value

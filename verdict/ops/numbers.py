@@ -13,6 +13,7 @@ ZeroDivisionError there, where floats give an infinity.
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from math import prod
 from numbers import Rational
 from typing import Any
@@ -24,6 +25,10 @@ from verdict.ops import elements
 from verdict.ops.elements import MINUS_INFINITY, is_number
 from verdict.ops.rule import Array
 
+LONG = 10**14
+"""A float whose decimal denominator is so great has about all its digits: it is rounded."""
+MOST_DENOMINATOR = 2**20
+"""The greatest denominator that is looked for; by chance, one in some ten thousand random floats has one."""
 
 def array(made: Any, beside: Sequence[Array]) -> Array:
     """What an operator makes as an array: numpy makes a bare element of arrays without a dimension. beside: the arrays
@@ -45,8 +50,19 @@ def has_terms(x: Array) -> bool:
 
 
 def rational(value: float | Fraction) -> Fraction:
-    """The constant that a finite float is written as: 1e-05 is 1/100000."""
-    return Fraction(value) if isinstance(value, Rational) else Fraction(repr(float(value)))
+    """The constant that a finite float is written as: 1e-05 is 1/100000. One with all its digits that is the float
+    nearest to a quotient of small whole numbers is that quotient: 0.2857142857142857 is 2/7.
+    """
+    return Fraction(value) if isinstance(value, Rational) else _rational(float(value))
+
+
+@lru_cache(maxsize=4096)
+def _rational(value: float) -> Fraction:
+    written = Fraction(repr(value))
+    if written.denominator < LONG:
+        return written
+    near = written.limit_denominator(MOST_DENOMINATOR)
+    return near if near and float(near) == value else written
 
 
 def scalar(like: Array, value: float | Fraction) -> Any:

@@ -96,7 +96,8 @@ def _known(reference: Reference) -> _Known:
         zeros = tuple(known.is_zero(value) for value in partner.inputs)
         key = (partner.signature, zeros)
         if key not in ran:
-            ran[key] = _run(partner, zeros, reference.columns)
+            made = _run(partner, zeros, reference.columns)
+            ran[key] = () if _lacks(partner, made) and _somewhere(partner, zeros, reference.columns) else made
         made = ran[key]
         undefined = made is None or any(known.undefined & set(value) for value in partner.inputs)
         for position, output in enumerate(partner.outputs):
@@ -108,6 +109,23 @@ def _known(reference: Reference) -> _Known:
             elif _zero(made, position):
                 known.zero.add(output)
     return known
+
+
+def _lacks(partner: Partner, made: Sequence[Array | None] | None) -> bool:
+    """Whether some output of a node that reads something has no value."""
+    if made is None:
+        return True
+    return bool(partner.inputs) and any(_has_no_value(made, position) for position in range(len(partner.outputs)))
+
+
+def _somewhere(partner: Partner, zeros: Sequence[bool], columns: int) -> bool:
+    """Whether all outputs of a node have values where one more of its inputs is zero: a mask that hides nothing."""
+    for position, zero in enumerate(zeros):
+        more = (*zeros[:position], True, *zeros[position + 1 :])
+        made = None if zero else _run(partner, more, columns)
+        if made and not _lacks(partner, made):
+            return True
+    return False
 
 
 def _run(partner: Partner, zeros: Sequence[bool], columns: int) -> Sequence[Array | None] | None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from verdict.errors import ShapeError, VerdictError
-from verdict.graph import GRAD
+from verdict.graph import GRAD, Shape
 from verdict.ops import RULES, Array, numbers
 from verdict.ops.integers import cast
 from verdict.solver import SolverError
@@ -155,6 +155,13 @@ def apply(step: Step, inputs: Sequence[Array]) -> tuple[Array | None, ...]:
         if isinstance(error, IndexError) or any(numbers.of_objects(array) for array in inputs):
             raise Inapplicable(f"{step.op}: {error}") from error
         raise
+
+
+def require_fit(step: Step, shapes: Sequence[Shape]) -> None:
+    """Raise ShapeError where a step that is only tried takes no inputs of these shapes."""
+    rule = RULES.get(step.op.removesuffix(GRAD))
+    if rule is not None:
+        rule.axes(shapes[step.grads :] if step.op.endswith(GRAD) else shapes, step.attrs)
 
 
 def _apply(step: Step, inputs: Sequence[Array]) -> tuple[Array | None, ...]:
