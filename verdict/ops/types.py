@@ -46,7 +46,10 @@ def anything(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...
 
 
 def promoted(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
-    """What arithmetic of tensors and numbers makes: numbers of the widest kind that there is among them."""
+    """What arithmetic of tensors and numbers makes: numbers of the widest kind that there is among them.
+
+    A plan writes 1.0 as 1: integers and such a number may be floats.
+    """
     given = {name for name in kinds if name}
     if COMPLEX in given:
         return (frozenset({COMPLEX, FLOAT}),)
@@ -57,10 +60,11 @@ def promoted(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...
         return (REAL,)
     if not given:
         return (None,)
+    either: Kinds = REAL if any(not isinstance(value, bool) for value in numbers) else frozenset()
     if given == {TRUTH}:
-        return (TRUE if all(isinstance(value, bool) for value in numbers) else INT64,)
+        return ((INT64 if either else TRUE) | either,)
     wider = {"int16"} if {"int8", "uint8"} <= given else set()
-    return (frozenset((given - {TRUTH}) | wider),)
+    return (frozenset((given - {TRUTH}) | wider) | either,)
 
 
 def floats(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
@@ -128,7 +132,7 @@ def made_as(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]
     return (frozenset({asked}) if asked else None,)
 
 
-SURE = (truth, some, positions, and_positions, counted, made_as)
+SURE = (truth, some, positions, and_positions, made_as)
 """What operators make by themselves: integers of their types, whatever they read."""
 
 
@@ -138,6 +142,8 @@ def to_cast(types: Types, moves: bool, kinds: Sequence[str], attrs: Attributes, 
     """
     if not is_whole(made) or (moves and set(kinds) <= {made}):
         return False
+    if types is counted:
+        return made in BITS
     if types in SURE or (types is cast and kind(attrs.get("dtype")) == made):
         return False
     floats_read = FLOAT in kinds or any(isinstance(v, float) and not v.is_integer() for v in attrs.values())

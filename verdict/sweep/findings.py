@@ -24,7 +24,7 @@ def findings(single: Plan, parallel: Plan, swept: Swept) -> tuple[Finding, ...]:
     found: list[Finding] = []
     begins: Mapping[str, str] = {}
     if left and swept.runs is not None:
-        scene = scene_of(single, parallel, swept.runs)
+        scene = scene_of(swept.runs)
         known, state = causes(scene, State(swept.runs.values[1], Change(), tuple(left)))
         others, left = other_values(scene, state)
         found = merged([_finding(scene, cause) for cause in (*known, *others)])

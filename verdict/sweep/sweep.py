@@ -56,8 +56,9 @@ Values = list[list[Array | None]]
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Both flows, single and parallel, what they are given on each seed, and all their values."""
+    """Both plans as they were run, single and parallel, their flows, what they are given on each seed, all values."""
 
+    plans: tuple[Plan, Plan]
     flows: tuple[Flow, Flow]
     given: tuple[Mapping[int, Array], ...]
     values: tuple[Values, Values]
@@ -149,7 +150,7 @@ def _swept(reduced: Reduced, options: Options, progress: Progress) -> Swept:
     compared = compare(flows[0], flows[1], values[0], values[1])
     missing = (*compared.missing, *undeclared(flows[0], parallel, small[1], binding.logical))
     if compared.different or missing:
-        runs = Runs(flows, tuple(given), values)
+        runs = Runs((single, parallel), flows, tuple(given), values)
         return Swept(compared.total, compared.different, missing, steps=len(flows[1].steps), runs=runs)
     drawn = (*drawn_twice(flows[0], values[0]), *drawn_twice(flows[1], values[1]))
     if drawn:

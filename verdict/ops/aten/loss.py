@@ -41,6 +41,8 @@ def _check(args: Arguments, x: Shape, target: Shape) -> None:
         raise args.misfit(f"reduction is {args['reduction']}, it must be 0 (none), 1 (mean) or 2 (sum)")
     if len(x) not in {1, 2} or x[:-1] != target:
         raise args.misfit(f"targets of shape {target} do not belong to scores of shape {x}")
+    if args["reduction"] == MEAN and 0 in x:
+        raise args.misfit("the mean over no targets has no value")
     weight = args["weight"]
     if weight is not None and weight != x[-1:]:
         raise args.misfit(f"weights of shape {weight} do not belong to {x[-1]} classes")
@@ -67,7 +69,7 @@ def _targets(args: Arguments, x: Array) -> _Targets:
 def _forward(args: Arguments) -> tuple[Array, ...]:
     x = args["self"]
     targets = _targets(args, x)
-    rows = x.reshape(-1, x.shape[-1])
+    rows = x.reshape(targets.hits.shape)
     each = np.asarray(-numbers.total(_chosen(targets.hits, rows), (1,)).reshape(-1))
     zero = numbers.zeros(x, ())
     if args["reduction"] == NONE:

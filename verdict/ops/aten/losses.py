@@ -33,6 +33,8 @@ def _shape(args: Arguments) -> Shape:
     x, target = tuple(args["self"]), tuple(args["target"])
     if args["reduction"] not in {0, 1, 2}:
         raise args.misfit(f"reduction is {args['reduction']}, it must be 0 (none), 1 (mean) or 2 (sum)")
+    if args["reduction"] == MEAN and 0 in x:
+        raise args.misfit("the mean over no elements has no value")
     for name in ("delta", "beta"):
         if args[name] is not None and not args[name] > 0:
             raise args.misfit(f"{name} is {args[name]}, it must be above 0")

@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 
 from verdict.graph import Shape
-from verdict.ops import numbers
+from verdict.ops import integers, numbers
 from verdict.ops.aten.elementwise import of_kind
 from verdict.ops.aten.form import REQUIRED, Arguments, dtype_kind, operator
 from verdict.ops.casts import CAST
 from verdict.ops.gate import CHOICE
 from verdict.ops.rule import Array, Atom, Axes, Dim, Law, OpRule
 from verdict.ops.shapes import axis, make_axes
-from verdict.ops.types import Types, and_positions, counted, floats, like_first, positions
+from verdict.ops.types import Types, and_positions, counted, floats, is_whole, kind, like_first, positions
 from verdict.outcome import Assumption
 
 OVER: Mapping[str, Any] = {"dim": None, "keepdim": False}
@@ -87,7 +87,9 @@ def _total(args: Arguments, x: Array) -> Array:
 
 
 def _sum(args: Arguments) -> Array:
-    x = args["self"]
+    """The sum of elements that are cast to the type that is asked for before they are added."""
+    asked = kind(args["dtype"])
+    x = integers.cast(args["self"], asked) if is_whole(asked) else args["self"]
     return _total(args, x).reshape(shape_of(args, x))
 
 
@@ -242,9 +244,8 @@ def _of_some(
     return reduction(name, formula, forward, attributes, assumptions=assumptions, of_none=False, types=types)
 
 
-def _mean_rule(name: str, formula: str, attributes: Mapping[str, Any], total: str) -> OpRule:
-    rule = reduction(name, formula, _mean, {**attributes, **COUNT}, Law.WHOLE, (0,), (CAST,))
-    return replace(rule, average_of=total)
+def _mean_rule(name: str, formula: str, more: Mapping[str, Any], total: str) -> OpRule:
+    return replace(reduction(name, formula, _mean, {**more, **COUNT}, Law.WHOLE, (0,), (CAST,)), average_of=total)
 
 
 def extreme(rule: OpRule) -> OpRule:
@@ -255,8 +256,7 @@ def extreme(rule: OpRule) -> OpRule:
 ALL = {"dtype": None}
 SOME = {**OVER, **ALL}
 COUNT = {"count": None}
-ONE = {"dim": REQUIRED, "keepdim": False}
-SPREAD = {**OVER, "correction": None}
+ONE, SPREAD = {"dim": REQUIRED, "keepdim": False}, {**OVER, "correction": None}
 
 RULES: tuple[OpRule, ...] = (
     reduction("aten.sum", "y = sum of x", _sum, ALL, Law.SUM, (0,), (CAST,), types=counted),
@@ -273,8 +273,8 @@ RULES: tuple[OpRule, ...] = (
     _of_some("aten.max.dim", "the greatest of x along dim, and where it is", _best, ONE, (CHOICE,), and_positions),
     _of_some("aten.min.dim", "the smallest of x along dim, and where it is", _best, ONE, (CHOICE,), and_positions),
     *(
-        operator(f"aten.arg{word}", "self", OVER, _arg_axes, _argbest, formula, assumptions=(CHOICE,), types=positions)
-        for word, formula in (("max", "where the greatest of x is"), ("min", "where the smallest of x is"))
+        operator(f"aten.arg{k}", "self", OVER, _arg_axes, _argbest, formula, assumptions=(CHOICE,), types=positions)
+        for k, formula in (("max", "where the greatest of x is"), ("min", "where the smallest of x is"))
     ),
     reduction("aten.logsumexp", "y = log(sum of exp(x) over dim)", _logsumexp, ONE),
     operator(

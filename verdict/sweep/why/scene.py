@@ -81,8 +81,9 @@ class Scene:
         return not few.size or bool(self.catalogue.each([array.ravel()[few] for array in arrays])[1].all())
 
 
-def scene_of(single: Plan, parallel: Plan, runs: Runs) -> Scene:
+def scene_of(runs: Runs) -> Scene:
     """The scene of two flows that have been run."""
+    single, parallel = runs.plans
     flows, right = runs.flows, runs.values[0]
     elements = Elements()
     ids = {k: elements.block(Kind.GIVEN, k, 0, array.shape) for k, array in runs.given[0].items()}

@@ -1,0 +1,85 @@
+"""Sums, losses and numbers beside integers: of which type what they make is, and where there is nothing."""
+
+import pytest
+
+from tests.values.outline import verdict
+from verdict.errors import PlanFileError
+
+SUMMED = """
+  x input [2,3]
+  w weight [1]
+  {sum}
+  y = mul(s, w)
+  loss = sum(y) dim=None keepdim=False
+  dy = sum.grad(one, y) dim=None keepdim=False
+  -, gw = mul.grad(dy, s, w)
+  seed one
+  loss loss
+  gradient gw of w
+"""
+PLAIN = "s = aten.sum(x)"
+CUT = 's = aten.sum(x) dtype="int64"'
+CUT_BEFORE = 'c = aten._to_copy(x) dtype="int64"\n  s = aten.sum(c)'
+CUT_AFTER = 't = aten.sum(x)\n  s = aten._to_copy(t) dtype="int64"'
+
+
+@pytest.mark.parametrize("wrong", [PLAIN, CUT_AFTER])
+def test_a_sum_casts_each_element_before_it_adds(wrong):
+    assert verdict(SUMMED.format(sum=CUT), SUMMED.format(sum=CUT_BEFORE)) == "PROVED"
+    assert verdict(SUMMED.format(sum=CUT), SUMMED.format(sum=wrong)) != "PROVED"
+
+
+def test_a_narrow_sum_wraps_around():
+    whole = SUMMED.replace("x input [2,3]", "x input int8 [2,3]")
+    narrow = 's = aten.sum(x) dtype="int8"'
+    after = 't = aten.sum(x)\n  s = aten._to_copy(t) dtype="int8"'
+    assert verdict(whole.format(sum=narrow), whole.format(sum=after)) == "PROVED"
+    assert verdict(whole.format(sum=narrow), whole.format(sum=PLAIN)) != "PROVED"
+
+
+LOSS = """
+  x input {x}
+  t input int64 {t}
+  w weight [1]
+  n, total = aten.nll_loss_forward(x, t) reduction=2 ignore_index={ignored}
+  y = mul(n, w)
+  loss = sum(y) dim=None keepdim=False
+  dy = sum.grad(one, y) dim=None keepdim=False
+  -, gw = mul.grad(dy, n, w)
+  seed one
+  loss loss
+  gradient gw of w
+"""
+
+
+@pytest.mark.parametrize(("x", "t"), [("[4,3]", "[4]"), ("[3]", "[]")])
+def test_the_ignored_class_counts(x, t):
+    single = LOSS.format(x=x, t=t, ignored=-100)
+    assert verdict(single, single) == "PROVED"
+    assert verdict(single, LOSS.format(x=x, t=t, ignored=100)) != "PROVED"
+
+
+def test_the_loss_of_nothing_is_no_error_of_ours():
+    nothing = LOSS.format(x="[0,0]", t="[0]", ignored=-100)
+    assert verdict(nothing, nothing) == "UNKNOWN"
+    with pytest.raises(PlanFileError, match="over no targets"):
+        verdict(nothing.replace("reduction=2", "reduction=1"), nothing)
+
+
+FLOAT = """
+  i input int64 [4]
+  w weight [4]
+  n = aten.add.Tensor(i) other=1
+  y = mul(n, w)
+  loss = sum(y) dim=None keepdim=False
+  dy = sum.grad(one, y) dim=None keepdim=False
+  -, gw = mul.grad(dy, n, w)
+  seed one
+  loss loss
+  gradient gw of w
+"""
+
+
+def test_an_integer_and_one_may_be_a_float():
+    """1.0 is written as 1."""
+    assert verdict(FLOAT, FLOAT) == "PROVED"
