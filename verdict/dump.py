@@ -6,7 +6,7 @@ from verdict.errors import ShapeError
 from verdict.graph import Plan
 from verdict.lineage import Lineages, Shard, Share
 from verdict.solver import PlainTerms, SolverError, question
-from verdict.stage import Cut, Members, goals
+from verdict.stage import Cut, Members, goals, on
 
 
 def dump_nodes(plans: Sequence[Plan]) -> Iterator[str]:
@@ -50,7 +50,7 @@ def dump_obligations(stages: Cut) -> Iterator[str]:
     for number, stage in enumerate(dict.fromkeys(stages.questions)):
         yield f"; {number}: {type(stage).__name__} of {stage.signature.op} {stage.signature.spelled}"
         try:
-            asked = question(goals(stage, stages.columns, False, PlainTerms()))
+            asked = question(goals(stage, stages.columns, False, on(PlainTerms())))
         except (ShapeError, SolverError) as error:
             yield f"; not written: {error}"
             continue

@@ -38,12 +38,14 @@ class Answer:
 @dataclass(frozen=True)
 class Proved:
     """Every goal holds. `methods` counts elements by what closed them; `confirmed` says whether z3 agreed on those
-    that were left to ask. answers: of each solver that was asked anew.
+    that were left to ask. answers: of each solver that was asked anew. larger: at which shapes, in a word, the sides
+    were run on numbers besides, "" where at none.
     """
 
     methods: tuple[tuple[str, int], ...] = ()
     confirmed: bool = False
     answers: tuple[Answer, ...] = ()
+    larger: str = ""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from verdict.ops import RULES
 from verdict.outcome import Answer, Assumption, Finding, Outcome, Proved, Refuted, Unknown
 from verdict.report import Asked, Evidence, Open, Proofs, Side
 from verdict.stage import Cut, Members, Stage
+from verdict.stage.numbers import FULL, LARGER
 from verdict.stage.vacuity import vacuous
 
 SHOWN_RANKS = 8
@@ -20,7 +21,9 @@ REAL = Assumption("real-arithmetic", "numbers are real numbers, without rounding
 BUFFERED = Assumption("buffered-sends", "a send does not wait for its receive")
 LOSS_SUM = Assumption("loss-sums-columns", "the loss is the sum of the losses of all replicas and microbatches")
 REDUCTION = Assumption(
-    "shape-reduction", "stages were proved at the smallest shapes with the same pattern of cuts (docs/soundness.md)"
+    "shape-reduction",
+    "what holds at two choices of small shapes with the same pattern of cuts, and on numbers at larger ones, holds at "
+    "full shapes (docs/soundness.md)",
 )
 
 
@@ -101,6 +104,8 @@ def proofs_of(stages: Cut, outcomes: Sequence[Outcome]) -> Proofs:
         ),
         methods=tuple(sorted(methods.items())),
         solvers=asked([a for outcome in outcomes if isinstance(outcome, Proved) for a in outcome.answers]),
+        full=sum(isinstance(outcome, Proved) and outcome.larger == FULL for outcome in outcomes),
+        larger=sum(isinstance(outcome, Proved) and outcome.larger == LARGER for outcome in outcomes),
     )
 
 

@@ -28,6 +28,7 @@ def as_data(report: Report) -> dict[str, Any]:
         "obligations": {"total": proofs.obligations, **dict(proofs.methods)},
         "z3": {"identical_stages": proofs.identical, "confirmed_stages": proofs.confirmed},
         "solvers": _solvers(proofs.solvers),
+        "run_on_numbers": {"full_shapes": proofs.full, "larger_shapes": proofs.larger},
         "evidence": {
             "due": len(report.due.outputs),
             "established": len(report.evidence.outputs),

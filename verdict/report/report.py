@@ -61,6 +61,8 @@ class Proofs:
     obligations: scalar equalities in both; methods: by what they were closed. identical: distinct stages in
     which both sides are one and the same term, so that nothing is left to ask; confirmed: those in which z3
     was asked and agreed on every equality that is left. solvers: what each said of all of them, asked anew.
+    full, larger: how many of the distinct stages and laws were run on numbers besides, at full shapes or at larger ones
+    than they were proved at.
     """
 
     stages: int = 0
@@ -71,6 +73,8 @@ class Proofs:
     confirmed: int = 0
     methods: tuple[tuple[str, int], ...] = ()
     solvers: tuple[Asked, ...] = ()
+    full: int = 0
+    larger: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,6 +114,8 @@ def _proofs(report: Report, console: Console) -> None:
     if proofs.methods:
         closed = ", ".join(f"{count} by {name}" for name, count in proofs.methods)
         console.print(f"{proofs.obligations} scalar equalities closed: {closed}")
+    if proofs.full or proofs.larger:
+        console.print(f"run on numbers besides: {proofs.full} at full shapes, {proofs.larger} at larger ones")
 
 
 def _asked(solvers: Sequence[Asked], console: Console) -> None:

@@ -1,6 +1,6 @@
 """What is proved at once: stages, their canonical forms, their smallest shapes and their obligations."""
 
-from verdict.stage.execute import goals, obligation
+from verdict.stage.execute import goals, obligation, on
 from verdict.stage.replay import Equation, Replay, Sums, columns_of, instead_of, parts_of, replay
 from verdict.stage.run import run
 from verdict.stage.stage import Cut, Members, Occurrence, Stage, cut
@@ -18,6 +18,7 @@ __all__ = [
     "goals",
     "instead_of",
     "obligation",
+    "on",
     "parts_of",
     "replay",
     "run",

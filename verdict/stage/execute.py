@@ -5,7 +5,7 @@ writes must be the slice of what the single-device node writes that its claim na
 of a sum, the single-device node is run on the summed interval alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -37,28 +37,33 @@ def obligation(stage: Stage, columns: int, exhaustive: bool = False, sizes: Size
     exhaustive: keep every column of the batch instead of the first and the last.
     """
     terms = Terms()
-    return Obligation(terms, goals(stage, columns, exhaustive, terms, sizes))
+    return Obligation(terms, goals(stage, columns, exhaustive, on(terms), sizes))
+
+
+def on(symbols: Symbols) -> "MakeSide":
+    """Sides on symbols."""
+    return lambda meaning, shrunk: Side(meaning, shrunk, symbols)
 
 
 def goals(
-    stage: Stage, columns: int, exhaustive: bool, symbols: Symbols, sizes: Sizes = SMALLEST
+    stage: Stage, columns: int, exhaustive: bool, side_of: "MakeSide", sizes: Sizes = SMALLEST
 ) -> tuple[Goal, ...]:
-    """What the obligation of a stage claims, run on any kind of symbols."""
+    """What the obligation of a stage claims, run on what `side_of` makes of a node at reduced shapes."""
     meaning = mean(stage.signature, columns)
     kept = columns if exhaustive else min(columns, 2)
     if isinstance(stage, Members):
-        return _members(stage, meaning, kept, symbols, sizes)
+        return _members(stage, meaning, kept, side_of, sizes)
     if isinstance(stage, SumLaw):
-        return _sum_law(stage, meaning, kept, symbols, sizes)
+        return _sum_law(stage, meaning, kept, side_of, sizes)
     if isinstance(stage, IgnoredLaw):
-        return _ignored_law(stage, meaning, kept, symbols, sizes)
-    return _linear_law(stage, meaning, kept, symbols, sizes)
+        return _ignored_law(stage, meaning, kept, side_of, sizes)
+    return _linear_law(stage, meaning, kept, side_of, sizes)
 
 
-def _members(stage: Members, meaning: Meaning, columns: int, symbols: Symbols, sizes: Sizes) -> tuple[Goal, ...]:
+def _members(stage: Members, meaning: Meaning, columns: int, side_of: "MakeSide", sizes: Sizes) -> tuple[Goal, ...]:
     bounds = [bounds_of_member(meaning, member) for member in stage.members]
     cuts = cuts_of(meaning, [member.attrs for member in stage.members], bounds)
-    side = Side(meaning, shrink(meaning, cuts, columns, sizes), symbols)
+    side = side_of(meaning, shrink(meaning, cuts, columns, sizes))
     found: list[Goal] = []
     for number, (member, bound) in enumerate(zip(stage.members, bounds, strict=True)):
         for column in range(columns if meaning.column_atom is not None else 1):
@@ -66,11 +71,11 @@ def _members(stage: Members, meaning: Meaning, columns: int, symbols: Symbols, s
     return tuple(found)
 
 
-def _sum_law(law: SumLaw, meaning: Meaning, columns: int, symbols: Symbols, sizes: Sizes) -> tuple[Goal, ...]:
+def _sum_law(law: SumLaw, meaning: Meaning, columns: int, side_of: "MakeSide", sizes: Sizes) -> tuple[Goal, ...]:
     over_columns = not law.cuts
     cuts = cuts_of(meaning, [], [])
     cuts[law.atom].update(law.cuts)
-    side = Side(meaning, shrink(meaning, cuts, columns if over_columns else 1, sizes), symbols)
+    side = side_of(meaning, shrink(meaning, cuts, columns if over_columns else 1, sizes))
     whole = {name: (0, size) for name, size in meaning.sizes.items()}
     if over_columns:
         tiles = [side.reference(whole, {law.atom}, column)[law.output] for column in range(columns)]
@@ -79,20 +84,20 @@ def _sum_law(law: SumLaw, meaning: Meaning, columns: int, symbols: Symbols, size
         tiles = [side.reference({**whole, law.atom: pair}, {law.atom}, 0)[law.output] for pair in pairs]
     total = tiles[0]
     for tile in tiles[1:]:
-        total = np.asarray(total + tile, dtype=object)
+        total = np.asarray(total + tile, dtype=total.dtype)
     full = side.reference(whole, frozenset(), 0)[law.output]
     return (Goal(f"sum over {law.atom}", full, total),)
 
 
-def _linear_law(law: LinearLaw, meaning: Meaning, columns: int, symbols: Symbols, sizes: Sizes) -> tuple[Goal, ...]:
-    side = Side(meaning, shrink(meaning, cuts_of(meaning, [], []), columns, sizes), symbols)
+def _linear_law(law: LinearLaw, meaning: Meaning, columns: int, side_of: "MakeSide", sizes: Sizes) -> tuple[Goal, ...]:
+    side = side_of(meaning, shrink(meaning, cuts_of(meaning, [], []), columns, sizes))
     again = {position: side.symbols(position, "'") for position in law.positions}
-    both = [np.asarray(x + again[k], dtype=object) if k in again else x for k, x in enumerate(side.inputs)]
+    both = [np.asarray(x + again[k], dtype=x.dtype) if k in again else x for k, x in enumerate(side.inputs)]
     other = [again.get(k, x) for k, x in enumerate(side.inputs)]
     attrs = side.attrs
     sums = side.apply(both, attrs)
     return tuple(
-        Goal(f"output {k} is additive", whole, np.asarray(one + two, dtype=object))
+        Goal(f"output {k} is additive", whole, np.asarray(one + two, dtype=whole.dtype))
         for k, (whole, one, two) in enumerate(
             zip(sums, side.apply(side.inputs, attrs), side.apply(other, attrs), strict=True)
         )
@@ -100,8 +105,10 @@ def _linear_law(law: LinearLaw, meaning: Meaning, columns: int, symbols: Symbols
     )
 
 
-def _ignored_law(law: IgnoredLaw, meaning: Meaning, columns: int, symbols: Symbols, sizes: Sizes) -> tuple[Goal, ...]:
-    side = Side(meaning, shrink(meaning, cuts_of(meaning, [], []), columns, sizes), symbols)
+def _ignored_law(
+    law: IgnoredLaw, meaning: Meaning, columns: int, side_of: "MakeSide", sizes: Sizes
+) -> tuple[Goal, ...]:
+    side = side_of(meaning, shrink(meaning, cuts_of(meaning, [], []), columns, sizes))
     other = [side.symbols(k, "'") if k in law.positions else x for k, x in enumerate(side.inputs)]
     pairs = zip(side.apply(side.inputs, side.attrs), side.apply(other, side.attrs), strict=True)
     return tuple(
@@ -132,7 +139,7 @@ def cuts_of(meaning: Meaning, attrs: list[Attrs], bounds: list[dict[str, Interva
 
 
 class Side:
-    """The single-device node at reduced shapes, on symbols."""
+    """The single-device node at reduced shapes, on symbols, or on what a subclass has instead."""
 
     def __init__(self, meaning: Meaning, shrunk: Shrunk, symbols: Symbols) -> None:
         if meaning.rule is None or meaning.axes is None:
@@ -227,7 +234,7 @@ class Side:
     def cut(self, bounds: Bounds, column: int) -> list[Array]:
         """The share `bounds` of one column of every input."""
         return [
-            np.asarray(x[self.shrunk.slices(dims, bounds, column)], dtype=object)
+            np.asarray(x[self.shrunk.slices(dims, bounds, column)], dtype=x.dtype)
             for dims, x in zip(self.meaning.read, self.inputs, strict=True)
         ]
 
@@ -240,7 +247,7 @@ class Side:
                 narrow = {atom: bounds[atom] for atom in restricted - {self.meaning.column_atom}}
                 attrs = self.single_attrs(narrow, self.shapes)
                 inputs = [
-                    np.asarray(x[self.partly(dims, bounds, restricted, column)], dtype=object)
+                    np.asarray(x[self.partly(dims, bounds, restricted, column)], dtype=x.dtype)
                     for dims, x in zip(self.meaning.read, self.inputs, strict=True)
                 ]
             else:
@@ -284,9 +291,12 @@ class Side:
             if whole is None or made[k] is None:
                 raise ShapeError(f"output {k} does not exist")
             wanted = {atom: bounds[atom] for atom in kept}
-            due = np.asarray(whole[self.shrunk.slices(dims, wanted, column)], dtype=object)
+            due = np.asarray(whole[self.shrunk.slices(dims, wanted, column)], dtype=whole.dtype)
             goals.append(Goal(f"{name} output {k}", due, made[k]))
         return goals
+
+
+MakeSide = Callable[[Meaning, Shrunk], Side]
 
 
 def _shape(dims: tuple[Dim, ...], sizes: Mapping[str, int]) -> Shape:

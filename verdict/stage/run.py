@@ -6,7 +6,8 @@ from verdict.errors import ShapeError
 from verdict.options import SolverOptions
 from verdict.outcome import Outcome, Proved, Refuted, Unknown
 from verdict.solver import Obligation, PlainTerms, SolverError, check, confirm
-from verdict.stage.execute import goals, obligation
+from verdict.stage.execute import goals, obligation, on
+from verdict.stage.numbers import on_numbers
 from verdict.stage.shrink import OTHER, Sizes
 from verdict.stage.stage import Stage
 
@@ -14,8 +15,9 @@ from verdict.stage.stage import Stage
 def run(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool = False) -> Outcome:
     """Prove or refute one stage of a parallel plan of `columns` columns.
 
-    What is proved is proved at other reduced shapes, too, and put to the solvers anew, as plain arithmetic; what is
-    refuted, too, where there are two of them. Raises InternalError where a solver shows the contrary.
+    What is proved is proved at other reduced shapes, too, run on numbers at full or larger ones, and put to the solvers
+    anew, as plain arithmetic; what is refuted, too, where there are two of them. Raises InternalError where a solver
+    shows the contrary.
     """
     try:
         question = obligation(stage, columns, exhaustive)
@@ -31,8 +33,13 @@ def run(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool = F
             return Unknown(f"{stage.signature.op} is proved at some reduced shapes, and refuted at others")
         if isinstance(other, Unknown):
             return other
+        larger = on_numbers(stage, columns, exhaustive)
+        if larger.differs:
+            why = f"on random numbers at {larger.shapes} shapes {larger.differs} differs"
+            return Unknown(f"{stage.signature.op} is proved at reduced shapes, but {why}")
+        outcome = replace(outcome, larger=larger.shapes)
     if options.z3 and (isinstance(outcome, Proved) or (isinstance(outcome, Refuted) and len(options.solvers) > 1)):
-        answers = confirm(goals(stage, columns, exhaustive, PlainTerms()), outcome, options)
+        answers = confirm(goals(stage, columns, exhaustive, on(PlainTerms())), outcome, options)
         return replace(outcome, answers=answers) if isinstance(outcome, Proved) else outcome
     return outcome
 

@@ -1,0 +1,95 @@
+"""A proved stage on random numbers: at full shapes where they are small enough, else at larger ones than it was proved
+at. A proof speaks for shapes that were not looked at; here they are.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from verdict.errors import ShapeError
+from verdict.lineage import Meaning
+from verdict.ops import Array
+from verdict.ops.domain import Integers
+from verdict.solver import Goal, Terms
+from verdict.stage.execute import Side, goals
+from verdict.stage.shrink import Shrunk, Sizes, count
+from verdict.stage.stage import Stage
+
+FULL, LARGER = "full", "larger"
+GROWTHS = {FULL: (1 << 62,), LARGER: (64, 16, 4)}
+"""How many elements more than it must each axis keeps between its cuts; all of them at full shapes."""
+MOST_ELEMENTS = 200_000
+"""The most elements that a node reads and writes where it is run on numbers."""
+SEEDS = (1, 2)
+RELATIVE, OF_GREATEST = 1e-6, 1e-9
+"""Differences up to so much of the element, and of the greatest element, are rounding."""
+FAR = 1 << 10
+"""Integers without bounds are drawn up to here."""
+
+
+class Larger(NamedTuple):
+    """shapes: FULL, LARGER, or "" where the stage cannot be run on numbers. differs: a goal whose sides differ."""
+
+    shapes: str
+    differs: str = ""
+
+
+def on_numbers(stage: Stage, columns: int, exhaustive: bool) -> Larger:
+    """Whether both sides of every goal agree on random numbers, on all seeds, at the largest shapes that are run."""
+    for shapes, growths in GROWTHS.items():
+        for grow in growths:
+            try:
+                found = [_differing(stage, columns, exhaustive, Sizes(grow=grow), seed) for seed in SEEDS]
+            except _TooLarge:
+                continue
+            except (ShapeError, ArithmeticError):
+                return Larger("")
+            return Larger(shapes, found[0] if all(found) else "")
+    return Larger("")
+
+
+class _TooLarge(Exception):
+    """A node has more elements than are run on numbers."""
+
+
+def _differing(stage: Stage, columns: int, exhaustive: bool, sizes: Sizes, seed: int) -> str:
+    random = np.random.default_rng(seed)
+    with np.errstate(all="ignore"):
+        found = goals(stage, columns, exhaustive, lambda meaning, shrunk: _Drawn(meaning, shrunk, random), sizes)
+        return next((goal.name for goal in found if _apart(goal)), "")
+
+
+def _apart(goal: Goal) -> bool:
+    single, parallel = (np.asarray(side, dtype=float) for side in (goal.single, goal.parallel))
+    if single.shape != parallel.shape:
+        return True
+    known = np.isfinite(single) & np.isfinite(parallel)
+    alike = np.where(known, True, (single == parallel) | (np.isnan(single) & np.isnan(parallel)))
+    greatest = np.abs(single[known]).max(initial=0.0)
+    near = np.abs(single - parallel)[known] <= OF_GREATEST * greatest + RELATIVE * np.abs(single[known])
+    return not (alike.all() and near.all())
+
+
+class _Drawn(Side):
+    """The single-device node on random numbers."""
+
+    def __init__(self, meaning: Meaning, shrunk: Shrunk, random: np.random.Generator) -> None:
+        if count(meaning, shrunk) > MOST_ELEMENTS:
+            raise _TooLarge
+        self.random = random
+        super().__init__(meaning, shrunk, Terms())
+
+    def symbols(self, position: int, mark: str) -> Array:
+        """Random numbers for an input, integers of those that it may hold; zeros where a gradient is absent."""
+        signature, shape = self.meaning.signature, self.shapes[position]
+        if signature.shapes[position] is None:
+            return np.zeros(shape)
+        if signature.dtypes[position].startswith("complex"):
+            shape = (*shape, 2)
+        integers = self.integers(position)
+        if integers is None:
+            return self.random.uniform(-1, 1, shape)
+        table = self.rule.indices.get(position - signature.grads) if position >= signature.grads else None
+        rows = Integers(0, self.shrunk.sizes[table] - 1) if table else Integers(-FAR, FAR)
+        known = integers.both(rows)
+        return self.random.choice([known.at(place) for place in range(known.size or 0)] or [0], shape)
