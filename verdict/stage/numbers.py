@@ -28,10 +28,12 @@ FAR = 1 << 10
 
 
 class Larger(NamedTuple):
-    """shapes: FULL, LARGER, or "" where the stage cannot be run on numbers. differs: a goal whose sides differ."""
+    """shapes: FULL, LARGER, or "" where the stage cannot be run on numbers. against: what speaks
+    against the proof, "" where nothing does.
+    """
 
     shapes: str
-    differs: str = ""
+    against: str = ""
 
 
 def on_numbers(stage: Stage, columns: int, exhaustive: bool) -> Larger:
@@ -42,9 +44,11 @@ def on_numbers(stage: Stage, columns: int, exhaustive: bool) -> Larger:
                 found = [_differing(stage, columns, exhaustive, Sizes(grow=grow), seed) for seed in SEEDS]
             except _TooLarge:
                 continue
-            except (ShapeError, ArithmeticError):
+            except ArithmeticError:
                 return Larger("")
-            return Larger(shapes, found[0] if all(found) else "")
+            except (ShapeError, ValueError, IndexError) as error:
+                return Larger(shapes, f"it cannot be run: {error}")
+            return Larger(shapes, f"{found[0]} differs" if all(found) else "")
     return Larger("")
 
 

@@ -34,8 +34,8 @@ def run(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool = F
         if isinstance(other, Unknown):
             return other
         larger = on_numbers(stage, columns, exhaustive)
-        if larger.differs:
-            why = f"on random numbers at {larger.shapes} shapes {larger.differs} differs"
+        if larger.against:
+            why = f"on random numbers at {larger.shapes} shapes {larger.against}"
             return Unknown(f"{stage.signature.op} is proved at reduced shapes, but {why}")
         outcome = replace(outcome, larger=larger.shapes)
     if options.z3 and (isinstance(outcome, Proved) or (isinstance(outcome, Refuted) and len(options.solvers) > 1)):

@@ -164,6 +164,14 @@ def require_fit(step: Step, shapes: Sequence[Shape]) -> None:
         rule.axes(shapes[step.grads :] if step.op.endswith(GRAD) else shapes, step.attrs)
 
 
+def attempt(step: Step, inputs: Sequence[Array]) -> tuple[Array | None, ...]:
+    """What `apply` makes of inputs that were not made for the step: whatever the operator raises is Inapplicable."""
+    try:
+        return _apply(step, inputs)
+    except OF_ELEMENTS as error:
+        raise Inapplicable(f"{step.op}: {error}") from error
+
+
 def _apply(step: Step, inputs: Sequence[Array]) -> tuple[Array | None, ...]:
     if step.op in _OWN:
         return _OWN[step.op](inputs, step.attrs)

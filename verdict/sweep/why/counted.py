@@ -6,7 +6,7 @@ import numpy as np
 
 from verdict.graph import ABSENT
 from verdict.ops import FACTS, Array
-from verdict.sweep.flow import CANNOT, apply
+from verdict.sweep.flow import CANNOT, attempt
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State
 from verdict.sweep.why.missing import groupings, values_of
@@ -62,7 +62,7 @@ def _without(scene: Scene, state: State, number: int, k: int) -> Arrays | None:
                 return None
             inputs.append(np.zeros_like(arrays[seed]) if position == k else arrays[seed])
         try:
-            made = apply(step, inputs)[0]
+            made = attempt(step, inputs)[0]
         except CANNOT:
             return None
         if made is None or step.outputs[0] == ABSENT:

@@ -11,7 +11,7 @@ from verdict.comparison import Faulty
 from verdict.graph import ABSENT
 from verdict.sweep.compare import Different, compare
 from verdict.sweep.elements import Ids
-from verdict.sweep.flow import CANNOT, Result, apply
+from verdict.sweep.flow import CANNOT, Result, attempt
 from verdict.sweep.why.scene import Arrays, Scene, Values, arrays_of
 from verdict.sweep.why.siblings import Siblings
 
@@ -120,7 +120,7 @@ def _again(scene: Scene, values: Values, change: Change, number: int) -> list[in
                 raise ValueError("nothing is made where an input is wanted")
             inputs.append(array)
         with np.errstate(all="ignore"):
-            made = apply(step, inputs)
+            made = attempt(step, inputs)
         for value, output in zip(step.outputs, made, strict=False):
             if value == ABSENT or output is None or value in change.values:
                 continue

@@ -8,7 +8,7 @@ import numpy as np
 
 from verdict.graph import ABSENT, GRAD
 from verdict.ops import FACTS, RULES, Array
-from verdict.sweep.flow import CANNOT, Step, apply, require_fit
+from verdict.sweep.flow import CANNOT, Step, attempt, require_fit
 from verdict.sweep.trace import frozen
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State
@@ -171,7 +171,7 @@ def outputs_with(state: State, step: Step, instead: Mapping[int, Arrays]) -> dic
             given = [arrays[seed] for arrays in inputs if arrays is not None]
             require_fit(step, [array.shape for array in given])
             with np.errstate(all="ignore"):
-                outputs = apply(step, given)
+                outputs = attempt(step, given)
             for value, array in zip(step.outputs, outputs, strict=False):
                 if value != ABSENT and array is not None:
                     made.setdefault(value, []).append(np.asarray(array, dtype=np.float64))
