@@ -17,8 +17,8 @@ from verdict.report import Open, Report
 
 SEEDS = (1, 2)
 """The random values that the plans are run on; they must agree on all of these."""
-MOST_STEPS = 120_000
-MOST_WORK = 100_000_000
+MOST_STEPS = 200_000
+MOST_WORK = 1_000_000_000
 """What is run: how many nodes, over all ranks and microbatches, and how many elements they read and write."""
 
 CERTAIN = frozenset(
