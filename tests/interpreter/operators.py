@@ -15,7 +15,10 @@ def _hits(ids, start, size):
 
 
 def embedding(ids, weight, start=0, stop=None, padding_idx=None):
+    span(len(weight), start, stop)
     if padding_idx is not None:
+        if not 0 <= padding_idx < len(weight):
+            raise ValueError(f"row {padding_idx}")
         rows = torch.arange(len(weight)) == padding_idx
         weight = torch.where(rows[:, None], weight.detach(), weight)
     return _hits(ids, start, len(weight)) @ weight
@@ -26,6 +29,7 @@ def one_hot(ids, start=0, stop=None):
 
 
 def take_ids(x, ids, start=0, stop=None):
+    span(x.shape[-1], start, stop)
     return _where(_hits(ids, start, x.shape[-1]) > 0, x).sum(-1)
 
 
@@ -40,6 +44,8 @@ def binary(combine):
     def run(*tensors, other=None, reflected=False, alpha=1, rounding_mode=None):
         if rounding_mode is not None:
             raise ValueError("rounded")
+        if len(tensors) == 2 and (other is not None or reflected):
+            raise ValueError("two tensors and a number")
         x, y = tensors if len(tensors) == 2 else (tensors[0], torch.tensor(other, dtype=torch.float64))
         return combine(*((y, x) if reflected else (x, y)), alpha)
 
@@ -61,7 +67,18 @@ def reduction(function):
     return run
 
 
+def floating(dtype):
+    if dtype is not None and not getattr(torch, dtype).is_floating_point:
+        raise ValueError(f"{dtype} is no floating-point type")
+
+
+def span(rows, start, stop):
+    if start < 0 or (stop is not None and stop - start != rows):
+        raise ValueError(f"{rows} rows from {start} to {stop}")
+
+
 def softmax(x, dim, dtype=None):
+    floating(dtype)
     powers = torch.exp(x - x.detach().amax(dim, keepdim=True))
     return powers / powers.sum(dim, keepdim=True)
 
@@ -73,6 +90,7 @@ def logsumexp(x, dim, keepdim=False):
 
 
 def log_softmax(x, dim, dtype=None):
+    floating(dtype)
     return x - logsumexp(x, dim, True)
 
 
@@ -132,6 +150,9 @@ def gate(x, w, *bias, score_func, topk, n_groups=1, topk_groups=1, route_scale=1
 
 
 def moe_gmm(x, indices, weights, w1, w3, w2, n_routed_experts, local_expert_start, local_expert_end):
+    span(len(w1), local_expert_start, local_expert_end)
+    if local_expert_end > n_routed_experts:
+        raise ValueError(f"{n_routed_experts} experts")
     gates, ups = torch.einsum("edi,ti->etd", w1, x), torch.einsum("edi,ti->etd", w3, x)
     made = torch.einsum("eod,etd->eto", w2, gates / (1 + torch.exp(-gates)) * ups)
     hits = indices[None] == local_expert_start + torch.arange(len(w1))[:, None, None]
@@ -179,6 +200,8 @@ def feedforward(x, w1, b1, w2, dropout, is_training=True):
 
 
 def sgd(w, g, *state, lr, momentum=0, dampening=0, weight_decay=0, nesterov=False):
+    if bool(momentum) != bool(state):
+        raise ValueError("a momentum and a state belong together")
     g = g + weight_decay * w
     if not state:
         return w - lr * g
@@ -188,6 +211,8 @@ def sgd(w, g, *state, lr, momentum=0, dampening=0, weight_decay=0, nesterov=Fals
 
 def adam(decoupled):
     def run(w, g, m, v, lr, step, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0):
+        if not isinstance(step, int) or step < 1 or not (0 <= beta1 < 1 and 0 <= beta2 < 1):
+            raise ValueError("step")
         before, g = w, g if decoupled else g + weight_decay * w
         m = beta1 * m + (1 - beta1) * g
         v = beta2 * v + (1 - beta2) * g * g
@@ -207,7 +232,12 @@ def select_blocks(x, dim, blocks, index):
     return torch.cat([pieces[k] for k in index], dim)
 
 
-def _same(x, dtype=None):
+def _same(x):
+    return x.clone()
+
+
+def cast(x, dtype=None):
+    floating(dtype)
     return x.clone()
 
 
@@ -217,8 +247,8 @@ OPERATORS = {
     "take_ids": take_ids,
     "create_mask": create_mask,
     "apply_mask": lambda scores, mask: scores + mask,
-    "float": _same,
-    "to": _same,
+    "float": cast,
+    "to": cast,
     "identity": _same,
     "contiguous": _same,
     "wait": _same,
@@ -303,6 +333,18 @@ def aten(name, tensors, attrs):
     return tuple(found) if isinstance(found, tuple | list) else (found,)
 
 
+def guard(name, tensors, attrs):
+    """torch does not check these indices."""
+    if name == "aten.embedding_dense_backward":
+        ids, size, beside = tensors[1], attrs["num_weights"], None
+    elif name == "aten.nll_loss_backward":
+        ids, size, beside = tensors[2], tensors[1].shape[min(tensors[1].ndim - 1, 1)], attrs.get("ignore_index", -100)
+    else:
+        return
+    if any(not 0 <= number < size and number != beside for number in ids.flatten().tolist()):
+        raise IndexError(f"an index is not below {size}")
+
+
 def _argument(name, value):
     if name in ("dtype", "input_dtype") and value is not None:
         found = getattr(torch, value)
@@ -320,9 +362,16 @@ def forward(op, tensors, attrs):
             return (x.sum(along, keepdim=attrs.get("keepdim", False)) / attrs["count"],)
         if op == "aten.view":
             return (tensors[0].reshape(attrs["size"]),)
+        guard(op, tensors, attrs)
         return tuple(y.double() if y.is_floating_point() else y for y in aten(op, tensors, attrs))
     found = OPERATORS[op](*tensors, **attrs)
     return tuple(found) if isinstance(found, tuple | list) else (found,)
+
+
+def like(grad, y):
+    if grad.shape != y.shape and {tuple(grad.shape), tuple(y.shape)} != {(), (1,)}:
+        raise ValueError(f"a gradient of shape {list(grad.shape)} for an output of shape {list(y.shape)}")
+    return grad.reshape(y.shape)
 
 
 def gradient(op, inputs, grads, attrs):
@@ -336,9 +385,7 @@ def gradient(op, inputs, grads, attrs):
         if not pairs:
             return [torch.zeros_like(leaf) if leaf.requires_grad else None for leaf in leaves]
         wanted = [leaf for leaf in leaves if leaf.requires_grad]
-        found = torch.autograd.grad(
-            [y for y, _ in pairs], wanted, [g.reshape(y.shape) for y, g in pairs], allow_unused=True
-        )
+        found = torch.autograd.grad([y for y, _ in pairs], wanted, [like(g, y) for y, g in pairs], allow_unused=True)
     by_leaf = dict(zip(map(id, wanted), found, strict=True))
     return [
         None if not leaf.requires_grad else torch.zeros_like(leaf) if by_leaf[id(leaf)] is None else by_leaf[id(leaf)]

@@ -115,7 +115,7 @@ class _Run:
             grads = [None if share is None else self.read(rank, share) for share in node.inputs[:count]]
             inputs = [self.read(rank, share) for share in node.inputs[count:]]
             return gradient(node.op.removesuffix(".grad"), inputs, grads, attrs)
-        except (RuntimeError, ValueError, IndexError, TypeError, KeyError, ArithmeticError) as error:
+        except (RuntimeError, ValueError, IndexError, TypeError, KeyError, ArithmeticError, AssertionError) as error:
             raise Stuck(f"{node.op} cannot be computed: {error}") from error
 
     def meet(self, rank):

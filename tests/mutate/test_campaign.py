@@ -5,9 +5,10 @@ from collections import Counter
 import pytest
 
 from backends.generator import Sizes, generate
+from backends.torch.oracle import oracle
 from tests.builders import FAST
 from verdict.mutate import KINDS, mutate
-from verdict.mutate.judge import EQUIVALENT, FALSE_ALARM, KILLED, MISSED, Known, judge
+from verdict.mutate.judge import EQUIVALENT, FALSE_ALARM, KILLED, MISSED, Known, judge, own_oracle
 from verdict.options import Options
 
 SMALL = {"layers": 2, "hidden": 16, "heads": 4, "seq": 4, "batch": 8, "vocab": 8, "ffn": 8}
@@ -35,8 +36,9 @@ def test_no_fault_that_changes_a_value_is_proved(family):
     model, mesh, count = FAMILIES[family]
     single, parallel = generate(model, Sizes(**{**SMALL, **mesh}))
     known = Known()
-    assert judge(single, parallel, (1,), OPTIONS, known).outcome == EQUIVALENT
-    found = [(mutant, judge(single, mutant.plan, (1, 2), OPTIONS, known)) for mutant in mutate(parallel, 7, count)]
+    assert judge(single, parallel, oracle(1), OPTIONS, known).outcome == EQUIVALENT
+    said = oracle(1, 2)
+    found = [(mutant, judge(single, mutant.plan, said, OPTIONS, known)) for mutant in mutate(parallel, 7, count)]
     assert [(m.kind, m.number, m.description, j) for m, j in found if j.outcome == MISSED] == []
     counts = Counter(judgement.outcome for _, judgement in found)
     assert counts[KILLED] > 0.6 * count
@@ -47,4 +49,6 @@ def test_what_is_known_of_stages_changes_no_judgement():
     single, parallel = generate("mlp", Sizes(**{**SMALL, **FAMILIES["mlp tp4"][1]}))
     known = Known()
     for mutant in mutate(parallel, 8, len(KINDS)):
-        assert judge(single, mutant.plan, (1,), OPTIONS, known) == judge(single, mutant.plan, (1,), OPTIONS)
+        assert judge(single, mutant.plan, own_oracle((1,)), OPTIONS, known) == judge(
+            single, mutant.plan, own_oracle((1,)), OPTIONS
+        )

@@ -10,7 +10,9 @@ import os
 import random
 import sys
 import tempfile
+import time
 from datetime import timedelta
+from multiprocessing.connection import wait
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +23,7 @@ from torch.distributed.tensor._utils import compute_local_shape_and_global_offse
 
 from verdict.torch import REPLICATE, Context
 
-SECONDS, CLOSE = 15, 1e-7
+SECONDS, STILL, CLOSE = 30, 4, 1e-7
 FORK = multiprocessing.get_context("fork")
 
 
@@ -59,7 +61,7 @@ def called(program, name):
     return names.get(name) or (f"{names[owner]}{dot}{rest}" if owner in names else name)
 
 
-def one(file, name, rank, world, store, given, out):
+def one(file, name, rank, world, store, given, out, seed):
     """Run one rank. given: whole tensors by name, None for the single device, which gives them."""
     sys.path.insert(0, str(Path(file).resolve().parent))
     os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(world), LOCAL_WORLD_SIZE=str(world))
@@ -68,7 +70,7 @@ def one(file, name, rank, world, store, given, out):
     np.random.seed()
     torch.set_num_threads(1)
     torch.set_default_dtype(torch.float64)
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     wait = timedelta(seconds=SECONDS)
     dist.init_process_group("gloo", rank=rank, world_size=world, store=dist.FileStore(store, world), timeout=wait)
     spec = importlib.util.spec_from_file_location(Path(file).stem, file)
@@ -115,23 +117,56 @@ def one(file, name, rank, world, store, given, out):
     dist.barrier()
 
 
-def launch(file, name, world, given, folder):
+def spent(processes):
+    """(seconds of processor time, whether any runs or is ready to) of processes that may have ended."""
+    total, runs = 0, False
+    for process in processes:
+        try:
+            fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        total += int(fields[11]) + int(fields[12])
+        runs = runs or fields[0] in "RD"
+    return total / os.sysconf("SC_CLK_TCK"), runs
+
+
+def ended(processes):
+    """Wait until all have ended well: nothing, or else "it fails", or "it hangs" where for STILL seconds none moves."""
+    begun = since = time.monotonic()
+    before, looks, moving = 0.0, 0, 0
+    while True:
+        alive = [process.sentinel for process in processes if process.is_alive()]
+        if any(process.exitcode for process in processes):
+            return "it fails"
+        if not alive:
+            return ""
+        wait(alive, 0.05)
+        now, runs = spent(processes)
+        looks, moving = looks + 1, moving + runs
+        if time.monotonic() - since > STILL:
+            if now - before < 0.05 * STILL and moving < 0.2 * looks:
+                return "it hangs"
+            since, before, looks, moving = time.monotonic(), now, 0, 0
+        if time.monotonic() - begun > SECONDS:
+            return "it hangs"
+
+
+def launch(file, name, world, given, folder, seed=0):
     """The results of all ranks, or why there are none."""
     stem = f"{folder}/{name}-{world}"
     processes = [
-        FORK.Process(target=one, args=(file, name, rank, world, f"{stem}.store", given, f"{stem}-{rank}.pt"))
+        FORK.Process(target=one, args=(file, name, rank, world, f"{stem}.store", given, f"{stem}-{rank}.pt", seed))
         for rank in range(world)
     ]
     for process in processes:
         process.start()
+    why = ended(processes)
     for process in processes:
-        process.join(SECONDS)
-    hung = [process for process in processes if process.is_alive()]
-    for process in hung:
-        process.kill()
+        if process.is_alive():
+            process.kill()
         process.join()
-    if hung or any(process.exitcode for process in processes):
-        return None, "it hangs" if hung else "it fails"
+    if why:
+        return None, why
     return [torch.load(f"{stem}-{rank}.pt", weights_only=False) for rank in range(world)], ""
 
 

@@ -43,7 +43,7 @@ def answer(single, parallel, name):
 
 def plan(recorded, name):
     """The plan, through its text; or the error that stands in its place."""
-    if isinstance(recorded, VerdictError):
+    if isinstance(recorded, Exception):
         raise recorded
     found = confirmed(plan_of(recorded.traces, name), recorded.confirmation, recorded.traces)
     return read(write(found).encode(), name)

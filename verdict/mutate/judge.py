@@ -1,6 +1,6 @@
 """The verdict on a mutant held against the oracle: what was killed, missed, a false alarm or equivalent."""
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -19,6 +19,8 @@ CLASSES = (KILLED, REFUSED, EQUIVALENT, UNKNOWN, FALSE_ALARM, MISSED, UNCHECKED)
 """REFUSED: the plan is malformed, no question can be put (exit status 2). UNCHECKED: the oracle cannot run it."""
 
 
+Oracle = Callable[[Plan, Plan], tuple[str, str]]
+"""(single, plan) -> what the oracle says of them, and a sentence: one of the outcomes of verdict.comparison."""
 MOST_SWEPT = 500
 """Up to so many nodes on all ranks, the sweep is asked about what the walk leaves open."""
 
@@ -44,11 +46,11 @@ class Known:
         return self._outcomes.setdefault(plan.columns, {})
 
 
-def judge(single: Plan, plan: Plan, seeds: Sequence[int], options: Options, known: Known | None = None) -> Judgement:
-    """Ask the verifier and, on these seeds, the oracle whether `plan` computes what `single` computes."""
+def judge(single: Plan, plan: Plan, oracle: Oracle, options: Options, known: Known | None = None) -> Judgement:
+    """Ask the verifier and the oracle whether `plan` computes what `single` computes."""
     verdict, reasons = _verdict(single, plan, options, known.of(plan) if known else {})
-    oracle, detail = _oracle(single, plan, seeds)
-    return Judgement(_outcome(verdict, oracle), verdict, oracle, reasons, detail)
+    said, detail = oracle(single, plan)
+    return Judgement(outcome_of(verdict, said), verdict, said, reasons, detail)
 
 
 def _verdict(
@@ -59,13 +61,22 @@ def _verdict(
     except VerdictError as error:
         return "REFUSED", (error.problem,)
     known.update(examined.outcomes)
-    finish = partial(deeper, single, plan, options) if steps_of(plan) <= MOST_SWEPT else partial(certify, single, plan)
+    finish = (
+        partial(deeper, single, plan, options)
+        if steps_of(plan) <= MOST_SWEPT
+        else partial(certify, single, plan, options)
+    )
     report = finish(examined).report
     codes = tuple(sorted({finding.code for finding in report.findings}))
     return report.verdict.name, codes or tuple(str(gap) for gap in report.unanswered[:1])
 
 
-def _oracle(single: Plan, plan: Plan, seeds: Sequence[int]) -> tuple[str, str]:
+def own_oracle(seeds: Sequence[int]) -> Oracle:
+    """The engine `own` on these seeds: what the first of them says that shows no agreement."""
+    return partial(_by_own_engine, seeds)
+
+
+def _by_own_engine(seeds: Sequence[int], single: Plan, plan: Plan) -> tuple[str, str]:
     prepared = prepare(single, plan)
     if isinstance(prepared, Comparison):
         return prepared.outcome, "; ".join(map(str, prepared.faults))
@@ -78,7 +89,8 @@ def _oracle(single: Plan, plan: Plan, seeds: Sequence[int]) -> tuple[str, str]:
     return AGREE, ""
 
 
-def _outcome(verdict: str, oracle: str) -> str:
+def outcome_of(verdict: str, oracle: str) -> str:
+    """The class of a verdict, where the oracle says this."""
     if verdict == "UNKNOWN":
         return UNKNOWN
     if verdict == "REFUSED":

@@ -6,9 +6,9 @@ compared. `own.py` and `blocks.py` say which torch functions the plan format's o
 node; `machine.py` a plan; `given.py` draws what it is given; `ends.py` compares what two plans declare.
 """
 
-from backends.torch.oracle.compare import FULL_WORK, alone, compare
+from backends.torch.oracle.compare import FULL_WORK, alone, compare, oracle
 from verdict.comparison import Engine
 
 ENGINE = Engine(compare, alone, FULL_WORK)
 
-__all__ = ["ENGINE", "alone", "compare"]
+__all__ = ["ENGINE", "alone", "compare", "oracle"]

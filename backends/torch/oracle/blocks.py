@@ -44,6 +44,9 @@ def _gate(x: Any, w: Any, *more: Any, attrs: Attrs) -> Any:
 
 
 def _moe(x: Any, indices: Any, weights: Any, w1: Any, w3: Any, w2: Any, attrs: Attrs) -> Any:
+    start, end = attrs["local_expert_start"], attrs["local_expert_end"]
+    if not 0 <= start < end <= attrs["n_routed_experts"] or end - start != len(w1):
+        raise ValueError(f"{len(w1)} experts are not those from {start} to {end}")
     y = torch.zeros(len(x), w2.shape[1], dtype=x.dtype)
     for expert in range(attrs["local_expert_start"], attrs["local_expert_end"]):
         one, three, two = (w[expert - attrs["local_expert_start"]] for w in (w1, w3, w2))
@@ -98,6 +101,8 @@ def _feedforward(x: Any, w1: Any, b1: Any, w2: Any, attrs: Attrs) -> Any:
 
 
 def _sgd(w: Any, g: Any, *state: Any, attrs: Attrs) -> Any:
+    if bool(attrs.get("momentum", 0)) != bool(state):
+        raise ValueError("there is a momentum where there is a state for it")
     w, buffers = w.clone(), [state[0].clone()] if state else [None]
     sgd(
         [w], [g.clone()], buffers, foreach=False, fused=False,
@@ -109,6 +114,8 @@ def _sgd(w: Any, g: Any, *state: Any, attrs: Attrs) -> Any:
 
 def _adam(decoupled: bool) -> Callable[..., Any]:
     def run(w: Any, g: Any, m: Any, v: Any, attrs: Attrs) -> Any:
+        if not isinstance(attrs["step"], int) or attrs["step"] < 1:
+            raise ValueError(f"step is {attrs['step']}")
         optimizer = torch.optim.AdamW if decoupled else torch.optim.Adam
         weight = torch.nn.Parameter(w.clone())
         weight.grad = g.clone()

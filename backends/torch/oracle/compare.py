@@ -1,7 +1,8 @@
 """Run two plans on the same values, and compare all that they declare; or one plan alone."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
@@ -56,26 +57,53 @@ def compare(single: Plan, parallel: Plan, seed: int = 0, most_work: int = MOST_W
 
 
 def compare_ready(plans: Ready, seed: int, scale: float = 1.0) -> Comparison:
-    """The same for two plans that are ready. Where the single-device values overflow, others are drawn."""
-    single, parallel = plans.single, plans.parallel
+    """The same for two plans that are ready."""
     with _wide():
-        for attempt in (_drawn, _positive, _small):
-            values = attempt(plans, seed, scale)
-            try:
-                right = execute(single, given.of_single(single, values))
-            except Faulty as error:
-                return _failed(error.fault._replace(ours=True))
-            if finite(right):
-                break
-        else:
-            return _failed(Fault("the single-device values overflow", single.source, ours=True))
         try:
-            found = execute(parallel, given.of_parallel(parallel, plans.known, values))
-            compared = rows(Sides(single, parallel, plans.known, right, found))
+            values, right = _run_single(plans, seed, scale)
+        except Faulty as error:
+            return _failed(error.fault._replace(ours=True))
+        try:
+            found = execute(plans.parallel, given.of_parallel(plans.parallel, plans.known, values))
+            compared = rows(Sides(plans.single, plans.parallel, plans.known, right, found))
         except Faulty as error:
             return _failed(error.fault)
-    shapes = tuple((one.name, one.shape, one.shape) for one in single.logicals if given.is_given(one))
+    shapes = tuple((one.name, one.shape, one.shape) for one in plans.single.logicals if given.is_given(one))
     return Comparison(AGREE if all(row.agrees for row in compared) else DIFFER, compared, (), shapes)
+
+
+def values_of(plans: Ready, seed: int, scale: float = 1.0) -> given.Values:
+    """What plans are given on a seed, by logical tensor of the single-device plan. Raises Faulty."""
+    with _wide():
+        return _run_single(plans, seed, scale)[0]
+
+
+def _run_single(plans: Ready, seed: int, scale: float) -> tuple[given.Values, Ran]:
+    """Values, and what the single-device plan makes of them; other values where it makes what is no number."""
+    for attempt in (_drawn, _positive, _small):
+        values = attempt(plans, seed, scale)
+        right = execute(plans.single, given.of_single(plans.single, values))
+        if finite(right):
+            return values, right
+    raise Faulty(Fault("the single-device values overflow", plans.single.source, ours=True))
+
+
+def oracle(*seeds: int, scales: Sequence[float] = (1.0,)) -> Callable[[Plan, Plan], tuple[str, str]]:
+    """(single, parallel) -> what the first of the seeds and scales says that shows no agreement, and where."""
+
+    def said(single: Plan, parallel: Plan) -> tuple[str, str]:
+        plans = ready(single, parallel)
+        if isinstance(plans, Comparison):
+            return plans.outcome, "; ".join(map(str, plans.faults))
+        for seed, scale in product(seeds, scales):
+            found = compare_ready(plans, seed, scale)
+            if found.outcome != AGREE:
+                row = next(iter(found.differing), None)
+                told = f"{row.what} {row.where}: error {row.error:.3g} of {row.size:.3g}" if row else ""
+                return found.outcome, "; ".join(map(str, found.faults)) or told
+        return AGREE, ""
+
+    return said
 
 
 def alone(plan: Plan, seed: int = 0, most_work: int = MOST_WORK) -> tuple[Held, ...]:

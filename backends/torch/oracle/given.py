@@ -97,7 +97,7 @@ def values(single: Plan, integers: Mapping[int, Integers], seed: int, scale: flo
                 other = torch.rand(logical.shape, dtype=torch.float64, generator=random)
                 found[index] = torch.complex(found[index], (2 * other - 1) * bound)
         else:
-            found[index] = drawn(integers[index], logical.shape, random, wild=seed % 3 == 2).to(kind)
+            found[index] = drawn(integers[index], logical.shape, random, seed).to(kind)
     return found
 
 

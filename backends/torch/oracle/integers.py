@@ -1,9 +1,10 @@
 """Which integers a plan can be given, found by giving them to the single-device plan: it runs, or torch refuses.
 
 The integers that matter are the sizes of all axes and the whole numbers among all attributes of both plans, each with
-its neighbours. An input may hold what lies from `low` to `high`, and the integers `beside` that (a target that is
-ignored, say). Where everything is accepted, what is drawn goes a little beyond all that matters on both sides; every
-third seed also draws what does not fit into 8, 16 or 31 bits.
+its neighbours. Where the single-device plan accepts all of them, what is drawn goes a little beyond them on both sides,
+and every third seed also draws what does not fit into 8, 16 or 31 bits. Where it refuses some, they name elements of a
+table: then they lie from 0 to the last one that is accepted, or are an integer below 0 that an attribute names (a
+target that is ignored, say). A negative index that torch would count from the end is not drawn.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -15,8 +16,6 @@ from verdict.graph import Plan
 
 Accepts = Callable[[int, tuple[int, ...]], bool]
 """Whether the single-device plan runs where this logical tensor holds these integers."""
-IGNORED = -100
-"""What torch's losses ignore where nothing is said."""
 WILD = (-129, 128, 255, 256, 300, 32768, 65536 + 7, 2**31 + 5, -(2**31) - 3)
 MOST = 1 << 40
 
@@ -56,11 +55,12 @@ def accepted(tensor: int, dtype: str, named: tuple[int, ...], accepts: Accepts) 
     if dtype == "bool":
         return Integers(0, 1, (), (0, 1))
     kind = torch.iinfo(getattr(torch, dtype))
-    near = {number + step for number in (*named, IGNORED) for step in (-1, 0, 1)} | {0, 1}
+    near = {number + step for number in named for step in (-1, 0, 1)} | {0, 1, -1}
     candidates = sorted(number for number in near if kind.min <= number <= kind.max)
     high = _furthest([number for number in candidates if number >= 1], lambda number: accepts(tensor, (number, 0)))
-    low = _furthest([n for n in reversed(candidates) if n <= 0], lambda number: accepts(tensor, (number, 0)))
-    others = tuple(n for n in candidates if n < low and abs(n) < 1000 and n in (*named, IGNORED))
+    below = [number for number in reversed(candidates) if number <= 0]
+    low = _furthest(below, lambda number: accepts(tensor, (number, 0))) if high == candidates[-1] else 0
+    others = tuple(number for number in named if kind.min <= number < low)
     beside = tuple(number for number in others if accepts(tensor, (number, 0)))
     return Integers(low, high, beside, tuple(n for n in candidates if low <= n <= high))
 
@@ -76,14 +76,17 @@ def _furthest(candidates: list[int], fine: Callable[[int], bool]) -> int:
     return candidates[good]
 
 
-def drawn(known: Integers, shape: tuple[int, ...], random: torch.Generator, wild: bool) -> Any:
-    """Random integers: half of them anywhere from low to high, half what matters."""
+def drawn(known: Integers, shape: tuple[int, ...], random: torch.Generator, seed: int) -> Any:
+    """Random integers: some from low to high, the others what matters, in turn over the elements and the seeds."""
     anywhere = torch.randint(known.low, known.high + 1, shape, generator=random)
     matter = [*known.edges, *known.beside * max(1, len(known.edges) // 4)]
-    if wild and known.high - known.low > max(abs(n) for n in known.edges):
+    if seed % 3 == 2 and known.high - known.low > max(abs(n) for n in known.edges):
         matter += [number for number in WILD if known.low <= number <= known.high]
-    chosen = torch.tensor(matter)[torch.randint(len(matter), shape, generator=random)]
-    return torch.where(torch.rand(shape, generator=random) < 0.5, anywhere, chosen)
+    count = anywhere.numel()
+    turn = (seed * count + torch.randperm(count, generator=random)) % len(matter)
+    share = 0.5 if count > 2 * len(matter) else 0.2
+    chosen = torch.tensor(matter)[turn].reshape(shape)
+    return torch.where(torch.rand(shape, generator=random) < share, anywhere, chosen)
 
 
 def ranges(single: Plan, parallel: Plan, wanted: Mapping[int, str], accepts: Accepts) -> dict[int, Integers]:

@@ -11,14 +11,14 @@ from typing import Any
 import torch
 
 from backends.torch.arguments import decode, operator
-from backends.torch.oracle.own import OWN
+from backends.torch.oracle.own import OWN, own
 from verdict.comparison import Fault, Faulty
 from verdict.graph import GRAD
 
 Attrs = Mapping[str, Any]
 FLOATS = frozenset({"float16", "bfloat16", "float32", "float64", "half", "float", "double"})
 COMPLEX = frozenset({"complex32", "complex64", "complex128"})
-REFUSALS = (RuntimeError, ValueError, IndexError, TypeError, KeyError, ArithmeticError, NotImplementedError)
+REFUSALS = (RuntimeError, ValueError, IndexError, TypeError, KeyError, ArithmeticError, AssertionError)
 """What torch raises where it cannot compute something, and what our own functions do where an attribute is missing."""
 
 
@@ -43,7 +43,7 @@ def forward(op: str, inputs: Sequence[Any], attrs: Attrs) -> tuple[Any, ...]:
         return (_constant(attrs),)
     if op.startswith("aten."):
         return _aten(op, inputs, attrs)
-    found = OWN[op](*inputs, attrs=attrs)
+    found = own(op, inputs, attrs)
     return tuple(found) if isinstance(found, tuple | list) else (found,)
 
 
@@ -54,9 +54,7 @@ def gradient(op: str, inputs: Sequence[Any], grads: Sequence[Any], attrs: Attrs)
         outputs = forward(op, leaves, attrs)
         if len(outputs) != len(grads):
             raise ValueError(f"it has {len(outputs)} outputs and {len(grads)} gradients of them")
-        pulled = [
-            (y, g.reshape(y.shape)) for y, g in zip(outputs, grads, strict=True) if g is not None and y.requires_grad
-        ]
+        pulled = [(y, _shaped(g, y)) for y, g in zip(outputs, grads, strict=True) if g is not None and y.requires_grad]
     wanted = [leaf for leaf in leaves if leaf.requires_grad]
     if not wanted:
         return (None,) * len(leaves)
@@ -70,6 +68,13 @@ def gradient(op: str, inputs: Sequence[Any], grads: Sequence[Any], attrs: Attrs)
         torch.zeros_like(leaf) if g is None and leaf.requires_grad and _differentiable(op) else g
         for leaf, g in zip(leaves, influenced, strict=True)
     )
+
+
+def _shaped(grad: Any, y: Any) -> Any:
+    """The gradient of y in y's shape; some plans write [1] for the shape of a single number, others []."""
+    if grad.shape != y.shape and {tuple(grad.shape), tuple(y.shape)} != {(), (1,)}:
+        raise ValueError(f"a gradient of shape {list(grad.shape)} is given for an output of shape {list(y.shape)}")
+    return grad.reshape(y.shape)
 
 
 def _differentiable(op: str) -> bool:
@@ -108,6 +113,7 @@ def _aten(op: str, inputs: Sequence[Any], attrs: Attrs) -> tuple[Any, ...]:
         op, attrs = "aten.reshape", {"shape": attrs["size"]}
     if count is not None:
         op = "aten.sum" if op == "aten.mean" else "aten.sum.dim_IntList"
+    require_inside(op, inputs, attrs)
     func = operator(op)
     args, kwargs = decode(func, [x.contiguous() for x in inputs], attrs)
     found = func(*args, **kwargs)
@@ -117,6 +123,33 @@ def _aten(op: str, inputs: Sequence[Any], attrs: Attrs) -> tuple[Any, ...]:
     if "empty" in op:
         outputs = tuple(torch.full_like(y, torch.nan) if y.is_floating_point() else y for y in outputs)
     return tuple(_kept(y) for y in outputs)
+
+
+def require_inside(op: str, inputs: Sequence[Any], attrs: Attrs) -> None:
+    """Refuse what torch does not check on the processor, and would read or write beside its memory for."""
+    match op.split(".")[1]:
+        case "embedding_dense_backward":
+            _require_below(inputs[1], attrs["num_weights"], None)
+        case "nll_loss_backward":
+            _require_below(inputs[2], inputs[1].shape[-1 if inputs[1].ndim < 2 else 1], attrs.get("ignore_index", -100))
+        case "_fused_rms_norm":
+            along = attrs["normalized_shape"]
+            if tuple(inputs[0].shape[-len(along) :]) != tuple(along):
+                raise ValueError(f"{list(inputs[0].shape)} does not end in {list(along)}")
+        case "native_group_norm" | "native_group_norm_backward":
+            count, channels, groups = attrs["N"] * attrs["C"] * attrs["HxW"], attrs["C"], attrs["group"]
+            x = inputs[0]
+            fits = x.numel() == count and x.ndim > 1 and tuple(x.shape[:2]) == (attrs["N"], channels)
+            if not fits or groups < 1 or channels % groups or min(attrs["N"], attrs["HxW"]) < 1:
+                raise ValueError(f"{dict(attrs)} does not fit a tensor of shape {list(x.shape)}")
+
+
+def _require_below(ids: Any, size: int, beside: int | None) -> None:
+    outside = (ids < 0) | (ids >= size)
+    if beside is not None:
+        outside &= ids != beside
+    if bool(outside.any()):
+        raise IndexError(f"an index is not below {size}")
 
 
 def _wide(name: str, value: Any) -> Any:

@@ -4,7 +4,7 @@ A function takes the tensors that the node reads and its attributes, and returns
 written here: `nodes.py` takes torch's own. A row of zeros stands for an id that a share of a table does not hold.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -20,7 +20,10 @@ NO_ID = -(2**62)
 
 def _local(ids: Any, rows: int, attrs: Attrs) -> tuple[Any, Any]:
     """The row of each id in a table that begins at `start`, and whether the table holds it."""
-    row = ids.long() - attrs.get("start", 0)
+    start = attrs.get("start", 0)
+    if start < 0 or attrs.get("stop", start + rows) - start != rows:
+        raise ValueError(f"{rows} rows are not those from {start} to {attrs.get('stop')}")
+    row = ids.long() - start
     inside = (row >= 0) & (row < rows)
     return torch.where(inside, row, 0), inside
 
@@ -51,6 +54,8 @@ def _create_mask(tokens: Any, _: Any, attrs: Attrs) -> Any:
 
 def _operands(tensors: tuple[Any, ...], attrs: Attrs) -> tuple[Any, Any]:
     if len(tensors) == 2:
+        if "other" in attrs or attrs.get("reflected", False):
+            raise ValueError("there are two tensors and a number")
         return tensors[0], tensors[1]
     constant = torch.tensor(attrs["other"], dtype=torch.float64)
     return (constant, tensors[0]) if attrs.get("reflected", False) else (tensors[0], constant)
@@ -81,6 +86,8 @@ def _mean(x: Any, attrs: Attrs) -> Any:
 
 def _layernorm(x: Any, weight: Any, bias: Any, attrs: Attrs) -> Any:
     shape, eps = attrs["normalized_shape"], attrs.get("eps", 1e-5)
+    if tuple(x.shape[-len(shape) :]) != tuple(shape):
+        raise ValueError(f"{list(x.shape)} does not end in {list(shape)}")
     if attrs.get("count") is None:
         return functional.layer_norm(x, shape, weight, bias, eps)
     along, count = tuple(range(-len(shape), 0)), attrs["count"]
@@ -133,6 +140,17 @@ def _same(x: Any, attrs: Attrs) -> Any:
     return x.clone()
 
 
+def _floating(function: Function) -> Function:
+    """Of an operator that casts to floating-point types alone."""
+
+    def run(x: Any, attrs: Attrs) -> Any:
+        if attrs.get("dtype") is not None and not getattr(torch, attrs["dtype"]).is_floating_point:
+            raise ValueError(f"{attrs['dtype']} is no floating-point type")
+        return function(x, attrs=attrs)
+
+    return run
+
+
 def _positional(function: Function) -> Function:
     return lambda *tensors, attrs: function(*tensors, attrs)
 
@@ -143,7 +161,7 @@ OWN: Mapping[str, Function] = {
     "take_ids": _positional(_take_ids),
     "create_mask": _positional(_create_mask),
     "apply_mask": _plain(torch.add),
-    **{name: _positional(_same) for name in ("float", "to", "identity", "contiguous")},
+    **{name: _floating(_positional(_same)) for name in ("float", "to", "identity", "contiguous")},
     "multiref": lambda x, attrs: tuple(x.clone() for _ in range(attrs["times"])),
     "accumulate": lambda *tensors, attrs: torch.stack(tensors).sum(0),
     **{name: _plain(getattr(torch, name)) for name in ("neg", "exp", "log", "abs", "sqrt", "rsqrt")},
@@ -164,8 +182,8 @@ OWN: Mapping[str, Function] = {
     "matmul": _plain(torch.matmul),
     "view": lambda x, attrs: x.reshape(attrs["size"]),
     "transpose": _plain(torch.transpose, "dim0", "dim1"),
-    "softmax": lambda x, attrs: torch.softmax(x, attrs["dim"]),
-    "log_softmax": lambda x, attrs: torch.log_softmax(x, attrs["dim"]),
+    "softmax": _floating(lambda x, attrs: torch.softmax(x, attrs["dim"])),
+    "log_softmax": _floating(lambda x, attrs: torch.log_softmax(x, attrs["dim"])),
     "layernorm": _positional(_layernorm),
     "cross_entropy": _positional(_cross_entropy),
     "concatenate": lambda *tensors, attrs: torch.cat(tensors, attrs["dim"]),
@@ -176,3 +194,57 @@ OWN: Mapping[str, Function] = {
     **blocks.BLOCKS,
 }
 """Every own operator but `constant`, which nodes.py makes."""
+
+_SPAN, _ADAM = "start stop", "lr beta1 beta2 eps weight_decay step"
+NAMES: Mapping[str, frozenset[str]] = {
+    op: frozenset(names.split())
+    for op, names in {
+        "embedding": f"{_SPAN} padding_idx",
+        "one_hot": _SPAN,
+        "take_ids": _SPAN,
+        "create_mask": "start_pos",
+        "float": "dtype",
+        "to": "dtype",
+        "multiref": "times",
+        "gelu": "approximate",
+        "pow": "exponent",
+        "add": "other reflected alpha",
+        "sub": "other reflected alpha",
+        "mul": "other reflected",
+        "div": "other reflected rounding_mode",
+        "sum": "dim keepdim",
+        "mean": "dim keepdim count",
+        "amax": "dim keepdim",
+        "logsumexp": "dim keepdim",
+        "clamp": "min max",
+        "view": "size",
+        "transpose": "dim0 dim1",
+        "softmax": "dim dtype",
+        "log_softmax": "dim dtype",
+        "layernorm": "normalized_shape eps count",
+        "concatenate": "dim",
+        "split": "dim sizes",
+        "cross_entropy": "ignore_index label_smoothing reduction classes",
+        "narrow": "dim start length",
+        "pad": "dim before after",
+        "select_blocks": "dim blocks index",
+        "dropout": "p training",
+        "gate": "score_func n_groups topk_groups topk route_scale slots",
+        "moe_gmm": "n_routed_experts local_expert_start local_expert_end",
+        "keyed_dropout": "p key offset training",
+        "self_attention": "h scale dropout_p mask",
+        "feedforward": "dropout is_training",
+        "sgd": "lr momentum dampening weight_decay nesterov",
+        "adam": _ADAM,
+        "adamw": _ADAM,
+    }.items()
+}
+"""The attributes that an operator may have; any other is refused."""
+
+
+def own(op: str, tensors: Sequence[Any], attrs: Attrs) -> Any:
+    """What an own operator makes. Raises a KeyError where there is none, a ValueError where it does not fit."""
+    unknown = set(attrs) - NAMES.get(op, frozenset())
+    if unknown:
+        raise ValueError(f"{op} has no attribute {min(unknown)}")
+    return OWN[op](*tensors, attrs=attrs)

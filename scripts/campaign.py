@@ -1,0 +1,145 @@
+"""A mix of campaigns on fresh seeds, for a time: plan mutants, attribute changes, program mutants.
+
+    python scripts/campaign.py --seconds 600
+    python scripts/campaign.py --count plans=6000 --count programs=1000 --count attributes=5000 --cores 2
+
+Writes a line a question to OUT/lines.csv; started again with the same OUT and seed it goes on where it stopped. What
+fails is written to OUT/failures, the figures to OUT/figures.json and OUT/tables.md. Exit status 1 where a wrong one was
+proved, a right one refuted, or something crashed.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from scripts.campaigns import attributes, plans, programs  # noqa: E402
+from scripts.campaigns.apart import Asker  # noqa: E402
+from scripts.campaigns.lines import BLOCK, FAILURES, Book, Campaign, Line, figures, of_shards, table, told  # noqa: E402
+from scripts.campaigns.truth import one_thread  # noqa: E402
+
+SECONDS = {"plans": plans.SECONDS, "attributes": attributes.SECONDS, "programs": programs.SECONDS * BLOCK}
+"""The campaigns, and how much of the processor a question of each may take."""
+ENDLESS = 10**9
+
+
+def maker(name: str, seed: int, families: Sequence[str], kinds: Sequence[str]) -> Callable[[], Campaign]:
+    """What makes a campaign, by its name."""
+    if name == "plans":
+        return partial(plans.campaign, seed, families, kinds)
+    return partial({"attributes": attributes, "programs": programs}[name].campaign, seed)
+
+
+def numbers(shard: tuple[int, int]) -> Iterator[int]:
+    """The numbers of the questions of one shard, which has whole blocks."""
+    start = shard[0] * BLOCK
+    while True:
+        yield from range(start, start + BLOCK)
+        start += shard[1] * BLOCK
+
+
+def run(
+    askers: Sequence[Asker], seed: int, shard: tuple[int, int], book: Book, until: float, counts: Mapping[str, int]
+) -> None:
+    """Ask questions in turn, until the time is up or so many were answered in each campaign."""
+    left = {
+        asker.name: counts[asker.name] - sum(line.campaign == asker.name for line in book.lines) for asker in askers
+    }
+    at = {asker.name: numbers(shard) for asker in askers}
+    while any(number > 0 for number in left.values()):
+        for asker in askers:
+            if time.monotonic() > until:
+                return
+            if left[asker.name] <= 0:
+                continue
+            line = asker.ask(next(n for n in at[asker.name] if not book.has(asker.name, seed, n)))
+            if line is not None:
+                book.add(line)
+                left[asker.name] -= 1
+
+
+def asked_here(given: argparse.Namespace, out: Path, seed: int, counts: Mapping[str, int]) -> list[Line]:
+    """The lines of one shard, asked by this process."""
+    first, every = map(int, given.shard.split("/"))
+    one_thread()
+    book = Book(out / "lines.csv")
+    families = [name for name in plans.FAMILIES if any(part in name for part in given.family or ())]
+    askers = [Asker(name, maker(name, seed, families, given.kind or ()), seed, out, SECONDS[name]) for name in counts]
+    try:
+        run(askers, seed, (first, every), book, time.monotonic() + given.seconds, counts)
+    finally:
+        for asker in askers:
+            asker.close()
+    return book.lines
+
+
+def asked_beside(given: argparse.Namespace, out: Path, seed: int, counts: Mapping[str, int]) -> list[Line]:
+    """The lines of as many shards as there are cores, each asked by a process like this one."""
+    cores = given.cores
+    more = [f"--{name}={part}" for name in ("family", "kind") for part in getattr(given, name) or ()]
+    more += [f"--count={name}={-(-count // cores)}" for name, count in counts.items()]
+    more += [f"--only={name}" for name in counts]
+    command = [sys.executable, __file__, f"--seed={seed}", f"--seconds={given.seconds}", *more]
+    shards = [out / str(shard) for shard in range(cores)]
+    started = [
+        subprocess.Popen([*command, f"--shard={shard}/{cores}", f"--out={folder}"], stdout=subprocess.DEVNULL)
+        for shard, folder in enumerate(shards)
+    ]
+    try:
+        statuses = [process.wait() for process in started]
+    finally:
+        for process in started:
+            process.terminate()
+    if any(status not in (0, 1) for status in statuses):
+        raise SystemExit(f"a shard ended with status {max(statuses)}")
+    return of_shards(out, shards)
+
+
+def wanted(given: argparse.Namespace) -> dict[str, int]:
+    """How many questions of each campaign."""
+    counts = dict.fromkeys(given.only or SECONDS, ENDLESS)
+    for text in given.count or ():
+        name, equals, number = text.rpartition("=")
+        for each in (name,) if equals else tuple(counts):
+            if each not in counts:
+                raise SystemExit(f"--count {text}: there is no campaign {each} here, only {', '.join(counts)}")
+            counts[each] = int(number)
+    return counts
+
+
+def main() -> int:
+    """Run what the arguments ask for."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="how long (default: until --count)")
+    parser.add_argument("--count", action="append", help="questions of each campaign, or CAMPAIGN=N (repeatable)")
+    parser.add_argument("--seed", type=int, help="default: the time")
+    parser.add_argument("--only", action="append", choices=sorted(SECONDS), help="repeatable; default: all")
+    parser.add_argument("--family", action="append", help="of plans: a part of a family's name (repeatable)")
+    parser.add_argument("--kind", action="append", help="of plans: kinds of faults (repeatable)")
+    parser.add_argument("--cores", type=int, default=1, help="so many processes beside each other")
+    parser.add_argument("--shard", default="0/1", help="K/N: every N-th block of questions from the K-th on")
+    parser.add_argument("--out", type=Path, help="default: build/campaign-SEED")
+    given = parser.parse_args()
+    seed = int(time.time()) if given.seed is None else given.seed
+    out = given.out or ROOT / "build" / f"campaign-{seed}"
+    out.mkdir(parents=True, exist_ok=True)
+    started = time.monotonic()
+    lines = (asked_beside if given.cores > 1 else asked_here)(given, out, seed, wanted(given))
+    found = figures(lines, seed, given.shard, given.cores, time.monotonic() - started)
+    (out / "figures.json").write_text(json.dumps(found, indent=1) + "\n")
+    page = "\n\n".join((told(found), *(table(lines, field) for field in ("campaign", "kind", "name"))))
+    (out / "tables.md").write_text(page + "\n")
+    print(told(found))
+    print(table(lines, "campaign"))
+    return int(any(line.outcome in FAILURES for line in lines))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
