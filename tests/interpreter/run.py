@@ -225,6 +225,9 @@ class _Run:
             if made is None:
                 raise Stuck("an output is made of nothing")
             shape = tuple(stop - start for start, stop in share.region)
+            stated = getattr(torch, self.plan.tensors[share.key].dtype, torch.float64)
+            if made.is_floating_point() and not (stated.is_floating_point or stated.is_complex):
+                raise Stuck(f"floats are made where {stated} is stated")
             value = self.fitted(made, shape)
             kind, name, held = self.plan.tensors[share.key].kind, (share.key, share.number), self.held[rank]
             if kind == "accumulator":

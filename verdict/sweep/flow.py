@@ -158,10 +158,14 @@ def apply(step: Step, inputs: Sequence[Array]) -> tuple[Array | None, ...]:
 
 
 def require_fit(step: Step, shapes: Sequence[Shape]) -> None:
-    """Raise ShapeError where a step that is only tried takes no inputs of these shapes."""
-    rule = RULES.get(step.op.removesuffix(GRAD))
-    if rule is not None:
-        rule.axes(shapes[step.grads :] if step.op.endswith(GRAD) else shapes, step.attrs)
+    """Raise ShapeError or Inapplicable where a step that is only tried takes no inputs of these shapes."""
+    if step.op in _OWN:
+        return
+    rule = RULES[step.op.removesuffix(GRAD)]
+    grads, forward = tuple(shapes[: step.grads]), tuple(shapes[step.grads :])
+    made = rule.axes(forward, step.attrs).output_shapes
+    if grads and grads != made:
+        raise Inapplicable(f"{step.op}: gradients of shapes {grads} where its outputs have {made}")
 
 
 def attempt(step: Step, inputs: Sequence[Array]) -> tuple[Array | None, ...]:

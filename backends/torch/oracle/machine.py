@@ -206,6 +206,9 @@ class _Machine:
     def write(self, rank: Rank, microbatch: int, tensor: int, value: Any, where: str) -> None:
         if value is None:
             raise Faulty(Fault("nothing is made where an output is wanted", where))
+        stated = self.plan.logicals[self.plan.tensors[tensor].logical].dtype
+        if nodes.is_whole(stated) and (value.is_floating_point() or value.is_complex()):
+            raise Faulty(Fault(f"it makes floats where the plan states {stated}", where))
         wanted = self.shapes[tensor]
         if tuple(value.shape) != wanted and value.numel() == 1 and wanted in ((), (1,)) and value.ndim < 2:
             value = value.reshape(wanted)
