@@ -27,6 +27,7 @@ from backends.nnscaler.runtime import faults, groups
 from backends.nnscaler.tensors import Tensors
 from verdict.errors import PlanFileError
 from verdict.graph import Held, Plan
+from verdict.graph.limits import MOST_RANKS
 from verdict.outcome import Assumption
 
 MEMORY_PER_BYTE = 32
@@ -82,6 +83,8 @@ def _plan(root: object, source: str) -> Plan:
     sequences = _sequences(plan["_seq"], module["devices"])
     devices = len(sequences)
     ranks = integer(module["runtime_ndevs"], "the number of devices")
+    if ranks > MOST_RANKS:
+        raise MalformedError(f"it has {ranks} ranks, at most {MOST_RANKS} are allowed")
     if ranks < devices or ranks % devices:
         raise MalformedError(f"{ranks} devices cannot be replicas of {devices}")
     if module["enable_dp"] is not (ranks > devices):

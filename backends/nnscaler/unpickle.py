@@ -63,6 +63,7 @@ _GLOBALS: dict[str, Any] = {
     "collections.OrderedDict": dict,
 }
 
+
 class _Unpickler(pickle.Unpickler):
     def find_class(self, module_name: str, global_name: str, /) -> Any:
         known = _GLOBALS.get(f"{module_name}.{global_name}")

@@ -178,6 +178,7 @@ def test_what_cannot_be_meant_is_refused():
         "takes one share of the batch twice": (MLP, loads_twice),
         "devices take different tensors from the batch": (GPT, loads_in_another_order),
         "replicas are switched off, with 8 ranks for 4 devices": (MLP, replicas_off),
+        "40{30} ranks, at most 1048576": (MLP, lambda module, plan: module.update(runtime_ndevs=4 * 10**30)),
         "only losses can be compared": (MLP, lambda module, plan: plan["_outputs"].append("loss")),
         "a group with a rank beyond the 8": (MLP, lambda module, plan: module["comm_groups"].append((0, 8))),
         "the groups that are made should be a list": (MLP, lambda module, plan: module.update(comm_groups=None)),

@@ -221,7 +221,9 @@ def _compare_losses(one, other, right, found):
         totals[id(output)] = sum(values[1:], values[0])
     met = set()
     for output, total in _added(held, totals) if due else ():
-        name = output.logical.name if output.logical.name in due else next(iter(due))
+        logical = output.logical
+        by_origin = [h.logical.name for h in _losses(one) if h.logical.origin == logical.origin is not None]
+        name = [*by_origin, *(name for name in due if name == logical.name), *due][0]
         met.add(name)
         _same(due[name], total, 0, "the loss")
     if due.keys() - met:

@@ -7,6 +7,7 @@ device that holds it does. So every copy of every part is looked at.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -112,7 +113,7 @@ def _added(plan: Plan, held: Sequence[Held], values: Mapping[tuple[int, int], Ar
 def _losses(sides: Sides) -> Iterator[Row]:
     """On every device that holds it, the loss summed over all columns of the batch."""
     single, parallel = sides.single, sides.parallel
-    names = {held.tensor: _name(single, held.tensor) for held in single.losses}
+    losses = {held.tensor: single.logicals[single.tensors[held.tensor].logical] for held in single.losses}
     totals: dict[tuple[int, int], Array] = {}
     for (rank, _, tensor), value in sorted(sides.found.losses.items(), key=lambda item: item[0]):
         key = (rank.device, tensor)
@@ -124,12 +125,14 @@ def _losses(sides: Sides) -> Iterator[Row]:
         raise Faulty(Fault("no rank holds a loss", "the loss"))
     met = set()
     for held, total in _added(parallel, parallel.losses, totals) if due else ():
-        name = _name(parallel, held.tensor)
-        partner = next((k for k, other in names.items() if other == name), next(iter(due)))
+        own = parallel.logicals[parallel.tensors[held.tensor].logical]
+        of_origin = (k for k, loss in losses.items() if loss.origin == own.origin is not None)
+        of_name = (k for k, loss in losses.items() if loss.name == own.name)
+        partner = next(chain(of_origin, of_name, due))
         met.add(partner)
         yield _row("loss", f"on device {held.device}", due[partner], total, 0.0)
     for tensor in set(due) - met:
-        raise Faulty(Fault(f"no rank holds {names[tensor]}", "the loss"))
+        raise Faulty(Fault(f"no rank holds {losses[tensor].name}", "the loss"))
 
 
 Due = Mapping[int, Array]

@@ -77,7 +77,8 @@ def of_value(scene: Scene, about: Evidence) -> Counterexample | None:
         return _of_columns(scene, about)
     if len(value) > len(about.expected) and set(held) == set(due):
         pieces = tuple(share for share in value if share.base == about.expected[0])
-        if len(pieces) == len({share.region for share in pieces}) > 1:
+        parted = extent(about.region) not in {extent(share.region) for share in pieces}
+        if parted and len(pieces) == len({share.region for share in pieces}) > 1:
             return _of_order(scene, about, pieces)
     return _of_sum(scene, about)
 

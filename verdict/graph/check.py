@@ -82,7 +82,7 @@ def check_order(plan: Plan) -> tuple[Finding, ...]:
                         continue
                     if node.op == LOADER and plan.kind(tensor) != INPUT:
                         misplaced("is loaded, and is no input", device, node, tensor)
-                    if tensor in produced and plan.kind(tensor) != ACCUMULATOR and node.op != LOADER:
+                    if tensor in produced and plan.kind(tensor) != ACCUMULATOR:
                         misplaced("is produced twice", device, node, tensor)
                     produced.add(tensor)
     broken = (

@@ -1,0 +1,82 @@
+"""Pairs written by hand. The truth is the interpreter's, which shares nothing with the proof; twins are proved."""
+
+import pytest
+
+from backends.generator import Sizes, generate
+from backends.text import admit, write
+from tests.builders import FAST
+from tests.interpreter.compare import AGREE, compare
+from verdict.errors import VerdictError
+from verdict.options import Options
+from verdict.pipeline import verify
+
+SIZES = Sizes(layers=2, hidden=8, batch=8, dp=2, tp=2, pp=1, microbatches=2, ffn=16)
+SINGLE, PARALLEL = map(write, generate("mlp", SIZES))
+REDUCED = "(layers.1.weight.grad) ranks=(self,)"
+SUM = "  loss = sum(layers.1.out) dim=None keepdim=False"
+LOSS = "  loss activation float32 [1] origin name"
+LOADED = "  x = dataloader()"
+
+
+def with_second(text, first, second, last="loss.b"):
+    """The text with losses `loss` and `loss.b`, of the output and of what is hidden, under these origins."""
+    both = f'{LOSS.split(" origin", maxsplit=1)[0]} origin "{first}"\n  {last} activation float32 [1] origin "{second}"'
+    hidden = f"{SUM}\n  {last} = sum(layers.0) dim=None keepdim=False"
+    return text.replace(LOSS, both).replace(SUM, hidden).replace("loss loss\n", f"loss loss\nloss {last}\n")
+
+
+def edited(text, *edits):
+    for old, new in edits:
+        assert old in text, old
+        text = text.replace(old, new, 1)
+    return text
+
+
+HIDDEN = ("  loss.b = sum(layers.0) dim=None keepdim=False", "  loss.b{tp} = sum(layers.0) dim=None keepdim=False")
+OTHERWISE = (
+    tuple(word.replace("loss.b", "c") for word in HIDDEN),
+    ("  loss activation", "  first activation"),
+    ("  loss =", "  first ="),
+    (": loss\n", ": first\n"),
+    ("loss loss\n", "loss first\n"),
+)
+TWO = with_second(SINGLE, "a", "b")
+TWICE = (LOADED, f"{LOADED}\n{LOADED}")
+
+WRONG = {
+    "a batch that is loaded twice": (SINGLE, edited(PARALLEL, TWICE)),
+    "a sum over shards of two devices": (SINGLE, edited(PARALLEL, (REDUCED, REDUCED.replace("(self,)", "tp")))),
+    "two losses under other names, exchanged": (TWO, edited(with_second(PARALLEL, "b", "a", "c"), *OTHERWISE)),
+    "one loss under both names": (
+        TWO,
+        edited(with_second(PARALLEL, "a", "b"), (HIDDEN[0], HIDDEN[0].replace("layers.0", "layers.1.out"))),
+    ),
+}
+RIGHT = {
+    "the pair": (SINGLE, PARALLEL),
+    "two losses": (TWO, edited(with_second(PARALLEL, "a", "b"), HIDDEN)),
+    "two losses under other names": (TWO, edited(with_second(PARALLEL, "a", "b", "c"), *OTHERWISE)),
+}
+
+
+def asked(single, parallel):
+    return verify(admit(single.encode(), "single"), admit(parallel.encode(), "parallel"), Options(solver=FAST))
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_the_right_ones_are_proved(name):
+    assert compare(*RIGHT[name])[0] == AGREE
+    report = asked(*RIGHT[name])
+    assert report.verdict.name == "PROVED", (report.findings, report.open)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_the_wrong_ones_are_not(name):
+    assert compare(*WRONG[name])[0] != AGREE
+    report = asked(*WRONG[name])
+    assert report.verdict.name == "REFUTED", (report.findings, report.open)
+
+
+def test_a_loss_under_the_origin_of_another_is_refused():
+    with pytest.raises(VerdictError, match=r"its tensor loss.* has the origin of loss.* in single, and the name of"):
+        asked(TWO, edited(with_second(PARALLEL, "b", "a"), HIDDEN))
