@@ -32,6 +32,13 @@ def in_place(op: str, given: Arguments, comm: Communication) -> None:  # noqa: P
         case "allgather_":
             for outputs, source in zip(given["output_tensors"], given["input_tensors"], strict=True):
                 comm.gather_list(outputs, source, ranks)
+        case "gather_":
+            value, made = comm.gathered(given["input_tensors"][0], ranks)
+            for outputs in given["output_tensors"]:
+                comm.spread(value, made, outputs)
+        case "scatter_":
+            lists = given["input_tensors"]
+            comm.deal(given["output_tensors"][0], lists[0] if lists else (), ranks[given["root_rank"]], ranks)
         case "_reduce_scatter_base_":
             comm.scatter_from(given["output_tensor"], given["input_tensor"], how, ranks)
         case "reduce_scatter_tensor_coalesced_":

@@ -173,6 +173,18 @@ class Communication:
         inputs = (self._read(tensor),) if self.rank == root else ()
         return self.one("broadcast", inputs, value_of(tensor), ranks=ranks, root=root)
 
+    def deal(self, output: Any, sources: Sequence[Any], root: int, ranks: tuple[int, ...]) -> None:
+        """scatter: each member gets its piece of what the root has. sources: the pieces, at the root."""
+        shape, dtype = value_of(output)
+        base = shape or (1,)
+        made = Value((base[0] * len(ranks), *base[1:]), dtype)
+        inputs = (self.joined(sources)[0],) if self.rank == root else ()
+        value = self.one("broadcast", inputs, made, ranks=ranks, root=root)
+        start = ranks.index(self.rank) * base[0]
+        attrs = {"start": start, "end": start + base[0]}
+        piece = self._emit("aten.slice.Tensor", (value,), (Value(base, dtype),), attrs)[0]
+        self.write(output, self.view(piece, base, shape, dtype))
+
     def send(self, tensor: Any, peer: int) -> None:
         """The tensor's value goes to `peer`."""
         self._emit("send", (self._read(tensor),), (), {"peer": peer})

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.distributed import _meta_registrations, device_mesh, distributed_c10d
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.nn.parallel import DistributedDataParallel
@@ -16,6 +17,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from backends.torch import pipelines
 from backends.torch.meetings import MAKING, Meeting
+from verdict.errors import UsageError
 
 DDP = (
     "ddp-averages",
@@ -60,8 +62,11 @@ def world(rank: int, size: int) -> Iterator[World]:
         mesh_init(self, *args, **kwargs)
         found.meshes.append(self)
 
-    def hooked(self: DistributedDataParallel, *args: Any, **kwargs: Any) -> None:
-        ddp_init(self, *args, **kwargs)
+    def hooked(self: DistributedDataParallel, module: torch.nn.Module, *args: Any, **kwargs: Any) -> None:
+        if any(isinstance(param, FakeTensor) for param in module.parameters()):
+            problem = "its reducer works on memory, which tensors without data do not have"
+            raise UsageError("DistributedDataParallel", problem, "record with --tensors real")
+        ddp_init(self, module, *args, **kwargs)
         self.register_comm_hook(self.process_group, _average)
         found.notes.append(DDP)
 

@@ -5,11 +5,24 @@ single-device program. The truth of each is what gloo processes on CPUs compute 
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed._functional_collectives import all_gather_tensor_autograd
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.nn import functional as differentiable
+from torch.distributed.tensor import DTensor, Partial, Replicate
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
+from torch.utils.checkpoint import checkpoint
 
 from verdict.torch import Program, mean, shard
 
 ROWS, SIZE = 8, 4
-SINGLES = {"build_normed": "build_normed_single", "build_reduced": "build_linear_single"}
+SINGLES = {
+    **dict.fromkeys(("build_reduced", "build_strided", "build_dealt", "build_copied", "build_early", "build_frozen"),
+                    "build_linear_single"),
+    **{f"build_{name}": f"build_{name}_single" for name in (
+        "normed", "hook", "checkpointed", "entered", "tied", "carried", "shifted", "masked", "varied", "aliased",
+        "gathered", "counted", "placed",
+    )},
+}  # fmt: skip
 """The single-device program of builders that begin so."""
 
 
@@ -98,3 +111,492 @@ def build_normed_right(ctx):
             param.grad /= ctx.world
 
     return trained(ctx, norm, x, normed, reduce, specs=specs)
+
+
+def each(ctx, work):
+    """A step of a linear layer whose gradients `work` reduces, one after the other."""
+
+    def reduce(params):
+        for param in params:
+            work(param)
+            param.grad /= ctx.world
+
+    return linear(ctx, reduce)
+
+
+def build_strided(ctx):
+    """What is reduced does not lie in one piece, and is taken as it lies."""
+    return each(ctx, lambda param: [dist.all_reduce(part) for part in param.grad.chunk(2, -1)])
+
+
+def build_strided_right(ctx):
+    def work(param):
+        for part in param.grad.chunk(2, -1):
+            room = part.clone(memory_format=torch.contiguous_format)
+            dist.all_reduce(room)
+            part.copy_(room)
+
+    return each(ctx, work)
+
+
+def dealt(ctx, order):
+    """Rank 0 adds up what it gathers and deals it out; the pieces are gathered again."""
+
+    def work(param):
+        flat, own = param.grad.view(-1), torch.empty(param.numel() // ctx.world)
+        parts = [torch.empty_like(flat) for _ in range(ctx.world)] if ctx.rank == 0 else None
+        dist.gather(flat.clone(), parts, 0)
+        pieces = list(sum(parts).chunk(ctx.world))[::order] if ctx.rank == 0 else None
+        dist.scatter(own, pieces, 0)
+        dist.all_gather_into_tensor(flat, own)
+
+    return each(ctx, work)
+
+
+def build_dealt(ctx):
+    """The pieces are dealt out backwards."""
+    return dealt(ctx, -1)
+
+
+def build_dealt_right(ctx):
+    return dealt(ctx, 1)
+
+
+def build_copied(ctx):
+    """A copy of the gradient is reduced."""
+    return each(ctx, lambda param: dist.all_reduce(param.grad.reshape(2, -1).t().contiguous().view(-1)))
+
+
+def build_copied_right(ctx):
+    """A view of the gradient is reduced."""
+    return each(ctx, lambda param: dist.all_reduce(param.grad.view(-1)))
+
+
+def build_early(ctx):
+    """Gradients are divided while they are reduced."""
+
+    def reduce(params):
+        works = [dist.all_reduce(param.grad, async_op=True) for param in params]
+        torch._foreach_div_([param.grad for param in params], float(ctx.world))
+        for work in works:
+            work.wait()
+
+    return linear(ctx, reduce)
+
+
+def build_early_right(ctx):
+    def reduce(params):
+        works = [dist.all_reduce(param.grad, async_op=True) for param in params]
+        for work in works:
+            work.wait()
+        torch._foreach_div_([param.grad for param in params], float(ctx.world))
+
+    return linear(ctx, reduce)
+
+
+def build_frozen(ctx):
+    """Rank 1 has no gradient of the weight, and reduces one tensor less."""
+    found = linear(ctx, lambda params: average([param for param in params if param.grad is not None]))
+    found.params.weight.requires_grad_(ctx.rank == 0)
+    return found
+
+
+def build_frozen_right(ctx):
+    return linear(ctx, lambda params: average([param for param in params if param.grad is not None]))
+
+
+def weights(*names):
+    torch.manual_seed(0)
+    return nn.ParameterDict({name: nn.Parameter(torch.randn(SIZE, SIZE) * 0.5) for name in names})
+
+
+def hooked(ctx, op, scale):
+    """Two microbatches, whose accumulated gradient a hook reduces after each."""
+    model, x, y = weights("w"), rows_of(ctx), rows_of(ctx)
+    if ctx.world > 1:
+        model["w"].register_post_accumulate_grad_hook(lambda param: dist.all_reduce(param.grad, op=op))
+
+    def step():
+        losses = [(part @ model["w"]).square().mean() / 2 for part in (x, y)]
+        for loss in losses:
+            loss.backward()
+        model["w"].grad *= scale
+        return sum(losses)
+
+    specs = dict.fromkeys("xy", shard(0, ctx.rank, ctx.world))
+    return Program(
+        inputs={"x": x, "y": y}, params=model, step=step, specs=specs, loss=mean(ctx.rank, ctx.world)
+    )  # fmt: skip
+
+
+def build_hook_single(ctx):
+    return hooked(ctx, None, 1)
+
+
+def build_hook(ctx):
+    """The first microbatch's sum is summed again."""
+    return hooked(ctx, dist.ReduceOp.SUM, 1 / ctx.world)
+
+
+def build_hook_right(ctx):
+    """The mean of means is the mean."""
+    return hooked(ctx, dist.ReduceOp.AVG, 1)
+
+
+class Running(nn.Module):
+    """A running mean of what a layer makes. once: not where its forward pass is computed again."""
+
+    def __init__(self, once):
+        super().__init__()
+        self.layer, self.once, self.calls = nn.Linear(SIZE, SIZE), once, 0
+        self.register_buffer("running", torch.ones(SIZE))
+
+    def forward(self, x):
+        y = self.layer(x)
+        self.calls += 1
+        if not self.once or self.calls == 1:
+            now = y.detach().mean(0)
+            dist.all_reduce(now)
+            self.running.mul_(0.9).add_(now / dist.get_world_size() * 0.1)
+        return y.tanh()
+
+
+def running(ctx, again, once=False):
+    torch.manual_seed(0)
+    through = (lambda model, x: checkpoint(model, x, use_reentrant=False)) if again else (lambda model, x: model(x))
+    return trained(ctx, Running(once), rows_of(ctx), lambda *given: through(*given).square().mean(), average)
+
+
+def build_checkpointed_single(ctx):
+    return running(ctx, False)
+
+
+def build_checkpointed(ctx):
+    """The forward pass that is computed again moves the running mean again."""
+    return running(ctx, True)
+
+
+def build_checkpointed_right(ctx):
+    return running(ctx, True, once=True)
+
+
+class Enter(torch.autograd.Function):
+    """Megatron's f: the gradient is summed; times `scale`."""
+
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.scale = scale
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        grad = grad * ctx.scale
+        dist.all_reduce(grad)
+        return grad, None
+
+
+def entered(ctx, scale):
+    """A tensor parallel layer behind another one."""
+    torch.manual_seed(0)
+    model = nn.ParameterDict({"w": torch.randn(SIZE, SIZE), "up": torch.randn(SIZE, 2 * SIZE // ctx.world)})
+
+    def loss_of(model, x):
+        y = torch.relu(Enter.apply(x @ model["w"], scale) @ model["up"])
+        return differentiable.all_reduce(y.sum()) / ROWS
+
+    def reduce(params):
+        model["up"].grad /= ctx.world
+        model["w"].grad /= ctx.world
+
+    specs = {"up": shard(1, ctx.rank, ctx.world)}
+    return trained(ctx, model, torch.randn(ROWS, SIZE), loss_of, reduce, specs=specs, loss=mean(0, 1))
+
+
+def build_entered_single(ctx):
+    return entered(ctx, 1.0)
+
+
+def build_entered(ctx):
+    """The gradient is averaged where it must be summed."""
+    return entered(ctx, 1 / ctx.world)
+
+
+def build_entered_right(ctx):
+    return entered(ctx, 1.0)
+
+
+def tied(ctx, unique):
+    """One weight under two names, which is reduced, and decayed, with its gradient."""
+    model = weights("w", "v")
+    names = {"into": model["w"], "between": model["v"], "out": model["w"]}
+
+    def reduce(params):
+        for param in unique(names):
+            dist.all_reduce(param.grad)
+            param.grad.div_(ctx.world).add_(param.detach(), alpha=0.1)
+
+    def loss_of(model, x):
+        return (x @ names["into"] @ names["between"] @ names["out"].t()).square().mean()
+
+    program = trained(ctx, model, rows_of(ctx), loss_of)
+    inner = program.step
+
+    def step():
+        loss = inner()
+        reduce(None)
+        return loss
+
+    return Program(inputs=program.inputs, params=model, step=step, specs=program.specs, loss=program.loss)
+
+
+def build_tied_single(ctx):
+    return tied(ctx, lambda names: {id(param): param for param in names.values()}.values())
+
+
+def build_tied(ctx):
+    """Once for each name."""
+    return tied(ctx, lambda names: names.values())
+
+
+def build_tied_right(ctx):
+    return tied(ctx, lambda names: dict.fromkeys(names.values()))
+
+
+def sequence(ctx, loss_of, length=8):
+    """A sequence that ranks share, and one weight."""
+    torch.manual_seed(0)
+    model = nn.ParameterDict({"w": torch.randn(SIZE)})
+    x = torch.randn(2, length // ctx.world, SIZE)
+    return trained(ctx, model, x, loss_of, average, specs={"x": shard(1, ctx.rank, ctx.world)})
+
+
+def carried(ctx, counts):
+    """Sums along the sequence. counts: whether another rank's last sum is added to this one's."""
+
+    def loss_of(model, x):
+        sums = (x * model["w"]).cumsum(1)
+        lasts = differentiable.all_gather(sums[:, -1].contiguous()) if ctx.world > 1 else ()
+        for rank, last in enumerate(lasts):
+            sums = sums + last[:, None] * float(counts(rank))
+        return sums.square().mean()
+
+    return sequence(ctx, loss_of)
+
+
+def build_carried_single(ctx):
+    return carried(ctx, lambda rank: False)
+
+
+def build_carried(ctx):
+    """The sums of the ranks behind it are added."""
+    return carried(ctx, lambda rank: rank > ctx.rank)
+
+
+def build_carried_right(ctx):
+    return carried(ctx, lambda rank: rank < ctx.rank)
+
+
+def shifted(ctx, at):
+    """Each token is mixed with the one before it, of which the first comes from the rank before."""
+
+    def loss_of(model, x):
+        edge = torch.zeros(2, SIZE)
+        if ctx.rank + 1 < ctx.world:
+            dist.send(x[:, at].contiguous(), ctx.rank + 1)
+        if ctx.rank:
+            dist.recv(edge, ctx.rank - 1)
+        before = torch.cat([edge[:, None], x[:, :-1]], 1)
+        return (x * model["w"] + before * (1 - model["w"])).square().mean()
+
+    return sequence(ctx, loss_of)
+
+
+def build_shifted_single(ctx):
+    return shifted(ctx, -1)
+
+
+def build_shifted(ctx):
+    """The last but one."""
+    return shifted(ctx, -2)
+
+
+def build_shifted_right(ctx):
+    return shifted(ctx, -1)
+
+
+def masked(ctx, start):
+    """Causal attention of own queries to gathered keys. start: the position of a rank's first query."""
+    rows = ROWS // ctx.world
+
+    def loss_of(model, x):
+        keys, values = (torch.cat(differentiable.all_gather(each)) for each in (x @ model["k"], x))
+        seen = torch.arange(rows)[:, None] + start(rows) >= torch.arange(ROWS)
+        scores = ((x @ model["q"]) @ keys.t()).masked_fill(~seen, float("-inf"))
+        return (scores.softmax(-1) @ values).square().mean()
+
+    return trained(ctx, weights("q", "k"), rows_of(ctx), loss_of, average)
+
+
+def build_masked_single(ctx):
+    return masked(ctx, lambda rows: 0)
+
+
+def build_masked(ctx):
+    """One position too early."""
+    return masked(ctx, lambda rows: ctx.rank * (rows - 1))
+
+
+def build_masked_right(ctx):
+    return masked(ctx, lambda rows: ctx.rank * rows)
+
+
+def build_varied_single(ctx):
+    return trained(ctx, weights("w"), rows_of(ctx), lambda model, x: (x @ model["w"]).var(0).square().sum())
+
+
+def varied(ctx, less):
+    """The variance of all rows, from the sums over those of each rank."""
+
+    def loss_of(model, x):
+        y = x @ model["w"]
+        sums = differentiable.all_reduce(torch.stack([y.sum(0), y.square().sum(0)]))
+        return ((sums[1] - sums[0] ** 2 / ROWS) / (ROWS - less)).square().sum()
+
+    return trained(ctx, weights("w"), rows_of(ctx), loss_of, average, loss=mean(0, 1))
+
+
+def build_varied(ctx):
+    """The biased one."""
+    return varied(ctx, 0)
+
+
+def build_varied_right(ctx):
+    return varied(ctx, 1)
+
+
+def aliased(ctx, change):
+    """Weights that are views of one vector after the step. change: what becomes of the vector then."""
+    model = weights("w", "v")
+
+    def reduce(params):
+        average(params)
+        update(params)
+
+    def update(params):
+        with torch.no_grad():
+            vector = parameters_to_vector(params) - 0.1 * parameters_to_vector([param.grad for param in params])
+            vector_to_parameters(vector, params)
+            change(vector)
+
+    found = trained(ctx, model, rows_of(ctx), lambda model, x: (x @ model["w"] @ model["v"]).square().mean(), reduce)
+    inner = found.step
+
+    def alone():
+        loss = inner()
+        update(list(model.parameters()))
+        return loss
+
+    return Program(inputs=found.inputs, params=model, step=inner if ctx.world > 1 else alone, specs=found.specs,
+                   loss=found.loss)  # fmt: skip
+
+
+def build_aliased_single(ctx):
+    return aliased(ctx, lambda vector: None)
+
+
+def build_aliased(ctx):
+    """The vector is written to, and with it the weights."""
+    return aliased(ctx, lambda vector: vector.mul_(1.5))
+
+
+def build_aliased_right(ctx):
+    return aliased(ctx, lambda vector: vector.clone().mul_(1.5))
+
+
+def gathered(ctx, whole):
+    """Columns of the output are gathered, as rows of what is transposed."""
+    torch.manual_seed(0)
+    model = nn.ParameterDict({"w": torch.randn(SIZE, SIZE // ctx.world)})
+
+    def loss_of(model, x):
+        y = (x @ model["w"]).t().contiguous()
+        y = whole(all_gather_tensor_autograd(y, 0, list(range(ctx.world))))
+        return (y * torch.arange(1.0, SIZE + 1)).square().mean()
+
+    def reduce(params):
+        model["w"].grad /= ctx.world
+
+    specs = {"w": shard(1, ctx.rank, ctx.world)}
+    return trained(ctx, model, torch.randn(ROWS, SIZE), loss_of, reduce, specs=specs, loss=mean(0, 1))
+
+
+def build_gathered_single(ctx):
+    return gathered(ctx, torch.t)
+
+
+def build_gathered(ctx):
+    """Seen in another shape where it should be transposed."""
+    return gathered(ctx, lambda y: y.reshape(ROWS, SIZE))
+
+
+def build_gathered_right(ctx):
+    return gathered(ctx, torch.t)
+
+
+class Counted(nn.Linear):
+    """Counts its rows, those of `ranks` ranks that have as many."""
+
+    def __init__(self, ranks):
+        super().__init__(SIZE, SIZE)
+        self.ranks = ranks
+        self.register_buffer("count", torch.zeros((), dtype=torch.long))
+
+    def forward(self, x):
+        self.count += len(x) * self.ranks
+        return super().forward(x)
+
+
+def counted(ctx, ranks):
+    torch.manual_seed(0)
+    return trained(ctx, Counted(ranks), rows_of(ctx), squared, average)
+
+
+def build_counted_single(ctx):
+    return counted(ctx, 1)
+
+
+def build_counted(ctx):
+    """Each rank counts its own rows."""
+    return counted(ctx, 1)
+
+
+def build_counted_right(ctx):
+    return counted(ctx, ctx.world)
+
+
+def placed(ctx, placement):
+    """A tensor parallel block whose output DTensor puts together."""
+    torch.manual_seed(0)
+    wide = 2 * SIZE // ctx.world
+    model = nn.ParameterDict({"up": torch.randn(SIZE, wide), "down": torch.randn(wide, SIZE)})
+    mesh = init_device_mesh("cpu", (ctx.world,))
+
+    def loss_of(model, x):
+        y = torch.relu(x @ model["up"]) @ model["down"]
+        return DTensor.from_local(y, mesh, [placement]).redistribute(mesh, [Replicate()]).to_local().square().mean()
+
+    cut = {"up": shard(1, ctx.rank, ctx.world), "down": shard(0, ctx.rank, ctx.world)}
+    return trained(ctx, model, torch.randn(ROWS, SIZE), loss_of, specs=cut, loss=mean(0, 1))
+
+
+def build_placed_single(ctx):
+    return placed(ctx, Partial())
+
+
+def build_placed(ctx):
+    """Parts of a sum are taken for the whole."""
+    return placed(ctx, Replicate())
+
+
+def build_placed_right(ctx):
+    return placed(ctx, Partial())
