@@ -113,11 +113,11 @@ def _mention(line: Line, family: Family, table: Table, held: dict[str, Shape]) -
 
 
 def _type(op: str, read: Sequence[str], attrs: Mapping[str, Any], place: int) -> str:
-    """The type of an output: integers where the operator makes nothing else of what it reads, else float32."""
+    """The type of an output: integers where the operator can make them of what it reads, else float32."""
     rule = None if op.endswith(".grad") else RULES.get(op)
     found = rule.types([kind(dtype) for dtype in read], attrs) if rule else (None,)
-    allowed = found[min(place, len(found) - 1)]
-    if not allowed or not all(map(is_whole, allowed)):
+    allowed = {name for name in found[min(place, len(found) - 1)] or () if is_whole(name)}
+    if not allowed:
         return "float32"
     return next((dtype for dtype in read if dtype in allowed), min(allowed))
 

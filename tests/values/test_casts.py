@@ -1,8 +1,12 @@
 """Casts to integers have a width: what does not fit wraps around, and fractions are cut off."""
 
+from fractions import Fraction
+
+import numpy as np
 import pytest
 
 from tests.values.outline import report, verdict
+from verdict.solver.functions import on_floats, on_fractions
 
 CAST = """
   i input {dtype} [6]
@@ -115,3 +119,27 @@ def test_bits_of_listed_integers_are_known():
     low, odd = "y = aten.bitwise_and.Scalar(i) other=1", "y = aten.remainder.Scalar(i) other=2"
     assert verdict(cast("uint8", low), cast("uint8", odd)) == "PROVED"
     assert verdict(cast("uint8", low), cast("uint8", odd.replace("2", "4"))) == "REFUTED"
+
+
+@pytest.mark.parametrize("word", ["and", "or", "xor"])
+def test_a_solver_is_not_believed_on_bits_that_are_known(word):
+    """Both constructions of a proof know what bits are joined to, so none contradicts the other."""
+    found = on_fractions(f"bitwise {word} at 1", [Fraction(6), Fraction(3)])
+    floats = on_floats(f"bitwise {word}", [np.array([6.0, 0.5]), np.array([3.0, 3.0])])
+    assert found == floats[0] == {"and": 2, "or": 7, "xor": 5}[word]
+    assert floats[1] != int(floats[1])
+
+
+@pytest.mark.parametrize(
+    ("bits", "same"),
+    [
+        ("bitwise_and.Scalar(m) other=1", "identity(m)"),
+        ("bitwise_or.Scalar(m) other=0", "identity(m)"),
+        ("bitwise_xor.Scalar(m) other=1", "aten.rsub.Scalar(m) other=1"),
+    ],
+)
+def test_bits_of_truths_are_arithmetic(bits, same):
+    single = cast("uint8", f"m = aten.remainder.Scalar(i) other=2\n  y = aten.{bits}")
+    for made in ("identity(m)", "aten.rsub.Scalar(m) other=1"):
+        parallel = cast("uint8", f"m = aten.remainder.Scalar(i) other=2\n  y = {made}")
+        assert (verdict(single, parallel) == "PROVED") is (made == same)

@@ -5,6 +5,7 @@ rational function without poles, its weights drawn from the name: the same on fl
 """
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from verdict.solver.intervals import Interval, Intervals
+from verdict.solver.intervals import Interval, Intervals, UncertainError
 
 Floats = npt.NDArray[np.float64]
 _MINUS_INFINITY = -97
@@ -75,6 +76,19 @@ KNOWN: dict[str, Function] = {
 }
 
 
+JOINED: dict[str, Callable[[Any, Any], Any]] = {
+    "bitwise and": operator.and_,
+    "bitwise or": operator.or_,
+    "bitwise xor": operator.xor,
+}
+"""Functions of two integers, in any order, which join their bits. Of other numbers they are any function."""
+_MOST_EXACT = 2**53
+
+
+def _joining(name: str) -> Callable[[Any, Any], Any] | None:
+    return JOINED.get(name.removesuffix(" at 1"))
+
+
 def _weights(name: str, count: int) -> list[Fraction]:
     digest = shake_256(f"{name}/{count}".encode()).digest(2 * (2 * count + 2))
     numbers = [int.from_bytes(digest[i : i + 2]) for i in range(0, len(digest), 2)]
@@ -100,19 +114,34 @@ def on_floats(name: str, args: Sequence[Floats]) -> Floats:
     weights = [float(weight) for weight in _weights(name, len(args))]
     top = sum((weights[2 * i] * arg for i, arg in enumerate(clean)), np.full_like(clean[0], weights[-1]))
     bottom = sum((weights[2 * i + 1] * arg for i, arg in enumerate(clean)), np.full_like(clean[0], weights[-2]))
-    return np.asarray(top / (1 + bottom * bottom))
+    made = np.asarray(top / (1 + bottom * bottom))
+    joined = _joining(name)
+    if joined is None or len(args) != 2:
+        return made
+    whole = np.logical_and.reduce([(arg == np.rint(arg)) & (np.abs(arg) < _MOST_EXACT) for arg in args])
+    one, other = (np.where(whole, arg, 0).astype(np.int64) for arg in args)
+    return np.where(whole, joined(one, other), made)
 
 
 def on_fractions(name: str, args: Sequence[Fraction | None]) -> Fraction | None:
     """The function on exact numbers (None is minus infinity); None where the value is not rational."""
     if name in KNOWN and len(args) == 1:
         return None if args[0] is None else KNOWN[name].exact(args[0])
+    joined = _joining(name)
+    whole = [int(arg) for arg in args if arg is not None and arg.denominator == 1]
+    if joined is not None and len(whole) == len(args) == 2:
+        return Fraction(joined(*whole))
     value = arbitrary(name, [_MINUS_INFINITY if arg is None else arg for arg in args])
     return Fraction(value)
 
 
 def on_intervals(name: str, args: Sequence[Interval | None], intervals: Intervals) -> Interval:
-    """The function on intervals (None is minus infinity), with outward rounding."""
+    """The function on intervals (None is minus infinity), with outward rounding.
+
+    Raises UncertainError where it depends on which number of an interval is meant.
+    """
+    if _joining(name) is not None:
+        raise UncertainError
     if name in KNOWN and len(args) == 1 and args[0] is not None:
         return KNOWN[name].interval(intervals, args[0])
     clean = [intervals.of(Fraction(_MINUS_INFINITY)) if arg is None else arg for arg in args]
