@@ -198,7 +198,8 @@ class Side:
             return known
         table = self.rule.indices.get(position - signature.grads)
         due = self.domain.get(position - signature.grads)
-        return due or (Integers(0, self.shrunk.sizes[table]) if table else known)
+        size = self.shrunk.sizes.get(table) if table else None
+        return due or (known if size is None else Integers(0, size))
 
     def element(self, name: str, integers: Integers | None) -> Any:
         """The element `name` of an input: a number, or one of some integers."""

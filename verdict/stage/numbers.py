@@ -94,6 +94,7 @@ class _Drawn(Side):
         if integers is None:
             return self.random.uniform(-1, 1, shape)
         table = self.rule.indices.get(position - signature.grads) if position >= signature.grads else None
-        rows = Integers(0, self.shrunk.sizes[table] - 1) if table else Integers(-FAR, FAR)
+        size = self.shrunk.sizes.get(table) if table else None
+        rows = Integers(-FAR, FAR) if size is None else Integers(0, size - 1)
         known = integers.both(rows)
         return self.random.choice([known.at(place) for place in range(known.size or 0)] or [0], shape)
