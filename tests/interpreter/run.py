@@ -124,6 +124,10 @@ class _Run:
         members = self.members(rank, node)
         if rank not in members or len(set(members)) != len(members):
             raise Stuck("a rank is not in its group")
+        made = frozenset(replica * self.plan.devices + device for replica, device in members)
+        ranks = self.plan.replicas * self.plan.devices
+        if self.plan.groups and 1 < len(made) < ranks and made not in self.plan.groups:
+            raise Stuck(f"nobody makes the group {sorted(made)}")
         nodes = []
         for member in members:
             if member not in self.steps or self.at[member] >= len(self.steps[member]):

@@ -67,6 +67,7 @@ class Plan:
     microbatches: int = 1
     batch: dict = field(default_factory=dict)
     shard: dict = field(default_factory=dict)
+    groups: list = field(default_factory=list)
     tensors: dict = field(default_factory=dict)
     program: dict = field(default_factory=dict)
 
@@ -166,6 +167,8 @@ class Reader:
                 getattr(plan, word)[name] = line.number()
             case "assume" | "range":
                 pass
+            case "group":
+                plan.groups.append(frozenset(int(token) for _, token in line.tokens))
             case "tensors" | "loose":
                 self.table = word
             case "family":

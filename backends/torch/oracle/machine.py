@@ -154,6 +154,7 @@ class _Machine:
         groups = [everyone] if across else [[r for r in everyone if r.replica == k] for k in range(self.plan.replicas)]
         root = attribute(first.node, "root")
         for group in groups:
+            self.require_made(group, where)
             given = [self.entered(rank, members[rank.device], root) for rank in group]
             if across and len(ranks) > 1 and first.node.op != "all_reduce":
                 raise Faulty(Fault("several devices over replicas are a group for all_reduce alone", where, True))
@@ -163,6 +164,13 @@ class _Machine:
                 for tensor in step.node.outputs:
                     if tensor != ABSENT:
                         self.write(rank, step.microbatch, tensor, value, place(rank.device, step))
+
+    def require_made(self, group: list[Rank], where: str) -> None:
+        """Where a plan states which groups its program makes, there are these, that of all ranks, and single ranks."""
+        numbers = {rank.replica * self.plan.devices + rank.device for rank in group}
+        known = [set(group) for group in self.plan.groups]
+        if known and 1 < len(numbers) < self.plan.devices * self.plan.replicas and numbers not in known:
+            raise Faulty(Fault(f"nobody makes the group {sorted(numbers)}", where))
 
     def entered(self, rank: Rank, step: Step, root: int | None) -> Any:
         if not step.node.inputs or (step.node.op == "broadcast" and rank.device != root):
