@@ -39,10 +39,11 @@ SECONDS = 20
 
 
 class Side(NamedTuple):
-    """A case, and the shapes and types of what it makes."""
+    """A case, and the shapes and types of what it makes. says: whether some of that is a number other than 0."""
 
     case: Case
     outputs: tuple[tuple[tuple[int, ...], str] | None, ...]
+    says: bool
 
 
 def campaign(seed: int) -> Campaign:
@@ -60,7 +61,7 @@ def ask(oracle: Oracle, seed: int, number: int) -> Answer | None:
     if case is None:
         return None
     one = computed(case)
-    if one is None:
+    if one is None or not one.says:
         return None
     what, other = NONE, one
     if draw.random() > 0.1:
@@ -160,7 +161,12 @@ def computed(case: Case) -> Side | None:
         return None
     finally:
         torch.set_default_dtype(before)
-    return Side(case, tuple(None if y is None else (tuple(y.shape), _kind(y)) for y in made))
+    says = any(y is not None and _says(y) for y in made)
+    return Side(case, tuple(None if y is None else (tuple(y.shape), _kind(y)) for y in made), says)
+
+
+def _says(y: Any) -> bool:
+    return bool(((y != 0) & ~y.isnan()).any()) if y.is_floating_point() else y.numel() > 0
 
 
 def _grads(op: str, tensors: Sequence[Any], attrs: Mapping[str, Any]) -> int:
