@@ -18,10 +18,9 @@ from verdict.ops.domain import Integers, of_type
 from verdict.ops.integers import Symbols as Integral
 from verdict.ops.integers import symbol
 from verdict.solver import Goal, Obligation, Terms
-from verdict.stage.shrink import SMALLEST, Shrunk, Sizes, bounds_of, require_few, shrink
+from verdict.stage.bounds import Bounds, bounds_of_member, cuts_of
+from verdict.stage.shrink import SMALLEST, Shrunk, Sizes, require_few, shrink
 from verdict.stage.stage import Members, Stage
-
-Bounds = Mapping[str, Interval]
 
 
 class Symbols(Integral, Protocol):
@@ -116,26 +115,6 @@ def _ignored_law(
         for k, (one, two) in enumerate(pairs)
         if meaning.signature.wanted[k] and one is not None
     )
-
-
-def bounds_of_member(meaning: Meaning, member: Member) -> dict[str, Interval]:
-    bounds = {name: (0, size) for name, size in meaning.sizes.items()}
-    for dims, region in zip(meaning.read, member.regions, strict=True):
-        if region is not None:
-            bounds.update(bounds_of(dims, region, meaning.sizes))
-    return bounds
-
-
-def cuts_of(meaning: Meaning, attrs: list[Attrs], bounds: list[dict[str, Interval]]) -> dict[str, set[int]]:
-    cuts: dict[str, set[int]] = {name: set() for name in meaning.sizes}
-    for bound in bounds:
-        for name, interval in bound.items():
-            cuts[name].update(interval)
-    rule = meaning.rule
-    for known in {meaning.signature.attrs, *attrs}:
-        for name, coordinates in (rule.cuts(dict(known)) if rule else {}).items():
-            cuts[name].update(coordinates)
-    return cuts
 
 
 class Side:

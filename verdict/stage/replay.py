@@ -17,7 +17,8 @@ from verdict.ops.domain import Integers
 from verdict.ops.integers import chosen
 from verdict.outcome import Applied, Box, Recipe
 from verdict.solver import Terms
-from verdict.stage.execute import Bounds, Side, bounds_of_member, cuts_of
+from verdict.stage.bounds import Bounds, bounds_of_member, cuts_of
+from verdict.stage.execute import Side
 from verdict.stage.shrink import Sizes, shrink
 from verdict.stage.stage import Members
 

@@ -9,11 +9,11 @@ batch the first and the last are kept; by the axis laws they stand for all.
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import prod
+from math import inf, prod
 from typing import NamedTuple
 
 from verdict.graph import Interval
-from verdict.lineage import Meaning, join, split
+from verdict.lineage import Meaning, join
 from verdict.ops import Atom, Dim
 from verdict.solver import SolverError
 
@@ -27,15 +27,17 @@ class Sizes(NamedTuple):
     """Which reduced sizes are chosen.
 
     apart: give different sizes even to axes that have one at full size. Else those that are cut alike have one.
-    grow: how many elements more than it must each axis keeps between its cuts.
+    grow: how many elements more than it must each axis keeps between its cuts. most: how many times the fewest elements
+    the node may have then; the shortest axes grow first, and at least one does.
     """
 
     apart: bool = True
     grow: int = 0
+    most: float = inf
 
 
-SMALLEST, OTHER = Sizes(), Sizes(grow=1)
-"""The two choices that every stage is proved at; their sizes have no common part."""
+SMALLEST, OTHER = Sizes(), Sizes(grow=1, most=2.5)
+"""The two choices that every stage is proved at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,9 @@ def shrink(meaning: Meaning, cuts: Mapping[str, Iterable[int]], columns: int, si
         raise ValueError(f"{meaning.signature.op} has no index axes: {meaning.problem}")
     cut = {atom.name: _coordinates(meaning.sizes[atom.name], cuts.get(atom.name, ())) for atom in axes.atoms}
     kept = {atom.name: columns if atom.name == meaning.column_atom else 1 for atom in axes.atoms}
-    each = {atom.name: _fewest(atom, cut[atom.name], kept[atom.name]) + sizes.grow for atom in axes.atoms}
+    each = {atom.name: _fewest(atom, cut[atom.name], kept[atom.name]) for atom in axes.atoms}
+    if sizes.grow:
+        each = _grown(meaning, cut, kept, each, sizes)
     if not sizes.apart:
         each = {name: max(each[other] for other in each if cut[other] == cut[name]) for name in each}
     points: dict[str, dict[int, int]] = {}
@@ -107,6 +111,28 @@ def _fewest(atom: Atom, coordinates: list[int], kept: int) -> int:
     return next((k for k in range(1, full + 1) if sum(min(k, n) for n in lengths) * kept >= least), 0)
 
 
+def _grown(
+    meaning: Meaning, cut: Mapping[str, list[int]], kept: Mapping[str, int], each: Mapping[str, int], sizes: Sizes
+) -> dict[str, int]:
+    """More elements for each piece of the axes, the shortest first, while the node has few enough of them."""
+
+    def lengths(each: Mapping[str, int]) -> dict[str, int]:
+        return {
+            name: kept[name] * sum(min(each[name], stop - start) for start, stop in itertools.pairwise(places))
+            for name, places in cut.items()
+        }
+
+    fewest, found = lengths(each), dict(each)
+    most = sizes.most * max(1, _elements(meaning, fewest))
+    changed = False
+    for name in sorted(each, key=lambda name: (fewest[name], name)):
+        more = {**found, name: each[name] + sizes.grow}
+        longer = lengths(more)
+        if not changed or _elements(meaning, longer) <= most:
+            found, changed = more, changed or longer != fewest
+    return found
+
+
 def require_few(meaning: Meaning, shrunk: Shrunk) -> None:
     """Raises SolverError where a node has too many elements to be executed on symbols."""
     found = count(meaning, shrunk)
@@ -116,16 +142,11 @@ def require_few(meaning: Meaning, shrunk: Shrunk) -> None:
 
 def count(meaning: Meaning, shrunk: Shrunk) -> int:
     """How many elements a node reads and writes at its reduced shapes."""
-    sizes = shrunk.sizes
+    return _elements(meaning, shrunk.sizes)
+
+
+def _elements(meaning: Meaning, sizes: Mapping[str, int]) -> int:
     return sum(prod(sizes[atom] for dim in dims for atom in dim) for dims in (*meaning.read, *meaning.written))
-
-
-def bounds_of(dims: tuple[Dim, ...], region: tuple[Interval, ...], sizes: Mapping[str, int]) -> dict[str, Interval]:
-    """The intervals of the atoms of a region that is known to be a box of them."""
-    bounds: dict[str, Interval] = {}
-    for dim, interval in zip(dims, region, strict=True):
-        bounds.update(split(dim, interval, sizes) or {})
-    return bounds
 
 
 def _running(lengths: list[int]) -> list[int]:

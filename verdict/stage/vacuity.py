@@ -19,7 +19,8 @@ from verdict.lineage import Meaning, Reference
 from verdict.lineage.reference import Bases, Partner
 from verdict.ops import FACTS, Array
 from verdict.solver import Kind, SolverError, Term, Terms
-from verdict.stage.execute import Side, cuts_of
+from verdict.stage.bounds import cuts_of
+from verdict.stage.execute import Side
 from verdict.stage.shrink import count, shrink
 
 MOST_ELEMENTS = 1_000
