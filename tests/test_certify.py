@@ -4,6 +4,7 @@ import pytest
 
 from tests.builders import ask, codes, mlp, rewrite_where, walked
 from tests.mutate.test_misses import SINGLE
+from tests.values.outline import plans
 from verdict import certify
 from verdict.replica import one_column
 from verdict.report import Verdict
@@ -117,3 +118,27 @@ def test_what_numbers_cannot_take_back_stays():
     report = ask(SINGLE, HARMLESS["commuted"], denied={"real-arithmetic"})
     assert codes(report) == {"assumption-denied"}
     assert report.open
+
+
+TARGETS = """
+  x input [6, 5]
+  t input int64 [6]
+  w weight [5, 5]
+  y = linear(x, w)
+  loss = cross_entropy(y, t) {}reduction="sum"
+  dy, - = cross_entropy.grad(one, y, t) {}reduction="sum"
+  -, gw = linear.grad(dy, x, w)
+  seed one
+  loss loss
+  gradient gw of w
+"""
+
+
+@pytest.mark.parametrize(("other", "verdict"), [("", Verdict.UNKNOWN), ("ignore_index=2 ", Verdict.REFUTED)])
+def test_ids_of_which_nobody_says_that_they_occur_are_no_refutation(other, verdict):
+    ignored = "ignore_index=-100 "
+    right, wrong = (plans(TARGETS.format(*[ignored] * 2), TARGETS.format(*[i] * 2)) for i in (ignored, other))
+    assert ask(*right).verdict is Verdict.PROVED
+    found = certify.certified(*wrong, walked(*wrong))
+    assert found.verdict is verdict
+    assert any("`range t 0 4`" in item.reason for item in found.open) is (verdict is Verdict.UNKNOWN)

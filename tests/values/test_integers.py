@@ -139,13 +139,50 @@ BESIDE = """
 """
 
 
-@pytest.mark.parametrize("other", ["", "ignore_index=-1 ", "ignore_index=2 "])
-def test_the_ignored_target_is_a_target(other):
-    right = BESIDE.format(ignored="ignore_index=-100 ")
+IGNORED = BESIDE.format(ignored="ignore_index=-100 ")
+
+
+@pytest.mark.parametrize("other", ["", "ignore_index=-1 "])
+def test_what_only_unusual_ids_show_is_open_until_a_range_is_stated(other):
+    wrong = BESIDE.format(ignored=other)
+    assert verdict(IGNORED, IGNORED) == "PROVED"
+    found = report(IGNORED, wrong)
+    assert found.verdict.name == "UNKNOWN"
+    assert any("`range t 0 4`" in item.reason and "`ranges` of a Program" in item.reason for item in found.open)
+    for line, answer in (("  range t 0 4\n", "PROVED"), ("  range t -100 4\n", "REFUTED")):
+        assert verdict(IGNORED + line, wrong + line) == answer
+
+
+def test_what_usual_ids_show_is_refuted():
+    assert verdict(IGNORED, BESIDE.format(ignored="ignore_index=2 ")) == "REFUTED"
+    assert verdict(IGNORED, IGNORED.replace("stop=5", "stop=4")) == "REFUTED"
+
+
+LENGTHS = """
+  t input int64 [6]
+  n input int8 [6]
+  w weight [5, 6]
+  y = embedding(t, w) start=0 stop=5
+  c = {op}
+  z = mul(y, c)
+  loss = sum(z) dim=None keepdim=False
+  dz = sum.grad(one, z) dim=None keepdim=False
+  dy, - = mul.grad(dz, y, c)
+  -, gw = embedding.grad(dy, t, w) start=0 stop=5
+  seed one
+  loss loss
+  gradient gw of w
+"""
+
+
+def test_integers_that_nobody_looks_up_are_any_of_their_type():
+    right, wrong = (LENGTHS.format(op=op) for op in ("clamp(n) min=-128", "clamp(n) min=-127"))
     assert verdict(right, right) == "PROVED"
-    assert verdict(right, BESIDE.format(ignored=other)) == "REFUTED"
+    assert verdict(right, wrong) == "REFUTED"
 
 
+def test_rows_of_two_tables_are_usual_where_either_has_them():
+    assert verdict(TABLES.format(more="", a="a"), TABLES.format(more=DROPPED, a="d")) == "REFUTED"
 
 
 def test_elements_of_one_tensor_may_range_over_different_tables():

@@ -13,11 +13,12 @@ import numpy as np
 
 from verdict.comparison import AGREE, CANNOT, DIFFER, FAULT, Comparison, Fault, Faulty
 from verdict.concrete.bind import Binding, bind, itself
+from verdict.concrete.domains import domains
 from verdict.concrete.ends import Sides, compared
 from verdict.concrete.execute import Run, execute
 from verdict.concrete.shrink import shrink
 from verdict.concrete.small import Small, at, full
-from verdict.concrete.values import marks, random_values
+from verdict.concrete.values import marks, random_values, with_usual_rows
 from verdict.graph import BUFFER, Plan, Shape, without_effects
 
 MOST_WORK = 2_000_000_000
@@ -78,10 +79,15 @@ def _require_small(work: int, most_work: int, plan: Plan) -> None:
         raise Faulty(Fault(problem, plan.source, ours=True))
 
 
-def compare_prepared(prepared: Prepared, seed: int, exact: bool = False) -> Comparison:
-    """Run two prepared plans on the values of `seed` and compare what they declare."""
+def compare_prepared(prepared: Prepared, seed: int, exact: bool = False, usual: bool = False) -> Comparison:
+    """Run two prepared plans on the values of `seed` and compare what they declare.
+
+    usual: whether integers that are looked up are rows of their tables, where the plan states no range for them.
+    """
     single, parallel, bindings, (one, two) = prepared.single, prepared.parallel, prepared.bindings, prepared.small
-    values = random_values(single, one, seed, exact, marks(single, parallel))
+    integers = domains(single, one)
+    values = random_values(single, one, seed, exact, marks(single, parallel), integers=integers)
+    values = with_usual_rows(values, integers) if usual else values
     shapes = _shapes(single, one)
     with np.errstate(all="ignore"):
         try:

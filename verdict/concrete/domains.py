@@ -3,6 +3,10 @@
 An element holds what its type holds, and of that what the plan states of its tensor, and of that what all operators
 can do with it which are given it as it is: a lookup knows no row outside of its table. It is followed through what
 only moves it. So elements of one tensor may hold different integers.
+
+Of an integer that names a row the rows of the tables are the usual ones. What stands beside them (an id that a loss
+ignores, a row of nothing, one that is counted from the end) has a meaning too, but it occurs only where the plan says
+so: what only such integers show is no fault of a plan that says nothing of them.
 """
 
 from collections.abc import Mapping
@@ -14,9 +18,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from verdict.concrete.small import Small, signature
+from verdict.concrete.small import Small, full, signature
 from verdict.errors import ShapeError
-from verdict.graph import ABSENT, BUFFER, GRAD, INPUT, WEIGHT, Node, Plan
+from verdict.graph import ABSENT, BUFFER, GRAD, INPUT, WEIGHT, Node, Plan, Shape
 from verdict.ops import RULES, Array, OpRule
 from verdict.ops.domain import Integers, of_type
 from verdict.ops.integers import ROUNDING
@@ -32,17 +36,25 @@ UNFIT = (TypeError, AttributeError, ValueError, IndexError, ShapeError)
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """The integers that the elements of a tensor may hold. kinds: the different ones. place: of each element, which of
-    them; an array of the tensor's shape. tables: how many rows those have which they are looked up in.
+    """The integers that the elements of a tensor may hold. kinds: the different ones. usual: of each kind those that
+    name rows of what they are looked up in, or all where nobody looks them up or the plan states a range. place: of
+    each element, which of them; an array of the tensor's shape. tables: how many rows those have which they are looked
+    up in.
     """
 
     kinds: tuple[Integers, ...]
+    usual: tuple[Integers, ...]
     place: npt.NDArray[np.int64]
     tables: tuple[int, ...] = ()
 
     def of(self, element: int) -> Integers:
         """The integers of one element, counted in row-major order."""
         return self.kinds[int(self.place.flat[element])]
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether no element may hold an integer that nobody says occurs."""
+        return self.kinds == self.usual
 
 
 class _Element:
@@ -75,6 +87,7 @@ class _Search:
     plan: Plan
     small: Small
     known: dict[int, list[Integers]] = field(default_factory=dict)
+    rows: dict[tuple[int, int], Integers] = field(default_factory=dict)
     tables: dict[int, set[int]] = field(default_factory=dict)
     values: dict[int, Array] = field(default_factory=dict)
 
@@ -83,9 +96,13 @@ class _Search:
         rule = RULES.get(node.op)
         if rule is None or node.op.endswith(GRAD) or not any(tensor in self.values for tensor in node.inputs):
             return
-        attrs, shapes = self.small.attrs[signature(node)], [self.small.shape(t) for t in node.inputs if t != ABSENT]
-        self._bound(node, rule, shapes, attrs)
-        arrays = [self.values.get(t, np.broadcast_to(NOTHING, self.small.shape(t))) for t in node.inputs if t != ABSENT]
+        inputs = [tensor for tensor in node.inputs if tensor != ABSENT]
+        attrs, shapes = self.small.attrs[signature(node)], [self.small.shape(tensor) for tensor in inputs]
+        due = rule.domain(shapes, attrs)
+        self._bound(node, rule, shapes, attrs, due)
+        if all(position in due or position in rule.indices for position, t in enumerate(inputs) if t in self.values):
+            return
+        arrays = [self.values.get(t, np.broadcast_to(NOTHING, self.small.shape(t))) for t in inputs]
         if [array.shape for array in arrays] != shapes:
             return
         try:
@@ -96,19 +113,35 @@ class _Search:
             if tensor != ABSENT:
                 self.values[tensor] = np.asarray(array, dtype=object)
 
-    def _bound(self, node: Node, rule: OpRule, shapes: list[tuple[int, ...]], attrs: Mapping[str, Any]) -> None:
+    def _bound(
+        self, node: Node, rule: OpRule, shapes: list[Shape], attrs: Mapping[str, Any], due: Mapping[int, Integers]
+    ) -> None:
         inputs = [tensor for tensor in node.inputs if tensor != ABSENT]
         atoms = {atom.name: atom.size for atom in rule.axes(shapes, attrs).atoms} if rule.indices else {}
-        due = rule.domain(shapes, attrs)
+        first = attrs.get(rule.rows[0], 0) if rule.rows else 0
         for position, tensor in enumerate(inputs):
             elements = [x for x in self.values.get(tensor, np.empty(0)).flat if isinstance(x, _Element)]
             size = atoms.get(rule.indices.get(position, ""))
             for element in elements:
                 if size is not None:
                     self.tables.setdefault(element.logical, set()).add(size)
+                    self._looked_up(element, Integers(first, first + size - 1))
                 if position in due:
+                    self._looked_up(element, Integers(0, due[position].high))
                     own = self.known[element.logical]
                     own[element.place] = _both(own[element.place], due[position])
+
+    def _looked_up(self, element: _Element, rows: Integers) -> None:
+        """An element names one of these rows."""
+        key = element.logical, element.place
+        self.rows[key] = _spanned(self.rows.get(key, rows), rows)
+
+
+@lru_cache(maxsize=4096)
+def _spanned(one: Integers, other: Integers) -> Integers:
+    """All from the least to the greatest of both, which begin somewhere."""
+    high = None if one.high is None or other.high is None else max(one.high, other.high)
+    return Integers(min(one.low or 0, other.low or 0), high)
 
 
 @lru_cache(maxsize=4096)
@@ -131,10 +164,41 @@ def domains(plan: Plan, small: Small) -> dict[int, Domain]:
     for call in plan.programs[0]:
         for node in plan.segments[call.segment].nodes:
             search.node(node)
-    return {
-        index: _domain(small.logicals[index], known, search.tables.get(index, set()))
-        for index, known in search.known.items()
-    }
+    found = {}
+    for index, known in search.known.items():
+        usual = known
+        if plan.logicals[index].name not in stated:
+            usual = [_usual(own, search.rows.get((index, place))) for place, own in enumerate(known)]
+        tables = search.tables.get(index, set())
+        found[index] = _domain(small.logicals[index], list(zip(known, usual, strict=True)), tables)
+    return found
+
+
+def _usual(known: Integers, rows: Integers | None) -> Integers:
+    """Those of the integers that name rows; all where there are none."""
+    if rows is None:
+        return known
+    both = _both(known, rows)._replace(beside=())
+    return known if both.size == 0 else both
+
+
+def unstated(plan: Plan) -> str:
+    """Which ranges the single-device plan would have to state of what names rows, in words; "" where none."""
+    lines = []
+    for index, domain in domains(plan, full(plan)).items():
+        rows = [usual for known, usual in zip(domain.kinds, domain.usual, strict=True) if usual != known]
+        ends = [end for n in rows for end in (n.low, n.high) if end is not None]
+        if ends:
+            lines.append(f"range {plan.logicals[index].name} {min(ends)} {max(ends)}")
+    return ", ".join(f"`{line}`" for line in lines)
+
+
+def outside(ranges: str) -> str:
+    """When plans differ that do so only with integers which nobody says occur. ranges: those that are `unstated`."""
+    return (
+        "only with integers that are no rows of what they are looked up in, and the plan does not say that such "
+        f"occur: if none does, state {ranges} in the single-device plan (`ranges` of a Program)"
+    )
 
 
 def _followed(shape: tuple[int, ...]) -> int:
@@ -151,8 +215,8 @@ def _elements(logical: int, shape: tuple[int, ...]) -> Array:
     return array
 
 
-def _domain(shape: tuple[int, ...], known: list[Integers], tables: set[int]) -> Domain:
-    kinds = {integers: k for k, integers in enumerate(dict.fromkeys(known))}
-    place = np.asarray([kinds[integers] for integers in known], dtype=np.int64)
+def _domain(shape: tuple[int, ...], known: list[tuple[Integers, Integers]], tables: set[int]) -> Domain:
+    kinds = {each: k for k, each in enumerate(dict.fromkeys(known))}
+    place = np.asarray([kinds[each] for each in known], dtype=np.int64)
     place = place.reshape(shape) if len(known) == prod(shape) else np.broadcast_to(place[0], shape)
-    return Domain(tuple(kinds), place, tuple(sorted(tables)))
+    return Domain(tuple(own for own, _ in kinds), tuple(usual for _, usual in kinds), place, tuple(sorted(tables)))

@@ -12,6 +12,7 @@ from math import isqrt, prod
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from verdict.concrete.domains import Domain, domains
 from verdict.concrete.small import Small, signature
@@ -59,6 +60,31 @@ def random_values(
             bound = RANGE[logical.kind] / (gain if logical.kind == WEIGHT and len(shape) == 1 else 1)
             values[index] = _numbers(random, (*shape, 2) if is_complex(logical) else shape, bound, exact)
     return values
+
+
+def with_usual_rows(values: Mapping[int, Array], integers: Mapping[int, Domain]) -> dict[int, Array]:
+    """The same values with a row of the tables, any one, in the place of each integer that is none though it is looked
+    up. integers: the `domains` of the plan that is given them.
+    """
+    found = dict(values)
+    for index, domain in integers.items():
+        random, array = np.random.default_rng(index), values[index].copy()
+        for kind, usual in enumerate(domain.usual):
+            chosen = (domain.place == kind) & ~_among(array, usual)
+            if chosen.any():
+                rows = [n for size in domain.tables or (4,) for n in _sample(random, usual, size)]
+                array[chosen] = random.choice(np.asarray(rows or usual.hull[:1]), int(chosen.sum()))
+        found[index] = array
+    return found
+
+
+def _among(array: Array, known: Integers) -> npt.NDArray[np.bool_]:
+    inside = np.ones(array.shape, dtype=bool)
+    if known.low is not None:
+        inside &= array >= known.low
+    if known.high is not None:
+        inside &= array <= known.high
+    return np.asarray(inside | np.isin(array, known.beside))
 
 
 def _gain(plan: Plan, small: Small) -> int:

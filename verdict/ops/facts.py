@@ -84,6 +84,18 @@ class Facts:
         rule = self._rules.get(op)
         return rule is not None and rule.extreme
 
+    def is_polynomial(self, op: str, inputs: int, outputs: int, attrs: Mapping[str, Any]) -> bool:
+        """Whether a node makes polynomials of its inputs, as far as the rules say.
+
+        It moves or adds them, or is linear in each of them alone. So is its gradient.
+        """
+        rule = self.of(op)
+        if rule is None or rule.drops is not None:
+            return False
+        arity = outputs if op.endswith(GRAD) else inputs
+        linear = rule.linear_in(arity, attrs) | rule.shape_only
+        return rule.moves or rule.adds or rule.copies or rule.sums or linear >= frozenset(range(arity))
+
     def views(self, op: str) -> bool:
         """Whether a node may make another view of the memory of its first input."""
         rule = self._rules.get(op)

@@ -1,25 +1,20 @@
 """Both plans on numbers at larger shapes than a proof was made at: what a reduction of shapes must not have changed."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import NamedTuple
-
-import numpy as np
 
 from verdict.comparison import Faulty
 from verdict.concrete.arity import reading
 from verdict.concrete.bind import Binding, itself
-from verdict.concrete.domains import Domain
+from verdict.concrete.domains import domains
 from verdict.concrete.shrink import Reduced, shrink
 from verdict.concrete.small import Small, full, signature
-from verdict.concrete.values import marks, random_values
 from verdict.graph import ABSENT, Node, Plan, Shape
-from verdict.ops import Array
-from verdict.sweep.compare import Compared, Different, compare
-from verdict.sweep.flow import CANNOT, Flow
-from verdict.sweep.unroll import unroll
-from verdict.sweep.values import positive_buffers, run
+from verdict.sweep.compare import Compared, Different
+from verdict.sweep.flow import CANNOT
+from verdict.sweep.seen import Seen, flows_of, seen
 
 MOST_OPERATIONS = 2_000_000_000
 """How many multiplications and additions both plans may take, on all ranks: a few seconds."""
@@ -34,10 +29,13 @@ SEEDS = (101, 102)
 
 
 class Larger(NamedTuple):
-    """at: in words the shapes at which both plans were run, "" where none could be. compared: on each seed."""
+    """at: in words the shapes at which both plans were run, "" where none could be. compared: on each seed. unusual:
+    whether they differ on some seed with unusual integers only.
+    """
 
     at: str
     compared: tuple[Compared, ...] = ()
+    unusual: bool = False
 
     @property
     def different(self) -> tuple[Different, ...]:
@@ -59,9 +57,10 @@ def on_numbers(single: Plan, parallel: Plan, binding: Binding, smallest: Reduced
     """Both plans run at full shapes where that is little enough, else at larger ones than `smallest`."""
     for at, reduced in _shapes(single, parallel, binding, smallest):
         try:
-            return Larger(at, tuple(_compared(reduced, seed) for seed in SEEDS))
+            each = [_seen(reduced, seed) for seed in SEEDS]
         except (Faulty, *CANNOT):
             continue
+        return Larger(at, tuple(one.compared for one in each), any(one.unusual for one in each))
     return Larger("")
 
 
@@ -108,42 +107,7 @@ def _of_node(node: Node, small: Small, shapes: Sequence[Shape]) -> int:
     return prod(atom.size for atom in axes.atoms) if multiplied else moved
 
 
-def _compared(reduced: Reduced, seed: int) -> Compared:
+def _seen(reduced: Reduced, seed: int) -> Seen:
     flows = flows_of(reduced)
-    ends = [frozenset(result.value for result in flow.results) for flow in flows]
-    given, one = numbers_for(flows[0], reduced, (seed,), ends[0])
-    return compare(flows[0], flows[1], one, [run(flows[1], given[0], ends[1])])
-
-
-def numbers_for(
-    flow: Flow, reduced: Reduced, seeds: Sequence[int], kept: frozenset[int] | None = None,
-    integers: Mapping[int, Domain] | None = None,
-) -> tuple[list[dict[int, Array]], list[list[Array | None]]]:  # fmt: skip
-    """What both plans are given on each seed, and what the single-device `flow` makes of it: large integers too on the
-    first seed, if all that the flow declares is then a number. kept, integers: see `run`, `random_values`.
-    """
-    single, near = reduced.single, marks(reduced.single, reduced.parallel)
-    for wild in (True, False):
-        drawn = [
-            random_values(single, reduced.small[0], seed, False, near, wild and seed == seeds[0], integers)
-            for seed in seeds
-        ]
-        given = [positive_buffers(single, values) for values in drawn]
-        made = [run(flow, values, kept) for values in given]
-        ends = [array for values in made for result in flow.results if (array := values[result.value]) is not None]
-        if all(bool(np.isfinite(array).all()) for array in ends):
-            break
-    return given, made
-
-
-def flows_of(reduced: Reduced) -> tuple[Flow, Flow]:
-    """Both plans unrolled at their shapes. Raises Faulty where one cannot be run."""
-    single, parallel, binding, small = reduced
-    batch = {
-        logical: (axis, small[0].logicals[logical][axis] // columns)
-        for logical, (axis, columns) in binding.batch.items()
-    }
-    return (
-        unroll(single, small[0], itself(single).logical, {}),
-        unroll(parallel, small[1], binding.logical, batch),
-    )
+    ends = frozenset(r.value for r in flows[0].results), frozenset(r.value for r in flows[1].results)
+    return seen(flows, reduced, (seed,), domains(reduced.single, reduced.small[0]), ends)

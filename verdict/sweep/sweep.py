@@ -6,15 +6,14 @@ what has no proof stays an expression of its own, and the cones of later claims 
 declared output must consist of the very elements that it should. A guess that is wrong costs its proof, no more.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from verdict.comparison import Fault, Faulty
 from verdict.concrete.bind import Binding, bind, itself
-from verdict.concrete.domains import domains
+from verdict.concrete.domains import domains, outside, unstated
 from verdict.concrete.shrink import Reduced, shrink
 from verdict.concrete.small import full
 from verdict.graph import Plan
@@ -22,21 +21,23 @@ from verdict.ops import Array
 from verdict.options import Options
 from verdict.outcome import Answer
 from verdict.solver import InternalError
-from verdict.sweep.compare import Different, compare
+from verdict.sweep.chance import can_hide
+from verdict.sweep.compare import Different
 from verdict.sweep.decide import Decided, decide
 from verdict.sweep.declared import undeclared
 from verdict.sweep.draws import drawn_twice
 from verdict.sweep.elements import Elements, Ids, Kind
 from verdict.sweep.ends import ends_of
-from verdict.sweep.flow import CANNOT, Flow
+from verdict.sweep.flow import Flow
 from verdict.sweep.follow import Follower, follow_single
-from verdict.sweep.larger import flows_of, numbers_for, on_numbers
+from verdict.sweep.larger import Larger, on_numbers
 from verdict.sweep.match import Catalogue, Known
 from verdict.sweep.multiple import factors_of
 from verdict.sweep.parallel import Guesses, first_of, follow_parallel
+from verdict.sweep.seen import Values, flows_of, seen
 from verdict.sweep.trace import Keys, Traces
 from verdict.sweep.unroll import MOST_STEPS, steps_of
-from verdict.sweep.values import SEEDS, run
+from verdict.sweep.values import SEEDS
 
 MOST_FULL = 60_000
 """Up to so many elements that the single-device plan is given, plans are swept at their own shapes."""
@@ -50,8 +51,6 @@ OTHER = 1
 ALONE = "the single-device plan declares no such output (nothing to compare it with)"
 
 Progress = Callable[[int, int], None]
-Values = list[list[Array | None]]
-"""For each seed, the array of each value of a flow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,8 @@ class Swept:
     """What a sweep found.
 
     compared: how many declared outputs of the parallel plan were compared. different: those that are not equal,
-    missing: those that nobody holds. open: what is undecided, and why. fault: what keeps the plans from being run.
+    missing: those that nobody holds. unusual: whether some are not equal, but with integers only that nobody says
+    occur. open: what is undecided, and why. fault: what keeps the plans from being run.
     runs: both plans on numbers, where outputs differ.
     steps: of the parallel flow. claims, distinct: how many were made, and of what was asked how many were proved.
     methods: scalar equalities of the distinct claims, by what closed them.
@@ -81,6 +81,7 @@ class Swept:
     compared: int = 0
     different: tuple[Different, ...] = ()
     missing: tuple[str, ...] = ()
+    unusual: bool = False
     open: tuple[tuple[str, str], ...] = ()
     fault: Fault | None = None
     runs: Runs | None = None
@@ -113,10 +114,15 @@ def sweep(single: Plan, parallel: Plan, options: Options, progress: Progress = l
         own = Reduced(single, parallel, binding, (full(single), full(parallel)))
         given = sum(int(np.prod(own.small[0].logicals[k], dtype=np.int64)) for k in itself(single).logical)
         if given <= MOST_FULL:
-            return _swept(own, options, progress)
-        return _at_two_shapes(single, parallel, binding, options, progress)
+            found = _swept(own, options, progress)
+        else:
+            found = _at_two_shapes(single, parallel, binding, options, progress)
     except Faulty as error:
         return Swept(fault=error.fault)
+    if not found.unusual:
+        return found
+    why = f"outputs differ {outside(unstated(single))}"
+    return replace(found, open=((single.source, why), *found.open))
 
 
 def _at_two_shapes(single: Plan, parallel: Plan, binding: Binding, options: Options, progress: Progress) -> Swept:
@@ -124,34 +130,48 @@ def _at_two_shapes(single: Plan, parallel: Plan, binding: Binding, options: Opti
     smallest = shrink(single, parallel, binding)
     larger = on_numbers(single, parallel, binding, smallest)
     found = replace(_swept(smallest, options, progress), shapes=SMALLEST, larger=larger.at)
-    if not found.is_refuted and (larger.differs or not found.open):
+    if not found.is_refuted and (larger.differs or not (found.open or found.unusual)):
         other = shrink(single, parallel, binding, OTHER)
         if other.small[0].logicals != smallest.small[0].logicals:
             second = _swept(other, options, progress)
             established, open_ = found.established & second.established, (*found.open, *second.open)
+            unusual = found.unusual or second.unusual
             found = replace(second, shapes=TWO_SHAPES, larger=larger.at, established=established, open=open_)
-    if larger.at and found.is_refuted != larger.differs:
-        if found.open and larger.differs:
-            return replace(found, different=larger.different, missing=larger.missing, open=())
-        said, shown = ("they differ", "they agree") if found.is_refuted else ("they are proved equal", "they differ")
-        problem = f"at reduced shapes {said}, run on numbers at {larger.at} {shown}: {single.source}, {parallel.source}"
-        raise InternalError(problem)
-    return found
+            found = replace(found, unusual=unusual and not found.is_refuted)
+    return _held_against(found, larger, single, parallel) if larger.at else found
+
+
+def _held_against(found: Swept, larger: Larger, single: Plan, parallel: Plan) -> Swept:
+    """What was found at reduced shapes, with what numbers say at larger ones."""
+    if found.is_refuted == larger.differs and not (larger.unusual and not found.is_refuted):
+        return found
+    if found.is_refuted:
+        what = ", ".join(dict.fromkeys(item.result.what for item in found.different))
+        why = f"{what} differs on random numbers at reduced shapes, not on those at {larger.at}, as chance may have it"
+        if not found.missing and can_hide(found.different, single, parallel):
+            told = ((parallel.source, why), *found.open)
+            return replace(found, different=(), runs=None, unusual=larger.unusual, open=told)
+    elif found.open or found.unusual:
+        if larger.differs:
+            return replace(found, different=larger.different, missing=larger.missing, unusual=False, open=())
+        return replace(found, unusual=True)
+    said, shown = ("they differ", "they agree") if found.is_refuted else ("they are proved equal", "they differ")
+    problem = f"at reduced shapes {said}, run on numbers at {larger.at} {shown}: {single.source}, {parallel.source}"
+    raise InternalError(problem)
 
 
 def _swept(reduced: Reduced, options: Options, progress: Progress) -> Swept:
     single, parallel, binding, small = reduced
     flows = flows_of(reduced)
     integers = domains(single, small[0])
-    with _running(single):
-        given, right = numbers_for(flows[0], reduced, [options.solver.seed + k for k in range(SEEDS)], None, integers)
-    with _running(parallel):
-        values = right, [run(flows[1], seed) for seed in given]
-    compared = compare(flows[0], flows[1], values[0], values[1])
+    both = seen(flows, reduced, [options.solver.seed + k for k in range(SEEDS)], integers)
+    given, values, compared = both.given, both.values, both.compared
     missing = (*compared.missing, *undeclared(flows[0], parallel, small[1], binding.logical))
     if compared.different or missing:
-        runs = Runs((single, parallel), flows, tuple(given), values)
+        runs = Runs((single, parallel), flows, given, values)
         return Swept(compared.total, compared.different, missing, steps=len(flows[1].steps), runs=runs)
+    if both.unusual:
+        return Swept(compared.total, unusual=True, steps=len(flows[1].steps))
     drawn = (*drawn_twice(flows[0], values[0]), *drawn_twice(flows[1], values[1]))
     if drawn:
         return Swept(compared.total, open=drawn, steps=len(flows[1].steps))
@@ -183,14 +203,6 @@ def _swept(reduced: Reduced, options: Options, progress: Progress) -> Swept:
         answers=known.answers,
         established=ends.established(claim for claim, _ in refused),
     )
-
-
-@contextmanager
-def _running(plan: Plan) -> Iterator[None]:
-    try:
-        yield
-    except CANNOT as error:
-        raise Faulty(Fault(f"it cannot be run on numbers: {error}", plan.source, ours=True)) from error
 
 
 def catalogue_of(

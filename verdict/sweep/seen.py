@@ -1,0 +1,107 @@
+"""Both plans run on the same numbers, and what is seen to differ."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+
+from verdict.comparison import Fault, Faulty
+from verdict.concrete.bind import itself
+from verdict.concrete.domains import Domain
+from verdict.concrete.shrink import Reduced
+from verdict.concrete.values import marks, random_values, with_usual_rows
+from verdict.graph import Plan
+from verdict.ops import Array
+from verdict.sweep.compare import Compared, compare
+from verdict.sweep.flow import CANNOT, Flow
+from verdict.sweep.unroll import unroll
+from verdict.sweep.values import positive_buffers, run
+
+Values = list[list[Array | None]]
+"""For each seed, the array of each value of a flow."""
+Kept = tuple[frozenset[int], frozenset[int]]
+
+
+class Seen(NamedTuple):
+    """given: what both plans are given on each seed. values: what the single and the parallel flow make of it.
+    compared: their declared outputs; those that differ do so with usual integers (`Domain.usual`). unusual: whether
+    some differ, or are not made, but with unusual ones only.
+    """
+
+    given: tuple[Mapping[int, Array], ...]
+    values: tuple[Values, Values]
+    compared: Compared
+    unusual: bool
+
+
+def seen(
+    flows: tuple[Flow, Flow], reduced: Reduced, seeds: Sequence[int], integers: Mapping[int, Domain],
+    kept: Kept | None = None,
+) -> Seen:  # fmt: skip
+    """Both flows on numbers; where they differ or one cannot be run, with usual integers in the place of the others.
+
+    integers: the `domains` of the single-device plan. kept: see `run`. Raises Faulty where a plan cannot be run.
+    """
+    given, right = _drawn(flows[0], reduced, seeds, integers, kept and kept[0])
+    alike = all(domain.is_usual for domain in integers.values())
+    try:
+        found = _made(flows[1], reduced.parallel, given, kept and kept[1])
+        compared = compare(*flows, right, found)
+    except Faulty:
+        if alike:
+            raise
+    else:
+        if alike or not compared.different:
+            return Seen(tuple(given), (right, found), compared, False)
+    given = [with_usual_rows(values, integers) for values in given]
+    right = _made(flows[0], reduced.single, given, kept and kept[0])
+    found = _made(flows[1], reduced.parallel, given, kept and kept[1])
+    compared = compare(*flows, right, found)
+    return Seen(tuple(given), (right, found), compared, not compared.different)
+
+
+def _made(flow: Flow, plan: Plan, given: Sequence[Mapping[int, Array]], kept: frozenset[int] | None) -> Values:
+    with _running(plan):
+        return [run(flow, values, kept) for values in given]
+
+
+def _drawn(
+    flow: Flow, reduced: Reduced, seeds: Sequence[int], integers: Mapping[int, Domain], kept: frozenset[int] | None
+) -> tuple[list[dict[int, Array]], list[list[Array | None]]]:  # fmt: skip
+    """What both plans are given on each seed, and what the single-device `flow` makes of it: large integers too on the
+    first seed, if all that the flow declares is then a number. integers, kept: see `seen`.
+    """
+    single, near = reduced.single, marks(reduced.single, reduced.parallel)
+    for wild in (True, False):
+        drawn = [
+            random_values(single, reduced.small[0], seed, False, near, wild and seed == seeds[0], integers)
+            for seed in seeds
+        ]
+        given = [positive_buffers(single, values) for values in drawn]
+        made = _made(flow, single, given, kept)
+        ends = [array for values in made for result in flow.results if (array := values[result.value]) is not None]
+        if all(bool(np.isfinite(array).all()) for array in ends):
+            break
+    return given, made
+
+
+def flows_of(reduced: Reduced) -> tuple[Flow, Flow]:
+    """Both plans unrolled at their shapes. Raises Faulty where one cannot be run."""
+    single, parallel, binding, small = reduced
+    batch = {
+        logical: (axis, small[0].logicals[logical][axis] // columns)
+        for logical, (axis, columns) in binding.batch.items()
+    }
+    return (
+        unroll(single, small[0], itself(single).logical, {}),
+        unroll(parallel, small[1], binding.logical, batch),
+    )
+
+
+@contextmanager
+def _running(plan: Plan) -> Iterator[None]:
+    try:
+        yield
+    except CANNOT as error:
+        raise Faulty(Fault(f"it cannot be run on numbers: {error}", plan.source, ours=True)) from error
