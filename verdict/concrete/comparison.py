@@ -3,7 +3,8 @@
 Two arrays agree where no element differs by more than ends.RELATIVE times the greatest element of the single-device
 array, plus ends.ABSOLUTE times the greatest of all gradients and outputs (what is zero but for rounding has no scale
 of its own). Where the values of the single-device plan overflow, as under the square root of a state of an optimizer,
-buffers are drawn again without their signs. In exact arithmetic without an irrational function both are zero.
+buffers are given without their signs, then all numbers. In exact arithmetic without an irrational function both
+tolerances are zero.
 """
 
 from dataclasses import dataclass
@@ -18,8 +19,9 @@ from verdict.concrete.ends import Sides, compared
 from verdict.concrete.execute import Run, execute
 from verdict.concrete.shrink import shrink
 from verdict.concrete.small import Small, at, full
-from verdict.concrete.values import marks, random_values, with_usual_rows
-from verdict.graph import BUFFER, Plan, Shape, without_effects
+from verdict.concrete.values import marks, random_values, thresholds, with_usual_rows
+from verdict.graph import BUFFER, INPUT, WEIGHT, Plan, Shape, without_effects
+from verdict.ops import Array
 
 MOST_WORK = 2_000_000_000
 """How many elements all nodes of all ranks may read and write, by default."""
@@ -85,16 +87,17 @@ def compare_prepared(prepared: Prepared, seed: int, exact: bool = False, usual: 
     usual: whether integers that are looked up are rows of their tables, where the plan states no range for them.
     """
     single, parallel, bindings, (one, two) = prepared.single, prepared.parallel, prepared.bindings, prepared.small
-    integers = domains(single, one)
-    values = random_values(single, one, seed, exact, marks(single, parallel), integers=integers)
+    integers, named = domains(single, one), () if exact or seed % 2 else thresholds(single, parallel)
+    values = random_values(single, one, seed, exact, marks(single, parallel), integers=integers, named=named)
     values = with_usual_rows(values, integers) if usual else values
     shapes = _shapes(single, one)
     with np.errstate(all="ignore"):
         try:
             right = execute(single, one, bindings[0], values, exact)
-            if not finite(right):
-                values = {k: abs(v) if single.logicals[k].kind == BUFFER else v for k, v in values.items()}
-                right = execute(single, one, bindings[0], values, exact)
+            for kinds in ((BUFFER,), (BUFFER, INPUT, WEIGHT)):
+                if not finite(right):
+                    values = {k: _unsigned(v) if single.logicals[k].kind in kinds else v for k, v in values.items()}
+                    right = execute(single, one, bindings[0], values, exact)
         except Faulty as error:
             return _failed(error.fault._replace(ours=True), ours=True)
         try:
@@ -105,6 +108,11 @@ def compare_prepared(prepared: Prepared, seed: int, exact: bool = False, usual: 
     if not all(np.isfinite(row.size) for row in rows):
         return Comparison(CANNOT, rows, (Fault("the single-device values overflow", single.source, True),), shapes)
     return Comparison(AGREE if all(row.agrees for row in rows) else DIFFER, rows, (), shapes)
+
+
+def _unsigned(values: Array) -> Array:
+    """Numbers without their signs; integers as they are."""
+    return values if values.dtype.kind in "ib" else np.abs(values)
 
 
 def finite(run: Run) -> bool:

@@ -93,14 +93,20 @@ class _Search:
 
     def node(self, node: Node) -> None:
         """What one node says of the elements that it reads, and which of them it hands on."""
-        rule = RULES.get(node.op)
-        if rule is None or node.op.endswith(GRAD) or not any(tensor in self.values for tensor in node.inputs):
+        rule = RULES.get(node.op.removesuffix(GRAD))
+        if rule is None or not any(tensor in self.values for tensor in node.inputs):
             return
-        inputs = [tensor for tensor in node.inputs if tensor != ABSENT]
-        attrs, shapes = self.small.attrs[signature(node)], [self.small.shape(tensor) for tensor in inputs]
-        due = rule.domain(shapes, attrs)
-        self._bound(node, rule, shapes, attrs, due)
-        if all(position in due or position in rule.indices for position, t in enumerate(inputs) if t in self.values):
+        gradient = node.op.endswith(GRAD)
+        inputs = [t for t in node.inputs[len(node.inputs) - len(node.outputs) if gradient else 0 :] if t != ABSENT]
+        attrs, shapes = self.small.attrs[signature(node)], [self.small.shape(t) for t in inputs]
+        try:
+            due = rule.domain(shapes, attrs)
+            self._bound(inputs, rule, shapes, attrs, due)
+        except ShapeError:
+            if gradient:
+                return
+            raise
+        if gradient or all(k in due or k in rule.indices for k, t in enumerate(inputs) if t in self.values):
             return
         arrays = [self.values.get(t, np.broadcast_to(NOTHING, self.small.shape(t))) for t in inputs]
         if [array.shape for array in arrays] != shapes:
@@ -114,9 +120,10 @@ class _Search:
                 self.values[tensor] = np.asarray(array, dtype=object)
 
     def _bound(
-        self, node: Node, rule: OpRule, shapes: list[Shape], attrs: Mapping[str, Any], due: Mapping[int, Integers]
-    ) -> None:
-        inputs = [tensor for tensor in node.inputs if tensor != ABSENT]
+        self, inputs: list[int], rule: OpRule, shapes: list[Shape], attrs: Mapping[str, Any],
+        due: Mapping[int, Integers],
+    ) -> None:  # fmt: skip
+        """What an operator that reads these tensors, or its gradient, says of their elements."""
         atoms = {atom.name: atom.size for atom in rule.axes(shapes, attrs).atoms} if rule.indices else {}
         first = attrs.get(rule.rows[0], 0) if rule.rows else 0
         for position, tensor in enumerate(inputs):

@@ -28,6 +28,8 @@ WILD = (-129, 128, 255, 256, 300, 32768, 65543, 2**31 + 5, -(2**31) - 3)
 """Integers that do not fit into 8, 16 or 32 bits."""
 MOST = 1 << 40
 """Integers beyond this are not drawn."""
+HIGHEST, BESIDE = 100, 1e-3
+"""Real numbers beyond the first are not given to inputs; how far neighbours lie from what is named."""
 MOST_NAMED = 64
 """The integers of longer tuples are values of tensors and no sizes or bounds."""
 FEW = 16
@@ -38,12 +40,13 @@ GRID = 64
 
 def random_values(
     plan: Plan, small: Small, seed: int, exact: bool, near: Sequence[int] | None = None, wild: bool = True,
-    integers: Mapping[int, Domain] | None = None,
+    integers: Mapping[int, Domain] | None = None, named: Sequence[float] = (),
 ) -> dict[int, Array]:  # fmt: skip
     """An array for every logical tensor of the single-device `plan` that is given.
 
     near: integers that matter (`marks` of both plans). wild: whether integers may be so large that they do not fit into
-    few bits. integers: the plan's `domains`, where they are known.
+    few bits. integers: the plan's `domains`, where they are known. named: numbers (`thresholds` of both plans) that
+    every third element of a real input holds.
     """
     random = np.random.default_rng(seed)
     integers = domains(plan, small) if integers is None else integers
@@ -59,6 +62,9 @@ def random_values(
         else:
             bound = RANGE[logical.kind] / (gain if logical.kind == WEIGHT and len(shape) == 1 else 1)
             values[index] = _numbers(random, (*shape, 2) if is_complex(logical) else shape, bound, exact)
+            if named and logical.kind == INPUT:
+                chosen = np.resize(random.permutation(np.asarray(named)), values[index].shape)
+                values[index] = np.where(random.random(chosen.shape) < 1 / 3, chosen, values[index])
     return values
 
 
@@ -128,6 +134,22 @@ def marks(*plans: Plan) -> tuple[int, ...]:
             for node in segment.nodes:
                 found |= {number for _, value in node.attrs for number in _whole(value)}
     return tuple(sorted({near for number in found if abs(number) < MOST for near in (number - 1, number, number + 1)}))
+
+
+def thresholds(*plans: Plan) -> tuple[float, ...]:
+    """The small numbers that attributes of some plans name, and their neighbours: bounds, and what is compared."""
+    nodes = (node for plan in plans for segment in plan.segments for node in segment.nodes)
+    found = {number for node in nodes for _, value in node.attrs for number in _small(value)}
+    steps = {number: BESIDE * max(1.0, abs(number)) for number in found}
+    return tuple(sorted({near for n, step in steps.items() for near in (n - step, n, n + step)}))
+
+
+def _small(value: Any) -> Iterator[float]:
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= HIGHEST:
+        yield float(value)
+    elif isinstance(value, tuple) and len(value) <= MOST_NAMED:
+        for item in value:
+            yield from _small(item)
 
 
 def _whole(value: Any) -> Iterator[int]:

@@ -12,6 +12,7 @@ often look alike.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -42,6 +43,7 @@ def _axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
     if not isinstance(offset, tuple) or len(offset) != len(shape) or not all(is_integer(n) and n >= 0 for n in offset):
         raise ShapeError(f"keyed_dropout: offset is {offset}, it must have a place for each of {len(shape)} dimensions")
     atoms, dims = numbered("d", shape)
+    atoms = tuple(replace(a, least=a.size) if start else a for a, start in zip(atoms, offset, strict=True))
     return make_axes(atoms, (dims,), (dims,), keep=tuple(atom.name for atom in atoms))
 
 
@@ -83,7 +85,8 @@ def _cuts(attrs: Attributes) -> Mapping[str, tuple[int, ...]]:
 
 
 def _reduce(attrs: Attributes, scale: Scale) -> Attributes:
-    offset = tuple(scale.points[f"d{place}"][start] for place, start in enumerate(attrs["offset"]))
+    """What lies behind the single-device tensor stays where it is, behind all that is reduced."""
+    offset = tuple(scale.points[f"d{place}"].get(start, start) for place, start in enumerate(attrs["offset"]))
     return {**attrs, "offset": offset}
 
 

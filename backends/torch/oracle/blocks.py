@@ -97,7 +97,8 @@ def _self_attention(x: Any, w: Any, b: Any, out: Any, attrs: Attrs) -> Any:
 
 def _feedforward(x: Any, w1: Any, b1: Any, w2: Any, attrs: Attrs) -> Any:
     active = functional.gelu(functional.linear(x, w1, b1))
-    return functional.linear(active * _kept(active, attrs["dropout"] if attrs.get("is_training", True) else 0), w2)
+    kept = _kept(active, attrs["dropout"])
+    return functional.linear(active * kept if attrs.get("is_training", True) else active, w2)
 
 
 def _sgd(w: Any, g: Any, *state: Any, attrs: Attrs) -> Any:

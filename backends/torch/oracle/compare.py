@@ -13,6 +13,7 @@ from backends.torch.oracle.ends import Sides, name_of, rows
 from backends.torch.oracle.integers import Integers, ranges
 from backends.torch.oracle.machine import Ran, execute
 from backends.torch.oracle.nodes import is_whole
+from backends.torch.oracle.thresholds import thresholds
 from verdict.comparison import AGREE, CANNOT, DIFFER, FAULT, Comparison, Fault, Faulty, Held
 from verdict.graph import BUFFER, Plan, extent, without_effects
 
@@ -23,12 +24,13 @@ FULL_WORK = 60_000_000
 
 
 class Ready(NamedTuple):
-    """Two plans, which of their tensors are the same, and what integers they may be given."""
+    """Two plans, which of their tensors are the same, what integers they may be given, and what numbers matter."""
 
     single: Plan
     parallel: Plan
     known: given.Partners
     integers: Mapping[int, Integers]
+    matter: tuple[float, ...]
 
 
 def work_of(plan: Plan) -> int:
@@ -47,7 +49,7 @@ def ready(single: Plan, parallel: Plan, most_work: int = MOST_WORK) -> Ready | C
     except Faulty as error:
         return _failed(error.fault)
     with _wide():
-        return Ready(single, parallel, known, _integers(single, parallel))
+        return Ready(single, parallel, known, _integers(single, parallel), thresholds(single, parallel))
 
 
 def compare(single: Plan, parallel: Plan, seed: int = 0, most_work: int = MOST_WORK, scale: float = 1.0) -> Comparison:
@@ -80,7 +82,7 @@ def values_of(plans: Ready, seed: int, scale: float = 1.0) -> given.Values:
 
 def _run_single(plans: Ready, seed: int, scale: float) -> tuple[given.Values, Ran]:
     """Values, and what the single-device plan makes of them; other values where it makes what is no number."""
-    for attempt in (_drawn, _positive, _small):
+    for attempt in (_mixed, _mixed_positive, _drawn, _positive, _small):
         values = attempt(plans, seed, scale)
         right = execute(plans.single, given.of_single(plans.single, values))
         if finite(right):
@@ -132,6 +134,16 @@ def finite(ran: Ran) -> bool:
 
 def _drawn(plans: Ready, seed: int, scale: float) -> dict[int, Any]:
     return given.values(plans.single, plans.integers, seed, scale)
+
+
+def _mixed(plans: Ready, seed: int, scale: float) -> dict[int, Any]:
+    """With numbers that attributes name, on every other seed."""
+    return given.values(plans.single, plans.integers, seed, scale, () if seed % 2 else plans.matter)
+
+
+def _mixed_positive(plans: Ready, seed: int, scale: float) -> dict[int, Any]:
+    found = _mixed(plans, seed, scale)
+    return {k: value.abs() if value.is_floating_point() else value for k, value in found.items()}
 
 
 def _positive(plans: Ready, seed: int, scale: float) -> dict[int, Any]:

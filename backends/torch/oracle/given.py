@@ -4,7 +4,7 @@ Tensors are the same by kind and origin, then by kind and name, where their shap
 that the parallel plan states, or along the only one in which its columns are smaller.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -12,6 +12,7 @@ import torch
 from backends.torch.oracle.integers import Integers, drawn
 from backends.torch.oracle.machine import Given
 from backends.torch.oracle.nodes import COMPLEX, is_whole, type_of
+from backends.torch.oracle.thresholds import mixed
 from verdict.comparison import Fault, Faulty
 from verdict.graph import ABSENT, BUFFER, INPUT, WEIGHT, Held, Logical, Plan, shard, shard_axes, times
 
@@ -82,8 +83,13 @@ def columns_axis(whole: tuple[int, ...], column: Logical, parallel: Plan) -> int
     return fitting[0] if stated is None else stated
 
 
-def values(single: Plan, integers: Mapping[int, Integers], seed: int, scale: float) -> dict[int, Any]:
-    """Random values of one seed. integers: what integers each integer tensor may hold. scale: of all numbers."""
+def values(
+    single: Plan, integers: Mapping[int, Integers], seed: int, scale: float, matter: Sequence[float] = ()
+) -> dict[int, Any]:
+    """Random values of one seed. integers: what integers each integer tensor may hold. scale: of all numbers.
+
+    matter: numbers some of which real inputs are to hold, too.
+    """
     random = torch.Generator().manual_seed(seed)
     found = {}
     for index, logical in enumerate(single.logicals):
@@ -93,6 +99,8 @@ def values(single: Plan, integers: Mapping[int, Integers], seed: int, scale: flo
         if not is_whole(logical.dtype):
             numbers = torch.rand(logical.shape, dtype=torch.float64, generator=random)
             found[index] = (2 * numbers - 1) * bound
+            if matter and logical.kind == INPUT and logical.dtype not in COMPLEX:
+                found[index] = mixed(found[index], matter, random, seed)
             if logical.dtype in COMPLEX:
                 other = torch.rand(logical.shape, dtype=torch.float64, generator=random)
                 found[index] = torch.complex(found[index], (2 * other - 1) * bound)

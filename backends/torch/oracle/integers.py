@@ -7,7 +7,7 @@ table: then they lie from 0 to the last one that is accepted, or are an integer 
 target that is ignored, say). A negative index that torch would count from the end is not drawn.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -21,12 +21,13 @@ MOST = 1 << 40
 
 
 class Integers(NamedTuple):
-    """The integers that an input may hold. edges: those among them that matter."""
+    """The integers that an input may hold. edges: those of them that matter. apart: those that one plan alone names."""
 
     low: int
     high: int
     beside: tuple[int, ...]
     edges: tuple[int, ...]
+    apart: tuple[int, ...] = ()
 
 
 def marks(*plans: Plan) -> tuple[int, ...]:
@@ -50,7 +51,7 @@ def _whole(value: Any) -> Iterator[int]:
             yield from _whole(item)
 
 
-def accepted(tensor: int, dtype: str, named: tuple[int, ...], accepts: Accepts) -> Integers:
+def accepted(tensor: int, dtype: str, named: tuple[int, ...], accepts: Accepts, apart: Container[int] = ()) -> Integers:
     """The integers that an input of this type may hold."""
     if dtype == "bool":
         return Integers(0, 1, (), (0, 1))
@@ -62,7 +63,8 @@ def accepted(tensor: int, dtype: str, named: tuple[int, ...], accepts: Accepts) 
     low = _furthest(below, lambda number: accepts(tensor, (number, 0))) if high == candidates[-1] else 0
     others = tuple(number for number in named if kind.min <= number < low)
     beside = tuple(number for number in others if accepts(tensor, (number, 0)))
-    return Integers(low, high, beside, tuple(n for n in candidates if low <= n <= high))
+    edges = tuple(n for n in candidates if low <= n <= high)
+    return Integers(low, high, beside, edges, tuple(n for n in (*edges, *beside) if n in apart))
 
 
 def _furthest(candidates: list[int], fine: Callable[[int], bool]) -> int:
@@ -80,6 +82,7 @@ def drawn(known: Integers, shape: tuple[int, ...], random: torch.Generator, seed
     """Random integers: some from low to high, the others what matters, in turn over the elements and the seeds."""
     anywhere = torch.randint(known.low, known.high + 1, shape, generator=random)
     matter = [*known.edges, *known.beside * max(1, len(known.edges) // 4)]
+    matter += known.apart * max(1, len(matter) // (2 * len(known.apart) or 1))
     if seed % 3 == 2 and known.high - known.low > max(abs(n) for n in known.edges):
         matter += [number for number in WILD if known.low <= number <= known.high]
     count = anywhere.numel()
@@ -91,5 +94,5 @@ def drawn(known: Integers, shape: tuple[int, ...], random: torch.Generator, seed
 
 def ranges(single: Plan, parallel: Plan, wanted: Mapping[int, str], accepts: Accepts) -> dict[int, Integers]:
     """What each integer tensor of the single-device plan may hold. wanted: the types of those."""
-    named = marks(single, parallel)
-    return {tensor: accepted(tensor, dtype, named, accepts) for tensor, dtype in wanted.items()}
+    named, apart = marks(single, parallel), set(marks(single)) ^ set(marks(parallel))
+    return {tensor: accepted(tensor, dtype, named, accepts, apart) for tensor, dtype in wanted.items()}

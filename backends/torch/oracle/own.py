@@ -240,6 +240,8 @@ NAMES: Mapping[str, frozenset[str]] = {
     }.items()
 }
 """The attributes that an operator may have; any other is refused."""
+REDUCTIONS = frozenset({"sum", "mean", "amax", "logsumexp", "cross_entropy"})
+"""Of these, what is reduced over everything is one element of shape [1]."""
 
 
 def own(op: str, tensors: Sequence[Any], attrs: Attrs) -> Any:
@@ -247,4 +249,5 @@ def own(op: str, tensors: Sequence[Any], attrs: Attrs) -> Any:
     unknown = set(attrs) - NAMES.get(op, frozenset())
     if unknown:
         raise ValueError(f"{op} has no attribute {min(unknown)}")
-    return OWN[op](*tensors, attrs=attrs)
+    made = OWN[op](*tensors, attrs=attrs)
+    return made.reshape(1) if op in REDUCTIONS and not made.ndim and tensors[0].ndim else made
