@@ -24,11 +24,12 @@ from verdict.ops.types import GRADIENTS, kind
 from verdict.options import Options
 from verdict.outcome import Finding, Outcome
 from verdict.replica import one_column, split
-from verdict.report import Evidence, Proofs, Report, Verdict
+from verdict.report import Evidence, Open, Proofs, Report, Verdict
 from verdict.stage import Cut, Stage, cut, run
 from verdict.summary import (
     assumptions_of,
     gaps_of,
+    missing_of,
     open_gap,
     open_of,
     proofs_of,
@@ -52,7 +53,8 @@ def silent(step: str, done: int, total: int, result: Any) -> None:
 
 class Examined(NamedTuple):
     """The report with the findings as they were made, and what it was made from: the walked columns, the outcome of
-    every distinct stage, what was found at the door and about the results, and the stages.
+    every distinct stage, what was found at the door and about the results, the stages, and what the single-device plan
+    leaves without a question.
     """
 
     report: Report
@@ -60,6 +62,7 @@ class Examined(NamedTuple):
     outcomes: Mapping[Stage, Outcome] = {}
     raw: Raw = Raw()
     stages: Cut = Cut((), ())
+    missing: tuple[Open, ...] = ()
 
 
 def verify(single: Plan, parallel: Plan, options: Options, observe: Observe = silent) -> Report:
@@ -183,7 +186,9 @@ def examine(
     if binding.findings:
         wrong = (*binding.findings, *structural)
         return Examined(Report(*sides, wrong, (), (), Proofs()), raw=Raw(wrong))
-    table = _table_of(before, single, parallel, binding) or reference(single, parallel.columns, binding.batch)
+    known_table = _table_of(before, single, parallel, binding)
+    table = known_table or reference(single, parallel.columns, binding.batch)
+    missing = before.missing if before and known_table else tuple(missing_of(table))
     walks = tuple(
         propagate(table, parallel, binding, microbatch, options.assume, options.exhaustive)
         for microbatch in _microbatches(parallel, options.exhaustive)
@@ -217,6 +222,7 @@ def examine(
     unknown = tuple(gap for one, walk in pairs for gap in undecided(one, walk))
     still_open = (
         *gaps_of(walks),
+        *missing,
         *(open_gap(gap) for gap in unknown),
         *open_of(stages, outcomes),
     )
@@ -234,7 +240,7 @@ def examine(
         notes=notes,
     )
     answers = dict(zip(stages.questions, outcomes, strict=True))
-    return Examined(report, walks, answers, Raw(structural, tuple(dict.fromkeys(ends))), stages)
+    return Examined(report, walks, answers, Raw(structural, tuple(dict.fromkeys(ends))), stages, missing)
 
 
 def prove(stages: Sequence[Stage], columns: int, options: Options, observe: Observe = silent) -> list[Outcome]:

@@ -55,11 +55,14 @@ def walked(judged: Sequence[Sequence[Judged]], outcomes: Sequence[Outcome]) -> E
 
 
 def gaps_of(walks: Sequence[Lineages]) -> Iterator[Open]:
-    """What the walks could say nothing about, and what the single-device plan leaves without a question."""
+    """What the walks could say nothing about."""
     for walk in walks:
         for gap in walk.gaps:
             yield open_gap(gap)
-    table = walks[0].reference
+
+
+def missing_of(table: Reference) -> Iterator[Open]:
+    """What the single-device plan leaves without a question."""
     for name in untrained(table):
         yield Open(f"weight {name}", "the single-device plan computes no gradient of it (nothing to compare)")
     if not table.plan.losses:

@@ -9,7 +9,7 @@ from verdict.errors import VerdictError
 from verdict.graph import Plan
 from verdict.options import Options
 from verdict.outcome import Outcome
-from verdict.pipeline import certify, deeper, examine
+from verdict.pipeline import Examined, certify, deeper, examine
 from verdict.stage import Stage
 from verdict.sweep import steps_of
 
@@ -36,10 +36,13 @@ class Judgement(NamedTuple):
 
 
 class Known:
-    """Outcomes of stages that mutants of one pair have in common: each is proved once for each number of columns."""
+    """What mutants of one pair have in common, by their number of columns: what was examined first, and the outcomes of
+    stages, each of which is proved once.
+    """
 
     def __init__(self) -> None:
         self._outcomes: dict[int, dict[Stage, Outcome]] = {}
+        self.before: dict[int, Examined] = {}
 
     def of(self, plan: Plan) -> MutableMapping[Stage, Outcome]:
         """The outcomes that hold for plans of as many columns as this one has."""
@@ -48,19 +51,19 @@ class Known:
 
 def judge(single: Plan, plan: Plan, oracle: Oracle, options: Options, known: Known | None = None) -> Judgement:
     """Ask the verifier and the oracle whether `plan` computes what `single` computes."""
-    verdict, reasons = _verdict(single, plan, options, known.of(plan) if known else {})
+    verdict, reasons = _verdict(single, plan, options, known or Known())
     said, detail = oracle(single, plan)
     return Judgement(outcome_of(verdict, said), verdict, said, reasons, detail)
 
 
-def _verdict(
-    single: Plan, plan: Plan, options: Options, known: MutableMapping[Stage, Outcome]
-) -> tuple[str, tuple[str, ...]]:
+def _verdict(single: Plan, plan: Plan, options: Options, known: Known) -> tuple[str, tuple[str, ...]]:
     try:
-        examined = examine(single, plan, options, known=known)
+        examined = examine(single, plan, options, known=known.of(plan), before=known.before.get(plan.columns))
     except VerdictError as error:
         return "REFUSED", (error.problem,)
-    known.update(examined.outcomes)
+    known.of(plan).update(examined.outcomes)
+    if examined.walks:
+        known.before.setdefault(plan.columns, examined)
     finish = (
         partial(deeper, single, plan, options)
         if steps_of(plan) <= MOST_SWEPT

@@ -44,7 +44,11 @@ def _given_sizes(value: Any, name: str) -> bool:
 
 def _place(value: Any, name: str) -> bool:
     """Bounds of slices may be absent, those of ranges may be fractions."""
-    return _whole(value, name) or (value is None and "slice" in name) or ("arange" in name and isinstance(value, float))
+    return (
+        _whole(value, name)
+        or (value is None and "slice" in name)
+        or (name.startswith(("aten.arange", "aten.linspace")) and isinstance(value, float))
+    )
 
 
 def _place_or_none(value: Any, name: str) -> bool:

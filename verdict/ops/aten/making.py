@@ -54,6 +54,22 @@ def _arange(args: Arguments) -> Array:
     return made
 
 
+def _linspace_shape(args: Arguments) -> Shape:
+    steps = args["steps"]
+    if not isinstance(steps, int) or steps < 0:
+        raise args.misfit(f"steps is {steps}, it must be a number of elements")
+    if args["dtype"] is not None and not args["dtype"].startswith("float"):
+        raise args.misfit(f"dtype is {args['dtype']}, what lies between two numbers is known of floating-point types")
+    return (int(steps),)
+
+
+def _linspace(args: Arguments) -> Array:
+    start, end, steps = exact(args["start"]), exact(args["end"]), int(args["steps"])
+    made = np.empty(steps, dtype=object)
+    made[:] = [start + Fraction(end - start) * Fraction(k, max(1, steps - 1)) for k in range(steps)]
+    return made
+
+
 def _made(
     name: str, attributes: Mapping[str, Any], shape: str, value: Callable[[Arguments], Any], formula: str
 ) -> OpRule:
@@ -177,6 +193,15 @@ RULES: tuple[OpRule, ...] = (
             moves=True,
         )
         for name, start in (("aten.arange", 0), ("aten.arange.start", REQUIRED), ("aten.arange.start_step", REQUIRED))
+    ),
+    operator(
+        "aten.linspace",
+        "",
+        {"start": REQUIRED, "end": REQUIRED, "steps": REQUIRED, **DTYPE},
+        _linspace_shape,
+        _linspace,
+        "y[k] = start + k (end - start) / (steps - 1)",
+        moves=True,
     ),
     _made("aten.full", {**SIZE, **FILL}, "size", _value, "y = fill_value"),
     _made("aten.zeros", SIZE, "size", _zero, "y = 0"),
