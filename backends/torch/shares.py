@@ -22,15 +22,21 @@ def local(tensor: Any) -> Any:
 
 
 def placed(tensor: DTensor) -> tuple[Shape, Region, tuple[int, int], int]:
-    """Shape of the whole, region, part, and divisor, by the placements."""
+    """Shape of the whole, region, part, and divisor, by the placements.
+
+    Raises UsageError on a rank that is not in the tensor's mesh, and for parts of what is no sum.
+    """
     shape = tuple(tensor.shape)
     mesh, placements = tensor.device_mesh, tensor.placements
+    coordinate = mesh.get_coordinate()
+    if coordinate is None:
+        problem = f"a tensor is placed on ranks {mesh.mesh.flatten().tolist()}, and this rank is none of them"
+        raise UsageError("placements", problem, "make its mesh of all ranks that list it")
     spread = [p if not p.is_partial() else torch.distributed.tensor.Replicate() for p in placements]
     with _disable_current_modes():
         size, offset = compute_local_shape_and_global_offset(shape, mesh, spread)
     region = tuple((start, start + n) for start, n in zip(offset, size, strict=True))
     index, count, divisor = 0, 1, 1
-    coordinate = mesh.get_coordinate()
     for dim, placement in enumerate(placements):
         if placement.is_partial():
             if placement.reduce_op not in ("sum", "avg"):

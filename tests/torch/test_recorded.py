@@ -2,6 +2,7 @@
 
 from functools import cache, partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,6 +14,7 @@ from backends.torch.launch import Target, record_all  # noqa: E402
 from backends.torch.program import Context  # noqa: E402
 from backends.torch.record import record  # noqa: E402
 from backends.torch.replay import replay  # noqa: E402
+from backends.torch.shares import placed  # noqa: E402
 from backends.torch.worker import function_in  # noqa: E402
 from tests.torch.compare import CLOSE, differences, random_tensors, run_eagerly  # noqa: E402
 from verdict.errors import UsageError  # noqa: E402
@@ -162,6 +164,12 @@ def test_a_receive_that_is_begun_first_waits_for_nothing():
 def test_what_has_no_recording_is_refused(builder, problem):
     with pytest.raises(UsageError, match=problem):
         recorded_here("programs", builder)
+
+
+def test_a_tensor_on_a_mesh_that_a_rank_is_not_in_is_refused():
+    mesh = SimpleNamespace(get_coordinate=lambda: None, mesh=torch.tensor([[0, 2]]))
+    with pytest.raises(UsageError, match=r"placed on ranks \[0, 2\], and this rank is none of them"):
+        placed(SimpleNamespace(shape=(4,), device_mesh=mesh, placements=()))
 
 
 def test_what_goes_wrong_on_a_rank_is_told():
