@@ -148,19 +148,23 @@ def _take_claims(holdings: Holdings, device: int, outputs: tuple[int, ...], plac
 
 
 def _partner(holdings: Holdings, node: Node, bases: tuple[Bases, ...], candidates: tuple[int, ...]) -> int | None:
-    """The one of the candidates, which compute the same from the same; where there are none, the one of the hints."""
+    """The one of the candidates, which compute the same from the same; where there are none, the one of the hints, if
+    it reads as many values.
+    """
     op, attrs, outputs = node.op, node.attrs, node.outputs
+    partners = holdings.reference.partners
     if candidates:
         return _choose(holdings, candidates, attrs, outputs)
     for tensor in outputs:
         for base in holdings.claims.get(holdings.plan.tensors[tensor].logical, ()) if tensor != ABSENT else ():
             index = holdings.reference.bases[base].node
-            if index >= 0 and holdings.reference.partners[index].node.op == op:
+            if index >= 0 and partners[index].node.op == op and len(partners[index].inputs) == len(bases):
                 return index
     if not op.endswith(GRAD):
         return None
     forward = (holdings.reference.by_forward.get((op, bases[grads:])) for grads in (1, 2))
-    alike = next((found for found in forward if found), ())
+    found = next((found for found in forward if found), ())
+    alike = [index for index in found if len(partners[index].inputs) == len(bases)]
     return _choose(holdings, alike, attrs, outputs)
 
 
