@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from verdict.graph import WEIGHT, Plan
+from verdict.graph import ABSENT, WEIGHT, Plan
 from verdict.lineage.reference import draws_again, reference
 from verdict.ops import RULES
 from verdict.options import Options
@@ -108,7 +108,7 @@ def _nothing_to_compare(single: Plan) -> Iterator[Open]:
     for nothing in vacuous(reference(single, 1, {})):
         yield Open(nothing.where, nothing.reason)
     declared = {
-        single.tensors[held.weight].logical for held in (*single.gradients, *single.outputs) if held.weight >= 0
+        single.tensors[held.weight].logical for held in (*single.gradients, *single.outputs) if held.weight != ABSENT
     }
     for index, logical in enumerate(single.logicals):
         if logical.kind == WEIGHT and index not in declared:

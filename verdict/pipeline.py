@@ -11,7 +11,7 @@ from verdict.deepen import deepen, mended
 from verdict.diagnose import Raw, diagnose, dtype_notes, other_operators, scene_of
 from verdict.due import due_of
 from verdict.errors import PlanMismatchError
-from verdict.graph import Plan, without_effects
+from verdict.graph import ONCE_A_STEP, Plan, without_effects
 from verdict.graph.check import check_plan
 from verdict.graph.form import require_form, require_whole
 from verdict.graph.memory import check_effects
@@ -288,5 +288,5 @@ def _microbatches(plan: Plan, every: bool) -> Sequence[int]:
     """The microbatches whose columns are walked: all, or the first one that most segments run for."""
     if every:
         return range(plan.microbatches)
-    runs = Counter(call.microbatch for program in plan.programs for call in program if call.microbatch >= 0)
+    runs = Counter(call.microbatch for program in plan.programs for call in program if call.microbatch != ONCE_A_STEP)
     return (max(range(plan.microbatches), key=lambda microbatch: (runs[microbatch], -microbatch)),)

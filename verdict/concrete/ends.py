@@ -249,7 +249,7 @@ def _require_declared(sides: Sides, gradients: Iterable[int], updates: Iterable[
         for segment in plan.segments
         for node in segment.nodes
         for tensor in node.inputs
-        if tensor >= 0 and plan.kind(tensor) == WEIGHT
+        if tensor != ABSENT and plan.kind(tensor) == WEIGHT
     }
     used -= {(segment.device, tensor) for segment in plan.segments for node in segment.nodes for tensor in node.outputs}
     for device, tensor in sorted(used):

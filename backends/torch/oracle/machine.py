@@ -261,5 +261,5 @@ class _Machine:
 
 def place(device: int, step: Step) -> str:
     """Where a step stands, for people."""
-    when = f"microbatch {step.microbatch}" if step.microbatch >= 0 else "once a step"
+    when = f"microbatch {step.microbatch}" if step.microbatch != ONCE_A_STEP else "once a step"
     return f"{step.node.op} {step.node.name} on device {device}, {when}"
