@@ -2,10 +2,13 @@
 
 import pytest
 
-from tests.builders import ask, codes, mlp, rewrite_where, walked
+from tests.builders import FAST, ask, codes, mlp, rewrite_where, walked
 from tests.mutate.test_misses import SINGLE
 from tests.values.outline import plans
 from verdict import certify
+from verdict.graph import Node
+from verdict.options import Options
+from verdict.pipeline import examine, needs_no_run
 from verdict.replica import one_column
 from verdict.report import Verdict
 
@@ -142,3 +145,15 @@ def test_ids_of_which_nobody_says_that_they_occur_are_no_refutation(other, verdi
     found = certify.certified(*wrong, walked(*wrong))
     assert found.verdict is verdict
     assert any("`range t 0 4`" in item.reason for item in found.open) is (verdict is Verdict.UNKNOWN)
+
+
+def test_what_follows_from_the_form_is_not_taken_back():
+    """A message that nobody receives, beside outputs that agree: the rank that sends it waits for ever."""
+    sent = (("peer", 1),)
+    late = rewrite_where(TWIN, "sum", lambda node: (node, Node("send", node.inputs, (), sent, "late")), device=0)
+    found = examine(SINGLE, late, Options(solver=FAST))
+    assert {finding.code for finding in found.raw.structural} == {"send-without-receive"}
+    assert set(needs_no_run(found)) >= set(found.raw.structural)
+    report = certify.certified(SINGLE, late, found.report, needs_no_run(found))
+    assert "send-without-receive" in codes(report)
+    assert ask(SINGLE, late).verdict is Verdict.REFUTED
