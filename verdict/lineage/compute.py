@@ -148,11 +148,8 @@ def _take_claims(holdings: Holdings, device: int, outputs: tuple[int, ...], plac
 
 
 def _partner(holdings: Holdings, node: Node, bases: tuple[Bases, ...], candidates: tuple[int, ...]) -> int | None:
-    """The one of the candidates, which compute the same from the same; where there are none, the one of the hints, if
-    it reads as many values.
-    """
-    op, attrs, outputs = node.op, node.attrs, node.outputs
-    partners = holdings.reference.partners
+    """One of the candidates, which compute the same from the same; else the hinted one, if it reads as many values."""
+    op, attrs, outputs, partners = node.op, node.attrs, node.outputs, holdings.reference.partners
     if candidates:
         return _choose(holdings, candidates, attrs, outputs)
     for tensor in outputs:
