@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from verdict.sweep import match
 from verdict.sweep.match import Catalogue, Known, _tolerance
 
 
@@ -28,3 +29,22 @@ def test_masked_scores_find_their_own():
     assert ids.tolist() == [2, 3, 4, 5]
     ids, _ = catalogue.each([np.concatenate([value[2:6], [-1e9]]) for value in values])
     assert ids[:4].tolist() == [2, 3, 4, 5]
+
+
+def test_values_that_occur_often_are_looked_up_once():
+    """Each of 50,000 zeros equals each of 200,000: all pairs would not fit into memory."""
+    numbers = np.linspace(1, 2, 50)
+    known = np.concatenate([np.zeros(200_000), numbers])
+    wanted = np.concatenate([numbers[::-1], np.zeros(50_000)])
+    ids, met = Catalogue([Known(np.arange(len(known)), (known,) * 3)]).each([wanted] * 3)
+    assert met.all()
+    assert np.array_equal(known[ids], wanted)
+
+
+def test_beyond_a_number_of_places_what_is_rarest_is_looked_up(monkeypatch):
+    monkeypatch.setattr(match, "MOST_PLACES", 20)
+    known = np.concatenate([np.zeros(30), np.arange(1.5, 10)])
+    wanted = np.array([2.5, 0.0, 1.5, 0.0])
+    ids, met = Catalogue([Known(np.arange(len(known)), (known,) * 3)]).each([wanted] * 3)
+    assert met.tolist() == [True, False, True, False]
+    assert known[ids[met]].tolist() == [2.5, 1.5]

@@ -18,7 +18,7 @@ MOST_TERMS = 4_000
 """The most terms of a normal form: a claim that needs more is likelier a wrong guess than a right one."""
 CONFIRMING = 0.1
 """Seconds for a second opinion on what has a proof: of claims over many steps it often says nothing at all."""
-TOO_LARGE = Unknown("its steps are too large to be executed on symbols")
+TOO_LARGE = "its steps are too large to be executed on symbols"
 DIFFERENT = Unknown("the two sides differ at a sampled point")
 
 
@@ -53,11 +53,14 @@ def decide(
 ) -> list[tuple[Claim, str]]:
     """The claims without a proof, and why. What is decided is kept in `known`.
 
-    A claim whose sides differ on random numbers is not put to the solver, but where the run is exhaustive.
+    A claim whose smallest cone is too large is not looked at: cones only grow. One whose sides differ on random numbers
+    is not put to the solver, but where the run is exhaustive.
     """
     trial = None if options.exhaustive else Trial(traces, options.solver.seed)
-    pending = [(claim, cone_of(traces, claim)) for claim in claims]
-    refused: list[tuple[Claim, str]] = []
+    smallest = [(claim, cone_of(traces, claim)) for claim in claims]
+    fits = [size_of(traces, cone) <= MOST_ELEMENTS for _, cone in smallest]
+    pending = [pair for pair, small in zip(smallest, fits, strict=True) if small]
+    refused = [(claim, TOO_LARGE) for (claim, _), small in zip(smallest, fits, strict=True) if not small]
     for growth in range(MOST_GROWTH + 1):
         keyed = [(key_of(traces, claim, cone), claim, cone) for claim, cone in pending]
         if trial is not None:
@@ -96,10 +99,7 @@ def _ask(
         if key in known.outcomes or key in asked:
             continue
         asked.add(key)
-        if size_of(traces, cone) > MOST_ELEMENTS:
-            known.outcomes[key] = TOO_LARGE
-        else:
-            groups[cone.single][key] = claim
+        groups[cone.single][key] = claim
     solver = replace(
         options.solver,
         exhibit=False,

@@ -84,7 +84,7 @@ class Elements:
 
     def constants(self, elements: Ids) -> list[Constant] | None:
         """The values of elements that are all constants; None where one is not."""
-        blocks = [self.of(int(element)) for element in np.unique(elements)]
+        blocks = self.blocks_of(elements)
         if any(block.kind is not Kind.CONSTANT for block in blocks):
             return None
         values = {block.start: block.constant for block in blocks}

@@ -1,6 +1,5 @@
 """Which single-device elements could be those of a parallel array: equal values on all seeds. Guesses, to be proved."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -18,6 +17,8 @@ APART, LEAST = 1e5, 1e-3
 """By what factor elements are far apart, of those that are greater than this."""
 MOST_BOXES = 4
 """How many places of one array are tried."""
+MOST_PLACES = 4_000_000
+"""At how many places, of all its elements together, the partners of one array are looked for."""
 
 
 class Known(NamedTuple):
@@ -97,40 +98,62 @@ class Catalogue:
         """
         shape = values[0].shape
         flat = [array.ravel() for array in values]
-        tolerances = _tolerance(flat[0])
-        low = np.searchsorted(self.sorted, flat[0] - tolerances, side="left")
-        high = np.searchsorted(self.sorted, flat[0] + tolerances, side="right")
-        ids, met = np.zeros(len(flat[0]), dtype=np.int64), np.zeros(len(flat[0]), dtype=bool)
-        near = {int(k): self._equal_to(flat, int(k), low[k], high[k]) for k in np.flatnonzero(high > low)}
+        _, first, group = np.unique(np.stack(flat, axis=1), axis=0, return_index=True, return_inverse=True)
+        group = group.ravel()
+        near = self._partners(flat, first)
         owners = {k: self.owners[places] for k, places in near.items()}
-        count = Counter(int(owner) for found in owners.values() for owner in set(found.tolist()))
-        weight = np.asarray([count[number] for number in range(len(self.known))])
+        weight = np.zeros(len(self.known), dtype=np.int64)
+        for k, size in enumerate(np.bincount(group).tolist()):
+            if k in owners:
+                weight[np.unique(owners[k])] += size
         among = {
-            k: places[owners[k] == owners[k][np.argmax(weight[owners[k]])]] for k, places in near.items() if places.size
+            k: np.sort(places[owners[k] == owners[k][np.argmax(weight[owners[k]])]])
+            for k, places in near.items()
         }
-        sure = np.asarray([k for k, places in among.items() if places.size == 1], dtype=np.int64)
-        for k, places in among.items():
-            ids[k], met[k] = self.ids[_aligned(k, places, sure, among, shape)], True
+        ids, met = np.zeros(len(group), dtype=np.int64), np.isin(group, list(among))
+        single = np.isin(group, [k for k, places in among.items() if places.size == 1])
+        sure = {int(k): int(among[int(group[k])][0]) for k in np.flatnonzero(single)}
+        order = np.flatnonzero(single)
+        for k in np.flatnonzero(met).tolist():
+            ids[k] = self.ids[_aligned(k, among[int(group[k])], order, sure, shape)]
         return ids.reshape(shape), met.reshape(shape)
 
-    def _equal_to(self, flat: Sequence[Floats], k: int, low: int, high: int) -> npt.NDArray[np.int64]:
-        """Of the places `low` to `high` in the order of the first seed's values, those that equal element k."""
-        places = self.order[low:high]
-        for seed in range(1, len(flat)):
-            near = CLOSE * max(abs(float(flat[seed][k])), 1e-3) + 1e-12
-            theirs, own = self.values[seed][places], flat[seed][k]
-            with np.errstate(invalid="ignore"):
-                places = places[(theirs == own) | (np.abs(theirs - own) <= near)]
-        return places
+    def _partners(self, flat: Sequence[Floats], first: npt.NDArray[np.int64]) -> dict[int, npt.NDArray[np.int64]]:
+        """For each of the elements `first`, by its number there, the places of what equals it; of those left out that
+        nothing equals, or so much that all together would be too many places to look at.
+        """
+        wanted, tolerances = flat[0][first], _tolerance(flat[0])[first]
+        low = np.searchsorted(self.sorted, wanted - tolerances, side="left")
+        high = np.searchsorted(self.sorted, wanted + tolerances, side="right")
+        rarest = np.argsort(high - low, kind="stable")
+        looked = rarest[np.cumsum((high - low)[rarest]) <= MOST_PLACES]
+        counts = (high - low)[looked]
+        who = np.repeat(looked, counts)
+        begins = np.repeat(low[looked] - (np.cumsum(counts) - counts), counts)
+        places = self.order[begins + np.arange(who.size)]
+        for own, theirs in zip(flat[1:], self.values[1:], strict=True):
+            equal = _near(own[first[who]], theirs[places])
+            who, places = who[equal], places[equal]
+        if not places.size:
+            return {}
+        ends = np.flatnonzero(np.diff(who)) + 1
+        return dict(zip(who[[0, *ends.tolist()]].tolist(), np.split(places, ends), strict=True))
 
 
-def _aligned(
-    k: int, places: npt.NDArray[np.int64], sure: Ids, among: Mapping[int, npt.NDArray[np.int64]], shape: Shape
-) -> int:
-    """Of several places for element k, the one as far from those of its surest neighbours as k is from them."""
+def _near(own: Floats, theirs: Floats) -> npt.NDArray[np.bool_]:
+    with np.errstate(invalid="ignore"):
+        near = np.abs(theirs - own) <= CLOSE * np.maximum(np.abs(own), 1e-3) + 1e-12
+        return np.asarray((theirs == own) | near)
+
+
+def _aligned(k: int, places: Ids, order: Ids, sure: Mapping[int, int], shape: Shape) -> int:
+    """Of several places for element k, the one as far from those of its surest neighbours as k is from them.
+
+    places: sorted. sure: the place of each element that has but one; order: these elements, sorted.
+    """
     if places.size == 1:
         return int(places[0])
-    after = int(np.searchsorted(sure, k))
+    after = int(np.searchsorted(order, k))
     here = np.unravel_index(k, shape)
 
     def apart(other: int) -> tuple[int, int]:
@@ -138,11 +161,12 @@ def _aligned(
         common = next((axis for axis, (a, b) in enumerate(zip(here, there, strict=True)) if a != b), len(shape))
         return -common, abs(other - k)
 
-    for other in sorted(sure[max(0, after - 1) : after + 1].tolist(), key=apart):
-        wanted = int(among[other][0]) + k - int(other)
-        if wanted in places:
-            return int(wanted)
-    return int(places.min())
+    for other in sorted(order[max(0, after - 1) : after + 1].tolist(), key=apart):
+        wanted = sure[other] + k - int(other)
+        at = int(np.searchsorted(places, wanted))
+        if at < places.size and places[at] == wanted:
+            return wanted
+    return int(places[0])
 
 
 def _tolerance(array: Floats) -> Floats:

@@ -122,7 +122,7 @@ def sweep(single: Plan, parallel: Plan, options: Options, progress: Progress = l
     if not found.unusual:
         return found
     why = f"outputs differ {outside(unstated(single))}"
-    return replace(found, open=((single.source, why), *found.open))
+    return replace(found, open=((single.source, why), *found.open), larger="")
 
 
 def _at_two_shapes(single: Plan, parallel: Plan, binding: Binding, options: Options, progress: Progress) -> Swept:
