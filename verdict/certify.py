@@ -10,7 +10,7 @@ only with ids that are no rows of their tables and of which nobody said that the
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
-from verdict.concrete import AGREE, CANNOT, Comparison, Prepared, compare_prepared, prepare
+from verdict.concrete import AGREE, CANNOT, Comparison, Prepared, compare_prepared, prepare, work_of
 from verdict.concrete.domains import outside, unstated
 from verdict.graph import Plan
 from verdict.lineage.reference import draws_again, reference
@@ -19,6 +19,8 @@ from verdict.report import Open, Report
 
 SEEDS = (1, 2)
 """The random values that the plans are run on; they must agree on all of these."""
+MORE_SEEDS, FEW = range(3, 25), 2_000
+"""Where all of these agree, and both plans read and write no more elements than so many, more are asked."""
 MOST_STEPS = 200_000
 MOST_WORK = 1_000_000_000
 """What is run: how many nodes, over all ranks and microbatches, and how many elements they read and write."""
@@ -95,7 +97,9 @@ def _run(single: Plan, parallel: Plan) -> Comparison | str:
 
 
 def _compared(prepared: Prepared, usual: bool) -> Comparison:
-    for seed in SEEDS:
+    plans = (prepared.single, prepared.parallel)
+    work = sum(work_of(plan, small) for plan, small in zip(plans, prepared.small, strict=True))
+    for seed in (*SEEDS, *(MORE_SEEDS if work <= FEW else ())):
         found = compare_prepared(prepared, seed, usual=usual)
         if found.outcome != AGREE:
             break

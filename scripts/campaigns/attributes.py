@@ -19,7 +19,7 @@ import torch
 from backends.text import read
 from backends.torch.arguments import operator
 from backends.torch.oracle import nodes
-from scripts.campaigns.changes import changed
+from scripts.campaigns.changes import DOMAINS, changed
 from scripts.campaigns.lines import NONE, Answer, Campaign
 from scripts.campaigns.own_cases import COMPLEX, FLOAT, Case, own_case
 from scripts.campaigns.plans import answered, judged
@@ -79,7 +79,8 @@ def ask(oracle: Oracle, seed: int, number: int) -> Answer | None:
         if again is None or not _alike(one, again):
             return None
         other = again
-    texts = {"single.plan": spelled(one), "parallel.plan": spelled(other)}
+    ranges = ignored(one, other)
+    texts = {"single.plan": spelled(one, ranges), "parallel.plan": spelled(other, ranges)}
     single, parallel = (read(text.encode(), name) for name, text in texts.items())
     found = judged(single, parallel, oracle)
     if found.verdict == "UNKNOWN" and found.oracle == AGREE and all(NOTHING in reason for reason in found.reasons):
@@ -134,7 +135,7 @@ def resized(case: Case, how: str, draw: random.Random) -> Case | None:
             moved = {name for name, yes in zip(numbers, also, strict=False) if yes}
             attrs = {k: _mapped(v, become) if k in moved else v for k, v in case.attrs.items()}
             found = Case(case.op, inputs, attrs)
-            side = computed(found)
+            side = computed(found) if all(DOMAINS[k](v) for k, v in attrs.items() if k in DOMAINS) else None
             if side is not None and (how != "large" or _kept(side) <= KEPT):
                 return found
     return None
@@ -223,10 +224,18 @@ def _alike(one: Side, other: Side) -> bool:
     return sizes[0] == sizes[1] and any(sizes[0])
 
 
-def spelled(side: Side) -> str:
+def ignored(*sides: Side) -> tuple[int, int] | None:
+    """The range of targets some of which are ignored: those that either side ignores occur, and all classes."""
+    named = [side.case.attrs["ignore_index"] for side in sides if "ignore_index" in side.case.attrs]
+    sizes = [size for side in sides for shape, _ in side.case.inputs for size in shape]
+    return (min(*named, 0), max(*named, *sizes)) if named else None
+
+
+def spelled(side: Side, ranges: tuple[int, int] | None = None) -> str:
     """A plan that reads the inputs and random weights of all outputs' elements, and makes a loss of the outputs."""
     aten = side.case.op.startswith("aten.") or side.case.op == "constant"
     tensors, lines, sums = [], [], []
+    whole = [k for k, (_, kind) in enumerate(side.case.inputs) if kind == "int64"]
     for k, (shape, kind) in enumerate(side.case.inputs):
         tensors.append(f"x{k} input {kind} {list(shape)} origin name")
     for k, made in enumerate(side.outputs):
@@ -262,6 +271,7 @@ def spelled(side: Side) -> str:
     head = [
         "verdict-plan 1",
         "devices 1",
+        *(f"range x{k} {ranges[0]} {ranges[1]}" for k in whole if ranges),
         "tensors",
         *(f"  {tensor}" for tensor in tensors),
         "family 0",

@@ -107,3 +107,49 @@ def test_what_is_reduced_over_everything_is_of_shape_1_and_feedforward_needs_its
     assert made("feedforward", [x, w, x, w], {"dropout": 0.25, "is_training": False}).shape == (3,)
     with pytest.raises(KeyError):
         made("feedforward", [x, w, x, w], {"is_training": False})
+
+
+@pytest.mark.parametrize(
+    ("ignored", "verdict"), [(-100, Verdict.PROVED), (-101, Verdict.REFUTED), (1, Verdict.REFUTED)]
+)
+def test_targets_that_one_plan_alone_ignores_are_refuted_where_the_plan_says_that_they_occur(ignored, verdict):
+    text = """verdict-plan 1
+devices 1
+range t -101 3
+tensors
+  x input float32 [6, 3] origin name
+  t input int64 [6] origin name
+  loss activation float32 []
+  total activation float32 []
+family 0
+segment step
+  loss, total = aten.nll_loss_forward(x, t) absent=("weight",) reduction=2 ignore_index={}
+call step 0
+loss loss
+end
+"""
+    single, parallel = (read(text.format(number).encode(), "plan") for number in (-100, ignored))
+    assert verify(single, parallel, Options(workers=0)).verdict is verdict
+
+
+@pytest.mark.parametrize("rows", [1, 5])
+def test_a_sum_into_rows_is_refuted_by_rows_that_there_are(rows):
+    text = """verdict-plan 1
+devices 1
+tensors
+  x input float32 [{rows}, 2] origin name
+  t input int64 [5] origin name
+  s input float32 [5, 2] origin name
+  y activation float32 [{rows}, 2]
+  loss activation float32 []
+family 0
+segment step
+  y = aten.index_add(x, t, s) dim=0 alpha={alpha}
+  loss = aten.sum(y)
+call step 0
+loss loss
+end
+"""
+    single, right, wrong = (read(text.format(rows=rows, alpha=a).encode(), "plan") for a in (0.5, 0.5, 0.501))
+    assert verify(single, right, Options(workers=0)).verdict is Verdict.PROVED
+    assert verify(single, wrong, Options(workers=0)).verdict is Verdict.REFUTED

@@ -136,7 +136,8 @@ class _Machine:
             grads = [self.gradient(rank, step, k, read.grads, inputs, attrs, where) for k in range(read.grads)]
             return tuple(read.rule.gradient(inputs, grads, attrs))
         except (ValueError, IndexError, ArithmeticError) as error:
-            raise Faulty(Fault(f"it cannot be computed: {error}", where, ours=True)) from error
+            outside = isinstance(error, IndexError)
+            raise Faulty(Fault(f"it cannot be computed: {error}", where, ours=not outside)) from error
 
     def cast(self, node: Node, read: Reading, tensor: int, value: Array, where: str) -> Array:
         """What a node makes, as integers of the type that it is of."""

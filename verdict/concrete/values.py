@@ -30,6 +30,8 @@ MOST = 1 << 40
 """Integers beyond this are not drawn."""
 HIGHEST, BESIDE = 100, 1e-3
 """Real numbers beyond the first are not given to inputs; how far neighbours lie from what is named."""
+TURNED = 4
+"""Inputs of no more elements hold nothing but what is named, where something is."""
 MOST_NAMED = 64
 """The integers of longer tuples are values of tensors and no sizes or bounds."""
 FEW = 16
@@ -46,7 +48,7 @@ def random_values(
 
     near: integers that matter (`marks` of both plans). wild: whether integers may be so large that they do not fit into
     few bits. integers: the plan's `domains`, where they are known. named: numbers (`thresholds` of both plans) that
-    every third element of a real input holds.
+    some elements of real inputs hold.
     """
     random = np.random.default_rng(seed)
     integers = domains(plan, small) if integers is None else integers
@@ -63,8 +65,7 @@ def random_values(
             bound = RANGE[logical.kind] / (gain if logical.kind == WEIGHT and len(shape) == 1 else 1)
             values[index] = _numbers(random, (*shape, 2) if is_complex(logical) else shape, bound, exact)
             if named and logical.kind == INPUT:
-                chosen = np.resize(random.permutation(np.asarray(named)), values[index].shape)
-                values[index] = np.where(random.random(chosen.shape) < 1 / 3, chosen, values[index])
+                values[index] = _mixed(random, values[index], named, seed)
     return values
 
 
@@ -91,6 +92,13 @@ def _among(array: Array, known: Integers) -> npt.NDArray[np.bool_]:
     if known.high is not None:
         inside &= array <= known.high
     return np.asarray(inside | np.isin(array, known.beside))
+
+
+def _mixed(random: np.random.Generator, values: Array, named: Sequence[float], turn: int) -> Array:
+    """The values, every other one or, of few, all of them replaced by what is named, in turn over the drawings."""
+    order = np.random.default_rng(0).permutation(np.asarray(named))
+    chosen = order[(turn * values.size + np.arange(values.size)) % len(order)].reshape(values.shape)
+    return np.where(random.random(values.shape) < (0.5 if values.size > TURNED else 1), chosen, values)
 
 
 def _gain(plan: Plan, small: Small) -> int:

@@ -30,7 +30,8 @@ def of_stage(scene: Scene, occurrence: Occurrence, outcome: Refuted, members: Se
     """The point that refutes a stage, run through both sides of it; None where no block of it can be shown.
 
     A rule that leaves a function uninterpreted is refuted for some such function; where the function that stands for
-    it on numbers shows no difference at that point, there are no numbers to show.
+    it on numbers shows no difference at that point, there are no numbers to show; nor are there where one side looks up
+    what is not there.
     """
     stage: Members = occurrence.stage
     point = on_numbers(stage, scene.reference.columns, dict(outcome.witness), scene.exhaustive)
@@ -56,6 +57,8 @@ def of_stage(scene: Scene, occurrence: Occurrence, outcome: Refuted, members: Se
     except InternalError:
         if not partner.meaning.uninterpreted:
             raise
+        return None
+    except IndexError:
         return None
 
 

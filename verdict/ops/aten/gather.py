@@ -197,5 +197,6 @@ RULES: tuple[OpRule, ...] = (
         _added_shape,
         _added,
         "y = self + alpha source at index",
+        domain=_rows,
     ),
 )
