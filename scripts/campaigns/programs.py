@@ -19,13 +19,13 @@ from scripts.campaigns import handmade, modules
 from scripts.campaigns.edits import edits
 from scripts.campaigns.handmade import Text
 from scripts.campaigns.lines import BLOCK, CRASH, NONE, Answer, Campaign, TooLong, limited
+from scripts.campaigns.plans import OPTIONS
 from scripts.campaigns.recordings import Program, recorded, warm
 from tests.torch import truth
 from tests.torch.verdicts import plan
 from verdict.comparison import AGREE, CANNOT, DIFFER
 from verdict.errors import UsageError, VerdictError
 from verdict.mutate.judge import outcome_of
-from verdict.options import Options
 from verdict.pipeline import verify
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,7 +34,7 @@ EXAMPLES = {
     "hand_cut": 2, "ep_all_to_all": 2, "pipeline": 2, "moe": 2,
 }  # fmt: skip
 """Examples that are recorded on tensors without data, and how many ranks they have."""
-SECONDS = 60
+SECONDS = 40
 SEEDS = (0, 1)
 CLOSE = 1e-9
 
@@ -121,7 +121,7 @@ def answer(block: Block, edited: Edited) -> Answer:
     one = block.recorded[block.single, "build_single", 1]
     other = block.recorded[edited.file, "build", block.text.world]
     verdict, why, detail = verdict_on((one, other))
-    said, told = true(block, edited)
+    said, told = ("not run", "") if verdict == "REFUSED" else true(block, edited)
     outcome = CRASH if verdict == "CRASH" else outcome_of(verdict, said)
     files = partial(_files, block, edited, one, other)
     return Answer(block.text.told, edited.kind, outcome, verdict, said, why, edited.what, told or detail, files)
@@ -132,7 +132,7 @@ def verdict_on(pair: Sequence[Any]) -> tuple[str, str, str]:
     try:
         with limited(SECONDS):
             plans = [plan(each, "program") for each in pair]
-            report = verify(*plans, Options(workers=0))
+            report = verify(*plans, OPTIONS)
     except TooLong:
         return "UNKNOWN", f"more than {SECONDS} s", ""
     except (UsageError, VerdictError) as error:
