@@ -14,7 +14,6 @@ from verdict.graph import Call, Held, Logical, Plan, Segment, Storage, Tensor, h
 from verdict.graph.form import misfits
 from verdict.graph.limits import MOST_DEVICES
 from verdict.graph.misfit import LOGICAL, TENSOR
-from verdict.ops import RULES
 from verdict.outcome import Assumption, Finding
 
 _NO_DEVICES = Family((0,), {}, {}, {})
@@ -27,7 +26,12 @@ def read(data: bytes, source: str) -> Plan:
 
 
 def admit(data: bytes, source: str) -> Plan:
-    """The plan that the text `data` describes. Raises PlanFileError(source:line), too, for one without sense."""
+    """The plan that the text `data` describes. Raises PlanFileError(source:line), too, for one without sense.
+
+    The rules of operators are imported here, as those who `read` a plan without the door need none.
+    """
+    from verdict.ops import RULES  # noqa: PLC0415
+
     reader, plan = _read(data, source)
     for misfit in misfits(plan, RULES):
         number = line_of(misfit.at, plan, reader.lines, [reader.owner[device][0] for device in range(plan.devices)])

@@ -171,9 +171,10 @@ def test_the_engine_runs_where_nothing_of_the_proof_can_be_imported(tmp_path):
     script = (
         "import sys\n"
         f"for room in {PROOF}: sys.modules[room] = None\n"
-        "from backends import read_here\n"
+        "from pathlib import Path\n"
+        "from backends.text import read\n"
         "from backends.torch.oracle import compare\n"
-        f"single, right, wrong = (read_here(file) for file in {files})\n"
+        f"single, right, wrong = (read(Path(file).read_bytes(), file) for file in {files})\n"
         "print(compare(single, right).outcome, compare(single, wrong).outcome)\n"
     )
     run = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
