@@ -62,7 +62,7 @@ def test_a_constant_that_is_off_by_a_millionth_differs():
 def test_both_engines_say_the_same_of_real_bugs(name):
     bug = pairs.load(BUGS, name)
     assert compare(*bug.twin()).outcome == AGREE
-    found, known = ({engine(*bug.plans(), seed).outcome for seed in (1, 2)} for engine in (compare, own))
+    found, known = ({engine(*bug.plans(), seed).outcome for seed in (1, 3)} for engine in (compare, own))
     assert found == known
 
 

@@ -1,5 +1,6 @@
 """Obligations asked anew as plain arithmetic: right ones are confirmed, wrong ones are found, whoever decided them."""
 
+import importlib
 from fractions import Fraction
 from importlib.util import find_spec
 
@@ -15,6 +16,7 @@ from verdict.pipeline import verify
 from verdict.solver import Goal, InternalError, PlainTerms, Terms, confirm, question
 from verdict.solver.plain import plain
 from verdict.solver.plain_values import differs
+from verdict.stage.numbers import Larger
 
 SOLVERS = ("z3", "cvc5") if find_spec("cvc5") else ("z3",)
 OPTIONS = SolverOptions(solvers=SOLVERS)
@@ -130,6 +132,8 @@ def test_a_bug_in_our_terms_is_found(monkeypatch):
     options = Options(solver=SolverOptions(solvers=("z3",)))
     assert verify(powers(2), powers(3), options).verdict.name == "REFUTED"
     monkeypatch.setattr(Terms, "power", lambda self, term, exponent: term)
+    assert verify(powers(2), powers(3), options).verdict.name == "REFUTED", "numbers at full shapes see it"
+    monkeypatch.setattr(importlib.import_module("verdict.stage.run"), "on_numbers", lambda *_: Larger(""))
     with pytest.raises(InternalError):
         verify(powers(2), powers(3), options)
 

@@ -30,8 +30,6 @@ MOST = 1 << 40
 """Integers beyond this are not drawn."""
 HIGHEST, BESIDE = 100, 1e-3
 """Real numbers beyond the first are not given to inputs; how far neighbours lie from what is named."""
-TURNED = 4
-"""Inputs of no more elements hold nothing but what is named, where something is."""
 MOST_NAMED = 64
 """The integers of longer tuples are values of tensors and no sizes or bounds."""
 FEW = 16
@@ -95,10 +93,10 @@ def _among(array: Array, known: Integers) -> npt.NDArray[np.bool_]:
 
 
 def _mixed(random: np.random.Generator, values: Array, named: Sequence[float], turn: int) -> Array:
-    """The values, every other one or, of few, all of them replaced by what is named, in turn over the drawings."""
+    """The values, every other one of them replaced by what is named, in turn over the drawings."""
     order = np.random.default_rng(0).permutation(np.asarray(named))
     chosen = order[(turn * values.size + np.arange(values.size)) % len(order)].reshape(values.shape)
-    return np.where(random.random(values.shape) < (0.5 if values.size > TURNED else 1), chosen, values)
+    return np.where(random.random(values.shape) < 0.5, chosen, values)
 
 
 def _gain(plan: Plan, small: Small) -> int:

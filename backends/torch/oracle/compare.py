@@ -82,7 +82,7 @@ def values_of(plans: Ready, seed: int, scale: float = 1.0) -> given.Values:
 
 def _run_single(plans: Ready, seed: int, scale: float) -> tuple[given.Values, Ran]:
     """Values, and what the single-device plan makes of them; other values where it makes what is no number."""
-    for attempt in (_mixed, _mixed_positive, _drawn, _positive, _small):
+    for attempt in (_mixed, _mixed_states, _drawn, _states, _mixed_positive, _small):
         values = attempt(plans, seed, scale)
         right = execute(plans.single, given.of_single(plans.single, values))
         if finite(right):
@@ -141,22 +141,28 @@ def _mixed(plans: Ready, seed: int, scale: float) -> dict[int, Any]:
     return given.values(plans.single, plans.integers, seed, scale, () if seed % 2 else plans.matter)
 
 
-def _mixed_positive(plans: Ready, seed: int, scale: float) -> dict[int, Any]:
-    found = _mixed(plans, seed, scale)
-    return {k: value.abs() if value.is_floating_point() else value for k, value in found.items()}
+def _mixed_states(plans: Ready, seed: int, scale: float) -> dict[int, Any]:
+    return _unsigned(plans, _mixed(plans, seed, scale), frozenset({BUFFER}))
 
 
-def _positive(plans: Ready, seed: int, scale: float) -> dict[int, Any]:
+def _states(plans: Ready, seed: int, scale: float) -> dict[int, Any]:
     """Buffers without their signs: there may be a root of a state of an optimizer."""
-    found = _drawn(plans, seed, scale)
-    buffers = {k for k in found if plans.single.logicals[k].kind == BUFFER}
-    return {k: value.abs() if k in buffers and value.dtype != torch.bool else value for k, value in found.items()}
+    return _unsigned(plans, _drawn(plans, seed, scale), frozenset({BUFFER}))
+
+
+def _mixed_positive(plans: Ready, seed: int, scale: float) -> dict[int, Any]:
+    return _unsigned(plans, _mixed(plans, seed, scale))
 
 
 def _small(plans: Ready, seed: int, scale: float) -> dict[int, Any]:
     """Numbers of moderate size, and none below zero."""
-    found = _drawn(plans, seed, 1.0)
-    return {k: value.abs() if value.is_floating_point() else value for k, value in found.items()}
+    return _unsigned(plans, _drawn(plans, seed, 1.0))
+
+
+def _unsigned(plans: Ready, values: dict[int, Any], kinds: frozenset[str] = frozenset()) -> dict[int, Any]:
+    """The values, those of some kinds, or of all, without their signs."""
+    chosen = {k for k in values if not kinds or plans.single.logicals[k].kind in kinds}
+    return {k: value.abs() if k in chosen and value.is_floating_point() else value for k, value in values.items()}
 
 
 def _integers(single: Plan, parallel: Plan) -> dict[int, Integers]:
