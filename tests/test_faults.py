@@ -43,9 +43,9 @@ def group_of(process):
 def until(holds):
     """Wait until `holds()`, for a while."""
     end = time.monotonic() + PATIENCE
-    while not holds() and time.monotonic() < end:
+    while not (held := holds()) and time.monotonic() < end:
         time.sleep(0.05)
-    return holds()
+    return held
 
 
 @pytest.fixture

@@ -124,7 +124,7 @@ def twice(merged):
 
 
 def test_two_draws_for_one_input_are_neither_one_nor_compared():
-    assert answer(twice(merged=False), twice(merged=True)) == "REFUTED"
+    assert answer(twice(merged=False), twice(merged=True)) == "UNKNOWN", "it cannot be run, so nothing confirms it"
     assert answer(twice(merged=False), twice(merged=False)) == "UNKNOWN"
 
 

@@ -214,7 +214,8 @@ class Update:
         if len(group) > 1 or across:
             attrs = {"ranks": group, "reduce": "max", **({"replicas": True} if across else {})}
             peak = self._scalar(device, one, "all_reduce", (peak,), "gradients.peak", nodes, **attrs)
-        flag = self._scalar(device, one, "aten.gt.Scalar", (peak,), "gradients.overflow", nodes, other=LARGEST)
+        truth = one._replace(dtype="bool")
+        flag = self._scalar(device, truth, "aten.gt.Scalar", (peak,), "gradients.overflow", nodes, other=LARGEST)
         return found, flag
 
     def _updated(self, device: int, final: _Final, skip: int, once: Once) -> None:
