@@ -170,5 +170,5 @@ def test_a_right_plan_is_proved_and_a_fault_in_it_refuted(name):
     assert answer(single, parallel) == "PROVED"
     wrong = fault(parallel)
     assert wrong != parallel
-    assert {compare(single, wrong, seed=seed).outcome for seed in (1, 2)} & {DIFFER, FAULT}
+    assert any(compare(single, wrong, seed=seed).outcome in {DIFFER, FAULT} for seed in range(1, 9))
     assert answer(single, wrong) == "REFUTED"

@@ -26,11 +26,8 @@ def read(data: bytes, source: str) -> Plan:
 
 
 def admit(data: bytes, source: str) -> Plan:
-    """The plan that the text `data` describes. Raises PlanFileError(source:line), too, for one without sense.
-
-    The rules of operators are imported here, as those who `read` a plan without the door need none.
-    """
-    from verdict.ops import RULES  # noqa: PLC0415
+    """The plan that the text `data` describes. Raises PlanFileError(source:line), too, for one without sense."""
+    from verdict.ops import RULES  # noqa: PLC0415 - who reads without this door needs no rules
 
     reader, plan = _read(data, source)
     for misfit in misfits(plan, RULES):
