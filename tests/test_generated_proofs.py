@@ -158,6 +158,10 @@ def test_a_piece_of_a_flat_buffer_is_boxes(shape, start, stop, found):
     assert list(boxes(shape, start, stop)) == found
 
 
+SEEDS = {"a scaled loss": (3, 4)}
+"""Where the oracle must see the fault, if not on 1 or 2: of these peaks none overflows there on one rank alone."""
+
+
 @pytest.mark.parametrize("name", PLANS)
 def test_a_right_plan_is_proved_and_a_fault_in_it_refuted(name):
     model, sizes, fault = PLANS[name]
@@ -170,5 +174,5 @@ def test_a_right_plan_is_proved_and_a_fault_in_it_refuted(name):
     assert answer(single, parallel) == "PROVED"
     wrong = fault(parallel)
     assert wrong != parallel
-    assert any(compare(single, wrong, seed=seed).outcome in {DIFFER, FAULT} for seed in range(1, 9))
+    assert {compare(single, wrong, seed=seed).outcome for seed in SEEDS.get(name, (1, 2))} & {DIFFER, FAULT}
     assert answer(single, wrong) == "REFUTED"
