@@ -40,6 +40,12 @@ def group_of(process):
     return [pid for pgid, state, pid in rows if int(pgid) == process.pid and not state.startswith("Z")]
 
 
+def heeds(process, number):
+    """Whether the process says itself what this signal does: the caught signals of proc(5), bit `number` - 1."""
+    caught = Path(f"/proc/{process.pid}/status").read_text().partition("SigCgt:")[2].split()[0]
+    return bool(int(caught, 16) >> (number - 1) & 1)
+
+
 def until(holds):
     """Wait until `holds()`, for a while."""
     end = time.monotonic() + PATIENCE
@@ -98,7 +104,7 @@ def test_a_fault_and_a_wrong_plan_are_refuted(first_stage):
 @pytest.mark.parametrize("busy", [1, 3], ids=["reading", "proving"])
 def test_an_interrupt_is_one_sentence(everyone, busy):
     process = start("--exhaustive", stdout=subprocess.PIPE)
-    until(lambda: len(group_of(process)) >= busy)
+    until(lambda: len(group_of(process)) >= busy and heeds(process, signal.SIGINT))
     time.sleep(0.3 if busy > 1 else 0)
     (os.killpg if everyone else os.kill)(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE)

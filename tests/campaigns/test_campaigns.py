@@ -147,13 +147,14 @@ def test_programs_are_python_and_have_edits_of_many_kinds(style):
 @pytest.mark.slow
 def test_programs_are_recorded_run_and_judged(tmp_path, monkeypatch):
     """One block: real processes tell a wrong verdict on a mutant, and on the program as it is."""
-    campaign = programs.campaign(11)
+    monkeypatch.setattr(programs, "SECONDS", 600)
+    campaign = programs.campaign(14)
     try:
-        honest = lines_of(campaign, 11, range(4), tmp_path)
+        honest = lines_of(campaign, 14, range(4), tmp_path)
         monkeypatch.setattr(programs, "verdict_on", lambda pair: ("PROVED", "", ""))
-        proves = lines_of(campaign, 11, range(4), tmp_path)
+        proves = lines_of(campaign, 14, range(4), tmp_path)
         monkeypatch.setattr(programs, "verdict_on", lambda pair: ("REFUTED", "", ""))
-        refutes = lines_of(campaign, 11, range(4), tmp_path)
+        refutes = lines_of(campaign, 14, range(4), tmp_path)
     finally:
         campaign.close()
     assert (honest[0].outcome, honest[0].kind) == ("equivalent", "nothing")
