@@ -58,12 +58,13 @@ def _indices(plan: Plan) -> Iterator[Misfit]:
     for number, tensor in enumerate(plan.tensors):
         if not 0 <= tensor.logical < len(plan.logicals):
             yield Misfit(At(TENSOR, number), "a tensor names no logical tensor")
+    tensors = len(plan.tensors)
     for number, segment in enumerate(plan.segments):
         if not 0 <= segment.device < plan.devices:
             yield Misfit(At(NODE, number), f"segment {segment.name} is of rank {segment.device}, which does not exist")
         for place, node in enumerate(segment.nodes):
             for end in (*node.inputs, *node.outputs):
-                if end != ABSENT and not _names(plan, end):
+                if end != ABSENT and not 0 <= end < tensors:
                     problem = f"{node.op} {node.name} on rank {segment.device}: tensor {end} does not exist"
                     yield Misfit(At(NODE, number, place), problem)
     yield from _ends(plan)

@@ -188,10 +188,10 @@ def _plain(node: Node) -> str:
 
 
 def _dimensions(node: Node, ends: _Ends) -> str:
-    for rank in [len(shape or ()) for shape in ends]:
-        for name in _DIMENSIONS:
-            dim = attribute(node, name)
-            if any(key == name for key, _ in node.attrs) and not (_is_whole(dim) and 0 <= dim < rank):
+    named = [(name, dim) for name, dim in node.attrs if name in _DIMENSIONS]
+    for rank in [len(shape or ()) for shape in ends] if named else ():
+        for name, dim in named:
+            if not (_is_whole(dim) and 0 <= dim < rank):
                 return f"its {name} is {dim!r}, its tensors have {rank} dimensions"
     return ""
 

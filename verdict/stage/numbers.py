@@ -42,7 +42,7 @@ def on_numbers(stage: Stage, columns: int, exhaustive: bool) -> Larger:
         for grow in growths:
             try:
                 found = [_differing(stage, columns, exhaustive, Sizes(grow=grow), seed) for seed in SEEDS]
-            except _TooLarge:
+            except TooLarge:
                 continue
             except ArithmeticError:
                 return Larger("")
@@ -52,14 +52,14 @@ def on_numbers(stage: Stage, columns: int, exhaustive: bool) -> Larger:
     return Larger("")
 
 
-class _TooLarge(Exception):
+class TooLarge(Exception):
     """A node has more elements than are run on numbers."""
 
 
 def _differing(stage: Stage, columns: int, exhaustive: bool, sizes: Sizes, seed: int) -> str:
     random = np.random.default_rng(seed)
     with np.errstate(all="ignore"):
-        found = goals(stage, columns, exhaustive, lambda meaning, shrunk: _Drawn(meaning, shrunk, random), sizes)
+        found = goals(stage, columns, exhaustive, lambda meaning, shrunk: Drawn(meaning, shrunk, random), sizes)
         return next((goal.name for goal in found if _apart(goal)), "")
 
 
@@ -74,12 +74,12 @@ def _apart(goal: Goal) -> bool:
     return not (alike.all() and near.all())
 
 
-class _Drawn(Side):
+class Drawn(Side):
     """The single-device node on random numbers."""
 
     def __init__(self, meaning: Meaning, shrunk: Shrunk, random: np.random.Generator) -> None:
         if count(meaning, shrunk) > MOST_ELEMENTS:
-            raise _TooLarge
+            raise TooLarge
         self.random = random
         super().__init__(meaning, shrunk, Terms())
 

@@ -36,7 +36,7 @@ class Sizes(NamedTuple):
     most: float = inf
 
 
-SMALLEST, OTHER = Sizes(), Sizes(grow=1, most=2.5)
+SMALLEST, OTHER = Sizes(), Sizes(grow=1, most=1.5)
 """The two choices that every stage is proved at."""
 
 

@@ -3,8 +3,8 @@
 A loss that is never anything but zero, or not defined; a weight that does not influence the loss though a gradient of
 it is declared; a gradient that does not come from the loss, or is zero whatever the values are. What depends on what
 is read off the wiring. What is zero, or not defined, is asked of the operators' own rules: each distinct node is run
-at its smallest shapes, with zeros where it reads zeros and symbols elsewhere; of large ones, those that read zeros or
-one value twice.
+at its smallest shapes, with zeros where it reads zeros: on random numbers, and where these leave a doubt on symbols; of
+large ones, those that read zeros or one value twice.
 """
 
 import math
@@ -21,10 +21,13 @@ from verdict.ops import FACTS, Array
 from verdict.solver import Kind, SolverError, Term, Terms
 from verdict.stage.bounds import cuts_of
 from verdict.stage.execute import Side
-from verdict.stage.shrink import count, shrink
+from verdict.stage.numbers import Drawn, TooLarge
+from verdict.stage.shrink import Shrunk, count, shrink
 
 MOST_ELEMENTS = 1_000
 """Up to so many elements, a node is run though nothing that it reads is known."""
+SEED, CLEARLY = 1, 1e-6
+"""Of the random numbers on which a node is run first, and from where on a number of theirs is no rounding of zero."""
 UNDEFINED = (ZeroDivisionError, OverflowError)
 """What an operator raises that is run on exact numbers outside of its domain."""
 CANNOT = (ShapeError, SolverError, ValueError)
@@ -149,9 +152,24 @@ def _applied(meaning: Meaning, zeros: Sequence[bool], columns: int) -> Sequence[
     alias = meaning.signature.alias
     if not any(zeros) and len(set(alias)) == len(alias) and count(meaning, shrunk) > MOST_ELEMENTS:
         return ()
+    if _seen(meaning, shrunk, zeros):
+        return ()
     side = Side(meaning, shrunk, Terms())
     inputs = [np.zeros(x.shape, dtype=object) if zero else x for x, zero in zip(side.inputs, zeros, strict=True)]
     return side.apply(inputs, side.attrs)
+
+
+def _seen(meaning: Meaning, shrunk: Shrunk, zeros: Sequence[bool]) -> bool:
+    """Whether random numbers show that every output is defined, and has elements that are not zero."""
+    try:
+        with np.errstate(all="ignore"):
+            side = Drawn(meaning, shrunk, np.random.default_rng(SEED))
+            inputs = [np.zeros_like(x) if zero else x for x, zero in zip(side.inputs, zeros, strict=True)]
+            made = side.apply(inputs, side.attrs)
+    except (TooLarge, ArithmeticError, IndexError, *CANNOT):
+        return False
+    arrays = [np.asarray(array, dtype=float) for array in made if array is not None]
+    return all(np.isfinite(array).all() and (np.abs(array) > CLEARLY).any() for array in arrays)
 
 
 def _numbers(made: Sequence[Array | None], position: int) -> list[float] | None:
