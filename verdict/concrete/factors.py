@@ -183,11 +183,13 @@ class Factors:
 class Scales:
     """The scale of every factor: the least for which all cuts stay cuts and all axes keep enough elements.
 
-    grow: how many elements more each keeps between its cuts.
+    grow: how many elements more each keeps between its cuts. Asked when all factors are joined: what was said of a
+    dimension holds for all that have its scale, and is heeded once.
     """
 
     def __init__(self, factors: Factors, grow: int = 0) -> None:
         self._factors, self._grow = factors, grow
+        self._heeded: set[tuple[object, ...]] = set()
         self._unit: dict[int, int] = {}
         self._least: dict[int, set[tuple[int, int]]] = {}
         self._known: dict[int, Fraction] = {}
@@ -195,8 +197,11 @@ class Scales:
 
     def cut(self, variable: int, size: int, coordinates: Iterable[int]) -> None:
         """Keep these coordinates of a dimension of `size` elements on element boundaries."""
-        pieces = self._factors.pieces(variable, size)
-        for coordinate in {*coordinates, size}:
+        root = self._factors.find(variable)
+        new = [at for at in {*coordinates, size} if (root, size, at) not in self._heeded]
+        self._heeded.update((root, size, at) for at in new)
+        pieces = self._factors.pieces(variable, size) if new else []
+        for coordinate in new:
             self._cut(pieces, coordinate)
 
     def _cut(self, pieces: list[Piece], coordinate: int) -> None:
@@ -218,6 +223,10 @@ class Scales:
 
     def least(self, variable: int, size: int, least: int) -> None:
         """Keep at least `least` elements of a dimension or axis of `size`."""
+        said = ("least", self._factors.find(variable), size, least)
+        if said in self._heeded:
+            return
+        self._heeded.add(said)
         pieces = self._factors.pieces(variable, size)
         if least >= size:
             self._factors.freeze(variable)

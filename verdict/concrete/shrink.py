@@ -141,9 +141,9 @@ class _Side:
             share = plan.tensors[tensor]
             shape = plan.logicals[share.logical].shape
             by = [scales.scale(v, size) for v, size in zip(own, shape, strict=True)]
-            regions.append(tuple((_whole(a * f), _whole(b * f)) for (a, b), f in zip(share.region, by, strict=True)))
+            regions.append(tuple((_scaled(a, f), _scaled(b, f)) for (a, b), f in zip(share.region, by, strict=True)))
             if share.logical == len(logicals):
-                logicals.append(tuple(_whole(size * f) for size, f in zip(shape, by, strict=True)))
+                logicals.append(tuple(_scaled(size, f) for size, f in zip(shape, by, strict=True)))
         shapes = [extent(region) for region in regions]
         attrs = attributes(self.plan, plan, self.tables, small.attrs, shapes, signature)
         return plan, Small(tuple(regions), tuple(logicals), attrs)
@@ -221,23 +221,19 @@ class _Side:
 
     def small(self, scales: Scales) -> Small:
         """The plan at these scales."""
-        regions, logicals = [], []
-        for index, logical in enumerate(self.plan.logicals):
-            factors = [scales.scale(v, size) for v, size in zip(self.dims[index], logical.shape, strict=True)]
-            logicals.append(tuple(_whole(size * by) for size, by in zip(logical.shape, factors, strict=True)))
-        for tensor in self.plan.tensors:
-            shape = self.plan.logicals[tensor.logical].shape
-            regions.append(
-                tuple(
-                    (_whole(start * by), _whole(stop * by))
-                    for (start, stop), by in zip(
-                        tensor.region,
-                        (scales.scale(v, n) for v, n in zip(self.dims[tensor.logical], shape, strict=True)),
-                        strict=True,
-                    )
-                )
-            )
-        return Small(tuple(regions), tuple(logicals), self.attrs(scales, [extent(region) for region in regions]))
+        by = [
+            [scales.scale(v, size) for v, size in zip(dims, logical.shape, strict=True)]
+            for dims, logical in zip(self.dims, self.plan.logicals, strict=True)
+        ]
+        logicals = tuple(
+            tuple(_scaled(size, scale) for size, scale in zip(logical.shape, own, strict=True))
+            for logical, own in zip(self.plan.logicals, by, strict=True)
+        )
+        regions = tuple(
+            tuple((_scaled(a, scale), _scaled(b, scale)) for (a, b), scale in zip(region, by[logical], strict=True))
+            for logical, region in ((tensor.logical, tensor.region) for tensor in self.plan.tensors)
+        )
+        return Small(regions, logicals, self.attrs(scales, [extent(region) for region in regions]))
 
     def attrs(self, scales: Scales, shapes: Sequence[Shape]) -> dict[tuple[object, ...], Mapping[str, Any]]:
         found: dict[tuple[object, ...], Mapping[str, Any]] = {}
@@ -245,10 +241,10 @@ class _Side:
             axes = pattern.axes
             by = {atom.name: scales.scale(atoms[atom.name], atom.size) for atom in axes.atoms}
             points = {
-                name: {at: _whole(at * scale) for at in (0, _size(axes, name), *pattern.cuts.get(name, ()))}
-                for name, scale in by.items()
+                atom.name: {at: _scaled(at, by[atom.name]) for at in (0, atom.size, *pattern.cuts.get(atom.name, ()))}
+                for atom in axes.atoms
             }
-            sizes = {atom.name: _whole(atom.size * by[atom.name]) for atom in axes.atoms}
+            sizes = {atom.name: points[atom.name][atom.size] for atom in axes.atoms}
             scale = Scale(
                 {atom.name: (0, atom.size) for atom in axes.atoms},
                 sizes,
@@ -274,11 +270,9 @@ class _Side:
                 axes_of(node._replace(attrs=attrs), read, shapes, f"{node.op} {node.name}, at reduced shapes")
 
 
-def _size(axes: Axes, name: str) -> int:
-    return next(atom.size for atom in axes.atoms if atom.name == name)
-
-
-def _whole(number: Fraction) -> int:
-    if number.denominator != 1:
-        raise Faulty(Fault(f"a coordinate shrinks to {number}", "shape reduction", ours=True))
-    return int(number)
+def _scaled(coordinate: int, scale: Fraction) -> int:
+    """Where a coordinate lies at this scale, which divides it. Raises Faulty."""
+    number, rest = divmod(coordinate * scale.numerator, scale.denominator)
+    if rest:
+        raise Faulty(Fault(f"a coordinate shrinks to {coordinate * scale}", "shape reduction", ours=True))
+    return number

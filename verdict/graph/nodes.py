@@ -5,7 +5,7 @@ attributes there are. An operator without a rule may have any: nothing is said o
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
 from verdict.errors import ShapeError
 from verdict.graph.effects import ASYNCHRONOUS, ATTRIBUTES, AWAIT, EVENT, RECORD, STREAM, WAIT
@@ -200,5 +200,5 @@ def _is_rank(plan: Plan, value: object) -> bool:
     return type(value) is int and 0 <= value < plan.devices
 
 
-def _is_whole(value: object) -> bool:
+def _is_whole(value: object) -> TypeGuard[int]:
     return type(value) is int

@@ -22,7 +22,7 @@ the best experts then lie in the best groups.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -97,17 +97,18 @@ def _groups(biased: bool, attrs: Attributes) -> tuple[int, int]:
     return (1, 1) if irrelevant else (groups, kept)
 
 
-def _order(row: Sequence[Any], groups: int, kept: int, best: int) -> list[int]:
+def _order(row: Array, groups: int, kept: int, best: int) -> Array:
     """The experts that may be chosen, first choice first. best: how many experts tell how good a group is.
 
     At reduced sizes a row may be shorter than its groups; then each expert is a group.
     """
-    order = sorted(range(len(row)), key=lambda expert: -row[expert])
+    order = np.argsort(-row, kind="stable")
+    if kept == groups:
+        return order
     size = max(1, len(row) // groups)
-    starts = range(0, len(row), size)
-    worth = {start // size: sum(sorted(row[start : start + size])[-best:]) for start in starts}
-    good = sorted(worth, key=lambda group: -worth[group])[:kept]
-    return [expert for expert in order if expert // size in good]
+    worth = [np.sum(np.sort(row[start : start + size])[-best:]) for start in range(0, len(row), size)]
+    good = np.argsort(-np.asarray(worth), kind="stable")[:kept]
+    return order[np.isin(order // size, good)]
 
 
 def _route(inputs: Sequence[Array], attrs: Attributes) -> _Routing:

@@ -11,7 +11,7 @@ ZeroDivisionError there, where floats give an infinity.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import prod
@@ -197,7 +197,7 @@ def total(x: Array, axes: tuple[int, ...]) -> Array:
 
 
 def chosen(
-    x: Array, slots: int, order: Callable[[Sequence[Any]], Sequence[int]], name: str, constants: Sequence[int]
+    x: Array, slots: int, order: Callable[[Array], Iterable[int]], name: str, constants: Sequence[int]
 ) -> Array:
     """[the choice puts element v of the last axis into the slot], of shape (..., slots, elements).
 
@@ -212,7 +212,7 @@ def chosen(
             for slot, element in np.ndindex(slots, size):
                 hit[slot, element] = row[0].opaque(name, *row[1:], *constants, slot, element)
         else:
-            for slot, element in zip(range(slots), order(row.tolist()), strict=False):
+            for slot, element in zip(range(slots), order(row), strict=False):
                 hit[slot, element] = 1
     return hits.reshape((*x.shape[:-1], slots, size))
 
