@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from backends.torch.door import require_outputs
 from backends.torch.program import Program, Share
 from backends.torch.shares import local
 from backends.torch.trace import UPDATED
@@ -59,7 +60,7 @@ def called(program: Program, name: str) -> str:
 
 def _further(program: Program, params: Mapping[str, Any]) -> dict[str, Any]:
     """Further outputs: those that the user names, and the states of the optimizer."""
-    found = dict(program.outputs()) if program.outputs is not None else {}
+    found = dict(require_outputs(program.outputs)) if program.outputs is not None else {}
     if program.optimizer is not None:
         for name, param in params.items():
             for key, state in program.optimizer.state.get(param, {}).items():

@@ -12,12 +12,12 @@ import torch
 import torch.distributed as dist
 
 from backends.torch import environment
+from backends.torch.door import require_loss, require_program
 from backends.torch.ends import called, ends_of, named
 from backends.torch.numbers import drawn
 from backends.torch.program import Context, Program
 from backends.torch.shares import local, share_of
 from backends.torch.trace import SUFFIXES
-from verdict.errors import UsageError
 
 
 class Place(NamedTuple):
@@ -71,9 +71,8 @@ _WHERE = 10
 """SIGUSR1: the process writes where it stands."""
 
 
-def _once(program: Any, draw: int) -> Ran:
-    if not isinstance(program, Program):
-        raise UsageError("build", f"it returned a {type(program).__name__}", "return a Program")
+def _once(made: Any, draw: int) -> Ran:
+    program = require_program(made)
     params = named(program)
     places, built, given = {}, {}, {}
     shapes = {name: tuple(local(tensor).shape) for name, tensor in params.items()}
@@ -90,6 +89,7 @@ def _once(program: Any, draw: int) -> Ran:
     for name, tensor in {**program.inputs, **params}.items():
         given[called(program, name)] = local(tensor).detach().clone()
     loss = program.step()
+    require_loss(loss)
     ended = {}
     for end in ends_of(program, params, shapes, loss):
         divisor = share_of(end.name, end.tensor, end.share)[3]

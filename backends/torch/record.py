@@ -11,6 +11,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import _disable_current_modes
 
 from backends.torch.beginnings import FIRST_SEED, ways
+from backends.torch.door import require_loss, require_program
 from backends.torch.ends import End, called, ends_of, named
 from backends.torch.host import World, waits, world
 from backends.torch.memory import value_of
@@ -43,10 +44,7 @@ def record(load: Callable[[], Callable[[Context], Program]], rank: int, ranks: i
         stack.enter_context(outside(recorder))
         stack.enter_context(recorder)
         try:
-            program = build(Context(rank, ranks))
-            if not isinstance(program, Program):
-                raise UsageError("build", f"it returned a {type(program).__name__}", "return a Program")
-            return _step(program, recorder, rank, ranks, made, begun)
+            return _step(require_program(build(Context(rank, ranks))), recorder, rank, ranks, made, begun)
         finally:
             if recorder.refused:
                 raise recorder.refused[0]
@@ -68,6 +66,7 @@ def _step(program: Program, recorder: Recorder, rank: int, ranks: int, around: W
     recorder.memory.carry(listed.values())
     recorder.watch.begin(listed)
     loss = program.step()
+    require_loss(loss)
     recorder.pending.finish()
     declared = list(ends_of(program, params, ends.shapes, loss))
     for end in declared:

@@ -1,0 +1,53 @@
+"""What a user's functions return is refused with a sentence where it is not what a Program says of itself."""
+
+from dataclasses import replace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from backends.torch.door import require_loss, require_outputs, require_program  # noqa: E402
+from backends.torch.program import Program, shard  # noqa: E402
+from verdict.errors import UsageError  # noqa: E402
+
+RIGHT = Program({"x": torch.zeros(2)}, {"w": torch.zeros(2)}, torch.zeros, specs={"x": shard(0, 0, 2)}, ranges={})
+
+
+@pytest.mark.parametrize(
+    "made", [RIGHT, replace(RIGHT, params=torch.nn.Linear(1, 1)), replace(RIGHT, ranges={"x": [0, 3]})]
+)
+def test_a_program_is_taken_as_it_is(made):
+    assert require_program(made) is made
+
+
+@pytest.mark.parametrize(
+    ("made", "problem"),
+    [
+        (None, "build: it returned a NoneType"),
+        (replace(RIGHT, inputs=[torch.zeros(2)]), "Program.inputs: it is a list"),
+        (replace(RIGHT, inputs={0: torch.zeros(2)}), "Program.inputs: 0 is no name"),
+        (replace(RIGHT, params={"w": shard(0, 0, 2)}), r"Program.params\['w'\]: it is a Share"),
+        (replace(RIGHT, specs={"w": torch.zeros(2)}), r"Program.specs\['w'\]: it is a Tensor"),
+        (replace(RIGHT, ranges={"x": (0, 1.5)}), r"Program.ranges\['x'\]: it is \(0, 1.5\)"),
+        (replace(RIGHT, names={"w": 1}), r"Program.names\['w'\]: it is a int"),
+        (replace(RIGHT, step=torch.zeros(2)), "Program.step: it is a Tensor"),
+        (replace(RIGHT, outputs={"y": torch.zeros(2)}), "Program.outputs: it is a dict"),
+        (replace(RIGHT, loss="mean"), "Program.loss: it is a str"),
+    ],
+)
+def test_what_is_no_program_is_refused(made, problem):
+    with pytest.raises(UsageError, match=problem):
+        require_program(made)
+
+
+def test_a_loss_is_a_tensor_or_none():
+    require_loss(None)
+    require_loss(torch.zeros(()))
+    with pytest.raises(UsageError, match="it returned a float"):
+        require_loss(0.5)
+
+
+def test_outputs_are_tensors_by_name():
+    assert require_outputs(lambda: {"y": RIGHT.inputs["x"]})["y"] is RIGHT.inputs["x"]
+    with pytest.raises(UsageError, match=r"Program.outputs\['y'\]: it is a float"):
+        require_outputs(lambda: {"y": 0.5})
