@@ -21,6 +21,8 @@ from verdict.graph import Plan
 from verdict.mutate.judge import Oracle
 
 SEEDS = (11, 12, 13)
+MORE_SEEDS, FEW = range(101, 125), 2_000
+"""Plans of no more elements of work than so many are run on these, too: one number seldom lies between two constants."""
 INTERPRETED = 2_000_000
 """Up to so many elements of work, the interpreter is asked, too."""
 
@@ -35,7 +37,8 @@ def truth(seeds: Sequence[int] = SEEDS, scales: Sequence[float] = (1.0,)) -> Ora
                 single, parallel = smaller(single, parallel)
             except Faulty as error:
                 return (CANNOT if error.fault.ours else FAULT), str(error.fault)
-        return _said(write(single), write(parallel), draws)
+        more = tuple((seed, 1.0) for seed in MORE_SEEDS) if work_of(single) + work_of(parallel) <= FEW else ()
+        return _said(write(single), write(parallel), (*draws, *more))
 
     return said
 

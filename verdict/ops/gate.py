@@ -102,12 +102,12 @@ def _order(row: Array, groups: int, kept: int, best: int) -> Array:
 
     At reduced sizes a row may be shorter than its groups; then each expert is a group.
     """
-    order = np.argsort(-row, kind="stable")
+    order = numbers.descending(row)
     if kept == groups:
         return order
     size = max(1, len(row) // groups)
     worth = [np.sum(np.sort(row[start : start + size])[-best:]) for start in range(0, len(row), size)]
-    good = np.argsort(-np.asarray(worth), kind="stable")[:kept]
+    good = numbers.descending(np.asarray(worth))[:kept]
     return order[np.isin(order // size, good)]
 
 

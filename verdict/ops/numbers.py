@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from verdict.errors import ShapeError
 from verdict.graph import Shape
 from verdict.ops import elements
 from verdict.ops.elements import MINUS_INFINITY, is_number
@@ -29,6 +30,9 @@ LONG = 10**14
 """A float whose decimal denominator is so great has about all its digits: it is rounded."""
 MOST_DENOMINATOR = 2**20
 """The greatest denominator that is looked for; by chance, one in some ten thousand random floats has one."""
+MOST_CHOICES = 100_000
+"""As terms, more choices of an element for a slot take minutes."""
+
 
 def array(made: Any, beside: Sequence[Array]) -> Array:
     """What an operator makes as an array: numpy makes a bare element of arrays without a dimension. beside: the arrays
@@ -196,9 +200,7 @@ def total(x: Array, axes: tuple[int, ...]) -> Array:
     return made.reshape([1 if axis in gone else size for axis, size in enumerate(x.shape)])
 
 
-def chosen(
-    x: Array, slots: int, order: Callable[[Array], Iterable[int]], name: str, constants: Sequence[int]
-) -> Array:
+def chosen(x: Array, slots: int, order: Callable[[Array], Iterable[int]], name: str, constants: Sequence[int]) -> Array:
     """[the choice puts element v of the last axis into the slot], of shape (..., slots, elements).
 
     order: the elements of a row of numbers, first choice first. On rows of terms an unknown function `name` of
@@ -207,6 +209,10 @@ def chosen(
     size = x.shape[-1]
     rows = x.reshape(-1, size)
     hits = zeros(x, (len(rows), slots, size))
+    if size == 1:
+        return np.asarray(hits + 1).reshape((*x.shape[:-1], slots, size))
+    if has_terms(x) and hits.size > MOST_CHOICES:
+        raise ShapeError(f"it chooses {hits.size:,} times whether an element is taken, the limit is {MOST_CHOICES:,}")
     for row, hit in zip(rows, hits, strict=True):
         if has_terms(row):
             for slot, element in np.ndindex(slots, size):
@@ -215,6 +221,11 @@ def chosen(
             for slot, element in zip(range(slots), order(row), strict=False):
                 hit[slot, element] = 1
     return hits.reshape((*x.shape[:-1], slots, size))
+
+
+def descending(row: Array) -> Array:
+    """The places of numbers, the greatest first; of equal ones the lower place."""
+    return np.argsort(-row, kind="stable")
 
 
 def kept(x: Array, p: float) -> Array:

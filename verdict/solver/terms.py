@@ -58,7 +58,8 @@ class Terms:
     def coerce(self, value: object) -> Term | None:
         """The term of an exact number or minus infinity; None for what numpy should take apart itself.
 
-        Raises TypeError for any other float: a proof over the reals starts from exact numbers.
+        Raises SolverError for what is no number or plus infinity, of which there are no terms, and TypeError for any
+        other float: a proof over the reals starts from exact numbers.
         """
         if type(value) is Term:
             if value.terms is not self:
@@ -73,6 +74,8 @@ class Terms:
         if isinstance(value, float | np.floating):
             if value == -np.inf:
                 return self.minus_infinity
+            if not np.isfinite(value):
+                raise SolverError(f"there are no terms of {float(value)}")
             raise TypeError(f"{value!r} is not exact; terms take integers, Fractions and minus infinity")
         return None
 

@@ -18,6 +18,11 @@ Accepts = Callable[[int, tuple[int, ...]], bool]
 """Whether the single-device plan runs where this logical tensor holds these integers."""
 WILD = (-129, 128, 255, 256, 300, 32768, 65536 + 7, 2**31 + 5, -(2**31) - 3)
 MOST = 1 << 40
+UNSAID = frozenset({"values", "channel", "ranks", "root", "peer"})
+"""Attributes whose integers no input is compared with: tables, and who speaks with whom."""
+
+
+ROWS = 0.5
 
 
 class Integers(NamedTuple):
@@ -37,7 +42,7 @@ def marks(*plans: Plan) -> tuple[int, ...]:
         found |= {size for logical in plan.logicals for size in logical.shape}
         for segment in plan.segments:
             for node in segment.nodes:
-                found |= {number for name, value in node.attrs if name != "values" for number in _whole(value)}
+                found |= {number for name, value in node.attrs if name not in UNSAID for number in _whole(value)}
     return tuple(sorted(number for number in found if abs(number) < MOST))
 
 
@@ -79,8 +84,14 @@ def _furthest(candidates: list[int], fine: Callable[[int], bool]) -> int:
 
 
 def drawn(known: Integers, shape: tuple[int, ...], random: torch.Generator, seed: int) -> Any:
-    """Random integers: some from low to high, the others what matters, in turn over the elements and the seeds."""
+    """Random integers: some from low to high, the others what matters, in turn over the elements and the seeds.
+
+    Of tables of any size that matters, rows are drawn often: half of what lies anywhere is from 0 to some edge.
+    """
     anywhere = torch.randint(known.low, known.high + 1, shape, generator=random)
+    tops = torch.tensor([edge for edge in known.edges if edge > 0] or [known.high])
+    rows = torch.rand(shape, generator=random) * (tops[torch.randint(len(tops), shape, generator=random)] + 1)
+    anywhere = torch.where(torch.rand(shape, generator=random) < ROWS, rows.long(), anywhere)
     matter = [*known.edges, *known.beside * max(1, len(known.edges) // 4)]
     matter += known.apart * max(1, len(matter) // (2 * len(known.apart) or 1))
     if seed % 3 == 2 and known.high - known.low > max(abs(n) for n in known.edges):

@@ -132,6 +132,9 @@ def require_inside(op: str, inputs: Sequence[Any], attrs: Attrs) -> None:
             _require_below(inputs[1], attrs["num_weights"], None)
         case "nll_loss_backward":
             _require_below(inputs[2], inputs[1].shape[-1 if inputs[1].ndim < 2 else 1], attrs.get("ignore_index", -100))
+        case "_scaled_dot_product_flash_attention_for_cpu" | "_scaled_dot_product_flash_attention_for_cpu_backward":
+            if any(x.numel() == 0 for x in inputs):
+                raise ValueError("torch divides by the size of an attention over nothing, and dies of it")
         case "_fused_rms_norm":
             along = attrs["normalized_shape"]
             if tuple(inputs[0].shape[-len(along) :]) != tuple(along):

@@ -4,8 +4,6 @@ On terms, whether slot k holds element e is one unknown function of the row, k a
 place comes first; torch leaves that open.
 """
 
-from typing import Any
-
 import numpy as np
 
 from verdict.ops import numbers
@@ -30,20 +28,18 @@ def _axes(args: Arguments) -> Axes:
     return make_axes((*rows.values(), row, slots), (read,), (made, made))
 
 
-def _order(row: Any) -> list[int]:
-    return sorted(range(len(row)), key=lambda place: -row[place])
-
-
 def _forward(args: Arguments) -> tuple[Array, Array]:
     x, along = args["self"], args["dim"]
     greatest_first = args["largest"] if args["k"] is not None else args["descending"]
     rows = np.moveaxis(x, along, -1)
     judged = rows if greatest_first else np.asarray(-rows)
-    hits = numbers.chosen(judged, args["k"] or rows.shape[-1], _order, "ranked", ())
+    if not numbers.has_terms(rows):
+        taken = np.argsort(-judged, axis=-1, kind="stable")[..., : args["k"]]
+        found = np.take_along_axis(rows, taken, axis=-1)
+        return np.moveaxis(found, -1, along), np.moveaxis(taken, -1, along)
+    hits = numbers.chosen(judged, args["k"] or rows.shape[-1], numbers.descending, "ranked", ())
     values = numbers.matmul(hits, rows[..., None])[..., 0]
     places = numbers.matmul(hits, np.arange(rows.shape[-1]))
-    if not numbers.of_objects(places):
-        places = places.astype(np.int64)
     return np.moveaxis(values, -1, along), np.moveaxis(places, -1, along)
 
 
