@@ -22,7 +22,7 @@ from verdict.mutate.judge import Oracle
 
 SEEDS = (11, 12, 13)
 MORE_SEEDS, FEW = range(101, 125), 2_000
-"""Plans of no more elements of work than so many are run on these, too: one number seldom lies between two constants."""
+"""Plans of so few elements of work are run on these, too: one number seldom lies between two constants."""
 INTERPRETED = 2_000_000
 """Up to so many elements of work, the interpreter is asked, too."""
 
