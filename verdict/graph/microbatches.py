@@ -17,37 +17,22 @@ def check_microbatches(plan: Plan) -> tuple[Finding, ...]:
         runs: dict[int, Counter[int]] = {}
         reduced: set[int] = set()
         for call in program:
-            segment = plan.segments[call.segment]
             if call.microbatch == ONCE_A_STEP:
                 reduced |= read[call.segment]
                 continue
             early = read[call.segment]
             if early and plan.microbatches > 1:
-                name = plan.logicals[plan.tensors[min(early)].logical].name
-                findings.setdefault(
-                    ("early-reduction", 1),
-                    Finding(
-                        "early-reduction",
-                        f"{name} is read in every microbatch, before all of them have added to it",
-                        f"segment {segment.name} on rank {device}",
-                        help="read it once a step, behind the last backward pass",
-                        evidence=_at_call(plan, device, call, min(early)),
-                    ),
-                )
+                problem = "is read in every microbatch, before all of them have added to it"
+                mend = "read it once a step, behind the last backward pass"
+                found = _reduced_early(plan, device, call, min(early), problem, mend)
+                findings.setdefault(("early-reduction", 1), found)
             runs.setdefault(call.segment, Counter())[call.microbatch] += 1
             late = reduced & written[call.segment]
             if late:
-                name = plan.logicals[plan.tensors[min(late)].logical].name
-                findings.setdefault(
-                    ("early-reduction", 0),
-                    Finding(
-                        "early-reduction",
-                        f"{name} is reduced before microbatch {call.microbatch} adds to it",
-                        f"segment {segment.name} on rank {device}",
-                        help="move the reduction behind the last backward pass",
-                        evidence=_at_call(plan, device, call, min(late)),
-                    ),
-                )
+                problem = f"is reduced before microbatch {call.microbatch} adds to it"
+                mend = "move the reduction behind the last backward pass"
+                found = _reduced_early(plan, device, call, min(late), problem, mend)
+                findings.setdefault(("early-reduction", 0), found)
         for index, counts in runs.items():
             wrong = _uneven(counts, plan.microbatches)
             if wrong is not None:
@@ -68,10 +53,17 @@ def _accumulators(plan: Plan, tensors: Iterable[int]) -> frozenset[int]:
     return frozenset(t for t in tensors if t != ABSENT and plan.kind(t) == ACCUMULATOR)
 
 
-def _at_call(plan: Plan, device: int, call: Call, tensor: int) -> Fault:
-    """The nodes of a called segment that touch a tensor."""
-    nodes = (n for n in plan.segments[call.segment].nodes if tensor in n.inputs or tensor in n.outputs)
-    return Fault(tuple(Place(device, call.microbatch, node.name, node.op) for node in nodes), (tensor,))
+def _reduced_early(plan: Plan, device: int, call: Call, tensor: int, problem: str, mend: str) -> Finding:
+    """What is wrong with a gradient, at the nodes of a called segment that touch it."""
+    segment = plan.segments[call.segment]
+    nodes = (n for n in segment.nodes if tensor in n.inputs or tensor in n.outputs)
+    return Finding(
+        "early-reduction",
+        f"{plan.logicals[plan.tensors[tensor].logical].name} {problem}",
+        f"segment {segment.name} on rank {device}",
+        help=mend,
+        evidence=Fault(tuple(Place(device, call.microbatch, node.name, node.op) for node in nodes), (tensor,)),
+    )
 
 
 def _miscounted(plan: Plan, device: int, segment: int, microbatch: int, times: int) -> Finding:
