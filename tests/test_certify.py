@@ -1,5 +1,7 @@
 """A divergence of the walk is a refutation where numbers show it, and an open question where they agree."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.builders import FAST, ask, codes, mlp, rewrite_where, walked
@@ -8,9 +10,9 @@ from tests.values.outline import plans
 from verdict import certify
 from verdict.graph import Node
 from verdict.options import Options
-from verdict.pipeline import examine, needs_no_run
+from verdict.pipeline import Examined, contradict, examine, needs_no_run
 from verdict.replica import one_column
-from verdict.report import Verdict
+from verdict.report import Open, Verdict
 
 TWIN = mlp(tp=2)
 
@@ -66,6 +68,37 @@ def test_what_numbers_show_is_refuted(name):
 
 def test_the_right_twin_is_proved():
     assert ask(SINGLE, TWIN).verdict is Verdict.PROVED
+
+
+def undecided(plan):
+    """What is said of a plan where the walk found nothing, and left a question."""
+    return replace(walked(SINGLE, plan), findings=(), open=(Open("somewhere", "a question"),))
+
+
+def test_what_is_open_is_refuted_by_numbers():
+    assert certify.contradicted(SINGLE, TWIN, undecided(TWIN)) == undecided(TWIN)
+    plan = FAULTS["another gradient"]
+    report = certify.contradicted(SINGLE, plan, undecided(plan))
+    assert (report.verdict, codes(report)) == (Verdict.REFUTED, {"not-equivalent"})
+    assert "somewhere" in report.findings[0].notes[0]
+
+
+def test_what_does_not_run_to_its_end_is_left_to_findings():
+    plan = FAULTS["not summed"]
+    assert certify.contradicted(SINGLE, plan, undecided(plan)) == undecided(plan)
+
+
+def test_what_is_proved_is_not_run():
+    plan = FAULTS["another gradient"]
+    report = ask(SINGLE, TWIN)
+    assert certify.contradicted(SINGLE, plan, report) == report
+
+
+def test_what_is_assumed_is_not_in_numbers():
+    plan = FAULTS["another gradient"]
+    examined = Examined(undecided(plan))
+    assert contradict(SINGLE, plan, Options(assume=frozenset({"chunk-order-by-region"})), examined) == examined
+    assert contradict(SINGLE, plan, Options(), examined).report.verdict is Verdict.REFUTED
 
 
 @pytest.mark.parametrize("limit", ["MOST_STEPS", "MOST_WORK"])

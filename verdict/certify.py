@@ -5,17 +5,19 @@ else there. A stage that fails says that a node computes something else than its
 results agree all the same, neither refutes the plan. It stays an open question, never a proof. So it does where the
 plans are too large to be run, where one microbatch of one replica alone shows nothing, and where a difference shows
 only with ids that are no rows of their tables and of which nobody said that they occur.
+
+What no proof decides is run the same way: where the numbers of the results differ, the plan is refuted by them.
 """
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
-from verdict.concrete import AGREE, CANNOT, Comparison, Prepared, compare_prepared, prepare, work_of
+from verdict.concrete import AGREE, CANNOT, DIFFER, Comparison, Prepared, compare_prepared, prepare, work_of
 from verdict.concrete.domains import outside, unstated
 from verdict.graph import Plan
 from verdict.lineage.reference import draws_again, reference
 from verdict.outcome import Finding
-from verdict.report import Open, Report
+from verdict.report import Open, Report, Verdict
 
 SEEDS = (1, 2)
 """The random values that the plans are run on; they must agree on all of these."""
@@ -61,6 +63,20 @@ def certified(
     elif found.outcome != AGREE:
         return report
     return unconfirmed(report, proved, told)
+
+
+def contradicted(single: Plan, parallel: Plan, report: Report) -> Report:
+    """The report of what no proof decided, refuted where the plans, run on random numbers, come to other results."""
+    if report.verdict is not Verdict.UNKNOWN:
+        return report
+    found = _run(single, parallel)
+    if isinstance(found, str) or found.outcome != DIFFER:
+        return report
+    row = found.differing[0]
+    title = f"run on random numbers it is off by {row.error:.3g}, where the greatest element is {row.size:.3g}"
+    notes = tuple(f"where it goes wrong is open; the first question: {each.where}" for each in report.open[:1])
+    finding = Finding("not-equivalent", title, f"{row.what} {row.where}", notes=notes)
+    return replace(report, findings=(finding,))
 
 
 def unconfirmed(report: Report, proved: Collection[Finding], why: str) -> Report:

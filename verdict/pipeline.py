@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from verdict.certify import certified
+from verdict.certify import certified, contradicted
 from verdict.deepen import deepen, mended
 from verdict.diagnose import Raw, diagnose, dtype_notes, other_operators, scene_of
 from verdict.due import due_of
@@ -75,7 +75,10 @@ def verify(single: Plan, parallel: Plan, options: Options, observe: Observe = si
 
 
 def deeper(single: Plan, parallel: Plan, options: Options, examined: Examined, observe: Observe = silent) -> Examined:
-    """What was examined, with what only the walk refutes run on numbers, and the sweep's answer to what is open."""
+    """What was examined, with what only the walk refutes run on numbers, and the sweep's answer to what is open; what
+    stays open is run on numbers, too.
+    """
+    asked = bool(examined.report.findings)
     examined = certify(single, parallel, options, examined, observe)
     report = examined.report
     if report.verdict is not Verdict.UNKNOWN:
@@ -85,7 +88,8 @@ def deeper(single: Plan, parallel: Plan, options: Options, examined: Examined, o
     swept = _one_replica(single, parallel, options, report, observe)
     if swept is None:
         swept = deepen(single, parallel, options, report, partial(_sweeping, observe))
-    return examined if swept is report else Examined(swept)
+    examined = examined if swept is report else Examined(swept)
+    return examined if asked else contradict(single, parallel, options, examined)
 
 
 def _one_replica(single: Plan, parallel: Plan, options: Options, report: Report, observe: Observe) -> Report | None:
@@ -121,6 +125,17 @@ def certify(single: Plan, parallel: Plan, options: Options, examined: Examined, 
     if report.findings == examined.report.findings:
         return examined._replace(report=report)
     return examined._replace(report=report, walks=(), raw=Raw(examined.raw.structural))
+
+
+def contradict(single: Plan, parallel: Plan, options: Options, examined: Examined) -> Examined:
+    """What was examined, refuted where it is open and numbers refute it.
+
+    They are not asked under assumptions that were made by choice: these are not in them.
+    """
+    if options.assume:
+        return examined
+    report = contradicted(without_effects(single), without_effects(parallel), examined.report)
+    return examined if report is examined.report else Examined(report, raw=Raw(examined.raw.structural))
 
 
 def needs_no_run(examined: Examined) -> tuple[Finding, ...]:

@@ -39,9 +39,16 @@ def test_numbers_of_all_exact_kinds(terms, xyz):
     assert x - x is terms.constant(0)
 
 
-@pytest.mark.parametrize("number", [0.5, 1.0, float("inf"), float("nan"), np.float32(2), True])
+@pytest.mark.parametrize("number", [0.5, 1.0, np.float32(2), True])
 def test_numbers_that_are_not_exact_are_refused(xyz, number):
     with pytest.raises(TypeError):
+        xyz[0] + number
+
+
+@pytest.mark.parametrize("number", [float("inf"), float("nan"), np.float32("inf")])
+def test_there_are_no_terms_of_what_is_no_number(xyz, number):
+    assert xyz[0] + float("-inf") is xyz[0].terms.minus_infinity
+    with pytest.raises(SolverError, match=f"no terms of {float(number)}"):
         xyz[0] + number
 
 

@@ -9,7 +9,7 @@ from verdict.errors import VerdictError
 from verdict.graph import Plan
 from verdict.options import Options
 from verdict.outcome import Outcome
-from verdict.pipeline import Examined, certify, deeper, examine
+from verdict.pipeline import Examined, certify, contradict, deeper, examine
 from verdict.stage import Stage
 from verdict.sweep import steps_of
 
@@ -64,14 +64,16 @@ def _verdict(single: Plan, plan: Plan, options: Options, known: Known) -> tuple[
     known.of(plan).update(examined.outcomes)
     if examined.walks:
         known.before.setdefault(plan.columns, examined)
-    finish = (
-        partial(deeper, single, plan, options)
-        if steps_of(plan) <= MOST_SWEPT
-        else partial(certify, single, plan, options)
-    )
-    report = finish(examined).report
+    finish = deeper if steps_of(plan) <= MOST_SWEPT else _unswept
+    report = finish(single, plan, options, examined).report
     codes = tuple(sorted({finding.code for finding in report.findings}))
     return report.verdict.name, codes or tuple(str(gap) for gap in report.unanswered[:1])
+
+
+def _unswept(single: Plan, plan: Plan, options: Options, examined: Examined) -> Examined:
+    """As `deeper`, for plans that would take the sweep too long."""
+    found = certify(single, plan, options, examined)
+    return found if examined.report.findings else contradict(single, plan, options, found)
 
 
 def own_oracle(seeds: Sequence[int]) -> Oracle:
