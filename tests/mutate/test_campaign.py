@@ -1,14 +1,16 @@
 """A small mutation campaign: no fault that the oracle sees is proved, nothing crashes. The large one is a script."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from backends.generator import Sizes, generate
 from backends.torch.oracle import oracle
 from tests.builders import FAST
+from verdict.graph import ACTIVATION
 from verdict.mutate import KINDS, mutate
-from verdict.mutate.judge import EQUIVALENT, FALSE_ALARM, KILLED, MISSED, Known, judge, own_oracle
+from verdict.mutate.judge import EQUIVALENT, FALSE_ALARM, KILLED, MISSED, UNCHECKED, Known, judge, own_oracle
 from verdict.options import Options
 
 SMALL = {"layers": 2, "hidden": 16, "heads": 4, "seq": 4, "batch": 8, "vocab": 8, "ffn": 8}
@@ -52,3 +54,13 @@ def test_what_is_known_of_stages_changes_no_judgement():
         assert judge(single, mutant.plan, own_oracle((1,)), OPTIONS, known) == judge(
             single, mutant.plan, own_oracle((1,)), OPTIONS
         )
+
+
+def test_what_numbers_do_not_show_is_not_held_against_them():
+    single, parallel = generate("mlp", Sizes(**{**SMALL, **FAMILIES["mlp tp4"][1]}))
+    hidden = next(n for n, logical in enumerate(parallel.logicals) if logical.kind == ACTIVATION)
+    stated = tuple(
+        logical._replace(dtype="complex64") if n == hidden else logical for n, logical in enumerate(parallel.logicals)
+    )
+    found = judge(single, replace(parallel, logicals=stated), own_oracle((1,)), OPTIONS)
+    assert (found.verdict, found.reasons, found.outcome) == ("REFUTED", ("wrong-dtype",), UNCHECKED)
