@@ -1,6 +1,5 @@
 """The whole story: two plans in, a report out. Each step consumes the value before it."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,10 +10,11 @@ from verdict.deepen import deepen, mended
 from verdict.diagnose import Raw, diagnose, dtype_notes, other_operators, scene_of
 from verdict.due import due_of
 from verdict.errors import PlanMismatchError
-from verdict.graph import ONCE_A_STEP, Plan, without_effects
+from verdict.graph import Plan, without_effects
 from verdict.graph.check import check_plan
 from verdict.graph.form import require_form, require_whole
 from verdict.graph.memory import check_effects
+from verdict.graph.microbatches import looked_at
 from verdict.graph.types import check_types
 from verdict.lineage import Binding, Lineages, Reference, bind, propagate, reference
 from verdict.lineage.goals import check_goals, undecided
@@ -206,7 +206,7 @@ def examine(
     missing = before.missing if before and known_table else tuple(missing_of(table))
     walks = tuple(
         propagate(table, parallel, binding, microbatch, options.assume, options.exhaustive)
-        for microbatch in _microbatches(parallel, options.exhaustive)
+        for microbatch in looked_at(parallel, options.exhaustive)
     )
     observe("stage", 0, 1, walks)
     stages = cut(walks, options.exhaustive)
@@ -297,11 +297,3 @@ def _table_of(before: Examined | None, single: Plan, parallel: Plan, binding: Bi
     if table and (table.plan, table.columns, table.batch) == (single, parallel.columns, binding.batch):
         return table
     return None
-
-
-def _microbatches(plan: Plan, every: bool) -> Sequence[int]:
-    """The microbatches whose columns are walked: all, or the first one that most segments run for."""
-    if every:
-        return range(plan.microbatches)
-    runs = Counter(call.microbatch for program in plan.programs for call in program if call.microbatch != ONCE_A_STEP)
-    return (max(range(plan.microbatches), key=lambda microbatch: (runs[microbatch], -microbatch)),)

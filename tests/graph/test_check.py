@@ -214,3 +214,18 @@ def test_accumulators_need_no_producer():
     plan = rewrite_where(mlp(), "mul.grad", lambda node: None)
     assert plan.kind(plan.gradients[-1].tensor) == ACCUMULATOR
     assert check_order(plan) == ()
+
+
+def with_parts(*parts):
+    """The right plan, whose losses on two ranks are these parts of a sum."""
+    losses = RIGHT.losses[:2]
+    tensors = list(RIGHT.tensors)
+    for held, part in zip(losses, parts, strict=True):
+        tensors[held.tensor] = tensors[held.tensor]._replace(part=part)
+    return replace(RIGHT, tensors=tuple(tensors), losses=losses)
+
+
+def test_all_parts_of_a_declared_sum_are_held():
+    assert check_order(with_parts((0, 2), (1, 2))) == ()
+    (found,) = check_order(with_parts((0, 2), (0, 2)))
+    assert (found.code, found.title) == ("loss-missing", "no rank holds part 1 of 2 of loss")

@@ -17,7 +17,7 @@ from verdict.graph.crossing import check_crossings
 from verdict.graph.fault import Fault, Place
 from verdict.graph.lockstep import LOADER
 from verdict.graph.microbatches import check_microbatches
-from verdict.graph.plan import ABSENT, ACCUMULATOR, INPUT, ONCE_A_STEP, PER_STEP, Call, Node, Plan, Segment
+from verdict.graph.plan import ABSENT, ACCUMULATOR, INPUT, ONCE_A_STEP, PER_STEP, Call, Held, Node, Plan, Segment
 from verdict.graph.region import Shape, extent
 from verdict.graph.schedule import check_schedule
 from verdict.graph.shares import check_regions, check_shards
@@ -89,7 +89,7 @@ def check_order(plan: Plan) -> tuple[Finding, ...]:
         _misplaced(plan, what, logical, tuple(tensor for tensor, _ in places), tuple(places.values()))
         for (what, logical), places in found.items()
     )
-    return (*broken, *_unwritten(plan, given))
+    return (*broken, *_unwritten(plan, given), *_incomplete(plan))
 
 
 def made(plan: Plan, program: tuple[Call, ...]) -> set[int]:
@@ -105,8 +105,7 @@ def _unwritten(plan: Plan, given: set[int]) -> Iterator[Finding]:
         {t for segment in {call.segment for call in program} for n in plan.segments[segment].nodes for t in n.outputs}
         for program in plan.programs
     ]
-    ends = (("loss-missing", plan.losses), ("gradient-missing", plan.gradients), ("output-missing", plan.outputs))
-    for code, declared in ends:
+    for code, declared in _ends(plan):
         missing = [
             held
             for held in declared
@@ -121,6 +120,27 @@ def _unwritten(plan: Plan, given: set[int]) -> Iterator[Finding]:
             places = tuple(Place(held.device, ONCE_A_STEP, "the end of the step", "output") for held in missing)
             about = Fault(places, tuple(held.tensor for held in missing))
             yield Finding(code, title, f"rank {first.device}", extent=len(missing), evidence=about)
+
+
+def _incomplete(plan: Plan) -> Iterator[Finding]:
+    """Declared parts of sums some other part of which no rank declares, of whatever region."""
+    for code, declared in _ends(plan):
+        parts: dict[tuple[int, int], dict[int, Held]] = defaultdict(dict)
+        for held in declared:
+            share = plan.tensors[held.tensor]
+            parts[share.logical, share.part[1]].setdefault(share.part[0], held)
+        for (logical, count), holders in parts.items():
+            missing = next((part for part in range(count) if part not in holders), None)
+            if missing is not None:
+                held = next(iter(holders.values()))
+                title = f"no rank holds part {missing} of {count} of {plan.logicals[logical].name}"
+                place = Place(held.device, ONCE_A_STEP, "the end of the step", "output")
+                yield Finding(code, title, f"rank {held.device}", evidence=Fault((place,), (held.tensor,)))
+
+
+def _ends(plan: Plan) -> tuple[tuple[str, tuple[Held, ...]], ...]:
+    """What is declared, by the code of the finding that it is not there."""
+    return ("loss-missing", plan.losses), ("gradient-missing", plan.gradients), ("output-missing", plan.outputs)
 
 
 def _distinct_orders(plan: Plan, program: tuple[Call, ...]) -> set[tuple[int, ...]]:

@@ -1,7 +1,7 @@
 """Every segment runs exactly once for every microbatch, and reducers run after the last contribution."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from verdict.graph.fault import Fault, Place
 from verdict.graph.plan import ABSENT, ACCUMULATOR, ONCE_A_STEP, Call, Plan
@@ -40,6 +40,14 @@ def check_microbatches(plan: Plan) -> tuple[Finding, ...]:
                     ("microbatch", index), _miscounted(plan, device, index, wrong, counts[wrong])
                 )
     return tuple(findings.values())
+
+
+def looked_at(plan: Plan, every: bool) -> Sequence[int]:
+    """The microbatches whose columns are walked: all, or the first one that most segments run for."""
+    if every:
+        return range(plan.microbatches)
+    runs = Counter(call.microbatch for program in plan.programs for call in program if call.microbatch != ONCE_A_STEP)
+    return (max(range(plan.microbatches), key=lambda microbatch: (runs[microbatch], -microbatch)),)
 
 
 def _uneven(counts: Counter[int], microbatches: int) -> int | None:
