@@ -34,6 +34,31 @@ def test_floats_that_a_file_calls_integers_are_no_plan(dtype):
     assert verdict(honest, POWERS.format(declared="y activation bfloat16 [4]", exponent=2)) == "PROVED"
 
 
+UPDATE = """
+  w weight [4]
+  g input [4]
+  m buffer [4]
+  {declared}
+  u, n = sgd(w, g, m) lr=0.5 weight_decay=0.0 momentum=0.5 dampening=0.0 nesterov=False
+  output u of w
+  output n of m
+"""
+SOFT = """
+  x input [4]
+  {declared}
+  n = softmax(x) dim=0
+  output n
+"""
+
+
+@pytest.mark.parametrize("text", [UPDATE, SOFT], ids=["states of an optimizer", "a softmax"])
+def test_what_operators_without_a_type_of_their_own_make_of_floats_are_floats(text):
+    right = text.format(declared="n activation float32 [4]")
+    lying = report(right, text.format(declared="n activation int64 [4]"))
+    assert verdict(right, right) == "PROVED"
+    assert (lying.verdict.name, [finding.code for finding in lying.findings]) == ("REFUTED", ["wrong-dtype"])
+
+
 def test_both_plans_must_be_given_the_same_kind_of_numbers():
     text = "\n  x input {dtype} [4]\n  y = pow(x) exponent=2\n  output y\n"
     with pytest.raises(PlanMismatchError, match="x holds int64, in the single-device plan it is float32"):

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from verdict.graph import Interval, Shape
 from verdict.ops.domain import Integers
-from verdict.ops.types import Types, anything
+from verdict.ops.types import Types, of_floats
 from verdict.outcome import Assumption
 
 Array = npt.NDArray[Any]
@@ -163,7 +163,7 @@ class OpRule:
     narrow: Callable[[Attributes, str, Interval], Attributes] = _not_narrowed
     indices: Mapping[int, str] = field(default_factory=dict)
     domain: Callable[[Sequence[Shape], Attributes], Mapping[int, Integers]] = _everywhere
-    types: Types = anything
+    types: Types = of_floats
     linear: frozenset[int] = frozenset()
     additive: bool = False
     affine: Callable[[int, Attributes], bool] = _never

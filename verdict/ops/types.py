@@ -40,9 +40,12 @@ def is_whole(name: str) -> bool:
     return name == TRUTH or "int" in name
 
 
-def anything(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
-    """Nothing is known."""
-    return (None,)
+def of_floats(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
+    """The type that is asked for, else floats where nothing else is read. Nothing is known of other inputs."""
+    asked = kind(attrs.get("dtype"))
+    if asked:
+        return (frozenset({asked}),)
+    return (REAL if {name for name in kinds if name} == {FLOAT} else None,)
 
 
 def promoted(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
@@ -147,6 +150,6 @@ def to_cast(types: Types, moves: bool, kinds: Sequence[str], attrs: Attributes, 
     if types in SURE or (types is cast and kind(attrs.get("dtype")) == made):
         return False
     floats_read = FLOAT in kinds or any(isinstance(v, float) and not v.is_integer() for v in attrs.values())
-    if types is anything:
+    if types is of_floats:
         return None if floats_read or made in BITS else False
     return floats_read or made in BITS or made == TRUTH

@@ -49,6 +49,21 @@ def member(
     return emit(CONCATENATE, pieces, {"axis": concat}, at)[0]
 
 
+def shape_of(first: Step, shapes: Sequence[Shape], position: int, where: str) -> Shape:
+    """The shape of what the member at `position` gets back. shapes: of what they put in, in the order of the group."""
+    op, made = first.node.op, list(shapes[0])
+    if op in ("reduce_scatter", "all_to_all"):
+        split = axis_of(first, "dim" if op == "reduce_scatter" else "split_dim", shapes[0], where)
+        intervals = chunks(shapes[0][split], len(shapes))
+        start, stop = intervals[position] if position < len(intervals) else (0, 0)
+        made[split] = stop - start
+    if op in ("all_gather", "all_to_all"):
+        joined = axis_of(first, "dim" if op == "all_gather" else "concat_dim", shapes[0], where)
+        alone = op == "all_to_all" and joined == split
+        made[joined] = made[joined] * len(shapes) if alone else sum(shape[joined] for shape in shapes)
+    return tuple(made)
+
+
 def piece(
     emit: Emit, value: int, axis: int, intervals: Sequence[Interval], position: int, at: Place, where: str
 ) -> int:

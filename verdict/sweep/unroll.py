@@ -15,7 +15,7 @@ from verdict.concrete.small import Small, signature
 from verdict.concrete.wiring import axis_of, check_group, chunks, place, position_in, the_input, the_output
 from verdict.graph import ABSENT, ACCUMULATOR, BUFFER, INPUT, ONCE_A_STEP, WEIGHT, Node, Plan, Shape, shard_axes
 from verdict.graph.lockstep import CHUNK, LOADER, Handlers, Step, attribute, lockstep, program
-from verdict.sweep.exchange import member, piece, shared
+from verdict.sweep.exchange import member, piece, shape_of, shared
 from verdict.sweep.flow import CAST, FILL, SUM, Flow, Given, Place
 from verdict.sweep.flow import Step as Made
 from verdict.sweep.results import Ended, results
@@ -172,11 +172,12 @@ class _Machine:
         rooted = op in ("broadcast", "reduce")
         if rooted and root not in [rank % devices for rank in entered]:
             raise Faulty(Fault(f"its root {root} is not in its group", where))
-        values = []
+        values, shapes = [], []
         for rank in entered:
             step = members[rank % devices]
             if step.node.inputs and (op != "broadcast" or rank % devices == root):
                 values.append(self.read(rank, step, the_input(step, where), where))
+                shapes.append(self.shapes[the_input(step, where)])
         if len(values) != (1 if op == "broadcast" else len(entered)):
             raise Faulty(Fault("some members put nothing in", where))
         shape = self.shapes[the_input(first, where)] if first.node.inputs else ()
@@ -189,6 +190,9 @@ class _Machine:
                 if tensor == ABSENT or (op == "reduce" and rank % devices != root):
                     continue
                 value = member(self.emit, first, values, common, shape, position, here, where)
+                made = shape_of(first, shapes, position, where)
+                if made != self.shapes[tensor]:
+                    raise Faulty(Fault(f"it makes shape {list(made)}, not {list(self.shapes[tensor])}", where))
                 self.write(rank, step.microbatch, tensor, value, here, where)
 
     def read(self, rank: int, step: Step, tensor: int, where: str) -> int:

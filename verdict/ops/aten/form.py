@@ -25,7 +25,7 @@ from verdict.ops import elements, numbers
 from verdict.ops.domain import Integers
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
 from verdict.ops.shapes import known, make_axes
-from verdict.ops.types import Types, anything, like_first, promoted
+from verdict.ops.types import Types, like_first, of_floats, promoted
 from verdict.outcome import Assumption
 
 REQUIRED = object()
@@ -122,7 +122,7 @@ def operator(
         linear=frozenset(linear),
         indices=indices or {},
         assumptions=assumptions,
-        types=types or (_moved(signature) if moves else anything),
+        types=types or (_moved(signature) if moves else of_floats),
         attributes=names,
         formula=formula,
         source=f"torch.ops.{name}",
@@ -140,7 +140,7 @@ def operator(
 def _moved(signature: Sequence[str]) -> Types:
     """The types of what moves elements of these tensors."""
     if len(signature) != 1:
-        return anything
+        return of_floats
     return promoted if signature[0].endswith("*") else like_first
 
 
