@@ -25,7 +25,7 @@ from scripts.campaigns.own_cases import COMPLEX, FLOAT, Case, own_case
 from scripts.campaigns.plans import answered, judged
 from scripts.campaigns.truth import truth
 from tests.ops.aten_cases import NODES
-from verdict.comparison import AGREE
+from verdict.comparison import AGREE, Faulty
 from verdict.errors import ShapeError
 from verdict.graph import GRAD
 from verdict.mutate.judge import Oracle
@@ -179,7 +179,7 @@ def computed(case: Case) -> Side | None:
                 made = nodes.gradient(forward, tensors[count:], tensors[:count], case.attrs)
             else:
                 made = nodes.forward(case.op, tensors, case.attrs)
-    except (*nodes.REFUSALS, AttributeError):
+    except (*nodes.REFUSALS, AttributeError, Faulty):
         return None
     finally:
         torch.set_default_dtype(before)
