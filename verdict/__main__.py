@@ -1,15 +1,20 @@
 """python -m verdict, and the console script: an interrupt is one sentence from the first import on."""
 
+import os
 import sys
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line.
+
+    An interrupt while something is imported leaves at once: where it struck within code that is made from a string (a
+    named tuple), the interpreter would remember it, and end by that signal instead of the status.
+    """
     try:
         from verdict.cli import main as run  # noqa: PLC0415  (takes a second, in which one may be interrupted)
     except KeyboardInterrupt:
-        print("verdict: interrupted; nothing was decided", file=sys.stderr)
-        sys.exit(2)
+        print("verdict: interrupted; nothing was decided", file=sys.stderr, flush=True)
+        os._exit(2)
     run()
 
 

@@ -40,5 +40,8 @@ class ShapeError(Exception):
         return self.problem
 
 
-class UnknownAttributeError(ShapeError):
-    """An attribute that the rule of its operator does not know: nothing can be said of the node."""
+class NoRuleError(ShapeError):
+    """What an operator may compute and its rule does not: an attribute, a value of one, a form of an input.
+
+    Nothing can be said of the node.
+    """

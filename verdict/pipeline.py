@@ -14,7 +14,7 @@ from verdict.graph import Plan, without_effects
 from verdict.graph.check import check_plan
 from verdict.graph.form import require_form, require_whole
 from verdict.graph.memory import check_effects
-from verdict.graph.microbatches import looked_at
+from verdict.graph.microbatches import walked_microbatches
 from verdict.graph.types import check_types
 from verdict.lineage import Binding, Lineages, Reference, bind, propagate, reference
 from verdict.lineage.goals import check_goals, undecided
@@ -206,7 +206,7 @@ def examine(
     missing = before.missing if before and known_table else tuple(missing_of(table))
     walks = tuple(
         propagate(table, parallel, binding, microbatch, options.assume, options.exhaustive)
-        for microbatch in looked_at(parallel, options.exhaustive)
+        for microbatch in walked_microbatches(parallel, options.exhaustive)
     )
     observe("stage", 0, 1, walks)
     stages = cut(walks, options.exhaustive)

@@ -47,7 +47,7 @@ def require_loss(loss: Any) -> None:
         )
 
 
-def require_outputs(outputs: Callable[[], Any]) -> Mapping[str, Any]:
+def require_outputs(outputs: Callable[[], Any]) -> dict[str, Any]:
     """What `outputs` returns: tensors by name. Raises UsageError."""
     found = outputs()
     require_named("Program.outputs", found, *_TENSORS)

@@ -60,7 +60,7 @@ def called(program: Program, name: str) -> str:
 
 def _further(program: Program, params: Mapping[str, Any]) -> dict[str, Any]:
     """Further outputs: those that the user names, and the states of the optimizer."""
-    found = dict(require_outputs(program.outputs)) if program.outputs is not None else {}
+    found = require_outputs(program.outputs) if program.outputs is not None else {}
     if program.optimizer is not None:
         for name, param in params.items():
             for key, state in program.optimizer.state.get(param, {}).items():

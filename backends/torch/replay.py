@@ -47,7 +47,7 @@ def replay_held(
             stated = plan.logicals[plan.tensors[outputs[0]].logical].dtype
             found = [typed(found[0], _doubled(stated) if double else stated)]
         for tensor, value in zip(outputs, found, strict=True):
-            held[device][tensor] = value
+            held[device][tensor] = _wide(value) if double else value
 
     def send(device: int, step: Step) -> Any:
         return held[device][step.node.inputs[0]].clone()
@@ -115,6 +115,11 @@ def apply(op: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> list[Any]
     args, kwargs = decode(func, [_dense(value) for value in inputs], attrs)
     found = func(*args, **kwargs)
     return list(found) if isinstance(found, list | tuple) else [found]
+
+
+def _wide(value: Any) -> Any:
+    """Floats in 64 bits, whatever type a node asks for."""
+    return value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
 
 
 def _dense(value: Any) -> Any:

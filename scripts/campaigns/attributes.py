@@ -20,21 +20,21 @@ from backends.text import read
 from backends.torch.arguments import operator
 from backends.torch.oracle import nodes
 from scripts.campaigns.changes import DOMAINS, changed
-from scripts.campaigns.lines import NONE, Answer, Campaign
+from scripts.campaigns.lines import NO_RULE, NONE, Answer, Campaign
 from scripts.campaigns.own_cases import COMPLEX, FLOAT, Case, own_case
 from scripts.campaigns.plans import answered, judged
 from scripts.campaigns.truth import truth
 from tests.ops.aten_cases import NODES
-from verdict.comparison import AGREE, Faulty
-from verdict.errors import ShapeError
+from verdict.comparison import AGREE, CANNOT, Faulty
+from verdict.errors import NoRuleError, ShapeError
 from verdict.graph import GRAD
 from verdict.mutate.judge import Oracle
-from verdict.ops import RULES
+from verdict.ops import RULES, Axes
 
 LARGE = 61_000
 """More elements than Verdict proves at full size."""
 MOST = 150_000
-KEPT = 3_000
+KEPT = 600
 """What rules keep at more elements is as large in the proof as it is in the plan, and not asked about so large."""
 NOTHING = "nothing to compare"
 """What Verdict says of a loss that is zero whatever the values are: that is no question."""
@@ -58,7 +58,7 @@ def campaign(seed: int) -> Campaign:
 
 
 def ask(oracle: Oracle, seed: int, number: int) -> Answer | None:
-    """The answer to one question; None where what was drawn cannot be computed."""
+    """The answer to one question; None where what was drawn cannot be computed, whichever verdict it got."""
     draw = random.Random(f"attributes {seed} {number}")
     case = drawn(draw)
     size = draw.choice(("as it is", "as it is", "large", "large", "large", "ones", "empty"))
@@ -83,9 +83,21 @@ def ask(oracle: Oracle, seed: int, number: int) -> Answer | None:
     texts = {"single.plan": spelled(one, ranges), "parallel.plan": spelled(other, ranges)}
     single, parallel = (read(text.encode(), name) for name, text in texts.items())
     found = judged(single, parallel, oracle)
-    if found.verdict == "UNKNOWN" and found.oracle == AGREE and all(NOTHING in reason for reason in found.reasons):
+    nothing = found.verdict == "UNKNOWN" and all(NOTHING in reason for reason in found.reasons)
+    if found.oracle == CANNOT or (found.oracle == AGREE and nothing):
         return None
+    if found.verdict == "UNKNOWN" and any(map(unruled, (one, other))):
+        found = found._replace(outcome=NO_RULE)
     return answered(found, case.op, f"{size}: {what.split(' ')[0]}", f"{what}: {_told(case)}", lambda: texts)
+
+
+def unruled(side: Side) -> bool:
+    """Whether torch takes these shapes and attributes, and the operator's rule does not."""
+    try:
+        _axes(side)
+    except ShapeError as error:
+        return isinstance(error, NoRuleError)
+    return False
 
 
 def attributes_of(op: str) -> tuple[str, ...]:
@@ -143,14 +155,18 @@ def resized(case: Case, how: str, draw: random.Random) -> Case | None:
 
 def _kept(side: Side) -> int:
     """How many elements the rule of a node keeps of the largest tensor that it reads or writes, wherever it is cut."""
-    op, shapes = side.case.op, [shape for shape, _ in side.case.inputs]
-    grads = len(shapes) - len(side.outputs) if op.endswith(GRAD) else 0
     try:
-        axes = RULES[op.removesuffix(GRAD)].axes(shapes[grads:], side.case.attrs)
+        axes = _axes(side)
     except ShapeError:
         return 0
     least = {atom.name: min(max(atom.least, 2), atom.size) for atom in axes.atoms}
     return max(math.prod(least[name] for dim in dims for name in dim) for dims in (*axes.inputs, *axes.outputs))
+
+
+def _axes(side: Side) -> Axes:
+    op, shapes = side.case.op, [shape for shape, _ in side.case.inputs]
+    grads = len(shapes) - len(side.outputs) if op.endswith(GRAD) else 0
+    return RULES[op.removesuffix(GRAD)].axes(shapes[grads:], side.case.attrs)
 
 
 def _sized(value: Any, become: Mapping[int, int]) -> bool:

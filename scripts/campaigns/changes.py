@@ -85,6 +85,8 @@ DOMAINS: Mapping[str, Callable[[Any], bool]] = {
 }
 """What an attribute can be at all; of others torch says it."""
 LEAST = 1e-6
+SMOOTH = 20
+"""From where on the threshold of softplus changes nothing, as the assumption softplus-smooth says."""
 NOT_OF_TORCH = {"aten.add.Tensor": ("dtype",), "aten.bitwise_not": ("dtype",)}
 """Attributes that the recorder adds, which say what the inputs are."""
 
@@ -96,6 +98,7 @@ def changed(op: str, attrs: Attrs, known: tuple[str, ...], draw: random.Random) 
         for name, (value, left) in _changes(op, attrs, known, draw)
         if name not in NOT_OF_TORCH.get(op, ())
         and (left or (DOMAINS.get(name, _anything)(value) and not _unseen(attrs.get(name), value)))
+        and not (_is_smooth(op, name) and min(attrs.get(name, SMOOTH), value or SMOOTH) >= SMOOTH)
     ]
     if not found:
         return None
@@ -106,6 +109,11 @@ def changed(op: str, attrs: Attrs, known: tuple[str, ...], draw: random.Random) 
         return f"{name} left out", {k: v for k, v in attrs.items() if k != name}
     before = attrs.get(name, "absent")
     return f"{name} {value!r} for {before!r}", {**attrs, name: value}
+
+
+def _is_smooth(op: str, name: str) -> bool:
+    """Whether this is the attribute from which on softplus is taken to be smooth."""
+    return op.startswith("aten.softplus") and name == "threshold"
 
 
 def _unseen(one: Any, other: Any) -> bool:

@@ -18,9 +18,11 @@ from typing import Any, NamedTuple, TextIO
 
 from verdict.mutate.judge import CLASSES
 
-CRASH, DISAGREE = "crash", "disagree"
-OUTCOMES = (*CLASSES, DISAGREE, CRASH)
-"""What can become of a question. DISAGREE: the two oracles do, so that one of them is wrong."""
+CRASH, DISAGREE, NO_RULE = "crash", "disagree", "no rule"
+OUTCOMES = (*CLASSES, NO_RULE, DISAGREE, CRASH)
+"""What can become of a question. DISAGREE: the two oracles do, so that one of them is wrong. NO_RULE: it is unknown, as
+the operator takes what its rule does not.
+"""
 FAILURES = ("missed", "false alarm", DISAGREE, CRASH)
 """What must not be."""
 NONE = "nothing"

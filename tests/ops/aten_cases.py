@@ -399,7 +399,7 @@ def _reduced():
     for op in ("any", "all"):
         yield node(op, (2, 3), fill=truth)
         yield node(f"{op}.dim", (2, 3), fill=truth, dim=1, keepdim=True)
-    for order_ in (1, 2, float("inf")):
+    for order_ in (1, 2, 3, 2.5, 0.5, float("inf")):
         yield node("linalg_vector_norm", (2, 3), ord=order_)
         yield node("linalg_vector_norm", (2, 3), ord=order_, dim=(1,), keepdim=True)
     yield node("cumsum", (2, 3), dim=-1)

@@ -28,6 +28,8 @@ def _choice(best):
 OPAQUE = {
     "erf": math.erf,
     "tanh": math.tanh,
+    "xlogy": lambda x, y: x * math.log(y) if x else 0.0,
+    "xlogy_from": lambda y, x: x * math.log(y),
     "step": lambda x: float(x > 0),
     "sin": math.sin,
     "power": lambda exponent, base: base**exponent,

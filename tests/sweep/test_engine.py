@@ -72,6 +72,28 @@ def test_uneven_shards_of_another_structure_are_proved():
     assert (swept(*wrong), agrees(*wrong)) == ("REFUTED", "differ")
 
 
+EXCHANGED = """plan single
+  x input [4, 4]
+  w weight [4, 4]
+  y = linear(x, w)
+  output y
+plan parallel tp=2
+  y activation [4, 4]
+  p activation [4, 4]
+  p[:, tp] = linear(x, w[tp, :])
+- y = all_gather(p) ranks=tp dim=1
++ y = reduce_scatter(p) ranks=tp dim=1 reduce="sum"
+  output y
+"""
+
+
+def test_a_collective_that_makes_another_shape_than_stated_is_a_fault_of_the_plan():
+    right, wrong = twins(EXCHANGED)
+    assert (swept(*right), agrees(*right)) == ("PROVED", "agree")
+    assert (swept(*wrong), agrees(*wrong)) == ("UNKNOWN", "fault")
+    assert "it makes shape [4, 1], not [4, 4]" in sweep(*wrong, OPTIONS).fault.what
+
+
 EQUAL_BY_CHANCE = """plan single
   x input [2, 2]
   a = mul(x) other=2

@@ -95,6 +95,7 @@ def test_other_numbers_are_alike():
     assert bool(drawn("room", torch.tensor([1e30, torch.nan]), ((0, 2),), (2,), OWN).isfinite().all())
 
 
+@pytest.mark.usefixtures("heeds_interrupts")
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at the processes")
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
 def test_a_signal_leaves_neither_processes_nor_folders(sign, tmp_path):

@@ -2,7 +2,11 @@
 
 import pytest
 
-from tests.values.outline import report, verdict
+from backends.torch.oracle.compare import compare
+from tests.values.outline import plans, report, verdict
+from verdict.comparison import DIFFER
+from verdict.concrete import compare as own
+from verdict.concrete.comparison import prepare
 from verdict.errors import PlanMismatchError
 
 POWERS = """
@@ -133,3 +137,117 @@ def test_an_unknown_operator_that_is_said_to_make_integers_of_floats_is_open():
     """
     found = report(text.replace("[2, 4]", "[4]"), text.replace("[2, 4]", "[4]"))
     assert found.verdict.name == "UNKNOWN"
+
+
+COUNTED = """
+  x input bool {shape}
+  n activation {{dtype}} []
+  n = aten.sum(x) dtype="{{dtype}}"
+  output n
+"""
+THEN_CAST = """
+  x input bool {shape}
+  n activation int64 []
+  m activation {{dtype}} []
+  n = aten.sum(x) dtype="int64"
+  m = aten._to_copy(n) dtype="{{dtype}}"
+  output m
+"""
+
+
+@pytest.mark.parametrize("counted", [COUNTED, THEN_CAST], ids=["summed in it", "cast to it"])
+def test_what_is_counted_in_a_narrow_type_is_counted_at_full_size(counted):
+    def kept(dtype):
+        small, _ = prepare(*plans(text.format(dtype=dtype), text.format(dtype=dtype))).small
+        return small.logicals[0] == (600, 5000)
+
+    text = counted.format(shape="[600, 5000]")
+    assert [kept(dtype) for dtype in ("int8", "uint8", "int16", "int64")] == [True, True, True, False]
+    little, more = counted.format(shape="[10, 10]"), counted.format(shape="[20, 10]")
+    wide, narrow = ({"dtype": dtype} for dtype in ("int64", "int8"))
+    assert verdict(little.format(**wide), little.format(**narrow)) == "PROVED"
+    assert verdict(more.format(**wide), more.format(**narrow)) == "REFUTED"
+    assert verdict(more.format(**narrow), more.format(**wide)) == "REFUTED"
+    assert verdict(more.format(**narrow), more.format(**narrow)) == "PROVED"
+
+
+SUMMED = """
+  x input bool [400]
+  m activation int64 []
+  m = aten.sum(x) dtype="int64"
+  output m
+"""
+PARTS = """
+  x input bool [400]
+  n activation {dtype} []
+  q activation {dtype} []
+  m activation int64 []
+  n{{tp}} = aten.sum(x[tp]) dtype="{dtype}"
+  q = all_reduce(n) ranks=tp reduce="sum"
+  m = aten._to_copy(q) dtype="int64"
+  output m
+"""
+
+
+def test_collectives_that_add_narrow_integers_wrap_around():
+    assert verdict(SUMMED, PARTS.format(dtype="int64"), tp=2) == "PROVED"
+    assert verdict(SUMMED, PARTS.format(dtype="int8"), tp=2) == "REFUTED"
+    single, parallel = plans(SUMMED, PARTS.format(dtype="int8"), tp=2)
+    assert {own(single, parallel, seed).outcome for seed in range(3)} == {DIFFER}
+    assert {compare(single, parallel, seed).outcome for seed in range(3)} == {DIFFER}
+
+
+EITHER = """
+  a input bool [4]
+  b input bool [4]
+  n activation bool [4]
+  n = aten.add.Tensor(a, b) dtype="bool"{alpha}
+  output n
+"""
+
+
+def test_truth_values_are_added_as_many_times_as_alpha_says():
+    once, never = EITHER.format(alpha=""), EITHER.format(alpha=" alpha=0")
+    assert verdict(once, once) == verdict(never, never) == "PROVED"
+    assert verdict(once, never) == verdict(never, once) == "REFUTED"
+
+
+ADDED_UP = """
+  x input [2, 3]
+  {declared}
+  n = aten.cumsum(x) dim=-1{asked}
+  f = aten._to_copy(n) dtype="float32"
+  y = mul(f, x)
+  output y
+"""
+
+
+def test_what_is_added_up_is_cast_first_to_the_type_that_is_asked_for():
+    floats = ADDED_UP.format(declared="n activation [2, 3]", asked="")
+    whole = ADDED_UP.format(declared="n activation int64 [2, 3]", asked=' dtype="int64"')
+    assert verdict(floats, floats) == verdict(whole, whole) == "PROVED"
+    assert verdict(floats, whole) == verdict(whole, floats) == "REFUTED"
+
+
+LOGARITHMS = """
+  x input [4]
+  y input [4]
+  e = exp(y)
+  n = aten.xlogy.Tensor({})
+  n activation [4]
+  output n
+"""
+
+
+def test_products_with_logarithms_are_compared():
+    right = LOGARITHMS.format("x, e")
+    assert verdict(right, right) == "PROVED"
+    assert verdict(right, LOGARITHMS.format("y, e")) == "REFUTED"
+
+
+@pytest.mark.parametrize("logarithm", ["log(x)", "aten.xlogy.Tensor(y, x)"])
+@pytest.mark.parametrize("size", range(1, 6))
+def test_values_that_are_not_defined_refute_nothing(logarithm, size):
+    """Of few elements it depends on the seed whether some logarithm is not defined."""
+    text = f"\n  x input [{size}]\n  y input [{size}]\n  n = {logarithm}\n  n activation [{size}]\n  output n\n"
+    assert report(text, text).findings == ()

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from verdict.comparison import Fault, Faulty
-from verdict.errors import ShapeError, UnknownAttributeError
+from verdict.errors import NoRuleError, ShapeError
 from verdict.graph import ABSENT, GRAD, Node, Shape
 from verdict.ops import PATTERNS, RULES, Axes, OpRule, Pattern
+from verdict.ops.domain import BITS
 from verdict.ops.types import kind, to_cast
 
 
@@ -54,12 +55,18 @@ def cast_of(node: Node, read: Reading, dtypes: Sequence[str], output: int, where
     return made if due else ""
 
 
+def cast_of_sum(op: str, members: int, dtype: str) -> str:
+    """The type of integers in which a collective of so many members adds up, where it may wrap around; empty if not."""
+    adds = members > 1 and op in ("all_reduce", "reduce", "reduce_scatter")
+    return kind(dtype) if adds and kind(dtype) in BITS else ""
+
+
 def axes_of(node: Node, read: Reading, shapes: Sequence[Shape], where: str) -> Axes:
     """The index axes of a node at its full shapes, each tensor's as the plan states it, all of which must fit."""
     try:
         axes = read.rule.axes([shapes[tensor] for tensor in read.forward], dict(node.attrs))
     except ShapeError as error:
-        raise Faulty(Fault(error.problem, where, ours=isinstance(error, UnknownAttributeError))) from None
+        raise Faulty(Fault(error.problem, where, ours=isinstance(error, NoRuleError))) from None
     made = axes.output_shapes
     stated = (*node.inputs[: read.grads], *node.outputs) if read.is_gradient else node.outputs
     right = (*made, *(shapes[tensor] for tensor in read.forward)) if read.is_gradient else made

@@ -105,6 +105,8 @@ def compare_prepared(prepared: Prepared, seed: int, exact: bool = False, usual: 
             rows = compared(Sides(single, parallel, bindings[1], two, right, found))
         except Faulty as error:
             return Comparison(CANNOT if error.fault.ours else FAULT, (), (error.fault,), shapes)
+        except OverflowError:
+            return Comparison(CANNOT, (), (Fault("its integers grow beyond floats", parallel.source, True),), shapes)
     if not all(np.isfinite(row.size) for row in rows):
         return Comparison(CANNOT, rows, (Fault("the single-device values overflow", single.source, True),), shapes)
     return Comparison(AGREE if all(row.agrees for row in rows) else DIFFER, rows, (), shapes)
@@ -116,9 +118,12 @@ def _unsigned(values: Array) -> Array:
 
 
 def finite(run: Run) -> bool:
-    """Whether all that a run declares is a number."""
+    """Whether all that a run declares is a number, and none beyond floats."""
     arrays = (*run.losses.values(), *run.gradients.values(), *run.outputs.values())
-    return all(bool(np.isfinite(array.astype(np.float64)).all()) for array in arrays)
+    try:
+        return all(bool(np.isfinite(array.astype(np.float64)).all()) for array in arrays)
+    except OverflowError:
+        return False
 
 
 def work_of(plan: Plan, small: Small) -> int:

@@ -1,19 +1,22 @@
 """What is known of the values of one plan while it is reduced: states, coordinates along axes, and what keeps them.
 
 A tensor of coordinates has a variable of its own, joined with the axes that it names elements of. What is counted along
-an axis, and compared with a number, keeps more elements of it than that number. See states.py for what is followed,
-transitions.py for what nodes make of it.
+an axis, and compared with a number, keeps more elements of it than that number; counted in a type in which it might
+wrap around, all of them. See states.py for what is followed, transitions.py for what nodes make of it, reach.py for
+what may be any number.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 from verdict.concrete.factors import Factors, Scales
-from verdict.concrete.states import CONSTANT, IDS, State
+from verdict.concrete.states import CONSTANT, COUNTS, IDS, State
 from verdict.concrete.visit import Axis, Visit
 from verdict.graph import INPUT, Plan
 from verdict.ops import Attributes
+from verdict.ops.domain import BITS
 
 EACH_WAY = 2
 """How many elements more than a number an axis keeps that is counted and compared with it: less, as many, and more."""
@@ -64,6 +67,10 @@ class Coordinates:
                 self._assumed.add(logical)
         return self._state.get(logical, State.DATA)
 
+    def source(self, logical: int) -> int:
+        """The logical tensor that was sent where this one arrives; itself where it does not."""
+        return self._arrives.get(logical, logical)
+
     def counted(self, logicals: Iterable[int]) -> frozenset[Axis]:
         """The axes along which some tensors were counted."""
         return frozenset[Axis]().union(*(self._counted.get(logical, frozenset()) for logical in logicals))
@@ -76,12 +83,21 @@ class Coordinates:
         logical = visit.made[output]
         before = self._state.setdefault(logical, state)
         self._counted[logical] = self._counted.get(logical, frozenset()) | counted
+        if state in COUNTS and self._wraps(logical, state):
+            self.keep_axes(self._counted[logical])
         if state in CONSTANT:
             above = (self._sources.get(read, frozenset()) for read in visit.read.values())
             self._sources[logical] = self._sources.get(logical, frozenset()).union(visit.atoms.values(), *above)
         if before is not state:
             self.keep(logical)
             self._state[logical] = State.TABLE if {before, state} <= CONSTANT else State.DATA
+
+    def _wraps(self, logical: int, state: State) -> bool:
+        """Whether a type may be too narrow for what is counted in it along full axes."""
+        bits = BITS.get(self.plan.logicals[logical].dtype)
+        if bits is None or state is State.WEIGHED:
+            return bits is not None
+        return prod(axis.size for axis in self._counted[logical]) >= 1 << bits - 1
 
     def read_as_numbers(self, visit: Visit, positions: Iterable[int]) -> None:
         """A node reads tables as numbers at these positions."""

@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from verdict.comparison import Fault, Faulty
-from verdict.concrete.arity import Reading, cast_of, reading
+from verdict.concrete.arity import Reading, cast_of, cast_of_sum, reading
 from verdict.concrete.bind import Binding
 from verdict.concrete.collectives import exchange, piece
 from verdict.concrete.small import Small, signature
 from verdict.concrete.wiring import axis_of, check_group, place, position_in, the_input, the_output
+from verdict.errors import ShapeError
 from verdict.graph import (
     ABSENT,
     ACCUMULATOR,
@@ -135,7 +136,7 @@ class _Machine:
                 return tuple(self.cast(node, read, *pair, where) for pair in zip(node.outputs, made, strict=False))
             grads = [self.gradient(rank, step, k, read.grads, inputs, attrs, where) for k in range(read.grads)]
             return tuple(read.rule.gradient(inputs, grads, attrs))
-        except (ValueError, IndexError, ArithmeticError) as error:
+        except (ValueError, IndexError, ArithmeticError, ShapeError) as error:
             outside = isinstance(error, IndexError)
             raise Faulty(Fault(f"it cannot be computed: {error}", where, ours=not outside)) from error
 
@@ -182,8 +183,11 @@ class _Machine:
             for rank, value in zip(entered, results, strict=True):
                 step = members[rank.device]
                 for tensor in step.node.outputs:
-                    if tensor != ABSENT:
-                        self.write(rank, step.microbatch, tensor, value, place(rank.device, step))
+                    if tensor == ABSENT:
+                        continue
+                    dtype = cast_of_sum(first.node.op, len(entered), self.dtypes[tensor])
+                    made = cast(value, dtype) if dtype and value is not None else value
+                    self.write(rank, step.microbatch, tensor, made, place(rank.device, step))
 
     def entered(self, entered: list[Rank], members: Mapping[int, Step]) -> list[Array]:
         """What the members put in; of a broadcast, what its root does."""

@@ -16,6 +16,7 @@ from verdict.concrete.bind import Binding, partners, with_buffers
 from verdict.concrete.coordinates import Coordinates
 from verdict.concrete.factors import Factors, Scales
 from verdict.concrete.given import Tables, attributes, rewritten, stand_ins
+from verdict.concrete.reach import keep_reach
 from verdict.concrete.small import Small, nodes_of, signature
 from verdict.concrete.transitions import follow
 from verdict.concrete.visit import visited
@@ -113,8 +114,12 @@ class _Side:
             for one_atom, other_atom in pattern.ties:
                 if one_atom in atoms and other_atom in atoms:
                     self.factors.join(atoms[one_atom], atoms[other_atom])
-        for key, (node, _, pattern, atoms) in self.nodes.items():
-            follow(self.coordinates, visited(self.plan, key, node, pattern, atoms))
+        visits = [
+            visited(self.plan, key, node, pattern, atoms) for key, (node, _, pattern, atoms) in self.nodes.items()
+        ]
+        for visit in visits:
+            follow(self.coordinates, visit)
+        keep_reach(self.coordinates, visits)
         self.coordinates.finish()
 
     def take(self, tables: Tables, single: "_Side") -> None:

@@ -11,6 +11,7 @@ from verdict.concrete.coordinates import Coordinates
 from verdict.concrete.states import CONSTANT, COUNTS, FEW, IDS, PLAIN, State, together
 from verdict.concrete.visit import Axis, Visit
 from verdict.ops import FACTS, Attributes, Flow, Law
+from verdict.ops.domain import BITS
 
 NUMBERS = ("other", "value", "self")
 """Attributes that are numbers in the place of a tensor."""
@@ -38,6 +39,8 @@ def follow(known: Coordinates, visit: Visit) -> None:
             known.set(visit, output, State.COUNT, visit.axes(visit.contracted(visit.pattern.along)))
         else:
             known.set(visit, output, state, axes)
+        if known.plan.logicals[visit.made[output]].dtype in BITS and state not in COUNTS:
+            known.keep_axes(visit.axes(visit.contracted(visit.read)))
 
 
 def _made(known: Coordinates, visit: Visit) -> Made:

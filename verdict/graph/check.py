@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from verdict.errors import ShapeError, UnknownAttributeError
+from verdict.errors import NoRuleError, ShapeError
 from verdict.graph.crossing import check_crossings
 from verdict.graph.fault import Fault, Place
 from verdict.graph.lockstep import LOADER
@@ -230,7 +230,7 @@ def _misfit(
     try:
         made = rule.axes([shape for shape in forward if shape is not None], dict(node.attrs)).output_shapes
     except ShapeError as error:
-        return "" if isinstance(error, UnknownAttributeError) else error.problem
+        return "" if isinstance(error, NoRuleError) else error.problem
     wanted = (*inputs[:grads], *outputs) if gradient else outputs
     right = (*made, *forward) if gradient else made
     if len(wanted) != len(right):

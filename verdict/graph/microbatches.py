@@ -42,7 +42,7 @@ def check_microbatches(plan: Plan) -> tuple[Finding, ...]:
     return tuple(findings.values())
 
 
-def looked_at(plan: Plan, every: bool) -> Sequence[int]:
+def walked_microbatches(plan: Plan, every: bool) -> Sequence[int]:
     """The microbatches whose columns are walked: all, or the first one that most segments run for."""
     if every:
         return range(plan.microbatches)

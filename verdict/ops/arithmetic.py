@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from verdict.errors import ShapeError
+from verdict.errors import NoRuleError, ShapeError
 from verdict.graph import Shape
 from verdict.ops import numbers
 from verdict.ops.rule import Array, Attributes, Axes, OpRule
@@ -33,14 +33,14 @@ def _operands(inputs: Sequence[Array], attrs: Attributes) -> tuple[Any, Any]:
 
 def _alpha(inputs: Sequence[Array], attrs: Attributes) -> Any:
     alpha = attrs.get("alpha", 1)
-    return alpha if alpha == 1 else numbers.scalar(inputs[0], alpha)
+    return 1 if alpha == 1 else numbers.scalar(inputs[0], alpha)
 
 
 def _check_constants(name: str, shapes: Sequence[Shape], attrs: Attributes) -> None:
     if not is_number(attrs.get("alpha", 1)):
         raise ShapeError(f"{name}: alpha is {attrs['alpha']}, it must be a number")
     if attrs.get("rounding_mode") is not None:
-        raise ShapeError(f"{name}: rounding_mode is {attrs['rounding_mode']}, only None has a rule")
+        raise NoRuleError(f"{name}: rounding_mode is {attrs['rounding_mode']}, only None has a rule")
     reflected = attrs.get("reflected", False)
     if not isinstance(reflected, bool):
         raise ShapeError(f"{name}: reflected is {reflected}, it must be True or False")

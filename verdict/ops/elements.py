@@ -43,6 +43,8 @@ def power(value: Any, exponent: Fraction) -> Any:
     """The value to a constant exponent."""
     if not is_number(value):
         return value.power(exponent)
+    if exponent < 0 and value == 0:
+        return math.nan
     if isinstance(value, Rational):
         found = root(Fraction(value), exponent.denominator)
         if found is not None:

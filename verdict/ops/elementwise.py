@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from verdict.errors import ShapeError
+from verdict.errors import NoRuleError, ShapeError
 from verdict.graph import Shape
 from verdict.ops import numbers
 from verdict.ops.rule import Array, Attributes, Axes, OpRule
@@ -45,7 +45,7 @@ def _unary(
         known(name, attrs, attributes)
         arity(name, shapes, 1)
         if attrs.get("approximate", "none") != "none":
-            raise ShapeError(f"{name}: approximate is {attrs['approximate']}, only 'none' has a rule")
+            raise NoRuleError(f"{name}: approximate is {attrs['approximate']}, only 'none' has a rule")
         atoms, dims = numbered("d", shapes[0])
         return make_axes(atoms, (dims,), (dims,))
 

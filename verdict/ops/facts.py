@@ -1,12 +1,27 @@
 """What engines ask of operators: facts that the rules state, of nodes and of their gradients alike."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, TypeVar
 
-from verdict.graph import GRAD
+from verdict.graph import GRAD, Node
 from verdict.ops.rule import OpRule
+from verdict.ops.types import cast
 
 T = TypeVar("T")
+ROOTS = frozenset({"sqrt", "pow", "linalg_vector_norm", "exp", "log", "logsumexp"})
+"""Operators of one formula that make anything of numbers that may be anything, but for their sign."""
+SMOOTH = ROOTS | {
+    *("rsqrt", "reciprocal", "div", "tanh", "sigmoid", "silu", "gelu", "erf", "sin", "cos", "var", "var_mean", "std"),
+    *("softmax", "_softmax", "log_softmax", "_log_softmax", "rms_norm", "_fused_rms_norm", "layernorm"),
+    *("native_layer_norm", "addcdiv", "adam", "adamw", "sgd"),
+    *("tanh_backward", "sigmoid_backward", "_softmax_backward_data", "_log_softmax_backward_data"),
+    *("native_layer_norm_backward", "_fused_rms_norm_backward"),
+    *("apply_mask", "apply_rotary_emb", "embedding", "cross_entropy"),
+}
+"""Operators of one formula wherever they are defined, gradients included."""
+REACHING = ROOTS | {"relu", "abs", "apply_mask", "apply_rotary_emb"}
+SCALED = frozenset({"native_layer_norm", "_fused_rms_norm", "layernorm", "rms_norm", "rmsnorm"})
+"""Operators that times their results by a weight, where they have one."""
 
 
 class Facts:
@@ -45,6 +60,13 @@ class Facts:
         """Whether a node with these attributes draws random numbers that matter: it drops some elements, not all."""
         rule = self._rules.get(op)
         return rule is not None and rule.drops is not None and rule.drops(attrs) not in {0, 1}
+
+    def drops(self, op: str, attrs: Mapping[str, Any]) -> bool:
+        """Whether a node drops some elements, not all, whether its random state is stated or not."""
+        rule = self._rules.get(op)
+        if rule is None or rule.keyed is None:
+            return self.draws(op, attrs)
+        return rule.keyed(attrs) not in {0, 1}
 
     def is_adding(self, op: str, arity: int, attrs: Mapping[str, Any]) -> bool:
         """Whether a node adds its inputs, or one of them to what it makes of the others."""
@@ -96,7 +118,27 @@ class Facts:
         linear = rule.linear_in(arity, attrs) | rule.shape_only
         return rule.moves or rule.adds or rule.copies or rule.sums or linear >= frozenset(range(arity))
 
+    def smooth(self, op: str, node: Node, attrs: Mapping[str, Any]) -> bool:
+        """Whether what a node makes is one formula, without cases; False where nobody says so."""
+        return _name(op) in SMOOTH or self.is_polynomial(op, len(node.inputs), len(node.outputs), attrs)
+
+    def reaching(self, op: str, node: Node, attrs: Mapping[str, Any], free: Set[int]) -> bool:
+        """Whether a node may make anything, where its inputs at some positions may be anything."""
+        rule = self.of(op)
+        if rule is None:
+            return False
+        grads = len(node.inputs) - len(node.outputs)
+        if op.endswith(GRAD):
+            return any(position < grads for position in free)
+        linear = rule.linear_in(len(node.inputs), attrs)
+        carries = rule.moves or rule.adds or rule.copies or rule.sums or rule.types is cast or _name(op) in REACHING
+        return bool(free) and (carries or bool(linear & free) or (_name(op) in SCALED and len(free) > 1))
+
     def views(self, op: str) -> bool:
         """Whether a node may make another view of the memory of its first input."""
         rule = self._rules.get(op)
         return rule is not None and rule.views
+
+
+def _name(op: str) -> str:
+    return op.removesuffix(GRAD).removeprefix("aten.").partition(".")[0]

@@ -81,7 +81,8 @@ def _check_choice(experts: int, biased: bool, attrs: Attributes) -> None:
     for name, count in counts.items():
         if not is_integer(count) or count < 1:
             raise ShapeError(f"gate: {name} is {count}, it must be a number above 0")
-    groups, kept = int(counts["n_groups"]), int(counts["topk_groups"])
+    groups = int(counts["n_groups"])
+    kept = int(counts["topk_groups"]) if groups > 1 else 1
     if experts % groups or (biased and groups > 1 and experts < 2 * groups):
         raise ShapeError(f"gate: {experts} experts do not make {groups} groups")
     if kept > groups:
@@ -93,22 +94,25 @@ def _check_choice(experts: int, biased: bool, attrs: Attributes) -> None:
 def _groups(biased: bool, attrs: Attributes) -> tuple[int, int]:
     """The number of groups and of those that are kept; (1, 1) where the groups cannot matter."""
     groups, kept = attrs.get("n_groups", 1), attrs.get("topk_groups", 1)
-    irrelevant = kept == groups or (not biased and attrs["topk"] <= kept)
+    irrelevant = groups in (1, kept) or (not biased and attrs["topk"] <= kept)
     return (1, 1) if irrelevant else (groups, kept)
 
 
-def _order(row: Array, groups: int, kept: int, best: int) -> Array:
-    """The experts that may be chosen, first choice first. best: how many experts tell how good a group is.
+def _order(rows: Array, groups: int, kept: int, best: int) -> Array:
+    """Of each row the experts, first choice first, in the place of those that may not be chosen -1, behind the others.
 
-    At reduced sizes a row may be shorter than its groups; then each expert is a group.
+    best: how many experts tell how good a group is. At reduced sizes a row may be shorter than its groups; then each
+    expert is a group.
     """
-    order = numbers.descending(row)
+    order = numbers.descending(rows)
     if kept == groups:
         return order
-    size = max(1, len(row) // groups)
-    worth = [np.sum(np.sort(row[start : start + size])[-best:]) for start in range(0, len(row), size)]
-    good = numbers.descending(np.asarray(worth))[:kept]
-    return order[np.isin(order // size, good)]
+    experts = rows.shape[1]
+    size = max(1, experts // groups)
+    grouped = (np.sort(rows[:, start : start + size], axis=1)[:, -best:] for start in range(0, experts, size))
+    good = numbers.descending(np.stack([np.sum(group, axis=1) for group in grouped], axis=1))[:, :kept]
+    banned = ~(order[:, :, None] // size == good[:, None, :]).any(axis=2)
+    return np.take_along_axis(np.where(banned, -1, order), np.argsort(banned, axis=1, kind="stable"), axis=1)
 
 
 def _route(inputs: Sequence[Array], attrs: Attributes) -> _Routing:
@@ -120,7 +124,7 @@ def _route(inputs: Sequence[Array], attrs: Attributes) -> _Routing:
     best = 2 if bias else 1
     slots = attrs.get("slots", attrs["topk"])
     name = "gate_choice" if groups == 1 or not bias else "gate_choice_by_two"
-    hits = numbers.chosen(judged, slots, lambda row: _order(row, groups, kept, best), name, (groups, kept))
+    hits = numbers.chosen(judged, slots, lambda rows: _order(rows, groups, kept, best), name, (groups, kept))
     return _Routing(hits, scores, numbers.matmul(hits, scores[:, :, None])[:, :, 0])
 
 

@@ -105,6 +105,7 @@ RULES = (
         reduce=_reduce,
         cuts=_cuts,
         narrow=_narrow,
+        keyed=lambda attrs: attrs.get("p", 0.5) if attrs.get("training", True) else 0,
         assumptions=(KEYED,),
         attributes=ATTRIBUTES,
         formula="y = x / (1 - p) where the state key keeps the element at offset + its place, else 0",

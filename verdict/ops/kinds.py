@@ -14,6 +14,8 @@ MOST_COUNTED = 1 << 16
 """The most tensors that one node may read or make, and the most numbers in one tuple."""
 MOST_ELEMENTS = 1 << 53
 """The most elements that sizes may multiply to, and the greatest place."""
+OPEN_END = (1 << 63) - 1
+"""What torch calls the end of a slice that has none."""
 GREATEST_OFFSET = 1 << 31
 
 
@@ -46,7 +48,7 @@ def _place(value: Any, name: str) -> bool:
     """Bounds of slices may be absent, those of ranges may be fractions."""
     return (
         _whole(value, name)
-        or (value is None and "slice" in name)
+        or ("slice" in name and value in (None, OPEN_END))
         or (name.startswith(("aten.arange", "aten.linspace")) and isinstance(value, float))
     )
 

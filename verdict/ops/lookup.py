@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from verdict.errors import ShapeError
+from verdict.errors import NoRuleError, ShapeError
 from verdict.graph import Interval, Shape
 from verdict.ops import numbers
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
@@ -96,8 +96,11 @@ def _cuts(attrs: Attributes) -> Mapping[str, tuple[int, ...]]:
 
 
 def _reduce(attrs: Attributes, scale: Scale) -> Attributes:
-    points = scale.points["v"]
-    return {**attrs, **{key: points[attrs[key]] for key in ATTRIBUTES if key in attrs}}
+    points, named = scale.points["v"], [key for key in ATTRIBUTES if key in attrs]
+    beyond = next((attrs[key] for key in named if attrs[key] not in points), None)
+    if beyond is not None:
+        raise NoRuleError(f"row {beyond} lies outside of the {max(points)} rows of the whole")
+    return {**attrs, **{key: points[attrs[key]] for key in named}}
 
 
 def _narrow(attrs: Attributes, atom: str, interval: Interval) -> Attributes:

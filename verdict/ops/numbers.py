@@ -6,12 +6,12 @@ infinity, or a value that has no exact form), or a term: anything else, with + -
 tabulate(function, *others) choose(one, other)` and the attribute `constant`, the number that it is, or None.
 
 On ints and Fractions the result is exact where there is an exact one (0 under exp, erf and tanh, 1 under log,
-integer powers, rational roots) and the nearest float elsewhere. A power with no value (0 to the -1) raises
-ZeroDivisionError there, where floats give an infinity.
+integer powers, rational roots) and the nearest float elsewhere. A power with no value (0 to the -1) is not a number
+there, and a quotient with none raises ZeroDivisionError; floats give an infinity.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import prod
@@ -200,11 +200,11 @@ def total(x: Array, axes: tuple[int, ...]) -> Array:
     return made.reshape([1 if axis in gone else size for axis, size in enumerate(x.shape)])
 
 
-def chosen(x: Array, slots: int, order: Callable[[Array], Iterable[int]], name: str, constants: Sequence[int]) -> Array:
+def chosen(x: Array, slots: int, order: Callable[[Array], Array], name: str, constants: Sequence[int]) -> Array:
     """[the choice puts element v of the last axis into the slot], of shape (..., slots, elements).
 
-    order: the elements of a row of numbers, first choice first. On rows of terms an unknown function `name` of
-    the row, the constants, the slot and the element.
+    order: of each row of an array of numbers the elements, first choice first, -1 for none any more. On rows of terms
+    an unknown function `name` of the row, the constants, the slot and the element.
     """
     size = x.shape[-1]
     rows = x.reshape(-1, size)
@@ -213,19 +213,20 @@ def chosen(x: Array, slots: int, order: Callable[[Array], Iterable[int]], name: 
         return np.asarray(hits + 1).reshape((*x.shape[:-1], slots, size))
     if has_terms(x) and hits.size > MOST_CHOICES:
         raise ShapeError(f"it chooses {hits.size:,} times whether an element is taken, the limit is {MOST_CHOICES:,}")
-    for row, hit in zip(rows, hits, strict=True):
-        if has_terms(row):
-            for slot, element in np.ndindex(slots, size):
-                hit[slot, element] = row[0].opaque(name, *row[1:], *constants, slot, element)
-        else:
-            for slot, element in zip(range(slots), order(row), strict=False):
-                hit[slot, element] = 1
+    known = np.asarray([not has_terms(row) for row in rows]) if has_terms(x) else np.full(len(rows), True)
+    for row, hit in zip(rows[~known], np.flatnonzero(~known), strict=True):
+        for slot, element in np.ndindex(slots, size):
+            hits[hit, slot, element] = row[0].opaque(name, *row[1:], *constants, slot, element)
+    if known.any():
+        places = order(rows[known])[:, :slots]
+        row, slot = np.nonzero(places >= 0)
+        hits[np.flatnonzero(known)[row], slot, places[row, slot]] = 1
     return hits.reshape((*x.shape[:-1], slots, size))
 
 
-def descending(row: Array) -> Array:
-    """The places of numbers, the greatest first; of equal ones the lower place."""
-    return np.argsort(-row, kind="stable")
+def descending(rows: Array) -> Array:
+    """The places of numbers along the last axis, the greatest first; of equal ones the lower place."""
+    return np.argsort(-rows, axis=-1, kind="stable")
 
 
 def kept(x: Array, p: float) -> Array:

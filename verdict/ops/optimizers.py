@@ -17,13 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from verdict.errors import ShapeError
+from verdict.errors import NoRuleError, ShapeError
 from verdict.graph import Shape
 from verdict.ops import numbers
 from verdict.ops.rule import Array, Attributes, Axes, OpRule
 from verdict.ops.shapes import arity, is_integer, is_number, known, make_axes, numbered
 
 SGD = ("lr", "momentum", "dampening", "weight_decay", "nesterov")
+MOST_DIGITS = 4_000
+"""Of the powers in a bias correction, which are exact."""
 ADAM = ("lr", "beta1", "beta2", "eps", "weight_decay", "step")
 
 
@@ -77,6 +79,8 @@ def _adam_axes(name: str) -> Callable[[Sequence[Shape], Attributes], Axes]:
         for beta in ("beta1", "beta2"):
             if not 0 <= attrs.get(beta, _DEFAULT[beta]) < 1:
                 raise ShapeError(f"{name}: {beta} is {attrs[beta]}, it must be from 0 to below 1")
+            if int(step or 0) * len(str(numbers.rational(attrs.get(beta, _DEFAULT[beta])).denominator)) > MOST_DIGITS:
+                raise NoRuleError(f"{name}: {beta}^{step} has more than {MOST_DIGITS:,} digits")
         return _elementwise(name, shapes, 3)
 
     return axes

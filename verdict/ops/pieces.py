@@ -17,7 +17,7 @@ from math import gcd
 
 import numpy as np
 
-from verdict.errors import ShapeError
+from verdict.errors import NoRuleError, ShapeError
 from verdict.graph import Interval, Shape
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
 from verdict.ops.shapes import arity, axis, is_integer, known, make_axes, numbered
@@ -109,6 +109,8 @@ def _narrow_axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
         axis("narrow", attrs.get("dim"), len(shapes[0])),
         shapes[0][axis("narrow", attrs["dim"], len(shapes[0]))],
     )
+    if is_integer(attrs.get("start")) and attrs["start"] < 0:
+        raise NoRuleError(f"narrow: start is {attrs['start']}; what is counted from the end has no rule")
     start, length = _integer("narrow", attrs, "start", 0), _integer("narrow", attrs, "length", 0)
     if start + length > size:
         raise ShapeError(f"narrow: {length} elements from {start} on are not within the {size} of dim {along}")

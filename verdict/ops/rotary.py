@@ -15,7 +15,7 @@ from math import gcd
 
 import numpy as np
 
-from verdict.errors import ShapeError
+from verdict.errors import NoRuleError, ShapeError
 from verdict.graph import Shape
 from verdict.ops import numbers
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim, Law, OpRule
@@ -54,6 +54,8 @@ def _times(x: Array, cos: Array, sin: Array) -> Array:
 
 
 def _angles(freqs: Array) -> tuple[Array, Array]:
+    if freqs.ndim != 3:
+        raise NoRuleError("apply_rotary_emb: freqs that are no complex numbers have no rule")
     return freqs[:, None, :, 0], freqs[:, None, :, 1]
 
 

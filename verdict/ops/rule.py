@@ -148,6 +148,7 @@ class OpRule:
     drops(attrs): the probability with which a node drops an element. A rule that has one draws random numbers: two such
         nodes never compute the same, and as the random numbers are modelled as a function of the inputs, no node is
         compared with one of several that read the same.
+    keyed(attrs): the same probability where the random state is stated, and draws are a function of that.
     assumptions: what a proof that uses this rule takes on trust.
     attributes: the names of the attributes that `axes` knows; any other is refused.
     formula: the meaning in one line, for people.
@@ -181,6 +182,7 @@ class OpRule:
     rows: tuple[str, str] | None = None
     local: frozenset[str] = frozenset()
     drops: Callable[[Attributes], float] | None = None
+    keyed: Callable[[Attributes], float] | None = None
     assumptions: tuple[Assumption, ...] = ()
     attributes: tuple[str, ...] = ()
     formula: str = ""

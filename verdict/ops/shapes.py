@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from verdict.errors import ShapeError, UnknownAttributeError
+from verdict.errors import NoRuleError, ShapeError
 from verdict.graph import Shape
 from verdict.ops.kinds import require_kinds
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim
@@ -19,7 +19,7 @@ def known(name: str, attrs: Attributes, names: Collection[str]) -> None:
     for attribute in attrs:
         if attribute not in names:
             listed = ", ".join(sorted(names)) or "none"
-            raise UnknownAttributeError(f"{name}: unknown attribute {attribute}; the operator has {listed}")
+            raise NoRuleError(f"{name}: unknown attribute {attribute}; the operator has {listed}")
     require_kinds(name, attrs)
 
 
@@ -34,7 +34,7 @@ def filled(name: str, shapes: Sequence[Shape]) -> None:
     """Refuse inputs without elements, where an operator has no rule for them."""
     for position, shape in enumerate(shapes):
         if 0 in shape:
-            raise ShapeError(f"{name}: input {position} of shape {shape} has no elements")
+            raise NoRuleError(f"{name}: input {position} of shape {shape} has no elements")
 
 
 def axis(name: str, dim: Any, rank: int) -> int:

@@ -146,10 +146,10 @@ def to_cast(types: Types, moves: bool, kinds: Sequence[str], attrs: Attributes, 
     if not is_whole(made) or (moves and set(kinds) <= {made}):
         return False
     if types is counted:
-        return made in BITS
+        return made in BITS and kind(attrs.get("dtype")) != made
     if types in SURE or (types is cast and kind(attrs.get("dtype")) == made):
         return False
     floats_read = FLOAT in kinds or any(isinstance(v, float) and not v.is_integer() for v in attrs.values())
-    if types is of_floats:
+    if types is of_floats or (types is cast and not kinds):
         return None if floats_read or made in BITS else False
     return floats_read or made in BITS or made == TRUTH

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 LARGEST = 4096
 """The most assignments that are listed; a term of more is treated like any other."""
+MOST_MULTIPLIED = 256
+"""The most assignments over which a mask and a factor are listed together; above, they stay a product."""
 MOST_TRUTHS = 4
 """The most steps of what is not finite that are listed together."""
 Values = dict[tuple[int, ...], Number]
@@ -74,7 +76,9 @@ class Tables:
 
     def _both(self, one: Term, other: Term) -> Term | None:
         if (one, other) not in self._products:
-            self._products[one, other] = self.tabulate(lambda a, b: a * b, (one, other))
+            tables = [self.of(one), self.of(other)]
+            few = all(tables) and _assignments([table for table in tables if table]) <= MOST_MULTIPLIED
+            self._products[one, other] = self.tabulate(lambda a, b: a * b, (one, other)) if few else None
         return self._products[one, other]
 
     def _made(self, term: Term) -> Table | None:
@@ -125,6 +129,11 @@ def _size(variable: Term) -> int:
     return variable.data[2] if variable.kind is Kind.INDEX else 2
 
 
+def _assignments(tables: Sequence[Table]) -> int:
+    """How many assignments the variables of some tables have together."""
+    return prod(map(_size, {variable for names, _ in tables for variable in names}))
+
+
 def _without_steps(variables: Sequence[Term], values: Values) -> Values:
     """The weights of products of steps in place of the values at them: f(s) = f(0) + (f(1) - f(0)) s."""
     weights = dict(values)
@@ -138,7 +147,7 @@ def _without_steps(variables: Sequence[Term], values: Values) -> Values:
 def _joined(function: Callable[..., Number], tables: Sequence[Table]) -> Table | None:
     """The table of a function of some finite terms, over all their indices; None above LARGEST assignments."""
     variables = tuple(sorted({variable for names, _ in tables for variable in names}, key=lambda term: term.uid))
-    if prod(map(_size, variables)) > LARGEST or sum(map(is_step, variables)) > MOST_TRUTHS:
+    if _assignments(tables) > LARGEST or sum(map(is_step, variables)) > MOST_TRUTHS:
         return None
     if len(variables) == 1:
         columns = [values.values() if names else repeat(values[()]) for names, values in tables]

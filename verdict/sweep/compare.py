@@ -58,10 +58,10 @@ def compare(single: Flow, parallel: Flow, right: list[list[Array | None]], found
     covered: dict[tuple[Hashable, ...], Any] = {
         result.key: np.zeros(_shape(right[0][result.value]), dtype=bool) for result in single.results
     }
-    greatest = max((_greatest(seed[r.value]) for seed in right for r in single.results), default=0.0)
-    if not np.isfinite(greatest):
+    sizes = [_greatest(seed[r.value]) for seed in right for r in single.results]
+    if not np.isfinite(sizes).all():
         raise Faulty(Fault("single-device values overflow or are undefined", "the declared outputs", ours=True))
-    different, alone = [], []
+    greatest, different, alone = max(sizes, default=0.0), [], []
     for result in parallel.results:
         other = partner(single, result)
         if other is None:

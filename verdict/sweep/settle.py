@@ -66,7 +66,7 @@ def _alike(seeds: Sequence[Array]) -> list[npt.NDArray[np.int64]]:
 
 def _constant(ids: Ids, seeds: Sequence[Array], steady: npt.NDArray[np.bool_], terms: Array, elements: Elements) -> Ids:
     settled = ids.copy()
-    places = list(zip(*np.nonzero(steady), strict=True))
+    places = [tuple(place) for place in np.argwhere(steady)]
     due = [float(seeds[0][place]) for place in places]
     for place, constant, holds in zip(places, due, _are([terms[place] for place in places], due), strict=True):
         if holds:

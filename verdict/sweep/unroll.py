@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from verdict.comparison import Fault, Faulty
-from verdict.concrete.arity import cast_of, reading
+from verdict.concrete.arity import cast_of, cast_of_sum, reading
 from verdict.concrete.ends import region_of_share
 from verdict.concrete.small import Small, signature
 from verdict.concrete.wiring import axis_of, check_group, chunks, place, position_in, the_input, the_output
@@ -193,6 +193,8 @@ class _Machine:
                 made = shape_of(first, shapes, position, where)
                 if made != self.shapes[tensor]:
                     raise Faulty(Fault(f"it makes shape {list(made)}, not {list(self.shapes[tensor])}", where))
+                dtype = cast_of_sum(op, len(values), self.dtypes[tensor])
+                value = self.emit(CAST, (value,), {"dtype": dtype}, here)[0] if dtype else value
                 self.write(rank, step.microbatch, tensor, value, here, where)
 
     def read(self, rank: int, step: Step, tensor: int, where: str) -> int:

@@ -11,7 +11,7 @@ from verdict.graph.lockstep import Step, attribute
 COMMON = ("ranks", "dim", "split_dim", "concat_dim", "root", "reduce", "replicas")
 """Attributes that all members of a collective must have in common."""
 REDUCTIONS: Mapping[str, Callable[[Any], Any]] = {
-    "sum": lambda stacked: stacked.sum(0),
+    "sum": lambda stacked: stacked.sum(0, dtype=stacked.dtype),
     "avg": lambda stacked: stacked.mean(0),
     "mean": lambda stacked: stacked.mean(0),
     "max": lambda stacked: stacked.amax(0),

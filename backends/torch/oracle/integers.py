@@ -20,9 +20,8 @@ WILD = (-129, 128, 255, 256, 300, 32768, 65536 + 7, 2**31 + 5, -(2**31) - 3)
 MOST = 1 << 40
 UNSAID = frozenset({"values", "channel", "ranks", "root", "peer"})
 """Attributes whose integers no input is compared with: tables, and who speaks with whom."""
-
-
 ROWS = 0.5
+"""Of the integers that are drawn, the share that lie among the rows of a table."""
 
 
 class Integers(NamedTuple):

@@ -7,6 +7,7 @@ not: of two different scales of one element each both would often be one number.
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -25,7 +26,7 @@ SHARE = 0.25
 def thresholds(single: Plan, parallel: Plan) -> tuple[float, ...]:
     """The numbers that two plans name and their neighbours; half of them are what one of the plans alone names."""
     one, other = _named(single), _named(parallel)
-    everything, apart = _near(one | other), _near(one ^ other)
+    everything, apart = _near(one | other), (*_near(one ^ other), *_between(sorted(one ^ other)))
     return (*everything, *apart * -(-len(everything) // max(1, len(apart))))
 
 
@@ -41,6 +42,11 @@ def mixed(numbers: Any, matter: Sequence[float], random: torch.Generator, seed: 
 def _near(numbers: set[float]) -> tuple[float, ...]:
     steps = {number: STEP * max(1.0, abs(number)) for number in sorted(numbers)}
     return tuple(near for number, step in steps.items() for near in (number - step, number, number + step))
+
+
+def _between(numbers: Sequence[float]) -> tuple[float, ...]:
+    """The middle of each two that are so near each other that no neighbour of them lies between them."""
+    return tuple((low + high) / 2 for low, high in pairwise(numbers) if high - low <= 2 * STEP * max(1.0, abs(low)))
 
 
 def _named(plan: Plan) -> set[float]:

@@ -24,7 +24,7 @@ from verdict.ops.rule import Array, OpRule
 def _check(args: Arguments) -> tuple[Shape, Shape]:
     q, k, v = args["query"], args["key"], args["value"]
     if args["dropout_p"]:
-        raise args.misfit("dropout within attention has no rule")
+        raise args.unruled("dropout within attention has no rule")
     if len(q) != 4 or len(k) != 4 or q[:2] != k[:2] or k[:3] != v[:3] or q[3] != k[3]:
         raise args.misfit(f"query {q}, key {k} and value {v} do not fit")
     return (*q[:3], v[3]), q[:3]

@@ -61,7 +61,7 @@ def _flipped(x: Array, dtype: Any) -> Array:
 
 def _cast_axes(args: Arguments) -> Axes:
     if dtype_kind(args["dtype"]) == "complex":
-        raise args.misfit(f"a cast to {args['dtype']} has no rule")
+        raise args.unruled(f"a cast to {args['dtype']} has no rule")
     return same(args)
 
 

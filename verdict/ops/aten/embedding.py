@@ -35,7 +35,7 @@ def _forward(args: Arguments) -> Array:
 def _backward_axes(args: Arguments) -> Axes:
     dy, ids = args.given
     if args["scale_grad_by_freq"]:
-        raise args.misfit("a gradient that is divided by how often an id occurs has no rule")
+        raise args.unruled("a gradient that is divided by how often an id occurs has no rule")
     if not dy or dy[:-1] != ids:
         raise args.misfit(f"the gradient {dy} does not belong to ids of shape {ids}")
     places, dims = numbered("b", ids)
@@ -47,7 +47,7 @@ def _backward_axes(args: Arguments) -> Axes:
 def _backward(args: Arguments) -> Array:
     dy, ids = args.given
     dweight = scattered(ids, dy, args["num_weights"])
-    if args["padding_idx"] >= 0:
+    if 0 <= args["padding_idx"] < len(dweight):
         dweight[args["padding_idx"]] = 0
     return dweight
 

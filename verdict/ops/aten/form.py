@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from verdict.errors import ShapeError
+from verdict.errors import NoRuleError, ShapeError
 from verdict.graph import Shape
 from verdict.ops import elements, numbers
 from verdict.ops.domain import Integers
@@ -64,6 +64,10 @@ class Arguments:
     def misfit(self, problem: str) -> ShapeError:
         """The error that this node's shapes or attributes do not fit."""
         return ShapeError(f"{self.name}: {problem}")
+
+    def unruled(self, problem: str) -> NoRuleError:
+        """The error that torch computes this node, and its rule does not."""
+        return NoRuleError(f"{self.name}: {problem}")
 
 
 class Many(tuple[Any, ...]):

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from verdict.errors import ShapeError
 from verdict.graph import Shape
 from verdict.ops import logic
 from verdict.ops.aten.form import Arguments, operator
@@ -27,7 +26,7 @@ def _places(args: Arguments) -> tuple[tuple[int, ...], Shape]:
     """The dimensions that are indexed, and the broadcast shape of the indices."""
     x, indices = args["self"], args["indices"]
     if args["masks"]:
-        raise args.misfit("indexing by truth values has a rule in index_put with one value only")
+        raise args.unruled("indexing by truth values has a rule in index_put with one value only")
     shapes = [index if isinstance(index, tuple) else index.shape for index in indices if index is not None]
     rank = len(x) if isinstance(x, tuple) else x.ndim
     if not shapes or len(indices) > rank:
@@ -76,9 +75,9 @@ def _put_shape(args: Arguments) -> Shape:
     if args["masks"]:
         mask = next(index for index in args["indices"] if index is not None)
         if args["masks"] != (0,) or len(args["indices"]) != 1 or x[: len(mask)] != mask:
-            raise args.misfit("truth values as indices have a rule where they are the only index")
+            raise args.unruled("truth values as indices have a rule where they are the only index")
         if int(np.prod(values)) != 1:
-            raise ShapeError(f"{args.name}: values of shape {values} at a mask: a single value has a rule")
+            raise args.unruled(f"values of shape {values} at a mask: a single value has a rule")
         return tuple(x)
     dims, shape = _places(args)
     rest = tuple(size for k, size in enumerate(x) if k not in dims)

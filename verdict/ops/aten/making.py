@@ -19,6 +19,7 @@ from verdict.ops.aten.form import REQUIRED, Arguments, dtype_kind, operator
 from verdict.ops.aten.shaping import same
 from verdict.ops.rule import Array, Atom, Axes, Law, OpRule
 from verdict.ops.shapes import is_number, make_axes
+from verdict.ops.types import cast
 
 DTYPE = {"dtype": None}
 
@@ -59,7 +60,7 @@ def _linspace_shape(args: Arguments) -> Shape:
     if not isinstance(steps, int) or steps < 0:
         raise args.misfit(f"steps is {steps}, it must be a number of elements")
     if args["dtype"] is not None and not args["dtype"].startswith("float"):
-        raise args.misfit(f"dtype is {args['dtype']}, what lies between two numbers is known of floating-point types")
+        raise args.unruled(f"dtype is {args['dtype']}, what lies between two numbers is known of floating-point types")
     return (int(steps),)
 
 
@@ -81,6 +82,7 @@ def _made(
         lambda args: tuple(args[shape]),
         lambda args: filled(args[shape], _cast(args, value(args))),
         formula,
+        types=cast,
         moves=True,
     )
     return replace(rule, zero=_makes_zeros(value))
@@ -112,6 +114,7 @@ def _like(name: str, attributes: Mapping[str, Any], value: Callable[[Arguments],
         same,
         lambda args: filled(args["self"].shape, _cast(args, value(args))),
         formula,
+        types=cast,
     )
     return replace(rule, shape_only=frozenset({0}), zero=_makes_zeros(value))
 
@@ -125,6 +128,7 @@ def _new(name: str, attributes: Mapping[str, Any], value: Callable[[Arguments], 
         lambda args: tuple(args["size"]),
         lambda args: filled(args["size"], _cast(args, value(args))),
         formula,
+        types=cast,
     )
     return replace(rule, shape_only=frozenset({0}), zero=_makes_zeros(value))
 
@@ -213,6 +217,7 @@ RULES: tuple[OpRule, ...] = (
         lambda args: (),
         lambda args: filled((), _cast(args, args["s"])),
         "y = s",
+        types=cast,
         moves=True,
     ),
     _like("aten.full_like", FILL, _value, "y = fill_value"),

@@ -2,7 +2,7 @@
 
     sum, mean     over dim                        amax, amin     the greatest, the smallest
     max.dim       the greatest and where it is    logsumexp      log(sum of exp(x))
-    cumsum        y[k] = sum over j <= k of x[j]  linalg_vector_norm   (sum of |x|^ord)^(1/ord)
+    linalg_vector_norm   (sum of |x|^ord)^(1/ord)
     var_mean      variance and mean
 
 A mean divides by the number of elements, or by `count`, which at reduced shapes is that number at full ones. Where
@@ -11,8 +11,7 @@ the greatest element is, is an unknown function of the row on terms; of equal el
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from fractions import Fraction
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from verdict.ops import integers, numbers
 from verdict.ops.aten.elementwise import of_kind
 from verdict.ops.aten.form import REQUIRED, Arguments, dtype_kind, operator
 from verdict.ops.casts import CAST
+from verdict.ops.domain import BITS
 from verdict.ops.gate import CHOICE
 from verdict.ops.rule import Array, Atom, Axes, Dim, Law, OpRule
 from verdict.ops.shapes import axis, make_axes
@@ -52,10 +52,11 @@ def _axes(law: Law, of_none: bool = True) -> Callable[[Arguments], Axes]:
         if not of_none and any(not shape[place] for place in reduced):
             raise args.misfit(f"of no elements there is none, and x has the shape {shape}")
         if dtype_kind(args["dtype"]) in {"bool", "complex"}:
-            raise args.misfit(f"a result of type {args['dtype']} has no rule")
+            raise args.unruled(f"a result of type {args['dtype']} has no rule")
+        shrinks = law is Law.SUM and kind(args["dtype"]) not in BITS
         atoms = tuple(
-            Atom(f"k{place}", size, law, 2 if law is Law.SUM else size) if place in reduced else Atom(f"b{place}", size)
-            for place, size in enumerate(shape)
+            Atom(f"k{k}", size, law, 2 if shrinks else size) if k in reduced else Atom(f"b{k}", size)
+            for k, size in enumerate(shape)
         )
         dims = tuple((atom.name,) for atom in atoms)
         kept: tuple[Dim, ...] = tuple(dim for place, dim in enumerate(dims) if place not in reduced)
@@ -86,11 +87,16 @@ def _total(args: Arguments, x: Array) -> Array:
     return numbers.total(solid(x), over(args, x.ndim) if x.ndim else (0,))
 
 
+def asked(args: Arguments) -> Array:
+    """The elements, cast to the type that is asked for before they are added."""
+    wanted = kind(args["dtype"])
+    return integers.cast(args["self"], wanted) if is_whole(wanted) else args["self"]
+
+
 def _sum(args: Arguments) -> Array:
-    """The sum of elements that are cast to the type that is asked for before they are added."""
-    asked = kind(args["dtype"])
-    x = integers.cast(args["self"], asked) if is_whole(asked) else args["self"]
-    return _total(args, x).reshape(shape_of(args, x))
+    x, wanted = asked(args), kind(args["dtype"])
+    total = _total(args, x).reshape(shape_of(args, x))
+    return integers.wrapped(total, wanted) if wanted in BITS else total
 
 
 def _mean_of(args: Arguments, x: Array, less: int = 0) -> Array:
@@ -133,8 +139,8 @@ def _amin(args: Arguments) -> Array:
     return np.asarray(-_greatest(args, np.asarray(-x))).reshape(shape_of(args, x))
 
 
-def _first_greatest(row: Any) -> list[int]:
-    return [max(range(len(row)), key=lambda place: row[place])]
+def _first_greatest(rows: Array) -> Array:
+    return np.asarray(np.argmax(rows, axis=-1))[:, None]
 
 
 def _best(args: Arguments) -> tuple[Array, Array]:
@@ -179,33 +185,21 @@ def _logsumexp(args: Arguments) -> Array:
 
 def _norm(args: Arguments) -> Array:
     x, order = args["self"], args["ord"]
-    if order == float("inf"):
-        return _greatest(args, numbers.maximum(x, np.asarray(-x))).reshape(shape_of(args, x))
+    if order == 2:
+        return numbers.sqrt(_total(args, np.asarray(x * x))).reshape(shape_of(args, x))
+    size = numbers.maximum(x, np.asarray(-x))
+    if order == inf:
+        return _greatest(args, size).reshape(shape_of(args, x))
     if order == 1:
-        return _total(args, numbers.maximum(x, np.asarray(-x))).reshape(shape_of(args, x))
-    return numbers.power(_total(args, np.asarray(x * x)), Fraction(1, 2)).reshape(shape_of(args, x))
+        return _total(args, size).reshape(shape_of(args, x))
+    exponent = numbers.rational(order)
+    return numbers.power(_total(args, numbers.power(size, exponent)), 1 / exponent).reshape(shape_of(args, x))
 
 
 def _norm_axes(args: Arguments) -> Axes:
-    if args["ord"] not in {1, 2, float("inf")}:
-        raise args.misfit(f"ord is {args['ord']}; 1, 2 and infinity have a rule")
-    return _axes(Law.WHOLE, of_none=args["ord"] != float("inf"))(args)
-
-
-def _cumsum(args: Arguments) -> Array:
-    x = args["self"]
-    return x if x.ndim == 0 else np.asarray(np.cumsum(x, axis=args["dim"], dtype=x.dtype))
-
-
-def _cumsum_axes(args: Arguments) -> Axes:
-    axis(args.name, args["dim"], max(len(args["self"]), 1))
-    shape = args["self"]
-    along = args["dim"] % max(len(shape), 1)
-    atoms = tuple(
-        Atom(f"d{k}", n, Law.WHOLE if k == along else Law.EACH, n if k == along else 1) for k, n in enumerate(shape)
-    )
-    dims = tuple((atom.name,) for atom in atoms)
-    return make_axes(atoms, (dims,), (dims,))
+    if not args["ord"] > 0:
+        raise args.unruled(f"ord is {args['ord']}; what is above 0 has a rule")
+    return _axes(Law.WHOLE, of_none=args["ord"] != inf)(args)
 
 
 def reduction(
@@ -286,15 +280,5 @@ RULES: tuple[OpRule, ...] = (
         "y = (sum of |x|^ord)^(1/ord)",
         assumptions=(CAST,),
         types=floats,
-    ),
-    operator(
-        "aten.cumsum",
-        "self",
-        {"dim": REQUIRED, **ALL},
-        _cumsum_axes,
-        _cumsum,
-        "y[k] = sum over j <= k of x[j]",
-        linear=(0,),
-        types=counted,
     ),
 )

@@ -9,7 +9,6 @@ infinity; where that is not known it is softmax.
 
 import numpy as np
 
-from verdict.errors import ShapeError
 from verdict.graph import Shape
 from verdict.ops import numbers
 from verdict.ops.aten.form import REQUIRED, Arguments, operator
@@ -35,7 +34,7 @@ def _axes(args: Arguments) -> Axes:
 
 def _along(args: Arguments, shape: Shape) -> int:
     if not shape:
-        raise ShapeError(f"{args.name}: a tensor without dimensions has no rule")
+        raise args.unruled("a tensor without dimensions has no rule")
     return axis(args.name, args["dim"], len(shape))
 
 

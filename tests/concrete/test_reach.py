@@ -1,0 +1,41 @@
+"""What is added up of numbers within bounds, and compared, is added up at full size; anything else shrinks."""
+
+import pytest
+
+from tests.values.outline import plans
+from verdict.concrete.comparison import prepare
+
+SUMMED = """
+  x input [500, 700]
+  w weight [500, 700]
+  {steps}
+  s activation [500, 1]
+  c activation [500, 1]
+  y activation [500, 700]
+  s = aten.sum.dim_IntList(h) dim=(-1,) keepdim=True
+  c = {last}
+  y = mul(x, c)
+  output y
+"""
+CLAMP = "aten.clamp(s) max=600.0"
+STEPS = {
+    "sigmoids": ("h = sigmoid(x)", CLAMP, False),
+    "signs": ("h = aten.sign(x)\n  h activation [500, 700]", CLAMP, False),
+    "numbers within bounds": ("h = aten.clamp(x) min=0.0 max=1.0\n  h activation [500, 700]", CLAMP, False),
+    "negative steps of sigmoids": ("h = sigmoid(x)", "relu(s)", False),
+    "sigmoids times weights": ("g = sigmoid(x)\n  g activation [500, 700]\n  h = mul(g, w)", CLAMP, True),
+    "given numbers": ("h = mul(x, w)", CLAMP, True),
+    "squares": ("g = mul(x, w)\n  g activation [500, 700]\n  h = pow(g) exponent=2", CLAMP, True),
+    "sigmoids that nothing compares": ("h = sigmoid(x)", "exp(s)", True),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_an_axis_shrinks_where_its_sum_may_be_anything(name):
+    steps, last, shrinks = STEPS[name]
+    text = SUMMED.format(steps=steps, last=last)
+    if "h activation" not in text:
+        text = text.replace("  s activation", "  h activation [500, 700]\n  s activation", 1)
+    small = prepare(*plans(text, text)).small[0]
+    assert (small.logicals[0][1] < 700) is shrinks
+    assert small.logicals[0][0] < 500
