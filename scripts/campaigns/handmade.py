@@ -127,12 +127,14 @@ def program(draw: random.Random, style: str) -> Text:
     told = f"{style} {', '.join(kind.__name__ for kind in kinds)} {optimizer} {kind}"
     cuts = {name: dim for name, _, dim in weights if dim is not None and style == "tp"}
     updated = "by hand" if style == "zero1" else optimizer
+    ids = [*(["x"] if looked_up else []), *(["t"] if kind == "ids" else [])]
     lines = [
         '"""A random program."""', "", "import torch", "import torch.distributed as dist",
         "from torch.nn import functional as F", "", "from verdict.torch import Program, mean, partial, shard", "",
         f"B, S, H, FF, V, N = {size.b}, {size.s}, {size.h}, {size.f}, {size.v}, {size.n}",
         "SHAPES = {", *(f'    "{name}": {shape},' for name, shape, _ in weights), "}",
         f"CUTS = {cuts}",
+        f"RANGES = {{{', '.join(f'{name!r}: (0, V - 1)' for name in ids)}}}",
         HELPERS,
         "def forward_single(p, x, t):", "    first = 0", *_indented((*start, *one, *loss)), "    return loss", "", "",
         "def forward(p, x, t, rank, world):", f"    first = {'rank * (S // world)' if style == 'sp' else '0'}",
@@ -178,7 +180,7 @@ def _single(optimizer: str, clip: bool) -> list[str]:
         *_indented(_update(optimizer, clip), 8),
         "        return loss",
         "",
-        f'    return Program(inputs={{"x": x, "t": t}}, params=p, step=step{more})',
+        f'    return Program(inputs={{"x": x, "t": t}}, params=p, step=step, ranges=RANGES{more})',
     ]
 
 
@@ -224,6 +226,6 @@ def _parallel(style: str, optimizer: str, clip: bool, mean: bool) -> list[str]:
         "        return loss",
         "",
         f"    specs = {{{data}}} | {{k: shard(d, ctx.rank, ctx.world) for k, d in CUTS.items()}}",
-        f'    return Program(inputs={{"x": x, "t": t}}, params=p, step=step, specs=specs{more}'
+        f'    return Program(inputs={{"x": x, "t": t}}, params=p, step=step, specs=specs, ranges=RANGES{more}'
         f"{'' if style == 'tp' else f', loss={share}'})",
     ]

@@ -65,7 +65,8 @@ def train(model, rows, wrapped=None, scale=1.0, **more):
         opt.step()
         return loss
 
-    return Program(inputs={{"x": x, "t": t}}, params=model, step=step, optimizer=opt, **more)
+    ranges = {{"x": (0, V - 1), "t": (0, V - 1)}}
+    return Program(inputs={{"x": x, "t": t}}, params=model, step=step, optimizer=opt, ranges=ranges, **more)
 
 
 def build_single(ctx):

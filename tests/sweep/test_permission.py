@@ -117,6 +117,49 @@ plan parallel tp=2
   y[tp] = aten._to_copy(most) dtype="float32"
   output y
 """
+SCALED = """plan single
+  x input [8, 200]
+  ok activation bool [8, 200]
+  ok = aten.gt.Scalar(x) other=0
+  one = aten._to_copy(ok) dtype="float32"
+  {step}
+  n = aten.sum.dim_IntList(part) dim=(1,)
+  y = aten.clamp(n) max=1
+  output y
+plan parallel tp=2
+  ok activation bool [4, 200]
+  ok = aten.gt.Scalar(x[tp, :]) other=0
+  each = aten._to_copy(ok) dtype="float32"
+  {other}
+  m = aten.sum.dim_IntList(piece) dim=(1,)
+- y[tp] = aten.clamp(m) max=1
++ y[tp] = aten.mul.Scalar(m) other=1.0
+  output y
+"""
+HUNDREDTHS, TENTHS = (
+    SCALED.format(step=f"part = {op}(one) other={number}", other=f"piece = {op}(each) other={number}")
+    for op, number in (("aten.mul.Scalar", 0.01), ("aten.sub.Scalar", 0.9))
+)
+BESIDE = """plan single
+  x input [8, 200]
+  w weight [8]
+  ok activation bool [8, 200]
+  ok = aten.gt.Scalar(x) other=0
+  n = aten.sum.dim_IntList(ok) dim=(1,) dtype="float32"
+  g = aten.sigmoid(w)
+  h = aten.add.Tensor(n, g)
+  y = aten.clamp(h) max=100
+  output y
+plan parallel tp=2
+  ok activation bool [4, 200]
+  ok = aten.gt.Scalar(x[tp, :]) other=0
+  m = aten.sum.dim_IntList(ok) dim=(1,) dtype="float32"
+  f = aten.sigmoid(w[tp])
+  k = aten.add.Tensor(m, f)
+- y[tp] = aten.clamp(k) max=100
++ y[tp] = aten.mul.Scalar(k) other=1.0
+  output y
+"""
 ONES = """plan single
   x input [8, 128]
   one = aten.ones_like(x)
@@ -200,6 +243,9 @@ PAIRS = {
     "offsets that are no cuts": OFFSETS,
     "counts compared": COUNTED,
     "counts bounded": BOUNDED,
+    "truth values scaled and counted": HUNDREDTHS,
+    "truth values shifted and counted": TENTHS,
+    "counts beside bounded numbers": BESIDE,
     "ones counted": ONES,
     "tables declared": DECLARED,
     "rows of a mask counted": ROWS_OF_MASK,

@@ -5,7 +5,8 @@ sigmoids, of what is clamped, of a norm's results) reaches further along a longe
 beyond all that it is at reduced shapes. So where what was added up of such numbers meets an operator of several cases
 (a comparison, a bound, a step), the axes keep their sizes.
 
-Given numbers may be anything. So may be what is linear in something that may; nothing is known of the rest.
+Given numbers may be anything. So may be what is linear in something that may; nothing is known of the rest. What was
+counted, and is data now beside other data, has bounds, too.
 """
 
 from collections.abc import Iterable
@@ -37,6 +38,8 @@ def _visit(known: Coordinates, within: dict[int, frozenset[Axis]], visit: Visit)
     if reaching and not (visit.flow is Flow.MOVED and bounded):
         return
     axes = NONE.union(*(within[sources[place]] for place in bounded), visit.axes(visit.contracted(bounded)))
+    if any(known.state(logical) is State.DATA for logical in visit.made.values()):
+        axes |= known.counted(visit.read.values())
     if op not in COMMUNICATION and not FACTS.smooth(op, visit.node, visit.attrs):
         known.keep_axes(axes)
     for logical in visit.made.values():

@@ -3,11 +3,11 @@
     made from no input                         read from the inputs
     zero         all elements are zero         given       ids of the data, as they come
     uniform      all elements are one number   shifted     sums and differences of ids and coordinates
-    positions    coordinates along an axis     truth       truth values, and others of which there are few
-    offset       shifted positions             count       how many of some axes are true
-    exact        what it holds at an element   weighed     numbers made of counts
-                 depends on no other axis      data        numbers that may be anything
-    table        any other numbers
+    positions    coordinates along an axis     truth       truth values, as such or as zeros and ones
+    offset       shifted positions             level       other numbers of which there are few
+    exact        what it holds at an element   count       how many of some axes are true
+                 depends on no other axis      weighed     numbers made of counts, and sums of levels
+    table        any other numbers             data        numbers that may be anything
 
 A proof at reduced shapes speaks for the full ones where what varies along an axis may be anything. Of the rest, ids and
 positions shrink as the axis that they name elements of; counts keep as many elements as they are compared with; tables
@@ -29,6 +29,7 @@ class State(Enum):
     GIVEN = "given"
     SHIFTED = "shifted"
     TRUTH = "truth"
+    LEVEL = "level"
     COUNT = "count"
     WEIGHED = "weighed"
     DATA = "data"
@@ -42,7 +43,7 @@ PLAIN = frozenset({State.ZERO, State.UNIFORM, State.EXACT})
 CONSTANT = PLAIN | POSITIONS | {State.TABLE}
 """Made from no input."""
 COUNTS = frozenset({State.COUNT, State.WEIGHED})
-FEW = COUNTS | {State.TRUTH}
+FEW = COUNTS | {State.TRUTH, State.LEVEL}
 """Read from inputs, and of few values."""
 
 

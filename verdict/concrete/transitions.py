@@ -19,6 +19,8 @@ LIMITS = ("other", "min", "max")
 """Attributes that numbers are compared with."""
 BOUND = {"lt": 0, "ge": 0, "le": 1, "gt": 1}
 """From the number that coordinates are compared with to the boundary that is meant."""
+TRUTHS = (None, 0, 1)
+"""What such an attribute is where truth values stay truth values."""
 HOLDING = ("int64", "int32", "float64", "float32")
 """Types that hold all coordinates."""
 NONE: frozenset[Axis] = frozenset()
@@ -47,7 +49,8 @@ def _made(known: Coordinates, visit: Visit) -> Made:
     if visit.pattern.made and visit.pattern.made in visit.atoms:
         return _positions(known, visit), NONE
     states = {position: known.state(logical) for position, logical in visit.read.items()}
-    if set(states.values()) <= CONSTANT:
+    named = {known.state(known.logical(visit.node.inputs[position])) for position in visit.pattern.along}
+    if {*states.values(), *named} <= CONSTANT:
         return _constant(known, visit, states), NONE
     known_numbers = [position for position, state in states.items() if state is State.TABLE]
     if known_numbers:
@@ -162,7 +165,7 @@ def _of_counts(known: Coordinates, visit: Visit, states: Mapping[int, State]) ->
     if visit.contracted(few):
         if kinds <= COUNTS and _is_sum_of_all(visit, few):
             return State.COUNT if alone else State.WEIGHED, axes | visit.axes(visit.contracted(few))
-    elif visit.flow is Flow.MOVED and kinds <= COUNTS | PLAIN | {State.TRUTH}:
+    elif visit.flow is Flow.MOVED and kinds <= FEW | PLAIN:
         return State.COUNT if alone and _plain(visit.attrs) else State.WEIGHED, axes
     elif visit.flow in (Flow.SHIFTED, Flow.SCALED):
         return State.DATA if State.DATA in kinds else State.WEIGHED, axes
@@ -183,16 +186,31 @@ def _limited(known: Coordinates, visit: Visit, axes: frozenset[Axis]) -> bool:
 
 
 def _of_few(known: Coordinates, visit: Visit, states: Mapping[int, State]) -> Made:
-    """What a node makes of truth values and data. What is summed along an axis of truth values alone is counted."""
+    """What a node makes of numbers of which there are few, and data. Truth values that are added up along axes that
+    data does not have are counted.
+    """
     few = [position for position, state in states.items() if state not in (State.DATA, State.ZERO)]
     data = [position for position, state in states.items() if state is State.DATA]
     alone = visit.contracted(few) - visit.contracted(data)
     if alone and not FACTS.extreme(visit.node.op):
         if _is_sum_of_all(visit, few):
-            return State.COUNT, visit.axes(visit.contracted(few))
+            truths = {states[position] for position in few} == {State.TRUTH}
+            return State.COUNT if truths else State.WEIGHED, visit.axes(visit.contracted(few))
         known.keep_axes(visit.axes(alone))
-    whole = any(_whole_numbers(known.plan.logicals[logical].dtype) for logical in visit.made.values())
-    return (State.DATA if data and not whole else State.TRUTH), NONE
+    dtypes = {known.plan.logicals[logical].dtype for logical in visit.made.values()}
+    if data and not any(map(_whole_numbers, dtypes)):
+        return State.DATA, NONE
+    return State.TRUTH if dtypes == {"bool"} or _stay_truths(visit, states) else State.LEVEL, NONE
+
+
+def _stay_truths(visit: Visit, states: Mapping[int, State]) -> bool:
+    """Whether zeros and ones are only put elsewhere, or multiplied by each other, element by element."""
+    attrs = visit.attrs
+    if not set(states.values()) <= {State.TRUTH, State.ZERO} or any(attrs.get(name) not in TRUTHS for name in NUMBERS):
+        return False
+    arity = len(visit.node.inputs)
+    product = FACTS.is_product(visit.node.op, arity, attrs) and not visit.contracted(states)
+    return visit.flow is Flow.MOVED or FACTS.copies(visit.node.op, arity, len(visit.node.outputs)) or product
 
 
 def _is_sum_of_all(visit: Visit, positions: Collection[int]) -> bool:

@@ -78,6 +78,13 @@ class Facts:
         rule = self._rules.get(op)
         return rule is not None and rule.sums
 
+    def is_product(self, op: str, arity: int, attrs: Mapping[str, Any]) -> bool:
+        """Whether a node multiplies several inputs by each other, and adds them up along axes at most."""
+        rule = self._rules.get(op)
+        if rule is None or arity < 2 or rule.sums or rule.adds:
+            return False
+        return rule.linear_in(arity, attrs) >= frozenset(range(arity))
+
     def averages(self, one: str, other: str) -> bool:
         """Whether one of two operators, or of two gradients, is the average where the other is the sum."""
         if one.endswith(GRAD) != other.endswith(GRAD):

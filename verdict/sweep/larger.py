@@ -75,9 +75,13 @@ def _shapes(single: Plan, parallel: Plan, binding: Binding, smallest: Reduced) -
 
 
 def _is_little(reduced: Reduced) -> bool:
-    sides = ((reduced.single, reduced.small[0]), (reduced.parallel, reduced.small[1]))
     given = sum(prod(reduced.small[0].logicals[k]) for k in itself(reduced.single).logical)
-    return given <= MOST_GIVEN and sum(operations(plan, small) for plan, small in sides) <= MOST_OPERATIONS
+    return given <= MOST_GIVEN and work_of(reduced) <= MOST_OPERATIONS
+
+
+def work_of(reduced: Reduced) -> int:
+    """How many multiplications and additions both plans take at most."""
+    return operations(reduced.single, reduced.small[0]) + operations(reduced.parallel, reduced.small[1])
 
 
 def operations(plan: Plan, small: Small) -> int:

@@ -8,6 +8,7 @@ declared output must consist of the very elements that it should. A guess that i
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
@@ -30,7 +31,7 @@ from verdict.sweep.elements import Elements, Ids, Kind
 from verdict.sweep.ends import ends_of
 from verdict.sweep.flow import Flow
 from verdict.sweep.follow import Follower, follow_single
-from verdict.sweep.larger import Larger, on_numbers
+from verdict.sweep.larger import Larger, on_numbers, work_of
 from verdict.sweep.match import Catalogue, Known
 from verdict.sweep.multiple import factors_of
 from verdict.sweep.parallel import Guesses, first_of, follow_parallel
@@ -39,8 +40,11 @@ from verdict.sweep.trace import Keys, Traces
 from verdict.sweep.unroll import MOST_STEPS, steps_of
 from verdict.sweep.values import SEEDS
 
-MOST_FULL = 60_000
-"""Up to so many elements that the single-device plan is given, plans are swept at their own shapes."""
+MOST_FULL, MOST_OWN = 60_000, 1_000_000
+"""Up to so many elements that the single-device plan is given, and so many multiplications and additions of both plans,
+plans are swept at their own shapes: terms of as many take some seconds. Where what is given is no more, but shapes
+cannot be reduced, too.
+"""
 MOST_ROUNDS = 16
 """How often the parallel plan is followed again without the guesses that have no proof."""
 
@@ -112,11 +116,14 @@ def sweep(single: Plan, parallel: Plan, options: Options, progress: Progress = l
             raise Faulty(Fault(problem, parallel.source, ours=True))
         binding = bind(single, parallel)
         own = Reduced(single, parallel, binding, (full(single), full(parallel)))
-        given = sum(int(np.prod(own.small[0].logicals[k], dtype=np.int64)) for k in itself(single).logical)
-        if given <= MOST_FULL:
+        given = sum(prod(own.small[0].logicals[k]) for k in itself(single).logical)
+        smallest = None
+        if given > MOST_FULL or work_of(own) > MOST_OWN:
+            smallest = _smallest(single, parallel, binding, given > MOST_FULL)
+        if smallest is None:
             found = _swept(own, options, progress)
         else:
-            found = _at_two_shapes(single, parallel, binding, options, progress)
+            found = _at_two_shapes(single, parallel, binding, smallest, options, progress)
     except Faulty as error:
         return Swept(fault=error.fault)
     if not found.unusual:
@@ -125,9 +132,20 @@ def sweep(single: Plan, parallel: Plan, options: Options, progress: Progress = l
     return replace(found, open=((single.source, why), *found.open), larger="")
 
 
-def _at_two_shapes(single: Plan, parallel: Plan, binding: Binding, options: Options, progress: Progress) -> Swept:
+def _smallest(single: Plan, parallel: Plan, binding: Binding, needed: bool) -> Reduced | None:
+    """Both plans at the smallest shapes; None where they cannot be reduced, and need not be."""
+    try:
+        return shrink(single, parallel, binding)
+    except Faulty:
+        if needed:
+            raise
+        return None
+
+
+def _at_two_shapes(
+    single: Plan, parallel: Plan, binding: Binding, smallest: Reduced, options: Options, progress: Progress
+) -> Swept:
     """What is found at the smallest shapes, if it is found at others, and numbers do not speak against it."""
-    smallest = shrink(single, parallel, binding)
     larger = on_numbers(single, parallel, binding, smallest)
     found = replace(_swept(smallest, options, progress), shapes=SMALLEST, larger=larger.at)
     if not found.is_refuted and (larger.differs or not (found.open or found.unusual)):

@@ -63,6 +63,19 @@ def _gather(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
     return Pattern(make_axes([*atoms, table], (read, dims), (dims,), keep=("x",)), along={1: "x"})
 
 
+def _scattered(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
+    """What is put, or added, at positions along one dimension; the source, where there is one, has their shape."""
+    x, index, *source = shapes
+    along = attrs["dim"] % len(x)
+    if any(k != along and size != index[k] for k, size in enumerate(x)) or any(each != index for each in source):
+        return None
+    atoms, dims = named("d", index)
+    row = Atom("x", x[along], least=ROWS)
+    made = (*dims[:along], ("x",), *dims[along + 1 :])
+    axes = make_axes([*atoms, row], (made, dims, *(dims for _ in source)), (made,), keep=("x",))
+    return Pattern(axes, along={1: "x"})
+
+
 def _selected(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
     x, index = shapes
     along = attrs["dim"] % len(x)
@@ -114,6 +127,7 @@ PATTERNS: dict[str, Patterns] = {
     "aten.nll_loss_forward": _nll(0),
     "aten.nll_loss_backward": _nll(1),
     "aten.gather": _gather,
+    **{f"aten.{name}": _scattered for name in ("scatter.src", "scatter.value", "scatter_add")},
     "aten.index_select": _selected,
     "aten.index.Tensor": _indexed,
     "aten.index_put": _put,
