@@ -39,3 +39,26 @@ def test_an_axis_shrinks_where_its_sum_may_be_anything(name):
     small = prepare(*plans(text, text)).small[0]
     assert (small.logicals[0][1] < 700) is shrinks
     assert small.logicals[0][0] < 500
+
+
+LOSS = """
+  x input [2000, 300]
+  w weight [300, 400]
+  b weight [400]
+  t input int64 [2000]
+  h activation [2000, 400]
+  p activation [2000, 400]
+  q activation [2000, 400]
+  loss activation []
+  total activation []
+  h = aten.addmm(b, x, w)
+  p = aten._log_softmax(h) dim=1 half_to_float=False
+  q = aten._to_copy(p) dtype="float64"
+  loss, total = aten.nll_loss_forward(q, t) ignore_index=-100 reduction=1
+  loss loss
+"""
+
+
+def test_tokens_and_classes_of_a_loss_shrink():
+    small = prepare(*plans(LOSS, LOSS)).small[0]
+    assert max(max(shape) for shape in small.logicals if shape) <= 6

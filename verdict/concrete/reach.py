@@ -16,6 +16,7 @@ from verdict.concrete.states import State
 from verdict.concrete.visit import Axis, Visit
 from verdict.graph.lockstep import COMMUNICATION
 from verdict.ops import FACTS, Flow
+from verdict.ops.types import FLOAT, kind
 
 NONE: frozenset[Axis] = frozenset()
 
@@ -40,7 +41,9 @@ def _visit(known: Coordinates, within: dict[int, frozenset[Axis]], visit: Visit)
     axes = NONE.union(*(within[sources[place]] for place in bounded), visit.axes(visit.contracted(bounded)))
     if any(known.state(logical) is State.DATA for logical in visit.made.values()):
         axes |= known.counted(visit.read.values())
-    if op not in COMMUNICATION and not FACTS.smooth(op, visit.node, visit.attrs):
+    kinds = {kind(known.plan.logicals[logical].dtype) for logical in visit.made.values()}
+    moved = visit.flow is Flow.MOVED and kinds == {FLOAT}
+    if op not in COMMUNICATION and not moved and not FACTS.smooth(op, visit.node, visit.attrs):
         known.keep_axes(axes)
     for logical in visit.made.values():
         within[logical] = within.get(logical, NONE) | axes

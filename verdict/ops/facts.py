@@ -11,12 +11,16 @@ T = TypeVar("T")
 ROOTS = frozenset({"sqrt", "pow", "linalg_vector_norm", "exp", "log", "logsumexp"})
 """Operators of one formula that make anything of numbers that may be anything, but for their sign."""
 SMOOTH = ROOTS | {
-    *("rsqrt", "reciprocal", "div", "tanh", "sigmoid", "silu", "gelu", "erf", "sin", "cos", "var", "var_mean", "std"),
-    *("softmax", "_softmax", "log_softmax", "_log_softmax", "rms_norm", "_fused_rms_norm", "layernorm"),
-    *("native_layer_norm", "addcdiv", "adam", "adamw", "sgd"),
+    *("sub", "rsub", "square", "lerp", "addcmul", "addcdiv", "addmm", "baddbmm", "div", "reciprocal", "rsqrt"),
+    *("tanh", "sigmoid", "silu", "gelu", "mish", "glu", "erf", "sin", "cos", "expm1", "log1p", "log_sigmoid_forward"),
+    *("var", "var_mean", "std", "softmax", "_softmax", "_safe_softmax", "log_softmax", "_log_softmax"),
+    *("rms_norm", "_fused_rms_norm", "layernorm", "native_layer_norm", "native_group_norm"),
     *("tanh_backward", "sigmoid_backward", "_softmax_backward_data", "_log_softmax_backward_data"),
-    *("native_layer_norm_backward", "_fused_rms_norm_backward"),
-    *("apply_mask", "apply_rotary_emb", "embedding", "cross_entropy"),
+    *("native_layer_norm_backward", "_fused_rms_norm_backward", "native_group_norm_backward"),
+    *("apply_mask", "apply_rotary_emb", "embedding", "constant_pad_nd", "index_add", "scatter", "scatter_add"),
+    *("cross_entropy", "nll_loss_forward", "nll_loss_backward", "mse_loss", "binary_cross_entropy_with_logits"),
+    *("feedforward", "self_attention", "_scaled_dot_product_flash_attention_for_cpu"),
+    *("_scaled_dot_product_flash_attention_for_cpu_backward", "adam", "adamw", "sgd", "dropout", "keyed_dropout"),
 }
 """Operators of one formula wherever they are defined, gradients included."""
 REACHING = ROOTS | {"relu", "abs", "apply_mask", "apply_rotary_emb"}

@@ -128,7 +128,7 @@ class Side:
         self.whole = {name: (0, size) for name, size in meaning.sizes.items()}
         self.inputs: list[Array] = []
         signature = meaning.signature
-        require_few(meaning, shrunk)
+        self.require_few()
         self.shapes = tuple(_shape(dims, shrunk.sizes) for dims in meaning.read)
         self.attrs = self.single_attrs({}, self.shapes)
         self.domain = self.rule.domain(self.shapes[signature.grads :], self.attrs)
@@ -136,6 +136,10 @@ class Side:
             first = signature.alias[position]
             self.inputs.append(self.inputs[first] if first < position else self.symbols(position, ""))
         self.known: dict[tuple[object, ...], tuple[Any, ...]] = {}
+
+    def require_few(self) -> None:
+        """Raises SolverError where the node has too many elements to be executed."""
+        require_few(self.meaning, self.shrunk)
 
     def single_attrs(self, restricted: Bounds, read: Sequence[Shape]) -> dict[str, Any]:
         """The single-device attributes at reduced shapes, for the node that works on `restricted` only."""

@@ -78,10 +78,13 @@ class Drawn(Side):
     """The single-device node on random numbers."""
 
     def __init__(self, meaning: Meaning, shrunk: Shrunk, random: np.random.Generator) -> None:
-        if count(meaning, shrunk) > MOST_ELEMENTS:
-            raise TooLarge
         self.random = random
         super().__init__(meaning, shrunk, Terms())
+
+    def require_few(self) -> None:
+        """Raises TooLarge where running the node takes long."""
+        if count(self.meaning, self.shrunk) > MOST_ELEMENTS:
+            raise TooLarge
 
     def symbols(self, position: int, mark: str) -> Array:
         """Random numbers for an input, integers of those that it may hold; zeros where a gradient is absent."""

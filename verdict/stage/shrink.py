@@ -21,6 +21,8 @@ BUMPS = 3
 """How often an axis grows to keep its size apart from the others."""
 MOST_ELEMENTS = 250_000
 """The most elements that a node may read and write at its smallest shapes: as symbols, more take minutes."""
+MOST_LOOKED_UP = 10_000
+"""The same where integers say which elements are meant: for every one there is a case for each element of the axis."""
 
 
 class Sizes(NamedTuple):
@@ -136,8 +138,9 @@ def _grown(
 def require_few(meaning: Meaning, shrunk: Shrunk) -> None:
     """Raises SolverError where a node has too many elements to be executed on symbols."""
     found = count(meaning, shrunk)
-    if found > MOST_ELEMENTS:
-        raise SolverError(f"it has {found:,} elements at the smallest shapes, the limit is {MOST_ELEMENTS:,}")
+    most = MOST_LOOKED_UP if meaning.rule is not None and meaning.rule.indices else MOST_ELEMENTS
+    if found > most:
+        raise SolverError(f"it has {found:,} elements at the smallest shapes, the limit is {most:,}")
 
 
 def count(meaning: Meaning, shrunk: Shrunk) -> int:
