@@ -134,9 +134,9 @@ not the default one. Each is held against `torch.ops` of the same name. Inputs a
 of the schema, lists taken apart (`<argument>_count` is the length of one). The other arguments are attributes named
 by the schema, left out where they have its default. `absent` names tensor arguments that are None; a number in the
 place of a tensor is an attribute. `masks` names the places of truth values among the indices of `index_put`, and
-`dtype` says of `add` and `bitwise_not` that they are of truth values, and `count` of a mean what the sum is divided by,
-where that is not the number of elements. Gradients are operators of their own. What moves
-elements only is marked so. `constant` is a tensor that the recording holds.
+`dtype` says of `add` and `bitwise_not` that they are of truth values, and `count` of a mean or a norm what sums are
+divided by, where that is not the number of elements. Gradients are operators of their own. What moves elements only is
+marked so. `constant` is a tensor that the recording holds.
 
 | operator | meaning | moves | attributes |
 |---|---|---|---|

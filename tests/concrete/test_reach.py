@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.values.outline import plans
+from tests.values.outline import plans, verdict
 from verdict.concrete.comparison import prepare
 
 SUMMED = """
@@ -62,3 +62,42 @@ LOSS = """
 def test_tokens_and_classes_of_a_loss_shrink():
     small = prepare(*plans(LOSS, LOSS)).small[0]
     assert max(max(shape) for shape in small.logicals if shape) <= 6
+
+
+NORMS = """
+  x input [200, 300, 64]
+  w weight [64]
+  d weight [200, 300, 64]
+  g activation [200, 300, 64]
+  y activation [200, 300, 64]
+  m activation [200, 300, 1]
+  r activation [200, 300, 1]
+  a activation [64]
+  b activation [64]
+  y, m, r = aten.native_layer_norm(x, w) absent=("bias",) normalized_shape=(64,) eps=1e-05
+  g, a, b = aten.native_layer_norm_backward(d, x, m, r, w) absent=("bias",) normalized_shape=(64,)
+  output g
+  output a
+"""
+
+
+def test_rows_and_features_of_layer_norms_shrink():
+    text = NORMS
+    small = prepare(*plans(text, text)).small[0]
+    assert max(small.logicals[0]) <= 4
+    assert verdict(text, text) == "PROVED"
+    assert verdict(text, text.replace("(d, x, m, r, w)", "(y, x, m, r, w)")) == "REFUTED"
+
+
+def test_an_extreme_of_bounded_numbers_is_not_their_sum():
+    text = SUMMED.format(steps="h = sigmoid(x)", last=CLAMP).replace("aten.sum.dim_IntList", "aten.amax")
+    text = text.replace("  s activation", "  h activation [500, 700]\n  s activation", 1)
+    assert max(prepare(*plans(text, text)).small[0].logicals[0]) <= 4
+
+
+def test_a_mean_of_a_million_shrinks():
+    text = "\n  x input [5000, 300]\n  y activation []\n  y = aten.mean(x)\n  output y\n"
+    prepared = prepare(*plans(text, text))
+    assert prepared.small[0].logicals[0] == (2, 2)
+    assert verdict(text, text) == "PROVED"
+    assert verdict(text, text.replace("aten.mean(x)", "aten.mean(x) count=1500001")) == "REFUTED"

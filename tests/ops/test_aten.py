@@ -41,6 +41,10 @@ def test_every_rule_has_nodes():
     assert {node.op for node in NODES} == set(ATEN) - UNSET - NOT_ON_A_CPU
 
 
+AVERAGING = ("aten.mean", "aten.native_layer_norm", "aten._fused_rms_norm")
+"""Operators whose means may divide by another number than that of the elements."""
+
+
 @pytest.mark.parametrize("name", ATEN)
 def test_the_signature_is_the_schema(name):
     """Names, order and defaults are torch's."""
@@ -49,7 +53,7 @@ def test_the_signature_is_the_schema(name):
     further = {"arange": {"start", "step"}, "arange.start": {"step"}}.get(name.removeprefix("aten."), set())
     ours = {"absent", "masks", "memory_format", "layout", "device", "pin_memory", "non_blocking"} | further
     ours |= {"dtype"} if name.startswith(("aten.bitwise_not", "aten.zero", "aten.add.")) else set()
-    ours |= {"dim"} if name == "aten.squeeze" else {"count"} if name.startswith("aten.mean") else set()
+    ours |= {"dim"} if name == "aten.squeeze" else {"count"} if name.startswith(AVERAGING) else set()
     unknown = {attribute for attribute in rule.attributes if not attribute.endswith("_count")} - named - ours
     assert not unknown
     plain = {argument.name for argument in schema.arguments if "Tensor" not in str(argument.type)}

@@ -236,7 +236,57 @@ plan parallel tp=2
   y = aten.index_select(w, r) dim=0
   output y
 """
+NORMALISED = """plan single
+  x input [8, 64]
+  w weight [64]
+  m activation [8, 1]
+  r activation [8, 1]
+  y, m, r = aten.native_layer_norm(x, w) absent=("bias",) normalized_shape=(64,) eps=1e-05
+  output y
+plan parallel tp=2
+  n activation [4, 1]
+  e = aten.mean.dim(x[tp, :]) dim=(1,) keepdim=True
+  c = aten.sub.Tensor(x[tp, :], e)
+  s = aten.mul.Tensor(c, c)
+  t = aten.sum.dim_IntList(s) dim=(1,) keepdim=True
+- v = aten.div.Scalar(t) other=64
++ v = aten.div.Scalar(t) other=63
+  a = aten.add.Scalar(v) other=1e-05
+  n = aten.rsqrt(a)
+  h = aten.mul.Tensor(c, n)
+  y[tp, :] = aten.mul.Tensor(h, w)
+  output y
+"""
+PADDED = """plan single
+  x input [80, 8]
+  t input int64 [80]
+  w weight [40, 8]
+  g = aten.embedding(w, t)
+  kept activation bool [80]
+  kept = aten.ne.Scalar(t) other=0
+  k = aten._to_copy(kept) dtype="float32"
+  n = aten.sum.dim_IntList(k) dim=(0,)
+  c = aten.clamp(n) min=1
+  q = aten.div.Tensor(g, c)
+  u = aten.unsqueeze(k) dim=1
+  y = aten.mul.Tensor(q, u)
+  output y
+plan parallel tp=2
+  g = aten.embedding(w, t)
+  kept activation bool [80]
+- kept = aten.ne.Scalar(t) other=0
++ kept = aten.ne.Scalar(t) other=39
+  k = aten._to_copy(kept) dtype="float32"
+  n = aten.sum.dim_IntList(k) dim=(0,)
+  c = aten.clamp(n) min=1
+  q = aten.div.Tensor(g, c)
+  u = aten.unsqueeze(k) dim=1
+  y = aten.mul.Tensor(q, u)
+  output y
+"""
 PAIRS = {
+    "means of all features": NORMALISED,
+    "rows of padding": PADDED,
     "positions squared": SQUARES,
     "slopes of squares": SLOPES,
     "extremes for a sum": EXTREMES,

@@ -38,7 +38,9 @@ def _visit(known: Coordinates, within: dict[int, frozenset[Axis]], visit: Visit)
     reaching = data - bounded if op in COMMUNICATION else FACTS.reaching(op, visit.node, visit.attrs, data - bounded)
     if reaching and not (visit.flow is Flow.MOVED and bounded):
         return
-    axes = NONE.union(*(within[sources[place]] for place in bounded), visit.axes(visit.contracted(bounded)))
+    axes = NONE.union(*(within[sources[place]] for place in bounded))
+    if not FACTS.extreme(op):
+        axes |= visit.axes(visit.contracted(bounded))
     if any(known.state(logical) is State.DATA for logical in visit.made.values()):
         axes |= known.counted(visit.read.values())
     kinds = {kind(known.plan.logicals[logical].dtype) for logical in visit.made.values()}

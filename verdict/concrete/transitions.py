@@ -116,7 +116,8 @@ def _of_ids(known: Coordinates, visit: Visit, states: Mapping[int, State]) -> Ma
     for logical in logicals:
         known.keep(logical)
     known.keep_axes(visit.axes(visit.contracted(ids)))
-    return State.DATA, NONE
+    truths = {known.plan.logicals[logical].dtype for logical in visit.made.values()} == {"bool"}
+    return State.TRUTH if truths else State.DATA, NONE
 
 
 def _moved(known: Coordinates, visit: Visit, states: Mapping[int, State]) -> bool:
@@ -133,7 +134,7 @@ def _moved(known: Coordinates, visit: Visit, states: Mapping[int, State]) -> boo
 def _compared(
     known: Coordinates, visit: Visit, logicals: Sequence[int], others: Collection[State], kinds: frozenset[State]
 ) -> bool:
-    """Whether the scale can keep a comparison: with a boundary, or with a number that no coordinate is."""
+    """Whether the scale can keep a comparison: with a boundary, with the first coordinate, or with what is none."""
     if set(others) - {State.ZERO}:
         return False
     number, word = visit.attrs.get("other"), visit.node.op.split(".")[1]
@@ -142,7 +143,7 @@ def _compared(
     if not _is_whole(number):
         return False
     if word not in BOUND:
-        return bool(number < 0 and kinds <= {State.GIVEN, State.POSITIONS})
+        return bool(number <= 0 and kinds <= {State.GIVEN, State.POSITIONS})
     known.cut(visit, logicals[0], number + BOUND[word], BOUND[word])
     return True
 

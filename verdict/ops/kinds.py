@@ -22,7 +22,7 @@ GREATEST_OFFSET = 1 << 31
 def require_kinds(name: str, attrs: Mapping[str, Any]) -> None:
     """ShapeError where an attribute holds what no operator can mean by its name."""
     for key, value in attrs.items():
-        fits, expected = _KINDS.get("count" if key.endswith("_count") else key, _ANYTHING)
+        fits, expected = _KINDS.get("times" if key.endswith("_count") else key, _ANYTHING)
         if not fits(value, name):
             shown = repr(value) if len(repr(value)) <= 60 else repr(value)[:57] + "..."
             raise ShapeError(f"{name}: {key} is {shown}, it must be {expected}")
@@ -75,6 +75,10 @@ def _words(value: Any, name: str) -> bool:
     return isinstance(value, tuple) and all(isinstance(word, str) for word in value)
 
 
+def _divisor(value: Any, name: str) -> bool:
+    return value is None or (_whole(value, name) and value > 0)
+
+
 def _few(value: Any, name: str) -> bool:
     return _whole(value, name) and value in range(MOST_COUNTED + 1)
 
@@ -95,7 +99,8 @@ _KINDS: Mapping[str, tuple[Callable[[Any, str], bool], str]] = {
         ("length", "k", "diagonal", "num_weights", "group", "N", "C", "HxW", "before", "after", "blocks"),
         (_whole, "a whole number"),
     ),
-    **dict.fromkeys(("times", "count"), (_few, f"a whole number from 0 to {MOST_COUNTED}")),
+    "times": (_few, f"a whole number from 0 to {MOST_COUNTED}"),
+    "count": (_divisor, "a whole number above 0"),
     "split_size": (_pieces, "a whole number, or several"),
     "absent": (_words, "names"),
 }

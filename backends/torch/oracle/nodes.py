@@ -108,9 +108,11 @@ def _constant(attrs: Attrs) -> Any:
 
 def _aten(op: str, inputs: Sequence[Any], attrs: Attrs) -> tuple[Any, ...]:
     attrs = {name: _wide(name, value) for name, value in attrs.items()}
-    count = attrs.pop("count", None) if op.split(".")[1] == "mean" else None
+    count = attrs.pop("count", None)
     if op == "aten.view":
         op, attrs = "aten.reshape", {"shape": attrs["size"]}
+    if count is not None and op.split(".")[1] != "mean":
+        raise ValueError(f"torch divides by the number of elements, not by count {count}")
     if count is not None:
         op = "aten.sum" if op == "aten.mean" else "aten.sum.dim_IntList"
     require_inside(op, inputs, attrs)

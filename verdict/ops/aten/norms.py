@@ -5,7 +5,8 @@
     _fused_rms_norm     r = (mean of x^2 + eps)^(-1/2)     y = x r weight          dx = r (a - h mean of a h), h = x r
 
 dweight and dbias are summed over the leading dimensions; y, m, r and the gradients are outputs in this order. What
-output_mask does not ask for is an output all the same, which the plan leaves ABSENT.
+output_mask does not ask for is an output all the same, which the plan leaves ABSENT. A mean divides by the number of
+elements, or by `count`, which at reduced shapes is that number at full ones.
 """
 
 from fractions import Fraction
@@ -51,17 +52,17 @@ def _along(args: Arguments, x: Array) -> tuple[int, ...]:
     return tuple(range(x.ndim - len(args["normalized_shape"]), x.ndim))
 
 
-def _mean(x: Any, along: tuple[int, ...]) -> Array:
+def _mean(args: Arguments, x: Any) -> Array:
     x = np.asarray(x)
-    return numbers.divide(numbers.total(x, along), prod(x.shape[place] for place in along))
+    along = _along(args, x)
+    return numbers.divide(numbers.total(x, along), args["count"] or prod(x.shape[place] for place in along))
 
 
 def _layer_norm(args: Arguments) -> tuple[Array, ...]:
     x = args["input"]
-    along = _along(args, x)
-    mean = _mean(x, along)
+    mean = _mean(args, x)
     centred = np.asarray(x - mean)
-    rate = numbers.power(np.asarray(_mean(centred * centred, along) + constant(x, args["eps"])), Fraction(-1, 2))
+    rate = numbers.power(np.asarray(_mean(args, centred * centred) + constant(x, args["eps"])), Fraction(-1, 2))
     return _affine(args, np.asarray(centred * rate)), mean, rate
 
 
@@ -73,7 +74,7 @@ def _affine(args: Arguments, y: Array) -> Array:
 def _rms_norm(args: Arguments) -> tuple[Array, ...]:
     x = args["input"]
     eps = MACHINE_EPS if args["eps"] is None else args["eps"]
-    rate = numbers.power(np.asarray(_mean(x * x, _along(args, x)) + constant(x, eps)), Fraction(-1, 2))
+    rate = numbers.power(np.asarray(_mean(args, x * x) + constant(x, eps)), Fraction(-1, 2))
     return _affine(args, np.asarray(x * rate)), rate
 
 
@@ -100,18 +101,18 @@ def _normalised(args: Arguments) -> tuple[Array, Array, Array]:
 
 def _layer_norm_backward(args: Arguments) -> tuple[Array, ...]:
     h, a, dweight = _normalised(args)
-    along, shape = _along(args, h), tuple(args["normalized_shape"])
-    dx = np.asarray(args["rstd"] * (a - _mean(a, along) - h * _mean(a * h, along)))
+    shape = tuple(args["normalized_shape"])
+    dx = np.asarray(args["rstd"] * (a - _mean(args, a) - h * _mean(args, a * h)))
     return dx, unbroadcast(dweight, shape), unbroadcast(args["grad_out"], shape)
 
 
 def _rms_norm_backward(args: Arguments) -> tuple[Array, ...]:
     h, a, dweight = _normalised(args)
-    dx = np.asarray(args["rstd"] * (a - h * _mean(a * h, _along(args, h))))
+    dx = np.asarray(args["rstd"] * (a - h * _mean(args, a * h)))
     return dx, unbroadcast(dweight, tuple(args["normalized_shape"]))
 
 
-SHAPE = {"normalized_shape": REQUIRED}
+SHAPE = {"normalized_shape": REQUIRED, "count": None}
 BACKWARD = {**SHAPE, "output_mask": None}
 
 RULES: tuple[OpRule, ...] = (

@@ -1,12 +1,13 @@
 """Operators that compute along an axis: two elements are left of it, and divisors keep their full values."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from verdict.graph import Shape
 from verdict.ops.aten import RULES
 from verdict.ops.pattern import Pattern, Patterns
+from verdict.ops.patterns.common import named
 from verdict.ops.patterns.made import POSITIONS
 from verdict.ops.rule import Atom, Attributes, Axes, Dim, Scale
 from verdict.ops.shapes import make_axes
@@ -34,6 +35,36 @@ def _mean(name: str) -> Patterns:
         return Pattern(fewest(axes), reduce=lambda given, scale: {"count": count, **given})
 
     return pattern
+
+
+def _norm(name: str) -> Patterns:
+    def pattern(shapes: Sequence[Shape], attrs: Attributes) -> Pattern:
+        return Pattern(fewest(RULE[name].axes(shapes, attrs)), reduce=_of_fewer(attrs))
+
+    return pattern
+
+
+def _norm_backward(moments: int) -> Patterns:
+    """moments: how many tensors of moments follow the gradient and x; then come weights."""
+
+    def pattern(shapes: Sequence[Shape], attrs: Attributes) -> Pattern:
+        x, last = shapes[1], len(attrs["normalized_shape"])
+        atoms, dims = named("b", x)
+        lead, along = dims[: len(x) - last], dims[len(x) - last :]
+        one: list[Dim] = [() for _ in along]
+        weights = [along for _ in shapes[2 + moments :]]
+        inputs = (dims, dims, *((*lead, *one) for _ in range(moments)), *weights)
+        outputs = (dims, *(along for _ in range(moments)))
+        axes = make_axes([replace(atom, least=min(atom.size, FEWEST)) for atom in atoms], inputs, outputs)
+        return Pattern(axes, reduce=_of_fewer(attrs))
+
+    return pattern
+
+
+def _of_fewer(attrs: Attributes) -> Callable[[Attributes, Scale], Attributes]:
+    """The attributes of a norm whose means divide by the number of elements at full shapes."""
+    count, last = math.prod(attrs["normalized_shape"]), len(attrs["normalized_shape"])
+    return lambda given, scale: {"count": count, **given, "normalized_shape": scale.outputs[0][-last:]}
 
 
 def _dim(name: str, full: int, size: int) -> Dim:
@@ -79,6 +110,9 @@ _FLASH = "aten._scaled_dot_product_flash_attention_for_cpu"
 PATTERNS: dict[str, Patterns] = {
     **{f"aten.{name}": _reduction(f"aten.{name}") for name in _NAMES},
     **{name: _mean(name) for name in ("aten.mean", "aten.mean.dim")},
+    **{name: _norm(name) for name in ("aten.native_layer_norm", "aten._fused_rms_norm")},
+    "aten.native_layer_norm_backward": _norm_backward(2),
+    "aten._fused_rms_norm_backward": _norm_backward(1),
     _FLASH: _attention(0),
     f"{_FLASH}_backward": _attention(1),
 }

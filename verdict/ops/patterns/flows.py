@@ -13,5 +13,5 @@ FLOWS = {
     **{f"aten.masked_fill.{word}": Flow.MOVED for word in _TWO},
     **{f"aten.where.{word}": Flow.MOVED for word in ("self", "ScalarOther", "ScalarSelf", "Scalar")},
     **{f"aten.{name}": Flow.MOVED for name in ("index_put", "gather", "index_select", "index.Tensor", "_to_copy")},
-    "aten.nll_loss_backward": Flow.SCALED,
+    **{f"aten.{name}": Flow.SCALED for name in ("neg", "nll_loss_backward")},
 }
