@@ -213,3 +213,40 @@ def test_what_is_sifted_on_numbers_would_have_no_proof(name):
     quick, slow = (sweep(single, parallel, replace(OPTIONS, exhaustive=each)) for each in (False, True))
     assert quick.open == slow.open == ()
     assert (quick.claims, quick.distinct, quick.methods) == (slow.claims, slow.distinct, slow.methods)
+
+
+FUNCTIONS = ("exp", "tanh", "sigmoid") * 5
+TWO_WEIGHTS = """plan single
+  x input [4, 3]
+  a weight [3]
+  b weight [3]
+  g = aten.sum.dim_IntList(x) dim=(0,)
+  h = aten.sum.dim_IntList(x) dim=(0,)
+  {p}
+  {q}
+  y = aten.add.Tensor(a, p15)
+  z = aten.add.Tensor(b, q15)
+  output y
+  output z
+plan parallel tp=2
+  i = aten.sum.dim_IntList(x[tp, :]) dim=(0,)
+  j = all_reduce(i) ranks=tp reduce="sum"
+  {r}
+  y = aten.add.Tensor(a, r15)
+- z = aten.add.Tensor(b, r15)
++ z = aten.add.Tensor(b, r14)
+  output y
+  output z
+"""
+
+
+def chain(name, start):
+    """Steps from a value on, each a function of the one before."""
+    steps = [f"{name}{k} = aten.{word}({name}{k - 1})" for k, word in enumerate(FUNCTIONS, 1)]
+    return "\n  ".join(steps).replace(f"({name}0)", f"({start})")
+
+
+def test_what_two_equal_gradients_make_in_many_steps_is_followed_back_to_them():
+    right, wrong = twins(TWO_WEIGHTS.format(p=chain("p", "g"), q=chain("q", "h"), r=chain("r", "j")))
+    assert swept(*right) == "PROVED"
+    assert swept(*wrong) == "REFUTED"

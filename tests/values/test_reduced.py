@@ -83,3 +83,15 @@ FLOAT = """
 def test_an_integer_and_one_may_be_a_float():
     """1.0 is written as 1."""
     assert verdict(FLOAT, FLOAT) == "PROVED"
+
+
+def test_a_gradient_along_another_dimension_of_equal_size_is_refuted():
+    text = """
+      x input [3, 3]
+      d weight [3]
+      g activation [3, 3]
+      g = mean.grad(d, x) dim=({dim},)
+      output g
+    """
+    assert verdict(text.format(dim=0), text.format(dim=1)) == "REFUTED"
+    assert verdict(text.format(dim=0), text.format(dim=-2)) != "REFUTED"

@@ -12,6 +12,7 @@ from verdict.diagnose.counter import Pair, counterexample
 from verdict.diagnose.recipe import apply, mismatches
 from verdict.diagnose.refuted import on_numbers
 from verdict.diagnose.scene import Scene, ranks_text, show_region
+from verdict.errors import ShapeError
 from verdict.graph import ABSENT, Interval, Region, extent, inside
 from verdict.lineage import Evidence, Share
 from verdict.lineage.columns import SUMMED
@@ -58,7 +59,7 @@ def of_stage(scene: Scene, occurrence: Occurrence, outcome: Refuted, members: Se
         if not partner.meaning.uninterpreted:
             raise
         return None
-    except IndexError:
+    except (IndexError, ShapeError):
         return None
 
 

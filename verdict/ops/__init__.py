@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from verdict.errors import ShapeError
 from verdict.ops import (
     arithmetic,
     aten,
@@ -55,13 +56,18 @@ def table(rules: Iterable[OpRule]) -> Mapping[str, OpRule]:
 
 
 def _of_arrays(rule: OpRule) -> OpRule:
-    """The rule with arrays where numpy makes a bare number or term of arrays without a dimension."""
+    """The rule with arrays where numpy makes a bare number or term of arrays without a dimension, and with a ShapeError
+    where gradients have shapes that no output has.
+    """
 
     def forward(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
         return tuple(numbers.array(y, inputs) for y in rule.forward(inputs, attrs))
 
     def gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
-        made = rule.gradient(inputs, grads, attrs)
+        try:
+            made = rule.gradient(inputs, grads, attrs)
+        except ValueError as error:
+            raise ShapeError(f"{rule.name}: its gradients do not fit its inputs: {error}") from None
         return tuple(None if dx is None else numbers.array(dx, (*inputs, *grads)) for dx in made)
 
     return replace(rule, forward=forward, gradient=gradient)

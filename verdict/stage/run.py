@@ -22,7 +22,8 @@ def run(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool = F
     try:
         question = obligation(stage, columns, exhaustive)
     except (ShapeError, SolverError, ZeroDivisionError) as error:
-        return Unknown(f"{stage.signature.op} cannot be run at reduced shapes: {error}")
+        why = f"{stage.signature.op} cannot be run at reduced shapes: {error}"
+        return _at_equal_sizes(stage, columns, options, exhaustive) or Unknown(why)
     misshapen = _misshapen(question)
     if misshapen:
         return _at_equal_sizes(stage, columns, options, exhaustive) or Unknown(f"{stage.signature.op}: {misshapen}")
@@ -63,7 +64,7 @@ def _at_equal_sizes(stage: Stage, columns: int, options: SolverOptions, exhausti
     """A refutation with one size for axes that have one at full size: there, exchanged axes differ in values only."""
     try:
         question = obligation(stage, columns, exhaustive, Sizes(apart=False))
-    except (ShapeError, SolverError):
+    except (ShapeError, SolverError, ZeroDivisionError):
         return None
     outcome = check(question, options) if not _misshapen(question) else None
     return outcome if isinstance(outcome, Refuted) else None

@@ -12,8 +12,8 @@ from verdict.sweep.trace import Traces
 from verdict.sweep.trial import Trial
 from verdict.workers import run_all
 
-MOST_GROWTH = 10
-"""How often the cone of one claim grows."""
+MOST_GROWTH = 40
+"""How often the cone of one claim grows: back through an update to two gradients that are equal takes some twenty."""
 MOST_TERMS = 4_000
 """The most terms of a normal form: a claim that needs more is likelier a wrong guess than a right one."""
 CONFIRMING = 0.1
