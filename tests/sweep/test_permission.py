@@ -284,7 +284,27 @@ plan parallel tp=2
   y = aten.mul.Tensor(q, u)
   output y
 """
+AVERAGED = """plan single
+  x input [80, 10]
+  t input int64 [80]
+  range t 0 9
+  p = aten._log_softmax(x) dim=1 half_to_float=False
+  y activation []
+  n activation []
+  y, n = aten.nll_loss_forward(p, t) ignore_index=-100 reduction=1
+  output y
+plan parallel tp=2
+  q = aten._log_softmax(x[tp, :]) dim=1 half_to_float=False
+  s activation []
+  m activation []
+  s, m = aten.nll_loss_forward(q, t[tp]) ignore_index=-100 reduction=2
+  a = all_reduce(s) ranks=tp reduce="sum"
+- y = aten.div.Scalar(a) other=80
++ y = aten.div.Scalar(a) other=79
+  output y
+"""
 PAIRS = {
+    "a mean by hand": AVERAGED,
     "means of all features": NORMALISED,
     "rows of padding": PADDED,
     "positions squared": SQUARES,

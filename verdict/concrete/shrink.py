@@ -24,7 +24,7 @@ from verdict.concrete.wiring import walk_messages
 from verdict.errors import ShapeError
 from verdict.graph import ABSENT, Node, Plan, Shape, extent, shard_axes
 from verdict.graph.lockstep import CHUNK, COMMUNICATION, attribute
-from verdict.ops import PATTERNS, Axes, Scale
+from verdict.ops import FACTS, PATTERNS, Axes, Scale
 
 LEAST = 3
 """The fewest elements that any axis keeps, where it has them."""
@@ -54,8 +54,9 @@ def shrink(single: Plan, parallel: Plan, binding: Binding, grow: int = 0) -> Red
         for dim, other in zip(two.dims[mine], one.dims[theirs], strict=True):
             factors.join(dim, other)
         two.coordinates.join_other(mine, one.coordinates, theirs)
-    one.join_all()
-    two.join_all()
+    apart = one.divides_by_counts != two.divides_by_counts
+    one.join_all(apart)
+    two.join_all(apart)
     for mine, theirs in partners(single, parallel).items():
         left, right = two.dims[parallel.tensors[mine].logical], one.dims[single.tensors[theirs].logical]
         sizes = zip(two.shapes[mine], one.shapes[theirs], strict=False)
@@ -101,8 +102,16 @@ class _Side:
     def dims_of(self, tensor: int) -> tuple[int, ...]:
         return self.dims[self.plan.tensors[tensor].logical]
 
-    def join_all(self) -> None:
-        """Make every node's, message's and declared output's equations between scales hold."""
+    @property
+    def divides_by_counts(self) -> bool:
+        """Whether some node divides by what it counts. A constant in its place would not shrink with the axis."""
+        return any(FACTS.divides_by_count(node.op, dict(node.attrs)) for node, _, _, _ in self.nodes.values())
+
+    def join_all(self, apart: bool) -> None:
+        """Make every node's, message's and declared output's equations between scales hold.
+
+        apart: whether one plan alone divides by what it counts: the axes of that keep their sizes.
+        """
         for one, other in self.messages:
             self.join_tensors(one, other)
         for held in (*self.plan.gradients, *self.plan.outputs):
@@ -119,6 +128,8 @@ class _Side:
         ]
         for visit in visits:
             follow(self.coordinates, visit)
+            if apart and FACTS.divides_by_count(visit.node.op, visit.attrs):
+                self.coordinates.keep_axes(visit.axes(visit.contracted(visit.pattern.along)))
         keep_reach(self.coordinates, visits)
         self.coordinates.finish()
 

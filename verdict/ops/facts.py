@@ -112,6 +112,10 @@ class Facts:
         rule = self._rules.get(op)
         return frozenset() if rule is None else rule.counted
 
+    def divides_by_count(self, op: str, attrs: Mapping[str, Any]) -> bool:
+        """Whether a node divides by how many elements it counts, at any shapes."""
+        return bool(self.counted(op)) and attrs.get("reduction") == 1
+
     def extreme(self, op: str) -> bool:
         """Whether what a node makes of some values does not depend on how often each occurs."""
         rule = self._rules.get(op)
