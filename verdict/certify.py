@@ -12,7 +12,17 @@ What no proof decides is run the same way: where the numbers of the results diff
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
-from verdict.concrete import AGREE, CANNOT, DIFFER, Comparison, Prepared, compare_prepared, prepare, work_of
+from verdict.concrete import (
+    AGREE,
+    CANNOT,
+    DIFFER,
+    Comparison,
+    Prepared,
+    compare_prepared,
+    prepare,
+    prepare_full,
+    work_of,
+)
 from verdict.concrete.domains import outside, unstated
 from verdict.graph import Plan
 from verdict.lineage.reference import draws_again, reference
@@ -26,6 +36,8 @@ MORE_SEEDS, FEW = range(3, 25), 2_000
 MOST_STEPS = 200_000
 MOST_WORK = 1_000_000_000
 """What is run: how many nodes, over all ranks and microbatches, and how many elements they read and write."""
+MOST_FULL = 200_000_000
+"""Up to so many elements, a difference that alone refutes is looked for at full shapes, too."""
 
 CERTAIN = frozenset(
     {
@@ -70,13 +82,19 @@ def contradicted(single: Plan, parallel: Plan, report: Report) -> Report:
     if report.verdict is not Verdict.UNKNOWN:
         return report
     found = _run(single, parallel)
-    if isinstance(found, str) or found.outcome != DIFFER:
+    if isinstance(found, str) or found.outcome != DIFFER or _agrees_at_full_shapes(single, parallel):
         return report
     row = found.differing[0]
     title = f"run on random numbers it is off by {row.error:.3g}, where the greatest element is {row.size:.3g}"
     notes = tuple(f"where it goes wrong is open; the first question: {each.where}" for each in report.open[:1])
     finding = Finding("not-equivalent", title, f"{row.what} {row.where}", notes=notes)
     return replace(report, findings=(finding,))
+
+
+def _agrees_at_full_shapes(single: Plan, parallel: Plan) -> bool:
+    """Whether plans that differ where they may have been reduced agree at their own shapes, as far as that is known."""
+    prepared = prepare_full(single, parallel, MOST_FULL)
+    return prepared is not None and compare_prepared(prepared, SEEDS[0], usual=True).outcome == AGREE
 
 
 def unconfirmed(report: Report, proved: Collection[Finding], why: str) -> Report:

@@ -95,3 +95,25 @@ def test_a_gradient_along_another_dimension_of_equal_size_is_refuted():
     """
     assert verdict(text.format(dim=0), text.format(dim=1)) == "REFUTED"
     assert verdict(text.format(dim=0), text.format(dim=-2)) != "REFUTED"
+
+
+COUNTED = """
+  x input [4000, 300]
+  ok activation bool [4000, 300]
+  n activation [1, 300]
+  y activation [4000, 300]
+  ok = aten.eq.Tensor(x, x)
+  n = aten.sum.dim_IntList(ok) dim=(0,) keepdim=True dtype="float32"
+  y = {last}
+  output y
+"""
+
+
+def test_what_differs_at_reduced_shapes_alone_refutes_nothing():
+    """All elements that are counted are as many as there are, which no reduced shape has."""
+    counted = COUNTED.format(last="aten.div.Tensor(x, n)")
+    stated, wrong = (COUNTED.format(last=f"aten.div.Scalar(x) other={number}") for number in (4000, 3000))
+    for single, parallel in ((counted, stated), (stated, counted)):
+        assert verdict(single, parallel) == "UNKNOWN"
+    assert verdict(counted, wrong) == "REFUTED"
+    assert verdict(counted, counted) == "PROVED"

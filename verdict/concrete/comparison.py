@@ -66,6 +66,19 @@ def prepare(single: Plan, parallel: Plan, most_work: int = MOST_WORK) -> Prepare
     return Prepared(single, parallel, (itself_bound, binding), small)
 
 
+def prepare_full(single: Plan, parallel: Plan, most_work: int) -> Prepared | None:
+    """Two plans at their own shapes; None where they do not fit, or running them moves more elements than so many."""
+    single, parallel = without_effects(single), without_effects(parallel)
+    try:
+        small = full(single), full(parallel)
+        bindings = itself(single), bind(single, parallel)
+    except Faulty:
+        return None
+    if work_of(single, small[0]) + work_of(parallel, small[1]) > most_work:
+        return None
+    return Prepared(single, parallel, bindings, small)
+
+
 def alone(plan: Plan, most_work: int = MOST_WORK) -> tuple[Plan, Small]:
     """One plan at small shapes. Raises Faulty where it does not fit, or is too large."""
     small = full(plan)
