@@ -8,6 +8,7 @@ from tests.builders import FAST, ask, codes, mlp, rewrite_where, walked
 from tests.mutate.test_misses import SINGLE
 from tests.values.outline import plans
 from verdict import certify
+from verdict.concrete import AGREE, DIFFER, compare
 from verdict.graph import Node
 from verdict.options import Options
 from verdict.pipeline import Examined, contradict, examine, needs_no_run
@@ -81,6 +82,19 @@ def test_what_is_open_is_refuted_by_numbers():
     report = certify.contradicted(SINGLE, plan, undecided(plan))
     assert (report.verdict, codes(report)) == (Verdict.REFUTED, {"not-equivalent"})
     assert "somewhere" in report.findings[0].notes[0]
+
+
+def test_one_seed_that_differs_is_enough():
+    text = "\n  x input [4]\n  y activation []\n  m activation []\n  m = aten.amin(x)\n  {last}\n  output y\n"
+    for bound in range(1, 40):
+        lasts = "y = mul(m) other=1.0", f"y = aten.clamp(m) min={-bound / 10}"
+        single, parallel = plans(*(text.format(last=last) for last in lasts))
+        if [compare(single, parallel, seed).outcome for seed in certify.SEEDS] == [AGREE, DIFFER]:
+            break
+    else:
+        pytest.fail("no bound between what the seeds draw")
+    report = certify.contradicted(single, parallel, undecided(TWIN))
+    assert report.verdict is Verdict.REFUTED
 
 
 def test_what_does_not_run_to_its_end_is_left_to_findings():

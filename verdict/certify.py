@@ -12,17 +12,8 @@ What no proof decides is run the same way: where the numbers of the results diff
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
-from verdict.concrete import (
-    AGREE,
-    CANNOT,
-    DIFFER,
-    Comparison,
-    Prepared,
-    compare_prepared,
-    prepare,
-    prepare_full,
-    work_of,
-)
+from verdict.concrete import AGREE, CANNOT, DIFFER, Comparison, Prepared, compare_prepared, prepare, work_of
+from verdict.concrete.comparison import FULL_WORK
 from verdict.concrete.domains import outside, unstated
 from verdict.graph import Plan
 from verdict.lineage.reference import draws_again, reference
@@ -82,19 +73,17 @@ def contradicted(single: Plan, parallel: Plan, report: Report) -> Report:
     if report.verdict is not Verdict.UNKNOWN:
         return report
     found = _run(single, parallel)
-    if isinstance(found, str) or found.outcome != DIFFER or _agrees_at_full_shapes(single, parallel):
+    if isinstance(found, str) or found.outcome != DIFFER:
         return report
+    if any(own != run for _, own, run in found.shapes):
+        at_full = _run(single, parallel, MOST_FULL)
+        if not isinstance(at_full, str) and at_full.outcome == AGREE:
+            return report
     row = found.differing[0]
     title = f"run on random numbers it is off by {row.error:.3g}, where the greatest element is {row.size:.3g}"
     notes = tuple(f"where it goes wrong is open; the first question: {each.where}" for each in report.open[:1])
     finding = Finding("not-equivalent", title, f"{row.what} {row.where}", notes=notes)
     return replace(report, findings=(finding,))
-
-
-def _agrees_at_full_shapes(single: Plan, parallel: Plan) -> bool:
-    """Whether plans that differ where they may have been reduced agree at their own shapes, as far as that is known."""
-    prepared = prepare_full(single, parallel, MOST_FULL)
-    return prepared is not None and compare_prepared(prepared, SEEDS[0], usual=True).outcome == AGREE
 
 
 def unconfirmed(report: Report, proved: Collection[Finding], why: str) -> Report:
@@ -114,14 +103,17 @@ def _doubtful(report: Report, proved: Collection[Finding]) -> list[Finding]:
 _AGREE = f"run on random numbers (seeds {' and '.join(map(str, SEEDS))}) the plans agree"
 
 
-def _run(single: Plan, parallel: Plan) -> Comparison | str:
-    """What the first seed that shows a difference shows, else the last one; a sentence where it is too much."""
+def _run(single: Plan, parallel: Plan, full_work: int = FULL_WORK) -> Comparison | str:
+    """What the first seed that shows a difference shows, else the last one; a sentence where it is too much.
+
+    full_work: up to so many elements that all nodes read and write they are not reduced.
+    """
     if draws_again(reference(single, 1, {})):
         return "several of its nodes draw random numbers for one input, and would draw the same if they were run"
     steps = _steps(single) + _steps(parallel)
     if steps > MOST_STEPS:
         return f"to run both plans would take {steps:,} nodes, the limit is {MOST_STEPS:,}"
-    prepared = prepare(single, parallel, MOST_WORK)
+    prepared = prepare(single, parallel, MOST_WORK, full_work)
     if isinstance(prepared, Comparison):
         return prepared
     found = _compared(prepared, usual=True)

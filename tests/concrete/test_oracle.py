@@ -12,7 +12,7 @@ from backends import load, save
 from backends.generator import Sizes, generate
 from tests import builders
 from verdict.cli import cli
-from verdict.concrete import AGREE, CANNOT, DIFFER, FAULT, compare, comparison
+from verdict.concrete import AGREE, CANNOT, DIFFER, FAULT, compare, compare_prepared
 from verdict.concrete.comparison import alone, prepare
 from verdict.graph import Call
 
@@ -83,14 +83,13 @@ def test_a_constant_that_is_off_by_a_millionth_differs(factor):
     assert compare(single, wrong, seed=0).outcome == DIFFER
 
 
-def test_full_and_reduced_shapes_have_one_outcome(monkeypatch):
+def test_full_and_reduced_shapes_have_one_outcome():
     single, parallel = pair("llama3")
     wrong = builders.rewrite_where(parallel, "silu", lambda node: node._replace(op="relu"), device=2)
-    monkeypatch.setattr(comparison, "FULL_WORK", 0)
-    shrunk = prepare(single, parallel)
+    shrunk = prepare(single, parallel, full_work=0)
     assert sum(map(np.prod, shrunk.small[0].logicals)) < sum(np.prod(t.shape) for t in single.logicals)
-    assert compare(single, parallel).outcome == AGREE
-    assert compare(single, wrong).outcome == DIFFER
+    assert compare_prepared(shrunk, 0).outcome == compare(single, parallel).outcome == AGREE
+    assert compare_prepared(prepare(single, wrong, full_work=0), 0).outcome == compare(single, wrong).outcome == DIFFER
 
 
 def test_exact_arithmetic_has_no_error_at_all():

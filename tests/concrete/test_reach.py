@@ -18,15 +18,26 @@ SUMMED = """
   output y
 """
 CLAMP = "aten.clamp(s) max=600.0"
+THEN = "\n  d activation [500, 1]\n  d = "
+LEFT = "aten.rsub.Scalar(s) other=600.0" + THEN
 STEPS = {
     "sigmoids": ("h = sigmoid(x)", CLAMP, False),
     "signs": ("h = aten.sign(x)\n  h activation [500, 700]", CLAMP, False),
     "numbers within bounds": ("h = aten.clamp(x) min=0.0 max=1.0\n  h activation [500, 700]", CLAMP, False),
-    "negative steps of sigmoids": ("h = sigmoid(x)", "relu(s)", False),
+    "steps of sigmoids": ("h = sigmoid(x)", "relu(s)", True),
+    "steps of what is left of sigmoids": ("h = sigmoid(x)", LEFT + "relu(c)", False),
     "sigmoids times weights": ("g = sigmoid(x)\n  g activation [500, 700]\n  h = mul(g, w)", CLAMP, True),
     "given numbers": ("h = mul(x, w)", CLAMP, True),
     "squares": ("g = mul(x, w)\n  g activation [500, 700]\n  h = pow(g) exponent=2", CLAMP, True),
     "sigmoids that nothing compares": ("h = sigmoid(x)", "exp(s)", True),
+    "whole powers of sigmoids": ("h = sigmoid(x)", "pow(s) exponent=3", True),
+    "quotients of sigmoids": ("h = sigmoid(x)", "aten.div.Scalar(s) other=3.0", True),
+    "roots of sigmoids": ("h = sigmoid(x)", "aten.sqrt(s)", True),
+    "roots of what is left of sigmoids": ("h = sigmoid(x)", LEFT + "aten.sqrt(c)", False),
+    "powers of what is left of sigmoids": ("h = sigmoid(x)", LEFT + "pow(c) exponent=0.5", False),
+    "logarithms of sigmoids": ("h = sigmoid(x)", "aten.log(s)", True),
+    "logarithms of logarithms": ("h = sigmoid(x)", "aten.log(s)" + THEN + "aten.log(c)", False),
+    "rounded quotients": ("h = sigmoid(x)", 'aten.div.Scalar_mode(s) other=3.0 rounding_mode="floor"', False),
 }
 
 
@@ -34,11 +45,36 @@ STEPS = {
 def test_an_axis_shrinks_where_its_sum_may_be_anything(name):
     steps, last, shrinks = STEPS[name]
     text = SUMMED.format(steps=steps, last=last)
+    text = text.replace("mul(x, c)", "mul(x, d)") if THEN in text else text
     if "h activation" not in text:
         text = text.replace("  s activation", "  h activation [500, 700]\n  s activation", 1)
     small = prepare(*plans(text, text)).small[0]
     assert (small.logicals[0][1] < 700) is shrinks
     assert small.logicals[0][0] < 500
+
+
+STEP = """
+  x input [500, 7000]
+  {state}
+  h activation [500, 7000]
+  g activation [1, 7000]
+  n activation [1, 7000]
+  y activation [1, 7000]
+  h = sigmoid(x)
+  g = aten.sum.dim_IntList(h) dim=(0,) keepdim=True
+  {made}
+  n = aten.addcmul(v, g, g) value=0.01
+  y = aten.sqrt(n)
+  output y
+"""
+
+
+@pytest.mark.parametrize("state, made, shrinks", [("buffer", "", True), ("activation", "v = mul(g) other=0.9", False)])
+def test_the_root_of_a_given_state_shrinks_what_is_summed_into_it(state, made, shrinks):
+    text = STEP.format(state=f"v {state} [1, 7000]", made=made)
+    small = prepare(*plans(text, text)).small[0]
+    assert (small.logicals[0][0] < 500) is shrinks
+    assert small.logicals[0][1] < 7000
 
 
 LOSS = """
@@ -101,3 +137,26 @@ def test_a_mean_of_a_million_shrinks():
     assert prepared.small[0].logicals[0] == (2, 2)
     assert verdict(text, text) == "PROVED"
     assert verdict(text, text.replace("aten.mean(x)", "aten.mean(x) count=1500001")) == "REFUTED"
+
+
+EMPTY = """
+  z input [0, 4]
+  t input int64 [0]
+  x input [4000, 900]
+  w activation [4000, 900]
+  v activation [0]
+  y activation [0]
+  w = mul(x, x)
+  v = aten.view(z) size=(0,)
+  y = aten.gather(v, t) dim=0
+  output y
+  output w
+"""
+
+
+def test_where_there_is_no_element_there_is_nothing_to_shrink():
+    small = prepare(*plans(EMPTY, EMPTY)).small[0]
+    assert small.logicals[0] == (0, 4)
+    assert max(small.logicals[2]) <= 4
+    assert verdict(EMPTY, EMPTY) == "PROVED"
+    assert verdict(EMPTY, EMPTY.replace("mul(x, x)", "mul(x) other=2.0")) == "REFUTED"

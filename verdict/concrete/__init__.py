@@ -1,7 +1,7 @@
 """The oracle: plans executed on numbers, all ranks in lockstep. It knows the operators and nothing of proofs."""
 
 from verdict.comparison import AGREE, CANNOT, DIFFER, FAULT, Comparison, Fault, Faulty, Row
-from verdict.concrete.comparison import MOST_WORK, Prepared, compare, compare_prepared, prepare, prepare_full, work_of
+from verdict.concrete.comparison import MOST_WORK, Prepared, compare, compare_prepared, prepare, work_of
 
 __all__ = [
     "AGREE",
@@ -17,6 +17,5 @@ __all__ = [
     "compare",
     "compare_prepared",
     "prepare",
-    "prepare_full",
     "work_of",
 ]

@@ -45,8 +45,13 @@ def compare(single: Plan, parallel: Plan, seed: int = 0, exact: bool = False, mo
     return prepared if isinstance(prepared, Comparison) else compare_prepared(prepared, seed, exact)
 
 
-def prepare(single: Plan, parallel: Plan, most_work: int = MOST_WORK) -> Prepared | Comparison:
-    """Shrink both plans together where they are large; a Comparison where that already fails. Effects are left out."""
+def prepare(
+    single: Plan, parallel: Plan, most_work: int = MOST_WORK, full_work: int = FULL_WORK
+) -> Prepared | Comparison:
+    """Shrink both plans together where they are large; a Comparison where that already fails. Effects are left out.
+
+    full_work: up to so many elements that all nodes read and write they keep their shapes.
+    """
     single, parallel = without_effects(single), without_effects(parallel)
     try:
         sides = (full(single),)
@@ -56,7 +61,7 @@ def prepare(single: Plan, parallel: Plan, most_work: int = MOST_WORK) -> Prepare
     try:
         binding = bind(single, parallel)
         small = (*sides, full(parallel))
-        if work_of(single, small[0]) + work_of(parallel, small[1]) > FULL_WORK:
+        if work_of(single, small[0]) + work_of(parallel, small[1]) > full_work:
             reduced = shrink(single, parallel, binding)
             single, parallel, binding, small = reduced
             itself_bound = itself(single)
@@ -64,19 +69,6 @@ def prepare(single: Plan, parallel: Plan, most_work: int = MOST_WORK) -> Prepare
     except Faulty as error:
         return _failed(error.fault, error.fault.ours)
     return Prepared(single, parallel, (itself_bound, binding), small)
-
-
-def prepare_full(single: Plan, parallel: Plan, most_work: int) -> Prepared | None:
-    """Two plans at their own shapes; None where they do not fit, or running them moves more elements than so many."""
-    single, parallel = without_effects(single), without_effects(parallel)
-    try:
-        small = full(single), full(parallel)
-        bindings = itself(single), bind(single, parallel)
-    except Faulty:
-        return None
-    if work_of(single, small[0]) + work_of(parallel, small[1]) > most_work:
-        return None
-    return Prepared(single, parallel, bindings, small)
 
 
 def alone(plan: Plan, most_work: int = MOST_WORK) -> tuple[Plan, Small]:

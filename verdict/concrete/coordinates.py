@@ -56,6 +56,10 @@ class Coordinates:
         """The logical tensor that a tensor is a share of."""
         return self.plan.tensors[tensor].logical
 
+    def dtypes(self, visit: Visit) -> set[str]:
+        """The types of what a node makes."""
+        return {self.plan.logicals[logical].dtype for logical in visit.made.values()}
+
     def state(self, logical: int) -> State:
         """What is known of a logical tensor; of what arrives, what is known of what was sent."""
         sent = self._arrives.get(logical)

@@ -123,8 +123,14 @@ class Factors:
             self.join(variable, other)
 
     def equate(self, left: list[Piece], right: list[Piece]) -> None:
-        """Let two products of factors of equal size have one scale, factor by factor from the fast end."""
+        """Let two products of factors of equal size have one scale, factor by factor from the fast end.
+
+        Where there is no element, there is nothing to shrink.
+        """
         left, right = list(left), list(right)
+        if any(not piece.size for piece in (*left, *right)):
+            self._freeze_all([*left, *right])
+            return
         while left and right:
             if self._respell(left) or self._respell(right):
                 continue
@@ -196,7 +202,10 @@ class Scales:
         self._scales: dict[tuple[int, int], Fraction] = {}
 
     def cut(self, variable: int, size: int, coordinates: Iterable[int]) -> None:
-        """Keep these coordinates of a dimension of `size` elements on element boundaries."""
+        """Keep these coordinates of a dimension of `size` elements on element boundaries. Of none, none is lost."""
+        if not size:
+            self._factors.freeze(variable)
+            return
         root = self._factors.find(variable)
         new = [at for at in {*coordinates, size} if (root, size, at) not in self._heeded]
         self._heeded.update((root, size, at) for at in new)

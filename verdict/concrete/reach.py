@@ -5,11 +5,15 @@ sigmoids, of what is clamped, of a norm's results) reaches further along a longe
 beyond all that it is at reduced shapes. So where what was added up of such numbers meets an operator of several cases
 (a comparison, a bound, a step), the axes keep their sizes.
 
+Roots, norms, logarithms and absolute values have their cases at zero. Of how many numbers a sum is does not change what
+signs it may have; only where something was added to the sum do the axes keep their sizes for these.
+
 Given numbers may be anything. So may be what is linear in something that may; nothing is known of the rest. What was
 counted, and is data now beside other data, has bounds, too.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from verdict.concrete.coordinates import Coordinates
 from verdict.concrete.states import State
@@ -19,33 +23,58 @@ from verdict.ops import FACTS, Flow
 from verdict.ops.types import FLOAT, kind
 
 NONE: frozenset[Axis] = frozenset()
+OPERANDS = ("other", "self")
+"""Attributes that are numbers which an operator adds."""
+
+
+class Sums(NamedTuple):
+    """What a tensor of numbers within bounds is made of.
+
+    along: the axes along which such were added up. shifted: those of them after which something else was added.
+    """
+
+    along: frozenset[Axis] = NONE
+    shifted: frozenset[Axis] = NONE
 
 
 def keep_reach(known: Coordinates, visits: Iterable[Visit]) -> None:
     """Keep the axes along which numbers within bounds are added up, and compared."""
-    within: dict[int, frozenset[Axis]] = {}
+    within: dict[int, Sums] = {}
     visits, before = tuple(visits), -1
-    while before != (before := sum(1 + len(axes) for axes in within.values())):
+    while before != (before := sum(1 + len(sums.along) + len(sums.shifted) for sums in within.values())):
         for visit in visits:
             _visit(known, within, visit)
 
 
-def _visit(known: Coordinates, within: dict[int, frozenset[Axis]], visit: Visit) -> None:
-    """within: the logical tensors of numbers that may have bounds, and the axes along which such were added up."""
+def _visit(known: Coordinates, within: dict[int, Sums], visit: Visit) -> None:
+    """within: the logical tensors of numbers that may have bounds."""
     op, sources = visit.node.op, {place: known.source(logical) for place, logical in visit.read.items()}
     data = {place for place, logical in sources.items() if known.state(logical) is State.DATA}
     bounded = {place for place in data if sources[place] in within}
     reaching = data - bounded if op in COMMUNICATION else FACTS.reaching(op, visit.node, visit.attrs, data - bounded)
     if reaching and not (visit.flow is Flow.MOVED and bounded):
         return
-    axes = NONE.union(*(within[sources[place]] for place in bounded))
+    read = [within[sources[place]] for place in bounded]
+    along, shifted = NONE.union(*(sums.along for sums in read)), NONE.union(*(sums.shifted for sums in read))
     if not FACTS.extreme(op):
-        axes |= visit.axes(visit.contracted(bounded))
+        along |= visit.axes(visit.contracted(bounded))
     if any(known.state(logical) is State.DATA for logical in visit.made.values()):
-        axes |= known.counted(visit.read.values())
-    kinds = {kind(known.plan.logicals[logical].dtype) for logical in visit.made.values()}
-    moved = visit.flow is Flow.MOVED and kinds == {FLOAT}
+        along |= known.counted(visit.read.values())
+    moved = visit.flow is Flow.MOVED and set(map(kind, known.dtypes(visit))) == {FLOAT}
     if op not in COMMUNICATION and not moved and not FACTS.smooth(op, visit.node, visit.attrs):
-        known.keep_axes(axes)
+        known.keep_axes(shifted if FACTS.cases_at_zero(op, visit.attrs) else along)
+    added = {place for place in bounded if within[sources[place]].along}
+    scaled = op in COMMUNICATION or moved or FACTS.homogeneous(op, visit.node, visit.attrs, added)
+    if not (scaled or _adds_zeros(known, visit, sources)):
+        shifted = along
     for logical in visit.made.values():
-        within[logical] = within.get(logical, NONE) | axes
+        before = within.get(logical, Sums())
+        within[logical] = Sums(before.along | along, before.shifted | shifted)
+
+
+def _adds_zeros(known: Coordinates, visit: Visit, sources: Mapping[int, int]) -> bool:
+    """Whether a node adds nothing but zeros to what it reads, or to a multiple of it."""
+    op, arity, attrs = visit.node.op, len(visit.node.inputs), visit.attrs
+    others = {logical for logical in sources.values() if known.state(logical) is not State.ZERO}
+    adds = FACTS.is_adding(op, arity, attrs) or FACTS.adds_products(op)
+    return adds and len(others) == 1 and all(attrs.get(name) in (None, 0) for name in OPERANDS)

@@ -12,6 +12,7 @@ from verdict.concrete.states import CONSTANT, COUNTS, FEW, IDS, PLAIN, State, to
 from verdict.concrete.visit import Axis, Visit
 from verdict.ops import FACTS, Attributes, Flow, Law
 from verdict.ops.domain import BITS
+from verdict.ops.types import is_whole
 
 NUMBERS = ("other", "value", "self")
 """Attributes that are numbers in the place of a tensor."""
@@ -78,8 +79,11 @@ def _constant(known: Coordinates, visit: Visit, states: Mapping[int, State]) -> 
     if visit.contracted(position for position, state in states.items() if state is not State.ZERO):
         return State.TABLE
     if kinds <= PLAIN:
-        moved = visit.flow is Flow.MOVED and kinds == {State.ZERO} and not visit.attrs
-        return State.ZERO if moved else State.UNIFORM if State.EXACT not in kinds else State.EXACT
+        moved = visit.flow is Flow.MOVED and not visit.attrs
+        zero = kinds == {State.ZERO} and (
+            moved or FACTS.keeps_zeros(visit.node.op, len(visit.node.inputs), visit.attrs)
+        )
+        return State.ZERO if zero else State.UNIFORM if State.EXACT not in kinds else State.EXACT
     return State.TABLE if State.TABLE in kinds else _of_ids(known, visit, states)[0]
 
 
@@ -116,8 +120,7 @@ def _of_ids(known: Coordinates, visit: Visit, states: Mapping[int, State]) -> Ma
     for logical in logicals:
         known.keep(logical)
     known.keep_axes(visit.axes(visit.contracted(ids)))
-    truths = {known.plan.logicals[logical].dtype for logical in visit.made.values()} == {"bool"}
-    return State.TRUTH if truths else State.DATA, NONE
+    return State.TRUTH if known.dtypes(visit) == {"bool"} else State.DATA, NONE
 
 
 def _moved(known: Coordinates, visit: Visit, states: Mapping[int, State]) -> bool:
@@ -127,8 +130,7 @@ def _moved(known: Coordinates, visit: Visit, states: Mapping[int, State]) -> boo
         for position, state in states.items()
         if state not in IDS and known.plan.logicals[visit.read[position]].dtype != "bool"
     }
-    dtypes = {known.plan.logicals[logical].dtype for logical in visit.made.values()}
-    return beside <= {State.ZERO} and dtypes <= set(HOLDING) and _plain(visit.attrs)
+    return beside <= {State.ZERO} and known.dtypes(visit) <= set(HOLDING) and _plain(visit.attrs)
 
 
 def _compared(
@@ -198,8 +200,8 @@ def _of_few(known: Coordinates, visit: Visit, states: Mapping[int, State]) -> Ma
             truths = {states[position] for position in few} == {State.TRUTH}
             return State.COUNT if truths else State.WEIGHED, visit.axes(visit.contracted(few))
         known.keep_axes(visit.axes(alone))
-    dtypes = {known.plan.logicals[logical].dtype for logical in visit.made.values()}
-    if data and not any(map(_whole_numbers, dtypes)):
+    dtypes = known.dtypes(visit)
+    if data and not any(map(is_whole, dtypes)):
         return State.DATA, NONE
     return State.TRUTH if dtypes == {"bool"} or _stay_truths(visit, states) else State.LEVEL, NONE
 
@@ -229,6 +231,3 @@ def _plain(attrs: Attributes) -> bool:
 def _is_whole(number: object) -> bool:
     return isinstance(number, int) and not isinstance(number, bool)
 
-
-def _whole_numbers(dtype: str) -> bool:
-    return dtype.startswith(("int", "uint", "bool"))

@@ -1,6 +1,7 @@
 """What engines ask of operators: facts that the rules state, of nodes and of their gradients alike."""
 
 from collections.abc import Mapping, Sequence, Set
+from math import isfinite
 from typing import Any, TypeVar
 
 from verdict.graph import GRAD, Node
@@ -8,22 +9,39 @@ from verdict.ops.rule import OpRule
 from verdict.ops.types import cast
 
 T = TypeVar("T")
-ROOTS = frozenset({"sqrt", "pow", "linalg_vector_norm", "exp", "log", "logsumexp"})
-"""Operators of one formula that make anything of numbers that may be anything, but for their sign."""
-SMOOTH = ROOTS | {
-    *("sub", "rsub", "square", "lerp", "addcmul", "addcdiv", "addmm", "baddbmm", "div", "reciprocal", "rsqrt"),
-    *("tanh", "sigmoid", "silu", "gelu", "mish", "glu", "erf", "sin", "cos", "expm1", "log1p", "log_sigmoid_forward"),
-    *("var", "var_mean", "std", "softmax", "_softmax", "_safe_softmax", "log_softmax", "_log_softmax"),
-    *("rms_norm", "_fused_rms_norm", "layernorm", "native_layer_norm", "native_group_norm"),
-    *("tanh_backward", "sigmoid_backward", "_softmax_backward_data", "_log_softmax_backward_data"),
-    *("native_layer_norm_backward", "_fused_rms_norm_backward", "native_group_norm_backward"),
-    *("apply_mask", "apply_rotary_emb", "embedding", "constant_pad_nd", "index_add", "scatter", "scatter_add"),
-    *("cross_entropy", "nll_loss_forward", "nll_loss_backward", "mse_loss", "binary_cross_entropy_with_logits"),
-    *("feedforward", "self_attention", "_scaled_dot_product_flash_attention_for_cpu"),
-    *("_scaled_dot_product_flash_attention_for_cpu_backward", "adam", "adamw", "sgd", "dropout", "keyed_dropout"),
-}
-"""Operators of one formula wherever they are defined, gradients included."""
-REACHING = ROOTS | {"relu", "abs", "apply_mask", "apply_rotary_emb"}
+SMOOTH = frozenset(
+    {
+        *("sub", "rsub", "square", "lerp", "addcmul", "addcdiv", "addmm", "baddbmm", "div", "reciprocal", "pow", "exp"),
+        *("tanh", "sigmoid", "silu", "gelu", "mish", "glu", "erf", "sin", "cos", "expm1", "log_sigmoid_forward"),
+        *("var", "var_mean", "logsumexp", "softmax", "_softmax", "_safe_softmax", "log_softmax", "_log_softmax"),
+        *("rms_norm", "_fused_rms_norm", "layernorm", "native_layer_norm", "native_group_norm"),
+        *("tanh_backward", "sigmoid_backward", "_softmax_backward_data", "_log_softmax_backward_data"),
+        *("native_layer_norm_backward", "_fused_rms_norm_backward", "native_group_norm_backward"),
+        *("apply_mask", "apply_rotary_emb", "embedding", "constant_pad_nd", "index_add", "scatter", "scatter_add"),
+        *("cross_entropy", "nll_loss_forward", "nll_loss_backward", "mse_loss", "binary_cross_entropy_with_logits"),
+        *("feedforward", "self_attention", "_scaled_dot_product_flash_attention_for_cpu"),
+        *("_scaled_dot_product_flash_attention_for_cpu_backward", "sgd", "dropout", "keyed_dropout"),
+    }
+)
+"""Operators of one formula for all numbers but poles, gradients included.
+
+Neither roots, norms and logarithms, which are the absolute value, or nothing at all, for some numbers.
+"""
+REACHING = frozenset(
+    {
+        *("sqrt", "pow", "linalg_vector_norm", "exp", "log", "logsumexp", "relu", "abs"),
+        *("apply_mask", "apply_rotary_emb", "lerp", "addcmul", "addcdiv", "addmm", "baddbmm", "index_put"),
+    }
+)
+"""Operators that make anything of numbers that may be anything, but for their sign."""
+AT_ZERO = frozenset({"sqrt", "rsqrt", "pow", "linalg_vector_norm", "log", "abs", "relu"})
+"""Operators that have cases, and all of them at zero."""
+HOMOGENEOUS = AT_ZERO - {"log"} | {"div", "reciprocal", "square"}
+"""Operators that make a positive multiple, power or inverse of it of a positive multiple of what they read."""
+STEPS = frozenset({"adam", "adamw"})
+"""Operators that divide by a root, and add to a weight: they make anything where all inputs but one may be anything."""
+BACKWARD = "_backward"
+"""In the names of gradients that are operators of their own; they are linear in what they read first."""
 SCALED = frozenset({"native_layer_norm", "_fused_rms_norm", "layernorm", "rms_norm", "rmsnorm"})
 """Operators that times their results by a weight, where they have one."""
 
@@ -135,7 +153,8 @@ class Facts:
 
     def smooth(self, op: str, node: Node, attrs: Mapping[str, Any]) -> bool:
         """Whether what a node makes is one formula, without cases; False where nobody says so."""
-        return _name(op) in SMOOTH or self.is_polynomial(op, len(node.inputs), len(node.outputs), attrs)
+        formula = _name(op) in SMOOTH and not _has_cases(_name(op), attrs)
+        return formula or self.is_polynomial(op, len(node.inputs), len(node.outputs), attrs)
 
     def reaching(self, op: str, node: Node, attrs: Mapping[str, Any], free: Set[int]) -> bool:
         """Whether a node may make anything, where its inputs at some positions may be anything."""
@@ -145,9 +164,42 @@ class Facts:
         grads = len(node.inputs) - len(node.outputs)
         if op.endswith(GRAD):
             return any(position < grads for position in free)
+        if BACKWARD in op:
+            return 0 in free
         linear = rule.linear_in(len(node.inputs), attrs)
         carries = rule.moves or rule.adds or rule.copies or rule.sums or rule.types is cast or _name(op) in REACHING
-        return bool(free) and (carries or bool(linear & free) or (_name(op) in SCALED and len(free) > 1))
+        scaled = _name(op) in SCALED and len(free) > 1
+        steps = _name(op) in STEPS and len(free) >= len(node.inputs) - 1
+        return bool(free) and (carries or bool(linear & free) or scaled or steps)
+
+    def cases_at_zero(self, op: str, attrs: Mapping[str, Any]) -> bool:
+        """Whether all cases of a node are at zero: it is of one formula for positive numbers, and for negative ones."""
+        name = _name(op)
+        return name in AT_ZERO and (name != "pow" or attrs.get("exponent") is not None)
+
+    def homogeneous(self, op: str, node: Node, attrs: Mapping[str, Any], positions: Set[int]) -> bool:
+        """Whether multiples of the inputs at some positions change nothing of a node's result but its size."""
+        rule, name = self.of(op), _name(op)
+        if rule is None:
+            return False
+        if op.endswith(GRAD):
+            return all(position < len(node.inputs) - len(node.outputs) for position in positions)
+        if BACKWARD in op:
+            return positions <= {0}
+        if name == "pow":
+            return attrs.get("exponent") is not None
+        named = name in HOMOGENEOUS and attrs.get("rounding_mode") is None
+        return named or rule.moves or rule.copies or positions <= rule.linear_in(len(node.inputs), attrs)
+
+    def adds_products(self, op: str) -> bool:
+        """Whether a node adds to its first input a multiple of the product, or the quotient, of the others."""
+        return _name(op) in {"addcmul", "addcdiv"}
+
+    def keeps_zeros(self, op: str, arity: int, attrs: Mapping[str, Any]) -> bool:
+        """Whether a node makes zeros of zeros, at any shapes."""
+        rule = self._rules.get(op)
+        finite = all(isfinite(value) for value in attrs.values() if isinstance(value, float))
+        return rule is not None and finite and rule.linear_in(arity, attrs) >= frozenset(range(arity))
 
     def views(self, op: str) -> bool:
         """Whether a node may make another view of the memory of its first input."""
@@ -157,3 +209,10 @@ class Facts:
 
 def _name(op: str) -> str:
     return op.removesuffix(GRAD).removeprefix("aten.").partition(".")[0]
+
+
+def _has_cases(name: str, attrs: Mapping[str, Any]) -> bool:
+    """Whether attributes make an operator of one formula one of several: quotients that are rounded, roots."""
+    if name == "pow":
+        return attrs.get("exponent") is None or attrs["exponent"] % 1 != 0
+    return attrs.get("rounding_mode") is not None or attrs.get("eps") == 0

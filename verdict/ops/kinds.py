@@ -76,7 +76,7 @@ def _words(value: Any, name: str) -> bool:
 
 
 def _divisor(value: Any, name: str) -> bool:
-    return value is None or (_whole(value, name) and value > 0)
+    return _whole(value, name) and value > 0
 
 
 def _few(value: Any, name: str) -> bool:

@@ -76,10 +76,10 @@ def _shapes(single: Plan, parallel: Plan, binding: Binding, smallest: Reduced) -
 
 def _is_little(reduced: Reduced) -> bool:
     given = sum(prod(reduced.small[0].logicals[k]) for k in itself(reduced.single).logical)
-    return given <= MOST_GIVEN and work_of(reduced) <= MOST_OPERATIONS
+    return given <= MOST_GIVEN and operations_of(reduced) <= MOST_OPERATIONS
 
 
-def work_of(reduced: Reduced) -> int:
+def operations_of(reduced: Reduced) -> int:
     """How many multiplications and additions both plans take at most."""
     return operations(reduced.single, reduced.small[0]) + operations(reduced.parallel, reduced.small[1])
 

@@ -31,7 +31,7 @@ from verdict.sweep.elements import Elements, Ids, Kind
 from verdict.sweep.ends import ends_of
 from verdict.sweep.flow import Flow
 from verdict.sweep.follow import Follower, follow_single
-from verdict.sweep.larger import Larger, on_numbers, work_of
+from verdict.sweep.larger import Larger, on_numbers, operations_of
 from verdict.sweep.match import Catalogue, Known
 from verdict.sweep.multiple import factors_of
 from verdict.sweep.parallel import Guesses, first_of, follow_parallel
@@ -118,7 +118,7 @@ def sweep(single: Plan, parallel: Plan, options: Options, progress: Progress = l
         own = Reduced(single, parallel, binding, (full(single), full(parallel)))
         given = sum(prod(own.small[0].logicals[k]) for k in itself(single).logical)
         smallest = None
-        if given > MOST_FULL or work_of(own) > MOST_OWN:
+        if given > MOST_FULL or operations_of(own) > MOST_OWN:
             smallest = _smallest(single, parallel, binding, given > MOST_FULL)
         if smallest is None:
             found = _swept(own, options, progress)

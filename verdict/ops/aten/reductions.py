@@ -94,9 +94,8 @@ def asked(args: Arguments) -> Array:
 
 
 def _sum(args: Arguments) -> Array:
-    x, wanted = asked(args), kind(args["dtype"])
-    total = _total(args, x).reshape(shape_of(args, x))
-    return integers.wrapped(total, wanted) if wanted in BITS else total
+    x = asked(args)
+    return integers.wrapped(_total(args, x).reshape(shape_of(args, x)), kind(args["dtype"]))
 
 
 def _mean_of(args: Arguments, x: Array, less: int = 0) -> Array:

@@ -48,7 +48,7 @@ def _resized(args: Arguments, size: Any) -> Shape:
     if not isinstance(size, tuple) or not all(is_integer(length) for length in size) or size.count(-1) > 1:
         raise args.misfit(f"size is {size}, it must be integers, at most one of them -1")
     elements, given = prod(shape), prod(length for length in size if length != -1)
-    if given < 1 or elements % given or (-1 not in size and elements != given):
+    if given < (-1 in size) or (elements % given if given else elements) or (-1 not in size and elements != given):
         raise args.misfit(f"{shape} has {elements} elements, which do not fit into size {size}")
     return tuple(elements // given if length == -1 else int(length) for length in size)
 
