@@ -257,32 +257,29 @@ plan parallel tp=2
   y[tp, :] = aten.mul.Tensor(h, w)
   output y
 """
-PADDED = """plan single
+AVERAGE = """
+  k = aten._to_copy(kept) dtype="float32"
+  n = aten.sum.dim_IntList(k) dim=(0,)
+  c = aten.clamp(n) min=1
+  q = aten.div.Tensor(g, c)
+  u = aten.unsqueeze(k) dim=1
+  y = aten.mul.Tensor(q, u)
+  output y
+""".strip("\n")
+PADDED = f"""plan single
   x input [80, 8]
   t input int64 [80]
   w weight [40, 8]
   g = aten.embedding(w, t)
   kept activation bool [80]
   kept = aten.ne.Scalar(t) other=0
-  k = aten._to_copy(kept) dtype="float32"
-  n = aten.sum.dim_IntList(k) dim=(0,)
-  c = aten.clamp(n) min=1
-  q = aten.div.Tensor(g, c)
-  u = aten.unsqueeze(k) dim=1
-  y = aten.mul.Tensor(q, u)
-  output y
+{AVERAGE}
 plan parallel tp=2
   g = aten.embedding(w, t)
   kept activation bool [80]
 - kept = aten.ne.Scalar(t) other=0
 + kept = aten.ne.Scalar(t) other=39
-  k = aten._to_copy(kept) dtype="float32"
-  n = aten.sum.dim_IntList(k) dim=(0,)
-  c = aten.clamp(n) min=1
-  q = aten.div.Tensor(g, c)
-  u = aten.unsqueeze(k) dim=1
-  y = aten.mul.Tensor(q, u)
-  output y
+{AVERAGE}
 """
 AVERAGED = """plan single
   x input [80, 10]
