@@ -2,7 +2,9 @@
 
 from tests.builders import Builder, ask, mlp, rewrite_where
 from tests.pairs import load
+from tests.values.outline import report
 from verdict.graph import INPUT, WEIGHT
+from verdict.report import Verdict
 from verdict.report.finding import extent_of
 
 
@@ -53,3 +55,33 @@ def test_the_extent_counts_ranks_of_all_replicas():
     wrong = rewrite_where(mlp(tp=2, dp=2), "all_reduce", lambda n: n._replace(op="identity", attrs=()), nth=0, device=0)
     findings = ask(mlp(), wrong).findings
     assert extent_of(findings[0], 2).startswith(f"{2 * len(findings[0].ranks)} ranks")
+
+
+LOSS = """
+  p input [2048, 100]
+  t input int64 [2048]
+  loss activation []
+  total activation []
+  loss, total = aten.nll_loss_forward(p, t) absent=("weight",) reduction=2 ignore_index=-100
+  loss loss
+"""
+SHARED = """
+  p input [2048, 100]
+  t input int64 [2048]
+  part activation []
+  total activation []
+  loss activation []
+  part{{tp}}, total{{tp}} = aten.nll_loss_forward(p[tp, :], t[tp]) absent=("weight",) reduction=2 ignore_index=-100
+  loss = {}
+  loss loss
+"""
+
+
+def test_what_is_too_large_to_be_shown_is_found_all_the_same():
+    assert report(LOSS, SHARED.format('all_reduce(part) ranks=tp reduce="sum"'), tp=2).verdict is Verdict.PROVED
+    for last, code in {
+        'all_reduce(part) ranks=tp reduce="mean"': "mean-instead-of-sum",
+        "identity(part)": "missing-reduction",
+    }.items():
+        (finding,) = report(LOSS, SHARED.format(last), tp=2).findings
+        assert (finding.code, finding.counterexample) == (code, None)

@@ -10,12 +10,13 @@ import numpy as np
 from verdict.errors import ShapeError
 from verdict.ops import Array
 from verdict.ops.domain import Integers
+from verdict.solver import SolverError
 
 Choices = Sequence[Integers | None]
 """For each input, the integers that its elements may be; None for any number."""
 
-UNFIT = (ArithmeticError, LookupError, TypeError, ValueError, ShapeError)
-"""What operators raise on numbers for which they are not defined, or with attributes that do not fit."""
+UNFIT = (ArithmeticError, LookupError, TypeError, ValueError, ShapeError, SolverError)
+"""What operators raise on numbers for which they are not defined, with attributes that do not fit, or on too many."""
 
 TRIES = 20
 """How many random points are tried."""

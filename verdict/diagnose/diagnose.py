@@ -14,6 +14,7 @@ from verdict.graph import Fault, Plan
 from verdict.graph.lockstep import COMMUNICATION
 from verdict.lineage import Evidence
 from verdict.outcome import Finding
+from verdict.solver import SolverError
 
 SCHEDULE = frozenset({"deadlock", "send-without-receive", "receive-without-send"})
 """What a missing or misplaced communication leads to, whatever it is."""
@@ -56,12 +57,15 @@ def diagnose(plan: Plan, raw: Raw, scene: Scene | None) -> tuple[Finding, ...]:
 
 
 def _with_numbers(scene: Scene, case: Case) -> Finding:
-    """The finding with its counterexample, where numbers tell it."""
+    """The finding with its counterexample, where numbers tell it; without where a node is too large to be shown."""
     about, found = case.finding.evidence, case.finding.counterexample
-    if case.refuted is not None:
-        found = of_stage(scene, *case.refuted)
-    elif found is None and isinstance(about, Evidence):
-        found = of_value(scene, about)
+    try:
+        if case.refuted is not None:
+            found = of_stage(scene, *case.refuted)
+        elif found is None and isinstance(about, Evidence):
+            found = of_value(scene, about)
+    except SolverError:
+        return case.finding
     return replace(case.finding, counterexample=found)
 
 
