@@ -121,7 +121,7 @@ def _share(table: Reference) -> Plan | None:
         logical._replace(shape=shapes.get(index, logical.shape)) for index, logical in enumerate(plan.logicals)
     )
     tensors = tuple(Tensor(share.logical, whole(logicals[share.logical].shape), share.part) for share in plan.tensors)
-    known: dict[Attrs, Attrs] = {}
+    known: dict[str, Attrs] = {}
     segments = []
     for segment in plan.segments:
         nodes = []
@@ -130,7 +130,7 @@ def _share(table: Reference) -> Plan | None:
             attrs = _attrs(table, node, shapes_read)
             if attrs is None:
                 return None
-            nodes.append(node._replace(attrs=known.setdefault(attrs, attrs)))
+            nodes.append(node._replace(attrs=known.setdefault(repr(attrs), attrs)))
         segments.append(segment._replace(nodes=tuple(nodes)))
     return replace(plan, logicals=logicals, tensors=tensors, segments=tuple(segments))
 

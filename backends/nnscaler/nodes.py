@@ -167,16 +167,15 @@ class Writer:
         line.add(Node("dataloader", (), tuple([line.load(share) for share in shares]), (), "dataloader"))
 
     def _meaning(self, signature: str, arguments: list[Any], keywords: dict[str, Any]) -> tuple[str, Attrs]:
-        """The operator of a call, looked up by all of it but its tensors."""
+        """The operator of a call, looked up by all of it but its tensors. 1, 1.0 and True are not equal."""
         constants: tuple[Any, ...] = ()
         if not _ONLY_TENSORS.issuperset(map(type, arguments)):
             constants = tuple([None if type(record) is IRSubTensor else (plain(record),) for record in arguments])
         named = tuple([(name, plain(value)) for name, value in keywords.items()]) if keywords else ()
-        key = (signature, len(arguments), constants, named)
+        key = (signature, len(arguments), repr(constants), repr(named))
         known = self._meanings.get(key)
         if known is None:
-            op, attrs = meaning(signature, arguments, keywords)
-            known = self._meanings[key] = op, self._attrs.setdefault(attrs, attrs)
+            known = self._meanings[key] = meaning(signature, arguments, keywords)
         return known
 
 

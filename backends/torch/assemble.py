@@ -85,7 +85,7 @@ class _Draft:
         self.tensors: list[Tensor] = []
         self._named: dict[tuple[str, str], int] = {}
         self._made: dict[tuple[str, Value], int] = {}
-        self._attrs: dict[Attrs, Attrs] = {}
+        self._attrs: dict[str, Attrs] = {}
 
     def named(self, name: str, kind: str, bound: Bound, dtype: str) -> int:
         """A share of the tensor that all ranks call `name`."""
@@ -112,8 +112,8 @@ class _Draft:
         return len(self.tensors) - 1
 
     def attrs(self, pairs: Attrs) -> Attrs:
-        """Equal attributes are one object."""
-        return self._attrs.setdefault(pairs, pairs)
+        """Equal attributes are one object; 1, 1.0 and True are not equal."""
+        return self._attrs.setdefault(repr(pairs), pairs)
 
 
 class _End(NamedTuple):

@@ -20,7 +20,7 @@ SINGLES = {
                     "build_linear_single"),
     **{f"build_{name}": f"build_{name}_single" for name in (
         "normed", "hook", "checkpointed", "entered", "tied", "carried", "shifted", "masked", "varied", "aliased",
-        "gathered", "counted", "placed",
+        "gathered", "counted", "placed", "numbered",
     )},
 }  # fmt: skip
 """The single-device program of builders that begin so."""
@@ -600,3 +600,27 @@ def build_placed(ctx):
 
 def build_placed_right(ctx):
     return placed(ctx, Partial())
+
+
+def numbered(ctx, first):
+    """Rows in two groups, each scaled by its number; to the integers of rank 1 is added 1, and 1.0 to what that is."""
+    torch.manual_seed(0)
+    groups = 2 // ctx.world
+
+    def loss_of(model, x):
+        scales = 0.5 ** (first + torch.arange(groups) + 1.0)
+        return (model(x).view(groups, -1, SIZE) * scales.view(-1, 1, 1)).square().mean()
+
+    return trained(ctx, nn.Linear(SIZE, SIZE), rows_of(ctx), loss_of, average)
+
+
+def build_numbered_single(ctx):
+    return numbered(ctx, 0)
+
+
+def build_numbered(ctx):
+    return numbered(ctx, 0)
+
+
+def build_numbered_right(ctx):
+    return numbered(ctx, ctx.rank * 1)

@@ -251,3 +251,23 @@ def test_values_that_are_not_defined_refute_nothing(logarithm, size):
     """Of few elements it depends on the seed whether some logarithm is not defined."""
     text = f"\n  x input [{size}]\n  y input [{size}]\n  n = {logarithm}\n  n activation [{size}]\n  output n\n"
     assert report(text, text).findings == ()
+
+
+TWO_SUMS = """
+  x input int8 [4]
+  n activation int8 [4]
+  y activation {dtype} [4]
+  z activation float32 [4]
+  output n
+  n = aten.add.Tensor(x) other=1
+  y = aten.add.Tensor(x) other={other}
+  z = aten._to_copy(y) dtype="float32"
+  output z
+"""
+
+
+def test_a_sum_with_a_float_is_no_integer_beside_one_that_is():
+    whole, floating = TWO_SUMS.format(dtype="int8", other=1), TWO_SUMS.format(dtype="float32", other=1.0)
+    assert verdict(whole, whole) == verdict(floating, floating) == "PROVED"
+    assert verdict(whole, TWO_SUMS.format(dtype="int8", other=1.0)) == "REFUTED"
+    assert verdict(whole, floating) == verdict(floating, whole) == "REFUTED"

@@ -145,7 +145,7 @@ class _Builder:
             self.compute(node, inputs)
 
     def compute(self, node: Node, inputs: tuple[Bases, ...]) -> None:
-        key = (node.op, node.attrs, inputs, tuple(tensor != ABSENT for tensor in node.outputs))
+        key = (node.op, repr(node.attrs), inputs, tuple(tensor != ABSENT for tensor in node.outputs))
         partner = None if FACTS.random(node.op) else self.known.get(key)
         if partner is None:
             partner = self.partner(node, inputs)
