@@ -14,6 +14,8 @@ class SolverOptions:
     confirm_timeout: the same for a question about what is proved already.
     solvers: the names of those that are asked, "z3" or "cvc5"; the first one tries what is left.
     term_limit: the most terms that a polynomial of the normal form may have.
+    bounds: whether what only Z3 proves counts. Without, of two sides that are no one formula nothing is proved: what Z3
+        knows of how great sums are holds at the shapes that it is asked at.
     exhibit: whether a difference is certified and made small; without, it only ends the attempt as Unknown.
     """
 
@@ -24,6 +26,7 @@ class SolverOptions:
     confirm_timeout: float = 1.0
     term_limit: int = 20_000
     solvers: tuple[str, ...] = ("z3",)
+    bounds: bool = True
     exhibit: bool = True
 
 

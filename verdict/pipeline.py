@@ -20,7 +20,7 @@ from verdict.lineage import Binding, Lineages, Reference, bind, propagate, refer
 from verdict.lineage.goals import check_goals, undecided
 from verdict.lineage.judged import judge
 from verdict.ops import CAST, RULES
-from verdict.ops.types import GRADIENTS, kind
+from verdict.ops.types import GRADIENTS, beyond, kind
 from verdict.options import Options
 from verdict.outcome import Finding, Outcome
 from verdict.replica import one_column, split
@@ -193,7 +193,7 @@ def examine(
     binding = bind(*values)
     if before is None:
         _require_sound(single)
-    types = check_types(values[1], RULES, kind, GRADIENTS)
+    types = check_types(values[1], RULES, kind, GRADIENTS, beyond)
     structural = (*check_effects(parallel, RULES), *check_plan(values[1], RULES), *types)
     single, parallel = values
     observe("lineage", 0, 1, structural)
@@ -282,7 +282,8 @@ def _outcomes(
 def _require_sound(single: Plan) -> None:
     require_whole(single)
     plain = without_effects(single)
-    wrong = (*check_effects(single, RULES), *check_plan(plain, RULES), *check_types(plain, RULES, kind, GRADIENTS))
+    types = check_types(plain, RULES, kind, GRADIENTS, beyond)
+    wrong = (*check_effects(single, RULES), *check_plan(plain, RULES), *types)
     if wrong:
         raise PlanMismatchError(
             single.source,

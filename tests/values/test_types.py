@@ -271,3 +271,46 @@ def test_a_sum_with_a_float_is_no_integer_beside_one_that_is():
     assert verdict(whole, whole) == verdict(floating, floating) == "PROVED"
     assert verdict(whole, TWO_SUMS.format(dtype="int8", other=1.0)) == "REFUTED"
     assert verdict(whole, floating) == verdict(floating, whole) == "REFUTED"
+
+
+BELOW = """
+  x input uint8 [4]
+  w weight [4]
+  b activation bool [4]
+  f activation float32 [4]
+  y activation [4]
+  b = aten.lt.Scalar(x) other={}
+  f = aten._to_copy(b) dtype="float32"
+  y = mul(f, w)
+  output y
+"""
+
+
+def test_a_number_beyond_a_type_of_integers_is_none_of_it():
+    wide = BELOW.replace("uint8", "int32")
+    assert verdict(BELOW.format(255), BELOW.format(255)) == verdict(wide.format(300), wide.format(300)) == "PROVED"
+    assert verdict(BELOW.format(255), BELOW.format(44)) == "REFUTED"
+    with pytest.raises(PlanMismatchError, match="other is 300, which is no uint8"):
+        verdict(BELOW.format(300), BELOW.format(300))
+    assert verdict(BELOW.format(255), BELOW.format(300)) == "REFUTED"
+
+
+NARROWED = """
+  x input bool [2, 300]
+  w weight [2]
+  n activation {dtype} [2]
+  f activation float32 [2]
+  y activation [2]
+  n = aten.sum.dim_IntList(x) dim=(1,) dtype="{dtype}"
+  f = aten._to_copy(n) dtype="float32"
+  y = mul(f, w)
+  output y
+"""
+
+
+@pytest.mark.parametrize("dtype, right", [("int8", False), ("uint8", False), ("int16", True), ("int32", True)])
+def test_a_sum_in_a_narrower_type_wraps_around(dtype, right):
+    single, parallel = NARROWED.format(dtype="int64"), NARROWED.format(dtype=dtype)
+    assert (verdict(single, parallel) == "PROVED") is right
+    assert (verdict(parallel, single) == "PROVED") is right
+    assert verdict(parallel, parallel) == "PROVED"

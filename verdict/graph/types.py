@@ -1,7 +1,8 @@
 """The check of types at the door: what a plan says of the type of what a node makes, its operator must make.
 
 Only kinds are looked at: floats of any width are one, since casts between those change no value; every type of integers
-is one, and so are truth values. A plan that calls floats integers would have them proved for integers only.
+is one, and so are truth values. A plan that calls floats integers would have them proved for integers only. A number
+that is an operator's attribute is one of the type that it computes in.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,9 @@ from verdict.outcome import Finding
 Kinds = frozenset[str]
 
 
+Beyond = Callable[[str, Sequence[str], Mapping[str, Any]], str]
+
+
 class TypeRule(Protocol):
     """What the check needs of an operator's rule."""
 
@@ -23,9 +27,12 @@ class TypeRule(Protocol):
 
 
 def check_types(
-    plan: Plan, rules: Mapping[str, TypeRule], kind: Callable[[str], str], gradients: Kinds
+    plan: Plan, rules: Mapping[str, TypeRule], kind: Callable[[str], str], gradients: Kinds, beyond: Beyond
 ) -> tuple[Finding, ...]:
-    """Every distinct node's types against its operator's rule. kind: of a type. gradients: the kinds that they have."""
+    """Every distinct node's types against its operator's rule. kind: of a type. gradients: the kinds that they have.
+
+    beyond: what is wrong with the numbers among attributes, beside inputs of some kinds; empty for nothing.
+    """
     kinds = [kind(plan.logicals[tensor.logical].dtype) for tensor in plan.tensors]
     known: dict[tuple[object, ...], str] = {}
     found: dict[str, Finding] = {}
@@ -34,7 +41,7 @@ def check_types(
             read, made = ([kinds[t] if t != ABSENT else "" for t in side] for side in (node.inputs, node.outputs))
             key = (node.op, id(node.attrs), tuple(read), tuple(made))
             if key not in known:
-                known[key] = _misfit(node, read, made, rules, gradients)
+                known[key] = _misfit(node, read, made, rules, gradients) or beyond(node.op, read, dict(node.attrs))
             problem = known[key]
             if problem:
                 place = Place(segment.device, ONCE_A_STEP, node.name, node.op)

@@ -24,6 +24,8 @@ INT64: Kinds = frozenset({"int64"})
 TRUE: Kinds = frozenset({TRUTH})
 OPERANDS = ("other", "self", "exponent", "min", "max", "weight", "end")
 """Attributes that are numbers in the place of tensors."""
+NUMBERS = ("other", "self", "exponent", "min", "max", "value")
+"""Those of them that become numbers of the type of integers that they meet."""
 
 
 def kind(dtype: Any) -> str:
@@ -33,6 +35,27 @@ def kind(dtype: Any) -> str:
         if name in word:
             return name
     return word
+
+
+def beyond(op: str, kinds: Sequence[str], attrs: Attributes) -> str:
+    """Which number in the place of a tensor is none of the type of integers that it meets; empty for none.
+
+    PyTorch takes such numbers modulo the width, or refuses them: of uint8 tensors, `x < 300` is `x < 44`. Our own
+    operators take them as they are.
+    """
+    narrow = [name for name in kinds if is_whole(name) and name != TRUTH]
+    if not op.startswith("aten.") or not set(narrow) <= set(BITS) or {FLOAT, COMPLEX} & set(kinds):
+        return ""
+    for name in NUMBERS:
+        value = attrs.get(name)
+        if isinstance(value, int) and narrow and all(value not in _range(dtype) for dtype in narrow):
+            return f"{name} is {value}, which is no {narrow[0]}"
+    return ""
+
+
+def _range(dtype: str) -> range:
+    low = 0 if dtype.startswith("u") else -(1 << BITS[dtype] - 1)
+    return range(low, low + (1 << BITS[dtype]))
 
 
 def is_whole(name: str) -> bool:

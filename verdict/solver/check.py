@@ -28,6 +28,7 @@ from verdict.solver.smt import Answer, ask, ask_condition, batches
 from verdict.solver.term import Kind, Term
 from verdict.solver.terms import Terms
 
+NO_FORM = "the two sides are no one formula, and what bounds them at reduced shapes may not at full ones"
 _POINTS_TO_EXHIBIT = 4
 _CERTIFIED = 2
 
@@ -190,6 +191,8 @@ def _close_by_z3(question: _Question, wanted: Sequence[Element]) -> Refuted | Un
     for element in wanted:
         question.in_time()
         undecided = Unknown(f"{_place(element)}: neither proved nor refuted, one of {len(wanted)} elements")
+        if not question.options.bounds:
+            return Unknown(f"{_place(element)}: {NO_FORM}")
         if not question.options.z3 or batches([element]) is None:
             return undecided
         answer = ask([element], question.options)
@@ -217,7 +220,8 @@ def _defined_wherever(
     """None where Z3 shows that the parallel side's `conditions` follow from the single side's."""
     for condition in conditions:
         question.in_time()
-        answer = ask_condition(condition, wanted, question.options) if question.options.z3 else Answer(False)
+        asked = question.options.z3 and question.options.bounds
+        answer = ask_condition(condition, wanted, question.options) if asked else Answer(False)
         refuted = _replay(question, wanted, answer.proposal, undefined=True)
         if refuted is not None:
             return refuted

@@ -145,8 +145,12 @@ def _smallest(single: Plan, parallel: Plan, binding: Binding, needed: bool) -> R
 def _at_two_shapes(
     single: Plan, parallel: Plan, binding: Binding, smallest: Reduced, options: Options, progress: Progress
 ) -> Swept:
-    """What is found at the smallest shapes, if it is found at others, and numbers do not speak against it."""
+    """What is found at the smallest shapes, if it is found at others, and numbers do not speak against it.
+
+    Only what is one formula is proved: a long sum reaches beyond the bounds of a short one.
+    """
     larger = on_numbers(single, parallel, binding, smallest)
+    options = replace(options, solver=replace(options.solver, bounds=False))
     found = replace(_swept(smallest, options, progress), shapes=SMALLEST, larger=larger.at)
     if not found.is_refuted and (larger.differs or not (found.open or found.unusual)):
         other = shrink(single, parallel, binding, OTHER)
