@@ -69,3 +69,44 @@ def test_right_twins_are_proved(by_proof):
     assert proved(PLAIN, ("e = mul(d) other=2.0", "y = mul(e) other=0.5"))
     for name in ("root of a square", "half a power", "norm"):
         assert proved(STEPS[name], STEPS[name])
+
+
+GATED = """
+  x input [6, 240]
+  w weight [6]
+  h activation [6, 240]
+  s activation [6]
+  a activation [6]
+  b activation [6]
+  c activation [6]
+  y activation [6]
+  h = sigmoid(x)
+  s = aten.sum.dim_IntList(h) dim=(1,)
+  {steps}
+  output y
+"""
+GATES = {
+    "times a weight": (
+        "a = mul(w, w)\n  b = mul(s, a)\n  c = mul(a) other=100.0\n  d = aten.sub.Tensor(b, c)",
+        ("y = relu(d)", "y = mul(d) other=0.0"),
+    ),
+    "with a weight that is taken away": (
+        "a = add(s, w)\n  b = aten.sub.Tensor(a, w)\n  c = mul(s) other=0.0\n  d = add(b, c)",
+        ("y = aten.clamp(d) max=100.0", "y = mul(d) other=1.0"),
+    ),
+    "beside a square": (
+        "a = mul(w, w)\n  b = mul(s) other=0.01\n  c = aten.add.Scalar(a) other=1.0\n  d = aten.sub.Tensor(c, b)",
+        ("y = relu(d)", "y = mul(d) other=1.0"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GATES)
+def test_what_only_bounds_prove_at_reduced_shapes_is_open(name, by_proof):
+    gate, lasts = GATES[name]
+    texts = [GATED.format(steps=f"d activation [6]\n  {gate}\n  {last}") for last in lasts]
+    for one in texts:
+        for other in texts:
+            found = sweep(*plans(one, other), OPTIONS)
+            proved = not (found.different or found.missing or found.open or found.fault)
+            assert proved is (one == other)
