@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import FAST, ask, codes, mlp, rewrite_where, walked
 from tests.mutate.test_misses import SINGLE
-from tests.values.outline import plans
+from tests.values.outline import plans, report
 from verdict import certify
 from verdict.concrete import AGREE, DIFFER, compare
 from verdict.graph import Node
@@ -95,6 +95,23 @@ def test_one_seed_that_differs_is_enough():
         pytest.fail("no bound between what the seeds draw")
     report = certify.contradicted(single, parallel, undecided(TWIN))
     assert report.verdict is Verdict.REFUTED
+
+
+SCALED = """
+  x input [4]
+  c activation []
+  y activation [4]
+  c = constant() shape=() values=({},)
+  y = mul(x, c)
+  output y
+"""
+
+
+def test_a_constant_in_32_bits_is_no_other_constant():
+    single = SCALED.format(0.1)
+    assert report(single, SCALED.format(0.10000000149011612)).verdict is Verdict.UNKNOWN
+    assert report(single, SCALED.format(0.10001)).verdict is Verdict.REFUTED
+    assert report(single, single).verdict is Verdict.PROVED
 
 
 def test_what_does_not_run_to_its_end_is_left_to_findings():

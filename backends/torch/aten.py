@@ -8,7 +8,7 @@ from torch._decomp import decomposition_table
 from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 from torch.utils._python_dispatch import _disable_current_modes
 
-from backends.torch.arguments import Call, called, encode, functional_of, plain, tensors_in
+from backends.torch.arguments import Call, called, encode, functional_of, modulo, plain, tensors_in
 from backends.torch.collectives import Unknown
 from backends.torch.folded import folded
 from backends.torch.foreach import elements
@@ -78,6 +78,7 @@ def _pure(recorder: "Recorder", call: Call) -> Any:
         return output
     if not any(isinstance(tensor, torch.Tensor) for tensor in made):
         return output
+    attrs = modulo(attrs, [*call.args, *call.kwargs.values()], made)
     values = recorder.emit(called(call.func), inputs, [None if t is None else value_of(t) for t in made], attrs)
     for tensor, number in zip(made, values, strict=True):
         if tensor is not None:
@@ -122,6 +123,7 @@ def _change(recorder: "Recorder", call: Call) -> Any:
     kept = {name: value for name, value in call.kwargs.items() if name not in outside}
     inputs, attrs = encode(pure, call.args, kept, recorder.read)
     output = call.run()
+    attrs = modulo(attrs, [*call.args, *kept.values()], changed)
     values = recorder.emit(called(pure), inputs, [value_of(tensor) for tensor in changed], attrs)
     for tensor, made in zip(changed, values, strict=True):
         recorder.write(tensor, made)

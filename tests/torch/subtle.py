@@ -20,7 +20,7 @@ SINGLES = {
                     "build_linear_single"),
     **{f"build_{name}": f"build_{name}_single" for name in (
         "normed", "hook", "checkpointed", "entered", "tied", "carried", "shifted", "masked", "varied", "aliased",
-        "gathered", "counted", "placed", "numbered",
+        "gathered", "counted", "placed", "numbered", "narrow",
     )},
 }  # fmt: skip
 """The single-device program of builders that begin so."""
@@ -624,3 +624,27 @@ def build_numbered(ctx):
 
 def build_numbered_right(ctx):
     return numbered(ctx, ctx.rank * 1)
+
+
+def narrow(ctx, dtype):
+    """Rows are kept by numbers in a narrow type: below 300 is below 44 in 8 bits, and -1 is 255."""
+    torch.manual_seed(0)
+    kinds = torch.arange(0, 16 * ROWS, 16, dtype=dtype)
+    kinds = kinds.view(ctx.world, -1)[ctx.rank]
+
+    def loss_of(model, x):
+        return (model(x) * ((kinds < 300) | (kinds == -1)).unsqueeze(1)).square().mean()
+
+    return trained(ctx, nn.Linear(SIZE, SIZE), rows_of(ctx), loss_of, average)
+
+
+def build_narrow_single(ctx):
+    return narrow(ctx, torch.int16)
+
+
+def build_narrow(ctx):
+    return narrow(ctx, torch.uint8)
+
+
+def build_narrow_right(ctx):
+    return narrow(ctx, torch.int32)

@@ -72,3 +72,21 @@ def test_each_operator_has_a_gradient_there(op):
     assert verdict(single, single) == "PROVED"
     doubled = single.replace(f"gs = {op}.grad(dy, s)", f"half = {op}.grad(dy, s)\n      gs = mul(half) other=2")
     assert verdict(single, doubled) == "REFUTED"
+
+
+TAKEN = """
+  w weight [3]
+  x input [3]
+  t activation []
+  y activation [3]
+  t = aten.select.int(w) dim=0 index=0
+  y = {}
+  output y
+"""
+
+
+@pytest.mark.parametrize("op", ["aten.select_backward(t) input_sizes=(3,)", "aten.select_scatter(x, t)"])
+def test_one_number_is_put_into_a_tensor(op):
+    right, wrong = (TAKEN.format(f"{op} dim=0 index={index}") for index in (1, 2))
+    assert verdict(right, right) == "PROVED"
+    assert verdict(right, wrong) == "REFUTED"

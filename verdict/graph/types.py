@@ -31,7 +31,7 @@ def check_types(
 ) -> tuple[Finding, ...]:
     """Every distinct node's types against its operator's rule. kind: of a type. gradients: the kinds that they have.
 
-    beyond: what is wrong with the numbers among attributes, beside inputs of some kinds; empty for nothing.
+    beyond: what is wrong with the numbers among attributes, beside tensors of some kinds; empty for nothing.
     """
     kinds = [kind(plan.logicals[tensor.logical].dtype) for tensor in plan.tensors]
     known: dict[tuple[object, ...], str] = {}
@@ -41,7 +41,8 @@ def check_types(
             read, made = ([kinds[t] if t != ABSENT else "" for t in side] for side in (node.inputs, node.outputs))
             key = (node.op, id(node.attrs), tuple(read), tuple(made))
             if key not in known:
-                known[key] = _misfit(node, read, made, rules, gradients) or beyond(node.op, read, dict(node.attrs))
+                attrs = dict(node.attrs)
+                known[key] = _misfit(node, read, made, rules, gradients) or beyond(node.op, (*read, *made), attrs)
             problem = known[key]
             if problem:
                 place = Place(segment.device, ONCE_A_STEP, node.name, node.op)

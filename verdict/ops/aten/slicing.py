@@ -80,7 +80,7 @@ def _pulled(name: str, attributes: dict[str, Any], part: PartOf) -> OpRule:
     def forward(args: Arguments) -> Array:
         dy, size = args["grad_output"], tuple(args["input_sizes"])
         dx = numbers.zeros(dy, size)
-        dx[part(args, size)] = dy
+        dx[part(args, size)] = dy[()]
         return dx
 
     return operator(
@@ -106,7 +106,7 @@ def _scattered(name: str, attributes: dict[str, Any], part: PartOf) -> OpRule:
 
 def replaced(x: Array, part: Any, src: Array) -> Array:
     made = x.astype(np.result_type(x.dtype, src.dtype))
-    made[part] = src
+    made[part] = src[()]
     return made
 
 
