@@ -2,8 +2,10 @@
 
 import functools
 import itertools
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import torch
@@ -73,7 +75,7 @@ def world(rank: int, size: int) -> Iterator[World]:
     patches = [(DistributedDataParallel, "__init__", hooked), (DeviceMesh, "__init__", _outside(remember))]
     patches += [(DeviceMesh, name, _outside(getattr(DeviceMesh, name))) for name in ("_flatten", "_unflatten")]
     patches += [(DeviceMesh, "__getitem__", _outside(DeviceMesh.__getitem__))]
-    patches += [(owner, "init_device_mesh", _outside(init_device_mesh)) for owner in (device_mesh, dist)]
+    patches += [(owner, "init_device_mesh", _outside(init_device_mesh)) for owner in _importers("init_device_mesh")]
     patches += [(pipelines.OWNER, pipelines.NAME, pipelines.vote)]
     patches += [(distributed_c10d, "_new_group_with_tag", told)]
     patches += [(_meta_registrations, "generate_unique_id", itertools.count(1).__next__)]
@@ -95,6 +97,14 @@ def _average(group: Any, bucket: dist.GradBucket) -> torch.futures.Future[torch.
     done: Any = torch.futures.Future()
     done.set_result(bucket.buffer())
     return done
+
+
+def _importers(name: str) -> list[ModuleType]:
+    """The modules that have a function of `torch.distributed.device_mesh` under its name: its own, and all others that
+    imported it. `fully_shard` makes its mesh by it where it is given none.
+    """
+    function = getattr(device_mesh, name)
+    return [module for module in list(sys.modules.values()) if getattr(module, "__dict__", {}).get(name) is function]
 
 
 @contextmanager

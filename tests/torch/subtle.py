@@ -7,6 +7,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.distributed._functional_collectives import all_gather_tensor_autograd
 from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
 from torch.distributed.nn import functional as differentiable
 from torch.distributed.tensor import DTensor, Partial, Replicate
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
@@ -20,7 +21,7 @@ SINGLES = {
                     "build_linear_single"),
     **{f"build_{name}": f"build_{name}_single" for name in (
         "normed", "hook", "checkpointed", "entered", "tied", "carried", "shifted", "masked", "varied", "aliased",
-        "gathered", "counted", "placed", "numbered", "narrow",
+        "gathered", "counted", "placed", "numbered", "narrow", "sharded",
     )},
 }  # fmt: skip
 """The single-device program of builders that begin so."""
@@ -648,3 +649,25 @@ def build_narrow(ctx):
 
 def build_narrow_right(ctx):
     return narrow(ctx, torch.int32)
+
+
+def sharded(ctx, whole):
+    """FSDP2 by its own mesh, of the whole model or of one layer of it."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(SIZE, SIZE), nn.ReLU(), nn.Linear(SIZE, SIZE))
+    if ctx.world > 1:
+        fully_shard(model if whole else model[0])
+    return trained(ctx, model, rows_of(ctx), squared)
+
+
+def build_sharded_single(ctx):
+    return sharded(ctx, True)
+
+
+def build_sharded(ctx):
+    """Nobody averages the gradients of the layer that is not sharded."""
+    return sharded(ctx, False)
+
+
+def build_sharded_right(ctx):
+    return sharded(ctx, True)
