@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import torch
 import torch.distributed as dist
@@ -70,6 +70,7 @@ def world(rank: int, size: int) -> Iterator[World]:
             raise UsageError("DistributedDataParallel", problem, "record with --tensors real")
         ddp_init(self, module, *args, **kwargs)
         self.register_comm_hook(self.process_group, _average)
+        self.register_comm_hook = _refused
         found.notes.append(DDP)
 
     patches = [(DistributedDataParallel, "__init__", hooked), (DeviceMesh, "__init__", _outside(remember))]
@@ -85,6 +86,13 @@ def world(rank: int, size: int) -> Iterator[World]:
         dist.init_process_group("fake", rank=rank, world_size=size, store=FakeStore())
         stack.callback(dist.destroy_process_group)
         yield found
+
+
+def _refused(*args: Any, **kwargs: Any) -> NoReturn:
+    """Nobody puts a hook in the place of ours."""
+    problem = "what a program's own communication hook does is not recorded"
+    instead = "reduce the gradients behind the backward pass, under no_sync()"
+    raise UsageError("DistributedDataParallel", problem, instead)
 
 
 def _average(group: Any, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
