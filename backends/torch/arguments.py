@@ -11,14 +11,10 @@ from typing import Any, NamedTuple
 
 import torch
 
-from verdict.ops.types import NUMBERS
-
 PLACES = frozenset({"device", "layout", "pin_memory", "memory_format", "non_blocking", "generator"})
 """Arguments that do not change a value."""
 
 
-_NARROW = frozenset({torch.uint8, torch.int8, torch.int16, torch.uint16, torch.int32, torch.uint32})
-"""Types of integers that wrap around."""
 _OF_TRUTH = frozenset({"aten::add", "aten::bitwise_not"})
 """Operators that mean something else for truth values; `dtype` says then that theirs are such."""
 
@@ -83,25 +79,6 @@ def encode(
     if func._schema.name in _OF_TRUTH and all(t.dtype is torch.bool for t in tensors_in([*args, *kwargs.values()])):
         attrs["dtype"] = "bool"
     return tuple(inputs), attrs
-
-
-def modulo(attrs: Mapping[str, Hashable], read: Any, made: Any) -> dict[str, Hashable]:
-    """Attributes with numbers that meet tensors of narrow integers as torch takes them: modulo the width.
-
-    read, made: the arguments and the results of a call, with the tensors in them.
-    """
-    dtypes = {tensor.dtype for tensor in tensors_in(read)} - {torch.bool}
-    if len(dtypes) != 1 or not dtypes <= _NARROW or any(tensor.is_floating_point() for tensor in tensors_in(made)):
-        return dict(attrs)
-    info = torch.iinfo(dtypes.pop())
-    return {name: _within(value, info) if name in NUMBERS else value for name, value in attrs.items()}
-
-
-def _within(value: Hashable, info: torch.iinfo) -> Hashable:
-    if not isinstance(value, int) or isinstance(value, bool):
-        return value
-    low, width = int(info.min), int(info.bits)
-    return (value - low) % (1 << width) + low
 
 
 def _is_default(argument: Any, value: Any) -> bool:

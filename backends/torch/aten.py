@@ -8,13 +8,14 @@ from torch._decomp import decomposition_table
 from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 from torch.utils._python_dispatch import _disable_current_modes
 
-from backends.torch.arguments import Call, called, encode, functional_of, modulo, plain, tensors_in
+from backends.torch.arguments import Call, called, encode, functional_of, plain, tensors_in
 from backends.torch.collectives import Unknown
 from backends.torch.folded import folded
 from backends.torch.foreach import elements
 from backends.torch.memory import value_of
 from backends.torch.trace import Value
 from backends.torch.views import selected, sliced, view_of
+from backends.torch.widths import modulo
 from verdict.errors import UsageError
 
 if TYPE_CHECKING:
