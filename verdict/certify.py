@@ -30,8 +30,8 @@ MOST_WORK = 1_000_000_000
 MOST_FULL = 200_000_000
 """Up to so many elements, a difference that alone refutes is looked for at full shapes, too."""
 
-DIFFERENT = 1e-6
-"""Of the greatest element, what is no rounding for certain: constants in 32 bits are nearer than that."""
+DIFFERENT = 2.5e-7
+"""Of the greatest element, what is a difference for certain: constants in 32 bits are four times nearer."""
 
 CERTAIN = frozenset(
     {
