@@ -1,31 +1,30 @@
 """Numbers beside tensors of narrow integers."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from typing import Any
 
-import torch
+import numpy as np
 
 from backends.torch.arguments import tensors_in
-from verdict.ops.types import NUMBERS
-
-_NARROW = frozenset({torch.uint8, torch.int8, torch.int16, torch.uint16, torch.int32, torch.uint32})
-"""Types of integers that wrap around."""
+from verdict.ops.integers import wrapped
+from verdict.ops.types import NUMBERS, is_whole
 
 
-def modulo(attrs: Mapping[str, Hashable], read: Any, made: Any) -> dict[str, Hashable]:
+def modulo(attrs: dict[str, Hashable], read: Any, made: Any) -> dict[str, Hashable]:
     """Attributes with numbers that meet tensors of narrow integers as torch takes them: modulo the width.
 
     read, made: the arguments and the results of a call, with the tensors in them.
     """
-    dtypes = {tensor.dtype for tensor in tensors_in(read)} - {torch.bool}
-    if len(dtypes) != 1 or not dtypes <= _NARROW or any(tensor.is_floating_point() for tensor in tensors_in(made)):
-        return dict(attrs)
-    info = torch.iinfo(dtypes.pop())
-    return {name: _within(value, info) if name in NUMBERS else value for name, value in attrs.items()}
+    if attrs.keys().isdisjoint(NUMBERS):
+        return attrs
+    dtypes = {str(tensor.dtype) for tensor in tensors_in(read)} - {"torch.bool"}
+    if len(dtypes) != 1 or not all(map(is_whole, dtypes)) or any(t.is_floating_point() for t in tensors_in(made)):
+        return attrs
+    (dtype,) = dtypes
+    return {name: _within(value, dtype) if name in NUMBERS else value for name, value in attrs.items()}
 
 
-def _within(value: Hashable, info: torch.iinfo) -> Hashable:
+def _within(value: Hashable, dtype: str) -> Hashable:
     if not isinstance(value, int) or isinstance(value, bool):
         return value
-    low, width = int(info.min), int(info.bits)
-    return (value - low) % (1 << width) + low
+    return int(wrapped(np.asarray(value), dtype))

@@ -8,7 +8,6 @@ import importlib
 import pytest
 
 from tests.sweep.plans import swept, twins
-from verdict.sweep.larger import Larger
 
 SWEEP = importlib.import_module("verdict.sweep.sweep")
 
@@ -318,13 +317,6 @@ PAIRS = {
     "rows of a mask counted": ROWS_OF_MASK,
     "positions looked up": LOOKED_UP,
 }
-
-
-@pytest.fixture
-def without_numbers(monkeypatch):
-    """The proofs alone, at reduced shapes."""
-    monkeypatch.setattr(SWEEP, "MOST_FULL", 0)
-    monkeypatch.setattr(SWEEP, "on_numbers", lambda *_: Larger(""))
 
 
 @pytest.mark.parametrize("name", PAIRS)

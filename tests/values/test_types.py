@@ -314,3 +314,5 @@ def test_a_sum_in_a_narrower_type_wraps_around(dtype, right):
     assert (verdict(single, parallel) == "PROVED") is right
     assert (verdict(parallel, single) == "PROVED") is right
     assert verdict(parallel, parallel) == "PROVED"
+    assert (verdict(NARROWED.format(dtype="float32"), parallel) == "PROVED") is right
+    assert (verdict(parallel, NARROWED.format(dtype="float32")) == "PROVED") is right

@@ -230,4 +230,3 @@ def _plain(attrs: Attributes) -> bool:
 
 def _is_whole(number: object) -> bool:
     return isinstance(number, int) and not isinstance(number, bool)
-

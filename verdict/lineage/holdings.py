@@ -111,9 +111,10 @@ class Holdings:
     def _require_type(self, tensor: int, value: Value, place: Place) -> None:
         """Note where integers have another type than on the single device, in which they may wrap around elsewhere."""
         held = self.integers[tensor]
-        due = next((k for k in (kind(self.reference.bases[share.base].dtype) for share in value) if k != held), held)
-        if due != held and is_whole(due):
-            self.gap(f"{place.op} makes {held} where the single-device plan has {due}, which has another range", place)
+        for due in {kind(self.reference.bases[share.base].dtype) for share in value}:
+            if due != held and is_whole(due):
+                why = f"{place.op} makes {held} where the single-device plan has {due}, which has another range"
+                self.gap(why, place)
 
     def sum(self, values: Sequence[Value]) -> Value:
         """The formal sum of `values`; the laws by which its parts join are noted."""

@@ -9,7 +9,7 @@ truth values are not).
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from verdict.ops.domain import BITS, TRUTH
+from verdict.ops.domain import BITS, TRUTH, of_type
 
 Attributes = Mapping[str, Any]
 Kinds = frozenset[str]
@@ -25,7 +25,7 @@ TRUE: Kinds = frozenset({TRUTH})
 OPERANDS = ("other", "self", "exponent", "min", "max", "weight", "end")
 """Attributes that are numbers in the place of tensors."""
 NUMBERS = ("other", "self", "exponent", "min", "max", "value")
-"""Those of them that become numbers of the type of integers that they meet."""
+"""Attributes that are numbers of the type of integers that they meet."""
 
 
 def kind(dtype: Any) -> str:
@@ -48,14 +48,9 @@ def beyond(op: str, kinds: Sequence[str], attrs: Attributes) -> str:
         return ""
     for name in NUMBERS:
         value = attrs.get(name)
-        if isinstance(value, int) and narrow and all(value not in _range(dtype) for dtype in narrow):
+        if isinstance(value, int) and narrow and not any(own.holds(value) for own in map(of_type, narrow) if own):
             return f"{name} is {value}, which is no {narrow[0]}"
     return ""
-
-
-def _range(dtype: str) -> range:
-    low = 0 if dtype.startswith("u") else -(1 << BITS[dtype] - 1)
-    return range(low, low + (1 << BITS[dtype]))
 
 
 def is_whole(name: str) -> bool:
