@@ -180,3 +180,21 @@ def test_lockstep_delivers_in_order_and_counts_every_step():
     walk = lockstep(programs, handlers)
     assert walk == ((), ())
     assert seen == [(0, 0), (1, 1)]
+
+
+def test_a_deadlock_names_the_circle_of_ranks_that_wait_for_each_other():
+    around = [["<3 a"], ["<2 b", ">3 c"], ["<3 d", ">1 b"], ["<1 c", ">2 d", ">0 a"]]
+    (finding,) = check_schedule(talk(*around))
+    assert finding.code == "deadlock"
+    assert finding.extent == 4
+    assert finding.where == "recv b@recv on rank 1, microbatch 0"
+    assert finding.notes == (
+        "rank 1 waits at recv b@recv, microbatch 0, for rank 2",
+        "rank 2 waits at recv d@recv, microbatch 0, for rank 3",
+        "rank 3 waits at recv c@recv, microbatch 0, for rank 1",
+    )
+
+
+def test_a_rank_that_waits_for_one_that_has_ended_is_in_no_circle():
+    (finding,) = check_schedule(group(4, members={0: {"there": False}}))
+    assert finding.notes == ()

@@ -7,7 +7,7 @@ nobody receives, shapes that do not fit together.
 from collections.abc import Mapping, Sequence
 
 from verdict.comparison import Fault, Faulty
-from verdict.graph import ABSENT, ONCE_A_STEP, Plan, Shape, extent
+from verdict.graph import ABSENT, Plan, Shape, extent
 from verdict.graph.lockstep import CHUNK, COMMUNICATION, RECV, SEND, Handlers, Step, attribute, lockstep
 
 AGREE = ("ranks", "dim", "split_dim", "concat_dim", "root", "reduce", "replicas")
@@ -16,8 +16,7 @@ AGREE = ("ranks", "dim", "split_dim", "concat_dim", "root", "reduce", "replicas"
 
 def place(device: int, step: Step) -> str:
     """Where a step stands, for people."""
-    when = f"microbatch {step.microbatch}" if step.microbatch != ONCE_A_STEP else "once a step"
-    return f"{step.node.op} {step.node.name} on device {device}, {when}"
+    return f"{step.node.op} {step.node.name} on device {device}, {step.when}"
 
 
 def chunks(size: int, pieces: int) -> tuple[tuple[int, int], ...]:

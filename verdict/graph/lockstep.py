@@ -9,7 +9,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from verdict.graph.plan import Call, Node, Plan
+from verdict.graph.plan import ONCE_A_STEP, Call, Node, Plan
 
 SEND, RECV, CHUNK, LOADER = "send", "recv", "chunk", "dataloader"
 COLLECTIVES = frozenset({"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce"})
@@ -22,6 +22,11 @@ class Step(NamedTuple):
     node: Node
     microbatch: int
     crossed: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def when(self) -> str:
+        """For which microbatch it runs, in words."""
+        return "once a step" if self.microbatch == ONCE_A_STEP else f"microbatch {self.microbatch}"
 
     def source(self, tensor: int) -> int:
         """The microbatch whose `tensor` is read."""

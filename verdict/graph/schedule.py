@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from verdict.graph.deadlock import circle, told
 from verdict.graph.fault import Fault, Place
 from verdict.graph.lockstep import (
     CHUNK,
@@ -79,7 +80,7 @@ def _run(plan: Plan, talking: Sequence[Sequence[tuple[Node, ...]]]) -> tuple[Fin
             findings.add(
                 "wrong-order",
                 ("p2p", step.node.name),
-                f"it receives what was sent for {_once(sent.microbatch)}",
+                f"it receives what was sent for {sent.when}",
                 device,
                 step,
                 "send and receive in the same order on both sides",
@@ -122,8 +123,7 @@ def _run(plan: Plan, talking: Sequence[Sequence[tuple[Node, ...]]]) -> tuple[Fin
     walk = lockstep(programs, Handlers(lambda device, step: None, send, receive, meet))
     if uneven:
         return None
-    for stuck in walk.stuck:
-        _stuck(findings, plan, stuck, {s.device for s in walk.stuck})
+    _stuck(findings, walk.stuck)
     for source, target, step in walk.unreceived:
         findings.add(
             "send-without-receive",
@@ -144,9 +144,12 @@ class _Findings:
         self.found: dict[tuple[object, ...], Finding] = {}
         self.places: dict[tuple[object, ...], list[Place]] = defaultdict(list)
 
-    def add(self, code: str, root: tuple[object, ...], title: str, device: int, step: Step, help_: str = "") -> None:
-        where = f"{step.node.op} {step.node.name} on rank {device}, {_once(step.microbatch)}"
-        self.found.setdefault((code, *root), Finding(code, title, where, (), help_))
+    def add(
+        self, code: str, root: tuple[object, ...], title: str, device: int, step: Step, help_: str = "",
+        notes: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
+        where = f"{step.node.op} {step.node.name} on rank {device}, {step.when}"
+        self.found.setdefault((code, *root), Finding(code, title, where, notes, help_))
         self.places[code, *root].append(Place(device, step.microbatch, step.node.name, step.node.op))
 
     def all(self) -> tuple[Finding, ...]:
@@ -257,10 +260,8 @@ def _no_room(plan: Plan, node: Node, sent: Node) -> tuple[str, tuple[object, ...
 def _agree(findings: _Findings, one: tuple[int, Step], other: tuple[int, Step], shapes: list[tuple[int, ...]]) -> None:
     (device, first), (peer, step) = one, other
     if first.node.op != step.node.op:
-        code, title = (
-            "wrong-collective",
-            f"rank {device} calls {first.node.op} while rank {peer} calls {step.node.op}",
-        )
+        title = f"rank {device} calls {first.node.op} while rank {peer} calls {step.node.op}"
+        code = "wrong-collective"
     elif attribute(first.node, "ranks") != attribute(step.node, "ranks"):
         code = "wrong-group"
         title = (
@@ -269,7 +270,7 @@ def _agree(findings: _Findings, one: tuple[int, Step], other: tuple[int, Step], 
         )
     elif first.microbatch != step.microbatch:
         code = "wrong-order"
-        title = f"rank {peer} takes part for {_once(step.microbatch)}, rank {device} for {_once(first.microbatch)}"
+        title = f"rank {peer} takes part for {step.when}, rank {device} for {first.when}"
     elif apart := [name for name in AGREE if attribute(first.node, name) != attribute(step.node, name)]:
         code, title = "wrong-collective", f"ranks {device} and {peer} call it with another {apart[0]}"
     elif (
@@ -277,22 +278,23 @@ def _agree(findings: _Findings, one: tuple[int, Step], other: tuple[int, Step], 
         and min(*first.node.inputs, *step.node.inputs) >= 0
         and shapes[first.node.inputs[0]] != shapes[step.node.inputs[0]]
     ):
-        code = "shape-mismatch"
-        title = f"ranks {device} and {peer} put in tensors of other shapes"
+        code, title = "shape-mismatch", f"ranks {device} and {peer} put in tensors of other shapes"
     else:
         return
     findings.add(code, (first.node.name, step.node.name), title, device, first)
 
 
-def _stuck(findings: _Findings, plan: Plan, stuck: Stuck, all_stuck: set[int]) -> None:
-    ended = [rank for rank in stuck.awaits if rank not in all_stuck]
-    awaited = ", ".join(str(rank) for rank in stuck.awaits) or "nobody"
-    if stuck.step.node.op == RECV and ended:
-        code, title = "receive-without-send", f"rank {ended[0]} ends without sending what it waits for"
-    else:
-        code, title = "deadlock", f"it waits for rank {awaited} for ever"
-    findings.add(code, (), title, stuck.device, stuck.step, "let all members call their collectives in one order")
-
-
-def _once(microbatch: int) -> str:
-    return "once a step" if microbatch == ONCE_A_STEP else f"microbatch {microbatch}"
+def _stuck(findings: _Findings, stuck: Sequence[Stuck]) -> None:
+    """Note the ranks that never go on, those first that wait for each other."""
+    all_stuck = {waiting.device for waiting in stuck}
+    ring = circle(stuck)
+    waiting_on = {one.device for one in ring}
+    for waiting in (*ring, *(other for other in stuck if other.device not in waiting_on)):
+        ended = [rank for rank in waiting.awaits if rank not in all_stuck]
+        awaited = ", ".join(str(rank) for rank in waiting.awaits) or "nobody"
+        if waiting.step.node.op == RECV and ended:
+            code, title = "receive-without-send", f"rank {ended[0]} ends without sending what it waits for"
+        else:
+            code, title = "deadlock", f"it waits for rank {awaited} for ever"
+        help_ = "let all members call their collectives in one order"
+        findings.add(code, (), title, waiting.device, waiting.step, help_, told(ring))
