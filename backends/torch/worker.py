@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from backends.torch import environment, unordered
 from backends.torch.processes import WAIT, Copy, copy, ended, kill, told_of_parent
 from backends.torch.trace import from_plain, to_plain
-from verdict.errors import UsageError
+from verdict.errors import UsageError, VerdictError
 
 ROOT = Path(__file__).resolve().parents[2]
 LATER = (
@@ -186,6 +186,8 @@ def _confirm_one(folder: Path, job: Job, program: int, confirm: Callable[..., An
     runs = folder / f"{program}-runs"
     try:
         return {"confirmation": confirm(partial(function_in, file, function), traces, runs, job.confirm, job.mebibytes)}
+    except VerdictError as error:
+        return {"error": [error.where, error.problem, error.help]}
     except BaseException as error:
         traceback.print_exc()
         return {"error": ["its runs", f"{type(error).__name__}: {error}", ""], "own": True}

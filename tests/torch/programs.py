@@ -300,6 +300,19 @@ def build_mean(ctx):
     return Program(inputs={"x": x}, params={"weight": weight}, step=step, specs={"x": rows}, loss=loss)
 
 
+def build_unlike(ctx):
+    """Ranks with pieces of other sizes, under a spec of equal ones."""
+    weight = torch.randn(3, requires_grad=True)
+    held = {}
+
+    def step():
+        weight.square().sum().backward()
+        held["piece"] = weight.grad[2 * ctx.rank : 2 * ctx.rank + 2].clone()
+
+    specs = {"piece": shard(0, ctx.rank, ctx.world)}
+    return Program(inputs={}, params={"weight": weight}, step=step, outputs=lambda: held, specs=specs)
+
+
 def build_shapes_sent(ctx):
     """A pipeline of which the ranks tell each other the shapes."""
     stage = PipelineStage(nn.Linear(SIZE, SIZE), ctx.rank, ctx.world, torch.device("cpu"))

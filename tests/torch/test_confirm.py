@@ -33,6 +33,11 @@ def test_what_runs_say_of_a_recording():
     assert (unsaid.how, "not modelled" in unsaid.why) == (NOT_RUN, True)
 
 
+def test_recordings_that_do_not_fit_together_are_refused():
+    (refused,) = run("build_unlike")
+    assert "piece: one rank says its shape is [4], another [2] (correct its spec" in str(refused)
+
+
 def test_limits_hold_for_recordings_and_runs():
     limits = Limits(seconds=8.0, mebibytes=1024, confirm=30.0)
     builders = ("build_waited", "build_endless", "build_huge", "build_huge_run")
