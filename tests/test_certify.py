@@ -55,6 +55,19 @@ def test_what_numbers_do_not_show_is_no_refutation_and_no_proof(name):
     assert any("wrong-input" in item.reason and "the plans agree" in item.reason for item in report.open)
 
 
+@pytest.mark.parametrize("name", HARMLESS)
+def test_beside_what_is_missing_only_that_is_a_finding(name):
+    plan = replace(HARMLESS[name], gradients=HARMLESS[name].gradients[1:])
+    assert "wrong-input" in codes(walked(SINGLE, plan))
+    assert codes(ask(SINGLE, plan)) == {"gradient-missing"}
+
+
+def test_beside_what_is_missing_what_numbers_show_stays():
+    wrong = FAULTS["another gradient"]
+    plan = replace(wrong, gradients=wrong.gradients[1:])
+    assert codes(ask(SINGLE, plan)) > {"gradient-missing"}
+
+
 def test_the_sweep_proves_what_it_can():
     assert ask(SINGLE, HARMLESS["commuted"]).verdict is Verdict.PROVED
     assert ask(SINGLE, HARMLESS["the sign of the result"]).verdict is Verdict.UNKNOWN

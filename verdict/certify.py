@@ -12,7 +12,7 @@ What no proof decides is run the same way: where the numbers of the results diff
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
-from verdict.concrete import AGREE, CANNOT, DIFFER, Comparison, Prepared, compare_prepared, prepare, work_of
+from verdict.concrete import AGREE, CANNOT, DIFFER, FAULT, Comparison, Prepared, compare_prepared, prepare, work_of
 from verdict.concrete.comparison import FULL_WORK
 from verdict.concrete.domains import outside, unstated
 from verdict.graph import Plan
@@ -41,6 +41,9 @@ CERTAIN = frozenset(
 )
 """Findings of what numbers do not show: what is taken on trust, types of numbers, and the order of memory's use."""
 
+NOT_THERE = frozenset({"gradient-missing", "loss-missing", "output-missing"})
+"""Findings of what is not declared. Where all that is declared agrees, they alone are borne out."""
+
 Pair = tuple[Plan, Plan]
 
 
@@ -66,6 +69,9 @@ def certified(
         told = f"it was not confirmed: {found}"
     elif found.outcome == CANNOT:
         told = f"it was not confirmed: {'; '.join(map(str, found.faults))}"
+    elif found.outcome == FAULT and found.rows and not found.differing:
+        absent = [finding for finding in report.findings if finding.code in NOT_THERE]
+        return unconfirmed(report, (*proved, *absent), _AGREE) if absent else report
     elif found.outcome != AGREE:
         return report
     return unconfirmed(report, proved, told)

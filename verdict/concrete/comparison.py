@@ -107,11 +107,13 @@ def compare_prepared(prepared: Prepared, seed: int, exact: bool = False, usual: 
             return _failed(error.fault._replace(ours=True), ours=True)
         try:
             found = execute(parallel, two, bindings[1], values, exact)
-            rows = compared(Sides(single, parallel, bindings[1], two, right, found))
+            rows, faults = compared(Sides(single, parallel, bindings[1], two, right, found))
         except Faulty as error:
             return Comparison(CANNOT if error.fault.ours else FAULT, (), (error.fault,), shapes)
         except OverflowError:
             return Comparison(CANNOT, (), (Fault("its integers grow beyond floats", parallel.source, True),), shapes)
+    if faults:
+        return Comparison(CANNOT if all(fault.ours for fault in faults) else FAULT, rows, faults, shapes)
     if not all(np.isfinite(row.size) for row in rows):
         return Comparison(CANNOT, rows, (Fault("the single-device values overflow", single.source, True),), shapes)
     return Comparison(AGREE if all(row.agrees for row in rows) else DIFFER, rows, (), shapes)

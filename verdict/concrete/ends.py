@@ -33,19 +33,25 @@ class Sides(NamedTuple):
     found: Run
 
 
-def compared(sides: Sides) -> tuple[Row, ...]:
-    """Everything that is declared, compared. Raises Faulty where something is missing or does not fit."""
+def compared(sides: Sides) -> tuple[tuple[Row, ...], tuple[Fault, ...]]:
+    """Everything that is declared, compared, and what of it is missing or does not fit."""
     floor = max((_size(array) for array in (*sides.right.gradients.values(), *sides.right.outputs.values())), default=0)
     due = _due_gradients(sides)
     updates = _due_updates(sides)
-    rows = (
-        *_losses(sides),
-        *_of_weights(sides, "gradient", sides.parallel.gradients, _gradients_of(sides), due, floor),
-        *_of_weights(sides, "output", _updates(sides.parallel), _updates_of(sides), updates, floor),
-        *_named(sides, floor),
+    parts = (
+        _losses(sides),
+        _of_weights(sides, "gradient", sides.parallel.gradients, _gradients_of(sides), due, floor),
+        _of_weights(sides, "output", _updates(sides.parallel), _updates_of(sides), updates, floor),
+        _named(sides, floor),
     )
-    _require_declared(sides, due, updates)
-    return rows
+    rows: list[Row] = []
+    faults: list[Fault] = []
+    for part in parts:
+        try:
+            rows.extend(part)
+        except Faulty as error:
+            faults.append(error.fault)
+    return tuple(rows), (*faults, *_undeclared(sides, due, updates))
 
 
 def _size(array: Array) -> float:
@@ -236,10 +242,9 @@ def _named(sides: Sides, floor: float) -> Iterator[Row]:
             raise Faulty(Fault("no rank holds all of it", f"output {_name(single, tensor)}"))
 
 
-def _require_declared(sides: Sides, gradients: Iterable[int], updates: Iterable[int]) -> None:
-    """Every device that computes with a trained weight that it holds, and did not gather, declares what becomes of it.
-
-    That is its updated value where the single-device plan declares it, else its gradient.
+def _undeclared(sides: Sides, gradients: Iterable[int], updates: Iterable[int]) -> Iterator[Fault]:
+    """Devices that compute with a trained weight that they hold, and did not gather, and do not declare what becomes
+    of it: its updated value where the single-device plan declares it, else its gradient.
     """
     plan = sides.parallel
     trained, updated = set(gradients), set(updates)
@@ -256,9 +261,9 @@ def _require_declared(sides: Sides, gradients: Iterable[int], updates: Iterable[
         share = plan.tensors[tensor]
         index = sides.binding.logical.get(share.logical)
         if index in updated and not any(contains(region, share.region) for region in new[device, share.logical]):
-            raise Faulty(Fault(f"device {device} does not say its updated value", f"weight {_name(plan, tensor)}"))
+            yield Fault(f"device {device} does not say its updated value", f"weight {_name(plan, tensor)}")
         if index in trained and not any(contains(region, share.region) for region in declared[device, share.logical]):
-            raise Faulty(Fault(f"device {device} has no gradient of it", f"weight {_name(plan, tensor)}"))
+            yield Fault(f"device {device} has no gradient of it", f"weight {_name(plan, tensor)}")
 
 
 def _shares(plan: Plan, declared: Sequence[Held]) -> dict[tuple[int, int], list[Region]]:
