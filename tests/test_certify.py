@@ -234,3 +234,12 @@ def test_what_follows_from_the_form_is_not_taken_back():
     report = certify.certified(SINGLE, late, found.report, needs_no_run(found))
     assert "send-without-receive" in codes(report)
     assert ask(SINGLE, late).verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize("lost", ["y = aten.sum.dim_IntList(x) dim=(0,)", "y = aten.sum(x)"])
+def test_an_output_with_other_dimensions_is_refuted(lost):
+    kept = "y = aten.sum.dim_IntList(x) dim=(0,) keepdim=True"
+    texts = [f"x input [4]\ny activation {shape}\n{steps}\noutput y" for shape, steps in (("[1]", kept), ("[]", lost))]
+    assert report(texts[0], texts[0]).verdict is Verdict.PROVED
+    for one, other in (texts, texts[::-1]):
+        assert "output-missing" in codes(report(one, other))

@@ -64,4 +64,4 @@ def _keys(kind: str, logical: Logical) -> Iterator[tuple[str, Hashable]]:
 
 
 def _all(regions: set[Region], shape: tuple[int, ...]) -> bool:
-    return covers([region for region in regions if len(region) == len(shape)], shape)
+    return covers(regions, shape)

@@ -49,11 +49,15 @@ def placed(tensor: DTensor) -> tuple[Shape, Region, tuple[int, int], int]:
 def told(name: str, shape: Shape, share: Share) -> tuple[Shape, Region]:
     """Shape of the whole and region of a rank's tensor of `shape` that is `share` of it."""
     whole, region = list(shape), [(0, size) for size in shape]
+    for dim, *_ in (*share.cuts, *share.region):
+        if not -len(shape) <= dim < len(shape):
+            problem = f"its spec cuts dimension {dim}, and it has {len(shape)}"
+            raise UsageError(name, problem, "correct its spec")
     for dim, index, count in share.cuts:
         start = region[dim][0] + index * shape[dim]
         region[dim], whole[dim] = (start, start + shape[dim]), shape[dim] * count
     for dim, start, stop, size in share.region:
-        if stop - start != shape[dim] or not 0 <= start < stop <= size:
+        if stop - start != shape[dim] or not 0 <= start <= stop <= size:
             problem = f"it holds {shape[dim]} elements along dimension {dim}, its spec says {start}:{stop} of {size}"
             raise UsageError(name, problem, "correct its spec")
         region[dim], whole[dim] = (start, stop), size

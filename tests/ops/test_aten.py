@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from tests.ops.aten_cases import NODES, truth
 from tests.ops.harness import Case, check_laws, same
 from tests.ops.terms import to_fractions, to_terms
 from verdict.errors import ShapeError
-from verdict.ops import RULES
+from verdict.ops import FACTS, RULES, facts
 
 ATEN = sorted(name for name in RULES if name.startswith("aten."))
 UNSET = {name for name in ATEN if "empty" in name}
@@ -97,6 +98,51 @@ def test_laws(node):
 def test_unknown_attributes_are_refused(node):
     with pytest.raises(ShapeError, match="unknown attribute colour"):
         RULES[node.op].axes(node.shapes, {**node.attrs, "colour": 1})
+
+
+MASKED = {
+    "aten._softmax": 0, "aten._safe_softmax": 0, "aten._log_softmax": 0, "aten.logsumexp": 0, "aten.amax": 0,
+    "aten.exp": 0, "aten.sigmoid": 0, "aten.relu": 0, "aten.maximum": 0, "aten.where.self": 1, "aten.cat": 0,
+    "aten.nll_loss_forward": 0, "aten._scaled_dot_product_flash_attention_for_cpu": 3,
+}  # fmt: skip
+"""Operators that a mask of minus infinity reaches, and the input that holds it."""
+
+
+@pytest.mark.parametrize("rows", [slice(0, 1), slice(None)], ids=["one row", "all rows"])
+@pytest.mark.parametrize("node", [n for n in NODES if n.op in MASKED], ids=lambda node: f"{node.op}{node.shapes}")
+def test_rows_that_are_masked_are_what_torch_makes_of_them(node, rows):
+    inputs = [np.array(x) for x in node.inputs(0)]
+    if len(inputs) <= MASKED[node.op] or inputs[MASKED[node.op]].dtype.kind != "f":
+        pytest.skip("this node has no such input")
+    masked = inputs[MASKED[node.op]]
+    masked.reshape(-1, masked.shape[-1] if masked.ndim else 1)[rows] = -math.inf
+    with np.errstate(all="ignore"):
+        found = RULES[node.op].forward(given(inputs), node.attrs)
+    for y, wanted in zip(found, run(node, inputs), strict=True):
+        np.testing.assert_allclose(np.asarray(y, np.float64), np.asarray(wanted, np.float64), rtol=1e-6, atol=1e-12)
+
+
+def finite_positions(node):
+    """Each set of inputs of floats of which the facts say that nothing infinite is made of them."""
+    floats = [k for k, x in enumerate(node.inputs(0)) if np.asarray(x).dtype.kind == "f"]
+    each = (set(at) for n in range(1, len(floats) + 1) for at in combinations(floats, n))
+    return [at for at in each if FACTS.finite(node.op, at, 0)]
+
+
+@pytest.mark.parametrize("node", [n for n in NODES if finite_positions(n)], ids=lambda node: f"{node.op}{node.shapes}")
+def test_nothing_infinite_is_made_of_what_is_masked(node):
+    random = np.random.default_rng(0)
+    for at in finite_positions(node):
+        for share in (0.2, 0.6, 1.0):
+            inputs = [np.array(x) for x in node.inputs(0)]
+            for k in at:
+                inputs[k][random.random(inputs[k].shape) < share] = -math.inf
+            assert not any(np.isinf(y.astype(np.float64)).any() for y in run(node, inputs))
+
+
+def test_facts_of_infinite_numbers_are_of_operators():
+    names = {name.removeprefix("aten.").partition(".")[0] for name in RULES}
+    assert names >= facts.FINITE | set(facts.MASKED)
 
 
 def test_a_constant_is_exact():

@@ -10,10 +10,11 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.nn import functional as differentiable
 from torch.distributed.tensor import DTensor, Partial, Replicate
+from torch.nn import functional
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from torch.utils.checkpoint import checkpoint
 
-from verdict.torch import Program, mean, shard
+from verdict.torch import Program, mean, partial, piece, shard
 
 ROWS, SIZE = 8, 4
 SINGLES = {
@@ -21,7 +22,7 @@ SINGLES = {
                     "build_linear_single"),
     **{f"build_{name}": f"build_{name}_single" for name in (
         "normed", "hook", "checkpointed", "entered", "tied", "carried", "shifted", "masked", "varied", "aliased",
-        "gathered", "counted", "placed", "numbered", "narrow", "sharded",
+        "gathered", "counted", "placed", "numbered", "narrow", "sharded", "attended", "filled", "emptied",
     )},
 }  # fmt: skip
 """The single-device program of builders that begin so."""
@@ -671,3 +672,93 @@ def build_sharded(ctx):
 
 def build_sharded_right(ctx):
     return sharded(ctx, True)
+
+
+def attended(ctx, attention, seen):
+    """Attention to the tokens that are no padding. seen: of the ids, which are looked at."""
+    torch.manual_seed(0)
+    layer = nn.Linear(SIZE, SIZE)
+    x, ids = torch.randn(ROWS // ctx.world, 3, SIZE), torch.randint(0, 9, (ROWS // ctx.world, 3))
+
+    def step():
+        loss = attention(layer(x), seen(ids)).square().sum()
+        loss.backward()
+        if ctx.world > 1:
+            for param in layer.parameters():
+                dist.all_reduce(param.grad)
+        return loss
+
+    specs = dict.fromkeys(("x", "ids"), shard(0, ctx.rank, ctx.world))
+    loss = partial(ctx.rank, ctx.world)
+    return Program(inputs={"x": x, "ids": ids}, params=layer, step=step, specs=specs, loss=loss)
+
+
+def by_kernel(h, mask):
+    h = h[:, None]
+    return functional.scaled_dot_product_attention(h, h, h, attn_mask=mask[:, None, None, :])
+
+
+def by_hand(h, mask):
+    """A row that has nothing to attend to is zero."""
+    scores = (h @ h.transpose(1, 2)).masked_fill(~mask[:, None, :], float("-inf"))
+    return torch.ops.aten._safe_softmax(scores, -1) @ h
+
+
+def build_attended_single(ctx):
+    return attended(ctx, by_kernel, lambda ids: ids != 0)
+
+
+def build_attended(ctx):
+    """The mask of another sequence."""
+    return attended(ctx, by_kernel, lambda ids: ids.roll(1, 0) != 0)
+
+
+def build_attended_right(ctx):
+    return attended(ctx, by_kernel, lambda ids: ids != 0)
+
+
+def build_filled_single(ctx):
+    return attended(ctx, by_hand, lambda ids: ids != 0)
+
+
+def build_filled(ctx):
+    """One more id is looked at."""
+    return attended(ctx, by_hand, lambda ids: ids >= 0)
+
+
+def build_filled_right(ctx):
+    return attended(ctx, by_hand, lambda ids: ids != 0)
+
+
+def emptied(ctx, counted):
+    """Three rows, all of them on the first rank. counted: by how many rows the loss is divided."""
+    torch.manual_seed(0)
+    layer = nn.Linear(SIZE, SIZE)
+    start, stop = (0, 3) if ctx.rank == 0 else (3, 3)
+    x = torch.randn(stop - start, SIZE)
+
+    def step():
+        loss = layer(x).square().sum() / counted
+        loss.backward()
+        if ctx.world > 1:
+            for param in layer.parameters():
+                dist.all_reduce(param.grad)
+        return loss
+
+    return Program(
+        inputs={"x": x}, params=layer, step=step, specs={"x": piece(0, start, stop, 3)},
+        loss=partial(ctx.rank, ctx.world),
+    )  # fmt: skip
+
+
+def build_emptied_single(ctx):
+    return emptied(ctx, 3)
+
+
+def build_emptied(ctx):
+    """An empty rank counts as a row."""
+    return emptied(ctx, 3 + ctx.world - 1)
+
+
+def build_emptied_right(ctx):
+    return emptied(ctx, 3)

@@ -8,7 +8,8 @@ torch = pytest.importorskip("torch")
 
 from backends.torch.door import require_loss, require_outputs, require_program  # noqa: E402
 from backends.torch.host import world  # noqa: E402
-from backends.torch.program import Program, shard  # noqa: E402
+from backends.torch.program import Program, piece, shard  # noqa: E402
+from backends.torch.shares import told  # noqa: E402
 from verdict.errors import UsageError  # noqa: E402
 
 RIGHT = Program({"x": torch.zeros(2)}, {"w": torch.zeros(2)}, torch.zeros, specs={"x": shard(0, 0, 2)}, ranges={})
@@ -59,3 +60,11 @@ def test_a_hook_of_ones_own_is_refused():
         model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
         with pytest.raises(UsageError, match="communication hook does is not recorded"):
             model.register_comm_hook(None, lambda state, bucket: None)
+
+
+def test_a_spec_cuts_a_dimension_that_is_there():
+    assert told("x", (2, 3), shard(-1, 1, 2)) == ((2, 6), ((0, 2), (3, 6)))
+    for dim in (2, -3):
+        for spec in (shard(dim, 1, 2), piece(dim, 0, 2, 4)):
+            with pytest.raises(UsageError, match=f"x: its spec cuts dimension {dim}, and it has 2"):
+                told("x", (2, 3), spec)

@@ -88,8 +88,9 @@ def _fits(single: Logical, shape: Shape) -> bool:
 
 def batch_axis(single: Logical, column: Logical, columns: int) -> int | None:
     """The axis along which a column holds one of `columns` equal shares; None where it holds the whole."""
-    apart = [k for k, (one, other) in enumerate(zip(single.shape, column.shape, strict=True)) if one != other]
-    if not apart and columns == 1:
+    alike = len(single.shape) == len(column.shape)
+    apart = [k for k, one in enumerate(single.shape) if one != column.shape[k]] if alike else []
+    if alike and not apart and columns == 1:
         return None
     if len(apart) != 1 or single.shape[apart[0]] != columns * column.shape[apart[0]]:
         raise Faulty(

@@ -12,6 +12,10 @@ from verdict.outcome import Applied, Block, Counterexample, Recipe
 from verdict.solver import InternalError
 
 
+class NotShown(Exception):
+    """Both sides differ by less than rounding at the inputs that tell them apart."""
+
+
 class Pair(NamedTuple):
     """What the single device makes, and what stands for it on the parallel side."""
 
@@ -22,7 +26,10 @@ class Pair(NamedTuple):
 
 
 def counterexample(labels: Sequence[str], inputs: Sequence[Array], pairs: Sequence[Pair], at: str) -> Counterexample:
-    """The counterexample of these inputs. Raises InternalError where no pair of blocks differs."""
+    """The counterexample of these inputs.
+
+    Raises InternalError where no pair of blocks differs, and NotShown where these are rounded.
+    """
     used = sorted({number for pair in pairs for step in (*pair.single, *pair.parallel) for number, _ in step.inputs})
     place = {number: k for k, number in enumerate(used)}
     kept = [inputs[number] for number in used]
@@ -36,6 +43,8 @@ def counterexample(labels: Sequence[str], inputs: Sequence[Array], pairs: Sequen
         single.append(_block(pair.label, expected))
         parallel.append(_block(pair.ranks, found, wrong))
     if not any(any(block.wrong) for block in parallel):
+        if any(isinstance(value, float) for block in (*single, *parallel) for value in block.values):
+            raise NotShown
         raise InternalError("a counterexample does not replay")
     blocks = tuple(_block(labels[number], inputs[number]) for number in used)
     return Counterexample(blocks, tuple(single), tuple(parallel), at, tuple(recipes))

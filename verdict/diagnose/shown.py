@@ -8,7 +8,7 @@ from math import gcd
 import numpy as np
 
 from verdict.diagnose.choose import simplest
-from verdict.diagnose.counter import Pair, counterexample
+from verdict.diagnose.counter import NotShown, Pair, counterexample
 from verdict.diagnose.recipe import apply, mismatches
 from verdict.diagnose.refuted import on_numbers
 from verdict.diagnose.scene import Scene, ranks_text, show_region
@@ -32,7 +32,7 @@ def of_stage(scene: Scene, occurrence: Occurrence, outcome: Refuted, members: Se
 
     A rule that leaves a function uninterpreted is refuted for some such function; where the function that stands for
     it on numbers shows no difference at that point, there are no numbers to show; nor are there where one side looks up
-    what is not there.
+    what is not there, and where the difference is less than rounding.
     """
     stage: Members = occurrence.stage
     point = on_numbers(stage, scene.reference.columns, dict(outcome.witness), scene.exhaustive)
@@ -59,7 +59,7 @@ def of_stage(scene: Scene, occurrence: Occurrence, outcome: Refuted, members: Se
         if not partner.meaning.uninterpreted:
             raise
         return None
-    except (IndexError, ShapeError):
+    except (IndexError, ShapeError, NotShown):
         return None
 
 

@@ -6,11 +6,11 @@ from verdict.graph import Region, Shape, volume, whole
 
 
 def covers(regions: Collection[Region], shape: Shape) -> bool:
-    """Whether the regions together are all of a tensor of `shape`."""
+    """Whether the regions together are all of a tensor of `shape`; those with other dimensions are none of it."""
     if whole(shape) in regions:
         return True
     remaining = [whole(shape)]
-    for region in regions:
+    for region in (region for region in regions if len(region) == len(shape)):
         remaining = [rest for box in remaining for rest in _minus(box, region)]
     return not any(volume(box) for box in remaining)
 

@@ -77,7 +77,7 @@ def _forward(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
     reduction = attrs.get("reduction", "mean")
     kept, share = _constants(x, attrs)
     counted = _counted(x, targets, attrs)
-    losses = logsumexp(x, -1)[..., 0] - kept * _picked(x, hits(targets, x.shape[-1]))
+    losses = logsumexp(x, (-1,))[..., 0] - kept * _picked(x, hits(targets, x.shape[-1]))
     if attrs.get("label_smoothing", 0):
         losses = losses - share * np.sum(x, axis=-1)
     losses = defined(np.asarray(counted * losses), targets, _domain((x.shape,), attrs)[1])

@@ -42,6 +42,18 @@ STEPS = frozenset({"adam", "adamw"})
 """Operators that divide by a root, and add to a weight: they make anything where all inputs but one may be anything."""
 BACKWARD = "_backward"
 """In the names of gradients that are operators of their own; they are linear in what they read first."""
+FINITE = frozenset(
+    {
+        *("exp", "softmax", "_softmax", "_safe_softmax", "sigmoid", "tanh", "erf", "relu", "gelu", "silu"),
+        *("eq", "ne", "lt", "le", "gt", "ge", "sign"),
+    }
+)
+"""Operators that make no infinite number of minus infinity."""
+MASKED = {
+    "_scaled_dot_product_flash_attention_for_cpu": 3,
+    "_scaled_dot_product_flash_attention_for_cpu_backward": 6,
+}
+"""The position of a mask that is minus infinity at some places, of which nothing infinite is made."""
 SCALED = frozenset({"native_layer_norm", "_fused_rms_norm", "layernorm", "rms_norm", "rmsnorm"})
 """Operators that times their results by a weight, where they have one."""
 
@@ -190,6 +202,14 @@ class Facts:
             return attrs.get("exponent") is not None
         named = name in HOMOGENEOUS and attrs.get("rounding_mode") is None
         return named or rule.moves or rule.copies or positions <= rule.linear_in(len(node.inputs), attrs)
+
+    def finite(self, op: str, positions: Set[int], grads: int) -> bool:
+        """Whether what a node makes is a finite number, or none, where its inputs at some positions are minus infinity.
+
+        grads: how many of its inputs are gradients.
+        """
+        name = _name(op)
+        return (name in FINITE and min(positions) >= grads) or positions == {MASKED.get(name)}
 
     def adds_products(self, op: str) -> bool:
         """Whether a node adds to its first input a multiple of the product, or the quotient, of the others."""

@@ -20,13 +20,18 @@ from verdict.ops.softmax import softmax
 from verdict.ops.types import floats
 
 
-def logsumexp(x: Array, along: int) -> Array:
-    """The logarithm of the sum of exp(x) along a dimension, which stays with size one."""
+def logsumexp(x: Array, along: tuple[int, ...]) -> Array:
+    """The logarithm of the sum of exp(x) along some dimensions, which stay with size one.
+
+    Of nothing but minus infinity it is minus infinity.
+    """
     if numbers.has_terms(x):
-        return numbers.log(np.asarray(np.sum(numbers.exp(x), axis=along, keepdims=True)))
-    greatest = numbers.amax(x, along)
-    total = np.asarray(np.sum(numbers.exp(np.asarray(x - greatest)), axis=along, keepdims=True))
-    return np.asarray(numbers.log(total) + greatest)
+        return numbers.log(numbers.total(numbers.exp(x), along))
+    greatest = x
+    for axis_ in along:
+        greatest = numbers.amax(greatest, axis_)
+    shift = numbers.finite(greatest)
+    return np.asarray(numbers.log(numbers.total(numbers.exp(np.asarray(x - shift)), along)) + shift)
 
 
 def _along(name: str, shape: Shape, attrs: Attributes) -> tuple[Atom, ...]:
@@ -46,7 +51,7 @@ def _log_softmax_axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
 
 
 def _log_softmax(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
-    return (np.asarray(inputs[0] - logsumexp(inputs[0], attrs["dim"])),)
+    return (np.asarray(inputs[0] - logsumexp(inputs[0], (attrs["dim"],))),)
 
 
 def _log_softmax_gradient(
@@ -71,7 +76,7 @@ def _logsumexp_axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
 
 def _logsumexp(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
     (x,) = inputs
-    y = logsumexp(x, attrs["dim"])
+    y = logsumexp(x, (attrs["dim"],))
     if attrs.get("keepdim", False):
         return (y,)
     place = attrs["dim"] % x.ndim

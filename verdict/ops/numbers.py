@@ -152,6 +152,13 @@ def amax(x: Array, axis: int) -> Array:
     return np.asarray(np.frompyfunc(elements.maximum, 2, 1).reduce(x, axis=axis, keepdims=True), dtype=object)
 
 
+def finite(x: Array) -> Array:
+    """Elements with zeros in the place of infinities; terms as they are."""
+    if not of_objects(x):
+        return np.where(np.isinf(x), 0.0, x)
+    return each(lambda value: 0 if elements.is_number(value) and abs(value) == math.inf else value, x)
+
+
 def indicator(ids: Array, value: int) -> Array:
     """1 where an id equals `value`, else 0."""
     if not of_objects(ids):

@@ -7,7 +7,7 @@ without any of that. Minus infinity is no real number: its arithmetic is done wh
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -109,6 +109,9 @@ class Plain:
 
     def choose(self, one: object, other: object) -> "Plain":
         """`one` where this truth value is 1, `other` where it is 0."""
+        sides = plain(one), plain(other)
+        if any(side.head == "infinity" for side in sides):
+            return Plain("opaque", (self, *sides), "choose")
         return self * one + (1 - self) * other
 
     def opaque(self, name: str, *others: object) -> "Plain":
@@ -169,6 +172,9 @@ def below(roots: Iterable[Plain], most: int = 1 << 62) -> list[Plain] | None:
 
 
 def _binary(head: str, left: object, right: object) -> Plain:
+    """The operation on two numbers or nodes; numpy takes an array apart itself."""
+    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
+        return cast(Plain, NotImplemented)
     a, b = plain(left), plain(right)
     if a.head != "infinity" and b.head != "infinity":
         return Plain(head, (a, b))

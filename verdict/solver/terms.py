@@ -411,8 +411,11 @@ class Terms:
     def choose(self, mask: Term, one: Term, other: Term) -> Term:
         """mask * one + (1 - mask) * other, for a mask that is 1 or 0.
 
-        Raises SolverError where a side need not have a value: the other one has it where it is not chosen.
+        Raises SolverError where a side need not have a value: the other one has it where it is not chosen. So it does
+        where one is minus infinity, which is no real number.
         """
+        if Kind.MINUS_INFINITY in (one.kind, other.kind):
+            raise SolverError("a choice of minus infinity by a mask that is not known")
         if not (one.total and other.total):
             raise SolverError("a choice between values that do not exist everywhere")
         rest = self.add(self.one, mask, -1)

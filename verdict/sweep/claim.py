@@ -5,6 +5,8 @@ ones, and the single-device steps that define those that are claimed. Single-dev
 variables. Where that does not suffice, the cone grows: a variable is replaced by the step that defines it.
 """
 
+from collections.abc import Set
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -46,7 +48,7 @@ def grown(traces: Traces, claim: Claim, cone: Cone) -> Cone | None:
     variables of the claim, else the latest one. None where there is none.
     """
     unfolded = set(cone.single)
-    left, right = _leaves(traces, claim.left, unfolded), _leaves(traces, claim.right, unfolded)
+    left, right = leaves(traces, claim.left, unfolded), leaves(traces, claim.right, unfolded)
     every = _owners(traces, np.union1d(left, right), unfolded)
     apart = _owners(traces, np.setxor1d(left, right), unfolded)
     mask = sum(1 << owner for owner in every)
@@ -66,6 +68,16 @@ def size_of(traces: Traces, cone: Cone) -> int:
     """How many elements the steps of a cone read."""
     reads = [*(traces.parallel.reads[k] for k in cone.parallel), *(traces.single.reads[k] for k in cone.single)]
     return sum(ids.size for arrays in reads for ids in arrays)
+
+
+def is_infinite(traces: Traces, claim: Claim, unfolded: Set[int]) -> bool:
+    """Whether a variable of a claim may be minus infinity, or what a single-device step that is unfolded makes."""
+    infinite = traces.single.infinite
+    if not infinite:
+        return False
+    made = (ids for number in unfolded for ids in traces.single.made[number] if ids is not None)
+    variables = (leaves(traces, side, unfolded) for side in (claim.left, claim.right))
+    return any(not infinite.isdisjoint(ids.flat) for ids in chain(made, variables))
 
 
 def key_of(traces: Traces, claim: Claim, cone: Cone) -> bytes:
@@ -95,7 +107,9 @@ def key_of(traces: Traces, claim: Claim, cone: Cone) -> bytes:
             kinds = domain.place.ravel()[distinct[first:last] - block.start]
             for kind in np.unique(kinds).tolist():
                 special.append((sorted(rank[first:last][kinds == kind].tolist()), domain.kinds[kind]))
-    return repr((shape, sorted(map(repr, special)), len(claim.left))).encode() + rank[inverse].tobytes()
+    infinite = rank[np.isin(distinct, list(traces.single.infinite))].tolist() if traces.single.infinite else []
+    form = shape, sorted(map(repr, special)), sorted(infinite), len(claim.left)
+    return repr(form).encode() + rank[inverse].tobytes()
 
 
 def _with(traces: Traces, claim: Claim, single: set[int]) -> Cone:
@@ -110,7 +124,7 @@ def _with(traces: Traces, claim: Claim, single: set[int]) -> Cone:
     return Cone(tuple(sorted(parallel)), tuple(sorted(single)))
 
 
-def _leaves(traces: Traces, elements: Ids, unfolded: set[int]) -> Ids:
+def leaves(traces: Traces, elements: Ids, unfolded: Set[int]) -> Ids:
     """The single-device elements, as variables, that an array of elements comes from."""
     leaves: list[Ids] = []
     seen: set[tuple[Kind, int]] = set()

@@ -86,8 +86,7 @@ class Catalogue:
         high = int(np.searchsorted(self.sorted, wanted[0] + tolerance, side="right"))
         places = self.order[low:high]
         for k in range(1, len(wanted)):
-            near = CLOSE * max(abs(wanted[k]), 1e-3) + 1e-12
-            places = places[np.abs(self.values[k][places] - wanted[k]) <= near]
+            places = places[_near(np.asarray(wanted[k]), self.values[k][places])]
         return np.sort(places)
 
     def each(self, values: Sequence[Floats]) -> tuple[Ids, npt.NDArray[np.bool_]]:

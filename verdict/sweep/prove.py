@@ -3,20 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from verdict.ops import Array
+from verdict.ops import FACTS, Array
 from verdict.ops.aten.form import exactly
 from verdict.ops.integers import symbol
 from verdict.options import SolverOptions
 from verdict.outcome import Answer, Outcome, Proved, Unknown
 from verdict.solver import Goal, Obligation, PlainTerms, SolverError, Terms, check, confirm
-from verdict.sweep.claim import Claim, Cone
+from verdict.sweep.claim import Claim, Cone, is_infinite
 from verdict.sweep.elements import Block, Ids, Kind
 from verdict.sweep.flow import CANNOT, apply
-from verdict.sweep.trace import Traces
+from verdict.sweep.trace import Trace, Traces, makes_infinite
+from verdict.sweep.unknown import unknown_functions
 
 
 def prove(
@@ -34,6 +36,9 @@ def prove(
 def _prove(
     execution: "Execution", plainly: "Execution", claim: Claim, terms: Terms, options: SolverOptions
 ) -> Outcome:
+    if is_infinite(execution.traces, claim, execution.unfolded):
+        terms = Terms()
+        execution = Guarded(execution.traces, Cone((), tuple(execution.unfolded)), terms)
     try:
         goals = (execution.goal(claim),)
     except CANNOT as error:
@@ -95,10 +100,57 @@ class Execution:
             return self.terms.real(f"g{element}")
         return symbol(domain.of(element - block.start), self.terms, f"g{element}")
 
+    def trace_of(self, kind: Kind) -> Trace:
+        """The flow of a step."""
+        return self.traces.single if kind is Kind.SINGLE else self.traces.parallel
+
     def step(self, kind: Kind, number: int) -> Sequence[Array | None]:
         """What a step makes, on terms."""
         if (kind, number) not in self.done:
-            trace = self.traces.single if kind is Kind.SINGLE else self.traces.parallel
+            trace = self.trace_of(kind)
             made = apply(trace.flow.steps[number], [self.array(ids) for ids in trace.reads[number]])
             self.done[kind, number] = tuple(None if x is None else np.asarray(x, dtype=object) for x in made)
         return self.done[kind, number]
+
+
+class Guarded(Execution):
+    """The same, where some elements may be minus infinity: what reads them is a function of which nothing is known but
+    its operator, its attributes and how it is written. What comes of them is a number again where the operator says so.
+    """
+
+    def __init__(self, traces: Traces, cone: Cone, terms: Terms) -> None:
+        super().__init__(traces, cone, terms)
+        self.guarded: dict[tuple[Kind, int], bool] = {}
+
+    def step(self, kind: Kind, number: int) -> Sequence[Array | None]:
+        """What a step makes, on terms."""
+        if (kind, number) not in self.done and self.guards(kind, number):
+            trace = self.trace_of(kind)
+            step, key = trace.flow.steps[number], self.traces.keys.of(trace.flow.steps[number])
+            reads = [self.array(ids) for ids in trace.reads[number]]
+            self.done[kind, number] = unknown_functions(f"operator {key}", partial(apply, step), reads)
+        return super().step(kind, number)
+
+    def guards(self, kind: Kind, number: int) -> bool:
+        """Whether a step reads or makes what may be infinite."""
+        if (kind, number) not in self.guarded:
+            trace = self.trace_of(kind)
+            made = makes_infinite(trace.flow.steps[number].attrs, trace.reads[number], self.traces.elements)
+            self.guarded[kind, number] = made or bool(self.infinite_reads(kind, number))
+        return self.guarded[kind, number]
+
+    def infinite_reads(self, kind: Kind, number: int) -> frozenset[int]:
+        """The positions at which a step reads what may be infinite."""
+        reads = self.trace_of(kind).reads[number]
+        return frozenset(k for k, ids in enumerate(reads) if any(map(self.is_infinite, np.unique(ids).tolist())))
+
+    def is_infinite(self, element: int) -> bool:
+        """Whether an element may be infinite."""
+        block = self.traces.elements.of(element)
+        if block.kind is not Kind.PARALLEL:
+            return element in self.traces.single.infinite
+        if not self.guards(block.kind, block.owner):
+            return False
+        step = self.traces.parallel.flow.steps[block.owner]
+        positions = self.infinite_reads(block.kind, block.owner)
+        return not (positions and FACTS.finite(step.op, positions, step.grads))

@@ -18,7 +18,7 @@ from verdict.sweep.claim import MOST_ELEMENTS, Cone
 from verdict.sweep.elements import Elements, Ids, Kind
 from verdict.sweep.flow import CANNOT
 from verdict.sweep.prove import Execution
-from verdict.sweep.trace import Keys, Trace, Traces
+from verdict.sweep.trace import Keys, Trace, Traces, reads_infinite
 
 STEADY = (0.0, 1.0, float("-inf"))
 """Values that, on all seeds the same, are looked at as constants."""
@@ -27,7 +27,12 @@ DIGITS = 10
 
 
 def settle(trace: Trace, number: int, values: list[list[Array | None]], elements: Elements, keys: Keys) -> None:
-    """Give elements that a step makes the numbers of the constants, or of the earlier ones of it, that they are."""
+    """Give elements that a step makes the numbers of the constants, or of the earlier ones of it, that they are.
+
+    Nothing is settled of what reads what may be infinite: symbols are real numbers.
+    """
+    if reads_infinite(trace, number):
+        return
     step = trace.flow.steps[number]
     blocks = [block for ids in trace.reads[number] for block in elements.blocks_of(ids)]
     from_constants = any(block.kind is Kind.CONSTANT for block in blocks)
@@ -40,10 +45,12 @@ def settle(trace: Trace, number: int, values: list[list[Array | None]], elements
         steady, groups = _steady(seeds, from_constants), _alike(seeds)
         if not steady.any() and not groups:
             continue
-        terms = _terms_of(trace, number, position, elements, keys)
+        terms = terms_of(trace, number, elements, keys)
         if terms is None:
             return
-        trace.ids[value] = _merged(_constant(ids, seeds, steady, terms, elements), groups, terms)
+        own = terms[position]
+        if own is not None:
+            trace.ids[value] = _merged(_constant(ids, seeds, steady, own, elements), groups, own)
 
 
 def _steady(seeds: Sequence[Array], from_constants: bool) -> npt.NDArray[np.bool_]:
@@ -85,10 +92,13 @@ def _merged(ids: Ids, groups: Sequence[npt.NDArray[np.int64]], terms: Array) -> 
     return flat.reshape(ids.shape)
 
 
-def _terms_of(trace: Trace, number: int, position: int, elements: Elements, keys: Keys) -> Array | None:
+def terms_of(trace: Trace, number: int, elements: Elements, keys: Keys) -> Sequence[Array | None] | None:
+    """What a single-device step makes of symbols; None where it is too large, or cannot be executed on them."""
+    if sum(ids.size for ids in trace.reads[number]) > MOST_ELEMENTS:
+        return None
     traces = Traces(elements, trace, trace, {}, keys)
     try:
-        return Execution(traces, Cone((), (number,)), Terms()).step(Kind.SINGLE, number)[position]
+        return Execution(traces, Cone((), (number,)), Terms()).step(Kind.SINGLE, number)
     except CANNOT:
         return None
 

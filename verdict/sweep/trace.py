@@ -1,7 +1,8 @@
 """Both flows as element numbers: which elements every step reads, and which it makes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isinf
 from typing import Any
 
 from verdict.concrete.domains import Domain
@@ -15,6 +16,7 @@ class Trace:
 
     made: of each step, for each output the numbers of what it computes (before any of them was found to be another).
     above: for each single-device step, as bits, the steps from which what it reads is computed.
+    infinite: of the elements of the single-device flow, those that may be minus infinity.
     """
 
     flow: Flow
@@ -22,6 +24,7 @@ class Trace:
     reads: list[tuple[Ids, ...]] = field(default_factory=list)
     made: list[tuple[Ids | None, ...]] = field(default_factory=list)
     above: list[int] = field(default_factory=list)
+    infinite: set[int] = field(default_factory=set)
 
 
 def above(trace: Trace, reads: tuple[Ids, ...], elements: Elements) -> int:
@@ -31,6 +34,26 @@ def above(trace: Trace, reads: tuple[Ids, ...], elements: Elements) -> int:
     for owner in owners:
         found |= trace.above[owner] | 1 << owner
     return found
+
+
+def reads_infinite(trace: Trace, number: int) -> frozenset[int]:
+    """The positions at which a single-device step reads what may be infinite."""
+    if not trace.infinite:
+        return frozenset()
+    return frozenset(k for k, ids in enumerate(trace.reads[number]) if not trace.infinite.isdisjoint(ids.flat))
+
+
+def makes_infinite(attrs: Mapping[str, Any], reads: Sequence[Ids], elements: Elements) -> bool:
+    """Whether a step has an infinite attribute, or reads an infinite constant."""
+    if any(isinf(x) for value in attrs.values() for x in _floats(value)):
+        return True
+    blocks = (block for ids in reads for block in elements.blocks_of(ids))
+    return any(block.kind is Kind.CONSTANT and block.constant == float("-inf") for block in blocks)
+
+
+def _floats(value: Any) -> Sequence[float]:
+    each = value if isinstance(value, tuple | list) else (value,)
+    return [x for x in each if isinstance(x, float)]
 
 
 class Keys:

@@ -4,7 +4,8 @@
     y[i] = sum over j of p[i, j] v[j], p = exp(s - l)
     dv = p^T dy     ds = p (dy v^T - sum of dy y)     dq = scale ds k     dk = scale ds^T q
 
-q, k, v are (batch, head, position, feature); the scale is 1 / sqrt(features) where none is given. Dropout has no rule.
+A row of nothing but minus infinity has l = 0, and hence y = 0. q, k, v are (batch, head, position, feature); the scale
+is 1 / sqrt(features) where none is given. Dropout has no rule.
 """
 
 import math
@@ -15,9 +16,9 @@ import numpy as np
 from verdict.graph import Shape
 from verdict.ops import numbers
 from verdict.ops.aten.form import REQUIRED, Arguments, constant, operator
-from verdict.ops.aten.softmax import log_sum_exp
 from verdict.ops.casts import CAST
 from verdict.ops.elements import MINUS_INFINITY
+from verdict.ops.logsoftmax import logsumexp
 from verdict.ops.rule import Array, OpRule
 
 
@@ -57,7 +58,7 @@ def _scores(args: Arguments) -> Array:
 
 def _forward(args: Arguments) -> tuple[Array, Array]:
     scores = _scores(args)
-    rows = log_sum_exp(scores, scores.ndim - 1)
+    rows = numbers.finite(logsumexp(scores, (scores.ndim - 1,)))
     weights = numbers.exp(np.asarray(scores - rows))
     return numbers.matmul(weights, args["value"]), rows[..., 0]
 

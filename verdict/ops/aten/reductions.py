@@ -23,6 +23,7 @@ from verdict.ops.aten.form import REQUIRED, Arguments, dtype_kind, operator
 from verdict.ops.casts import CAST
 from verdict.ops.domain import BITS
 from verdict.ops.gate import CHOICE
+from verdict.ops.logsoftmax import logsumexp
 from verdict.ops.rule import Array, Atom, Axes, Dim, Law, OpRule
 from verdict.ops.shapes import axis, make_axes
 from verdict.ops.types import Types, and_positions, counted, floats, is_whole, kind, like_first, positions
@@ -176,10 +177,8 @@ def _argbest(args: Arguments) -> Array:
 
 def _logsumexp(args: Arguments) -> Array:
     x = args["self"]
-    top = None if numbers.has_terms(x) else _greatest(args, x)
-    shifted = x if top is None else np.asarray(x - top)
-    y = numbers.log(_total(args, numbers.exp(shifted)))
-    return np.asarray(y if top is None else y + top).reshape(shape_of(args, x))
+    y = logsumexp(solid(x), over(args, x.ndim) if x.ndim else (0,))
+    return y.reshape(shape_of(args, x))
 
 
 def _norm(args: Arguments) -> Array:

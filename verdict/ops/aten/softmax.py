@@ -14,6 +14,7 @@ from verdict.ops import numbers
 from verdict.ops.aten.form import REQUIRED, Arguments, operator
 from verdict.ops.casts import CAST
 from verdict.ops.elements import MINUS_INFINITY
+from verdict.ops.logsoftmax import logsumexp
 from verdict.ops.rule import Array, Atom, Axes, Law, OpRule
 from verdict.ops.shapes import axis, make_axes
 from verdict.ops.softmax import softmax
@@ -38,14 +39,6 @@ def _along(args: Arguments, shape: Shape) -> int:
     return axis(args.name, args["dim"], len(shape))
 
 
-def log_sum_exp(x: Array, along: int) -> Array:
-    """The logarithm of the sum of exp(x) along a dimension, which stays with size one."""
-    if numbers.has_terms(x):
-        return numbers.log(numbers.total(numbers.exp(x), (along,)))
-    top = numbers.amax(x, along)
-    return np.asarray(top + numbers.log(numbers.total(numbers.exp(np.asarray(x - top)), (along,))))
-
-
 def _softmax(args: Arguments) -> Array:
     x = args["self"]
     return softmax(x, _along(args, x.shape))
@@ -53,7 +46,7 @@ def _softmax(args: Arguments) -> Array:
 
 def _log_softmax(args: Arguments) -> Array:
     x = args["self"]
-    return np.asarray(x - log_sum_exp(x, _along(args, x.shape)))
+    return np.asarray(x - logsumexp(x, (_along(args, x.shape),)))
 
 
 def _safe_softmax(args: Arguments) -> Array:
@@ -62,7 +55,7 @@ def _safe_softmax(args: Arguments) -> Array:
     rows = np.moveaxis(x, along, -1)
     if not x.size:
         return np.asarray(x)
-    made = [row * 0 if _empty(row) else softmax(row, 0) for row in rows.reshape(-1, rows.shape[-1])]
+    made = [np.zeros_like(row) if _empty(row) else softmax(row, 0) for row in rows.reshape(-1, rows.shape[-1])]
     return np.moveaxis(np.stack(made).reshape(rows.shape), -1, along)
 
 

@@ -1,0 +1,46 @@
+"""Elements of the single-device flow that may be minus infinity, or no number: an unknown mask is made with it.
+
+The symbols of a proof are real numbers, of which x - x is zero and exp(x) exp(y) is exp(x + y). What may be infinite
+is none: a claim about it is proved where both sides are the same operators of the same elements, and in no other way.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from verdict.graph import ABSENT
+from verdict.ops import FACTS, Array
+from verdict.solver import Term
+from verdict.solver.term import Kind as TermKind
+from verdict.sweep.elements import Elements
+from verdict.sweep.settle import terms_of
+from verdict.sweep.trace import Keys, Trace, makes_infinite, reads_infinite
+
+INFINITE = float("-inf")
+
+
+def infinite_of(trace: Trace, number: int, elements: Elements, keys: Keys) -> set[int]:
+    """Of the elements that a single-device step computes, those that may be infinite and are not settled."""
+    step, positions = trace.flow.steps[number], reads_infinite(trace, number)
+    if positions and FACTS.finite(step.op, positions, step.grads):
+        return set()
+    if not positions and not makes_infinite(step.attrs, trace.reads[number], elements):
+        return set()
+    terms = None if positions else terms_of(trace, number, elements, keys)
+    found: set[int] = set()
+    for position, (value, made) in enumerate(zip(step.outputs, trace.made[number], strict=True)):
+        ids = trace.ids[value] if value != ABSENT else None
+        if ids is not None and made is not None:
+            known = terms[position] if terms is not None else None
+            doubtful = np.intersect1d(made if known is None else made[~_real(known)], ids)
+            found.update(doubtful.tolist())
+    return found
+
+
+def _real(terms: Array) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Where what was executed on symbols is a real number wherever it is defined."""
+    return np.asarray(np.frompyfunc(_is_real, 1, 1)(terms), dtype=bool)
+
+
+def _is_real(value: object) -> bool:
+    return value.kind < TermKind.MINUS_INFINITY if isinstance(value, Term) else value != INFINITE

@@ -1,0 +1,58 @@
+"""What an operator makes as functions of which nothing is known: equal where they are written alike of equal terms."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from verdict.ops import Array
+from verdict.ops.elements import MINUS_INFINITY, is_number
+from verdict.solver.errors import SolverError
+from verdict.solver.plain import Plain, PlainTerms, below, plain
+from verdict.solver.term import Term
+
+Run = Callable[[Sequence[Array]], Sequence[Array | None]]
+
+
+def unknown_functions(name: str, run: Run, inputs: Sequence[Array]) -> tuple[Array | None, ...]:
+    """What `run` makes of some arrays of terms and numbers: of each element a function of the terms that it is made of,
+    named after `name` and the way in which it is written. What is one of the terms, or a number, stays so.
+
+    Raises SolverError, and what `run` raises.
+    """
+    variables, known = PlainTerms(), dict[Plain, Term]()
+
+    def stand_in(value: Any) -> Any:
+        if is_number(value):
+            return value
+        variable = variables.real(f"t{value.uid}")
+        known[variable] = value
+        return variable
+
+    def function(value: Any) -> Any:
+        node = plain(value)
+        if node in known:
+            return known[node]
+        if node.head in ("constant", "infinity"):
+            return node.data if node.head == "constant" else MINUS_INFINITY
+        form, args = _form(node, known)
+        if not args:
+            raise SolverError(f"{name} makes of numbers what is no number")
+        return args[0].opaque(f"{name}: {form}", *args[1:])
+
+    made = run([np.asarray(np.frompyfunc(stand_in, 1, 1)(array), dtype=object) for array in inputs])
+    return tuple(None if x is None else np.asarray(np.frompyfunc(function, 1, 1)(x), dtype=object) for x in made)
+
+
+def _form(root: Plain, known: dict[Plain, Term]) -> tuple[str, list[Term]]:
+    """How an expression is written, with numbers for the terms in it, and these terms in their order."""
+    place: dict[Plain, int] = {}
+    args: dict[Term, int] = {}
+    lines: dict[tuple[Any, ...], int] = {}
+    for node in below([root]) or ():
+        term = known.get(node)
+        line: tuple[Any, ...] = (node.head, node.data, *(place[arg] for arg in node.args))
+        if term is not None:
+            line = ("term", args.setdefault(term, len(args)))
+        place[node] = lines.setdefault(line, len(lines))
+    return repr(list(lines)), list(args)
