@@ -121,7 +121,8 @@ def answer(block: Block, edited: Edited) -> Answer:
     one = block.recorded[block.single, "build_single", 1]
     other = block.recorded[edited.file, "build", block.text.world]
     verdict, why, detail = verdict_on((one, other))
-    said, told = ("not run", "") if verdict == "REFUSED" else true(block, edited)
+    seeds = (*SEEDS, truth.GREAT) if verdict == "REFUTED" else SEEDS
+    said, told = ("not run", "") if verdict == "REFUSED" else true(block, edited, seeds)
     outcome = CRASH if verdict == "CRASH" else outcome_of(verdict, said)
     files = partial(_files, block, edited, one, other)
     return Answer(block.text.told, edited.kind, outcome, verdict, said, why, edited.what, told or detail, files)
@@ -143,9 +144,9 @@ def verdict_on(pair: Sequence[Any]) -> tuple[str, str, str]:
     return report.verdict.name, "; ".join(told), f"{work_of(plans[1])} elements"
 
 
-def true(block: Block, edited: Edited) -> tuple[str, str]:
+def true(block: Block, edited: Edited, seeds: Sequence[int]) -> tuple[str, str]:
     """Whether the program computes what the single-device program does, on the numbers of every seed."""
-    for seed in SEEDS:
+    for seed in seeds:
         with tempfile.TemporaryDirectory() as folder:
             if seed not in block.alone:
                 block.alone[seed] = truth.launch(block.single, "build_single", 1, None, folder, seed)
