@@ -59,7 +59,7 @@ def test_what_numbers_do_not_show_is_no_refutation_and_no_proof(name):
 def test_beside_what_is_missing_only_that_is_a_finding(name):
     plan = replace(HARMLESS[name], gradients=HARMLESS[name].gradients[1:])
     assert "wrong-input" in codes(walked(SINGLE, plan))
-    assert codes(ask(SINGLE, plan)) == {"gradient-missing"}
+    assert codes(ask(SINGLE, plan)) == {"gradient-missing", "weight-not-covered"}
 
 
 def test_beside_what_is_missing_what_numbers_show_stays():

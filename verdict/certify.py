@@ -41,7 +41,7 @@ CERTAIN = frozenset(
 )
 """Findings of what numbers do not show: what is taken on trust, types of numbers, and the order of memory's use."""
 
-NOT_THERE = frozenset({"gradient-missing", "loss-missing", "output-missing"})
+NOT_THERE = frozenset({"gradient-missing", "loss-missing", "output-missing", "weight-not-covered"})
 """Findings of what is not declared. Where all that is declared agrees, they alone are borne out."""
 
 Pair = tuple[Plan, Plan]
