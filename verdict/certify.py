@@ -25,6 +25,7 @@ SEEDS = (1, 2)
 MORE_SEEDS, FEW = range(3, 25), 2_000
 """Where all of these agree, and both plans read and write no more elements than so many, more are asked."""
 MOST_STEPS = 200_000
+"""The most nodes of both plans to be run; of more, one microbatch of one replica is, where it speaks for the whole."""
 MOST_WORK = 1_000_000_000
 """What is run: how many nodes, over all ranks and microbatches, and how many elements they read and write."""
 MOST_FULL = 200_000_000

@@ -15,6 +15,7 @@ from verdict.sweep import OWN, Swept, findings, steps_of, sweep
 
 Progress = Callable[[int, int], None]
 MOST_MENDED = 150
+"""Up to so many steps of all ranks, plans are explained by corrections; of larger ones the walk's findings stay."""
 MOST_RECORDED = 5_000
 """Up to so many steps of all ranks, what the walk refutes is explained by corrections that mend the outputs: in plans,
 and in recorded programs, of whose operators the walk knows least.

@@ -16,6 +16,7 @@ from verdict.stage.numbers import FULL, LARGER
 from verdict.stage.vacuity import vacuous
 
 SHOWN_RANKS = 8
+"""How many ranks a finding names; dots stand for the others."""
 
 REAL = Assumption("real-arithmetic", "numbers are real numbers, without rounding or overflow")
 BUFFERED = Assumption("buffered-sends", "a send does not wait for its receive")

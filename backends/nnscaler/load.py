@@ -31,6 +31,7 @@ from verdict.graph.limits import MOST_RANKS
 from verdict.outcome import Assumption
 
 MEMORY_PER_BYTE = 32
+"""Bytes of memory for each byte of the file, beside what every reader gets: more than twice what real files need."""
 MEMORY_AT_LEAST = 256 << 20
 """Address space granted to the reader. Real files need about 12 bytes for each byte of theirs."""
 

@@ -24,6 +24,7 @@ _LABEL = re.compile(r"""([A-Za-z_][A-Za-z0-9_.]*|"(?:[^"\\]|\\.)*")(?:~([0-9]{1,
 _VALUE = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|inf)", re.ASCII)
 _NUMBER = re.compile(r"[-+]?[0-9]+", re.ASCII)
 _LONGEST_NUMBER = 40
+"""The most characters of a number: all that attributes may hold need fewer, and longer ones are refused unconverted."""
 
 
 def quoted(name: str) -> str:

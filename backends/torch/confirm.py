@@ -29,6 +29,7 @@ from verdict.ops import RULES
 MOST_ELEMENTS = 2**25
 """The most elements that all values of all ranks of a program have together, for it to be run."""
 MOST_RANKS = 32
+"""The most ranks of a program, for it to be run: each is a process of its own on this machine."""
 DRAWS = (OWN, 1)
 SMALL = 1e-6
 """How far the numbers of a replay are moved to see what rounding may do."""

@@ -20,6 +20,7 @@ from verdict.outcome import Counterexample, Finding
 from verdict.stage import Sums, instead_of
 
 POINTS = 4
+"""At how many random points two operators are compared: one shows that they differ, all must show a factor."""
 
 
 class _Maker(NamedTuple):

@@ -23,6 +23,7 @@ from verdict.solver import InternalError
 from verdict.stage import Equation, Members, Occurrence, Sums, columns_of, parts_of
 
 MOST_PAIRS = 4
+"""How many blocks that differ, or parts of an axis, one counterexample shows; the others are left out."""
 MOST_ELEMENTS = 64
 """A counterexample with more elements in one block is for nobody to read."""
 

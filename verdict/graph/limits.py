@@ -11,7 +11,9 @@ MOST_DEVICES = 1 << 16
 MOST_RANKS = 1 << 20
 """Devices of all replicas."""
 MOST_MICROBATCHES = 1 << 16
+"""Microbatches of one step, in each replica."""
 MOST_DIMENSIONS = 32
+"""Dimensions of one logical tensor; the arrays of numpy, on which operators are run, have at most 64."""
 MOST_ELEMENTS = 1 << 53
 """Of one logical tensor, in all replicas and microbatches."""
 MOST_STEPS = 100_000_000

@@ -9,6 +9,7 @@ from verdict.mutate.sites import Change, change_each, edit, named, node_at, pick
 
 OPTIMIZERS = frozenset({"sgd", "adam", "adamw"})
 _FACTORS = (0.0, 0.5, 0.99, 2.0)
+"""By what a constant of an optimizer is multiplied: it is gone, halved, a hundredth less, or doubled."""
 
 
 def declare_stale(plan: Plan, random: Random) -> Change | None:

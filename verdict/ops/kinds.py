@@ -17,6 +17,7 @@ MOST_ELEMENTS = 1 << 53
 OPEN_END = (1 << 63) - 1
 """What torch calls the end of a slice that has none."""
 GREATEST_OFFSET = 1 << 31
+"""A single offset or index must be less in size: numpy takes that of a diagonal as a C int."""
 
 
 def require_kinds(name: str, attrs: Mapping[str, Any]) -> None:

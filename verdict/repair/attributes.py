@@ -17,6 +17,7 @@ from verdict.repair.edits import Patch, Site, node_at
 from verdict.stage import Members
 
 SHOWN = 3
+"""How many changes of attributes a sentence names; the rest is counted."""
 
 
 class _Change(NamedTuple):

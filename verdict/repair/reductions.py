@@ -14,6 +14,7 @@ from verdict.repair.edits import Patch, Site, joined, node_at, with_output
 from verdict.repair.links import Link, link
 
 SHOWN = 3
+"""How many weights a sentence names; the rest is counted."""
 
 
 def reduce_parts(case: Case, finding: Finding) -> Iterator[Candidate]:

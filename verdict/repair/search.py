@@ -46,6 +46,7 @@ EARLY = 2
 EACH = 6
 """How many candidates of one finding are tried."""
 NODES = 24_000
+"""How many nodes all attempts together may have: each attempt verifies the whole of a repaired plan."""
 LEAST, ALL_ATTEMPTS = 2, 12
 """Attempts: as many as make NODES nodes, within these bounds."""
 

@@ -9,9 +9,13 @@ from verdict.outcome import Block, Counterexample
 from verdict.report.lines import wrapped
 
 MOST_ROWS = 6
+"""How many elements that differ a table lists; the rest is counted."""
 MOST_ENTRIES = 8
+"""How many elements other than zero are listed of what is no short vector; the rest is counted."""
 MOST_IN_A_ROW = 8
+"""The longest vector that is written in full, in one row."""
 MOST_DIGITS = 12
+"""Fractions of more characters are written as decimals of six digits."""
 MARK = "*"
 
 

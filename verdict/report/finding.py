@@ -9,8 +9,11 @@ from verdict.report.example import example_lines, number
 from verdict.report.lines import wrapped
 
 SHOWN_VALUES = 6
+"""How many elements that differ are listed; the rest is counted."""
 SHOWN_LINES = 4
+"""How many nodes of each side are listed; the rest is counted."""
 SHOWN_NOTES = 6
+"""How many notes are listed; the rest is counted."""
 
 
 def finding_lines(finding: Finding, replicas: int, kind: str = "error") -> Iterator[Text]:

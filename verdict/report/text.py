@@ -11,6 +11,7 @@ from verdict.report.report import Asked, Measured, Report, Side, Verdict
 
 COLOURS = {Verdict.PROVED: "bold green", Verdict.REFUTED: "bold red", Verdict.UNKNOWN: "bold yellow"}
 SHOWN_OPEN = 10
+"""How many open questions are listed unless -v asks for all; the rest is counted."""
 
 
 def show(report: Report, measured: Measured, console: Console, verbose: int = 0) -> None:

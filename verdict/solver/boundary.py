@@ -15,9 +15,13 @@ from verdict.solver.sampling import variables
 from verdict.solver.term import Kind, Sign, Term, span_of
 
 _GAPS = 32
+"""How many boundaries are approached, the first ones; thin differences at others are not looked for."""
 _VARIABLES = 2
+"""How many real variables are moved to each boundary, one at a time."""
 _STEPS = 4
+"""Steps of the secant method: one closes a gap that is linear in the variable, more come nearer to what is not."""
 _OFFSETS = (0.0, 1.0, -1.0)
+"""Where points are put: on the boundary, and one unit to either side."""
 
 
 def boundary_points(order: Sequence[Term], columns: Mapping[Term, Floats]) -> dict[Term, Floats]:

@@ -9,6 +9,7 @@ from verdict.solver.intervals import Interval, middle, separate
 from verdict.solver.obligation import Element, Point
 
 _PRECISIONS = (128, 512)
+"""Bits of the intervals that tell values apart, the second for what overlaps at the first; after it nothing is sure."""
 _NOT_A_NUMBER = float("nan")
 
 

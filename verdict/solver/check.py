@@ -30,7 +30,9 @@ from verdict.solver.terms import Terms
 
 NO_FORM = "the two sides are no one formula, and what bounds them at reduced shapes may not at full ones"
 _POINTS_TO_EXHIBIT = 4
+"""At how many points both sides are shown to have values; an element that has none at any of them is not proved."""
 _CERTIFIED = 2
+"""How many candidates are certified where no counterexample is asked for; one that differs ends the proof."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -14,7 +14,9 @@ from verdict.solver.term import Kind, Term
 Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 _CANDIDATES = 6
+"""How many elements that differ, and how many without a value, become candidates: those that the first points show."""
 _MINUS_INFINITY = -1e300
+"""What stands for minus infinity where floats are compared: finite, and far from all other values."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -83,6 +83,7 @@ JOINED: dict[str, Callable[[Any, Any], Any]] = {
 }
 """Functions of two integers, in any order, which join their bits. Of other numbers they are any function."""
 _MOST_EXACT = 2**53
+"""Below this, floats hold every integer; the bits of greater ones are not joined on floats."""
 
 
 def _joining(name: str) -> Callable[[Any, Any], Any] | None:

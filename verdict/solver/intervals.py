@@ -14,6 +14,7 @@ Interval = Any
 _SERIES_REACH = 6
 """|x| up to which erf is summed; beyond, it is within 2.2e-17 of its limit."""
 _BEYOND = 2.0**-53
+"""How far erf may be from its limit beyond that reach: five times what it is at most, and exact in binary."""
 
 
 class UncertainError(Exception):

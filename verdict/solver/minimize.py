@@ -17,6 +17,7 @@ from verdict.solver.sampling import columns_of, variables
 from verdict.solver.term import Kind, Sign, Term, span_of
 
 _TRIALS = 400
+"""How often points are tried for one candidate; the simplest one that is found by then stands."""
 _CELLS = 2_000_000
 """The most values, terms times points, that one evaluation may hold."""
 

@@ -10,7 +10,9 @@ from verdict.solver.intervals import Interval, Intervals, UncertainError, separa
 from verdict.solver.plain import Plain, below
 
 _BITS = 256
+"""Bits of the intervals; values that overlap at this precision are not known to differ."""
 _LARGEST_EXPONENT = 1 << 16
+"""The exponential of what may be greater in size counts as not known, and shows no difference."""
 
 
 class _No(Enum):

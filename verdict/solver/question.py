@@ -21,6 +21,7 @@ from verdict.solver.plain import Plain, below, plain
 NODE_LIMIT = 4_000
 """How many operations one question may hold. Of a larger obligation evenly spaced elements are asked."""
 _INLINE = 160
+"""Longer texts get a name, too, so that those that they stand in do not grow with them."""
 
 Pair = tuple[Plain, Plain]
 

@@ -31,7 +31,9 @@ from verdict.solver.polynomial import (
 from verdict.solver.term import Number, Sign
 
 _WORK_PER_TERM = 100
+"""Products of terms that may be made, for each term that a polynomial may have; after these there is no normal form."""
 _LARGEST_PRIME = 1000
+"""Up to here, constants under roots and logarithms are taken apart by trial division; what is left stays one factor."""
 
 
 class Ring:

@@ -15,6 +15,7 @@ from verdict.solver.term import Kind, Sign, Span, Term, span_of
 
 Floats = npt.NDArray[np.float64]
 POINTS = 64
+"""At how many points both sides are evaluated: eight for each of the eight distributions of reals."""
 
 
 def variables(order: Iterable[Term]) -> list[Term]:

@@ -17,7 +17,9 @@ from verdict.solver.solvers import SAT, UNSAT, Said, says
 from verdict.solver.term import Kind, Sign, Term, span_of
 
 NODE_LIMIT = 5_000
+"""The most terms of one question; an element or a condition of more is not asked about, and stays undecided."""
 _BATCHES = 4
+"""The most questions that confirm one proof; where it would take more, the proof counts as not confirmed."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

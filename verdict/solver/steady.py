@@ -14,6 +14,7 @@ from verdict.solver.sampling import sample, variables
 from verdict.solver.term import Term
 
 _TERM_LIMIT = 1000
+"""The most terms of a normal form; what needs more is taken for no constant."""
 
 
 def constants(suspects: Sequence[Term], values: Sequence[Fraction]) -> list[bool]:

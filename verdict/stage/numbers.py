@@ -21,6 +21,7 @@ GROWTHS = {FULL: (1 << 62,), LARGER: (64, 16, 4)}
 MOST_ELEMENTS = 200_000
 """The most elements that a node reads and writes where it is run on numbers."""
 SEEDS = (1, 2)
+"""The random values that a proved stage is run on; what differs on all of them speaks against the proof."""
 RELATIVE, OF_GREATEST = 1e-6, 1e-9
 """Differences up to so much of the element, and of the greatest element, are rounding."""
 FAR = 1 << 10

@@ -13,8 +13,11 @@ from verdict.sweep.why import Cause, Change, Scene, State, causes, numbers, othe
 from verdict.sweep.why.words import node_line, owner_lines, places_text, ranks_text
 
 SHOWN = 8
+"""How many places a finding about one output names; dots stand for the others."""
 MOST_MENDED = 4
+"""How many of the outputs that a correction mends are named; dots stand for the others."""
 MOST_LINES = 4
+"""How many single-device nodes are shown beside a cause; the others are left out."""
 
 
 def findings(single: Plan, parallel: Plan, swept: Swept) -> tuple[Finding, ...]:

@@ -15,6 +15,7 @@ from verdict.sweep.flow import TIMES, Place, Step
 from verdict.sweep.trace import Trace, above
 
 MOST_FACTOR = 64
+"""The greatest factor that is looked for; values that are scaled by a greater one are not known as multiples."""
 SCALE = "other"
 """The attribute of recorded operators that holds the number by which they multiply or divide."""
 

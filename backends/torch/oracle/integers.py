@@ -17,7 +17,9 @@ from verdict.graph import Plan
 Accepts = Callable[[int, tuple[int, ...]], bool]
 """Whether the single-device plan runs where this logical tensor holds these integers."""
 WILD = (-129, 128, 255, 256, 300, 32768, 65536 + 7, 2**31 + 5, -(2**31) - 3)
+"""Integers that do not fit into 8, 16 or 31 bits."""
 MOST = 1 << 40
+"""Integers of plans beyond this are not among those that matter."""
 UNSAID = frozenset({"values", "channel", "ranks", "root", "peer"})
 """Attributes whose integers no input is compared with: tables, and who speaks with whom."""
 ROWS = 0.5

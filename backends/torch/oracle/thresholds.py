@@ -21,6 +21,7 @@ LONGEST = 8
 STEP = 1e-3
 """How far a neighbour lies from a number, as a share of it, or of one where it is less."""
 SHARE = 0.25
+"""The share of elements that are given what attributes name; twice as many where elements are few."""
 
 
 def thresholds(single: Plan, parallel: Plan) -> tuple[float, ...]:

@@ -27,6 +27,7 @@ NONE, MEAN = 0, 1
 REDUCTION = {"reduction": MEAN}
 HALF = Fraction(1, 2)
 CLAMP = -100
+"""The least logarithm of binary_cross_entropy: torch cuts lesser ones off there."""
 
 
 def _shape(args: Arguments) -> Shape:

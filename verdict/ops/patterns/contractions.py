@@ -14,6 +14,7 @@ from verdict.ops.shapes import make_axes
 
 RULE = {rule.name: rule for rule in RULES}
 FEWEST = 2
+"""The fewest elements left of an axis that is computed along: of a single one, sum, mean and maximum are the same."""
 
 
 def fewest(axes: Axes, least: int = FEWEST) -> Axes:

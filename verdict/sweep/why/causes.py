@@ -24,6 +24,7 @@ from verdict.sweep.why.steps import other_attributes, other_operator
 from verdict.sweep.why.sums import reductions
 
 MOST_CAUSES = 40
+"""How many causes are looked for; outputs that differ still are reported without one."""
 MOST_BEHIND = 2
 """How many corrections in a row may mend no output by themselves."""
 MOST_TRIED = 24

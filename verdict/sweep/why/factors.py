@@ -18,7 +18,9 @@ from verdict.sweep.why.siblings import Instance, Siblings
 from verdict.sweep.why.words import elements_text, node_text, owners
 
 MOST_BOXES = 20_000
+"""Where more boxes of one shape are listed, no further arrays are cut into such; multiples of theirs are not found."""
 SAME = 1e-8
+"""How near, relative to the greatest element, numbers are to a multiple, and how near to one a factor is none."""
 
 
 class Scaled:

@@ -14,6 +14,7 @@ from verdict.sweep.why.siblings import Instance, Siblings
 from verdict.sweep.why.words import elements_text, entered, node_text, operator_text, owners, ranks_text
 
 MOST_ORDERS = 24
+"""Of up to four pieces all orders are tried, of more pieces the first so many, the order that they have included."""
 
 
 def gathers(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:

@@ -21,7 +21,9 @@ from verdict.sweep.why.upstream import parting
 from verdict.sweep.why.words import elements_text, node_text, places_text, single_line
 
 MOST_PARTNERS = 8
+"""How many inputs of single-device steps are tried as what is due in a step, the first that may be."""
 MOST_CANDIDATES = 8
+"""How many other values are tried in place of one input of a step, the first that fit."""
 
 
 class Candidate(NamedTuple):

@@ -13,6 +13,7 @@ from verdict.sweep.why.scene import Arrays, Scene, close
 from verdict.sweep.why.words import elements_text, node_text
 
 SAME = 1e-8
+"""How near, relative to the greatest element, what is read is to a multiple of what is due to be told as such."""
 
 
 class Read(NamedTuple):

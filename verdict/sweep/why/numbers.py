@@ -12,8 +12,11 @@ from verdict.sweep.why.mend import rank_of
 from verdict.sweep.why.scene import Scene, arrays_of
 
 MOST_SHOWN = 12
+"""How many elements that differ a finding holds; the others are left out."""
 DIGITS = 6
+"""Significant digits of the numbers that are shown; they are for people, and decide nothing."""
 APART = 1e-9
+"""Elements that are nearer, relative to the greatest that is due, differ by rounding alone and are not shown."""
 
 
 def numbers(scene: Scene, cause: Cause) -> tuple[Mismatch, ...]:

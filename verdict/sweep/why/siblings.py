@@ -14,6 +14,7 @@ Instance = tuple[int, int]
 """A rank and a microbatch."""
 Partition = tuple[tuple[Instance, ...], ...]
 MOST_PARTITIONS = 64
+"""How many groupings are tried, those of the smallest groups."""
 
 
 class Siblings(NamedTuple):

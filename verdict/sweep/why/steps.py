@@ -18,6 +18,7 @@ from verdict.sweep.why.siblings import Instance, Siblings
 from verdict.sweep.why.words import node_text, places_text, single_line
 
 MOST_PARTNERS = 8
+"""How many single-device steps that read the same are tried as what a step should be, the first ones."""
 
 
 def other_attributes(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:

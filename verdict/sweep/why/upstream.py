@@ -13,6 +13,7 @@ from verdict.sweep.why.scene import Scene
 from verdict.sweep.why.words import elements_text, node_text
 
 MOST_STEPS = 24
+"""How many steps the way is followed back; a parting that lies further is not told, but what it leads to."""
 
 
 class Parting(NamedTuple):

@@ -15,6 +15,7 @@ SPOKEN = {
     SUM: "sum", PIECE: "piece", CONCATENATE: "concatenation", "~mean": "mean", "~max": "maximum", "~min": "minimum"
 }  # fmt: skip
 MOST_RUNS = 6
+"""How many runs of ranks are named; dots stand for the others."""
 
 
 def ranks_text(ranks: Iterable[int]) -> str:
