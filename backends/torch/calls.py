@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from backends.torch.collectives import Communication, Unknown, ranks_of, reduction_of
+from backends.torch.collectives import Communication, Unknown, member, ranks_of, reduction_of
 from backends.torch.memory import value_of
 from backends.torch.trace import Value
 
@@ -20,10 +20,10 @@ def in_place(op: str, given: Arguments, comm: Communication) -> None:  # noqa: P
                 comm.write(tensor, comm.reduced(tensor, how, ranks))
         case "broadcast_":
             for tensor in given["tensors"]:
-                comm.write(tensor, comm.broadcast(tensor, ranks[given["root_rank"]], ranks))
+                comm.write(tensor, comm.broadcast(tensor, member(ranks, given["root_rank"]), ranks))
         case "reduce_":
             for tensor in given["tensors"]:
-                comm.write(tensor, comm.to_root(tensor, ranks[given["root_rank"]], how, ranks))
+                comm.write(tensor, comm.to_root(tensor, member(ranks, given["root_rank"]), how, ranks))
         case "_allgather_base_":
             comm.gather_into(given["output_tensor"], given["input_tensor"], ranks)
         case "allgather_into_tensor_coalesced_":
@@ -38,7 +38,7 @@ def in_place(op: str, given: Arguments, comm: Communication) -> None:  # noqa: P
                 comm.spread(value, made, outputs)
         case "scatter_":
             lists = given["input_tensors"]
-            comm.deal(given["output_tensors"][0], lists[0] if lists else (), ranks[given["root_rank"]], ranks)
+            comm.deal(given["output_tensors"][0], lists[0] if lists else (), member(ranks, given["root_rank"]), ranks)
         case "_reduce_scatter_base_":
             comm.scatter_from(given["output_tensor"], given["input_tensor"], how, ranks)
         case "reduce_scatter_tensor_coalesced_":
@@ -55,7 +55,7 @@ def in_place(op: str, given: Arguments, comm: Communication) -> None:  # noqa: P
             _exchange_lists(given["output_tensors"], given["input_tensors"], comm, ranks)
         case "send":
             for tensor in given["tensors"]:
-                comm.send(tensor, ranks[given["dst"]])
+                comm.send(tensor, member(ranks, given["dst"]))
         case "barrier" | "monitored_barrier_":
             pass
         case _:
@@ -102,7 +102,7 @@ def functional(op: str, given: Arguments, comm: Communication, read: Callable[[A
             into, out_of = given["output_split_sizes"], given["input_split_sizes"]
             return (comm.exchanged(given["input"], into, out_of, ranks)[0],)
         case "broadcast" | "broadcast_":
-            return (comm.broadcast(given["input"], ranks[given["src"]], ranks),)
+            return (comm.broadcast(given["input"], member(ranks, given["src"]), ranks),)
         case "shard_dim_alltoall":
             return (_redistributed(given, comm, ranks, read),)
         case _:

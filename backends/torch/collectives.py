@@ -28,6 +28,13 @@ def ranks_of(group: Any) -> tuple[int, ...]:
     return tuple(dist.get_process_group_ranks(group))
 
 
+def member(ranks: tuple[int, ...], place: int) -> int:
+    """The rank at a place of a group. Raises Unknown where the group has no such place."""
+    if not 0 <= place < len(ranks):
+        raise Unknown(f"a message to or from rank {place} of a group of {len(ranks)}")
+    return ranks[place]
+
+
 def name_of(group: Any) -> str:
     """The name of a process group, of its script object, or of what is its name."""
     if isinstance(group, str):

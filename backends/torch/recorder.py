@@ -11,7 +11,7 @@ from backends.torch.arguments import Call, called, plain, tensors_in
 from backends.torch.aten import record_aten
 from backends.torch.beginnings import Draws
 from backends.torch.calls import functional, in_place
-from backends.torch.collectives import Communication, Unknown, name_of, ranks_of
+from backends.torch.collectives import Communication, Unknown, member, name_of, ranks_of
 from backends.torch.meetings import BARRIERS, Meeting
 from backends.torch.memory import Memory, Unfollowed, geometry, value_of
 from backends.torch.origin import Origin
@@ -184,13 +184,13 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         if call.name == "recv_":
             output = call.run()
             tag = (name_of(group), given["tag"])
-            self.pending.receive(given["tensors"], ranks[given["src"]], tag, output)
+            self.pending.receive(given["tensors"], member(ranks, given["src"]), tag, output)
             return output
         self._sources.clear()
         self._touched.clear()
         first = len(self.tape.steps)
         if call.name == "send":
-            self.meetings.append(Meeting("send", name_of(group), (ranks[given["dst"]],), given["tag"]))
+            self.meetings.append(Meeting("send", name_of(group), (member(ranks, given["dst"]),), given["tag"]))
         else:
             self._meet(call.name, group, ranks)
         in_place(call.name, given, self._communication)

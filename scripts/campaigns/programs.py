@@ -121,7 +121,7 @@ def answer(block: Block, edited: Edited) -> Answer:
     one = block.recorded[block.single, "build_single", 1]
     other = block.recorded[edited.file, "build", block.text.world]
     verdict, why, detail = verdict_on((one, other))
-    seeds = (*SEEDS, truth.GREAT) if verdict == "REFUTED" else SEEDS
+    seeds = (*SEEDS, *truth.SCALES) if verdict == "REFUTED" else SEEDS
     said, told = ("not run", "") if verdict == "REFUSED" else true(block, edited, seeds)
     outcome = CRASH if verdict == "CRASH" else outcome_of(verdict, said)
     files = partial(_files, block, edited, one, other)

@@ -61,3 +61,15 @@ def test_what_is_known_is_worth_something():
         assert RULES[f"aten.{op}"].types(["float", "float"], {}) == (frozenset({expected}),)
     silent = {name for name, rule in RULES.items() if rule.types(["float"] * 3, {"dim": 0})[0] is None}
     assert len(silent) < len(RULES) / 2
+
+
+@pytest.mark.parametrize("name", ["embedding", "create_mask", "moe_gmm", "one_hot", "take_ids", "cross_entropy"])
+def test_own_operators_that_read_integers_say_what_they_make(name):
+    rule = RULES[name]
+    counts = {"embedding": 2, "create_mask": 2, "moe_gmm": 6, "one_hot": 1, "take_ids": 2, "cross_entropy": 2}
+    integers = set(rule.indices) | ({0} if name == "create_mask" else set())
+    kinds = ["int64" if place in integers else "float" for place in range(counts[name])]
+    (made,) = rule.types(kinds, {})
+    assert made is not None
+    assert "float" in made
+    assert not made & {"int32", "uint8", "bool"}

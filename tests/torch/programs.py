@@ -229,6 +229,29 @@ def build_exchange(ctx):
     return program(step)
 
 
+def to_the_next(ctx, peer):
+    """Rank 0 sends what rank 1 adds."""
+
+    def step(x, weight):
+        y = (x @ weight).sum()
+        other = torch.zeros(())
+        if ctx.rank == 0:
+            dist.send(y.detach(), peer)
+        else:
+            dist.recv(other, 0)
+        return y + 0 * other
+
+    return program(step)
+
+
+def build_sent_to_nobody(ctx):
+    return to_the_next(ctx, ctx.rank - 1)
+
+
+def build_sent_on(ctx):
+    return to_the_next(ctx, ctx.rank + 1)
+
+
 def build_deadlock(ctx):
     """Both ranks receive before they send."""
 

@@ -24,8 +24,8 @@ from torch.distributed.tensor._utils import compute_local_shape_and_global_offse
 from verdict.torch import REPLICATE, Context
 
 SECONDS, STILL, CLOSE = 30, 4, 1e-7
-GREAT, GREATER = 1_000, 16
-"""The seed with which all parameters are so many times as great: norms reach the bounds at which they are clipped."""
+SCALES = {1_000: 16, 1_001: 1 / 256}
+"""Seeds with which all parameters are so many times as great: norms reach the bounds of clipping, or do not."""
 FORK = multiprocessing.get_context("fork")
 
 
@@ -64,8 +64,8 @@ def called(program, name):
 
 
 def one(file, name, rank, world, store, given, out, seed):
-    """Run one rank. given: whole tensors by name, None for the single device, which gives them; with the seed GREAT its
-    parameters are greater than others.
+    """Run one rank. given: whole tensors by name, None for the single device, which gives them; with the seeds of
+    SCALES its parameters are greater or smaller than others.
     """
     sys.path.insert(0, str(Path(file).resolve().parent))
     os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(world), LOCAL_WORLD_SIZE=str(world))
@@ -94,11 +94,11 @@ def one(file, name, rank, world, store, given, out, seed):
         if given is not None and called(program, key) in given and part == (0, 1):
             with torch.no_grad():
                 local(tensor).copy_(given[called(program, key)][cut])
-    if seed == GREAT and given is None:
+    if seed in SCALES and given is None:
         with torch.no_grad():
             for key in params:
                 if local(params[key]).is_floating_point() and params[key].requires_grad:
-                    local(params[key]).mul_(GREATER)
+                    local(params[key]).mul_(SCALES[seed])
     own = {called(program, key): local(tensor).detach().clone() for key, tensor in named.items()}
     shapes = {key: local(tensor).shape for key, tensor in params.items()}
     loss = program.step()

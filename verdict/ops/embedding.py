@@ -16,6 +16,7 @@ from verdict.ops import numbers
 from verdict.ops.lookup import hits, scattered
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
 from verdict.ops.shapes import arity, is_integer, known, make_axes, numbered
+from verdict.ops.types import like_others
 
 ATTRIBUTES = ("start", "stop", "padding_idx")
 
@@ -108,5 +109,6 @@ RULES = (
         attributes=ATTRIBUTES,
         formula="y[..., h] = sum over v of [ids = start + v] weight[v, h]",
         source="torch.nn.functional.embedding",
+        types=like_others,
     ),
 )

@@ -16,6 +16,7 @@ from verdict.graph import Interval, Shape
 from verdict.ops import numbers
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
 from verdict.ops.shapes import arity, is_integer, known, make_axes, numbered
+from verdict.ops.types import flags, like_first
 
 ATTRIBUTES = ("start", "stop")
 
@@ -123,6 +124,7 @@ RULES = (
         attributes=ATTRIBUTES,
         formula="y[..., v] = [ids = start + v], v below stop - start",
         source="torch.nn.functional.one_hot",
+        types=flags,
     ),
     OpRule(
         "take_ids",
@@ -137,5 +139,6 @@ RULES = (
         attributes=ATTRIBUTES,
         formula="y[...] = sum over v of [ids = start + v] x[..., v]",
         source="torch.gather of one element of the last axis; 0 for an id outside of it",
+        types=like_first,
     ),
 )

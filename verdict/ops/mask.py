@@ -17,6 +17,7 @@ from verdict.graph import Shape
 from verdict.ops import elements, numbers
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim, Law, OpRule
 from verdict.ops.shapes import arity, broadcast, filled, is_integer, known, make_axes, numbered, unbroadcast
+from verdict.ops.types import floats
 
 LEAST = 4
 """With two positions a causal mask is a sliding window."""
@@ -93,6 +94,7 @@ RULES = (
         attributes=("start_pos",),
         formula="mask[0, 0, q, k] = -inf if k > q + start_pos, else 0",
         source="the causal mask of Llama 3: torch.triu(torch.full((s, s), -inf), diagonal=1)",
+        types=floats,
     ),
     OpRule(
         "apply_mask",

@@ -26,6 +26,7 @@ from verdict.ops import numbers
 from verdict.ops.casts import CAST
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
 from verdict.ops.shapes import arity, filled, is_integer, known, make_axes
+from verdict.ops.types import like_first
 
 START, END, COUNT = "local_expert_start", "local_expert_end", "n_routed_experts"
 ATTRIBUTES = (COUNT, START, END)
@@ -144,5 +145,6 @@ RULES = (
         attributes=ATTRIBUTES,
         formula="y[t] = sum over e, k of [indices[t, k] = e] weights[t, k] w2[e] (silu(w1[e] x[t]) * (w3[e] x[t]))",
         source="nnscaler_moe_gmm of nnScaler's example deepseek_coder_v2_lite",
+        types=like_first,
     ),
 )

@@ -121,6 +121,11 @@ def some(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
     return (TRUE | {"uint8"} if "uint8" in kinds else TRUE,)
 
 
+def flags(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
+    """Ones and zeros, as floats or as int64."""
+    return (REAL | INT64,)
+
+
 def positions(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
     """Where something is."""
     return (INT64,)

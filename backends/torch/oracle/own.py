@@ -144,7 +144,8 @@ def _floating(function: Function) -> Function:
     """Of an operator that casts to floating-point types alone."""
 
     def run(x: Any, attrs: Attrs) -> Any:
-        if attrs.get("dtype") is not None and not getattr(torch, attrs["dtype"]).is_floating_point:
+        dtype = getattr(torch, attrs.get("dtype") or "float32", None)
+        if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
             raise ValueError(f"{attrs['dtype']} is no floating-point type")
         return function(x, attrs=attrs)
 
