@@ -330,6 +330,8 @@ def _made():
     yield node("linspace", start=3, end=7, steps=1)
     yield node("full", size=(2, 3), fill_value=0.5, dtype="float64")
     yield node("full", size=(), fill_value=float("-inf"), dtype="float64")
+    yield node("arange.start", start=-1, end=3, dtype="uint8")
+    yield node("arange", end=260, dtype="uint8")
     yield node("full", size=(2,), fill_value=True, dtype="bool")
     yield node("zeros", size=(2, 3), dtype="float64")
     yield node("ones", size=(2,), dtype="float64")
