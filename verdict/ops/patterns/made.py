@@ -11,10 +11,12 @@ from typing import Any
 
 from verdict.graph import Shape
 from verdict.ops.aten import RULES
+from verdict.ops.domain import of_type
 from verdict.ops.pattern import Pattern, Patterns
 from verdict.ops.patterns.common import at, named
 from verdict.ops.rule import Atom, Attributes, Scale
 from verdict.ops.shapes import is_integer, make_axes
+from verdict.ops.types import kind
 
 POSITIONS = 4
 """The fewest positions in the order of which a mask may be seen."""
@@ -30,9 +32,11 @@ def _sized(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
 
 
 def counted(attrs: Attributes) -> tuple[int, int, int] | None:
-    """start, end, step of an arange of whole numbers upwards."""
-    found = (attrs.get("start", 0), attrs["end"], attrs.get("step", 1))
-    return found if all(is_integer(value) for value in found) and found[2] > 0 and found[0] >= 0 else None
+    """start, end, step of an arange of whole numbers upwards, all of which its type holds."""
+    found = start, end, step = (attrs.get("start", 0), attrs["end"], attrs.get("step", 1))
+    held = of_type(kind(attrs.get("dtype")))
+    upwards = all(is_integer(value) for value in found) and step > 0 and start >= 0
+    return found if upwards and (held is None or held.holds(max(end - 1, 0))) else None
 
 
 def _arange(name: str) -> Patterns:
