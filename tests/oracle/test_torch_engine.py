@@ -77,6 +77,9 @@ def test_what_cannot_run_is_said():
     missing = builders.rewrite_where(parallel, "relu", lambda node: None, device=3)
     assert "before anything produces it" in str(compare(single, missing).faults[0])
     assert compare(single, replace(parallel, gradients=parallel.gradients[1:])).outcome == FAULT
+    whole, shared = pair("gpt")
+    typed = builders.rewrite_where(shared, "softmax", lambda node: builders.with_attrs(node, dtype="floor"))
+    assert "floor is no floating-point type" in str(compare(whole, typed).faults[0])
     assert compare(single, parallel, most_work=100).outcome == CANNOT
 
 
