@@ -44,11 +44,11 @@ BACKWARD = "_backward"
 """In the names of gradients that are operators of their own; they are linear in what they read first."""
 FINITE = frozenset(
     {
-        *("exp", "softmax", "_softmax", "_safe_softmax", "sigmoid", "tanh", "erf", "relu", "gelu", "silu"),
+        *("softmax", "_softmax", "_safe_softmax", "sigmoid", "tanh", "erf"),
         *("eq", "ne", "lt", "le", "gt", "ge", "sign"),
     }
 )
-"""Operators that make no infinite number of minus infinity."""
+"""Operators that make no infinite number of infinite ones, of either sign: exp does of plus infinity."""
 MASKED = {
     "_scaled_dot_product_flash_attention_for_cpu": 3,
     "_scaled_dot_product_flash_attention_for_cpu_backward": 6,
@@ -204,7 +204,7 @@ class Facts:
         return named or rule.moves or rule.copies or positions <= rule.linear_in(len(node.inputs), attrs)
 
     def finite(self, op: str, positions: Set[int], grads: int) -> bool:
-        """Whether what a node makes is a finite number, or none, where its inputs at some positions are minus infinity.
+        """Whether what a node makes is a finite number, or none, where its inputs at some positions are infinite.
 
         grads: how many of its inputs are gradients.
         """
