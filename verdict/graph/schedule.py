@@ -288,7 +288,7 @@ def _stuck(findings: _Findings, stuck: Sequence[Stuck]) -> None:
     """Note the ranks that never go on, those first that wait for each other."""
     all_stuck = {waiting.device for waiting in stuck}
     ring = circle(stuck)
-    waiting_on = {one.device for one in ring}
+    lines, waiting_on = told(ring), {one.device for one in ring}
     for waiting in (*ring, *(other for other in stuck if other.device not in waiting_on)):
         ended = [rank for rank in waiting.awaits if rank not in all_stuck]
         awaited = ", ".join(str(rank) for rank in waiting.awaits) or "nobody"
@@ -297,4 +297,4 @@ def _stuck(findings: _Findings, stuck: Sequence[Stuck]) -> None:
         else:
             code, title = "deadlock", f"it waits for rank {awaited} for ever"
         help_ = "let all members call their collectives in one order"
-        findings.add(code, (), title, waiting.device, waiting.step, help_, told(ring))
+        findings.add(code, (), title, waiting.device, waiting.step, help_, lines)

@@ -1,7 +1,7 @@
 """What engines ask of operators: facts that the rules state, of nodes and of their gradients alike."""
 
 from collections.abc import Mapping, Sequence, Set
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, TypeVar
 
 from verdict.graph import GRAD, Node
@@ -54,6 +54,8 @@ MASKED = {
     "_scaled_dot_product_flash_attention_for_cpu_backward": 6,
 }
 """The position of a mask that is minus infinity at some places, of which nothing infinite is made."""
+CHOICES = frozenset({"where", "masked_fill"})
+"""Operators that make one of what they read, or of a number that is an attribute."""
 SCALED = frozenset({"native_layer_norm", "_fused_rms_norm", "layernorm", "rms_norm", "rmsnorm"})
 """Operators that times their results by a weight, where they have one."""
 
@@ -203,13 +205,17 @@ class Facts:
         named = name in HOMOGENEOUS and attrs.get("rounding_mode") is None
         return named or rule.moves or rule.copies or positions <= rule.linear_in(len(node.inputs), attrs)
 
-    def finite(self, op: str, positions: Set[int], grads: int) -> bool:
+    def finite(self, op: str, positions: Set[int], grads: int, rises: bool) -> bool:
         """Whether what a node makes is a finite number, or none, where its inputs at some positions are infinite.
 
-        grads: how many of its inputs are gradients.
+        grads: how many of its inputs are gradients. rises: whether they may be plus infinity.
         """
         name = _name(op)
-        return (name in FINITE and min(positions) >= grads) or positions == {MASKED.get(name)}
+        return (name in FINITE and min(positions) >= grads) or (positions == {MASKED.get(name)} and not rises)
+
+    def rises(self, op: str, attrs: Mapping[str, Any]) -> bool:
+        """Whether a node may make plus infinity where it reads, as numbers beyond all others, minus infinity alone."""
+        return _name(op) not in CHOICES or inf in attrs.values()
 
     def adds_products(self, op: str) -> bool:
         """Whether a node adds to its first input a multiple of the product, or the quotient, of the others."""

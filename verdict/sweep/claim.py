@@ -108,7 +108,8 @@ def key_of(traces: Traces, claim: Claim, cone: Cone) -> bytes:
             for kind in np.unique(kinds).tolist():
                 special.append((sorted(rank[first:last][kinds == kind].tolist()), domain.kinds[kind]))
     infinite = rank[np.isin(distinct, list(traces.single.infinite))].tolist() if traces.single.infinite else []
-    form = shape, sorted(map(repr, special)), sorted(infinite), len(claim.left)
+    rising = rank[np.isin(distinct, list(traces.single.rising))].tolist() if traces.single.rising else []
+    form = shape, sorted(map(repr, special)), sorted(infinite), sorted(rising), len(claim.left)
     return repr(form).encode() + rank[inverse].tobytes()
 
 

@@ -8,7 +8,7 @@ from verdict.graph import ABSENT
 from verdict.ops import Array
 from verdict.sweep.elements import Elements, Ids, Kind, of_numbers
 from verdict.sweep.flow import CANNOT, Flow, Step, apply
-from verdict.sweep.infinite import infinite_of
+from verdict.sweep.infinite import note_infinite
 from verdict.sweep.moves import Moves
 from verdict.sweep.settle import settle
 from verdict.sweep.trace import Keys, Trace, above
@@ -66,7 +66,7 @@ def follow_single(flow: Flow, given: Mapping[int, Ids], values: list[list[Array 
                 trace.ids[value] = known[position] if known is not None else made[position]
         if known is None:
             settle(trace, number, values, follower.elements, follower.keys)
-            trace.infinite |= infinite_of(trace, number, follower.elements, follower.keys)
+            note_infinite(trace, number, follower.elements, follower.keys)
     return trace
 
 

@@ -14,18 +14,19 @@ from verdict.solver import Term
 from verdict.solver.term import Kind as TermKind
 from verdict.sweep.elements import Elements
 from verdict.sweep.settle import terms_of
-from verdict.sweep.trace import Keys, Trace, makes_infinite, reads_infinite
+from verdict.sweep.trace import Keys, Trace, makes_infinite, reads_infinite, reads_rising
 
 INFINITE = float("-inf")
 
 
-def infinite_of(trace: Trace, number: int, elements: Elements, keys: Keys) -> set[int]:
-    """Of the elements that a single-device step computes, those that may be infinite and are not settled."""
+def note_infinite(trace: Trace, number: int, elements: Elements, keys: Keys) -> None:
+    """Note the elements that a single-device step computes, are not settled and may be infinite."""
     step, positions = trace.flow.steps[number], reads_infinite(trace, number)
-    if positions and FACTS.finite(step.op, positions, step.grads):
-        return set()
+    rises = reads_rising(trace, number)
+    if positions and FACTS.finite(step.op, positions, step.grads, rises):
+        return
     if not positions and not makes_infinite(step.attrs, trace.reads[number], elements):
-        return set()
+        return
     terms = None if positions else terms_of(trace, number, elements, keys)
     found: set[int] = set()
     for position, (value, made) in enumerate(zip(step.outputs, trace.made[number], strict=True)):
@@ -34,7 +35,8 @@ def infinite_of(trace: Trace, number: int, elements: Elements, keys: Keys) -> se
             known = terms[position] if terms is not None else None
             doubtful = np.intersect1d(made if known is None else made[~_real(known)], ids)
             found.update(doubtful.tolist())
-    return found
+    trace.infinite |= found
+    trace.rising |= found if rises or FACTS.rises(step.op, step.attrs) else set()
 
 
 def _real(terms: Array) -> np.ndarray[Any, np.dtype[np.bool_]]:

@@ -153,4 +153,16 @@ class Guarded(Execution):
             return False
         step = self.traces.parallel.flow.steps[block.owner]
         positions = self.infinite_reads(block.kind, block.owner)
-        return not (positions and FACTS.finite(step.op, positions, step.grads))
+        return not (positions and FACTS.finite(step.op, positions, step.grads, self.reads_rising(block.owner)))
+
+    def reads_rising(self, number: int) -> bool:
+        """Whether a parallel step reads what may be plus infinity."""
+        return any(any(map(self.rises, np.unique(ids).tolist())) for ids in self.traces.parallel.reads[number])
+
+    def rises(self, element: int) -> bool:
+        """Whether an element may be plus infinity."""
+        block = self.traces.elements.of(element)
+        if block.kind is not Kind.PARALLEL:
+            return element in self.traces.single.rising
+        step = self.traces.parallel.flow.steps[block.owner]
+        return self.is_infinite(element) and (FACTS.rises(step.op, step.attrs) or self.reads_rising(block.owner))

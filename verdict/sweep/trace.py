@@ -16,7 +16,8 @@ class Trace:
 
     made: of each step, for each output the numbers of what it computes (before any of them was found to be another).
     above: for each single-device step, as bits, the steps from which what it reads is computed.
-    infinite: of the elements of the single-device flow, those that may be minus infinity.
+    infinite: of the elements of the single-device flow, those that may be infinite. rising: of these, those that may
+    be plus infinity.
     """
 
     flow: Flow
@@ -25,6 +26,7 @@ class Trace:
     made: list[tuple[Ids | None, ...]] = field(default_factory=list)
     above: list[int] = field(default_factory=list)
     infinite: set[int] = field(default_factory=set)
+    rising: set[int] = field(default_factory=set)
 
 
 def above(trace: Trace, reads: tuple[Ids, ...], elements: Elements) -> int:
@@ -41,6 +43,11 @@ def reads_infinite(trace: Trace, number: int) -> frozenset[int]:
     if not trace.infinite:
         return frozenset()
     return frozenset(k for k, ids in enumerate(trace.reads[number]) if not trace.infinite.isdisjoint(ids.flat))
+
+
+def reads_rising(trace: Trace, number: int) -> bool:
+    """Whether a single-device step reads what may be plus infinity."""
+    return any(not trace.rising.isdisjoint(ids.flat) for ids in trace.reads[number]) if trace.rising else False
 
 
 def makes_infinite(attrs: Mapping[str, Any], reads: Sequence[Ids], elements: Elements) -> bool:
