@@ -68,7 +68,8 @@ def reduction(function):
 
 
 def floating(dtype):
-    if dtype is not None and not getattr(torch, dtype).is_floating_point:
+    known = None if dtype is None else getattr(torch, dtype, None)
+    if dtype is not None and not (isinstance(known, torch.dtype) and known.is_floating_point):
         raise ValueError(f"{dtype} is no floating-point type")
 
 

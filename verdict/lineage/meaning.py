@@ -72,12 +72,14 @@ class Meaning:
 
     @property
     def ignored(self) -> frozenset[int]:
-        """The forward inputs of a gradient node whose values do not count.
+        """The inputs whose values do not count.
 
         A node that is linear in an input has a gradient for it in which that input does not occur.
         """
-        if self.rule is None or not self.is_gradient:
+        if self.rule is None:
             return frozenset()
+        if not self.is_gradient:
+            return self.rule.shape_only
         _, attrs, shapes, *_ = self.signature
         grads, wanted = self.signature.grads, {k for k, asked in enumerate(self.signature.wanted) if asked}
         linear = self.rule.linear_in(len(shapes) - grads, dict(attrs))

@@ -17,10 +17,10 @@ import numpy as np
 from verdict.graph import Shape
 from verdict.ops import numbers
 from verdict.ops.aten.activations import softplus
-from verdict.ops.aten.form import REQUIRED, Arguments, constant, operator
+from verdict.ops.aten.form import REQUIRED, Arguments, constant, operator, whole
 from verdict.ops.elementwise import STEP
-from verdict.ops.rule import Array, OpRule
-from verdict.ops.shapes import together
+from verdict.ops.rule import Array, Atom, Axes, Law, OpRule
+from verdict.ops.shapes import broadcast, make_axes, together
 from verdict.outcome import Assumption
 
 NONE, MEAN = 0, 1
@@ -30,7 +30,8 @@ CLAMP = -100
 """The least logarithm of binary_cross_entropy: torch cuts lesser ones off there."""
 
 
-def _shape(args: Arguments) -> Shape:
+def _checked(args: Arguments) -> Shape:
+    """The shape of x, where all that is read fits it."""
     x, target = tuple(args["self"]), tuple(args["target"])
     if args["reduction"] not in {0, 1, 2}:
         raise args.misfit(f"reduction is {args['reduction']}, it must be 0 (none), 1 (mean) or 2 (sum)")
@@ -44,15 +45,28 @@ def _shape(args: Arguments) -> Shape:
     for name in ("weight", "pos_weight"):
         if args[name] is not None and together(args.name, args[name], x) != x:
             raise args.misfit(f"{name} of shape {args[name]} does not fit {x}")
-    return x if args["reduction"] == NONE else ()
+    return x
 
 
-def _pulled_shape(args: Arguments) -> Shape:
-    _shape(args)
-    x, dy = tuple(args["self"]), tuple(args["grad_output"])
+def _axes(args: Arguments) -> Axes:
+    """Each element by itself, then added up; a mean is of all of them."""
+    _checked(args)
+    if args["reduction"] == MEAN:
+        return whole(args.given, ())
+    atoms, dims = broadcast(args.name, "d", *args.given)
+    if args["reduction"] == NONE:
+        return make_axes(atoms, dims, (dims[0],))
+    return make_axes([Atom(atom.name, atom.size, Law.SUM, 2) for atom in atoms], dims, ((),))
+
+
+def _pulled_axes(args: Arguments) -> Axes:
+    x, dy = _checked(args), tuple(args["grad_output"])
     if together(args.name, x, dy) != x:
         raise args.misfit(f"the gradient of shape {dy} does not belong to {x}")
-    return x
+    if args["reduction"] == MEAN:
+        return whole(args.given, x)
+    atoms, dims = broadcast(args.name, "d", *args.given)
+    return make_axes(atoms, dims, (dims[1],))
 
 
 def _reduced(args: Arguments, each: Array) -> Array:
@@ -81,7 +95,7 @@ def _loss(
         return _reduced(args, np.asarray(each(args, args["self"], args["target"])))
 
     kind = {**REDUCTION, **(attributes or {})}
-    return operator(f"aten.{name}", f"self target {tensors}", kind, _shape, forward, formula, assumptions=assumptions)
+    return operator(f"aten.{name}", f"self target {tensors}", kind, _axes, forward, formula, assumptions=assumptions)
 
 
 def _pull(
@@ -102,7 +116,7 @@ def _pull(
         f"aten.{name}_backward",
         f"grad_output self target {tensors}",
         attributes or {"reduction": REQUIRED},
-        _pulled_shape,
+        _pulled_axes,
         forward,
         formula,
         linear=(0,),

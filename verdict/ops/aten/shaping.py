@@ -5,6 +5,7 @@ along dimensions of size one.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -202,7 +203,7 @@ RULES: tuple[OpRule, ...] = (
         "y = x between elements of one value",
     ),
     *(
-        moving(f"aten.{name}", "self", {}, same, first, "y = x")
+        replace(moving(f"aten.{name}", "self", {}, same, first, "y = x"), copies=True)
         for name in ("clone", "detach", "alias", "lift_fresh", "lift_fresh_copy", "detach_copy")
     ),
 )
