@@ -8,6 +8,7 @@ from backends.generator import Sizes, generate
 from tests.builders import ask, mlp
 from tests.sweep.plans import OPTIONS, agrees, swept, told, twins
 from tests.sweep.test_causes import DATA, SINGLE
+from tests.values.outline import verdict as outline_verdict
 from verdict.mutate import mutate
 from verdict.sweep import sweep
 
@@ -250,3 +251,30 @@ def test_what_two_equal_gradients_make_in_many_steps_is_followed_back_to_them():
     right, wrong = twins(TWO_WEIGHTS.format(p=chain("p", "g"), q=chain("q", "h"), r=chain("r", "j")))
     assert swept(*right) == "PROVED"
     assert swept(*wrong) == "REFUTED"
+
+
+CUT = """
+  x input [4]
+  v input [4]
+  w weight [4]
+  c activation [{size}]
+  d activation [{size}]
+  y activation [4]
+  x, v{part} = dataloader()
+  {cut}
+  d = mul(c, v)
+  y = {joined}
+  output y
+"""
+
+
+@pytest.mark.parametrize(
+    ("ranks", "verdicts"), [("rank", {"PROVED"}), ("(self,)", {"UNKNOWN", "REFUTED"})], ids=["group", "one rank"]
+)
+def test_a_piece_has_the_size_that_its_group_makes(ranks, verdicts):
+    single = CUT.format(size=4, part="", cut="c = add(w, x)", joined="identity(d)")
+    cut = f"s = add(w, x)\n  c = chunk(s) dim=0 ranks={ranks}"
+    several = CUT.format(size=2, part="[rank]", cut=cut, joined="all_gather(d) dim=0 ranks=rank").replace(
+        "  c activation", "  s activation [4]\n  c activation"
+    )
+    assert outline_verdict(single, several, rank=2) in verdicts

@@ -118,8 +118,13 @@ class _Machine:
         position, pieces = position_in(rank % self.plan.devices, step, where)
         if attribute(step.node, "replicas"):
             position, pieces = rank // self.plan.devices, self.plan.replicas
+        intervals, due = chunks(shape[axis], pieces), self.shapes[the_output(step, where)]
+        start, stop = intervals[position] if position < len(intervals) else (0, 0)
+        made = (*shape[:axis], stop - start, *shape[axis + 1 :])
+        if position < len(intervals) and made != due:
+            raise Faulty(Fault(f"it makes shape {list(made)}, not {list(due)}", where))
         value = self.read(rank, step, tensor, where)
-        return piece(self.emit, value, axis, chunks(shape[axis], pieces), position, at, where)
+        return piece(self.emit, value, axis, intervals, position, at, where)
 
     def compute(self, rank: int, step: Step, at: Place, where: str) -> tuple[int, ...]:
         node = step.node
