@@ -45,18 +45,24 @@ def cone_of(traces: Traces, claim: Claim) -> Cone:
 
 def grown(traces: Traces, claim: Claim, cone: Cone) -> Cone | None:
     """The cone with variables replaced that one side has and the other does not: all that are computed from other
-    variables of the claim, else the latest one. None where there is none.
+    variables of the claim, else those of both sides that are computed from them, else the latest one. None where there
+    is none.
     """
     unfolded = set(cone.single)
     left, right = leaves(traces, claim.left, unfolded), leaves(traces, claim.right, unfolded)
     every = _owners(traces, np.union1d(left, right), unfolded)
     apart = _owners(traces, np.setxor1d(left, right), unfolded)
-    mask = sum(1 << owner for owner in every)
-    fresh = {owner for owner in apart if traces.single.above[owner] & mask} or set(sorted(apart or every)[-1:])
+    fresh = _above(traces, apart, every) or _above(traces, every, apart) or set(sorted(apart or every)[-1:])
     if not fresh:
         return None
     larger = _with(traces, claim, unfolded | fresh)
     return larger if size_of(traces, larger) <= MOST_ELEMENTS else None
+
+
+def _above(traces: Traces, owners: set[int], below: set[int]) -> set[int]:
+    """Those of some single-device steps that are computed from others, `below`."""
+    mask = sum(1 << owner for owner in below)
+    return {owner for owner in owners if traces.single.above[owner] & mask}
 
 
 def _owners(traces: Traces, variables: Ids, unfolded: set[int]) -> set[int]:
