@@ -17,7 +17,10 @@ VERDICTS = {0: "PROVED", 1: "REFUTED", 2: "not put", 3: "UNKNOWN", 4: "internal 
 
 
 class Example(NamedTuple):
-    """A program: its file, builder, what is parallel in it, ranks, and the verdict that is right."""
+    """A program: its file, builder, what is parallel in it, ranks, and the verdict that is right.
+
+    one: the builder of the single-device program in the same file.
+    """
 
     file: str
     builder: str
@@ -25,6 +28,7 @@ class Example(NamedTuple):
     ranks: int
     right: str = "PROVED"
     tensors: str = "fake"
+    one: str = "build_single"
 
 
 EXAMPLES = (
@@ -56,6 +60,9 @@ EXAMPLES = (
     Example("llama_clip", "build_fsdp2", "FSDP2, clipped, AdamW", 2),
     Example("gpt2", "build", "GPT-2, DistributedDataParallel, AdamW", 2, tensors="real"),
     Example("gpt2_megatron", "build", "GPT-2, Megatron's tensor parallelism, AdamW", 2),
+    Example("gpt_tokens", "build", "a GPT block by hand, two microbatches, mean over all ranks' tokens, AdamW", 2),
+    Example("gpt_tokens", "build_pipeline", "the same in two stages, tied embedding", 2, one="build_tied_single"),
+    Example("gpt_tokens", "build_vocabulary", "the same, tensor parallel, vocabulary parallel loss", 2),
     Example("mlp_megatron", "build_missing_f", "no all-reduce of the block's gradient", 2, "REFUTED"),
     Example("mlp_megatron", "build_missing_g", "no all-reduce of the block's output", 2, "REFUTED"),
     Example("mlp_megatron", "build_double_reduction", "two all-reduces", 2, "REFUTED"),
@@ -94,6 +101,16 @@ EXAMPLES = (
     Example("gpt2_megatron", "build_bias_twice", "each rank adds the bias", 2, "REFUTED"),
     Example("gpt2_megatron", "build_unmasked", "other ranks' tokens get the rank's first row", 2, "REFUTED"),
     Example("gpt2_megatron", "build_wrong_layout", "fused projections in another order", 2, "REFUTED"),
+    Example("gpt_tokens", "build_own_tokens", "each rank divides by its own tokens", 2, "REFUTED"),
+    Example(
+        "gpt_tokens",
+        "build_pipeline_untied",
+        "the tied embedding's gradients stay apart",
+        2,
+        "REFUTED",
+        one="build_tied_single",
+    ),
+    Example("gpt_tokens", "build_vocabulary_own_gradient", "the hidden state's gradient stays apart", 2, "REFUTED"),
     Example("llama_clip", "build_local_norm", "each rank divides by the norm of its own shards", 2, "REFUTED"),
     Example("llama_clip", "build_fsdp2_local_norm", "the same under FSDP2", 2, "REFUTED"),
 )
@@ -120,8 +137,8 @@ def run(example: Example, timeout: float) -> Row:
     file = ROOT / "examples" / "torch" / f"{example.file}.py"
     with tempfile.TemporaryDirectory() as folder:
         plans = [f"{folder}/single.plan", f"{folder}/parallel.plan"]
-        capture = ["capture", f"{file}:{example.builder}", "--world", str(example.ranks), "--single", str(file)]
-        capture += ["--tensors", example.tensors]
+        capture = ["capture", f"{file}:{example.builder}", "--single", f"{file}:{example.one}"]
+        capture += ["--world", str(example.ranks), "--tensors", example.tensors]
         begun = time.monotonic()
         recorded = subprocess.run(
             [*verdict, *capture, "-o", folder], cwd=ROOT, check=False, capture_output=True, text=True

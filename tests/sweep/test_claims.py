@@ -161,6 +161,36 @@ plan parallel tp=2
     assert grown(traces, claim, larger) is None
 
 
+def test_what_both_sides_have_is_replaced_where_it_rests_on_what_one_side_has():
+    """b + c with c = (g x) x, against b + b with b = g (x x): c leads down to x, and so must b."""
+    traces, claims = followed("""plan single
+  x input [2, 2]
+  g input [2, 2]
+  a = mul(x, x)
+  b = mul(g, a)
+  c = mul(g, x)
+  d = mul(c, x)
+  e = add(b, d)
+  output e
+plan parallel tp=2
+  a[:, tp] = mul(x[:, tp], x)
+  b[:, tp] = mul(g[:, tp], a)
+- e[:, tp] = add(b, b)
++ e[:, tp] = add(b, a)
+  output e
+""")
+    claim = next(claim for claim in claims if traces.elements.of(int(claim.right[0])).owner == 4)
+    cone = cone_of(traces, claim)
+    trial = Trial(traces, 0)
+    for _ in range(4):
+        assert trial.differ(claim, cone)
+        cone = grown(traces, claim, cone)
+        if not trial.differ(claim, cone):
+            break
+    assert not trial.differ(claim, cone)
+    assert {0, 1} <= set(cone.single)
+
+
 def test_a_claim_is_about_elements_of_both_plans():
     traces, claims = followed(PLAIN)
     for claim in claims:

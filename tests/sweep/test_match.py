@@ -48,3 +48,25 @@ def test_beyond_a_number_of_places_what_is_rarest_is_looked_up(monkeypatch):
     ids, met = Catalogue([Known(np.arange(len(known)), (known,) * 3)]).each([wanted] * 3)
     assert met.tolist() == [True, False, True, False]
     assert known[ids[met]].tolist() == [2.5, 1.5]
+
+
+def test_of_many_equal_rows_each_is_the_one_in_its_place():
+    """Two rows of ignored tokens are zeros on all seeds; the columns are every other one of theirs."""
+    random = np.random.default_rng(1)
+    values = tuple(random.normal(size=(8, 10)) for _ in range(3))
+    for value in values:
+        value[[4, 5]] = 0.0
+    catalogue = Catalogue([Known(np.arange(80).reshape(8, 10), values)])
+    ids, met = catalogue.each([value[:, :5].reshape(2, 4, 5) for value in values])
+    assert met.all()
+    assert np.array_equal(ids, np.arange(80).reshape(8, 10)[:, :5].reshape(2, 4, 5))
+
+
+def test_rows_in_another_order_stand_where_they_do():
+    random = np.random.default_rng(2)
+    values = tuple(random.normal(size=(5, 4)) for _ in range(3))
+    order = [3, 0, 4, 1, 2]
+    catalogue = Catalogue([Known(np.arange(20).reshape(5, 4), values)])
+    ids, met = catalogue.each([value[order] for value in values])
+    assert met.all()
+    assert np.array_equal(ids, np.arange(20).reshape(5, 4)[order])

@@ -16,9 +16,13 @@ RIGHT = [
     ("clip", "build", 2),
     ("pipelining", "build_zero_bubble", 2),
     ("moe", "build", 2),
+    ("gpt_tokens", "build", 2),
+    ("gpt_tokens", "build_vocabulary", 2),
 ]
 WRONG = [
     ("moe", "build_router_not_reduced", 2, r"backward of moe\.py:\d+ route"),
+    ("gpt_tokens", "build_own_tokens", 2, r"gpt_tokens\.py:\d+ step"),
+    ("gpt_tokens", "build_vocabulary_own_gradient", 2, r"gpt_tokens\.py:\d+"),
     ("clip", "build_local_norm", 2, r"clip\.py:\d+ own_norm"),
 ]
 

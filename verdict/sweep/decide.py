@@ -49,8 +49,9 @@ class Decided:
 
 
 def decide(
-    traces: Traces, claims: Sequence[Claim], known: Decided, options: Options, progress: Callable[[int, int], None]
-) -> list[tuple[Claim, str]]:
+    traces: Traces, claims: Sequence[Claim], known: Decided, options: Options, progress: Callable[[int, int], None],
+    most_growth: int = MOST_GROWTH,
+) -> list[tuple[Claim, str]]:  # fmt: skip
     """The claims without a proof, and why. What is decided is kept in `known`.
 
     A claim whose smallest cone is too large is not looked at: cones only grow. One whose sides differ on random numbers
@@ -61,7 +62,7 @@ def decide(
     fits = [size_of(traces, cone) <= MOST_ELEMENTS for _, cone in smallest]
     pending = [pair for pair, small in zip(smallest, fits, strict=True) if small]
     refused = [(claim, TOO_LARGE) for (claim, _), small in zip(smallest, fits, strict=True) if not small]
-    for growth in range(MOST_GROWTH + 1):
+    for growth in range(most_growth + 1):
         keyed = [(key_of(traces, claim, cone), claim, cone) for claim, cone in pending]
         if trial is not None:
             _sift(trial, keyed, known)
@@ -71,7 +72,7 @@ def decide(
             outcome = known.outcomes[key]
             if isinstance(outcome, Proved):
                 continue
-            larger = grown(traces, claim, cone) if growth < MOST_GROWTH else None
+            larger = grown(traces, claim, cone) if growth < most_growth else None
             if larger is None:
                 refused.append((claim, _why(outcome)))
             else:

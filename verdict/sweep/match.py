@@ -1,6 +1,7 @@
 """Which single-device elements could be those of a parallel array: equal values on all seeds. Guesses, to be proved."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -92,8 +93,9 @@ class Catalogue:
     def each(self, values: Sequence[Floats]) -> tuple[Ids, npt.NDArray[np.bool_]]:
         """For each element by itself one that equals it, where there is one. The second array says where.
 
-        Of several it is one of the array in which most others have a partner; among those, the one that stands as
-        the nearest element that has but one partner does.
+        Of several it is one of the array in which most others have a partner; among those, the one where it would
+        stand if all stood in even steps along each axis, as those do that have but one partner; else the one that
+        stands as the nearest of these does.
         """
         shape = values[0].shape
         flat = [array.ravel() for array in values]
@@ -112,9 +114,11 @@ class Catalogue:
         ids, met = np.zeros(len(group), dtype=np.int64), np.isin(group, list(among))
         single = np.isin(group, [k for k, places in among.items() if places.size == 1])
         sure = {int(k): int(among[int(group[k])][0]) for k in np.flatnonzero(single)}
-        order = np.flatnonzero(single)
+        order, evenly = np.flatnonzero(single), _evenly(sure, shape)
         for k in np.flatnonzero(met).tolist():
-            ids[k] = self.ids[_aligned(k, among[int(group[k])], order, sure, shape)]
+            places = among[int(group[k])]
+            place = evenly[k] if evenly[k] in places else _aligned(k, places, order, sure, shape)
+            ids[k] = self.ids[place]
         return ids.reshape(shape), met.reshape(shape)
 
     def _partners(self, flat: Sequence[Floats], first: npt.NDArray[np.int64]) -> dict[int, npt.NDArray[np.int64]]:
@@ -143,6 +147,19 @@ def _near(own: Floats, theirs: Floats) -> npt.NDArray[np.bool_]:
     with np.errstate(invalid="ignore"):
         near = np.abs(theirs - own) <= CLOSE * np.maximum(np.abs(own), 1e-3) + 1e-12
         return np.asarray((theirs == own) | near)
+
+
+def _evenly(sure: Mapping[int, int], shape: Shape) -> Ids:
+    """The places of all elements of an array, where those that are known go on by one step along each axis; else -1."""
+    nowhere = np.full(prod(shape), -1, dtype=np.int64)
+    if not sure:
+        return nowhere
+    indices = np.stack([np.ones(prod(shape)), *(axis.ravel() for axis in np.indices(shape))], axis=1)
+    known = np.fromiter(sure, dtype=np.int64)
+    places = np.fromiter(sure.values(), dtype=np.int64)
+    steps = np.linalg.lstsq(indices[known], places.astype(np.float64), rcond=None)[0]
+    found = np.rint(indices @ np.rint(steps)).astype(np.int64)
+    return found if np.array_equal(found[known], places) else nowhere
 
 
 def _aligned(k: int, places: Ids, order: Ids, sure: Mapping[int, int], shape: Shape) -> int:

@@ -52,7 +52,7 @@ class Guesses:
         if not size:
             return ()
         everywhere = np.arange(size)
-        if all(np.all(np.isin(array, STEADY) | (array == np.rint(array))) for array in arrays):
+        if is_steady(arrays):
             ids = _steady(arrays, follower)
             return ((everywhere, ids),) if ids is not None else ()
         found = [(everywhere, box.ravel()) for box in self.catalogue.boxes(arrays)]
@@ -66,6 +66,16 @@ class Guesses:
             if base is not None:
                 return ((everywhere, multiple(self.single, follower.elements, base, factor).ravel()),)
         return ()
+
+
+def is_steady(arrays: Sequence[Array]) -> bool:
+    """Whether arrays consist of constants that are looked at, and of counts: of these many are equal by chance."""
+    return all(np.all(np.isin(array, STEADY) | (array == np.rint(array))) for array in arrays)
+
+
+def is_noise(arrays: Sequence[Array]) -> bool:
+    """Whether arrays are zero but for rounding."""
+    return all(np.max(np.abs(array), initial=0.0) < NOISE for array in arrays)
 
 
 def _steady(arrays: list[Array], follower: Follower) -> Ids | None:
@@ -111,11 +121,11 @@ def follow_parallel(
     met: dict[tuple[int, bytes], Outputs] = {}
     for number, step in enumerate(single.flow.steps):
         known = tuple(single.ids[value] if value != ABSENT else None for value in step.outputs)
-        met.setdefault(_key(follower, step, single.reads[number]), known)
+        met.setdefault(key_of_reads(follower, step, single.reads[number]), known)
     for number, step in enumerate(flow.steps):
         reads = tuple(present(trace, value) for value in step.inputs)
         trace.reads.append(reads)
-        key = _key(follower, step, reads)
+        key = key_of_reads(follower, step, reads)
         outputs: Outputs | None = _same(met.get(key), step) or follower.outputs(step, reads)
         made: list[Ids | None] = [None] * len(step.outputs)
         if outputs is None:
@@ -129,7 +139,7 @@ def follow_parallel(
                 ids = follower.elements.block(Kind.PARALLEL, number, position, present_arrays[0].shape)
                 made[position] = ids
                 guess = None
-                if all(np.max(np.abs(array), initial=0.0) < NOISE for array in present_arrays):
+                if is_noise(present_arrays):
                     guess = _beside(claims, number, position, ids, single, follower)
                 if guess is None or (number, position, guess[1].tobytes()) in guesses.refused:
                     guess = guesses.of(number, position, present_arrays, follower)
@@ -168,7 +178,8 @@ def _beside(
     return (np.arange(ids.size), part.ravel()) if part.shape == ids.shape else None
 
 
-def _key(follower: Follower, step: Step, reads: tuple[Ids, ...]) -> tuple[int, bytes]:
+def key_of_reads(follower: Follower, step: Step, reads: tuple[Ids, ...]) -> tuple[int, bytes]:
+    """What is the same for steps of one operator that read the same elements."""
     return follower.keys.of(step), b"|".join(repr(ids.shape).encode() + ids.tobytes() for ids in reads)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from verdict.comparison import Fault, Faulty
 from verdict.concrete.bind import Binding, bind, itself
-from verdict.concrete.domains import domains, outside, unstated
+from verdict.concrete.domains import Domain, domains, outside, unstated
 from verdict.concrete.shrink import Reduced, shrink
 from verdict.concrete.small import full
 from verdict.graph import Plan
@@ -33,10 +33,11 @@ from verdict.sweep.flow import Flow
 from verdict.sweep.follow import Follower, follow_single
 from verdict.sweep.larger import Larger, on_numbers, operations_of
 from verdict.sweep.match import Catalogue, Known
+from verdict.sweep.merge import merged, repeats, without
 from verdict.sweep.multiple import factors_of
 from verdict.sweep.parallel import Guesses, first_of, follow_parallel
-from verdict.sweep.seen import Values, flows_of, seen
-from verdict.sweep.trace import Keys, Traces
+from verdict.sweep.seen import Seen, Values, flows_of, seen
+from verdict.sweep.trace import Keys, Trace, Traces
 from verdict.sweep.unroll import MOST_STEPS, steps_of
 from verdict.sweep.values import SEEDS
 
@@ -47,6 +48,9 @@ cannot be reduced, too.
 """
 MOST_ROUNDS = 16
 """How often the parallel plan is followed again without the guesses that have no proof."""
+
+MOST_MERGING = 8
+"""How often the cone of a claim grows that two elements of the single-device plan are equal."""
 
 OWN, SMALLEST, TWO_SHAPES = "the plans' own shapes", "reduced shapes", "two reduced shapes"
 OTHER = 1
@@ -201,8 +205,10 @@ def _swept(reduced: Reduced, options: Options, progress: Progress) -> Swept:
     follower = Follower(elements, Keys())
     ids = {k: elements.block(Kind.GIVEN, k, 0, array.shape) for k, array in given[0].items()}
     trace = follow_single(flows[0], ids, values[0], follower)
-    guesses = Guesses(catalogue_of(flows[0], values[0], ids, given, trace.ids), trace, factors_of(parallel))
     known = Decided({})
+    if not options.exhaustive:
+        trace = _merged(trace, ids, both, follower, known, integers, options)
+    guesses = Guesses(catalogue_of(flows[0], values[0], ids, given, trace.ids), trace, factors_of(parallel))
     for _ in range(MOST_ROUNDS):
         other, claims = follow_parallel(flows[1], ids, values[1], trace, follower, guesses)
         traces = Traces(elements, trace, other, integers, follower.keys)
@@ -225,6 +231,22 @@ def _swept(reduced: Reduced, options: Options, progress: Progress) -> Swept:
         answers=known.answers,
         established=ends.established(claim for claim, _ in refused),
     )
+
+
+def _merged(
+    trace: Trace, given: Mapping[int, Ids], both: Seen, follower: Follower, known: Decided,
+    integers: Mapping[int, Domain], options: Options,
+) -> Trace:  # fmt: skip
+    """The single-device flow, in which elements that are proved equal are one."""
+    values, elements = both.values[0], follower.elements
+    repeated = repeats(trace, values, catalogue_of(trace.flow, values, given, both.given, trace.ids), elements)
+    while True:
+        own, beside, claims = merged(trace, repeated, follower)
+        traces = Traces(elements, own, beside, integers, follower.keys)
+        refused = decide(traces, claims, known, options, lambda done, total: None, MOST_MERGING)
+        if not refused:
+            return own
+        repeated = without(repeated, (claim for claim, _ in refused))
 
 
 def catalogue_of(

@@ -1,0 +1,91 @@
+"""The single-device flow swept against itself: of elements that are equal for all values, the first stands for all.
+
+g (x x) and (g x) x are one value, which a plan may add up as either. Steps of one operator on the same elements are the
+same; what else has equal values on all seeds is claimed to be, and proved, before the parallel plan is looked at.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from verdict.graph import ABSENT
+from verdict.ops import Array
+from verdict.sweep.claim import Claim
+from verdict.sweep.elements import Elements, Ids, Kind
+from verdict.sweep.follow import Follower, present
+from verdict.sweep.match import Catalogue
+from verdict.sweep.parallel import is_noise, is_steady, key_of_reads
+from verdict.sweep.trace import Trace, above
+
+Repeats = dict[tuple[int, int], Ids]
+"""By step and output, the earlier elements that an output may be."""
+
+
+def repeats(
+    trace: Trace, values: Sequence[Sequence[Array | None]], catalogue: Catalogue, elements: Elements
+) -> Repeats:
+    """The outputs of single-device steps that equal earlier elements on all seeds."""
+    found: Repeats = {}
+    for number, step in enumerate(trace.flow.steps):
+        for position, value in enumerate(step.outputs):
+            made = trace.made[number][position] if position < len(trace.made[number]) else None
+            arrays = [array for seed in values if value != ABSENT and (array := seed[value]) is not None]
+            if made is None or not made.size or is_steady(arrays) or is_noise(arrays):
+                continue
+            earlier = (box for box in catalogue.boxes(arrays) if _stand_before(box, int(made.flat[0]), elements))
+            box = next(earlier, None)
+            if box is not None:
+                found[number, position] = box
+    return found
+
+
+def _stand_before(ids: Ids, start: int, elements: Elements) -> bool:
+    """Whether elements are variables that stand before a step's own, the first of which is `start`."""
+    return bool(np.all(ids < start)) and all(block.kind is not Kind.CONSTANT for block in elements.blocks_of(ids))
+
+
+def merged(trace: Trace, repeated: Repeats, follower: Follower) -> tuple[Trace, Trace, list[Claim]]:
+    """The single-device flow on the first elements of each value, the steps by which it is so, and the claims.
+
+    Every claim rests on claims of earlier steps alone.
+    """
+    own, beside = _bare(trace), _bare(trace)
+    same = np.arange(follower.elements.count, dtype=np.int64)
+    met: dict[tuple[int, bytes], int] = {}
+    claims: list[Claim] = []
+    for number, step in enumerate(trace.flow.steps):
+        reads = tuple(same[ids] for ids in trace.reads[number])
+        first = met.setdefault(key_of_reads(follower, step, reads), number)
+        made: list[Ids | None] = [None] * len(step.outputs)
+        for position, ids in enumerate(trace.made[number]):
+            if ids is None:
+                continue
+            if first != number:
+                same[ids] = same[_made_of(trace, first, position)]
+            elif (number, position) in repeated:
+                due = same[repeated[number, position]]
+                fresh = follower.elements.block(Kind.PARALLEL, number, position, ids.shape)
+                claims.append(Claim(fresh.ravel(), due.ravel(), number, position))
+                made[position], same[ids] = fresh, due
+        own.reads.append(reads)
+        own.made.append(trace.made[number])
+        own.above.append(above(own, reads, follower.elements))
+        beside.reads.append(reads)
+        beside.made.append(tuple(made))
+    own.ids = [None if ids is None else same[ids] for ids in trace.ids]
+    return own, beside, claims
+
+
+def without(repeated: Repeats, refused: Iterable[Claim]) -> Repeats:
+    """What is left of some repeats where claims have no proof."""
+    wrong = {(claim.step, claim.output) for claim in refused}
+    return {place: ids for place, ids in repeated.items() if place not in wrong}
+
+
+def _made_of(trace: Trace, number: int, position: int) -> Ids:
+    """The elements of what a step makes, as they are known there."""
+    return present(trace, trace.flow.steps[number].outputs[position])
+
+
+def _bare(trace: Trace) -> Trace:
+    return Trace(trace.flow, [None] * trace.flow.values, infinite=trace.infinite, rising=trace.rising)
