@@ -6,6 +6,7 @@ differs; then our proof was wrong, and that is a bug of ours, never a verdict.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from verdict.options import SolverOptions
 from verdict.outcome import Answer, Proved, Refuted
@@ -27,7 +28,8 @@ def confirm(goals: Sequence[Goal], outcome: Proved | Refuted, options: SolverOpt
         asked = None
     if asked is None:
         return tuple(Answer(solver, "", 0, sum(goal.single.size for goal in goals)) for solver in options.solvers)
-    return tuple(_answer(solver, asked, outcome, options) for solver in options.solvers)
+    limited = replace(options, z3_timeout=options.confirm_timeout)
+    return tuple(_answer(solver, asked, outcome, limited) for solver in options.solvers)
 
 
 def _answer(solver: str, asked: Question, outcome: Proved | Refuted, options: SolverOptions) -> Answer:

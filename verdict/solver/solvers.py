@@ -6,6 +6,7 @@ replays it. cvc5 is optional and imported where it is asked.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from importlib.util import find_spec
 from typing import Any
@@ -67,7 +68,12 @@ def _z3_says(text: str, options: SolverOptions, reals: Sequence[str], booleans: 
 
 def _fraction(value: Any) -> Fraction:
     rational = value.approx(20) if z3.is_algebraic_value(value) else value
-    return Fraction(rational.numerator_as_long(), rational.denominator_as_long())
+    return Fraction(_integer(rational.numerator()), _integer(rational.denominator()))
+
+
+def _integer(value: Any) -> int:
+    """An integer of any length: Python reads none of more than some thousand digits from a string."""
+    return int(Decimal(value.as_string()))
 
 
 def _cvc5_says(text: str, options: SolverOptions, reals: Sequence[str], booleans: Sequence[str]) -> Said:
