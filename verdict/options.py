@@ -10,6 +10,7 @@ class SolverOptions:
     timeout: seconds after which no further step is begun; the answer is then Unknown.
     seed: of the random points. The same obligation and seed give the same outcome.
     z3: whether a solver confirms what is proved and tries what is left.
+    confirms: whether z3 is asked about the very terms that have a proof; without, it is asked of plain ones alone.
     z3_timeout: seconds for one question to it, kept as a deterministic count of its steps.
     confirm_timeout: the same for a question about what is proved already.
     solvers: the names of those that are asked, "z3" or "cvc5"; the first one tries what is left.
@@ -22,6 +23,7 @@ class SolverOptions:
     timeout: float = 30.0
     seed: int = 0
     z3: bool = True
+    confirms: bool = True
     z3_timeout: float = 1.0
     confirm_timeout: float = 1.0
     term_limit: int = 20_000

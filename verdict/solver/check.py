@@ -234,7 +234,7 @@ def _defined_wherever(
 
 def _confirmed(question: _Question, proved: Sequence[Element]) -> bool:
     """Whether Z3 agrees with all that was proved. Raises InternalError where it shows the contrary."""
-    questions = batches(proved) if question.options.z3 else None
+    questions = batches(proved) if question.options.z3 and question.options.confirms else None
     if questions is None:
         return False
     options = replace(question.options, z3_timeout=question.options.confirm_timeout)

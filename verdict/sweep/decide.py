@@ -16,7 +16,7 @@ MOST_GROWTH = 40
 """How often the cone of one claim grows: back through an update to two gradients that are equal takes some twenty."""
 MOST_TERMS = 4_000
 """The most terms of a normal form: a claim that needs more is likelier a wrong guess than a right one."""
-CONFIRMING = 0.1
+CONFIRMING = 0.03
 """Seconds for a second opinion on what has a proof: of claims over many steps it often says nothing at all."""
 TOO_LARGE = "its steps are too large to be executed on symbols"
 DIFFERENT = Unknown("the two sides differ at a sampled point")
@@ -104,6 +104,7 @@ def _ask(
     solver = replace(
         options.solver,
         exhibit=False,
+        confirms=False,
         term_limit=min(options.solver.term_limit, MOST_TERMS),
         confirm_timeout=min(options.solver.confirm_timeout, CONFIRMING),
     )

@@ -48,7 +48,7 @@ class Elements:
         self.starts: list[int] = []
         self.count = 0
         self._constants: dict[Constant, int] = {}
-        self._starts = np.zeros(0, dtype=np.int64)
+        self._starts = np.zeros(64, dtype=np.int64)
         self.constant(Fraction(0))
 
     def block(self, kind: Kind, owner: int, output: int, shape: Shape) -> Ids:
@@ -67,6 +67,9 @@ class Elements:
         return self._constants[value]
 
     def _add(self, block: Block, size: int) -> None:
+        if len(self.starts) == len(self._starts):
+            self._starts = np.concatenate([self._starts, np.zeros_like(self._starts)])
+        self._starts[len(self.starts)] = block.start
         self.blocks.append(block)
         self.starts.append(block.start)
         self.count += size
@@ -77,13 +80,13 @@ class Elements:
 
     def blocks_of(self, elements: Ids) -> list[Block]:
         """The blocks that these elements are in, each once, in their order."""
-        if len(self._starts) != len(self.starts):
-            self._starts = np.asarray(self.starts, dtype=np.int64)
-        found = np.unique(np.searchsorted(self._starts, elements.ravel(), side="right") - 1)
+        found = np.unique(np.searchsorted(self._starts[: len(self.starts)], elements.ravel(), side="right") - 1)
         return [self.blocks[number] for number in found]
 
     def constants(self, elements: Ids) -> list[Constant] | None:
         """The values of elements that are all constants; None where one is not."""
+        if elements.size and self.of(int(elements.flat[0])).kind is not Kind.CONSTANT:
+            return None
         blocks = self.blocks_of(elements)
         if any(block.kind is not Kind.CONSTANT for block in blocks):
             return None

@@ -8,7 +8,7 @@ from verdict.graph import ABSENT, BUFFER, Plan
 from verdict.ops import Array
 from verdict.sweep.flow import Flow, apply
 
-SEEDS = 3
+SEEDS = 6
 """On how many seeds both plans are run."""
 
 
