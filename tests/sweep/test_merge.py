@@ -85,7 +85,7 @@ def test_a_wrong_guess_is_refused():
     names = [step.op for step in single.flow.steps]
     product, total = 1, names.index("add")
     _, refused = decided(traces, {(total, 0): outputs_of(single, product)})
-    assert [claim.step for claim, _ in refused] == [total]
+    assert {claim.step for claim, _ in refused} == {total}
     assert without({(total, 0): outputs_of(single, product)}, [claim for claim, _ in refused]) == {}
 
 
@@ -113,3 +113,70 @@ def test_what_has_the_values_of_earlier_elements_is_looked_at(line, found):
     trace = follow_single(flows[0], ids, both.values[0], follower)
     catalogue = catalogue_of(flows[0], both.values[0], ids, both.given, trace.ids)
     assert set(repeats(trace, both.values[0], catalogue, follower.elements)) == found
+
+
+TWICE = ("  a = mul(q) other=2.0", "  b = mul(x) other=2.0")
+PARTIAL = """plan single
+  x input [4, 6]
+  y input [4, 6]
+  p = mul(x, y)
+  q = div(p, y)
+{first}
+{second}
+  c = exp(b)
+  output a
+  output c
+plan parallel tp=2
+  p[:, tp] = mul(x[:, tp], y[:, tp])
+  q[:, tp] = div(p, y)
+  a[:, tp] = mul(q) other=2.0
+- b[:, tp] = mul(x) other=2.0
++ b[:, tp] = mul(q) other=2.0
+  c[:, tp] = exp(b)
+  output a
+  output c
+"""
+
+
+@pytest.mark.parametrize(("first", "second"), [TWICE, TWICE[::-1]])
+def test_what_has_no_value_somewhere_is_not_what_has_one(first, second):
+    """x y / y is no 2 x where y is zero, though 2 x is x y / y wherever that has a value."""
+    _, wrong = twins(PARTIAL.format(first=first, second=second))
+    assert swept(*wrong) == "UNKNOWN"
+
+
+def test_what_has_a_value_everywhere_is_found_beside_what_has_not():
+    right, _ = twins(PARTIAL.format(first=TWICE[1], second=TWICE[0]))
+    assert swept(*right) == "PROVED"
+
+
+CHOSEN = """plan single
+  x input [4, 6]
+  y input [4, 6]
+  m = aten.gt.Scalar(y) other=0.5
+  z = aten.zeros_like(x)
+  q = div(x, y)
+  b = {one}
+  output b
+plan parallel tp=2
+  m[:, tp] = aten.gt.Scalar(y[:, tp]) other=0.5
+  z[:, tp] = aten.zeros_like(x[:, tp])
+  q[:, tp] = div(x, y)
+- b[:, tp] = {right}
++ b[:, tp] = {wrong}
+  output b
+"""
+WHERE = "aten.where.self(m, q, z)"
+
+
+def test_a_choice_of_what_has_no_value_somewhere_is_never_proved_by_leaving_that_out():
+    """Where y is zero the single-device choice is zero: a plan that makes anything else there is wrong."""
+    _, wrong = twins(CHOSEN.format(one=WHERE, right=WHERE, wrong="mul(m, q)"))
+    assert swept(*wrong) != "PROVED"
+
+
+def test_a_parallel_choice_may_have_values_where_the_single_plan_has_none():
+    """m x / y has none where y is zero."""
+    right, wrong = twins(CHOSEN.format(one="mul(m, q)", right=WHERE, wrong="aten.where.self(m, z, q)"))
+    assert swept(*right) == "PROVED"
+    assert swept(*wrong) == "REFUTED"

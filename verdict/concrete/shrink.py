@@ -18,8 +18,8 @@ from verdict.concrete.factors import Factors, Scales
 from verdict.concrete.given import Tables, attributes, rewritten, stand_ins
 from verdict.concrete.reach import keep_reach
 from verdict.concrete.small import Small, nodes_of, signature
-from verdict.concrete.transitions import follow
-from verdict.concrete.visit import visited
+from verdict.concrete.transitions import divides_by_counts, follow
+from verdict.concrete.visit import Visit, visited
 from verdict.concrete.wiring import walk_messages
 from verdict.errors import ShapeError
 from verdict.graph import ABSENT, Node, Plan, Shape, extent, shard_axes
@@ -54,9 +54,10 @@ def shrink(single: Plan, parallel: Plan, binding: Binding, grow: int = 0) -> Red
         for dim, other in zip(two.dims[mine], one.dims[theirs], strict=True):
             factors.join(dim, other)
         two.coordinates.join_other(mine, one.coordinates, theirs)
-    apart = one.divides_by_counts != two.divides_by_counts
-    one.join_all(apart)
-    two.join_all(apart)
+    visits = one.join_all(), two.join_all()
+    apart = divides_by_counts(one.coordinates, visits[0]) != divides_by_counts(two.coordinates, visits[1])
+    one.finish(visits[0], apart)
+    two.finish(visits[1], apart)
     for mine, theirs in partners(single, parallel).items():
         left, right = two.dims[parallel.tensors[mine].logical], one.dims[single.tensors[theirs].logical]
         sizes = zip(two.shapes[mine], one.shapes[theirs], strict=False)
@@ -102,16 +103,8 @@ class _Side:
     def dims_of(self, tensor: int) -> tuple[int, ...]:
         return self.dims[self.plan.tensors[tensor].logical]
 
-    @property
-    def divides_by_counts(self) -> bool:
-        """Whether some node divides by what it counts. A constant in its place would not shrink with the axis."""
-        return any(FACTS.divides_by_count(node.op, dict(node.attrs)) for node, _, _, _ in self.nodes.values())
-
-    def join_all(self, apart: bool) -> None:
-        """Make every node's, message's and declared output's equations between scales hold.
-
-        apart: whether one plan alone divides by what it counts: the axes of that keep their sizes.
-        """
+    def join_all(self) -> list[Visit]:
+        """Make every node's, message's and declared output's equations between scales hold, and follow what is made."""
         for one, other in self.messages:
             self.join_tensors(one, other)
         for held in (*self.plan.gradients, *self.plan.outputs):
@@ -128,6 +121,14 @@ class _Side:
         ]
         for visit in visits:
             follow(self.coordinates, visit)
+        return visits
+
+    def finish(self, visits: Sequence[Visit], apart: bool) -> None:
+        """Keep the axes that must have their sizes.
+
+        apart: whether one plan alone divides by what it counts: the axes of that keep their sizes.
+        """
+        for visit in visits:
             if apart and FACTS.divides_by_count(visit.node.op, visit.attrs):
                 self.coordinates.keep_axes(visit.axes(visit.contracted(visit.pattern.along)))
         keep_reach(self.coordinates, visits)

@@ -30,6 +30,19 @@ Made = tuple[State, frozenset[Axis]]
 """What is made, and the axes along which it was counted."""
 
 
+def divides_by_counts(known: Coordinates, visits: Sequence[Visit]) -> bool:
+    """Whether some node divides by what it, or another one, counts. A constant in its place would not shrink with the
+    axis.
+    """
+    for visit in visits:
+        arity = len(visit.node.inputs)
+        counts = [position for position, logical in visit.read.items() if known.state(logical) in COUNTS]
+        by_counts = any(FACTS.is_divisor(visit.node.op, arity, position, visit.attrs) for position in counts)
+        if by_counts or FACTS.divides_by_count(visit.node.op, visit.attrs):
+            return True
+    return False
+
+
 def follow(known: Coordinates, visit: Visit) -> None:
     """Note what a node makes of what it reads."""
     for position, atom in visit.pattern.along.items():

@@ -121,6 +121,12 @@ class Facts:
             return False
         return rule.linear_in(arity, attrs) >= frozenset(range(arity))
 
+    def is_divisor(self, op: str, arity: int, position: int, attrs: Mapping[str, Any]) -> bool:
+        """Whether a node is linear in some inputs and not in this one, as what divides is not linear in the divisor."""
+        rule = self._rules.get(op)
+        linear = rule.linear_in(arity, attrs) if rule is not None else frozenset[int]()
+        return bool(linear) and position not in linear
+
     def averages(self, one: str, other: str) -> bool:
         """Whether one of two operators, or of two gradients, is the average where the other is the sum."""
         if one.endswith(GRAD) != other.endswith(GRAD):

@@ -120,9 +120,10 @@ class Plain:
 
 
 class PlainTerms:
-    """The variables of one obligation."""
+    """The variables of one obligation. A choice has a value where both sides have one, whatever `chooses_partial`."""
 
     def __init__(self) -> None:
+        self.chooses_partial = True
         self.variables: dict[str, Plain] = {}
 
     def real(self, name: str) -> Plain:

@@ -45,6 +45,7 @@ class Terms:
         self._products: dict[tuple[Term, Term], Term] = {}
         self._tables = Tables(self)
         self._ranges = Ranges(self)
+        self.chooses_partial = False
         self.zero = self.constant(0)
         self.one = self.constant(1)
         self.minus_infinity = self._intern(Kind.MINUS_INFINITY, None, (), None, Sign.UNKNOWN, True)
@@ -411,12 +412,13 @@ class Terms:
     def choose(self, mask: Term, one: Term, other: Term) -> Term:
         """mask * one + (1 - mask) * other, for a mask that is 1 or 0.
 
-        Raises SolverError where a side need not have a value: the other one has it where it is not chosen. So it does
-        where one is minus infinity, which is no real number.
+        Raises SolverError where a side need not have a value: the other one has it where it is not chosen. Where
+        `chooses_partial`, the choice has no value there either, which is less than is true: of what must be defined
+        wherever something else is, that is never too much. Raises it, too, where one is minus infinity, no real number.
         """
         if Kind.MINUS_INFINITY in (one.kind, other.kind):
             raise SolverError("a choice of minus infinity by a mask that is not known")
-        if not (one.total and other.total):
+        if not (one.total and other.total) and not self.chooses_partial:
             raise SolverError("a choice between values that do not exist everywhere")
         rest = self.add(self.one, mask, -1)
         return self.add(self._tables.restricted(mask, one), self._tables.restricted(rest, other), 1)

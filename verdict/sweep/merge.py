@@ -4,7 +4,8 @@ g (x x) and (g x) x are one value, which a plan may add up as either. Steps of o
 same; what else has equal values on all seeds is claimed to be, and proved, before the parallel plan is looked at.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from math import prod
 
 import numpy as np
 
@@ -47,7 +48,7 @@ def _stand_before(ids: Ids, start: int, elements: Elements) -> bool:
 def merged(trace: Trace, repeated: Repeats, follower: Follower) -> tuple[Trace, Trace, list[Claim]]:
     """The single-device flow on the first elements of each value, the steps by which it is so, and the claims.
 
-    Every claim rests on claims of earlier steps alone.
+    Every claim rests on claims of earlier steps alone. Each is made in both directions.
     """
     own, beside = _bare(trace), _bare(trace)
     same = np.arange(follower.elements.count, dtype=np.int64)
@@ -65,8 +66,10 @@ def merged(trace: Trace, repeated: Repeats, follower: Follower) -> tuple[Trace, 
             elif (number, position) in repeated:
                 due = same[repeated[number, position]]
                 fresh = follower.elements.block(Kind.PARALLEL, number, position, ids.shape)
+                made[position] = fresh
                 claims.append(Claim(fresh.ravel(), due.ravel(), number, position))
-                made[position], same[ids] = fresh, due
+                claims += [Claim(*back, number, position) for back in _back(beside, due, ids, follower.elements)]
+                same[ids] = due
         own.reads.append(reads)
         own.made.append(trace.made[number])
         own.above.append(above(own, reads, follower.elements))
@@ -74,6 +77,23 @@ def merged(trace: Trace, repeated: Repeats, follower: Follower) -> tuple[Trace, 
         beside.made.append(tuple(made))
     own.ids = [None if ids is None else same[ids] for ids in trace.ids]
     return own, beside, claims
+
+
+def _back(beside: Trace, due: Ids, ids: Ids, elements: Elements) -> Iterator[tuple[Ids, Ids]]:
+    """The elements of single-device steps as those of parallel ones, and what they are in turn to be: a claim holds
+    where its right side has a value, and what is merged must have one at the same places.
+    """
+    for block in elements.blocks_of(due):
+        if block.kind is not Kind.SINGLE:
+            continue
+        outputs = list(beside.made[block.owner])
+        fresh = outputs[block.output]
+        if fresh is None:
+            fresh = elements.block(Kind.PARALLEL, block.owner, block.output, block.shape)
+            outputs[block.output] = fresh
+            beside.made[block.owner] = tuple(outputs)
+        within = (due >= block.start) & (due < block.start + prod(block.shape))
+        yield fresh.ravel()[due[within] - block.start], ids[within]
 
 
 def without(repeated: Repeats, refused: Iterable[Claim]) -> Repeats:

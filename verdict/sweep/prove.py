@@ -108,7 +108,9 @@ class Execution:
         """What a step makes, on terms."""
         if (kind, number) not in self.done:
             trace = self.trace_of(kind)
-            made = apply(trace.flow.steps[number], [self.array(ids) for ids in trace.reads[number]])
+            reads = [self.array(ids) for ids in trace.reads[number]]
+            self.terms.chooses_partial = kind is Kind.PARALLEL
+            made = apply(trace.flow.steps[number], reads)
             self.done[kind, number] = tuple(None if x is None else np.asarray(x, dtype=object) for x in made)
         return self.done[kind, number]
 
@@ -128,6 +130,7 @@ class Guarded(Execution):
             trace = self.trace_of(kind)
             step, key = trace.flow.steps[number], self.traces.keys.of(trace.flow.steps[number])
             reads = [self.array(ids) for ids in trace.reads[number]]
+            self.terms.chooses_partial = kind is Kind.PARALLEL
             self.done[kind, number] = unknown_functions(f"operator {key}", partial(apply, step), reads)
         return super().step(kind, number)
 
