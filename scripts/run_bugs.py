@@ -15,8 +15,9 @@ from pathlib import Path
 
 from backends import load_all
 from verdict.diagnose.counter import replays
+from verdict.examine import examine
 from verdict.options import Options
-from verdict.pipeline import examine, explain
+from verdict.pipeline import explain
 from verdict.repair import ALL_ATTEMPTS, repairs, with_help
 from verdict.report import Report, Verdict
 

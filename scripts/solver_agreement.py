@@ -16,10 +16,10 @@ import click
 
 from backends import load
 from verdict.errors import PlanMismatchError
+from verdict.examine import examine
 from verdict.lineage import CHUNK_ORDER
 from verdict.options import Options, SolverOptions
 from verdict.outcome import Outcome, Proved, Refuted
-from verdict.pipeline import examine
 from verdict.solver import PlainTerms, SolverError, installed, question
 from verdict.solver.solvers import says
 from verdict.stage import Stage, goals

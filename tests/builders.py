@@ -9,6 +9,7 @@ for device in (0, 1):
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from verdict.examine import examine
 from verdict.graph import (
     ABSENT,
     ACCUMULATOR,
@@ -27,7 +28,7 @@ from verdict.graph import (
     whole,
 )
 from verdict.options import Options, SolverOptions
-from verdict.pipeline import examine, verify
+from verdict.pipeline import verify
 from verdict.report import Report
 
 FAST = SolverOptions(timeout=20, z3=False)

@@ -9,9 +9,10 @@ from tests.mutate.test_misses import SINGLE
 from tests.values.outline import plans, report
 from verdict import certify
 from verdict.concrete import AGREE, DIFFER, compare
+from verdict.examine import Examined, examine
 from verdict.graph import Node
 from verdict.options import Options
-from verdict.pipeline import Examined, contradict, examine, needs_no_run
+from verdict.pipeline import contradict, needs_no_run
 from verdict.replica import one_column
 from verdict.report import Open, Verdict
 

@@ -11,8 +11,9 @@ import pytest
 
 from tests.builders import mlp
 from verdict import pipeline
+from verdict.examine import examine
 from verdict.options import Options, SolverOptions
-from verdict.pipeline import examine, verify
+from verdict.pipeline import verify
 from verdict.stage import run
 
 ROOT = Path(__file__).resolve().parents[1]

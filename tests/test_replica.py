@@ -7,9 +7,9 @@ import pytest
 from backends.generator import Sizes, generate
 from tests.builders import FAST, ask, mlp, rewrite_where, with_attrs
 from tests.sweep.plans import agrees, swept
+from verdict.examine import examine
 from verdict.mutate import mutate
 from verdict.options import Options
-from verdict.pipeline import examine
 from verdict.replica import split
 from verdict.report import Verdict
 

@@ -2,15 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from verdict.graph import WEIGHT, Plan
+from verdict.graph import GRAD, WEIGHT, Plan
 from verdict.graph.lockstep import SEND
 from verdict.lineage import CHUNK_ORDER, INITIAL_STATE, INPUT_RANGES, Binding, Gap, Lineages, Place, Reference
 from verdict.lineage.goals import untrained
 from verdict.lineage.judged import Judged, final_gradients
 from verdict.ops import RULES
 from verdict.outcome import Answer, Assumption, Finding, Outcome, Proved, Refuted, Unknown
-from verdict.report import Asked, Evidence, Open, Proofs, Side
+from verdict.report import Asked, Evidence, Open, Proofs, Report, Side, Sweep
+from verdict.residue import Decided
 from verdict.stage import Cut, Members, Stage
 from verdict.stage.numbers import FULL, LARGER
 from verdict.stage.vacuity import vacuous
@@ -123,6 +125,29 @@ def asked(answers: Sequence[Answer]) -> tuple[Asked, ...]:
         too_large = sum(not answer.said for answer in said)
         found.append(Asked(solver, len(unsat), sampled, len(said) - len(unsat) - too_large, too_large))
     return tuple(found)
+
+
+def with_islands(report: Report, found: Decided) -> Report:
+    """A report that rests on cut points, with what the sweep proved between them."""
+    methods: Counter[str] = Counter()
+    for swept in found.swept:
+        methods.update(dict(swept.methods))
+    told = Sweep(
+        steps=sum(swept.steps for swept in found.swept),
+        claims=sum(swept.claims for swept in found.swept),
+        distinct=sum(swept.distinct for swept in found.swept),
+        methods=tuple(sorted(methods.items())),
+        outputs=len(found.walk.cuts),
+        shapes=", ".join(sorted({swept.shapes for swept in found.swept})),
+        larger="",
+        solvers=asked([answer for swept in found.swept for answer in swept.answers]),
+        islands=len(found.islands),
+    )
+    ops = sorted({node.op.removesuffix(GRAD) for island in found.islands for node in island.nodes})
+    rules = (assumption for op in ops if op in RULES for assumption in RULES[op].assumptions)
+    assumptions = tuple(dict.fromkeys((*report.assumptions, *rules)))
+    evidence = Evidence(report.evidence.outputs, "walk, sweep between its cut points")
+    return replace(report, swept=told, evidence=evidence, assumptions=assumptions)
 
 
 def _identical(outcome: Outcome) -> bool:

@@ -9,11 +9,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from verdict.certify import unconfirmed
+from verdict.examine import Observe, examine, silent
 from verdict.graph import Plan
 from verdict.limits import Limits, OutOfTime, limited
 from verdict.options import Options
 from verdict.outcome import Finding
-from verdict.pipeline import Observe, deeper, examine, explain, needs_no_run, silent
+from verdict.pipeline import deeper, explain, needs_no_run
 from verdict.repair import Proposal, repairs, with_help
 from verdict.report import Open, Proofs, Report, Verdict
 from verdict.summary import side_of

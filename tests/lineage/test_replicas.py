@@ -10,9 +10,9 @@ from backends.text import read, write
 from tests.builders import FAST, answer, codes, rewrite_where, walked, with_attrs
 from verdict.concrete import AGREE, DIFFER, compare
 from verdict.errors import VerdictError
+from verdict.examine import examine
 from verdict.mutate import mutate
 from verdict.options import Options
-from verdict.pipeline import examine
 from verdict.sweep import sweep
 
 SMALL = Sizes(

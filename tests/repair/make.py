@@ -2,9 +2,9 @@
 
 from backends.generator import Sizes, generate
 from tests.builders import FAST
+from verdict.examine import Examined, examine
 from verdict.graph import Node, Plan
 from verdict.options import Options
-from verdict.pipeline import Examined, examine
 from verdict.repair import Proposal, repairs
 
 SMALL = Sizes(layers=2, hidden=8, heads=2, seq=4, batch=8, dp=2, tp=2, pp=2, microbatches=2, vocab=8, ffn=12)

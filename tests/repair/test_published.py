@@ -4,9 +4,10 @@ import pytest
 
 from backends import load, load_all
 from tests.shared import HERE, PLANS, REASON, Pair, pairs
+from verdict.examine import examine
 from verdict.graph import Plan
 from verdict.options import Options
-from verdict.pipeline import examine, verify
+from verdict.pipeline import verify
 from verdict.repair import repairs, with_help
 
 pytestmark = pytest.mark.skipif(not HERE, reason=REASON)

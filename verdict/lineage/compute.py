@@ -31,10 +31,10 @@ def compute(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
             return
         if result.lasting:
             holdings.computed[key] = result
-    for index, number in result.members:
-        holdings.members[index][number].append(place)
     for tensor, value in zip(node.outputs, result.outputs, strict=True):
         holdings.write(device, tensor, value, place)
+    for index, number in result.members:
+        holdings.join(index, number, place)
 
 
 def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ...], place: Place) -> Computed | None:

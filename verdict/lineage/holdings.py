@@ -19,6 +19,7 @@ from verdict.graph import (
     inside,
     shard_axes,
 )
+from verdict.graph.lockstep import Step
 from verdict.lineage.binding import Binding
 from verdict.lineage.compare import Difference
 from verdict.lineage.lineages import Evidence, Gap, Law, SumLaw
@@ -78,6 +79,7 @@ class Holdings:
         self.seeds = frozenset(plan.seeds)
         self.divided = shard_axes(plan)
         self.once = tuple(_once(plan, program) for program in plan.programs)
+        self.cuts: dict[tuple[int, int], Value] = {}
 
     def read(self, device: int, tensor: int) -> Value | None:
         """What `tensor` holds on `device`; None where it is not known any more."""
@@ -170,6 +172,14 @@ class Holdings:
             found.code, found.text, self.where(about.places[0]), (note,) if note else (), help_text, evidence=about
         )
         self.findings[found.code, found.root].append(finding)
+
+    def join(self, index: int, number: int, place: Place) -> None:
+        """Note a node that computes a single-device one, as the member of this number."""
+        self.members[index][number].append(place)
+
+    def guess(self, device: int, step: Step, values: tuple[Value | None, ...]) -> tuple[Value, ...] | None:
+        """What a node reads, with what is unknown of it guessed: nothing is, here."""
+        return None
 
     def gap(self, reason: str, place: Place) -> None:
         """Note something about which nothing can be said."""

@@ -85,16 +85,16 @@ def _losses(lineages: Lineages, plan: Plan, ends: Numbered) -> Iterator[Judged]:
     for number, (held, value) in ends:
         logical = plan.logicals[plan.tensors[held.tensor].logical]
         found = Judged(number, held, value, f"the loss {logical.name} on rank {held.device}")
-        if value is None:
-            yield found
-            continue
         if not due:
-            yield found._replace(problem="the single-device plan declares no loss")
+            yield found if value is None else found._replace(problem="the single-device plan declares no loss")
             continue
         partner = hints.of(logical, plan.source) if len(due) > 1 else None
         loss = next(iter(due)) if partner is None else partner
         expected = due[loss]
         region = whole(reference.column_shape(expected[0])) if expected else ()
+        if value is None:
+            yield found._replace(due=expected, must=Stated(region))
+            continue
         fault = difference(value, expected, region, reference.bases) or _again(reference, value)
         problem = "" if fault else _unlike_a_sum(reference, plan, held, value)
         yield found._replace(due=expected, must=Stated(region), of=(False, loss), fault=fault, problem=problem)

@@ -1,7 +1,7 @@
 """What propagation finds: the stages' members, the laws that sums rely on, and what went wrong on the way."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from verdict.graph import ABSENT, Held, Place, Region
@@ -71,6 +71,10 @@ class Gap(NamedTuple):
     place: Place
 
 
+class Unfollowed(Exception):
+    """Nothing can be said of what a step makes, and why."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lineages:
     """distinct: the distinct members. members: for each single-device node, by their numbers there, its
@@ -78,7 +82,7 @@ class Lineages:
 
     laws: the summing and linearity laws that the values rely on. held: what each tensor of the observed
     column holds, device by device. ends: the declared losses, gradients and outputs, in this order.
-    nodes: how many parallel nodes of the column were looked at.
+    nodes: how many parallel nodes of the column were looked at. cuts: what was guessed that tensors of devices hold.
     """
 
     reference: Reference
@@ -91,3 +95,4 @@ class Lineages:
     gaps: tuple[Gap, ...]
     assumptions: tuple[Assumption, ...]
     nodes: int
+    cuts: Mapping[tuple[int, int], Value] = field(default_factory=dict)

@@ -6,6 +6,7 @@ something else than its partner, that is a divergence: it is recorded once, and 
 as if the plan's own claim held, so that independent faults are found too.
 """
 
+from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
 
 from verdict.graph import GRADIENT, ONCE_A_STEP, PER_STEP, Place, Plan
@@ -14,8 +15,10 @@ from verdict.lineage.binding import Binding
 from verdict.lineage.compute import compute
 from verdict.lineage.ends import ends_of
 from verdict.lineage.exchange import chunk, meet, place_of
+from verdict.lineage.guessing import Guessing, Refused
 from verdict.lineage.holdings import Holdings
-from verdict.lineage.lineages import Evidence, Gap, Lineages
+from verdict.lineage.lineages import Evidence, Gap, Lineages, Unfollowed
+from verdict.lineage.meaning import Signature
 from verdict.lineage.reference import Reference
 from verdict.lineage.values import Value
 from verdict.ops import FACTS
@@ -34,7 +37,21 @@ def propagate(
 
     every: look at all replicas where each has its own pieces, not only at those that stand for all.
     """
-    holdings = Holdings(reference, plan, binding, assume, every)
+    return _walk(Holdings(reference, plan, binding, assume, every), plan, microbatch)
+
+
+def guessed(
+    reference: Reference,
+    plan: Plan,
+    binding: Binding,
+    refused: Refused = frozenset(),
+    closed: Set[Signature] = frozenset(),
+) -> Lineages:
+    """Say what every tensor of a plan of one column holds, as far as the guesses are right that are its `cuts`."""
+    return _walk(Guessing(reference, plan, binding, refused, closed), plan, 0)
+
+
+def _walk(holdings: Holdings, plan: Plan, microbatch: int) -> Lineages:
     programs = [
         program(plan, [call for call in calls if call.microbatch in (microbatch, ONCE_A_STEP)])
         for calls in plan.programs
@@ -42,15 +59,24 @@ def propagate(
     walk = lockstep(
         programs,
         Handlers(
-            local=lambda device, step: _local(holdings, device, step),
+            local=lambda device, step: _followed(holdings, {device: step}, lambda: _local(holdings, device, step)),
             send=lambda device, step: holdings.read(device, step.node.inputs[0]),
             receive=lambda device, step, value, sent: holdings.write(
                 device, step.node.outputs[0], value, place_of(device, step)
             ),
-            meet=lambda members: meet(holdings, members),
+            meet=lambda members: _followed(holdings, members, lambda: meet(holdings, members)),
         ),
     )
     return _lineages(holdings, walk, sum(map(len, programs)))
+
+
+def _followed(holdings: Holdings, steps: Mapping[int, Step], follow: Callable[[], None]) -> None:
+    """Follow steps that devices take together; what they make is unknown where nothing can be said of them."""
+    try:
+        follow()
+    except Unfollowed:
+        for device, step in steps.items():
+            holdings.env[device].update(dict.fromkeys(step.node.outputs))
 
 
 def _local(holdings: Holdings, device: int, step: Step) -> None:
@@ -61,14 +87,11 @@ def _local(holdings: Holdings, device: int, step: Step) -> None:
         return
     if step.microbatch == ONCE_A_STEP and holdings.plan.microbatches > 1:
         _only_per_step(holdings, step, place)
-    values: list[Value] = []
-    for tensor in node.inputs:
-        value = holdings.read(device, tensor)
-        if value is None:
-            for output in node.outputs:
-                holdings.write(device, output, None, place)
-            return
-        values.append(value)
+    values = _read(holdings, device, step)
+    if values is None:
+        for output in node.outputs:
+            holdings.write(device, output, None, place)
+        return
     summed = FACTS.addends(node.op, values, len(node.outputs))
     if summed is not None:
         total = summed[0] if len(summed) == 1 else holdings.sum(summed)
@@ -78,7 +101,14 @@ def _local(holdings: Holdings, device: int, step: Step) -> None:
         piece = chunk(holdings, device, step, values[0], place) if values[0] else ()
         holdings.write(device, node.outputs[0], piece, place)
     else:
-        compute(holdings, device, step, tuple(values), place)
+        compute(holdings, device, step, values, place)
+
+
+def _read(holdings: Holdings, device: int, step: Step) -> tuple[Value, ...] | None:
+    """What a node reads; None where some of it is unknown, and cannot be guessed."""
+    values = tuple(holdings.read(device, tensor) for tensor in step.node.inputs)
+    known = tuple(value for value in values if value is not None)
+    return known if len(known) == len(values) else holdings.guess(device, step, values)
 
 
 def _only_per_step(holdings: Holdings, step: Step, place: Place) -> None:
@@ -108,6 +138,7 @@ def _lineages(holdings: Holdings, walk: Walk, nodes: int) -> Lineages:
         gaps=(*holdings.gaps.values(), *stuck),
         assumptions=tuple(holdings.assumptions.values()),
         nodes=nodes,
+        cuts=holdings.cuts,
     )
 
 

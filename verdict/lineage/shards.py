@@ -11,7 +11,7 @@ along an axis, or, where the mark is on a part of a sum, sums over an interval t
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from verdict.graph import Held, Interval, Plan, Region
+from verdict.graph import Held, Interval, Plan, Region, contains, extent
 from verdict.lineage.columns import NO_COLUMN, SUMMED
 from verdict.lineage.reference import Base
 from verdict.lineage.values import OVER_REPLICAS, OWN_COLUMN, WHOLE, Label, Mark, Part, Shard, Share, Value
@@ -50,9 +50,15 @@ def stated(plan: Plan, divided: Mapping[int, int], tensor: int) -> Stated:
 
 
 def stated_end(plan: Plan, divided: Mapping[int, int], held: Held) -> Stated | None:
-    """The region of a weight or buffer of which `held` declares something; None where replicas cannot divide it so."""
-    of = stated(plan, divided, held.weight)
+    """The region of a weight or buffer of which `held` declares something; None where replicas cannot divide it so.
+
+    Where more is declared than the device has of it, that is all of what the tensor is stated to be.
+    """
+    of, own = stated(plan, divided, held.weight), plan.tensors[held.tensor].region
     axis = divided.get(plan.tensors[held.tensor].logical)
+    more = len(own) == len(of.region) and extent(own) != extent(of.region) and contains(own, of.region)
+    if axis is None and not of.shard and more:
+        return stated(plan, divided, held.tensor)
     return of if axis is None or of.shard else scattered(of, axis, plan.replicas)
 
 

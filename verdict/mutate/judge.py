@@ -7,10 +7,11 @@ from typing import NamedTuple
 from verdict.certify import CERTAIN
 from verdict.concrete import AGREE, CANNOT, DIFFER, FAULT, Comparison, compare_prepared, prepare
 from verdict.errors import VerdictError
+from verdict.examine import Examined, examine
 from verdict.graph import Plan
 from verdict.options import Options
 from verdict.outcome import Outcome
-from verdict.pipeline import Examined, certify, contradict, deeper, examine
+from verdict.pipeline import certify, contradict, deeper
 from verdict.stage import Stage
 from verdict.sweep import steps_of
 

@@ -11,11 +11,11 @@ from itertools import islice
 from typing import NamedTuple
 
 from verdict.errors import VerdictError
+from verdict.examine import Examined, examine
 from verdict.graph import ABSENT, GRAD, Fault, Plan
 from verdict.lineage import Evidence
 from verdict.options import Options
 from verdict.outcome import Finding, Outcome
-from verdict.pipeline import Examined, examine
 from verdict.repair.addends import add_addend
 from verdict.repair.attributes import attributes_of_namesake, refuted, restore_attributes
 from verdict.repair.calls import as_twin, count_microbatches, in_order_of_microbatches, reduce_late

@@ -53,6 +53,7 @@ def _sweep(sweep: Sweep | None) -> dict[str, Any] | None:
         "shapes": sweep.shapes,
         "run_on_numbers_at": sweep.larger,
         "replicas": sweep.replicas,
+        "islands": sweep.islands,
         "solvers": _solvers(sweep.solvers),
     }
 

@@ -87,6 +87,8 @@ class Sweep:
     were run on numbers besides, "" where at none.
     solvers: what each said of the distinct claims, asked anew.
     replicas: for how many the one stands that was looked at, where the walk has proved that they add up.
+    islands: between how many groups of cut points of the walk, 0 where the whole plan was swept; then outputs are the
+    cut points, and steps those of the distinct islands.
     """
 
     steps: int
@@ -98,6 +100,7 @@ class Sweep:
     larger: str
     replicas: int = 1
     solvers: tuple[Asked, ...] = ()
+    islands: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,10 +89,11 @@ def _swept(report: Report, console: Console) -> None:
     sweep = report.swept
     if sweep is None:
         return
-    console.print(
-        f"swept: {sweep.steps} steps of all ranks, {sweep.claims} claims, {sweep.distinct} distinct ones proved, "
-        f"{sweep.outputs} declared outputs, at {sweep.shapes}"
-    )
+    if sweep.islands:
+        what = f"{sweep.islands} islands between {sweep.outputs} cut points of the walk, {sweep.steps} distinct steps"
+    else:
+        what = f"{sweep.steps} steps of all ranks, {sweep.outputs} declared outputs"
+    console.print(f"swept: {what}, {sweep.claims} claims, {sweep.distinct} distinct ones proved, at {sweep.shapes}")
     if sweep.larger:
         console.print(f"both plans agree on random numbers at {sweep.larger}")
     if sweep.replicas > 1:

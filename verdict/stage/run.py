@@ -3,13 +3,14 @@
 from dataclasses import replace
 
 from verdict.errors import ShapeError
+from verdict.graph import whole
 from verdict.options import SolverOptions
 from verdict.outcome import Outcome, Proved, Refuted, Unknown
 from verdict.solver import Obligation, PlainTerms, SolverError, check, confirm
 from verdict.stage.execute import goals, obligation, on
 from verdict.stage.numbers import on_numbers
 from verdict.stage.shrink import OTHER, Sizes
-from verdict.stage.stage import Stage
+from verdict.stage.stage import Members, Stage
 
 
 def run(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool = False) -> Outcome:
@@ -22,6 +23,8 @@ def run(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool = F
     try:
         question = obligation(stage, columns, exhaustive)
     except (ShapeError, SolverError, ZeroDivisionError) as error:
+        if not exhaustive and columns == 1 and _is_one_node(stage):
+            return Proved((("same", stage.signature.arity),))
         why = f"{stage.signature.op} cannot be run at reduced shapes: {error}"
         return _at_equal_sizes(stage, columns, options, exhaustive) or Unknown(why)
     misshapen = _misshapen(question)
@@ -43,6 +46,19 @@ def run(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool = F
         answers = confirm(goals(stage, columns, exhaustive, on(PlainTerms())), outcome, options)
         return replace(outcome, answers=answers) if isinstance(outcome, Proved) else outcome
     return outcome
+
+
+def _is_one_node(stage: Stage) -> bool:
+    """Whether all parallel nodes are the single-device one: the same operator, attributes and whole inputs."""
+    if not isinstance(stage, Members):
+        return False
+    whole_inputs = tuple(whole(shape) if shape is not None else None for shape in stage.signature.shapes)
+    return all(
+        member.attrs == stage.signature.attrs
+        and member.regions == whole_inputs
+        and not any(claim and claim.part for claim in member.claims)
+        for member in stage.members
+    )
 
 
 def _at_other_sizes(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool) -> Outcome:

@@ -53,9 +53,9 @@ class Larger(NamedTuple):
         return bool(self.different or self.missing)
 
 
-def on_numbers(single: Plan, parallel: Plan, binding: Binding, smallest: Reduced) -> Larger:
-    """Both plans run at full shapes where that is little enough, else at larger ones than `smallest`."""
-    for at, reduced in _shapes(single, parallel, binding, smallest):
+def on_numbers(single: Plan, parallel: Plan, binding: Binding, smallest: Reduced, most: int) -> Larger:
+    """Both plans run at full shapes where they take so many operations at most, else above `smallest`."""
+    for at, reduced in _shapes(single, parallel, binding, smallest, most):
         try:
             each = [_seen(reduced, seed) for seed in SEEDS]
         except (Faulty, *CANNOT):
@@ -64,19 +64,21 @@ def on_numbers(single: Plan, parallel: Plan, binding: Binding, smallest: Reduced
     return Larger("")
 
 
-def _shapes(single: Plan, parallel: Plan, binding: Binding, smallest: Reduced) -> Iterator[tuple[str, Reduced]]:
+def _shapes(
+    single: Plan, parallel: Plan, binding: Binding, smallest: Reduced, most: int
+) -> Iterator[tuple[str, Reduced]]:
     own = Reduced(single, parallel, binding, (full(single), full(parallel)))
-    if _is_little(own):
+    if _is_little(own, most):
         yield "full shapes", own
     for more in GROWTH:
         reduced = shrink(single, parallel, binding, more)
-        if reduced.small[0].logicals != smallest.small[0].logicals and _is_little(reduced):
+        if reduced.small[0].logicals != smallest.small[0].logicals and _is_little(reduced, most):
             yield f"reduced shapes of {more} elements more along each axis", reduced
 
 
-def _is_little(reduced: Reduced) -> bool:
+def _is_little(reduced: Reduced, most: int) -> bool:
     given = sum(prod(reduced.small[0].logicals[k]) for k in itself(reduced.single).logical)
-    return given <= MOST_GIVEN and operations_of(reduced) <= MOST_OPERATIONS
+    return given <= MOST_GIVEN and operations_of(reduced) <= most
 
 
 def operations_of(reduced: Reduced) -> int:

@@ -31,7 +31,7 @@ from verdict.sweep.elements import Elements, Ids, Kind
 from verdict.sweep.ends import ends_of
 from verdict.sweep.flow import Flow
 from verdict.sweep.follow import Follower, follow_single
-from verdict.sweep.larger import Larger, on_numbers, operations_of
+from verdict.sweep.larger import MOST_OPERATIONS, Larger, on_numbers, operations_of
 from verdict.sweep.match import Catalogue, Known
 from verdict.sweep.merge import merged, repeats, without
 from verdict.sweep.multiple import factors_of
@@ -108,11 +108,14 @@ class Swept:
         return bool(self.different or self.missing)
 
 
-def sweep(single: Plan, parallel: Plan, options: Options, progress: Progress = lambda done, total: None) -> Swept:
+def sweep(
+    single: Plan, parallel: Plan, options: Options, progress: Progress = lambda done, total: None,
+    most_operations: int = MOST_OPERATIONS,
+) -> Swept:  # fmt: skip
     """Compare two plans of any structure. What keeps them from being compared is in the result.
 
     Small plans are compared at their own shapes. Others at two reduced ones, and on numbers at full shapes, or at
-    larger ones than those. Raises InternalError where these contradict each other.
+    larger ones than those, with at most so many operations. Raises InternalError where these contradict each other.
     """
     try:
         if max(steps_of(single), steps_of(parallel)) > MOST_STEPS:
@@ -127,7 +130,8 @@ def sweep(single: Plan, parallel: Plan, options: Options, progress: Progress = l
         if smallest is None:
             found = _swept(own, options, progress)
         else:
-            found = _at_two_shapes(single, parallel, binding, smallest, options, progress)
+            larger = on_numbers(single, parallel, binding, smallest, most_operations)
+            found = _at_two_shapes(single, parallel, binding, smallest, larger, options, progress)
     except Faulty as error:
         return Swept(fault=error.fault)
     if not found.unusual:
@@ -147,13 +151,13 @@ def _smallest(single: Plan, parallel: Plan, binding: Binding, needed: bool) -> R
 
 
 def _at_two_shapes(
-    single: Plan, parallel: Plan, binding: Binding, smallest: Reduced, options: Options, progress: Progress
-) -> Swept:
+    single: Plan, parallel: Plan, binding: Binding, smallest: Reduced, larger: Larger, options: Options,
+    progress: Progress,
+) -> Swept:  # fmt: skip
     """What is found at the smallest shapes, if it is found at others, and numbers do not speak against it.
 
     Only what is one formula is proved: a long sum reaches beyond the bounds of a short one.
     """
-    larger = on_numbers(single, parallel, binding, smallest)
     options = replace(options, solver=replace(options.solver, bounds=False))
     found = replace(_swept(smallest, options, progress), shapes=SMALLEST, larger=larger.at)
     if not found.is_refuted and (larger.differs or not (found.open or found.unusual)):

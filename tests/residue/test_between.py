@@ -1,0 +1,89 @@
+"""From cut point to cut point: what is proved so is what the exhaustive mode proves, and no fault is."""
+
+import pytest
+
+from backends.generator import Sizes, generate
+from backends.torch.oracle import oracle
+from tests.builders import FAST
+from verdict.between import between_cut_points
+from verdict.concrete import AGREE
+from verdict.errors import VerdictError
+from verdict.examine import examine
+from verdict.graph import without_effects
+from verdict.lineage import bind, reference
+from verdict.lineage.propagate import guessed
+from verdict.mutate import mutate
+from verdict.options import Options
+from verdict.pipeline import verify
+from verdict.report import Verdict
+from verdict.residue.islands import islands_of
+from verdict.residue.pairs import pair_of
+
+OPTIONS = Options(workers=0, solver=FAST)
+SMALL = {
+    **{"layers": 2, "hidden": 4, "heads": 2, "seq": 4, "batch": 2, "vocab": 4, "ffn": 4, "dp": 1, "microbatches": 1},
+    **{"loss": "cross-entropy", "vocab_parallel": True},
+}
+MESHES = {"tp2": {"tp": 2, "pp": 1}, "tp2 sp": {"tp": 2, "pp": 1, "sp": True}, "tp2 pp2": {"tp": 2, "pp": 2}}
+
+
+def plans(**more):
+    return generate("llama3", Sizes(**{**SMALL, **more}))
+
+
+def between(single, parallel, options=OPTIONS):
+    """The report of what is proved between cut points; None where nothing is."""
+    examined = examine(single, parallel, options)
+    if examined.report.verdict is not Verdict.UNKNOWN:
+        return None
+    found = between_cut_points(single, parallel, options, examined, lambda done, total: None)
+    return None if found is None else found.report
+
+
+@pytest.mark.parametrize("mesh", MESHES)
+def test_a_loss_over_the_vocabulary_is_one_island(mesh):
+    report = between(*plans(**MESHES[mesh]))
+    assert report.verdict is Verdict.PROVED
+    assert report.swept.islands == 1
+    assert report.evidence.by == "walk, sweep between its cut points"
+
+
+def test_the_exhaustive_mode_sweeps_all_and_agrees():
+    single, parallel = plans(layers=1, tp=2, pp=1)
+    report = verify(single, parallel, Options(workers=0, solver=FAST, exhaustive=True))
+    assert report.verdict is Verdict.PROVED
+    assert report.swept.islands == 0
+
+
+@pytest.mark.parametrize(("mesh", "seed"), [("tp2", 1), ("tp2 sp", 2), ("tp2 pp2", 3)])
+def test_no_fault_is_proved_between_cut_points(mesh, seed):
+    single, parallel = plans(**MESHES[mesh])
+    truth, proved, refused = oracle(1, 2), 0, 0
+    for mutant in mutate(parallel, seed, 60):
+        try:
+            report = between(single, mutant.plan)
+        except VerdictError:
+            continue
+        refused += report is None
+        if report is not None:
+            proved += 1
+            assert truth(single, mutant.plan)[0] == AGREE, (mutant.kind, mutant.description)
+    assert refused > 30
+
+
+def test_equal_islands_are_equal_pairs():
+    """Four layers whose gathers are written as views of stacked pieces would be four islands, and one pair."""
+    single, parallel = (without_effects(plan) for plan in plans(layers=4, tp=2, pp=1, sp=True))
+    table = reference(single, 1, bind(single, parallel).batch)
+    walk = guessed(table, parallel, bind(single, parallel))
+    islands, lost = islands_of(walk, parallel)
+    assert not lost
+    assert {pair_of(island, table, parallel, {}) for island in islands} == {
+        pair_of(island, table, parallel, {}) for island in reversed(islands)
+    }
+
+
+def test_a_denied_assumption_is_not_made():
+    single, parallel = plans(tp=2, pp=1)
+    name = between(single, parallel).assumptions[-1].name
+    assert between(single, parallel, Options(workers=0, solver=FAST, denied=frozenset({name}))) is None

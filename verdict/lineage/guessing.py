@@ -1,0 +1,215 @@
+"""A walk that goes on behind what it cannot follow, from cut points: guesses of what a tensor holds.
+
+Where nothing can be said of a step, its outputs are unknown. Where a node reads an unknown tensor, the single-device
+node that is its counterpart, by its name or by what else it reads, says which value that must be. Such a guess is a
+cut point: a claim that somebody has to prove before anything is concluded from the walk.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Set
+from dataclasses import replace
+from math import prod
+from typing import NoReturn
+
+from verdict.graph import ABSENT, Node, Place, Plan, Region, Shape, extent, inside, whole
+from verdict.graph.lockstep import Step
+from verdict.lineage.binding import Binding
+from verdict.lineage.compare import Difference
+from verdict.lineage.holdings import Holdings
+from verdict.lineage.infinite import infinite_bases
+from verdict.lineage.judged import judge
+from verdict.lineage.lineages import End, Evidence, Lineages, Unfollowed
+from verdict.lineage.meaning import Signature
+from verdict.lineage.reference import Bases, Reference
+from verdict.lineage.transfer import Misfit
+from verdict.lineage.values import Share, Value
+from verdict.ops import FACTS
+from verdict.ops.types import FLOAT, kind
+
+CutPoint = tuple[int, int]
+"""A device and a tensor of which it is guessed what it holds there."""
+Refused = Set[tuple[int, int, Bases]]
+"""Guesses that are wrong, or have no proof: the device, the tensor, the single-device values."""
+
+
+class Guessing(Holdings):
+    """Holdings whose gaps and divergences end a step, and leave its outputs unknown.
+
+    cuts: what was guessed. refused: what may not be. closed: nodes that are not followed.
+    """
+
+    def __init__(
+        self, reference: Reference, plan: Plan, binding: Binding, refused: Refused, closed: Set[Signature]
+    ) -> None:
+        super().__init__(reference, plan, binding, frozenset(), every=False)
+        self.refused, self.closed = refused, closed
+        self.cuts: dict[CutPoint, Value] = {}
+        self.infinite = infinite_bases(reference)
+        self._counterparts = _counterparts(reference.plan, plan)
+        self._by_read: dict[tuple[str, int, Bases], list[int]] = defaultdict(list)
+        for index, partner in enumerate(reference.partners):
+            for position, bases in enumerate(partner.inputs):
+                self._by_read[partner.node.op, position, bases].append(index)
+
+    def join(self, index: int, number: int, place: Place) -> None:
+        """Note a node that computes a single-device one; leave the step where that has no proof."""
+        if self.reference.partners[index].signature in self.closed:
+            raise Unfollowed("its stage has no proof")
+        super().join(index, number, place)
+
+    def gap(self, reason: str, place: Place) -> NoReturn:
+        """Leave the step: nothing can be said of it."""
+        raise Unfollowed(reason)
+
+    def diverge(self, found: Difference, about: Evidence, note: str = "", help_text: str = "") -> NoReturn:
+        """Leave the step: it reads something else than a single-device node, or there is none."""
+        raise Unfollowed(found.text)
+
+    def guess(self, device: int, step: Step, values: tuple[Value | None, ...]) -> tuple[Value, ...] | None:
+        """What a node reads, with what is unknown of it guessed; None where there is nothing to guess from."""
+        node = step.node
+        adds = FACTS.addends(node.op, values, len(node.outputs)) is not None
+        for due in self._due(device, node, values):
+            guessed = (self._addends if adds else self._fitting)(device, node, values, due)
+            if guessed is not None:
+                for tensor, known, value in zip(node.inputs, values, guessed, strict=True):
+                    if known is None:
+                        self.cuts[device, tensor] = value
+                        self.env[device][tensor] = value
+                return guessed
+        return None
+
+    def _due(self, device: int, node: Node, values: tuple[Value | None, ...]) -> Iterator[tuple[Bases, ...]]:
+        """What single-device nodes read that may be the counterpart of a node. One addend says nothing of the other."""
+        for counterpart in self._counterparts.get((device, node.outputs), ()):
+            if len(counterpart.inputs) == len(values):
+                yield tuple(self.reference.values.get(t, ()) if t != ABSENT else () for t in counterpart.inputs)
+        if FACTS.is_sum(node.op):
+            return
+        alike: set[int] | None = None
+        for position, value in enumerate(values):
+            if value is not None:
+                found = set(self._by_read[node.op, position, tuple(share.base for share in value)])
+                alike = found if alike is None else alike & found
+        if alike is not None and len(alike) == 1:
+            partner = self.reference.partners[alike.pop()]
+            if len(partner.inputs) == len(values):
+                yield partner.inputs
+
+    def _addends(
+        self, device: int, node: Node, values: tuple[Value | None, ...], due: tuple[Bases, ...]
+    ) -> tuple[Value, ...] | None:
+        """What is due of the addends that are unknown, in the region of those that are known."""
+        regions = {share.region for value in values for share in value or ()}
+        found: list[Value] = []
+        for tensor, known, bases in zip(node.inputs, values, due, strict=True):
+            if known is not None:
+                found.append(known)
+                continue
+            if not bases or not self._may_be_cut(device, tensor, bases):
+                return None
+            shape, of = self.shapes[tensor], self.reference.column_shape(bases[0])
+            region = _region(shape, of, sorted(regions), device, self.plan.devices, 0)
+            if region is None:
+                return None
+            found.append(tuple(Share(base, region) for base in bases))
+        return tuple(found)
+
+    def _fitting(
+        self, device: int, node: Node, values: tuple[Value | None, ...], due: tuple[Bases, ...]
+    ) -> tuple[Value, ...] | None:
+        """Regions of what is due in place of what is unknown, such that a single-device node can be computed so."""
+        if any(known is not None and tuple(s.base for s in known) != d for known, d in zip(values, due, strict=True)):
+            return None
+        partners = self.reference.by_inputs.get((node.op, due), ())
+        unknown = [position for position, known in enumerate(values) if known is None]
+        if not partners or not all(due[k] and self._may_be_cut(device, node.inputs[k], due[k]) for k in unknown):
+            return None
+        meaning = self.reference.partners[partners[0]].meaning
+        wanted = tuple(tensor != ABSENT for tensor in node.outputs)
+        known_regions = [value[0].region for value in values if value]
+        for pick in range(_PICKS):
+            found: list[Value] = []
+            for position, value in enumerate(values):
+                if value is not None:
+                    found.append(value)
+                    continue
+                shape, of = self.shapes[node.inputs[position]], self.reference.column_shape(due[position][0])
+                region = _region(shape, of, known_regions, device, self.plan.devices, pick)
+                if region is None:
+                    return None
+                found.append(tuple(Share(base, region) for base in due[position]))
+            regions = tuple(value[0].region if value else None for value in found)
+            if not isinstance(self.transfer(meaning, node.attrs, regions, wanted), Misfit):
+                return tuple(found)
+        return None
+
+    def _may_be_cut(self, device: int, tensor: int, due: Bases) -> bool:
+        """Whether values of real numbers are due, and this guess is not refused."""
+        numbers = all(kind(self.reference.bases[b].dtype) == FLOAT and b not in self.infinite for b in due)
+        return numbers and (device, tensor, due) not in self.refused
+
+
+_PICKS = 3
+"""How many regions are tried: that of something else that is read, the device's among its neighbours, and by blocks."""
+
+
+def _region(shape: Shape, of: Shape, known: list[Region], device: int, devices: int, pick: int) -> Region | None:
+    """The region of a tensor of a shape within another; None where there is none to pick."""
+    if shape == of:
+        return whole(of)
+    if len(shape) != len(of) or not prod(shape):
+        return None
+    apart = [axis for axis, (size, full) in enumerate(zip(shape, of, strict=True)) if size != full]
+    if len(apart) != 1 or of[apart[0]] % shape[apart[0]]:
+        return None
+    (axis,) = apart
+    alike = [region for region in known if extent(region) == shape and inside(region, of)]
+    if pick == 0 and alike:
+        return alike[0]
+    pieces = of[axis] // shape[axis]
+    place = device % pieces if pick < _PICKS - 1 else device * pieces // devices % pieces
+    size = shape[axis]
+    return (*whole(of)[:axis], (place * size, (place + 1) * size), *whole(of)[axis + 1 :])
+
+
+def _counterparts(single: Plan, parallel: Plan) -> dict[tuple[int, tuple[int, ...]], list[Node]]:
+    """For each node of each device, by its outputs, the single-device nodes of its operator and name: the one in the
+    same place among those first.
+    """
+    own: dict[tuple[str, str], list[Node]] = defaultdict(list)
+    for call in single.programs[0]:
+        for node in single.segments[call.segment].nodes:
+            own[node.op, node.name].append(node)
+    found: dict[tuple[int, tuple[int, ...]], list[Node]] = {}
+    for device, calls in enumerate(parallel.programs):
+        seen: Counter[tuple[str, str]] = Counter()
+        for segment in dict.fromkeys(call.segment for call in calls):
+            for node in parallel.segments[segment].nodes:
+                key = node.op, node.name
+                alike, place = own.get(key, []), seen[key]
+                found[device, node.outputs] = [*alike[place : place + 1], *alike[:place], *alike[place + 1 :]]
+                seen[key] += 1
+    return found
+
+
+def guessed_ends(walk: Lineages, plan: Plan, binding: Binding) -> Lineages:
+    """A walk with cut points at declared outputs of which nothing is known: guessed is what they must be."""
+    cuts, held, ends = dict(walk.cuts), [dict(found) for found in walk.held], list(walk.ends)
+    for one in judge(walk, plan, binding):
+        number, device, tensor = one.number, one.held.device, one.held.tensor
+        if (
+            one.value is not None
+            or one.must is None
+            or one.must.shard
+            or not one.due
+            or plan.tensors[tensor].part[1] > 1
+        ):
+            continue
+        value = tuple(Share(base, one.must.region) for base in one.due)
+        inexact = any(kind(walk.reference.bases[base].dtype) != FLOAT for base in one.due)
+        if inexact or extent(one.must.region) != extent(plan.tensors[tensor].region):
+            continue
+        cuts[device, tensor] = held[device][tensor] = value
+        ends[number] = End(one.held, value)
+    return replace(walk, cuts=cuts, held=tuple(held), ends=tuple(ends))

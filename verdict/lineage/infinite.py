@@ -1,0 +1,26 @@
+"""Single-device values of which elements may be infinite, by the operators that make them."""
+
+from collections.abc import Set
+
+from verdict.graph import ABSENT
+from verdict.lineage.reference import Reference
+from verdict.ops import FACTS
+
+
+def infinite_bases(table: Reference) -> Set[int]:
+    """Single-device values of which elements may be infinite: symbols of a proof are real numbers."""
+    infinite: set[int] = set()
+    for partner in table.partners:
+        op, attrs = partner.node.op, dict(partner.node.attrs)
+        positions = {k for k, bases in enumerate(partner.inputs) if not infinite.isdisjoint(bases)}
+        grads = partner.signature.grads
+        makes = any(_is_infinite(value) for value in attrs.values())
+        if makes or (positions and not FACTS.finite(op, positions, grads, rises=True)):
+            infinite.update(base for base in partner.outputs if base != ABSENT)
+    return infinite
+
+
+def _is_infinite(value: object) -> bool:
+    if isinstance(value, tuple):
+        return any(map(_is_infinite, value))
+    return isinstance(value, float) and value in (float("inf"), float("-inf"))

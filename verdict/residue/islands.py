@@ -1,0 +1,163 @@
+"""Islands: what computes guessed tensors from known ones, over all devices that take part.
+
+A tensor is known where the walk says what it holds: one region of one single-device value of real numbers, or of what
+is given. An island reaches back from its cut points to tensors that are known; other cut points are among these.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from verdict.graph import ABSENT, PER_STEP, Node, Plan
+from verdict.graph.lockstep import LOADER, Handlers, Step, lockstep, program
+from verdict.lineage import Lineages, Value
+from verdict.lineage.guessing import CutPoint
+from verdict.lineage.infinite import infinite_bases
+from verdict.ops import FACTS
+from verdict.ops.types import FLOAT, kind
+
+
+class Event(NamedTuple):
+    """A step that devices take together: one of one device, a message with its sender, or a collective."""
+
+    nodes: tuple[tuple[int, Node], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Island:
+    """events: what is run, in an order in which it can be. given: what is known and read, with what it holds.
+    due: the cut points, with what they are guessed to hold.
+    """
+
+    events: tuple[Event, ...]
+    given: Mapping[CutPoint, Value]
+    due: Mapping[CutPoint, Value]
+
+    @property
+    def nodes(self) -> Iterator[Node]:
+        """The nodes of all devices."""
+        return (node for event in self.events for _, node in event.nodes)
+
+
+def islands_of(walk: Lineages, plan: Plan) -> tuple[list[Island], list[CutPoint]]:
+    """The islands of the cut points of a walk, and the cut points that have none."""
+    due = walk.cuts
+    events = _events(plan)
+    makers = {
+        (device, tensor): number
+        for number, event in enumerate(events)
+        for device, node in event.nodes
+        for tensor in node.outputs
+        if tensor != ABSENT
+    }
+    known = _Known(walk, plan, due)
+    reached = {cut: _cone(cut, events, makers, known) for cut in due}
+    cones = {cut: cone for cut, cone in reached.items() if cone is not None}
+    islands = [_island(group, cones, events, known, due) for group in _together(cones, due, known)]
+    return islands, [cut for cut, cone in reached.items() if cone is None]
+
+
+class _Cone(NamedTuple):
+    events: frozenset[int]
+    given: frozenset[CutPoint]
+
+
+class _Known:
+    """What tensors of devices hold, where it is one region of one value that may be any real number."""
+
+    def __init__(self, walk: Lineages, plan: Plan, due: Mapping[CutPoint, Value]) -> None:
+        self.walk, self.plan, self.due = walk, plan, due
+        self.infinite = infinite_bases(walk.reference)
+
+    def at(self, cut: CutPoint) -> Value | None:
+        """What a tensor holds; None where an island has to reach behind it."""
+        device, tensor = cut
+        value = self.due.get(cut) or self.walk.held[device].get(tensor)
+        if value is None or len(value) != 1 or value[0].part or value[0].spread or value[0].shard:
+            return None
+        table, number = self.walk.reference, value[0].base
+        base = table.bases[number]
+        if base.node < 0:
+            return value
+        constant = not table.partners[base.node].inputs
+        return None if constant or kind(base.dtype) != FLOAT or number in self.infinite else value
+
+
+def _cone(cut: CutPoint, events: Sequence[Event], makers: Mapping[CutPoint, int], known: _Known) -> _Cone | None:
+    """What a cut point is computed by, back to what is known; None where that is not known, or no function of it.
+
+    What changes in a step, as an accumulator does, is at no point what the walk says of it in the end.
+    """
+    found: set[int] = set()
+    given: set[CutPoint] = set()
+    stack = [cut]
+    while stack:
+        point = stack.pop()
+        if point in makers and known.plan.kind(point[1]) in PER_STEP:
+            return None
+        if point in given or (point != cut and known.at(point) is not None):
+            given.add(point)
+            continue
+        number = makers.get(point)
+        if number is None:
+            return None
+        if number in found:
+            continue
+        found.add(number)
+        for device, node in events[number].nodes:
+            if FACTS.random(node.op) or node.op == LOADER:
+                return None
+            stack.extend((device, tensor) for tensor in node.inputs if tensor != ABSENT)
+    return _Cone(frozenset(found), frozenset(given))
+
+
+def _together(
+    cones: Mapping[CutPoint, _Cone], due: Mapping[CutPoint, Value], known: _Known
+) -> Iterator[list[CutPoint]]:
+    """Cut points that are computed by common steps, or are shares of one value, all of them moved or all computed."""
+    parent: dict[object, object] = {}
+
+    def root(key: object) -> object:
+        while parent.setdefault(key, key) != key:
+            key = parent[key]
+        return key
+
+    for cut, cone in cones.items():
+        read = {share.base for point in cone.given for share in known.at(point) or ()}
+        values = (("value", share.base, share.base in read) for share in due[cut])
+        for key in (*(("step", number) for number in cone.events), *values):
+            parent[root(key)] = root(cut)
+    groups: dict[object, list[CutPoint]] = defaultdict(list)
+    for cut in cones:
+        groups[root(cut)].append(cut)
+    yield from groups.values()
+
+
+def _island(
+    cuts: Sequence[CutPoint], cones: Mapping[CutPoint, _Cone], events: Sequence[Event], known: _Known,
+    due: Mapping[CutPoint, Value],
+) -> Island:  # fmt: skip
+    numbers = sorted(set().union(*(cones[cut].events for cut in cuts)))
+    made = {(d, t) for number in numbers for d, node in events[number].nodes for t in node.outputs}
+    given = sorted(set().union(*(cones[cut].given for cut in cuts)) - made)
+    values = {point: value for point in given if (value := known.at(point)) is not None}
+    return Island(tuple(events[number] for number in numbers), values, {cut: due[cut] for cut in sorted(cuts)})
+
+
+def _events(plan: Plan) -> list[Event]:
+    """All steps of a plan of one column, in an order in which they can be taken."""
+    events: list[Event] = []
+
+    def local(device: int, step: Step) -> None:
+        events.append(Event(((device, step.node),)))
+
+    def receive(device: int, step: Step, source: int, sent: Step) -> None:
+        events.append(Event(((source, sent.node), (device, step.node))))
+
+    def meet(members: Mapping[int, Step]) -> None:
+        events.append(Event(tuple((device, step.node) for device, step in sorted(members.items()))))
+
+    programs = [program(plan, calls) for calls in plan.programs]
+    lockstep(programs, Handlers(local, lambda device, step: device, receive, meet))
+    return events

@@ -1,0 +1,219 @@
+"""An island as a pair of plans: the single-device nodes between what is known and what is guessed, and the parallel
+ones. Equal islands, as those of many layers, are equal pairs.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from verdict.graph import (
+    ABSENT,
+    ACTIVATION,
+    COPY,
+    INPUT,
+    SUM,
+    Attrs,
+    Call,
+    Held,
+    Logical,
+    Node,
+    Plan,
+    Region,
+    Segment,
+    Tensor,
+    extent,
+    whole,
+)
+from verdict.lineage import Reference
+from verdict.lineage.guessing import CutPoint
+from verdict.residue.islands import Island
+
+
+class Pair(NamedTuple):
+    """What the single-device plan computes of some of its values, and what devices compute of their regions of them."""
+
+    single: Plan
+    parallel: Plan
+
+
+def pair_of(island: Island, table: Reference, plan: Plan, known: dict[Attrs, Attrs]) -> Pair:
+    """The pair of an island. known: attributes that were met, so that equal ones are one object."""
+    given = {share.base for value in island.given.values() for share in value}
+    due = list(dict.fromkeys(tuple(share.base for share in value) for value in island.due.values()))
+    single = _Single(table, given, known)
+    for bases in due:
+        single.ends(bases)
+    single.also(sorted(given - single.inputs.keys()))
+    parallel = _parallel(island, table, plan, single, known)
+    return Pair(single.plan(), parallel)
+
+
+class _Builder:
+    """Tensors and nodes of a plan, numbered in the order in which they are met."""
+
+    def __init__(self) -> None:
+        self.logicals: list[Logical] = []
+        self.regions: list[Tensor] = []
+        self.nodes: dict[int, list[Node]] = {}
+
+    def tensor(self, name: str, shape: tuple[int, ...], dtype: str, kind: str = ACTIVATION) -> int:
+        """A tensor that is all of a logical tensor of its own."""
+        self.logicals.append(Logical(name, shape, dtype, kind))
+        return self.share(len(self.logicals) - 1, whole(shape))
+
+    def share(self, logical: int, region: Region) -> int:
+        self.regions.append(Tensor(logical, region))
+        return len(self.regions) - 1
+
+    def node(self, device: int, op: str, inputs: Sequence[int], outputs: Sequence[int], attrs: Attrs = ()) -> None:
+        nodes = self.nodes.setdefault(device, [])
+        nodes.append(Node(op, tuple(inputs), tuple(outputs), attrs, op))
+
+    def build(self, devices: int, outputs: Sequence[Held], source: str) -> Plan:
+        segments = tuple(Segment("cone", device, tuple(self.nodes.get(device, ()))) for device in range(devices))
+        return Plan(
+            source=source,
+            format="cone",
+            mesh=(("replicas", 1), ("devices", devices)),
+            devices=devices,
+            replicas=1,
+            microbatches=1,
+            logicals=tuple(self.logicals),
+            tensors=tuple(self.regions),
+            segments=segments,
+            programs=tuple((Call(device, 0),) for device in range(devices)),
+            losses=(),
+            gradients=(),
+            seeds=(),
+            outputs=tuple(outputs),
+        )
+
+
+class _Single(_Builder):
+    """The single-device side. tensors: of each value that was met. given: values that are not computed."""
+
+    def __init__(self, table: Reference, given: set[int], known: dict[Attrs, Attrs]) -> None:
+        super().__init__()
+        self.table, self.given, self.known = table, given, known
+        self.tensors: dict[int, int] = {}
+        self.inputs: dict[int, str] = {}
+        self.outputs: dict[tuple[int, ...], str] = {}
+        self.held: list[Held] = []
+
+    def ends(self, bases: tuple[int, ...]) -> None:
+        """Declare the sum of some values as an output."""
+        self._compute(bases)
+        name = self.outputs[bases] = f"output {len(self.outputs)}"
+        of = self.table.bases[bases[0]]
+        tensor = self.tensor(name, of.shape, of.dtype)
+        self.node(0, COPY if len(bases) == 1 else SUM, [self.tensors[base] for base in bases], [tensor])
+        self.held.append(Held(0, tensor))
+
+    def also(self, bases: Sequence[int]) -> None:
+        """Values that are given, though nothing is computed of them."""
+        for base in bases:
+            self._give(base)
+
+    def plan(self) -> Plan:
+        """All that was met, as a plan."""
+        return self.build(1, self.held, "the single-device plan between cut points")
+
+    def _compute(self, wanted: Sequence[int]) -> None:
+        """Add the nodes that compute some values, those before them first."""
+        stack = list(wanted)
+        while stack:
+            base = stack[-1]
+            if base in self.tensors:
+                stack.pop()
+                continue
+            of = self.table.bases[base]
+            if of.node < 0 or base in self.given:
+                self._give(base)
+                continue
+            partner = self.table.partners[of.node]
+            missing = [other for bases in partner.inputs for other in bases if other not in self.tensors]
+            if missing:
+                stack.extend(missing)
+                continue
+            self._add(of.node)
+
+    def _give(self, base: int) -> None:
+        of = self.table.bases[base]
+        self.inputs[base] = f"input {len(self.inputs)}"
+        self.tensors[base] = self.tensor(self.inputs[base], of.shape, of.dtype, INPUT)
+
+    def _add(self, index: int) -> None:
+        partner = self.table.partners[index]
+        reads = []
+        for tensor, bases in zip(partner.node.inputs, partner.inputs, strict=True):
+            if len(bases) > 1:
+                logical = self.table.plan.logicals[self.table.plan.tensors[tensor].logical]
+                total = self.tensor(f"sum {len(self.logicals)}", logical.shape, logical.dtype)
+                self.node(0, SUM, [self.tensors[base] for base in bases], [total])
+                reads.append(total)
+            else:
+                reads.append(self.tensors[bases[0]] if bases else ABSENT)
+        outputs = []
+        for base in partner.outputs:
+            if base == ABSENT:
+                outputs.append(ABSENT)
+                continue
+            of = self.table.bases[base]
+            made = self.tensor(f"value {len(self.logicals)}", of.shape, of.dtype)
+            if base not in self.given:
+                self.tensors[base] = made
+            outputs.append(made)
+        attrs = partner.node.attrs
+        self.node(0, partner.node.op, reads, outputs, self.known.setdefault(attrs, attrs))
+
+
+def _parallel(island: Island, table: Reference, plan: Plan, single: _Single, known: dict[Attrs, Attrs]) -> Plan:
+    """The parallel side: the devices that take part, numbered anew."""
+    built = _Builder()
+    devices = {device: k for k, device in enumerate(sorted({d for event in island.events for d, _ in event.nodes}))}
+    tensors: dict[CutPoint, int] = {}
+    logicals: dict[int, int] = {}
+    for base, name in single.inputs.items():
+        of = table.bases[base]
+        logicals[base] = len(built.logicals)
+        built.logicals.append(Logical(name, of.shape, of.dtype, INPUT))
+    for point, value in island.given.items():
+        tensors[point] = built.share(logicals[value[0].base], value[0].region)
+
+    def made(device: int, tensor: int) -> int:
+        if tensor == ABSENT:
+            return ABSENT
+        if (device, tensor) not in tensors:
+            dtype = plan.logicals[plan.tensors[tensor].logical].dtype
+            shape = extent(plan.tensors[tensor].region)
+            tensors[device, tensor] = built.tensor(f"value {len(built.logicals)}", shape, dtype)
+        return tensors[device, tensor]
+
+    for device, number in devices.items():
+        for node in (node for event in island.events for at, node in event.nodes if at == device):
+            reads = [made(device, tensor) for tensor in node.inputs]
+            writes = [made(device, tensor) for tensor in node.outputs]
+            attrs = _renumbered(node.attrs, devices)
+            built.node(number, node.op, reads, writes, known.setdefault(attrs, attrs))
+    held: list[Held] = []
+    ends: dict[tuple[int, ...], int] = {}
+    for (device, tensor), value in island.due.items():
+        bases = tuple(share.base for share in value)
+        if bases not in ends:
+            of = table.bases[bases[0]]
+            ends[bases] = len(built.logicals)
+            built.logicals.append(Logical(single.outputs[bases], of.shape, of.dtype, ACTIVATION))
+        end = built.share(ends[bases], value[0].region)
+        built.node(devices[device], COPY, [tensors[device, tensor]], [end])
+        held.append(Held(devices[device], end))
+    return built.build(len(devices), held, "the parallel plan between cut points")
+
+
+def _renumbered(attrs: Attrs, devices: Mapping[int, int]) -> Attrs:
+    """The attributes of a node, with the new numbers of devices."""
+    found: dict[str, Any] = dict(attrs)
+    if "ranks" in found:
+        found["ranks"] = tuple(devices[rank] for rank in found["ranks"])
+    for name in ("root", "peer"):
+        if name in found:
+            found[name] = devices.get(found[name], found[name])
+    return tuple(found.items())
