@@ -6,12 +6,12 @@ cut point: a claim that somebody has to prove before anything is concluded from 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
-from math import prod
+from itertools import islice, product
 from typing import NoReturn
 
-from verdict.graph import ABSENT, Node, Place, Plan, Region, Shape, extent, inside, whole
+from verdict.graph import ABSENT, Interval, Node, Place, Plan, Region, extent
 from verdict.graph.lockstep import Step
 from verdict.lineage.binding import Binding
 from verdict.lineage.compare import Difference
@@ -28,6 +28,10 @@ from verdict.ops.types import FLOAT, kind
 
 CutPoint = tuple[int, int]
 """A device and a tensor of which it is guessed what it holds there."""
+Piece = tuple[Interval, int]
+"""An interval of an axis, and the size of the axis."""
+MOST_REGIONS = 16
+"""How many regions of a value are tried for a tensor: two axes that are cut have a few choices each."""
 Refused = Set[tuple[int, int, Bases]]
 """Guesses that are wrong, or have no proof: the device, the tensor, the single-device values."""
 
@@ -45,6 +49,7 @@ class Guessing(Holdings):
         self.refused, self.closed = refused, closed
         self.cuts: dict[CutPoint, Value] = {}
         self.infinite = infinite_bases(reference)
+        self._pieces: list[dict[tuple[int, int], Interval]] = [{} for _ in range(plan.devices)]
         self._counterparts = _counterparts(reference.plan, plan)
         self._by_read: dict[tuple[str, int, Bases], list[int]] = defaultdict(list)
         for index, partner in enumerate(reference.partners):
@@ -56,6 +61,14 @@ class Guessing(Holdings):
         if self.reference.partners[index].signature in self.closed:
             raise Unfollowed("its stage has no proof")
         super().join(index, number, place)
+
+    def write(self, device: int, tensor: int, value: Value | None, place: Place) -> None:
+        """Let a tensor hold a value, and note which pieces of axes the device has."""
+        super().write(device, tensor, value, place)
+        for share in value or ():
+            for interval, full in zip(share.region, self.reference.column_shape(share.base), strict=True):
+                if interval != (0, full):
+                    self._pieces[device].setdefault((full, interval[1] - interval[0]), interval)
 
     def gap(self, reason: str, place: Place) -> NoReturn:
         """Leave the step: nothing can be said of it."""
@@ -100,7 +113,7 @@ class Guessing(Holdings):
         self, device: int, node: Node, values: tuple[Value | None, ...], due: tuple[Bases, ...]
     ) -> tuple[Value, ...] | None:
         """What is due of the addends that are unknown, in the region of those that are known."""
-        regions = {share.region for value in values for share in value or ()}
+        beside = self._cut(values)
         found: list[Value] = []
         for tensor, known, bases in zip(node.inputs, values, due, strict=True):
             if known is not None:
@@ -108,8 +121,7 @@ class Guessing(Holdings):
                 continue
             if not bases or not self._may_be_cut(device, tensor, bases):
                 return None
-            shape, of = self.shapes[tensor], self.reference.column_shape(bases[0])
-            region = _region(shape, of, sorted(regions), device, self.plan.devices, 0)
+            region = next(iter(self._regions(device, tensor, bases[0], beside)), None)
             if region is None:
                 return None
             found.append(tuple(Share(base, region) for base in bases))
@@ -127,50 +139,57 @@ class Guessing(Holdings):
             return None
         meaning = self.reference.partners[partners[0]].meaning
         wanted = tuple(tensor != ABSENT for tensor in node.outputs)
-        known_regions = [value[0].region for value in values if value]
-        for pick in range(_PICKS):
-            found: list[Value] = []
-            for position, value in enumerate(values):
-                if value is not None:
-                    found.append(value)
-                    continue
-                shape, of = self.shapes[node.inputs[position]], self.reference.column_shape(due[position][0])
-                region = _region(shape, of, known_regions, device, self.plan.devices, pick)
-                if region is None:
-                    return None
-                found.append(tuple(Share(base, region) for base in due[position]))
+        beside = self._cut(values)
+        choices = [
+            [known]
+            if known is not None
+            else [
+                tuple(Share(base, region) for base in due[position])
+                for region in self._regions(device, node.inputs[position], due[position][0], beside)
+            ]
+            for position, known in enumerate(values)
+        ]
+        for found in product(*choices):
             regions = tuple(value[0].region if value else None for value in found)
             if not isinstance(self.transfer(meaning, node.attrs, regions, wanted), Misfit):
-                return tuple(found)
+                return found
         return None
+
+    def _cut(self, values: Iterable[Value | None]) -> list[Piece]:
+        """The pieces of axes that are read, with the sizes of these axes."""
+        shares = [share for value in values for share in value or ()]
+        return [
+            piece
+            for share in shares
+            for piece in zip(share.region, self.reference.column_shape(share.base), strict=True)
+        ]
+
+    def _regions(self, device: int, tensor: int, of: int, beside: Sequence[Piece]) -> list[Region]:
+        """Which regions of a single-device value a tensor may be: of intervals that something known has, first."""
+        shape, full = self.shapes[tensor], self.reference.column_shape(of)
+        if len(shape) != len(full):
+            return []
+        choices = [self._choices(device, size, most, beside) for size, most in zip(shape, full, strict=True)]
+        return [tuple(region) for region in islice(product(*choices), MOST_REGIONS)]
+
+    def _choices(self, device: int, size: int, full: int, beside: Sequence[Piece]) -> list[Interval]:
+        """Which piece of an axis a device may have: one that is read beside it, that it has of another value, its own
+        among neighbours, or by blocks.
+        """
+        if size == full:
+            return [(0, full)]
+        if not size or full % size:
+            return []
+        count, devices = full // size, self.plan.devices
+        read = (interval for interval, of in beside if of == full and interval[1] - interval[0] == size)
+        elsewhere = self._pieces[device].get((full, size))
+        own = ((place * size, (place + 1) * size) for place in (device % count, device * count // devices % count))
+        return list(dict.fromkeys((*read, *((elsewhere,) if elsewhere else ()), *own)))
 
     def _may_be_cut(self, device: int, tensor: int, due: Bases) -> bool:
         """Whether values of real numbers are due, and this guess is not refused."""
         numbers = all(kind(self.reference.bases[b].dtype) == FLOAT and b not in self.infinite for b in due)
         return numbers and (device, tensor, due) not in self.refused
-
-
-_PICKS = 3
-"""How many regions are tried: that of something else that is read, the device's among its neighbours, and by blocks."""
-
-
-def _region(shape: Shape, of: Shape, known: list[Region], device: int, devices: int, pick: int) -> Region | None:
-    """The region of a tensor of a shape within another; None where there is none to pick."""
-    if shape == of:
-        return whole(of)
-    if len(shape) != len(of) or not prod(shape):
-        return None
-    apart = [axis for axis, (size, full) in enumerate(zip(shape, of, strict=True)) if size != full]
-    if len(apart) != 1 or of[apart[0]] % shape[apart[0]]:
-        return None
-    (axis,) = apart
-    alike = [region for region in known if extent(region) == shape and inside(region, of)]
-    if pick == 0 and alike:
-        return alike[0]
-    pieces = of[axis] // shape[axis]
-    place = device % pieces if pick < _PICKS - 1 else device * pieces // devices % pieces
-    size = shape[axis]
-    return (*whole(of)[:axis], (place * size, (place + 1) * size), *whole(of)[axis + 1 :])
 
 
 def _counterparts(single: Plan, parallel: Plan) -> dict[tuple[int, tuple[int, ...]], list[Node]]:
