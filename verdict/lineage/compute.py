@@ -12,6 +12,7 @@ from verdict.lineage.lineages import Evidence, IgnoredLaw, LinearLaw
 from verdict.lineage.meaning import Meaning, base_op, made_of_parts
 from verdict.lineage.reference import Bases, Partner
 from verdict.lineage.replicas import of_each_replica, value_mark
+from verdict.lineage.sums import as_sum
 from verdict.lineage.transfer import Misfit, Replicas
 from verdict.lineage.values import OWN_COLUMN, WHOLE, Label, Mark, Part, Share, Value
 from verdict.ops import FACTS
@@ -51,6 +52,8 @@ def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
     if not candidates and _times_zero(holdings, node):
         return Computed((), ((),), lasting=True)
     index = candidates[0] if len(candidates) == 1 else _partner(holdings, node, bases, candidates)
+    if index is None and (total := as_sum(holdings, node, values)) is not None:
+        return Computed((), (total,), lasting=True)
     if index is None:
         names = [holdings.reference.bases[base].name for value in bases for base in value]
         holdings.gap(f"no node of the single-device plan computes {node.op} of {', '.join(names)}", place)

@@ -78,6 +78,10 @@ class Guessing(Holdings):
         """Leave the step: it reads something else than a single-device node, or there is none."""
         raise Unfollowed(found.text)
 
+    def unordered(self, shares: Sequence[Share]) -> Value | None:
+        """The formal sum of shares that are added up in another order than on the single device."""
+        return self.sum([(share,) for share in shares])
+
     def guess(self, device: int, step: Step, values: tuple[Value | None, ...]) -> tuple[Value, ...] | None:
         """What a node reads, with what is unknown of it guessed; None where there is nothing to guess from."""
         node = step.node

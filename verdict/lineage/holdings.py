@@ -177,6 +177,10 @@ class Holdings:
         """Note a node that computes a single-device one, as the member of this number."""
         self.members[index][number].append(place)
 
+    def unordered(self, shares: Sequence[Share]) -> Value | None:
+        """The sum of shares that are added up in another order than on the single device: not known, here."""
+        return None
+
     def guess(self, device: int, step: Step, values: tuple[Value | None, ...]) -> tuple[Value, ...] | None:
         """What a node reads, with what is unknown of it guessed: nothing is, here."""
         return None

@@ -5,7 +5,7 @@ same from the same are one. So a parallel node finds its partner by what it comp
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -60,7 +60,8 @@ class Partner(NamedTuple):
 class Reference:
     """The single-device plan, ready to be compared with a parallel one of so many columns.
 
-    batch: for each logical tensor the axis that the columns split, None for none.
+    batch: for each logical tensor the axis that the columns split, None for none. leaves: for each sum of values of its
+    shape, what is added up in the end; sums: the first of which these are the leaves.
     """
 
     plan: Plan
@@ -73,6 +74,12 @@ class Reference:
     by_inputs: Mapping[tuple[str, tuple[Bases, ...]], tuple[int, ...]]
     by_forward: Mapping[tuple[str, tuple[Bases, ...]], tuple[int, ...]]
     meanings: Mapping[Signature, Meaning]
+    leaves: Mapping[int, Bases]
+    sums: Mapping[Bases, int]
+
+    def added(self, bases: Iterable[int]) -> Bases:
+        """What is added up in the end where some values are."""
+        return tuple(sorted(leaf for base in bases for leaf in self.leaves.get(base, (base,))))
 
     def column_shape(self, base: int) -> Shape:
         """The shape of one column of a base."""
@@ -96,6 +103,8 @@ class _Builder:
         self.by_inputs: dict[tuple[str, tuple[Bases, ...]], list[int]] = defaultdict(list)
         self.by_forward: dict[tuple[str, tuple[Bases, ...]], list[int]] = defaultdict(list)
         self.meanings: dict[Signature, Meaning] = {}
+        self.leaves: dict[int, Bases] = {}
+        self.sums: dict[Bases, int] = {}
 
     def base(self, node: int, output: int, logical: Logical, column: int, maker: str = "") -> int:
         """A new base. Several values of one name are told apart by what makes them."""
@@ -168,9 +177,20 @@ class _Builder:
         )
         partner = Partner(node, inputs, outputs, meaning)
         self.partners.append(partner)
+        if FACTS.is_plain_sum(node.op, node.attrs) and ABSENT not in outputs:
+            self.note_sum(outputs[0], inputs)
         self.by_inputs[node.op, inputs].append(index)
         self.by_forward[node.op, inputs[signature.grads :]].append(index)
         return partner
+
+    def note_sum(self, base: int, inputs: tuple[Bases, ...]) -> None:
+        """Note what is added up in a value, where each addend has its shape."""
+        _, _, _, shape, _, column = self.bases[base]
+        addends = [addend for bases in inputs for addend in bases]
+        if all(inputs) and all((self.bases[a].shape, self.bases[a].column) == (shape, column) for a in addends):
+            leaves = tuple(sorted(leaf for a in addends for leaf in self.leaves.get(a, (a,))))
+            self.leaves[base] = leaves
+            self.sums.setdefault(leaves, base)
 
     def signature(self, node: Node, inputs: tuple[Bases, ...]) -> Signature:
         logicals = [self.plan.logicals[self.plan.tensors[t].logical] if t != ABSENT else None for t in node.inputs]
@@ -241,6 +261,8 @@ def reference(plan: Plan, columns: int, batch: Mapping[int, int | None]) -> Refe
         by_inputs={key: tuple(found) for key, found in builder.by_inputs.items()},
         by_forward={key: tuple(found) for key, found in builder.by_forward.items()},
         meanings=builder.meanings,
+        leaves=builder.leaves,
+        sums=builder.sums,
     )
 
 

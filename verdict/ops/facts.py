@@ -114,6 +114,10 @@ class Facts:
         rule = self._rules.get(op)
         return rule is not None and rule.sums
 
+    def is_plain_sum(self, op: str, attrs: Mapping[str, Any] | Sequence[Any]) -> bool:
+        """Whether a node adds its inputs, none of them scaled, and no number to them."""
+        return self.is_sum(op) and not attrs
+
     def is_product(self, op: str, arity: int, attrs: Mapping[str, Any]) -> bool:
         """Whether a node multiplies several inputs by each other, and adds them up along axes at most."""
         rule = self._rules.get(op)

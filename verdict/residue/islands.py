@@ -51,7 +51,7 @@ def islands_of(walk: Lineages, plan: Plan) -> tuple[list[Island], list[CutPoint]
         for tensor in node.outputs
         if tensor != ABSENT
     }
-    known = _Known(walk, plan, due)
+    known = _Known(walk, plan, due, events)
     reached = {cut: _cone(cut, events, makers, known) for cut in due}
     cones = {cut: cone for cut, cone in reached.items() if cone is not None}
     islands = [_island(group, cones, events, known, due) for group in _together(cones, due, known)]
@@ -64,11 +64,15 @@ class _Cone(NamedTuple):
 
 
 class _Known:
-    """What tensors of devices hold, where it is one region of one value that may be any real number."""
+    """What tensors of devices hold, where it is one region of one value that may be any real number.
 
-    def __init__(self, walk: Lineages, plan: Plan, due: Mapping[CutPoint, Value]) -> None:
+    constants: steps that make what depends on nothing; each island has its own.
+    """
+
+    def __init__(self, walk: Lineages, plan: Plan, due: Mapping[CutPoint, Value], events: Sequence[Event]) -> None:
         self.walk, self.plan, self.due = walk, plan, due
         self.infinite = infinite_bases(walk.reference)
+        self.constants = _constants(events)
 
     def at(self, cut: CutPoint) -> Value | None:
         """What a tensor holds; None where an island has to reach behind it."""
@@ -124,9 +128,10 @@ def _together(
         return key
 
     for cut, cone in cones.items():
+        steps = (number for number in cone.events if number not in known.constants)
         read = {share.base for point in cone.given for share in known.at(point) or ()}
         values = (("value", share.base, share.base in read) for share in due[cut])
-        for key in (*(("step", number) for number in cone.events), *values):
+        for key in (*(("step", number) for number in steps), *values):
             parent[root(key)] = root(cut)
     groups: dict[object, list[CutPoint]] = defaultdict(list)
     for cut in cones:
@@ -143,6 +148,19 @@ def _island(
     given = sorted(set().union(*(cones[cut].given for cut in cuts)) - made)
     values = {point: value for point in given if (value := known.at(point)) is not None}
     return Island(tuple(events[number] for number in numbers), values, {cut: due[cut] for cut in sorted(cuts)})
+
+
+def _constants(events: Sequence[Event]) -> frozenset[int]:
+    """Steps that read nothing but what such steps make."""
+    found: set[int] = set()
+    made: set[CutPoint] = set()
+    for number, event in enumerate(events):
+        if event.nodes[0][1].op == LOADER:
+            continue
+        if all((device, t) in made for device, node in event.nodes for t in node.inputs if t != ABSENT):
+            found.add(number)
+            made.update((device, t) for device, node in event.nodes for t in node.outputs)
+    return frozenset(found)
 
 
 def _events(plan: Plan) -> list[Event]:
