@@ -1,15 +1,15 @@
-"""From cut point to cut point: what the walk leaves open of a plan of one column, where its islands are proved."""
+"""From cut point to cut point: what the walk leaves open of a column, where its islands are proved."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from verdict.examine import Examined, examine, outcomes_of
 from verdict.graph import Plan, without_effects
-from verdict.lineage import Lineages, Signature, bind
+from verdict.lineage import Signature, bind
 from verdict.options import Options
 from verdict.outcome import Proved
 from verdict.report import Verdict
 from verdict.residue import decide
-from verdict.stage import cut
+from verdict.stage import Stage
 from verdict.summary import with_islands
 
 
@@ -20,13 +20,12 @@ def between_cut_points(
 
     It is not asked where every stage is proved by itself, nor under assumptions that were made by choice.
     """
-    if options.exhaustive or options.assume or parallel.columns > 1 or not examined.walks:
+    if options.exhaustive or options.assume or not examined.walks or _takes_from_another(parallel):
         return None
     plain, known = without_effects(parallel), dict(examined.outcomes)
 
-    def unproved(walk: Lineages) -> frozenset[Signature]:
-        stages = cut((walk,)).questions
-        known.update(zip(stages, outcomes_of(stages, 1, options, known), strict=True))
+    def unproved(stages: Sequence[Stage]) -> frozenset[Signature]:
+        known.update(zip(stages, outcomes_of(stages, parallel.columns, options, known), strict=True))
         return frozenset(stage.signature for stage in stages if not isinstance(known[stage], Proved))
 
     binding = bind(without_effects(single), plain)
@@ -37,3 +36,8 @@ def between_cut_points(
     report = with_islands(again.report, found)
     denied = any(assumption.name in options.denied for assumption in report.assumptions)
     return None if denied or report.verdict is not Verdict.PROVED else again._replace(report=report)
+
+
+def _takes_from_another(plan: Plan) -> bool:
+    """Whether a microbatch reads what another one made."""
+    return any(call.crossed for program in plan.programs for call in program)

@@ -12,15 +12,14 @@ else: differences of functions that add up to zero on all shares would be consta
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from verdict.errors import PlanMismatchError, ShapeError
 from verdict.graph import ABSENT, GRADIENT, ONCE_A_STEP, Attrs, Call, Held, Node, Plan, Segment, Shape, Tensor, whole
 from verdict.graph.lockstep import attribute
 from verdict.lineage import Meaning, Reference, bind, reference
 from verdict.lineage.columns import NO_COLUMN, SUMMED, UNDECIDED
-from verdict.ops import Scale
+from verdict.lineage.meaning import column_attrs
 
 
 class Split(NamedTuple):
@@ -138,26 +137,7 @@ def _share(table: Reference) -> Plan | None:
 def _attrs(table: Reference, node: Node, shapes: Sequence[Shape]) -> Attrs | None:
     """The attributes of a node on one column; None where they speak of places along the batch."""
     meaning = _meaning(table, node)
-    if meaning is None or meaning.rule is None or meaning.axes is None or meaning.column_atom is None:
-        return node.attrs if meaning is None or meaning.rule is not None else None
-    cuts = meaning.rule.cuts(dict(node.attrs))
-    points: dict[str, Mapping[int, int]] = {}
-    for atom in meaning.axes.atoms:
-        ends = {0: 0, atom.size: meaning.sizes[atom.name]}
-        inner = {at: at for at in cuts.get(atom.name, ()) if at not in ends}
-        if inner and atom.name == meaning.column_atom:
-            return None
-        points[atom.name] = {**inner, **ends}
-    outputs = tuple(tuple(prod(meaning.sizes[name] for name in dim) for dim in dims) for dims in meaning.axes.outputs)
-    scale = Scale(
-        {atom.name: (0, atom.size) for atom in meaning.axes.atoms},
-        meaning.sizes,
-        points,
-        tuple(shapes[meaning.signature.grads :]),
-        outputs,
-    )
-    found: Mapping[str, Any] = meaning.rule.reduce(dict(node.attrs), scale)
-    return node.attrs if dict(found) == dict(node.attrs) else tuple(sorted(found.items()))
+    return node.attrs if meaning is None else column_attrs(meaning, node.attrs, shapes[meaning.signature.grads :])
 
 
 def _meaning(table: Reference, node: Node) -> Meaning | None:

@@ -1,7 +1,6 @@
 """What one parallel node makes of what it reads: find its partner, compare the inputs, claim the outputs."""
 
 from collections.abc import Sequence
-from math import prod
 
 from verdict.graph import ABSENT, GRAD, Attrs, Node, Place, inside
 from verdict.graph.lockstep import Step
@@ -12,7 +11,7 @@ from verdict.lineage.lineages import Evidence, IgnoredLaw, LinearLaw
 from verdict.lineage.meaning import Meaning, base_op, made_of_parts
 from verdict.lineage.reference import Bases, Partner
 from verdict.lineage.replicas import of_each_replica, value_mark
-from verdict.lineage.sums import as_sum
+from verdict.lineage.sums import as_sum, times_zero
 from verdict.lineage.transfer import Misfit, Replicas
 from verdict.lineage.values import OWN_COLUMN, WHOLE, Label, Mark, Part, Share, Value
 from verdict.ops import FACTS
@@ -49,12 +48,12 @@ def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
         _take_claims(holdings, device, node.outputs, place)
         return None
     candidates = holdings.reference.by_inputs.get((node.op, bases), ())
-    if not candidates and _times_zero(holdings, node):
+    if not candidates and times_zero(holdings, node):
         return Computed((), ((),), lasting=True)
     index = candidates[0] if len(candidates) == 1 else _partner(holdings, node, bases, candidates)
-    if index is None and (total := as_sum(holdings, node, values)) is not None:
-        return Computed((), (total,), lasting=True)
     if index is None:
+        if (total := as_sum(holdings, node, values)) is not None:
+            return Computed((), (total,), lasting=True)
         names = [holdings.reference.bases[base].name for value in bases for base in value]
         holdings.gap(f"no node of the single-device plan computes {node.op} of {', '.join(names)}", place)
         _take_claims(holdings, device, node.outputs, place)
@@ -118,11 +117,6 @@ def _misfit(holdings: Holdings, device: int, node: Node, index: int, found: Misf
         return
     holdings.gap(f"{node.op}: {found.text}", place)
     _forget(holdings, device, node.outputs, place)
-
-
-def _times_zero(holdings: Holdings, node: Node) -> bool:
-    """Whether a node makes one number zero, as a rank does that has nothing to add to a norm."""
-    return FACTS.zero(node.op, dict(node.attrs)) and prod(holdings.shapes[node.outputs[0]]) == 1
 
 
 _ALL: tuple[Part, Mark] = ((), WHOLE)

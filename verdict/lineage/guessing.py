@@ -14,6 +14,7 @@ from typing import NoReturn
 from verdict.graph import ABSENT, Interval, Node, Place, Plan, Region, extent
 from verdict.graph.lockstep import Step
 from verdict.lineage.binding import Binding
+from verdict.lineage.columns import NO_COLUMN, UNDECIDED
 from verdict.lineage.compare import Difference
 from verdict.lineage.holdings import Holdings
 from verdict.lineage.infinite import infinite_bases
@@ -192,8 +193,9 @@ class Guessing(Holdings):
 
     def _may_be_cut(self, device: int, tensor: int, due: Bases) -> bool:
         """Whether values of real numbers are due, and this guess is not refused."""
-        numbers = all(kind(self.reference.bases[b].dtype) == FLOAT and b not in self.infinite for b in due)
-        return numbers and (device, tensor, due) not in self.refused
+        bases = [self.reference.bases[base] for base in due]
+        numbers = all(kind(base.dtype) == FLOAT and base.column != UNDECIDED for base in bases)
+        return numbers and self.infinite.isdisjoint(due) and (device, tensor, due) not in self.refused
 
 
 def _counterparts(single: Plan, parallel: Plan) -> dict[tuple[int, tuple[int, ...]], list[Node]]:
@@ -230,8 +232,10 @@ def guessed_ends(walk: Lineages, plan: Plan, binding: Binding) -> Lineages:
         ):
             continue
         value = tuple(Share(base, one.must.region) for base in one.due)
-        inexact = any(kind(walk.reference.bases[base].dtype) != FLOAT for base in one.due)
-        if inexact or extent(one.must.region) != extent(plan.tensors[tensor].region):
+        bases = [walk.reference.bases[base] for base in one.due]
+        inexact = any(kind(base.dtype) != FLOAT for base in bases)
+        later = number >= len(plan.losses) and plan.columns > 1 and any(base.column != NO_COLUMN for base in bases)
+        if inexact or later or extent(one.must.region) != extent(plan.tensors[tensor].region):
             continue
         cuts[device, tensor] = held[device][tensor] = value
         ends[number] = End(one.held, value)

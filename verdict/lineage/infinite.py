@@ -14,13 +14,6 @@ def infinite_bases(table: Reference) -> Set[int]:
         op, attrs = partner.node.op, dict(partner.node.attrs)
         positions = {k for k, bases in enumerate(partner.inputs) if not infinite.isdisjoint(bases)}
         grads = partner.signature.grads
-        makes = any(_is_infinite(value) for value in attrs.values())
-        if makes or (positions and not FACTS.finite(op, positions, grads, rises=True)):
+        if FACTS.makes_infinite(op, attrs) or (positions and not FACTS.finite(op, positions, grads, rises=True)):
             infinite.update(base for base in partner.outputs if base != ABSENT)
     return infinite
-
-
-def _is_infinite(value: object) -> bool:
-    if isinstance(value, tuple):
-        return any(map(_is_infinite, value))
-    return isinstance(value, float) and value in (float("inf"), float("-inf"))

@@ -1,13 +1,14 @@
 """What a single-device node means, wherever it stands: its rule, its index axes, its columns of the batch."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from math import prod
+from typing import Any, NamedTuple
 
 from verdict.errors import ShapeError
 from verdict.graph import GRAD, Attrs, Shape
 from verdict.lineage.columns import SUMMED, UNDECIDED, flow
-from verdict.ops import RULES, Axes, Dim, Law, OpRule
+from verdict.ops import RULES, Axes, Dim, Law, OpRule, Scale
 
 
 class Signature(NamedTuple):
@@ -158,6 +159,28 @@ def mean(signature: Signature, columns: int) -> Meaning:
     summands = summands if flowed.by_summand else frozenset()
     complete = _summed(signature) - summands
     return Meaning(signature, rule, axes, read, written, flowed.atom, flowed.outputs, sizes, "", summands, complete)
+
+
+def column_attrs(meaning: Meaning, attrs: Attrs, shapes: Sequence[Shape | None]) -> Attrs | None:
+    """The attributes that a node has on one column; None where they speak of places along the batch.
+
+    shapes: of what it reads of one column, but for gradients.
+    """
+    if meaning.rule is None or meaning.axes is None or meaning.column_atom is None:
+        return attrs if meaning.rule is not None else None
+    cuts = meaning.rule.cuts(dict(attrs))
+    points: dict[str, Mapping[int, int]] = {}
+    for atom in meaning.axes.atoms:
+        ends = {0: 0, atom.size: meaning.sizes[atom.name]}
+        inner = {at: at for at in cuts.get(atom.name, ()) if at not in ends}
+        if inner and atom.name == meaning.column_atom:
+            return None
+        points[atom.name] = {**inner, **ends}
+    outputs = tuple(tuple(prod(meaning.sizes[name] for name in dim) for dim in dims) for dims in meaning.axes.outputs)
+    whole = {atom.name: (0, atom.size) for atom in meaning.axes.atoms}
+    read = tuple(shape if shape is not None else () for shape in shapes)
+    found: Mapping[str, Any] = meaning.rule.reduce(dict(attrs), Scale(whole, meaning.sizes, points, read, outputs))
+    return attrs if dict(found) == dict(attrs) else tuple(sorted(found.items()))
 
 
 def _summed(signature: Signature) -> frozenset[int]:

@@ -46,9 +46,10 @@ def guessed(
     binding: Binding,
     refused: Refused = frozenset(),
     closed: Set[Signature] = frozenset(),
+    microbatch: int = 0,
 ) -> Lineages:
-    """Say what every tensor of a plan of one column holds, as far as the guesses are right that are its `cuts`."""
-    return _walk(Guessing(reference, plan, binding, refused, closed), plan, 0)
+    """Say what every tensor of one column holds, as far as the guesses are right that are its `cuts`."""
+    return _walk(Guessing(reference, plan, binding, refused, closed), plan, microbatch)
 
 
 def _walk(holdings: Holdings, plan: Plan, microbatch: int) -> Lineages:

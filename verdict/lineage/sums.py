@@ -1,4 +1,6 @@
-"""Sums in another order than on the single device: of real numbers they are the same."""
+"""Sums in another order than on the single device: of real numbers they are the same. And addends that are zero."""
+
+from math import prod
 
 from verdict.graph import Node, extent
 from verdict.lineage.holdings import Holdings
@@ -15,3 +17,8 @@ def as_sum(holdings: Holdings, node: Node, values: tuple[Value, ...]) -> Value |
         return None
     base = holdings.reference.sums.get(holdings.reference.added(share.base for share in shares))
     return (shares[0]._replace(base=base),) if base is not None else holdings.unordered(shares)
+
+
+def times_zero(holdings: Holdings, node: Node) -> bool:
+    """Whether a node makes one number zero, as a rank does that has nothing to add to a norm."""
+    return FACTS.zero(node.op, dict(node.attrs)) and prod(holdings.shapes[node.outputs[0]]) == 1

@@ -1,7 +1,7 @@
 """What engines ask of operators: facts that the rules state, of nodes and of their gradients alike."""
 
 from collections.abc import Mapping, Sequence, Set
-from math import inf, isfinite
+from math import inf, isfinite, isinf
 from typing import Any, TypeVar
 
 from verdict.graph import GRAD, Node
@@ -215,6 +215,11 @@ class Facts:
         named = name in HOMOGENEOUS and attrs.get("rounding_mode") is None
         return named or rule.moves or rule.copies or positions <= rule.linear_in(len(node.inputs), attrs)
 
+    def makes_infinite(self, op: str, attrs: Mapping[str, Any]) -> bool:
+        """Whether a node may make an infinite number of finite ones: of an attribute, or by what it is."""
+        rule = self._rules.get(op)
+        return (rule is not None and rule.infinite) or any(map(_is_infinite, attrs.values()))
+
     def finite(self, op: str, positions: Set[int], grads: int, rises: bool) -> bool:
         """Whether what a node makes is a finite number, or none, where its inputs at some positions are infinite.
 
@@ -245,6 +250,12 @@ class Facts:
 
 def _name(op: str) -> str:
     return op.removesuffix(GRAD).removeprefix("aten.").partition(".")[0]
+
+
+def _is_infinite(value: object) -> bool:
+    if isinstance(value, tuple | list):
+        return any(map(_is_infinite, value))
+    return isinstance(value, float) and isinf(value)
 
 
 def _has_cases(name: str, attrs: Mapping[str, Any]) -> bool:

@@ -91,6 +91,7 @@ RULES = (
         _create,
         _create_gradient,
         shape_only=frozenset({0, 1}),
+        infinite=True,
         attributes=("start_pos",),
         formula="mask[0, 0, q, k] = -inf if k > q + start_pos, else 0",
         source="the causal mask of Llama 3: torch.triu(torch.full((s, s), -inf), diagonal=1)",

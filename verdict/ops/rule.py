@@ -140,6 +140,7 @@ class OpRule:
     copies: whether every output is the first input. adds: whether the output is the sum of all inputs, of which those
         that are absent are zero. Ask `addends` (verdict/ops/facts.py), which knows of gradients, too.
     sums: whether the output is the sum of the inputs, but for constants that they are times, or that is added.
+    infinite: whether what it makes may be infinite, though nothing that it reads and no attribute is.
     views: whether an output may be another view of the memory of the first input.
     keeps: atoms that keep their size where whole plans are reduced: a choice among fewer is another choice.
     average_of: the operator of which this one is the result divided by how many it adds up; "" where of none.
@@ -176,6 +177,7 @@ class OpRule:
     copies: bool = False
     adds: bool = False
     sums: bool = False
+    infinite: bool = False
     views: bool = False
     keeps: frozenset[str] = frozenset()
     average_of: str = ""

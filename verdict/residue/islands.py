@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from verdict.graph import ABSENT, PER_STEP, Node, Plan
-from verdict.graph.lockstep import LOADER, Handlers, Step, lockstep, program
+from verdict.graph import ABSENT, ONCE_A_STEP, PER_STEP, Node, Plan
+from verdict.graph.lockstep import LOADER, Handlers, Step, attribute, lockstep, program
 from verdict.lineage import Lineages, Value
+from verdict.lineage.columns import UNDECIDED
 from verdict.lineage.guessing import CutPoint
 from verdict.lineage.infinite import infinite_bases
 from verdict.ops import FACTS
@@ -40,10 +41,10 @@ class Island:
         return (node for event in self.events for _, node in event.nodes)
 
 
-def islands_of(walk: Lineages, plan: Plan) -> tuple[list[Island], list[CutPoint]]:
-    """The islands of the cut points of a walk, and the cut points that have none."""
+def islands_of(walk: Lineages, plan: Plan, microbatch: int = 0) -> tuple[list[Island], list[CutPoint]]:
+    """The islands of the cut points of a walk of one column, and the cut points that have none."""
     due = walk.cuts
-    events = _events(plan)
+    events = _events(plan, microbatch)
     makers = {
         (device, tensor): number
         for number, event in enumerate(events)
@@ -85,7 +86,8 @@ class _Known:
         if base.node < 0:
             return value
         constant = not table.partners[base.node].inputs
-        return None if constant or kind(base.dtype) != FLOAT or number in self.infinite else value
+        unknown = kind(base.dtype) != FLOAT or base.column == UNDECIDED or number in self.infinite
+        return None if constant or unknown else value
 
 
 def _cone(cut: CutPoint, events: Sequence[Event], makers: Mapping[CutPoint, int], known: _Known) -> _Cone | None:
@@ -110,7 +112,7 @@ def _cone(cut: CutPoint, events: Sequence[Event], makers: Mapping[CutPoint, int]
             continue
         found.add(number)
         for device, node in events[number].nodes:
-            if FACTS.random(node.op) or node.op == LOADER:
+            if FACTS.random(node.op) or node.op == LOADER or attribute(node, "replicas"):
                 return None
             stack.extend((device, tensor) for tensor in node.inputs if tensor != ABSENT)
     return _Cone(frozenset(found), frozenset(given))
@@ -163,8 +165,8 @@ def _constants(events: Sequence[Event]) -> frozenset[int]:
     return frozenset(found)
 
 
-def _events(plan: Plan) -> list[Event]:
-    """All steps of a plan of one column, in an order in which they can be taken."""
+def _events(plan: Plan, microbatch: int) -> list[Event]:
+    """All steps of one column, in an order in which they can be taken."""
     events: list[Event] = []
 
     def local(device: int, step: Step) -> None:
@@ -176,6 +178,7 @@ def _events(plan: Plan) -> list[Event]:
     def meet(members: Mapping[int, Step]) -> None:
         events.append(Event(tuple((device, step.node) for device, step in sorted(members.items()))))
 
-    programs = [program(plan, calls) for calls in plan.programs]
+    own = (microbatch, ONCE_A_STEP)
+    programs = [program(plan, [call for call in calls if call.microbatch in own]) for calls in plan.programs]
     lockstep(programs, Handlers(local, lambda device, step: device, receive, meet))
     return events

@@ -23,28 +23,45 @@ from verdict.graph import (
     extent,
     whole,
 )
-from verdict.lineage import Reference
+from verdict.lineage import Partner, Reference
 from verdict.lineage.guessing import CutPoint
+from verdict.lineage.meaning import column_attrs
+from verdict.lineage.transfer import Misfit, transfer
 from verdict.residue.islands import Island
+from verdict.stage import Members
 
 
 class Pair(NamedTuple):
-    """What the single-device plan computes of some of its values, and what devices compute of their regions of them."""
+    """What the single-device plan computes of some of its values, and what devices compute of their regions of them,
+    both on one column of the batch. nodes: what makes the single-device ones on one column what they are on all, if
+    each of these is proved.
+    """
 
     single: Plan
     parallel: Plan
+    nodes: tuple[Members, ...] = ()
 
 
-def pair_of(island: Island, table: Reference, plan: Plan, known: dict[Attrs, Attrs]) -> Pair:
-    """The pair of an island. known: attributes that were met, so that equal ones are one object."""
+def pair_of(island: Island, table: Reference, plan: Plan, known: dict[Attrs, Attrs]) -> Pair | None:
+    """The pair of an island; None where it is not known what a single-device node computes of one column.
+
+    known: attributes that were met, so that equal ones are one object.
+    """
     given = {share.base for value in island.given.values() for share in value}
     due = list(dict.fromkeys(tuple(share.base for share in value) for value in island.due.values()))
     single = _Single(table, given, known)
-    for bases in due:
-        single.ends(bases)
+    try:
+        for bases in due:
+            single.ends(bases)
+    except _NoColumnError:
+        return None
     single.also(sorted(given - single.inputs.keys()))
     parallel = _parallel(island, table, plan, single, known)
-    return Pair(single.plan(), parallel)
+    return Pair(single.plan(), parallel, tuple(dict.fromkeys(single.members)))
+
+
+class _NoColumnError(Exception):
+    """What a node computes of one column of the batch is not known."""
 
 
 class _Builder:
@@ -98,13 +115,14 @@ class _Single(_Builder):
         self.inputs: dict[int, str] = {}
         self.outputs: dict[tuple[int, ...], str] = {}
         self.held: list[Held] = []
+        self.members: list[Members] = []
 
     def ends(self, bases: tuple[int, ...]) -> None:
         """Declare the sum of some values as an output."""
         self._compute(bases)
         name = self.outputs[bases] = f"output {len(self.outputs)}"
         of = self.table.bases[bases[0]]
-        tensor = self.tensor(name, of.shape, of.dtype)
+        tensor = self.tensor(name, self.table.column_shape(bases[0]), of.dtype)
         self.node(0, COPY if len(bases) == 1 else SUM, [self.tensors[base] for base in bases], [tensor])
         self.held.append(Held(0, tensor))
 
@@ -137,9 +155,9 @@ class _Single(_Builder):
             self._add(of.node)
 
     def _give(self, base: int) -> None:
-        of = self.table.bases[base]
         self.inputs[base] = f"input {len(self.inputs)}"
-        self.tensors[base] = self.tensor(self.inputs[base], of.shape, of.dtype, INPUT)
+        shape, dtype = self.table.column_shape(base), self.table.bases[base].dtype
+        self.tensors[base] = self.tensor(self.inputs[base], shape, dtype, INPUT)
 
     def _add(self, index: int) -> None:
         partner = self.table.partners[index]
@@ -147,7 +165,7 @@ class _Single(_Builder):
         for tensor, bases in zip(partner.node.inputs, partner.inputs, strict=True):
             if len(bases) > 1:
                 logical = self.table.plan.logicals[self.table.plan.tensors[tensor].logical]
-                total = self.tensor(f"sum {len(self.logicals)}", logical.shape, logical.dtype)
+                total = self.tensor(f"sum {len(self.logicals)}", self.table.column_shape(bases[0]), logical.dtype)
                 self.node(0, SUM, [self.tensors[base] for base in bases], [total])
                 reads.append(total)
             else:
@@ -158,12 +176,26 @@ class _Single(_Builder):
                 outputs.append(ABSENT)
                 continue
             of = self.table.bases[base]
-            made = self.tensor(f"value {len(self.logicals)}", of.shape, of.dtype)
+            made = self.tensor(f"value {len(self.logicals)}", self.table.column_shape(base), of.dtype)
             if base not in self.given:
                 self.tensors[base] = made
             outputs.append(made)
-        attrs = partner.node.attrs
+        attrs = partner.node.attrs if self.table.columns == 1 else self._on_a_column(partner)
         self.node(0, partner.node.op, reads, outputs, self.known.setdefault(attrs, attrs))
+
+    def _on_a_column(self, partner: Partner) -> Attrs:
+        """The attributes of a node on one column, if what it computes there is its share of what it computes."""
+        meaning = partner.meaning
+        shapes = [self.table.column_shape(bases[0]) if bases else None for bases in partner.inputs]
+        attrs = column_attrs(meaning, partner.node.attrs, shapes[meaning.signature.grads :])
+        if attrs is None or meaning.complete:
+            raise _NoColumnError
+        regions = tuple(whole(shape) if shape is not None else None for shape in shapes)
+        member = transfer(meaning, attrs, regions, tuple(base != ABSENT for base in partner.outputs))
+        if isinstance(member, Misfit) or any(claim and claim.part for claim in member.claims):
+            raise _NoColumnError
+        self.members.append(Members(meaning.signature, (member,)))
+        return attrs
 
 
 def _parallel(island: Island, table: Reference, plan: Plan, single: _Single, known: dict[Attrs, Attrs]) -> Plan:
@@ -175,7 +207,7 @@ def _parallel(island: Island, table: Reference, plan: Plan, single: _Single, kno
     for base, name in single.inputs.items():
         of = table.bases[base]
         logicals[base] = len(built.logicals)
-        built.logicals.append(Logical(name, of.shape, of.dtype, INPUT))
+        built.logicals.append(Logical(name, table.column_shape(base), of.dtype, INPUT))
     for point, value in island.given.items():
         tensors[point] = built.share(logicals[value[0].base], value[0].region)
 
@@ -201,7 +233,7 @@ def _parallel(island: Island, table: Reference, plan: Plan, single: _Single, kno
         if bases not in ends:
             of = table.bases[bases[0]]
             ends[bases] = len(built.logicals)
-            built.logicals.append(Logical(single.outputs[bases], of.shape, of.dtype, ACTIVATION))
+            built.logicals.append(Logical(single.outputs[bases], table.column_shape(bases[0]), of.dtype, ACTIVATION))
         end = built.share(ends[bases], value[0].region)
         built.node(devices[device], COPY, [tensors[device, tensor]], [end])
         held.append(Held(devices[device], end))

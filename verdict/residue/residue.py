@@ -4,31 +4,36 @@ By induction over the order in which a plan runs, a tensor holds what is guessed
 the island reads holds what the walk says, which rests on stages and on islands before it.
 """
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from verdict.graph import Attrs, Plan
+from verdict.graph.microbatches import walked_microbatches
 from verdict.lineage import Binding, Lineages, Reference, Signature
-from verdict.lineage.guessing import guessed_ends
+from verdict.lineage.guessing import CutPoint, guessed_ends
 from verdict.lineage.propagate import guessed
 from verdict.lineage.reference import Bases
 from verdict.options import Options
 from verdict.outcome import Unknown
 from verdict.residue.islands import Island, islands_of
 from verdict.residue.pairs import Pair, pair_of
+from verdict.stage import Stage, cut
+from verdict.stage.stage import column_laws
 from verdict.sweep import Swept, sweep
 from verdict.workers import run_all
 
-MOST_ROUNDS = 8
+MOST_ROUNDS = 6
 """How often a plan is walked again without the guesses that have no proof: a few are of nodes of one name."""
-SECONDS = 60.0
-"""The most for one island: those of real programs take some seconds."""
+SECONDS = 20.0
+"""The most for one island: those of real programs take a few."""
+MOST_UNDECIDED = 2
+"""How many distinct islands may take too long: with more of them the whole plan is swept sooner."""
 MOST_OPERATIONS = 20_000_000
 """How many multiplications and additions the sides of an island may take on numbers: there are many islands."""
 
 Progress = Callable[[int, int], None]
-Unproved = Callable[[Lineages], Set[Signature]]
-"""Which nodes of a walk have stages without a proof."""
+Unproved = Callable[[Sequence[Stage]], Set[Signature]]
+"""Which nodes stages without a proof are of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,35 +50,43 @@ class Decided:
 def decide(
     table: Reference, plan: Plan, binding: Binding, options: Options, unproved: Unproved, progress: Progress
 ) -> Decided | None:
-    """A walk of a plan of one column to its end, with cut points that are proved; None where there is none."""
+    """A walk of one column to its end, with cut points that are proved; None where there is none."""
+    (microbatch,) = walked_microbatches(plan, every=False)
     refused: set[tuple[int, int, Bases]] = set()
     closed: set[Signature] = set()
     known: dict[Pair, Swept | Unknown] = {}
     attrs: dict[Attrs, Attrs] = {}
     for _ in range(MOST_ROUNDS):
-        walk = guessed_ends(guessed(table, plan, binding, frozenset(refused), frozenset(closed)), plan, binding)
-        fresh = unproved(walk) - closed
+        walk = guessed_ends(
+            guessed(table, plan, binding, frozenset(refused), frozenset(closed), microbatch), plan, binding
+        )
+        fresh = unproved(cut((walk,)).questions) - closed
         if fresh:
             closed |= fresh
             continue
-        islands, lost = islands_of(walk, plan)
+        islands, lost = islands_of(walk, plan, microbatch)
         pairs = [pair_of(island, table, plan, attrs) for island in islands]
-        _sweep(list(dict.fromkeys(pair for pair in pairs if pair not in known)), known, options, progress)
-        wrong = [island for island, pair in zip(islands, pairs, strict=True) if not _is_proved(known[pair], island)]
+        asked = tuple(dict.fromkeys(stage for pair in pairs if pair is not None for stage in _questions(pair, plan)))
+        open_ = unproved(asked)
+        apart = {pair for pair in pairs if pair is None or any(nodes.signature in open_ for nodes in pair.nodes)}
+        new = dict.fromkeys(pair for pair in pairs if pair is not None and pair not in known and pair not in apart)
+        _sweep(list(new), known, options, progress)
+        found = [known.get(pair) if pair is not None and pair not in apart else None for pair in pairs]
+        wrong = {
+            k: one for k, (island, one) in enumerate(zip(islands, found, strict=True)) if not _is_proved(one, island)
+        }
         if not wrong and not lost:
-            found = tuple(one for pair in dict.fromkeys(pairs) if isinstance(one := known[pair], Swept))
-            return Decided(walk, tuple(islands), found)
-        if any(not _guesses(island, walk) for island in wrong):
+            each = tuple(one for pair in dict.fromkeys(pairs) if pair and isinstance(one := known[pair], Swept))
+            return Decided(walk, tuple(islands), each)
+        if sum(isinstance(one, Unknown) for one in known.values()) > MOST_UNDECIDED:
             return None
-        for cut in (*lost, *(cut for island in wrong for cut in island.due)):
-            refused.add((*cut, tuple(share.base for share in walk.cuts[cut])))
+        doubtful = [*lost, *(point for k, one in wrong.items() for point in _doubtful(one, islands[k]))]
+        ends = {(end.held.device, end.held.tensor) for end in walk.ends}
+        fresh_refused = {(*point, tuple(s.base for s in walk.cuts[point])) for point in doubtful if point not in ends}
+        if fresh_refused <= refused:
+            return None
+        refused |= fresh_refused
     return None
-
-
-def _guesses(island: Island, walk: Lineages) -> bool:
-    """Whether an island is about anything but what must hold at the end: else there is nothing else to guess."""
-    ends = {(end.held.device, end.held.tensor) for end in walk.ends}
-    return any(cut not in ends for cut in island.due)
 
 
 def _sweep(pairs: list[Pair], known: dict[Pair, Swept | Unknown], options: Options, progress: Progress) -> None:
@@ -81,7 +94,7 @@ def _sweep(pairs: list[Pair], known: dict[Pair, Swept | Unknown], options: Optio
     alone = replace(options, workers=0)
     found = run_all(
         pairs,
-        lambda pair: replace(sweep(*pair, alone, most_operations=MOST_OPERATIONS), runs=None),
+        lambda pair: replace(sweep(pair.single, pair.parallel, alone, most_operations=MOST_OPERATIONS), runs=None),
         options.workers,
         SECONDS,
         options.memory_mib,
@@ -90,7 +103,28 @@ def _sweep(pairs: list[Pair], known: dict[Pair, Swept | Unknown], options: Optio
     known.update(zip(pairs, found, strict=True))
 
 
-def _is_proved(swept: Swept | Unknown, island: Island) -> bool:
-    if isinstance(swept, Unknown) or swept.is_refuted or swept.open or swept.unusual or swept.fault is not None:
+def _questions(pair: Pair, plan: Plan) -> Iterator[Stage]:
+    """What must hold of the single-device nodes of a pair on one column."""
+    for nodes in pair.nodes:
+        yield nodes
+        yield from column_laws(nodes.signature, plan.columns)
+
+
+def _doubtful(swept: Swept | Unknown | None, island: Island) -> list[CutPoint]:
+    """The guesses of an island that are wrong, or all where it is not known which are."""
+    points = list(island.due)
+    different = swept.different if isinstance(swept, Swept) else ()
+    return [points[place] for one in different for place in one.result.declared] or points
+
+
+def _is_proved(swept: Swept | Unknown | None, island: Island) -> bool:
+    if (
+        swept is None
+        or isinstance(swept, Unknown)
+        or swept.is_refuted
+        or swept.open
+        or swept.unusual
+        or swept.fault is not None
+    ):
         return False
     return swept.established == frozenset(range(len(island.due)))
