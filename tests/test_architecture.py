@@ -23,8 +23,9 @@ MAY_IMPORT = {
     "report": {*WORDS, "graph"},
     "limits": set(),
     "workers": {"limits", "outcome"},
-    "concrete": {"errors", "graph", "comparison", "ops"},
-    "sweep": {*WORDS, "graph", "ops", "solver", "workers", "comparison", "concrete"},
+    "semantics": {"errors", "graph", "comparison", "ops"},
+    "concrete": {"errors", "graph", "comparison", "ops", "semantics"},
+    "sweep": {*WORDS, "graph", "ops", "solver", "workers", "comparison", "semantics", "concrete"},
 }
 """What the rooms of the proof may import. Whatever else stands in verdict/ looks down on them, and they never up."""
 

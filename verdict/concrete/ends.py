@@ -13,11 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from verdict.comparison import Fault, Faulty, Row
-from verdict.concrete.bind import Binding, batch_axis, named, partners
-from verdict.concrete.execute import Rank, Run
-from verdict.concrete.small import Small
-from verdict.graph import ABSENT, ONCE_A_STEP, WEIGHT, Held, Plan, Region, contains, piece_of, shard, shard_axes
+from verdict.concrete.execute import Run
+from verdict.graph import ABSENT, ONCE_A_STEP, WEIGHT, Held, Plan, Region, contains, shard_axes
 from verdict.ops import Array
+from verdict.semantics import Binding, Rank, Small, batch_axis, named, partners, region_of_held, region_of_share
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-13
 """What is rounding, of the greatest element of the tensor, and of all gradients and outputs; exact values are equal."""
@@ -73,22 +72,6 @@ def _row(what: str, where: str, single: Array, parallel: Array, floor: float) ->
         isinstance(value, (int, Fraction)) for array in (single, parallel) for value in array.flat
     )
     return Row(what, where, size, error, error <= (0 if exact else RELATIVE * size + ABSOLUTE * floor))
-
-
-def region_of_share(plan: Plan, small: Small, divided: Mapping[int, int], tensor: int, replica: int) -> Region:
-    """The region of the whole that a tensor is of on one replica. divided: as `shard_axes` says."""
-    axis = divided.get(plan.tensors[tensor].logical)
-    region = small.regions[tensor]
-    return region if axis is None else shard(region, axis, replica, plan.replicas)
-
-
-def region_of_held(plan: Plan, small: Small, divided: Mapping[int, int], held: Held, replica: int) -> Region:
-    """The region of a weight or buffer of which `replica` declares something: what it has, or its shard of that."""
-    region = region_of_share(plan, small, divided, held.weight, replica)
-    axis = divided.get(plan.tensors[held.tensor].logical)
-    if axis is None or plan.tensors[held.weight].logical in divided:
-        return region
-    return piece_of(region, axis, replica, plan.replicas)
 
 
 def _name(plan: Plan, tensor: int) -> str:

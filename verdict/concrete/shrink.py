@@ -11,20 +11,18 @@ from math import prod
 from typing import Any, NamedTuple
 
 from verdict.comparison import Fault, Faulty
-from verdict.concrete.arity import Reading, axes_of
-from verdict.concrete.bind import Binding, partners, with_buffers
 from verdict.concrete.coordinates import Coordinates
 from verdict.concrete.factors import Factors, Scales
 from verdict.concrete.given import Tables, attributes, rewritten, stand_ins
 from verdict.concrete.reach import keep_reach
-from verdict.concrete.small import Small, nodes_of, signature
 from verdict.concrete.transitions import divides_by_counts, follow
 from verdict.concrete.visit import Visit, visited
-from verdict.concrete.wiring import walk_messages
 from verdict.errors import ShapeError
 from verdict.graph import ABSENT, Node, Plan, Shape, extent, shard_axes
 from verdict.graph.lockstep import CHUNK, COMMUNICATION, attribute
 from verdict.ops import FACTS, PATTERNS, Axes, Scale
+from verdict.semantics import Binding, Reading, Small, axes_of, nodes_of, signature, walk_messages
+from verdict.semantics.bind import partners, with_buffers
 
 LEAST = 3
 """The fewest elements that any axis keeps, where it has them."""

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from verdict.comparison import Faulty
-from verdict.concrete.arity import reading
 from verdict.errors import ShapeError
 from verdict.graph import ABSENT, ACCUMULATOR, BUFFER, INPUT, WEIGHT, Node, Plan, Region, Shape, extent
 from verdict.graph.lockstep import CHUNK, COMMUNICATION, LOADER
 from verdict.ops import RULES, Array
+from verdict.semantics import reading
 
 MOST_ELEMENTS = 4_000_000
 """A table of more elements is not computed."""

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from verdict.concrete.domains import Domain, domains
-from verdict.concrete.small import Small, signature
 from verdict.graph import ABSENT, BUFFER, INPUT, WEIGHT, Logical, Node, Plan, Shape
 from verdict.ops import RULES, Array
 from verdict.ops.domain import Integers
+from verdict.semantics import Small, signature
 
 RANGE = {INPUT: 1.0, WEIGHT: 0.5, BUFFER: 1.0}
 """Values of each kind lie between minus and plus this."""

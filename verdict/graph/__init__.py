@@ -25,7 +25,7 @@ from verdict.graph.plan import (
     Storage,
     Tensor,
 )
-from verdict.graph.region import Interval, Region, Shape, contains, extent, inside, volume, whole
+from verdict.graph.region import Interval, Region, Shape, chunks, contains, extent, inside, slices, volume, whole
 from verdict.graph.shares import piece_of, shard, shard_axes, times
 
 __all__ = [
@@ -55,6 +55,7 @@ __all__ = [
     "Shape",
     "Storage",
     "Tensor",
+    "chunks",
     "contains",
     "extent",
     "has_effects",
@@ -62,6 +63,7 @@ __all__ = [
     "piece_of",
     "shard",
     "shard_axes",
+    "slices",
     "times",
     "volume",
     "whole",

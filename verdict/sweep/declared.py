@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from verdict.concrete.small import Small
 from verdict.graph import ABSENT, WEIGHT, Held, Plan, shard_axes, times
+from verdict.semantics import Small
 from verdict.sweep.flow import Flow
 from verdict.sweep.results import GRADIENT, OUTPUT
 
