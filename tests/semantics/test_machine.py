@@ -9,8 +9,8 @@ from backends.generator import Sizes, generate
 from tests.builders import ONCE, Builder
 from verdict.comparison import Faulty
 from verdict.concrete.execute import execute
-from verdict.concrete.values import random_values
 from verdict.graph import ACCUMULATOR, ACTIVATION, INPUT, ONCE_A_STEP, WEIGHT, Held
+from verdict.inputs import random_values
 from verdict.semantics import Rank, bind, full, itself
 from verdict.sweep.unroll import unroll
 from verdict.sweep.values import run

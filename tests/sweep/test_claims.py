@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from tests.sweep.plans import OPTIONS, swept, twins
-from verdict.concrete.domains import domains
-from verdict.concrete.values import random_values
+from verdict.inputs import domains, random_values
 from verdict.ops.domain import Integers
 from verdict.outcome import Proved
 from verdict.semantics import bind, full, itself

@@ -5,7 +5,7 @@ import importlib
 import pytest
 
 from tests.sweep.plans import swept, twins
-from verdict.concrete.shrink import shrink
+from verdict.reduction import shrink
 from verdict.semantics import bind
 
 VOCABULARY = """plan single

@@ -7,8 +7,8 @@ import numpy as np
 from verdict.comparison import Comparison, Engine, Held
 from verdict.concrete.comparison import FULL_WORK, alone, compare
 from verdict.concrete.execute import execute
-from verdict.concrete.values import random_values
 from verdict.graph import ONCE_A_STEP, Plan, without_effects
+from verdict.inputs import random_values
 from verdict.ops import Array
 from verdict.semantics import Rank, itself
 

@@ -6,9 +6,9 @@ from math import prod
 from typing import NamedTuple
 
 from verdict.comparison import Faulty
-from verdict.concrete.domains import domains
-from verdict.concrete.shrink import Reduced, shrink
 from verdict.graph import ABSENT, Node, Plan, Shape
+from verdict.inputs import domains
+from verdict.reduction import Reduced, shrink
 from verdict.semantics import Binding, Small, full, itself, reading, signature
 from verdict.sweep.compare import Compared, Different
 from verdict.sweep.flow import CANNOT

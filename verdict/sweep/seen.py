@@ -7,11 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from verdict.comparison import Fault, Faulty
-from verdict.concrete.domains import Domain
-from verdict.concrete.shrink import Reduced
-from verdict.concrete.values import marks, random_values, with_usual_rows
 from verdict.graph import Plan
+from verdict.inputs import Domain, marks, random_values, with_usual_rows
 from verdict.ops import Array
+from verdict.reduction import Reduced
 from verdict.semantics import itself
 from verdict.sweep.compare import Compared, compare
 from verdict.sweep.flow import CANNOT, Flow
