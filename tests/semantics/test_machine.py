@@ -11,7 +11,8 @@ from verdict.comparison import Faulty
 from verdict.concrete.execute import execute
 from verdict.graph import ACCUMULATOR, ACTIVATION, INPUT, ONCE_A_STEP, WEIGHT, Held
 from verdict.inputs import random_values
-from verdict.semantics import Rank, bind, full, itself
+from verdict.semantics import REDUCTIONS, Rank, bind, full, itself
+from verdict.sweep import flow as flows
 from verdict.sweep.unroll import unroll
 from verdict.sweep.values import run
 
@@ -84,6 +85,10 @@ def collective(case):
         if made:
             outputs[device] = made[0], array
     return plan.plan(), x, outputs
+
+
+def test_flows_know_every_reduction():
+    assert set(flows.REDUCTIONS) == REDUCTIONS
 
 
 @pytest.mark.parametrize("case", COLLECTIVES, ids=lambda case: "-".join(map(str, (case[0], *case[1:]))))

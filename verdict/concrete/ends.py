@@ -14,9 +14,9 @@ import numpy as np
 
 from verdict.comparison import Fault, Faulty, Row
 from verdict.concrete.execute import Run
-from verdict.graph import ABSENT, ONCE_A_STEP, WEIGHT, Held, Plan, Region, contains, shard_axes
+from verdict.graph import ABSENT, ONCE_A_STEP, WEIGHT, Held, Plan, Region, contains, shard_axes, slices
 from verdict.ops import Array
-from verdict.semantics import Binding, Rank, Small, batch_axis, named, partners, region_of_held, region_of_share
+from verdict.semantics import Binding, Rank, Small, named, partners, region_of_held, region_of_share, require_batch_axis
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-13
 """What is rounding, of the greatest element of the tensor, and of all gradients and outputs; exact values are equal."""
@@ -181,7 +181,7 @@ def _of_weights(
                     raise Faulty(Fault("the single-device plan declares nothing to compare with", name, ours=True))
                 continue
             due_region = region_of_held(parallel, sides.small, divided, held, replica)
-            where = tuple(slice(*interval) for interval in due_region)
+            where = slices(due_region)
             covered[index][where] = True
             rank = f"on rank {replica * parallel.devices + held.device}"
             place = rank if microbatch == ONCE_A_STEP else f"{rank}, microbatch {microbatch}"
@@ -205,12 +205,12 @@ def _named(sides: Sides, floor: float) -> Iterator[Row]:
                 raise Faulty(Fault("the single-device plan declares no output of this name", name, ours=True))
             tensor = partner[held.tensor]
             region = region_of_share(parallel, sides.small, divided, held.tensor, replica)
-            where = [slice(*interval) for interval in region]
+            where = [*slices(region)]
             share = parallel.tensors[held.tensor].logical
             axis = (
                 None
                 if share in divided
-                else batch_axis(
+                else require_batch_axis(
                     single.logicals[single.tensors[tensor].logical], parallel.logicals[share], parallel.columns
                 )
             )

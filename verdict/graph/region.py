@@ -34,6 +34,11 @@ def contains(outer: Region, inner: Region) -> bool:
     return all(start <= begin and end <= stop for (start, stop), (begin, end) in zip(outer, inner, strict=True))
 
 
+def spelled(region: Region) -> str:
+    """A region in words: [0:4, 2:8]."""
+    return "[" + ", ".join(f"{start}:{stop}" for start, stop in region) + "]"
+
+
 def slices(region: Region) -> tuple[slice, ...]:
     """What takes `region` out of an array."""
     return tuple(slice(*interval) for interval in region)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from verdict.graph.deadlock import circle, told
 from verdict.graph.fault import Fault, Place
 from verdict.graph.lockstep import (
+    AGREE,
     CHUNK,
     COLLECTIVES,
     COMMUNICATION,
@@ -24,8 +25,6 @@ from verdict.graph.plan import ONCE_A_STEP, Node, Plan
 from verdict.graph.received import misfits, no_room
 from verdict.graph.region import extent
 from verdict.outcome import Finding
-
-AGREE = ("dim", "split_dim", "concat_dim", "root", "reduce", "replicas")
 
 
 def check_schedule(plan: Plan) -> tuple[Finding, ...]:

@@ -4,7 +4,7 @@ Whoever runs a plan gives it values: the oracle arrays of numbers, the sweep ste
 """
 
 from verdict.semantics.arity import Reading, axes_of, cast_of, cast_of_sum, pattern_of, reading
-from verdict.semantics.bind import Binding, batch_axis, bind, itself, named, partners, with_buffers
+from verdict.semantics.bind import Binding, bind, itself, named, partners, require_batch_axis, with_buffers
 from verdict.semantics.collectives import REDUCTIONS
 from verdict.semantics.domain import Domain, Operation
 from verdict.semantics.machine import Machine
@@ -25,7 +25,6 @@ __all__ = [
     "Small",
     "at",
     "axes_of",
-    "batch_axis",
     "bind",
     "cast_of",
     "cast_of_sum",
@@ -38,6 +37,7 @@ __all__ = [
     "reading",
     "region_of_held",
     "region_of_share",
+    "require_batch_axis",
     "signature",
     "walk_messages",
     "with_buffers",

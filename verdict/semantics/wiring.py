@@ -7,11 +7,8 @@ nobody receives, shapes that do not fit together.
 from collections.abc import Mapping, Sequence
 
 from verdict.graph import ABSENT, Plan, Shape, extent
-from verdict.graph.lockstep import CHUNK, COMMUNICATION, RECV, SEND, Handlers, Step, attribute, lockstep
+from verdict.graph.lockstep import AGREE, CHUNK, COMMUNICATION, RECV, SEND, Handlers, Step, attribute, lockstep
 from verdict.semantics.site import Site, on_device
-
-AGREE = ("ranks", "dim", "split_dim", "concat_dim", "root", "reduce", "replicas")
-"""Attributes that all members of a collective must have in common."""
 
 
 def axis_of(site: Site, name: str, shape: Shape) -> int:
@@ -56,7 +53,7 @@ def check_group(members: Mapping[int, Step]) -> tuple[int, ...]:
     for other, step in members.items():
         if step.node.op != node.op or step.microbatch != first.microbatch:
             raise site.fault(f"device {other} takes part with {on_device(other, step)}")
-        if any(attribute(step.node, name) != attribute(node, name) for name in AGREE):
+        if any(attribute(step.node, name) != attribute(node, name) for name in ("ranks", *AGREE)):
             raise site.fault(f"devices {device} and {other} call it with other attributes")
     return ranks
 

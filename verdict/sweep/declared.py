@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from verdict.graph import ABSENT, WEIGHT, Held, Plan, shard_axes, times
+from verdict.graph import ABSENT, WEIGHT, Held, Plan, shard_axes, slices, times
 from verdict.semantics import Small
 from verdict.sweep.flow import Flow
 from verdict.sweep.results import GRADIENT, OUTPUT
@@ -26,7 +26,7 @@ def undeclared(single: Flow, parallel: Plan, small: Small, logical: Mapping[int,
         if logical.get(index) not in trained:
             continue
         covered = (new if logical[index] in updated else told).get((device, index))
-        region = tuple(slice(*interval) for interval in small.regions[tensor])
+        region = slices(small.regions[tensor])
         if covered is None or not covered[region].all():
             devices = lacking.setdefault(parallel.logicals[index].name, [])
             devices.extend([device] if device not in devices else [])
@@ -54,7 +54,7 @@ def _declared(plan: Plan, small: Small, held: Sequence[Held]) -> dict[tuple[int,
             continue
         mask = found.setdefault((output.device, index), np.zeros(small.logicals[index], dtype=bool))
         region = small.regions[output.weight if same else output.tensor]
-        mask[tuple(slice(*interval) for interval in region)] = True
+        mask[slices(region)] = True
     return found
 
 
