@@ -14,9 +14,19 @@ import numpy as np
 
 from verdict.comparison import Fault, Faulty, Row
 from verdict.concrete.execute import Run
-from verdict.graph import ABSENT, ONCE_A_STEP, WEIGHT, Held, Plan, Region, contains, shard_axes, slices
+from verdict.graph import ABSENT, ONCE_A_STEP, Held, Plan, shard_axes, slices
 from verdict.ops import Array
-from verdict.semantics import Binding, Rank, Small, named, partners, region_of_held, region_of_share, require_batch_axis
+from verdict.semantics import (
+    Binding,
+    Rank,
+    Small,
+    named,
+    partners,
+    region_of_held,
+    region_of_share,
+    require_batch_axis,
+    undeclared,
+)
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-13
 """What is rounding, of the greatest element of the tensor, and of all gradients and outputs; exact values are equal."""
@@ -230,37 +240,7 @@ def _undeclared(sides: Sides, gradients: Iterable[int], updates: Iterable[int]) 
     """Devices that compute with a trained weight that they hold, and did not gather, and do not declare what becomes
     of it: its updated value where the single-device plan declares it, else its gradient.
     """
-    plan = sides.parallel
-    trained, updated = set(gradients), set(updates)
-    declared, new = _shares(plan, plan.declared), _shares(plan, plan.outputs)
-    used = {
-        (segment.device, tensor)
-        for segment in plan.segments
-        for node in segment.nodes
-        for tensor in node.inputs
-        if tensor != ABSENT and plan.kind(tensor) == WEIGHT
-    }
-    used -= {(segment.device, tensor) for segment in plan.segments for node in segment.nodes for tensor in node.outputs}
-    for device, tensor in sorted(used):
-        share = plan.tensors[tensor]
-        index = sides.binding.logical.get(share.logical)
-        if index in updated and not any(contains(region, share.region) for region in new[device, share.logical]):
-            yield Fault(f"device {device} does not say its updated value", f"weight {_name(plan, tensor)}")
-        if index in trained and not any(contains(region, share.region) for region in declared[device, share.logical]):
-            yield Fault(f"device {device} has no gradient of it", f"weight {_name(plan, tensor)}")
-
-
-def _shares(plan: Plan, declared: Sequence[Held]) -> dict[tuple[int, int], list[Region]]:
-    """The regions of weights of which something is declared, by device and logical tensor.
-
-    Replicas that divide a gradient declare it together; of a weight that each has whole, each declares all that is new.
-    """
-    divided, updates = shard_axes(plan), frozenset(plan.outputs)
-    found: dict[tuple[int, int], list[Region]] = defaultdict(list)
-    for held in declared:
-        if held.weight != ABSENT:
-            share = plan.tensors[held.weight]
-            if held in updates and plan.tensors[held.tensor].logical in divided and share.logical not in divided:
-                continue
-            found[held.device, share.logical].append(share.region)
-    return found
+    plan, logical, updated = sides.parallel, sides.binding.logical, frozenset(updates)
+    for missing in undeclared(plan, sides.small, logical, updated.union(gradients), updated):
+        what = "does not say its updated value" if missing.updated else "has no gradient of it"
+        yield Fault(f"device {missing.device} {what}", f"weight {plan.logicals[missing.logical].name}")

@@ -6,6 +6,7 @@ Whoever runs a plan gives it values: the oracle arrays of numbers, the sweep ste
 from verdict.semantics.arity import Reading, axes_of, cast_of, cast_of_sum, pattern_of, reading
 from verdict.semantics.bind import Binding, bind, itself, named, partners, require_batch_axis, with_buffers
 from verdict.semantics.collectives import REDUCTIONS
+from verdict.semantics.declared import Undeclared, undeclared
 from verdict.semantics.domain import Domain, Operation
 from verdict.semantics.machine import Machine
 from verdict.semantics.regions import region_of_held, region_of_share
@@ -23,6 +24,7 @@ __all__ = [
     "Reading",
     "Site",
     "Small",
+    "Undeclared",
     "at",
     "axes_of",
     "bind",
@@ -39,6 +41,7 @@ __all__ = [
     "region_of_share",
     "require_batch_axis",
     "signature",
+    "undeclared",
     "walk_messages",
     "with_buffers",
 ]

@@ -1,6 +1,6 @@
-"""Which tensors communication joins: a walk of all messages and collectives, shapes only.
+"""Communication: what its nodes name, and which tensors it joins, found by a walk of all messages, shapes only.
 
-It also finds what keeps a plan from running at all: deadlocks, members of a group that disagree, messages that
+The walk also finds what keeps a plan from running at all: deadlocks, members of a group that disagree, messages that
 nobody receives, shapes that do not fit together.
 """
 
