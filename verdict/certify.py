@@ -14,8 +14,8 @@ from dataclasses import replace
 
 from verdict.concrete import AGREE, CANNOT, DIFFER, FAULT, Comparison, Prepared, compare_prepared, prepare, work_of
 from verdict.concrete.comparison import FULL_WORK
-from verdict.concrete.domains import outside, unstated
 from verdict.graph import Plan
+from verdict.inputs import outside, unstated
 from verdict.lineage.reference import draws_again, reference
 from verdict.outcome import Finding
 from verdict.report import Open, Report, Verdict

@@ -7,7 +7,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdict.lineage.values import Label, Share, add, chunks, concatenate, merge_parts, piece
+from verdict.graph import chunks
+from verdict.lineage.values import Label, Share, add, concatenate, merge_parts, piece
 
 SHAPE, SUMMED = (6, 4), {"i": 8, "j": 6}
 LABELS = {atom: Label(0, 0, atom, size) for atom, size in SUMMED.items()}

@@ -7,12 +7,10 @@ import numpy as np
 import pytest
 
 from tests.sweep.plans import OPTIONS, swept, twins
-from verdict.concrete.bind import bind, itself
-from verdict.concrete.domains import domains
-from verdict.concrete.small import full
-from verdict.concrete.values import random_values
+from verdict.inputs import domains, random_values
 from verdict.ops.domain import Integers
 from verdict.outcome import Proved
+from verdict.semantics import bind, full, itself
 from verdict.sweep.claim import Claim, cone_of, grown, key_of
 from verdict.sweep.draws import drawn_twice
 from verdict.sweep.elements import Elements, Kind, of_numbers
@@ -79,7 +77,8 @@ def followed(text, right=True):
     single, parallel = twins(text)[0 if right else 1]
     binding = bind(single, parallel)
     small = full(single), full(parallel)
-    flows = unroll(single, small[0], itself(single).logical, {}), unroll(parallel, small[1], binding.logical, {})
+    whole = small[0].logicals
+    flows = unroll(single, small[0], itself(single), whole), unroll(parallel, small[1], binding, whole)
     given = [random_values(single, small[0], seed, False) for seed in range(3)]
     values = [[run(flow, seed) for seed in given] for flow in flows]
     elements = Elements()

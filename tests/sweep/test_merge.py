@@ -7,10 +7,9 @@ from tests.builders import FAST
 from tests.sweep.plans import OPTIONS, swept, twins
 from tests.sweep.test_claims import followed
 from tests.values.outline import plans
-from verdict.concrete.bind import bind
-from verdict.concrete.shrink import Reduced
-from verdict.concrete.small import full
 from verdict.options import Options
+from verdict.reduction import Reduced
+from verdict.semantics import bind, full
 from verdict.sweep import sweep
 from verdict.sweep.decide import Decided, decide
 from verdict.sweep.elements import Elements, Kind

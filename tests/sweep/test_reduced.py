@@ -5,8 +5,8 @@ import importlib
 import pytest
 
 from tests.sweep.plans import swept, twins
-from verdict.concrete.bind import bind
-from verdict.concrete.shrink import shrink
+from verdict.reduction import shrink
+from verdict.semantics import bind
 
 VOCABULARY = """plan single
   ids input int64 [6]

@@ -1,4 +1,4 @@
-"""The oracle: plans executed on numbers, all ranks in lockstep. It knows the operators and nothing of proofs."""
+"""Concrete execution (the oracle): plans run on arrays of numbers and compared. It knows operators, and no proofs."""
 
 from verdict.comparison import AGREE, CANNOT, DIFFER, FAULT, Comparison, Fault, Faulty, Row
 from verdict.concrete.comparison import MOST_WORK, Prepared, compare, compare_prepared, prepare, work_of

@@ -8,11 +8,11 @@ from typing import Any
 import click
 
 from verdict.comparison import AGREE, CANNOT, FAULT, Comparison, Engine, Faulty, Held, Row
-from verdict.concrete.bind import itself
 from verdict.concrete.comparison import MOST_WORK, smaller, smaller_alone, work_at
 from verdict.concrete.engine import own_engine
 from verdict.errors import UsageError
 from verdict.graph import Plan, Shape
+from verdict.semantics import itself
 
 LoadAll = Callable[[tuple[str, ...]], Sequence[Plan]]
 AGREES, DIFFERS, CANNOT_RUN = 0, 1, 3

@@ -13,15 +13,13 @@ from math import prod
 import numpy as np
 
 from verdict.comparison import AGREE, CANNOT, DIFFER, FAULT, Comparison, Fault, Faulty
-from verdict.concrete.bind import Binding, bind, itself
-from verdict.concrete.domains import domains
 from verdict.concrete.ends import Sides, compared
 from verdict.concrete.execute import Run, execute
-from verdict.concrete.shrink import shrink
-from verdict.concrete.small import Small, at, full
-from verdict.concrete.values import marks, random_values, thresholds, with_usual_rows
 from verdict.graph import BUFFER, INPUT, WEIGHT, Plan, Shape, without_effects
+from verdict.inputs import domains, marks, random_values, thresholds, with_usual_rows
 from verdict.ops import Array
+from verdict.reduction import shrink
+from verdict.semantics import Binding, Small, at, bind, full, itself
 
 MOST_WORK = 2_000_000_000
 """How many elements all nodes of all ranks may read and write, by default."""

@@ -13,11 +13,20 @@ from typing import NamedTuple
 import numpy as np
 
 from verdict.comparison import Fault, Faulty, Row
-from verdict.concrete.bind import Binding, batch_axis, named, partners
-from verdict.concrete.execute import Rank, Run
-from verdict.concrete.small import Small
-from verdict.graph import ABSENT, ONCE_A_STEP, WEIGHT, Held, Plan, Region, contains, piece_of, shard, shard_axes
+from verdict.concrete.execute import Run
+from verdict.graph import ABSENT, ONCE_A_STEP, Held, Plan, shard_axes, slices
 from verdict.ops import Array
+from verdict.semantics import (
+    Binding,
+    Rank,
+    Small,
+    named,
+    partners,
+    region_of_held,
+    region_of_share,
+    require_batch_axis,
+    undeclared,
+)
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-13
 """What is rounding, of the greatest element of the tensor, and of all gradients and outputs; exact values are equal."""
@@ -73,22 +82,6 @@ def _row(what: str, where: str, single: Array, parallel: Array, floor: float) ->
         isinstance(value, (int, Fraction)) for array in (single, parallel) for value in array.flat
     )
     return Row(what, where, size, error, error <= (0 if exact else RELATIVE * size + ABSOLUTE * floor))
-
-
-def region_of_share(plan: Plan, small: Small, divided: Mapping[int, int], tensor: int, replica: int) -> Region:
-    """The region of the whole that a tensor is of on one replica. divided: as `shard_axes` says."""
-    axis = divided.get(plan.tensors[tensor].logical)
-    region = small.regions[tensor]
-    return region if axis is None else shard(region, axis, replica, plan.replicas)
-
-
-def region_of_held(plan: Plan, small: Small, divided: Mapping[int, int], held: Held, replica: int) -> Region:
-    """The region of a weight or buffer of which `replica` declares something: what it has, or its shard of that."""
-    region = region_of_share(plan, small, divided, held.weight, replica)
-    axis = divided.get(plan.tensors[held.tensor].logical)
-    if axis is None or plan.tensors[held.weight].logical in divided:
-        return region
-    return piece_of(region, axis, replica, plan.replicas)
 
 
 def _name(plan: Plan, tensor: int) -> str:
@@ -198,7 +191,7 @@ def _of_weights(
                     raise Faulty(Fault("the single-device plan declares nothing to compare with", name, ours=True))
                 continue
             due_region = region_of_held(parallel, sides.small, divided, held, replica)
-            where = tuple(slice(*interval) for interval in due_region)
+            where = slices(due_region)
             covered[index][where] = True
             rank = f"on rank {replica * parallel.devices + held.device}"
             place = rank if microbatch == ONCE_A_STEP else f"{rank}, microbatch {microbatch}"
@@ -222,12 +215,12 @@ def _named(sides: Sides, floor: float) -> Iterator[Row]:
                 raise Faulty(Fault("the single-device plan declares no output of this name", name, ours=True))
             tensor = partner[held.tensor]
             region = region_of_share(parallel, sides.small, divided, held.tensor, replica)
-            where = [slice(*interval) for interval in region]
+            where = [*slices(region)]
             share = parallel.tensors[held.tensor].logical
             axis = (
                 None
                 if share in divided
-                else batch_axis(
+                else require_batch_axis(
                     single.logicals[single.tensors[tensor].logical], parallel.logicals[share], parallel.columns
                 )
             )
@@ -247,37 +240,7 @@ def _undeclared(sides: Sides, gradients: Iterable[int], updates: Iterable[int]) 
     """Devices that compute with a trained weight that they hold, and did not gather, and do not declare what becomes
     of it: its updated value where the single-device plan declares it, else its gradient.
     """
-    plan = sides.parallel
-    trained, updated = set(gradients), set(updates)
-    declared, new = _shares(plan, plan.declared), _shares(plan, plan.outputs)
-    used = {
-        (segment.device, tensor)
-        for segment in plan.segments
-        for node in segment.nodes
-        for tensor in node.inputs
-        if tensor != ABSENT and plan.kind(tensor) == WEIGHT
-    }
-    used -= {(segment.device, tensor) for segment in plan.segments for node in segment.nodes for tensor in node.outputs}
-    for device, tensor in sorted(used):
-        share = plan.tensors[tensor]
-        index = sides.binding.logical.get(share.logical)
-        if index in updated and not any(contains(region, share.region) for region in new[device, share.logical]):
-            yield Fault(f"device {device} does not say its updated value", f"weight {_name(plan, tensor)}")
-        if index in trained and not any(contains(region, share.region) for region in declared[device, share.logical]):
-            yield Fault(f"device {device} has no gradient of it", f"weight {_name(plan, tensor)}")
-
-
-def _shares(plan: Plan, declared: Sequence[Held]) -> dict[tuple[int, int], list[Region]]:
-    """The regions of weights of which something is declared, by device and logical tensor.
-
-    Replicas that divide a gradient declare it together; of a weight that each has whole, each declares all that is new.
-    """
-    divided, updates = shard_axes(plan), frozenset(plan.outputs)
-    found: dict[tuple[int, int], list[Region]] = defaultdict(list)
-    for held in declared:
-        if held.weight != ABSENT:
-            share = plan.tensors[held.weight]
-            if held in updates and plan.tensors[held.tensor].logical in divided and share.logical not in divided:
-                continue
-            found[held.device, share.logical].append(share.region)
-    return found
+    plan, logical, updated = sides.parallel, sides.binding.logical, frozenset(updates)
+    for missing in undeclared(plan, sides.small, logical, updated.union(gradients), updated):
+        what = "does not say its updated value" if missing.updated else "has no gradient of it"
+        yield Fault(f"device {missing.device} {what}", f"weight {plan.logicals[missing.logical].name}")

@@ -5,12 +5,12 @@ from functools import partial
 import numpy as np
 
 from verdict.comparison import Comparison, Engine, Held
-from verdict.concrete.bind import itself
 from verdict.concrete.comparison import FULL_WORK, alone, compare
-from verdict.concrete.execute import Rank, execute
-from verdict.concrete.values import random_values
+from verdict.concrete.execute import execute
 from verdict.graph import ONCE_A_STEP, Plan, without_effects
+from verdict.inputs import random_values
 from verdict.ops import Array
+from verdict.semantics import Rank, itself
 
 
 def own_engine(exact: bool = False) -> Engine:

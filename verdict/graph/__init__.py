@@ -25,8 +25,21 @@ from verdict.graph.plan import (
     Storage,
     Tensor,
 )
-from verdict.graph.region import Interval, Region, Shape, contains, extent, inside, volume, whole
-from verdict.graph.shares import piece_of, shard, shard_axes, times
+from verdict.graph.region import (
+    Interval,
+    Region,
+    Shape,
+    chunks,
+    contains,
+    extent,
+    inside,
+    slices,
+    spelled,
+    volume,
+    whole,
+)
+from verdict.graph.shares import batch_axis, piece_of, shard, shard_axes, times
+from verdict.graph.statements import GIVEN
 
 __all__ = [
     "ABSENT",
@@ -34,6 +47,7 @@ __all__ = [
     "ACTIVATION",
     "BUFFER",
     "COPY",
+    "GIVEN",
     "GRAD",
     "GRADIENT",
     "INPUT",
@@ -55,6 +69,8 @@ __all__ = [
     "Shape",
     "Storage",
     "Tensor",
+    "batch_axis",
+    "chunks",
     "contains",
     "extent",
     "has_effects",
@@ -62,6 +78,8 @@ __all__ = [
     "piece_of",
     "shard",
     "shard_axes",
+    "slices",
+    "spelled",
     "times",
     "volume",
     "whole",

@@ -14,6 +14,8 @@ from verdict.graph.plan import ONCE_A_STEP, Call, Node, Plan
 SEND, RECV, CHUNK, LOADER = "send", "recv", "chunk", "dataloader"
 COLLECTIVES = frozenset({"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce"})
 COMMUNICATION = COLLECTIVES | {SEND, RECV}
+AGREE = ("dim", "split_dim", "concat_dim", "root", "reduce", "replicas")
+"""What all members of a group must say alike of a collective, beside the group itself."""
 
 
 class Step(NamedTuple):

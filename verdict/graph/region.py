@@ -32,3 +32,23 @@ def inside(region: Region, shape: Shape) -> bool:
 def contains(outer: Region, inner: Region) -> bool:
     """Whether `inner` lies within `outer`."""
     return all(start <= begin and end <= stop for (start, stop), (begin, end) in zip(outer, inner, strict=True))
+
+
+def spelled(region: Region) -> str:
+    """A region in words: [0:4, 2:8]."""
+    return "[" + ", ".join(f"{start}:{stop}" for start, stop in region) + "]"
+
+
+def slices(region: Region) -> tuple[slice, ...]:
+    """What takes `region` out of an array."""
+    return tuple(slice(*interval) for interval in region)
+
+
+def chunks(size: int, pieces: int) -> tuple[Interval, ...]:
+    """The intervals into which torch.chunk cuts `size` elements: as equal as ceil(size / pieces) allows, the last one
+    shorter. Of nothing there are as many pieces as are asked for.
+    """
+    if not size:
+        return ((0, 0),) * pieces
+    step = -(-size // pieces)
+    return tuple((start, min(start + step, size)) for start in range(0, size, step))

@@ -10,6 +10,7 @@ from dataclasses import replace
 from verdict.graph.deadlock import circle, told
 from verdict.graph.fault import Fault, Place
 from verdict.graph.lockstep import (
+    AGREE,
     CHUNK,
     COLLECTIVES,
     COMMUNICATION,
@@ -21,11 +22,9 @@ from verdict.graph.lockstep import (
     lockstep,
 )
 from verdict.graph.plan import ONCE_A_STEP, Node, Plan
+from verdict.graph.received import misfits, no_room
 from verdict.graph.region import extent
 from verdict.outcome import Finding
-
-BROADCAST = "broadcast"
-AGREE = ("dim", "split_dim", "concat_dim", "root", "reduce", "replicas")
 
 
 def check_schedule(plan: Plan) -> tuple[Finding, ...]:
@@ -94,7 +93,7 @@ def _run(plan: Plan, talking: Sequence[Sequence[tuple[Node, ...]]]) -> tuple[Fin
                 device,
                 step,
             )
-        elif problem := _no_room(plan, step.node, sent.node):
+        elif problem := no_room(plan, step.node, sent.node):
             findings.add(*problem, device, step, "make room for what is sent")
         elif same:
             paired.add(nodes)
@@ -114,8 +113,8 @@ def _run(plan: Plan, talking: Sequence[Sequence[tuple[Node, ...]]]) -> tuple[Fin
             uneven.extend(steps)
             return
         for (device, first), *others in zip(*runs, strict=True):
-            if first.node.op == BROADCAST:
-                _received(findings, [(device, first), *others])
+            for member, step, problem in misfits(plan, [(device, first), *others]):
+                findings.add(*problem, member, step, "make room for what is sent")
             _same_partners(findings, met, device, first, [step for _, step in others])
             for other, step in others:
                 _agree(findings, (device, first), (other, step), shapes)
@@ -231,30 +230,6 @@ def _same_partners(
             "let all microbatches communicate in one order",
         )
     return same
-
-
-def _received(findings: _Findings, members: Sequence[tuple[int, Step]]) -> None:
-    """What the members of a broadcast receive is what its root puts in."""
-    root = attribute(members[0][1].node, "root")
-    sent = next((step.node for device, step in members if device == root and step.node.inputs), None)
-    for device, step in members:
-        if sent is None or device == root or not step.node.outputs:
-            continue
-        if problem := _no_room(findings.plan, step.node, sent):
-            findings.add(*problem, device, step, "make room for what is sent")
-
-
-def _no_room(plan: Plan, node: Node, sent: Node) -> tuple[str, tuple[object, ...], str] | None:
-    """Why what is sent does not fit where `node` receives it: the code, the cause and the sentence of a finding."""
-    source, target = plan.tensors[sent.inputs[0]], plan.tensors[node.outputs[0]]
-    shape, dtype = attribute(node, "shape"), attribute(node, "dtype")
-    if shape is not None and shape != extent(source.region):
-        title = f"it makes room for shape {list(shape)}, and is sent shape {list(extent(source.region))}"
-        return "shape-mismatch", ("p2p", node.name), title
-    formats = plan.logicals[source.logical].dtype, dtype or plan.logicals[target.logical].dtype
-    if formats[0] != formats[1]:
-        return "dtype-differs", ("p2p", node.name), f"it makes room for {formats[1]}, and is sent {formats[0]}"
-    return None
 
 
 def _agree(findings: _Findings, one: tuple[int, Step], other: tuple[int, Step], shapes: list[tuple[int, ...]]) -> None:

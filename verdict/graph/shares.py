@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from verdict.graph.fault import Fault, Place
 from verdict.graph.lockstep import attribute
 from verdict.graph.plan import ABSENT, ONCE_A_STEP, Node, Plan
-from verdict.graph.region import Region, Shape, extent, inside
+from verdict.graph.region import Region, Shape, extent, inside, spelled
 from verdict.outcome import Finding
 
 _DIVIDE = {"reduce_scatter": True, "chunk": True, "all_gather": False}
@@ -46,6 +46,12 @@ def times(shape: Shape, axis: int, replicas: int) -> Shape:
     return (*shape[:axis], shape[axis] * replicas, *shape[axis + 1 :])
 
 
+def batch_axis(whole: Shape, column: Shape, columns: int) -> int | None:
+    """The axis along which a column of the batch holds one of `columns` equal shares of `whole`; None where none is."""
+    apart = [k for k, size in enumerate(whole) if size != column[k]] if len(whole) == len(column) else []
+    return apart[0] if len(apart) == 1 and whole[apart[0]] == columns * column[apart[0]] else None
+
+
 def check_regions(plan: Plan) -> tuple[Finding, ...]:
     """Every tensor is a box inside its logical tensor."""
     outside = [k for k, t in enumerate(plan.tensors) if not inside(t.region, plan.logicals[t.logical].shape)]
@@ -56,7 +62,7 @@ def check_regions(plan: Plan) -> tuple[Finding, ...]:
     return (
         Finding(
             "wrong-slice",
-            f"the region {_show(first.region)} is not inside shape {list(logical.shape)}",
+            f"the region {spelled(first.region)} is not inside shape {list(logical.shape)}",
             f"tensor {logical.name}",
             extent=len(outside),
             evidence=Fault(tensors=tuple(outside)),
@@ -88,7 +94,3 @@ def _unshapely(plan: Plan) -> Iterator[Finding]:
 
 def _named(plan: Plan, node: Node) -> str:
     return plan.logicals[plan.tensors[node.outputs[0]].logical].name
-
-
-def _show(region: Region) -> str:
-    return "[" + ", ".join(f"{start}:{stop}" for start, stop in region) + "]"

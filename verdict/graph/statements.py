@@ -23,7 +23,7 @@ from verdict.graph.misfit import (
     name_of,
 )
 from verdict.graph.plan import ABSENT, BUFFER, GRADIENT, INPUT, WEIGHT, Held, Plan
-from verdict.graph.region import whole
+from verdict.graph.region import spelled, whole
 
 GIVEN = (INPUT, WEIGHT, BUFFER)
 """The kinds of tensors that a step begins with. Those of two plans are bound to each other by origin and name."""
@@ -60,9 +60,8 @@ def not_single(plan: Plan) -> Iterator[Misfit]:
     for number, tensor in enumerate(plan.tensors):
         shape = plan.logicals[tensor.logical].shape
         if tensor.region != whole(shape) or tensor.part != (0, 1):
-            stated = ", ".join(f"{start}:{stop}" for start, stop in tensor.region)
             part = "" if tensor.part == (0, 1) else f", part {tensor.part[0]} of {tensor.part[1]},"
-            problem = f"{name_of(plan, number)} is stated to be [{stated}]{part} of {list(shape)}"
+            problem = f"{name_of(plan, number)} is stated to be {spelled(tensor.region)}{part} of {list(shape)}"
             yield Misfit(At(TENSOR, number), problem, "the single-device plan has whole tensors only")
     for number, (name, _) in enumerate(plan.shard_axes):
         problem = f"it divides {name} over replicas, of which the single-device plan has one"

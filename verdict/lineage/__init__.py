@@ -1,4 +1,4 @@
-"""Which parallel tensors rebuild which single-device tensor."""
+"""Abstract interpretation (the walk): which parallel tensors rebuild which single-device tensor."""
 
 from verdict.graph import Place
 from verdict.lineage.binding import INITIAL_STATE, INPUT_RANGES, Binding, bind

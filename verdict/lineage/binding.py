@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from verdict.errors import PlanMismatchError
-from verdict.graph import INPUT, WEIGHT, Logical, Plan, Shape, shard_axes, times
-from verdict.graph.statements import GIVEN
+from verdict.graph import GIVEN, INPUT, WEIGHT, Logical, Plan, Shape, batch_axis, shard_axes, times
 from verdict.lineage.hints import Hints, require_ends
 from verdict.ops.types import kind as kind_of
 from verdict.outcome import Assumption, Finding
@@ -50,7 +49,7 @@ def bind(single: Plan, parallel: Plan) -> Binding:
         if tensor.kind != INPUT or index not in logical:
             continue
         partner = single.logicals[logical[index]]
-        axis = _batch_axis(partner.shape, tensor.shape, parallel.columns)
+        axis = batch_axis(partner.shape, tensor.shape, parallel.columns)
         whole = partner.shape == tensor.shape and parallel.columns == 1
         if not whole and axis is None:
             findings.append(_batch_mismatch(parallel, partner.name, partner.shape, tensor.shape))
@@ -154,15 +153,6 @@ def _require_partners(single: Plan, parallel: Plan, logical: dict[int, int]) -> 
             f"are not in {single.source}, or have another shape there",
             "the two plans must come from the same model",
         )
-
-
-def _batch_axis(single: Shape, column: Shape, columns: int) -> int | None:
-    if columns == 1 or len(single) != len(column):
-        return None
-    apart = [k for k, (one, other) in enumerate(zip(single, column, strict=True)) if one != other]
-    if len(apart) == 1 and single[apart[0]] == columns * column[apart[0]]:
-        return apart[0]
-    return None
 
 
 def _batch_mismatch(parallel: Plan, name: str, single: Shape, column: Shape) -> Finding:

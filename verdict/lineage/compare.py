@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import NamedTuple
 
-from verdict.graph import Plan, Region
+from verdict.graph import Plan, Region, spelled
 from verdict.lineage.columns import SUMMED, UNDECIDED
 from verdict.lineage.reference import Base, Bases
 from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS, WHOLE, Mark, Shard, Value
@@ -61,10 +61,10 @@ def difference(
             return Difference(
                 "wrong-slice",
                 (share.base,),
-                f"it holds {_show(share.region)} of {bases[share.base].name}, expected {_show(region)}",
+                f"it holds {spelled(share.region)} of {bases[share.base].name}, expected {spelled(region)}",
             )
         if share.shard != shard:
-            held_so, due_so = (_on(_show(share.region), mark) for mark in (share.shard, shard))
+            held_so, due_so = (_on(spelled(share.region), mark) for mark in (share.shard, shard))
             text = f"it holds {held_so} of {bases[share.base].name}, expected {due_so}"
             return Difference("wrong-slice", (share.base,), text)
     return None
@@ -98,7 +98,3 @@ def _on(region: str, mark: Mark) -> str:
     if not isinstance(mark, Shard):
         return f"{region} on all replicas"
     return f"{region} on replica 0, {mark.stride} further on each of the next"
-
-
-def _show(region: Region) -> str:
-    return "[" + ", ".join(f"{start}:{stop}" for start, stop in region) + "]"

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from verdict.graph import Place
+from verdict.graph import Place, chunks
 from verdict.graph.lockstep import CHUNK, Step, attribute
 from verdict.lineage.compare import Difference
 from verdict.lineage.holdings import CHUNK_ORDER, Holdings
 from verdict.lineage.lineages import Evidence
 from verdict.lineage.shards import alike, gather, scatter
-from verdict.lineage.values import Value, chunks, concatenate, piece
+from verdict.lineage.values import Value, concatenate, piece
 from verdict.outcome import Assumption
 
 

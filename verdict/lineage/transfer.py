@@ -6,7 +6,7 @@ The result is a claim about one *member* of a stage. The stage proves it; nothin
 from typing import NamedTuple
 
 from verdict.errors import ShapeError
-from verdict.graph import Attrs, Interval, Region, extent
+from verdict.graph import Attrs, Interval, Region, extent, spelled
 from verdict.lineage.indexing import join_region, split_region
 from verdict.lineage.meaning import Meaning, Signature
 from verdict.lineage.values import WHOLE, Label, Mark, Shard
@@ -79,10 +79,10 @@ def transfer(
             continue
         found = split_region(dims, region, meaning.sizes)
         if found is None:
-            return Misfit(f"input {position} is not cut along its index axes: {_show(region)}", wrong=False)
+            return Misfit(f"input {position} is not cut along its index axes: {spelled(region)}", wrong=False)
         for name, interval in found.items():
             if bounds.setdefault(name, interval) != interval:
-                shares = f"{_show((bounds[name],))} and {_show((interval,))}"
+                shares = f"{spelled((bounds[name],))} and {spelled((interval,))}"
                 return Misfit(f"its inputs hold different shares of index axis {name}: {shares}", wrong=True)
     for name, size in meaning.sizes.items():
         bounds.setdefault(name, (0, size))
@@ -123,7 +123,3 @@ def summed(meaning: Meaning, dims: tuple[Dim, ...], bounds: dict[str, Interval])
         for name, interval in sorted(bounds.items())
         if name not in kept and interval != (0, meaning.sizes[name])
     )
-
-
-def _show(region: Region) -> str:
-    return "[" + ", ".join(f"{start}:{stop}" for start, stop in region) + "]"

@@ -160,13 +160,3 @@ def piece(value: Value, dim: int, interval: Interval) -> Value:
         share._replace(region=_along(share.region, dim, (share.region[dim][0] + start, share.region[dim][0] + stop)))
         for share in value
     )
-
-
-def chunks(size: int, pieces: int) -> tuple[Interval, ...]:
-    """The intervals of torch.chunk: as equal as ceil(size / pieces) allows, the last one shorter. Of nothing there are
-    as many pieces as are asked for.
-    """
-    if not size:
-        return ((0, 0),) * pieces
-    step = -(-size // pieces)
-    return tuple((k * step, min((k + 1) * step, size)) for k in range(pieces) if k * step < size)

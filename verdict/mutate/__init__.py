@@ -1,4 +1,4 @@
-"""Single faults, put into right plans at random places: what a verifier must find, or show to change nothing."""
+"""Mutation testing: single faults in right plans at random places, which are to be found, or change nothing."""
 
 from verdict.mutate.mutate import KINDS, Kind, Mutant, mutate
 

@@ -1,4 +1,4 @@
-"""The operators' rules: one file an operator or family, and the table of all of them."""
+"""The operators: shape rule, forward, derivative and facts of each, one file an operator or family, and their table."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

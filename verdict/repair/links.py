@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from verdict.graph import COPY, Attrs, Region
+from verdict.graph import COPY, Attrs, Region, chunks
 from verdict.lineage import Value
-from verdict.lineage.values import add, chunks, concatenate, piece
+from verdict.lineage.values import add, concatenate, piece
 from verdict.repair.case import Case
 
 

@@ -9,9 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from verdict.graph import Node, Plan, Region
+from verdict.graph import Node, Plan, Region, chunks
 from verdict.graph.lockstep import CHUNK, RECV, SEND, attribute
-from verdict.lineage.values import chunks
 from verdict.outcome import Finding
 from verdict.repair.case import Candidate, Case
 from verdict.repair.edits import Patch, Site, node_at, with_attrs

@@ -1,4 +1,4 @@
-"""What is proved at once: stages, their canonical forms, their smallest shapes and their obligations."""
+"""Local equivalence checks (stages): their canonical forms, their smallest shapes and their proof obligations."""
 
 from verdict.stage.execute import goals, obligation, on
 from verdict.stage.replay import Equation, Replay, Sums, columns_of, instead_of, parts_of, replay

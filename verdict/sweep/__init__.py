@@ -1,4 +1,4 @@
-"""The sweep: plans whose structures differ, proved element by element between points where their values meet."""
+"""Sweeping (fraiging) of tensors: plans of any structure, proved by elements between points where values meet."""
 
 from verdict.sweep.findings import findings
 from verdict.sweep.sweep import OWN, Swept, sweep

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from verdict.concrete.domains import domains
-from verdict.concrete.small import full
 from verdict.graph import ABSENT, Node, Plan
 from verdict.graph.lockstep import COMMUNICATION, LOADER
+from verdict.inputs import domains
 from verdict.ops import FACTS
+from verdict.semantics import full
 from verdict.sweep.compare import Different
 
 PLAIN = 1e-3

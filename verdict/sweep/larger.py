@@ -6,12 +6,10 @@ from math import prod
 from typing import NamedTuple
 
 from verdict.comparison import Faulty
-from verdict.concrete.arity import reading
-from verdict.concrete.bind import Binding, itself
-from verdict.concrete.domains import domains
-from verdict.concrete.shrink import Reduced, shrink
-from verdict.concrete.small import Small, full, signature
 from verdict.graph import ABSENT, Node, Plan, Shape
+from verdict.inputs import domains
+from verdict.reduction import Reduced, shrink
+from verdict.semantics import Binding, Small, full, itself, reading, signature
 from verdict.sweep.compare import Compared, Different
 from verdict.sweep.flow import CANNOT
 from verdict.sweep.seen import Seen, flows_of, seen

@@ -1,47 +1,38 @@
 """What a plan declares, as results of its flow: the sum of these values is that region of the single-device output."""
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 from verdict.comparison import Fault, Faulty
-from verdict.concrete.ends import region_of_held, region_of_share
-from verdict.concrete.small import Small
-from verdict.graph import ABSENT, ACCUMULATOR, ONCE_A_STEP, Held, Plan, Region, extent, shard_axes
+from verdict.graph import ABSENT, ONCE_A_STEP, Held, Node, Plan, Region, extent, slices
+from verdict.graph.lockstep import Step
+from verdict.semantics import Machine, Rank, Site, region_of_held, region_of_share
 from verdict.sweep.flow import Result
 
 LOSS, GRADIENT, OUTPUT = "loss", "gradient", "output"
+DECLARED = Site(Rank(0, 0), Step(Node("output", (), (), (), "declared outputs"), ONCE_A_STEP))
+"""Where parts of what is declared are added up."""
 
 
-class Ended(NamedTuple):
-    """A plan at the end of its step. logical: given logical tensor -> that of the single-device plan.
+def results(ended: Machine[int]) -> tuple[Result, ...]:
+    """All declared outputs at the end of a step, on every rank that holds one.
 
-    final(rank, microbatch, tensor): the number of a tensor's value. total(values): that of a sum of values.
+    Raises Faulty where a part of a sum is held by nobody.
     """
-
-    plan: Plan
-    small: Small
-    logical: Mapping[int, int]
-    final: Callable[[int, int, int], int]
-    total: Callable[[Sequence[int]], int]
-
-
-def results(ended: Ended) -> tuple[Result, ...]:
-    """All declared outputs, on every rank that holds one. Raises Faulty where a part of a sum is held by nobody."""
-    plan, divided = ended.plan, shard_axes(ended.plan)
+    plan = ended.plan
     found: list[Result] = []
     places = _places(plan)
     for group in _parts(plan, plan.losses):
         logical = plan.logicals[plan.tensors[group[0].tensor].logical]
         values = tuple(value for held in group for value in _columns(ended, held))
         where = f"on device {group[0].device}" if len(group) == 1 else f"on devices {_devices(group)}"
-        region = _slices(ended.small.regions[group[0].tensor])
+        region = slices(ended.small.regions[group[0].tensor])
         declared = _declared(places, LOSS, group)
         key = (LOSS, logical.name, logical.origin)
-        found.append(Result(key, LOSS, where, ended.total(values), region, declared))
+        found.append(Result(key, LOSS, where, _total(ended, values), region, declared))
     for kind, outputs in ((GRADIENT, plan.gradients), (OUTPUT, plan.outputs)):
         for group in _parts(plan, outputs):
-            found.extend(_of_each_replica(ended, divided, kind, group, _declared(places, kind, group)))
+            found.extend(_of_each_replica(ended, kind, group, _declared(places, kind, group)))
     return tuple(found)
 
 
@@ -78,53 +69,53 @@ def _parts(plan: Plan, declared: Sequence[Held]) -> Iterator[tuple[Held, ...]]:
             yield tuple(holders[part][k] for part in range(parts))
 
 
-def _columns(ended: Ended, held: Held) -> Iterator[int]:
+def _columns(ended: Machine[int], held: Held) -> Iterator[int]:
     """The loss of one device in every replica and microbatch."""
-    plan = ended.plan
-    once = plan.kind(held.tensor) == ACCUMULATOR
-    for rank in range(held.device, plan.ranks, plan.devices):
-        for microbatch in [ONCE_A_STEP] if once else range(plan.microbatches):
+    for replica in range(ended.plan.replicas):
+        rank = Rank(replica, held.device)
+        for microbatch in ended.moments(rank, held.tensor):
             yield ended.final(rank, microbatch, held.tensor)
 
 
+def _total(ended: Machine[int], values: Sequence[int]) -> int:
+    return ended.domain.reduce(values, "sum", DECLARED) if len(values) > 1 else values[0]
+
+
 def _of_each_replica(
-    ended: Ended, divided: Mapping[int, int], kind: str, group: tuple[Held, ...], declared: tuple[int, ...]
+    ended: Machine[int], kind: str, group: tuple[Held, ...], declared: tuple[int, ...]
 ) -> Iterator[Result]:
     plan = ended.plan
     first = group[0]
     name, key = plan.logicals[plan.tensors[first.tensor].logical].name, _key(ended, kind, first)
     if first.weight != ABSENT:
         name = plan.logicals[plan.tensors[first.weight].logical].name
-    for start in range(0, plan.ranks, plan.devices):
-        region = _region(ended, divided, first, start // plan.devices)
-        values = tuple(ended.final(start + held.device, ONCE_A_STEP, held.tensor) for held in group)
+    for replica in range(plan.replicas):
+        start = replica * plan.devices
+        region = _region(ended, first, replica)
+        values = tuple(ended.final(Rank(replica, held.device), ONCE_A_STEP, held.tensor) for held in group)
         where = ", ".join(str(start + held.device) for held in group)
         what = f"gradient of {name}" if kind == GRADIENT else f"updated {name}" if first.weight != ABSENT else name
         ranks = f"on rank{'s' * (len(group) > 1)} {where}"
-        yield Result(key, what, ranks, ended.total(values), _slices(region), declared)
+        yield Result(key, what, ranks, _total(ended, values), slices(region), declared)
 
 
-def _region(ended: Ended, divided: Mapping[int, int], held: Held, replica: int) -> Region:
+def _region(ended: Machine[int], held: Held, replica: int) -> Region:
     """That of the weight, or of the replica's shard of it; where the shapes are others, what the tensor itself says."""
     if held.weight != ABSENT:
-        region = region_of_held(ended.plan, ended.small, divided, held, replica)
+        region = region_of_held(ended.plan, ended.small, ended.divided, held, replica)
         if extent(region) == ended.small.shape(held.tensor):
             return region
-    return region_of_share(ended.plan, ended.small, divided, held.tensor, replica)
+    return region_of_share(ended.plan, ended.small, ended.divided, held.tensor, replica)
 
 
-def _key(ended: Ended, kind: str, held: Held) -> tuple[Hashable, ...]:
+def _key(ended: Machine[int], kind: str, held: Held) -> tuple[Hashable, ...]:
     plan = ended.plan
     if held.weight == ABSENT:
         return kind, plan.logicals[plan.tensors[held.tensor].logical].name
     logical = plan.tensors[held.weight].logical
-    if logical not in ended.logical:
+    if logical not in ended.binding.logical:
         raise Faulty(Fault("no tensor of the single-device plan is this one", plan.logicals[logical].name))
-    return kind, ended.logical[logical]
-
-
-def _slices(region: Region) -> tuple[slice, ...]:
-    return tuple(slice(*interval) for interval in region)
+    return kind, ended.binding.logical[logical]
 
 
 def _devices(group: Sequence[Held]) -> str:

@@ -7,12 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from verdict.comparison import Fault, Faulty
-from verdict.concrete.bind import itself
-from verdict.concrete.domains import Domain
-from verdict.concrete.shrink import Reduced
-from verdict.concrete.values import marks, random_values, with_usual_rows
 from verdict.graph import Plan
+from verdict.inputs import Domain, marks, random_values, with_usual_rows
 from verdict.ops import Array
+from verdict.reduction import Reduced
+from verdict.semantics import itself
 from verdict.sweep.compare import Compared, compare
 from verdict.sweep.flow import CANNOT, Flow
 from verdict.sweep.unroll import unroll
@@ -89,14 +88,8 @@ def _drawn(
 def flows_of(reduced: Reduced) -> tuple[Flow, Flow]:
     """Both plans unrolled at their shapes. Raises Faulty where one cannot be run."""
     single, parallel, binding, small = reduced
-    batch = {
-        logical: (axis, small[0].logicals[logical][axis] // columns)
-        for logical, (axis, columns) in binding.batch.items()
-    }
-    return (
-        unroll(single, small[0], itself(single).logical, {}),
-        unroll(parallel, small[1], binding.logical, batch),
-    )
+    given = small[0].logicals
+    return unroll(single, small[0], itself(single), given), unroll(parallel, small[1], binding, given)
 
 
 @contextmanager

@@ -13,14 +13,13 @@ from math import prod
 import numpy as np
 
 from verdict.comparison import Fault, Faulty
-from verdict.concrete.bind import Binding, bind, itself
-from verdict.concrete.domains import Domain, domains, outside, unstated
-from verdict.concrete.shrink import Reduced, shrink
-from verdict.concrete.small import full
 from verdict.graph import Plan
+from verdict.inputs import Domain, domains, outside, unstated
 from verdict.ops import Array
 from verdict.options import Options
 from verdict.outcome import Answer
+from verdict.reduction import Reduced, shrink
+from verdict.semantics import Binding, bind, full, itself
 from verdict.solver import InternalError
 from verdict.sweep.chance import can_hide
 from verdict.sweep.compare import Different

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import isinf
 from typing import Any
 
-from verdict.concrete.domains import Domain
+from verdict.inputs import Domain
 from verdict.sweep.elements import Elements, Ids, Kind
 from verdict.sweep.flow import Flow, Step
 

@@ -7,7 +7,7 @@ refutation, and no difference no proof: it only saves the solver what could not 
 import numpy as np
 import numpy.typing as npt
 
-from verdict.concrete.values import random_integers
+from verdict.inputs import random_integers
 from verdict.ops import Array
 from verdict.sweep.claim import Claim, Cone
 from verdict.sweep.elements import Ids, Kind

@@ -15,12 +15,12 @@ counted, and is data now beside other data, has bounds, too.
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from verdict.concrete.coordinates import Coordinates
-from verdict.concrete.states import State
-from verdict.concrete.visit import Axis, Visit
 from verdict.graph.lockstep import COMMUNICATION
 from verdict.ops import FACTS, Flow
 from verdict.ops.types import FLOAT, kind
+from verdict.reduction.coordinates import Coordinates
+from verdict.reduction.states import State
+from verdict.reduction.visit import Axis, Visit
 
 NONE: frozenset[Axis] = frozenset()
 OPERANDS = ("other", "self")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from verdict.comparison import Fault, Faulty
-from verdict.graph import ABSENT, BUFFER, INPUT, WEIGHT, Held, Logical, Plan, Shape, shard_axes, times
+from verdict.graph import ABSENT, BUFFER, GIVEN, INPUT, Held, Logical, Plan, Shape, batch_axis, shard_axes, times
 
 
 class Binding(NamedTuple):
@@ -19,7 +19,7 @@ class Binding(NamedTuple):
 
 def itself(plan: Plan) -> Binding:
     """The binding of a plan to itself."""
-    return Binding({k: k for k, logical in enumerate(plan.logicals) if _given(logical)}, {})
+    return Binding({k: k for k, logical in enumerate(plan.logicals) if logical.kind in GIVEN}, {})
 
 
 def bind(single: Plan, parallel: Plan) -> Binding:
@@ -32,7 +32,7 @@ def bind(single: Plan, parallel: Plan) -> Binding:
     batch: dict[int, tuple[int, int]] = {}
     divided = shard_axes(parallel)
     for index, tensor in enumerate(parallel.logicals):
-        if not _given(tensor):
+        if tensor.kind not in GIVEN:
             continue
         shape = times(tensor.shape, divided[index], parallel.replicas) if index in divided else tensor.shape
         hints = (by_origin.get((tensor.kind, tensor.origin)), by_name.get((tensor.kind, tensor.name)))
@@ -41,7 +41,7 @@ def bind(single: Plan, parallel: Plan) -> Binding:
             continue
         logical[index] = partner
         if tensor.kind == INPUT:
-            axis = batch_axis(single.logicals[partner], tensor, parallel.columns)
+            axis = require_batch_axis(single.logicals[partner], tensor, parallel.columns)
             if axis is not None:
                 batch[partner] = (axis, parallel.columns)
     return Binding(logical, batch)
@@ -78,22 +78,14 @@ def named(plan: Plan) -> tuple[Held, ...]:
     return tuple(held for held in plan.outputs if held.weight == ABSENT)
 
 
-def _given(logical: Logical) -> bool:
-    return logical.kind in (INPUT, WEIGHT, BUFFER)
-
-
 def _fits(single: Logical, shape: Shape) -> bool:
     return len(single.shape) == len(shape) if single.kind == INPUT else single.shape == shape
 
 
-def batch_axis(single: Logical, column: Logical, columns: int) -> int | None:
-    """The axis along which a column holds one of `columns` equal shares; None where it holds the whole."""
-    alike = len(single.shape) == len(column.shape)
-    apart = [k for k, one in enumerate(single.shape) if one != column.shape[k]] if alike else []
-    if alike and not apart and columns == 1:
-        return None
-    if len(apart) != 1 or single.shape[apart[0]] != columns * column.shape[apart[0]]:
-        raise Faulty(
-            Fault(f"{columns} columns of shape {list(column.shape)} do not make {list(single.shape)}", column.name)
-        )
-    return apart[0]
+def require_batch_axis(single: Logical, column: Logical, columns: int) -> int | None:
+    """The axis along which a column holds one of `columns` equal shares; None where it holds all. Raises Faulty."""
+    axis = batch_axis(single.shape, column.shape, columns)
+    if axis is None and not (columns == 1 and single.shape == column.shape):
+        problem = f"{columns} columns of shape {list(column.shape)} do not make {list(single.shape)}"
+        raise Faulty(Fault(problem, column.name))
+    return axis

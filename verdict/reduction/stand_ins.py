@@ -5,11 +5,10 @@ from dataclasses import replace
 from math import prod
 from typing import Any, NamedTuple
 
-from verdict.concrete.tables import Content, Contents, Given, Use, match, uses_of
 from verdict.graph import BUFFER, Logical, Node, Plan, Region, Segment, Shape, Tensor, extent, whole
 from verdict.ops import CONSTANT, Array
-
-Signature = Callable[[Node], tuple[object, ...]]
+from verdict.reduction.tables import Content, Contents, Given, Use, match, uses_of
+from verdict.semantics import signature
 
 
 class Added(NamedTuple):
@@ -42,12 +41,11 @@ class Tables(NamedTuple):
 
 
 def stand_ins(
-    single: Plan, parallel: Plan, read: Sequence[Mapping[tuple[object, ...], frozenset[int]]], signature: Signature,
-    axes: Axes,
-) -> tuple[Tables, Tables]:  # fmt: skip
+    single: Plan, parallel: Plan, read: Sequence[Mapping[tuple[object, ...], frozenset[int]]], axes: Axes
+) -> tuple[Tables, Tables]:
     """What stands for the tables that nodes of both plans read as numbers. read: as `Coordinates.tables`, of both."""
     plans = (single, parallel)
-    uses = [uses_of(plan, tables, signature) for plan, tables in zip(plans, read, strict=True)]
+    uses = [uses_of(plan, tables) for plan, tables in zip(plans, read, strict=True)]
     contents = [Contents(plan) if use else None for plan, use in zip(plans, uses, strict=True)]
     places = [tuple(dict.fromkeys((use.device, use.tensor) for use in found)) for found in uses]
     tables: list[list[Array | None]] = [
@@ -109,7 +107,7 @@ def _tables(
     return Tables(tuple(added), swapped, tuple(kept))
 
 
-def rewritten(plan: Plan, tables: Tables, signature: Signature) -> Plan:
+def rewritten(plan: Plan, tables: Tables) -> Plan:
     """The plan that reads what stands for its tables. What is added stands behind its other tensors, in its order."""
     if not tables.added:
         return plan
@@ -125,11 +123,11 @@ def rewritten(plan: Plan, tables: Tables, signature: Signature) -> Plan:
             given = Logical(name, shape, "float64", BUFFER, name)
             logicals.append(given if added.number is None else like._replace(name=name, shape=shape, origin=name))
         tensors.append(Tensor(known[name], region))
-    segments = tuple(_rewritten(segment, plan, tables, signature) for segment in plan.segments)
+    segments = tuple(_rewritten(segment, plan, tables) for segment in plan.segments)
     return replace(plan, logicals=tuple(logicals), tensors=tuple(tensors), segments=segments)
 
 
-def _rewritten(segment: Segment, plan: Plan, tables: Tables, signature: Signature) -> Segment:
+def _rewritten(segment: Segment, plan: Plan, tables: Tables) -> Segment:
     nodes: list[Node] = []
     first = len(plan.tensors)
     written: set[int] = set()
@@ -149,7 +147,7 @@ def _rewritten(segment: Segment, plan: Plan, tables: Tables, signature: Signatur
 
 def attributes(
     before: Plan, plan: Plan, tables: Tables, attrs: Mapping[tuple[object, ...], Mapping[str, Any]],
-    shapes: Sequence[Shape], signature: Signature,
+    shapes: Sequence[Shape],
 ) -> dict[tuple[object, ...], Mapping[str, Any]]:  # fmt: skip
     """The reduced attributes of the nodes of the rewritten plan. attrs: those of `before`. shapes: of all tensors."""
     found = dict(attrs)

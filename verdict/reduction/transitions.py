@@ -7,12 +7,12 @@ counted along it meets anything but sums, products and whole numbers that it is 
 
 from collections.abc import Collection, Mapping, Sequence
 
-from verdict.concrete.coordinates import Coordinates
-from verdict.concrete.states import CONSTANT, COUNTS, FEW, IDS, PLAIN, State, together
-from verdict.concrete.visit import Axis, Visit
 from verdict.ops import FACTS, Attributes, Flow, Law
 from verdict.ops.domain import BITS
 from verdict.ops.types import is_whole
+from verdict.reduction.coordinates import Coordinates
+from verdict.reduction.states import CONSTANT, COUNTS, FEW, IDS, PLAIN, State, together
+from verdict.reduction.visit import Axis, Visit
 
 NUMBERS = ("other", "value", "self")
 """Attributes that are numbers in the place of a tensor."""

@@ -11,12 +11,12 @@ from fractions import Fraction
 from math import prod
 from typing import Any
 
-from verdict.concrete.factors import Factors, Scales
-from verdict.concrete.states import CONSTANT, COUNTS, IDS, State
-from verdict.concrete.visit import Axis, Visit
 from verdict.graph import INPUT, Plan
 from verdict.ops import Attributes
 from verdict.ops.domain import BITS
+from verdict.reduction.factors import Factors, Scales
+from verdict.reduction.states import CONSTANT, COUNTS, IDS, State
+from verdict.reduction.visit import Axis, Visit
 
 EACH_WAY = 2
 """How many elements more than a number an axis keeps that is counted and compared with it: less, as many, and more."""

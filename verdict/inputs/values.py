@@ -1,6 +1,6 @@
 """Random values for what a plan is given: inputs, weights and buffers, one array for each logical tensor.
 
-Integers are drawn from all that the plan has a value for (verdict/concrete/domains.py): rows of the tables that they
+Integers are drawn from all that the plan has a value for (verdict/inputs/domains.py): rows of the tables that they
 are looked up in, which repeat, ends of their ranges, what the plans name and its neighbours, and large ones. Numbers
 are uniform: small enough that softmax does not saturate, so that a wrong value upstream of it shows downstream. A
 complex tensor has a trailing axis of length two.
@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from verdict.concrete.domains import Domain, domains
-from verdict.concrete.small import Small, signature
 from verdict.graph import ABSENT, BUFFER, INPUT, WEIGHT, Logical, Node, Plan, Shape
+from verdict.inputs.domains import Domain, domains
 from verdict.ops import RULES, Array
 from verdict.ops.domain import Integers
+from verdict.semantics import Small, signature
 
 RANGE = {INPUT: 1.0, WEIGHT: 0.5, BUFFER: 1.0}
 """Values of each kind lie between minus and plus this."""

@@ -5,8 +5,8 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from verdict.concrete.factors import Factors, Piece, Scales
 from verdict.ops import RULES
+from verdict.reduction.factors import Factors, Piece, Scales
 
 SIZES = st.integers(1, 24)
 SHAPES = st.lists(SIZES, min_size=1, max_size=3)

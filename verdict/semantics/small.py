@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from verdict.comparison import Fault, Faulty
-from verdict.concrete.arity import Reading, axes_of, pattern_of, reading
-from verdict.concrete.wiring import walk_messages
 from verdict.graph import ABSENT, Node, Plan, Region, Shape, extent, inside
 from verdict.graph.lockstep import CHUNK, COMMUNICATION, LOADER
 from verdict.ops import Pattern
+from verdict.semantics.arity import Reading, axes_of, pattern_of, reading
+from verdict.semantics.wiring import walk_messages
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,14 +18,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from verdict.concrete.small import Small, full, signature
 from verdict.errors import ShapeError
-from verdict.graph import ABSENT, BUFFER, GRAD, INPUT, WEIGHT, Node, Plan, Shape
+from verdict.graph import ABSENT, GIVEN, GRAD, Node, Plan, Shape
 from verdict.ops import RULES, Array, OpRule
 from verdict.ops.domain import Integers, of_type
 from verdict.ops.integers import ROUNDING
+from verdict.semantics import Small, full, signature
 
-GIVEN = frozenset({INPUT, WEIGHT, BUFFER})
 NOTHING = np.array(None)
 """In the place of what is no integer that is given."""
 MOST_FOLLOWED = 1 << 18

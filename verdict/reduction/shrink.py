@@ -11,20 +11,18 @@ from math import prod
 from typing import Any, NamedTuple
 
 from verdict.comparison import Fault, Faulty
-from verdict.concrete.arity import Reading, axes_of
-from verdict.concrete.bind import Binding, partners, with_buffers
-from verdict.concrete.coordinates import Coordinates
-from verdict.concrete.factors import Factors, Scales
-from verdict.concrete.given import Tables, attributes, rewritten, stand_ins
-from verdict.concrete.reach import keep_reach
-from verdict.concrete.small import Small, nodes_of, signature
-from verdict.concrete.transitions import divides_by_counts, follow
-from verdict.concrete.visit import Visit, visited
-from verdict.concrete.wiring import walk_messages
 from verdict.errors import ShapeError
 from verdict.graph import ABSENT, Node, Plan, Shape, extent, shard_axes
 from verdict.graph.lockstep import CHUNK, COMMUNICATION, attribute
 from verdict.ops import FACTS, PATTERNS, Axes, Scale
+from verdict.reduction.coordinates import Coordinates
+from verdict.reduction.factors import Factors, Scales
+from verdict.reduction.reach import keep_reach
+from verdict.reduction.stand_ins import Tables, attributes, rewritten, stand_ins
+from verdict.reduction.transitions import divides_by_counts, follow
+from verdict.reduction.visit import Visit, visited
+from verdict.semantics import Binding, Reading, Small, axes_of, nodes_of, walk_messages
+from verdict.semantics.bind import partners, with_buffers
 
 LEAST = 3
 """The fewest elements that any axis keeps, where it has them."""
@@ -64,7 +62,7 @@ def shrink(single: Plan, parallel: Plan, binding: Binding, grow: int = 0) -> Red
         for dim, other, (size, its) in zip(left, right, sizes, strict=False):
             factors.tie(dim, size, other, its)
     read = [one.coordinates.tables, two.coordinates.tables]
-    tables = stand_ins(single, parallel, read, signature, lambda plan, tensor: (one, two)[plan].axes(tensor))
+    tables = stand_ins(single, parallel, read, lambda plan, tensor: (one, two)[plan].axes(tensor))
     one.take(tables[0], one)
     two.take(tables[1], one)
     scales = Scales(factors, grow)
@@ -151,7 +149,7 @@ class _Side:
 
     def rewritten(self, small: Small, scales: Scales) -> tuple[Plan, Small]:
         """The plan that reads what stands for its tables, and its small shapes."""
-        plan = rewritten(self.plan, self.tables, signature)
+        plan = rewritten(self.plan, self.tables)
         logicals, regions = list(small.logicals), list(small.regions)
         dims = dict(zip(range(len(self.plan.tensors), len(plan.tensors)), self.added, strict=True))
         for tensor, own in dims.items():
@@ -162,7 +160,7 @@ class _Side:
             if share.logical == len(logicals):
                 logicals.append(tuple(_scaled(size, f) for size, f in zip(shape, by, strict=True)))
         shapes = [extent(region) for region in regions]
-        attrs = attributes(self.plan, plan, self.tables, small.attrs, shapes, signature)
+        attrs = attributes(self.plan, plan, self.tables, small.attrs, shapes)
         return plan, Small(tuple(regions), tuple(logicals), attrs)
 
     def axes(self, tensor: int) -> frozenset[int]:

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from verdict.comparison import Faulty
-from verdict.concrete.arity import reading
 from verdict.errors import ShapeError
 from verdict.graph import ABSENT, ACCUMULATOR, BUFFER, INPUT, WEIGHT, Node, Plan, Region, Shape, extent
 from verdict.graph.lockstep import CHUNK, COMMUNICATION, LOADER
 from verdict.ops import RULES, Array
+from verdict.semantics import reading, signature
 
 MOST_ELEMENTS = 4_000_000
 """A table of more elements is not computed."""
@@ -200,7 +200,7 @@ def _near(one: Any, other: Any) -> Any:
         return (one == other) | (np.abs(one - other) <= NEAR * np.maximum(np.abs(one), np.abs(other)))
 
 
-def uses_of(plan: Plan, tables: Mapping[tuple[object, ...], frozenset[int]], signature: Any) -> tuple[Use, ...]:
+def uses_of(plan: Plan, tables: Mapping[tuple[object, ...], frozenset[int]]) -> tuple[Use, ...]:
     """Every place at which a node reads a table as numbers."""
     return tuple(
         Use(segment.device, node.inputs[position], signature(node), position)
