@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import verdict.examine as examining
 from tests.builders import mlp
-from verdict import pipeline
 from verdict.examine import examine
 from verdict.options import Options, SolverOptions
 from verdict.pipeline import verify
@@ -65,7 +65,7 @@ def first_stage(monkeypatch):
         def instead(stage, columns, options, exhaustive=False):
             return what() if stage.signature.op == "relu" else run(stage, columns, options, exhaustive)
 
-        monkeypatch.setattr(pipeline, "run", instead)
+        monkeypatch.setattr(examining, "run", instead)
 
     return replace
 
