@@ -13,7 +13,9 @@ WORDS = {"errors", "outcome", "options"}
 MAY_IMPORT = {
     "errors": set(),
     "outcome": set(),
-    "options": set(),
+    "limits": set(),
+    "observer": set(),
+    "options": {"limits"},
     "graph": {"errors", "outcome"},
     "comparison": {"graph"},
     "solver": {"errors", "outcome", "options"},
@@ -21,10 +23,17 @@ MAY_IMPORT = {
     "lineage": {"errors", "outcome", "graph", "ops"},
     "stage": {*WORDS, "graph", "ops", "lineage", "solver"},
     "report": {*WORDS, "graph"},
-    "limits": set(),
     "workers": {"limits", "outcome"},
     "concrete": {"errors", "graph", "comparison", "ops"},
     "sweep": {*WORDS, "graph", "ops", "solver", "workers", "comparison", "concrete"},
+    "residue": {*WORDS, "graph", "ops", "lineage", "sweep", "workers"},
+    "diagnose": {*WORDS, "graph", "ops", "lineage", "solver", "stage"},
+    "phases": {
+        *(*WORDS, "observer", "graph", "ops", "lineage", "stage", "workers"),
+        *("concrete", "sweep", "residue", "diagnose", "report"),
+    },
+    "repair": {*WORDS, "graph", "ops", "lineage", "stage", "report", "phases"},
+    "verify": {*WORDS, "observer", "limits", "graph", "report", "phases", "repair"},
 }
 """What the rooms of the proof may import. Whatever else stands in verdict/ looks down on them, and they never up."""
 

@@ -1,0 +1,40 @@
+"""From cut point to cut point: what the walk leaves open of a plan of one column, where its islands are proved."""
+
+from functools import partial
+
+from verdict.lineage import Lineages, Signature, bind
+from verdict.observer import Phase
+from verdict.outcome import Proved
+from verdict.phases.prove import prove
+from verdict.phases.query import Examined, Query
+from verdict.phases.summary import with_islands
+from verdict.phases.walk import walk
+from verdict.report import Verdict
+from verdict.residue import decide
+from verdict.stage import cut
+
+
+def between_cut_points(query: Query, examined: Examined) -> Examined | None:
+    """What is PROVED of a pair by a walk that rests on proved cut points; None where nothing is.
+
+    It is not asked where every stage is proved by itself, nor under assumptions that were made by choice.
+    """
+    options = query.options
+    if options.exhaustive or options.assume or query.parallel.columns > 1 or not examined.walks:
+        return None
+    known = dict(examined.outcomes)
+
+    def unproved(lineages: Lineages) -> frozenset[Signature]:
+        stages = cut((lineages,)).questions
+        known.update(zip(stages, prove(stages, 1, options, known), strict=True))
+        return frozenset(stage.signature for stage in stages if not isinstance(known[stage], Proved))
+
+    single, parallel = query.values
+    progress = partial(query.observer.advance, Phase.SWEEP)
+    found = decide(examined.walks[0].reference, parallel, bind(single, parallel), options, unproved, progress)
+    if found is None:
+        return None
+    again = walk(Query(query.single, query.parallel, options), known, examined, found.walk)
+    report = with_islands(again.report, found)
+    denied = any(assumption.name in options.denied for assumption in report.assumptions)
+    return None if denied or report.verdict is not Verdict.PROVED else again._replace(report=report)
