@@ -7,10 +7,8 @@ Each run is a process of its own; of several runs the fastest is shown, since ot
 The first lines describe the machine.
 """
 
-import json
 import os
 import platform
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -19,6 +17,10 @@ from typing import Any
 import click
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from scripts.processes import ask, generate  # noqa: E402
+
 REGION = ("--assume", "chunk-order-by-region")
 LLAMA3 = "llama3/llama3_default_dp1_pp1_tp1_nm1_gbs512_ly2_h32_hi4096_sq128"
 RUNS = (
@@ -139,12 +141,8 @@ def flat_table(repeat: int) -> list[str]:
         first = 0.0
         for value in values:
             with tempfile.TemporaryDirectory() as folder:
-                words = [word for name, number in {**BASE, size: value}.items() for word in (f"--{name}", str(number))]
-                subprocess.run(
-                    [sys.executable, "-m", "verdict", "generate", "llama3", *words, "-o", folder],
-                    check=True, capture_output=True, cwd=ROOT,
-                )  # fmt: skip
-                data = best(Path(folder) / "single.plan", Path(folder) / "parallel.plan", (), repeat)
+                single, parallel = generate("llama3", {**BASE, size: value}, Path(folder))
+                data = best(single, parallel, (), repeat)
             total = data["timings"]["total"]
             first = first or total
             lines.append(f"| {size} | {value} | {total:.2f} | {total / first:.2f} | {data['stages']['distinct']} |")
@@ -159,23 +157,10 @@ def best(single: Path, parallel: Path, options: tuple[str, ...], repeat: int) ->
 
 def once(single: Path, parallel: Path, options: tuple[str, ...]) -> dict[str, Any]:
     """The JSON report of one run."""
-    command = [
-        sys.executable,
-        "-m",
-        "verdict",
-        "--sm",
-        str(single),
-        "--pm",
-        str(parallel),
-        "--format",
-        "json",
-        *options,
-    ]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-    if not run.stdout:
-        raise click.ClickException(run.stderr)
-    data: dict[str, Any] = json.loads(run.stdout)
-    return data
+    done = ask(single, parallel, *options)
+    if not done.data:
+        raise click.ClickException(done.errors)
+    return done.data
 
 
 if __name__ == "__main__":

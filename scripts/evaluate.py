@@ -19,10 +19,8 @@ where a verdict is not as expected.
 
 import csv
 import gc
-import json
 import os
 import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -41,6 +39,7 @@ from backends import load, save  # noqa: E402
 from backends.generator import Sizes  # noqa: E402
 from backends.nnscaler import unpickle  # noqa: E402
 from backends.text.packing import unpack  # noqa: E402
+from scripts import processes  # noqa: E402
 from scripts.benchmark import machine, processor  # noqa: E402
 from scripts.runs import DEMOS, WORK, Run  # noqa: E402
 from verdict.graph import Node, Plan  # noqa: E402
@@ -133,19 +132,14 @@ def measure(run: Run, plans: Path, told: bool) -> dict[str, Any]:
         if run.published and row["t_total"]:
             row["times_faster"] = round(run.published / row["t_total"])
         if told:
-            subprocess.run(_command(single, parallel, options), cwd=ROOT, check=False)
+            processes.run("--sm", str(single), "--pm", str(parallel), *options, shown=True)
         return row
 
 
 def _files(run: Run, plans: Path, folder: Path) -> tuple[Path, Path]:
     if not run.model:
         return plans / run.pair[0], plans / run.pair[1]
-    words = [word for name, size in run.sizes.items() for word in (f"--{name.replace('_', '-')}", str(size))]
-    command = [sys.executable, "-m", "verdict", "generate", run.model, *words, "-o", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-    if done.returncode:
-        raise click.ClickException(f"{run.name}: nothing was generated: {done.stderr.strip()}")
-    single, parallel = folder / "single.plan", folder / "parallel.plan"
+    single, parallel = processes.generate(run.model, run.sizes, folder)
     if run.change:
         save(_changed(load(str(parallel)), run.change), str(parallel))
     return single, parallel
@@ -172,19 +166,12 @@ def _sizes_of(run: Run) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _command(single: Path, parallel: Path, options: tuple[str, ...]) -> list[str]:
-    return [sys.executable, "-m", "verdict", "--sm", str(single), "--pm", str(parallel), *options]
-
-
 def _once(single: Path, parallel: Path, options: tuple[str, ...]) -> dict[str, Any]:
     """What one process of `verdict` says of a pair, and what it takes."""
-    before = _cpu()
-    command = [*_command(single, parallel, options), "--format", "json"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-    cpu = _cpu() - before
-    if not done.stdout:
-        return {"success": False, "verdict": f"exit {done.returncode}", "error": done.stderr.strip(), "t_total": 0.0}
-    data = json.loads(done.stdout)
+    done = processes.ask(single, parallel, *options)
+    if not done.data:
+        return {"success": False, "verdict": f"exit {done.status}", "error": done.errors.strip(), "t_total": 0.0}
+    data = done.data
     seconds = data["timings"]
     reasons = [finding["code"] for finding in data["findings"]] or [item["reason"] for item in data["unknown"]]
     return {
@@ -198,16 +185,11 @@ def _once(single: Path, parallel: Path, options: tuple[str, ...]) -> dict[str, A
         "t_report": seconds.get("report", 0.0),
         "t_repair": seconds.get("repair", 0.0),
         "t_total": seconds["total"],
-        "t_cpu": round(cpu, 3),
+        "t_cpu": round(done.cpu, 3),
         "memory_mib": round(data["peak_memory_mib"]),
         **{name: data["stages"].get(name, "") for name in ("distinct", "laws")},
         "stages": data["stages"]["total"],
     }
-
-
-def _cpu() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
 
 
 def _floor(single: Path, parallel: Path) -> float:

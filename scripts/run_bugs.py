@@ -15,11 +15,10 @@ from pathlib import Path
 
 from backends import load_all
 from verdict.diagnose.counter import replays
-from verdict.examine import examine
 from verdict.options import Options
-from verdict.pipeline import explain
-from verdict.repair import ALL_ATTEMPTS, repairs, with_help
+from verdict.repair import ALL_ATTEMPTS
 from verdict.report import Report, Verdict
+from verdict.verify import verify
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "plans" / "bugs"
 SINGLE = "llama3_default_dp1_pp1_tp1_nm1_gbs32_ly32_h32_hi128_sq8192.pkl.xz"
@@ -34,23 +33,20 @@ def plans() -> dict[str, Path]:
     return dict(sorted(found.items(), key=lambda item: int(item[0])))
 
 
-def ask(path: Path, repair: bool) -> tuple[Report, bool]:
-    """The report on one plan, and whether a repair that was asked for is proved."""
-    options = Options(workers=1)
+def ask(path: Path, repair: bool) -> Report:
+    """The report on one plan."""
     single, parallel = load_all((str(FOLDER / SINGLE), str(path)))
-    examined = examine(single, parallel, options)
-    report = explain(single, parallel, options, examined)
-    proposals = repairs(single, parallel, examined, options, ALL_ATTEMPTS) if repair else ()
-    return with_help(report, proposals), any(proposal.proved for proposal in proposals)
+    return verify(single, parallel, Options(workers=1, attempts=ALL_ATTEMPTS if repair else 0))
 
 
-def row(number: str, report: Report, proved: bool, seconds: float) -> tuple[str, ...]:
+def row(number: str, report: Report, seconds: float) -> tuple[str, ...]:
     """One line of the table."""
     if not report.findings:
         return (number, report.verdict.name, "", "", "", f"{seconds:.1f}")
     first = report.findings[0]
     shown = first.counterexample
     where = f"{first.where}, {', '.join(name for name in first.modules if name)}"
+    proved = any(repair.proved for repair in report.repairs)
     replayed = "-" if shown is None else "yes" if replays(shown) else "NO"
     return (number, first.code, where, replayed, "proved" if proved else "-", f"{seconds:.1f}")
 
@@ -70,8 +66,8 @@ def main() -> int:
         if given.bugs and number not in given.bugs:
             continue
         start = time.perf_counter()
-        report, proved = ask(path, not given.no_repair)
-        print("| " + " | ".join(row(number, report, proved, time.perf_counter() - start)) + " |", flush=True)
+        report = ask(path, not given.no_repair)
+        print("| " + " | ".join(row(number, report, time.perf_counter() - start)) + " |", flush=True)
         right = report.verdict is (Verdict.PROVED if number == "0" else Verdict.REFUTED)
         wrong += not right or len(report.findings) != int(number != "0")
     return int(wrong > 0)

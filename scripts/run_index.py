@@ -8,10 +8,7 @@ is 1 where a verdict is not the expected one, or is contradicted by the executio
 """
 
 import csv
-import json
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import click
@@ -19,6 +16,10 @@ from rich.console import Console
 from rich.table import Table
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from scripts.processes import ask, run  # noqa: E402
+
 WANTED = {"equivalent": "PROVED", "different": "REFUTED", "": "not known"}
 MODES = {
     "default": ("expected", ()),
@@ -56,33 +57,24 @@ def main(plans: Path, only: tuple[str, ...], oracle: bool, output: Path | None) 
 def decide(plans: Path, row: dict[str, str], mode: str) -> dict[str, str]:
     """The verdict on one pair, its reasons and its costs."""
     column, options = MODES[mode]
-    with tempfile.NamedTemporaryFile() as report:
-        command = [
-            sys.executable, "-m", "verdict", "--sm", str(plans / row["single"]), "--pm", str(plans / row["parallel"]),
-            "--format", "json", "--output", report.name, *options,
-        ]  # fmt: skip
-        run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-        data = json.loads(Path(report.name).read_text() or "{}")
-    reasons = [f["code"] for f in data.get("findings", [])] + [item["reason"] for item in data.get("unknown", [])]
+    done = ask(plans / row["single"], plans / row["parallel"], *options)
     return {
         "pair": row["parallel"].removesuffix(".pkl.xz"),
         "mode": mode,
         "expected": WANTED[row[column]],
-        "verdict": data.get("verdict", f"exit {run.returncode}"),
-        "reasons": "; ".join(dict.fromkeys(reasons)) or run.stderr.strip()[-200:],
-        "stages": str(data.get("stages", {}).get("total", "")),
-        "distinct": str(data.get("stages", {}).get("distinct", "")),
-        "seconds": f"{data.get('timings', {}).get('total', 0):.1f}",
-        "MiB": f"{data.get('peak_memory_mib', 0):.0f}",
+        "verdict": done.verdict,
+        "reasons": "; ".join(done.reasons),
+        "stages": str(done.data.get("stages", {}).get("total", "")),
+        "distinct": str(done.data.get("stages", {}).get("distinct", "")),
+        "seconds": f"{done.data.get('timings', {}).get('total', 0):.1f}",
+        "MiB": f"{done.data.get('peak_memory_mib', 0):.0f}",
     }
 
 
 def executed(plans: Path, row: dict[str, str]) -> str:
     """Whether the pair agrees on random numbers: agree, differ or cannot be run."""
-    pair = ("--sm", str(plans / row["single"]), "--pm", str(plans / row["parallel"]), "--format", "json")
-    command = [sys.executable, "-m", "verdict", "run", *pair]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-    return str(json.loads(run.stdout)["outcome"]) if run.stdout else f"exit {run.returncode}"
+    done = run("run", "--sm", str(plans / row["single"]), "--pm", str(plans / row["parallel"]), "--format", "json")
+    return str(done.data.get("outcome", f"exit {done.status}"))
 
 
 def right(result: dict[str, str]) -> bool:

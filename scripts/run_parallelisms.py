@@ -8,13 +8,10 @@ replaced by rows of this run, other rows stay as they are. Exit status 1 where t
 verdict is REFUTED: all of these plans are right.
 """
 
-import json
-import subprocess
 import sys
-import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
@@ -22,6 +19,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from scripts.benchmark import machine  # noqa: E402
+from scripts.processes import Done, ask, generate, run  # noqa: E402
 
 PAGE = ROOT / "docs" / "parallelisms.md"
 COMMON = {
@@ -139,38 +137,26 @@ class Found(NamedTuple):
     distinct: str = ""
 
 
-def run(row: Row, timeout: float, oracle: bool) -> Found:
+def measure(row: Row, timeout: float, oracle: bool) -> Found:
     """Generate and verify one row."""
     with TemporaryDirectory() as folder:
-        sizes = [word for name, size in COMMON.items() for word in (f"--{name}", str(size))]
-        _call("generate", row.model, *sizes, *row.flags.split(), "-o", folder, timeout=timeout)
-        pair = [word for which in ("single", "parallel") for word in
-                (f"--{which[0]}m", str(Path(folder) / f"{which}.plan"))]  # fmt: skip
-        started = time.monotonic()
-        report = _call(*pair, "--format", "json", "--no-repair", timeout=timeout)
-        seconds = time.monotonic() - started
-        agreed = json.loads(_call("run", *pair, "--format", "json", timeout=timeout) or "{}") if oracle else {}
-    if not report:
-        return Found("", f"no answer in {timeout:.0f} s", "", agreed.get("outcome", ""))
-    said = json.loads(report)
+        pair = generate(row.model, COMMON, Path(folder), *row.flags.split(), timeout=timeout)
+        done = ask(*pair, "--no-repair", timeout=timeout)
+        words = ("run", "--sm", str(pair[0]), "--pm", str(pair[1]), "--format", "json")
+        agreed = _decided(run(*words, timeout=timeout)) if oracle else {}
+    outcome, said = agreed.get("outcome", ""), _decided(done)
+    if not said:
+        return Found("", f"no answer in {timeout:.0f} s", "", outcome)
     side, swept = said["parallel"], said["sweep"]
     distinct = f"{swept['distinct']} claims" if swept else f"{said['stages']['distinct']} stages"
-    verdict, outcome = said["verdict"], agreed.get("outcome", "")
-    return Found(str(side["ranks"]), verdict, f"{seconds:.1f}", outcome, str(side["nodes"]), distinct)
+    return Found(str(side["ranks"]), said["verdict"], f"{done.seconds:.1f}", outcome, str(side["nodes"]), distinct)
 
 
-def _call(*words: str, timeout: float) -> str:
-    """The output of a command of Verdict; nothing where it takes longer than `timeout` seconds."""
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "verdict", *words], cwd=ROOT, capture_output=True, text=True, check=False,
-            timeout=timeout,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return ""
-    if done.returncode not in (0, 1, 3):
-        raise click.ClickException(f"{' '.join(words)}: {done.stderr.strip() or done.stdout.strip()}")
-    return done.stdout
+def _decided(done: Done) -> dict[str, Any]:
+    """What a process said; nothing where it was ended."""
+    if done.status not in (0, 1, 3, None):
+        raise click.ClickException(done.errors.strip() or done.output.strip())
+    return done.data
 
 
 def line(row: Row, found: Found) -> str:
@@ -205,7 +191,7 @@ def main(only: str, timeout: float, oracle: bool, write: bool) -> None:
     about = f"Measured: {machine()}. Beside the flags of each row: `{sizes}`."
     for row in ROWS:
         if only in row.name:
-            found = run(row, timeout, oracle)
+            found = measure(row, timeout, oracle)
             wrong = wrong or found.verdict == "REFUTED" or found.oracle not in ("", "agree")
             lines[row.name] = line(row, found)
             click.echo(f"{lines[row.name]} {found.oracle}")

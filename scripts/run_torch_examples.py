@@ -4,16 +4,15 @@ python scripts/run_torch_examples.py [NAME ...] [--bugs] [--timeout SECONDS]
 """
 
 import argparse
-import json
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-VERDICTS = {0: "PROVED", 1: "REFUTED", 2: "not put", 3: "UNKNOWN", 4: "internal error"}
+sys.path.insert(0, str(ROOT))
+
+from scripts import processes  # noqa: E402
 
 
 class Example(NamedTuple):
@@ -133,39 +132,29 @@ class Row(NamedTuple):
 
 def run(example: Example, timeout: float) -> Row:
     """Record and verify one example."""
-    verdict = [sys.executable, "-m", "verdict"]
     file = ROOT / "examples" / "torch" / f"{example.file}.py"
     with tempfile.TemporaryDirectory() as folder:
-        plans = [f"{folder}/single.plan", f"{folder}/parallel.plan"]
-        capture = ["capture", f"{file}:{example.builder}", "--single", f"{file}:{example.one}"]
-        capture += ["--world", str(example.ranks), "--tensors", example.tensors]
-        begun = time.monotonic()
-        recorded = subprocess.run(
-            [*verdict, *capture, "-o", folder], cwd=ROOT, check=False, capture_output=True, text=True
-        )
-        recording = time.monotonic() - begun
-        if recorded.returncode:
-            return Row(example, 0, "", recording, 0.0, "not recorded", recorded.stderr.strip().splitlines()[-1])
-        runs = recorded.stderr.strip().splitlines()[-2].rpartition("; ")[2].replace("two runs ", "")
-        nodes = sum(" = " in line or "send(" in line for line in Path(plans[1]).read_text().splitlines())
-        begun = time.monotonic()
-        pair = ["--sm", plans[0], "--pm", plans[1], "--format", "json", "--no-repair"]
-        try:
-            told = subprocess.run(
-                [*verdict, *pair], cwd=ROOT, check=False, capture_output=True, text=True, timeout=timeout
-            )
-        except subprocess.TimeoutExpired:
-            return Row(example, nodes, runs, recording, timeout, "time out", "")
-        return Row(example, nodes, runs, recording, time.monotonic() - begun, VERDICTS[told.returncode], _first(told))
+        plans = Path(folder) / "single.plan", Path(folder) / "parallel.plan"
+        words = ["capture", f"{file}:{example.builder}", "--single", f"{file}:{example.one}"]
+        words += ["--world", str(example.ranks), "--tensors", example.tensors, "-o", folder]
+        recorded = processes.run(*words)
+        if recorded.status:
+            return Row(example, 0, "", recorded.seconds, 0.0, "not recorded", _last(recorded))
+        runs = recorded.errors.strip().splitlines()[-2].rpartition("; ")[2].replace("two runs ", "")
+        nodes = sum(" = " in line or "send(" in line for line in plans[1].read_text().splitlines())
+        done = processes.ask(*plans, "--no-repair", timeout=timeout)
+        return Row(example, nodes, runs, recorded.seconds, done.seconds, done.verdict, _first(done))
 
 
-def _first(told: "subprocess.CompletedProcess[str]") -> str:
+def _first(done: processes.Done) -> str:
     """The first thing that the report says went wrong."""
-    if told.returncode not in (0, 1, 3):
-        return told.stderr.strip().splitlines()[-1]
-    report = json.loads(told.stdout)
-    listed = report.get("findings") or report.get("unknown") or []
-    return str(listed[0].get("title") if isinstance(listed[0], dict) else listed[0]) if listed else ""
+    listed = done.data.get("findings") or done.data.get("unknown") or [{}]
+    return str(listed[0].get("title") or listed[0].get("where") or _last(done))
+
+
+def _last(done: processes.Done) -> str:
+    """The last line of what a process complained of."""
+    return "".join(done.errors.strip().splitlines()[-1:])
 
 
 def main() -> int:

@@ -16,10 +16,10 @@ import click
 
 from backends import load
 from verdict.errors import PlanMismatchError
-from verdict.examine import examine
 from verdict.lineage import CHUNK_ORDER
 from verdict.options import Options, SolverOptions
 from verdict.outcome import Outcome, Proved, Refuted
+from verdict.phases import Query, walk
 from verdict.solver import PlainTerms, SolverError, installed, question
 from verdict.solver.solvers import says
 from verdict.stage import Stage, goals
@@ -93,7 +93,7 @@ def collect(plans: Path, only: str) -> dict[tuple[int, Stage], Outcome]:
     for row in rows:
         single, parallel = (load(str(plans / row[side])) for side in ("single", "parallel"))
         try:
-            examined = examine(single, parallel, options)
+            examined = walk(Query(single, parallel, options))
         except PlanMismatchError:
             continue
         asked += len(examined.outcomes)

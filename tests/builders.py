@@ -9,7 +9,6 @@ for device in (0, 1):
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from verdict.examine import examine
 from verdict.graph import (
     ABSENT,
     ACCUMULATOR,
@@ -28,8 +27,9 @@ from verdict.graph import (
     whole,
 )
 from verdict.options import Options, SolverOptions
-from verdict.pipeline import verify
+from verdict.phases import Query, walk
 from verdict.report import Report
+from verdict.verify import verify
 
 FAST = SolverOptions(timeout=20, z3=False)
 FORWARD, BACKWARD, ONCE = "forward", "backward", "once"
@@ -207,7 +207,7 @@ def ask(single: Plan, parallel: Plan, exhaustive=False, assume=(), denied=()) ->
 
 def walked(single: Plan, parallel: Plan) -> Report:
     """The report of the walk alone: nothing is run on numbers, and no sweep is asked."""
-    return examine(single, parallel, Options(1, 4096, solver=FAST)).report
+    return walk(Query(single, parallel, Options(1, 4096, solver=FAST))).report
 
 
 def answer(single: Plan, parallel: Plan, **options) -> str:

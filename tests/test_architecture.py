@@ -13,7 +13,9 @@ WORDS = {"errors", "outcome", "options"}
 MAY_IMPORT = {
     "errors": set(),
     "outcome": set(),
-    "options": set(),
+    "limits": set(),
+    "observer": set(),
+    "options": {"limits"},
     "graph": {"errors", "outcome"},
     "comparison": {"graph"},
     "solver": {"errors", "outcome", "options"},
@@ -21,13 +23,20 @@ MAY_IMPORT = {
     "lineage": {"errors", "outcome", "graph", "ops"},
     "stage": {*WORDS, "graph", "ops", "lineage", "solver"},
     "report": {*WORDS, "graph"},
-    "limits": set(),
     "workers": {"limits", "outcome"},
     "semantics": {"errors", "graph", "comparison", "ops"},
     "reduction": {"errors", "graph", "comparison", "ops", "semantics"},
     "inputs": {"errors", "graph", "ops", "semantics"},
     "concrete": {"errors", "graph", "comparison", "ops", "semantics", "reduction", "inputs"},
     "sweep": {*WORDS, "graph", "ops", "solver", "workers", "comparison", "semantics", "reduction", "inputs"},
+    "residue": {*WORDS, "graph", "ops", "lineage", "stage", "sweep", "workers"},
+    "diagnose": {*WORDS, "graph", "ops", "lineage", "solver", "stage"},
+    "phases": {
+        *(*WORDS, "observer", "graph", "ops", "lineage", "stage", "workers"),
+        *("inputs", "concrete", "sweep", "residue", "diagnose", "report"),
+    },
+    "repair": {*WORDS, "graph", "ops", "lineage", "stage", "report", "phases"},
+    "verify": {*WORDS, "observer", "limits", "graph", "report", "phases", "repair"},
 }
 """What the rooms of the proof may import. Whatever else stands in verdict/ looks down on them, and they never up."""
 

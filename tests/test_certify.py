@@ -7,14 +7,14 @@ import pytest
 from tests.builders import FAST, ask, codes, mlp, rewrite_where, walked
 from tests.mutate.test_misses import SINGLE
 from tests.values.outline import plans, report
-from verdict import certify
 from verdict.concrete import AGREE, DIFFER, compare
-from verdict.examine import Examined, examine
 from verdict.graph import Node
 from verdict.options import Options
-from verdict.pipeline import contradict, needs_no_run
-from verdict.replica import one_column
+from verdict.phases import Examined, Query, certify, contradict, numbers, walk
+from verdict.phases.certify import needs_no_run
+from verdict.phases.replica import one_column
 from verdict.report import Open, Verdict
+from verdict.sweep import steps_of
 
 TWIN = mlp(tp=2)
 
@@ -47,11 +47,19 @@ FAULTS = {
 }
 
 
+def certified(single, parallel, report):
+    return certify(Query(single, parallel), Examined(report)).report
+
+
+def contradicted(single, parallel, report):
+    return contradict(Query(single, parallel), Examined(report)).report
+
+
 @pytest.mark.parametrize("name", HARMLESS)
 def test_what_numbers_do_not_show_is_no_refutation_and_no_proof(name):
-    walk = walked(SINGLE, HARMLESS[name])
-    assert codes(walk) == {"wrong-input"}
-    report = certify.certified(SINGLE, HARMLESS[name], walk)
+    found = walked(SINGLE, HARMLESS[name])
+    assert codes(found) == {"wrong-input"}
+    report = certified(SINGLE, HARMLESS[name], found)
     assert (report.verdict, report.findings) == (Verdict.UNKNOWN, ())
     assert any("wrong-input" in item.reason and "the plans agree" in item.reason for item in report.open)
 
@@ -91,9 +99,9 @@ def undecided(plan):
 
 
 def test_what_is_open_is_refuted_by_numbers():
-    assert certify.contradicted(SINGLE, TWIN, undecided(TWIN)) == undecided(TWIN)
+    assert contradicted(SINGLE, TWIN, undecided(TWIN)) == undecided(TWIN)
     plan = FAULTS["another gradient"]
-    report = certify.contradicted(SINGLE, plan, undecided(plan))
+    report = contradicted(SINGLE, plan, undecided(plan))
     assert (report.verdict, codes(report)) == (Verdict.REFUTED, {"not-equivalent"})
     assert "somewhere" in report.findings[0].notes[0]
 
@@ -103,11 +111,11 @@ def test_one_seed_that_differs_is_enough():
     for bound in range(1, 40):
         lasts = "y = mul(m) other=1.0", f"y = aten.clamp(m) min={-bound / 10}"
         single, parallel = plans(*(text.format(last=last) for last in lasts))
-        if [compare(single, parallel, seed).outcome for seed in certify.SEEDS] == [AGREE, DIFFER]:
+        if [compare(single, parallel, seed).outcome for seed in numbers.SEEDS] == [AGREE, DIFFER]:
             break
     else:
         pytest.fail("no bound between what the seeds draw")
-    report = certify.contradicted(single, parallel, undecided(TWIN))
+    report = contradicted(single, parallel, undecided(TWIN))
     assert report.verdict is Verdict.REFUTED
 
 
@@ -130,26 +138,33 @@ def test_a_constant_in_32_bits_is_no_other_constant():
 
 def test_what_does_not_run_to_its_end_is_left_to_findings():
     plan = FAULTS["not summed"]
-    assert certify.contradicted(SINGLE, plan, undecided(plan)) == undecided(plan)
+    assert contradicted(SINGLE, plan, undecided(plan)) == undecided(plan)
 
 
 def test_what_is_proved_is_not_run():
     plan = FAULTS["another gradient"]
     report = ask(SINGLE, TWIN)
-    assert certify.contradicted(SINGLE, plan, report) == report
+    assert contradicted(SINGLE, plan, report) == report
 
 
 def test_what_is_assumed_is_not_in_numbers():
     plan = FAULTS["another gradient"]
     examined = Examined(undecided(plan))
-    assert contradict(SINGLE, plan, Options(assume=frozenset({"chunk-order-by-region"})), examined) == examined
-    assert contradict(SINGLE, plan, Options(), examined).report.verdict is Verdict.REFUTED
+    assumed = Options(assume=frozenset({"chunk-order-by-region"}))
+    assert contradict(Query(SINGLE, plan, assumed), examined) == examined
+    assert contradict(Query(SINGLE, plan), examined).report.verdict is Verdict.REFUTED
+
+
+def test_what_was_run_is_not_run_again():
+    plan = FAULTS["another gradient"]
+    examined = Examined(undecided(plan), ran=True)
+    assert contradict(Query(SINGLE, plan), examined) == examined
 
 
 @pytest.mark.parametrize("limit", ["MOST_STEPS", "MOST_WORK"])
 def test_what_is_too_large_to_be_run_is_open_and_says_so(limit, monkeypatch):
-    monkeypatch.setattr(certify, limit, 10)
-    report = certify.certified(SINGLE, HARMLESS["commuted"], walked(SINGLE, HARMLESS["commuted"]))
+    monkeypatch.setattr(numbers, limit, 10)
+    report = certified(SINGLE, HARMLESS["commuted"], walked(SINGLE, HARMLESS["commuted"]))
     assert (report.verdict, report.findings) == (Verdict.UNKNOWN, ())
     assert "the limit is 10" in report.open[0].reason
 
@@ -168,9 +183,9 @@ FAULTS_OF_A_COLUMN = {
 def limited(monkeypatch, parallel):
     """The limit at what one column of the plan takes: far less than all of it."""
     one = one_column(WIDE, parallel)
-    limit = certify._steps(one.single) + certify._steps(one.parallel)
-    assert limit < certify._steps(parallel) / 8
-    monkeypatch.setattr(certify, "MOST_STEPS", limit)
+    limit = steps_of(one.single) + steps_of(one.parallel)
+    assert limit < steps_of(parallel) / 8
+    monkeypatch.setattr(numbers, "MOST_STEPS", limit)
 
 
 @pytest.mark.parametrize("name", FAULTS_OF_A_COLUMN)
@@ -184,13 +199,13 @@ def test_of_what_is_too_large_one_column_is_run(name, monkeypatch):
 def test_a_column_that_agrees_leaves_what_was_found_open(monkeypatch):
     harmless = rewrite_where(mlp(dp=8, tp=2, nm=4, batch=64), "mul", swapped, device=1)
     limited(monkeypatch, harmless)
-    report = certify.certified(WIDE, harmless, walked(WIDE, harmless), column=lambda: one_column(WIDE, harmless)[:2])
+    report = certified(WIDE, harmless, walked(WIDE, harmless))
     assert (report.verdict, report.findings) == (Verdict.UNKNOWN, ())
     assert "one microbatch of one replica agrees" in report.open[0].reason
 
 
 def test_an_output_that_is_a_part_of_what_it_must_be_needs_no_run(monkeypatch):
-    monkeypatch.setattr(certify, "MOST_STEPS", 10)
+    monkeypatch.setattr(numbers, "MOST_STEPS", 10)
     lacking = rewrite_where(mlp(dp=4, batch=64), "all_reduce", lambda node: node._replace(op="identity", attrs=()))
     assert codes(ask(WIDE, lacking)) == {"missing-reduction"}
 
@@ -220,7 +235,7 @@ def test_ids_of_which_nobody_says_that_they_occur_are_no_refutation(other, verdi
     ignored = "ignore_index=-100 "
     right, wrong = (plans(TARGETS.format(*[ignored] * 2), TARGETS.format(*[i] * 2)) for i in (ignored, other))
     assert ask(*right).verdict is Verdict.PROVED
-    found = certify.certified(*wrong, walked(*wrong))
+    found = certified(*wrong, walked(*wrong))
     assert found.verdict is verdict
     assert any("`range t 0 4`" in item.reason for item in found.open) is (verdict is Verdict.UNKNOWN)
 
@@ -229,10 +244,11 @@ def test_what_follows_from_the_form_is_not_taken_back():
     """A message that nobody receives, beside outputs that agree: the rank that sends it waits for ever."""
     sent = (("peer", 1),)
     late = rewrite_where(TWIN, "sum", lambda node: (node, Node("send", node.inputs, (), sent, "late")), device=0)
-    found = examine(SINGLE, late, Options(solver=FAST))
+    query = Query(SINGLE, late, Options(solver=FAST))
+    found = walk(query)
     assert {finding.code for finding in found.raw.structural} == {"send-without-receive"}
     assert set(needs_no_run(found)) >= set(found.raw.structural)
-    report = certify.certified(SINGLE, late, found.report, needs_no_run(found))
+    report = certify(query, found).report
     assert "send-without-receive" in codes(report)
     assert ask(SINGLE, late).verdict is Verdict.REFUTED
 

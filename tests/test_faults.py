@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-import verdict.examine as examining
 from tests.builders import mlp
-from verdict.examine import examine
 from verdict.options import Options, SolverOptions
-from verdict.pipeline import verify
+from verdict.phases import Query, prove, walk
 from verdict.stage import run
+from verdict.verify import verify
 
 ROOT = Path(__file__).resolve().parents[1]
 PAIR = ("--sm", str(ROOT / "data" / "llama3" / "single.plan"), "--pm", str(ROOT / "data" / "llama3" / "parallel.plan"))
@@ -65,7 +64,7 @@ def first_stage(monkeypatch):
         def instead(stage, columns, options, exhaustive=False):
             return what() if stage.signature.op == "relu" else run(stage, columns, options, exhaustive)
 
-        monkeypatch.setattr(examining, "run", instead)
+        monkeypatch.setattr(prove, "run", instead)
 
     return replace
 
@@ -82,9 +81,9 @@ def first_stage(monkeypatch):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_worker_that_fails_leaves_its_stage_unknown_and_the_others_proved(first_stage, what, reason, workers):
     options = Options(workers, 512, solver=SolverOptions(timeout=3, z3=False))
-    right = examine(mlp(), mlp(2, 2), options).report
+    right = walk(Query(mlp(), mlp(2, 2), options)).report
     first_stage(what)
-    report = examine(mlp(), mlp(2, 2), options).report
+    report = walk(Query(mlp(), mlp(2, 2), options)).report
     assert (right.verdict.name, report.verdict.name) == ("PROVED", "UNKNOWN")
     assert [reason in item.reason for item in report.open] == [True]
     assert 0 < report.proofs.obligations < right.proofs.obligations

@@ -9,11 +9,11 @@ import pytest
 
 from tests.builders import FAST, mlp, rewrite_where
 from tests.test_cli import PARALLEL, SINGLE, verdict, wrong_plan
-from verdict import verify
+from verdict import verify as story
 from verdict.limits import Limits, OutOfTime, begin, limited
 from verdict.options import Options
 from verdict.report import Verdict
-from verdict.verify import tell
+from verdict.verify import verify
 
 PLAIN, TWIN = mlp(), mlp(tp=2)
 WRONG = rewrite_where(TWIN, "relu.grad", lambda node: node._replace(op="identity.grad"), device=1)
@@ -21,7 +21,7 @@ NONE = Limits()
 
 
 def told(parallel, limits=NONE):
-    return tell(PLAIN, parallel, Options(solver=FAST), None, limits).report
+    return verify(PLAIN, parallel, Options(solver=FAST, limits=limits, attempts=None))
 
 
 def too_late(*arguments, **named):
@@ -56,10 +56,10 @@ def test_nothing_is_limited_where_no_limit_is_set():
 
 
 @pytest.mark.parametrize("stop", [too_late, too_much])
-@pytest.mark.parametrize("step", ["examine", "deeper"])
+@pytest.mark.parametrize("step", ["walk", "decide"])
 def test_what_is_ended_before_it_is_decided_is_unknown(step, stop, monkeypatch):
-    monkeypatch.setattr(verify, step, stop)
-    for plan in (WRONG, TWIN) if step == "examine" else (WRONG,):
+    monkeypatch.setattr(story, step, stop)
+    for plan in (WRONG, TWIN) if step == "walk" else (WRONG,):
         report = told(plan, begin(300, 8000))
         assert report.verdict is Verdict.UNKNOWN
         assert "the limit of" in report.open[0].reason
@@ -67,7 +67,7 @@ def test_what_is_ended_before_it_is_decided_is_unknown(step, stop, monkeypatch):
 
 @pytest.mark.parametrize("step", ["explain", "repairs"])
 def test_what_is_ended_after_it_is_decided_keeps_its_verdict_and_says_so(step, monkeypatch):
-    monkeypatch.setattr(verify, step, too_late)
+    monkeypatch.setattr(story, step, too_late)
     report = told(WRONG, begin(300, 8000))
     assert report.verdict is Verdict.REFUTED
     assert [note.code for note in report.notes] == ["cut-short"]

@@ -24,7 +24,7 @@ def test_the_page_is_up_to_date(table):
 
 def test_limits_are_found_with_their_reasons(table):
     found = {(number.file, number.name): number for number in table.limits()}
-    steps = found["verdict/certify.py", "MORE_SEEDS, FEW"]
+    steps = found["verdict/phases/numbers.py", "MORE_SEEDS, FEW"]
     assert steps.value == "range(3, 25), 2_000"
     assert steps.reason.startswith("Where all of these agree")
 

@@ -19,7 +19,7 @@ from tests.transformations import (
     reorder_nodes,
 )
 from verdict.options import Options, SolverOptions
-from verdict.pipeline import verify
+from verdict.verify import verify
 
 SMALL = Sizes(layers=2, hidden=16, heads=4, seq=4, batch=8, dp=2, tp=2, pp=2, microbatches=2, vocab=16, ffn=12)
 MESHES = {
@@ -43,9 +43,7 @@ def not_added(plan):
     if not found:
         return None
     name = min(found)
-    return rewrite_where(
-        plan, "all_reduce", lambda n: n._replace(op="identity", attrs=()) if n.name == name else n
-    )
+    return rewrite_where(plan, "all_reduce", lambda n: n._replace(op="identity", attrs=()) if n.name == name else n)
 
 
 def halved(plan):

@@ -10,8 +10,8 @@ from tests.tape import Tape
 from verdict.errors import PlanFileError, PlanMismatchError
 from verdict.lineage import CHUNK_ORDER
 from verdict.options import Options
-from verdict.pipeline import verify
 from verdict.report import Verdict
+from verdict.verify import verify
 
 
 def test_a_plan_is_equal_to_itself():
@@ -21,14 +21,25 @@ def test_a_plan_is_equal_to_itself():
         assert report.gradients == len(plan.gradients)
 
 
-def test_the_steps_are_told_in_their_order():
-    told = []
-    verify(
-        mlp(), mlp(tp=2), Options(workers=0, solver=FAST), lambda step, done, total, result: told.append((step, done))
-    )
-    steps = list(dict.fromkeys(step for step, _ in told))
-    assert steps == sorted(steps, key=("check", "lineage", "stage", "prove", "report").index)
-    counted = [done for step, done in told if step == "prove"]
+class Told:
+    """An observer that keeps what it is told."""
+
+    def __init__(self):
+        self.phases, self.counted = [], []
+
+    def begin(self, phase, given=None):
+        self.phases.append(phase)
+
+    def advance(self, phase, done, total):
+        self.counted.append((phase, done))
+
+
+def test_the_phases_are_told_in_their_order():
+    told = Told()
+    verify(mlp(), mlp(tp=2), Options(workers=0, solver=FAST), told)
+    phases = list(dict.fromkeys(told.phases))
+    assert phases == sorted(phases, key=("check", "lineage", "stage", "prove", "report", "repair").index)
+    counted = [done for phase, done in told.counted if phase == "prove"]
     assert counted == list(range(len(counted)))
 
 

@@ -7,10 +7,10 @@ import pytest
 from backends.generator import Sizes, generate
 from tests.builders import FAST, ask, mlp, rewrite_where, with_attrs
 from tests.sweep.plans import agrees, swept
-from verdict.examine import examine
 from verdict.mutate import mutate
 from verdict.options import Options
-from verdict.replica import split
+from verdict.phases import Query, walk
+from verdict.phases.replica import split
 from verdict.report import Verdict
 
 RING = {"layers": 1, "hidden": 4, "heads": 1, "seq": 4, "batch": 2, "vocab": 4, "ffn": 4, "cp": 2, "dp": 2, "tp": 1}
@@ -19,7 +19,7 @@ ONE = {"pp": 1, "microbatches": 1}
 
 def law(single, one):
     """Whether the single-device step adds up over the replicas, by the walk."""
-    return examine(single, one.copies, Options(solver=FAST)).report.verdict is Verdict.PROVED
+    return walk(Query(single, one.copies, Options(solver=FAST))).report.verdict is Verdict.PROVED
 
 
 def test_one_replica_is_swept_where_the_walk_cannot_follow_and_all_where_asked_for():

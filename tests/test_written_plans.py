@@ -8,7 +8,7 @@ from tests.builders import FAST
 from tests.interpreter.compare import AGREE, compare
 from verdict.errors import VerdictError
 from verdict.options import Options
-from verdict.pipeline import verify
+from verdict.verify import verify
 
 SIZES = Sizes(layers=2, hidden=8, batch=8, dp=2, tp=2, pp=1, microbatches=2, ffn=16)
 SINGLE, PARALLEL = map(write, generate("mlp", SIZES))

@@ -26,25 +26,26 @@ from verdict.limits import Limits, OutOfTime, begin, limited
 from verdict.lineage import CHUNK_ORDER
 from verdict.measure import Stopwatch, append_row
 from verdict.mutate.command import mutate_command
+from verdict.observer import Observer, Phase
 from verdict.options import Options, SolverOptions
-from verdict.repair import ALL_ATTEMPTS, Proposal
+from verdict.phases import known_assumptions
+from verdict.repair import ALL_ATTEMPTS
 from verdict.report import Measured, Report, show, to_json
 from verdict.report.explain import explain_command
 from verdict.solver import installed
 from verdict.stdout import to_stdout
-from verdict.summary import known_assumptions
-from verdict.verify import tell
+from verdict.verify import verify
 
 QUESTION_NOT_PUT, INTERNAL_ERROR = 2, 4
 MAY_ASSUME = frozenset({CHUNK_ORDER})
 SOLVERS = {"z3": ("z3",), "cvc5": ("cvc5",), "both": ("z3", "cvc5")}
-DUMPS: dict[str, tuple[str, Callable[[Any], Iterable[str]]]] = {
-    "nodes": ("check", dump_nodes),
-    "lineages": ("stage", dump_lineages),
-    "stages": ("prove", dump_stages),
-    "obligations": ("prove", dump_obligations),
+DUMPS: dict[str, tuple[Phase, Callable[[Any], Iterable[str]]]] = {
+    "nodes": (Phase.CHECK, dump_nodes),
+    "lineages": (Phase.STAGE, dump_lineages),
+    "stages": (Phase.PROVE, dump_stages),
+    "obligations": (Phase.PROVE, dump_obligations),
 }
-"""What can be dumped: at the beginning of which step, and how its result becomes lines."""
+"""What can be dumped: at the beginning of which phase, and how what it is given becomes lines."""
 
 EPILOG = "Exit status: 0 proved, 1 refuted, 2 the question could not be put, 3 unknown, 4 a bug in verdict."
 
@@ -150,20 +151,18 @@ def _main_job(single: str, parallel: str, given: dict[str, Any]) -> int:
     if given["repair"] and given["unrepaired"]:
         raise UsageError("--repair", "it contradicts --no-repair", "give one of them")
     gc.disable()
-    options = _options(given)
-    limits = begin(given["time_limit"], given["memory_limit"])
+    options = _options(given, begin(given["time_limit"], given["memory_limit"]))
     watch = Stopwatch()
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
-        observe = _observer(watch, progress, given["dump"])
-        observe("load", 0, 1, None)
-        plans = _loaded(single, parallel, limits)
+        observer: Observer = _Watching(watch, progress, given["dump"])
+        observer.begin(Phase.LOAD)
+        plans = _loaded(single, parallel, options.limits)
         _require_known("--deny-assumption", given["denied"], known_assumptions(plans))
-        attempts = 0 if given["unrepaired"] else ALL_ATTEMPTS if given["repair"] else None
-        report, proposals = tell(*plans, options, attempts, limits, observe)
+        report = verify(*plans, options, observer)
     measured = watch.measured(options.workers)
     _tell(report, measured, given)
     if given["repair"]:
-        _write_repaired(given["repair"], proposals)
+        _write_repaired(given["repair"], report)
     if given["repro"]:
         _write_repro(given["repro"], report)
     if given["stats"]:
@@ -180,9 +179,9 @@ def _loaded(single: str, parallel: str, limits: Limits) -> tuple[Plan, Plan]:
     return one, other
 
 
-def _write_repaired(path: str, proposals: tuple[Proposal, ...]) -> None:
-    if proposals and proposals[0].proved:
-        save(proposals[0].plan, path)
+def _write_repaired(path: str, report: Report) -> None:
+    if report.repairs and report.repairs[0].proved:
+        save(report.repairs[0].plan, path)
     else:
         click.echo(f"{path} is not written: there is no repair that is proved", err=True)
 
@@ -205,7 +204,7 @@ def _require_known(option: str, names: tuple[str, ...], known: frozenset[str]) -
         raise UsageError(option, f"there is no assumption {unknown[0]}", f"known: {', '.join(sorted(known))}")
 
 
-def _options(given: dict[str, Any]) -> Options:
+def _options(given: dict[str, Any], limits: Limits) -> Options:
     return Options(
         workers=given["workers"] or os.cpu_count() or 1,
         memory_mib=given["memory"],
@@ -213,6 +212,8 @@ def _options(given: dict[str, Any]) -> Options:
         assume=frozenset(given["assume"]),
         denied=frozenset(given["denied"]),
         solver=SolverOptions(timeout=given["timeout"], seed=given["seed"], solvers=_solvers(given["solver"])),
+        limits=limits,
+        attempts=0 if given["unrepaired"] else ALL_ATTEMPTS if given["repair"] else None,
     )
 
 
@@ -223,19 +224,27 @@ def _solvers(choice: str) -> tuple[str, ...]:
     return SOLVERS[choice]
 
 
-def _observer(watch: Stopwatch, progress: Progress, dumps: tuple[str, ...]) -> Callable[[str, int, int, Any], None]:
-    """Times the phases, draws the progress, and dumps the results of the steps that were asked for."""
-    task = progress.add_task("load", total=None)
+class _Watching:
+    """Times the phases, draws the progress, and dumps what the phases are given that were asked for."""
 
-    def observe(step: str, done: int, total: int, result: Any) -> None:
-        if done == 0 and step != watch.phase:
-            watch.begin(step)
-            for name in dumps:
-                if result is not None and DUMPS[name][0] == step:
-                    click.echo("\n".join(DUMPS[name][1](result)))
-        progress.update(task, description=step, completed=done, total=total if total > 1 else None)
+    def __init__(self, watch: Stopwatch, progress: Progress, dumps: tuple[str, ...]) -> None:
+        self._watch = watch
+        self._progress = progress
+        self._dumps = dumps
+        self._task = progress.add_task(Phase.LOAD, total=None)
 
-    return observe
+    def begin(self, phase: Phase, given: object = None) -> None:
+        """Time the phase, and dump what it is given."""
+        if phase != self._watch.phase:
+            self._watch.begin(phase)
+            for name in self._dumps:
+                if given is not None and DUMPS[name][0] == phase:
+                    click.echo("\n".join(DUMPS[name][1](given)))
+        self._progress.update(self._task, description=phase, completed=0, total=None)
+
+    def advance(self, phase: Phase, done: int, total: int) -> None:
+        """Draw how far it is."""
+        self._progress.update(self._task, description=phase, completed=done, total=total if total > 1 else None)
 
 
 def _tell(report: Report, measured: Measured, given: dict[str, Any]) -> None:

@@ -7,13 +7,12 @@ import time
 from typing import Any
 
 from verdict.errors import UsageError
+from verdict.observer import Phase
 from verdict.report import Measured, Report
-
-PHASES = ("load", "check", "lineage", "stage", "prove", "certify", "sweep", "repair", "report")
 
 
 class Stopwatch:
-    """Seconds between the beginnings of phases. It observes the pipeline from outside."""
+    """Seconds between the beginnings of phases."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -56,7 +55,7 @@ def append_row(path: str, report: Report, measured: Measured) -> None:
         "obligations": report.proofs.obligations,
         "findings": len(report.findings),
         "open": len(report.unanswered),
-        **{f"t_{phase}": f"{dict(measured.seconds).get(phase, 0.0):.3f}" for phase in PHASES},
+        **{f"t_{phase}": f"{dict(measured.seconds).get(phase, 0.0):.3f}" for phase in Phase},
         "t_total": f"{measured.total:.3f}",
         "peak_memory_mib": f"{measured.peak_memory_mib:.0f}",
         "workers": measured.workers,

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from verdict.limits import Limits
+
 
 @dataclass(frozen=True, slots=True)
 class SolverOptions:
@@ -38,7 +40,9 @@ class Options:
 
     workers: processes that prove side by side; 0 proves in this process, without limits of time and memory.
     memory_mib: the most memory of one worker process. exhaustive: prove every stage and every column by
-    itself. assume, denied: names of assumptions.
+    itself. assume, denied: names of assumptions. limits: of the whole run.
+    attempts: how many repaired plans are verified at most; None are as many as the size of the plan allows.
+    most_swept: up to so many nodes on all ranks, what the walk leaves open is swept; None is any number.
     """
 
     workers: int = 0
@@ -47,3 +51,6 @@ class Options:
     assume: frozenset[str] = frozenset()
     denied: frozenset[str] = frozenset()
     solver: SolverOptions = field(default_factory=SolverOptions)
+    limits: Limits = field(default_factory=Limits)
+    attempts: int | None = 0
+    most_swept: int | None = None

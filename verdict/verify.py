@@ -1,68 +1,51 @@
-"""The whole story within limits, told in answers that each stand by themselves: the last one is the best.
-
-Before anything is known the answer is UNKNOWN. What the walk finds is not REFUTED before numbers confirm it. Causes and
-repairs come last, and change no verdict.
-"""
+"""The story: two plans in, a report out."""
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
-from verdict.certify import unconfirmed
-from verdict.examine import Observe, examine, silent
 from verdict.graph import Plan
-from verdict.limits import Limits, OutOfTime, limited
+from verdict.limits import OutOfTime, limited
+from verdict.observer import SILENT, Observer, Phase
 from verdict.options import Options
 from verdict.outcome import Finding
-from verdict.pipeline import deeper, explain, needs_no_run
-from verdict.repair import Proposal, repairs, with_help
+from verdict.phases import Examined, Query, certify, contradict, explain, side_of, sweep, unconfirmed, walk
+from verdict.repair import repairs, with_repairs
 from verdict.report import Open, Proofs, Report, Verdict
-from verdict.summary import side_of
 
 
-class Told(NamedTuple):
-    """An answer, and the repairs that go with it, those that are proved first."""
+def verify(single: Plan, parallel: Plan, options: Options, observer: Observer = SILENT) -> Report:
+    """Whether `parallel` computes what `single` computes: every loss, gradient, updated weight and further output.
 
-    report: Report
-    proposals: tuple[Proposal, ...] = ()
-
-
-def tell(
-    single: Plan,
-    parallel: Plan,
-    options: Options,
-    attempts: int | None,
-    limits: Limits,
-    observe: Observe = silent,
-) -> Told:
-    """Whether `parallel` computes what `single` computes, as far as the limits allow.
-
-    attempts: how many repairs are tried at most; None leaves it to the search. Raises PlanFileError where a plan is
-    malformed, PlanMismatchError where the two have nothing in common.
+    Each answer stands by itself, and the last one within the limits is the best: what is ended before it is decided is
+    UNKNOWN. Raises PlanFileError where a plan is malformed, PlanMismatchError where the two have nothing in common.
     """
-    told = Told(_nothing_yet(single, parallel))
+    report = Report(side_of(single), side_of(parallel), (), (), (), Proofs())
     try:
-        with limited(limits):
-            for answer in _story(single, parallel, options, attempts, observe):
-                told = answer
+        with limited(options.limits):
+            for answer in _answers(Query(single, parallel, options, observer)):
+                report = answer
     except (OutOfTime, MemoryError) as error:
-        return told._replace(report=_cut_short(told.report, limits.in_words(error)))
-    return told
+        return _cut_short(report, options.limits.in_words(error))
+    return report
 
 
-def _story(single: Plan, parallel: Plan, options: Options, attempts: int | None, observe: Observe) -> Iterator[Told]:
-    examined = examine(single, parallel, options, observe)
-    yield Told(unconfirmed(examined.report, needs_no_run(examined), "numbers were not asked yet"))
-    examined = deeper(single, parallel, options, examined, observe)
-    yield Told(examined.report)
-    observe("repair", 0, 1, None)
-    proposals = repairs(single, parallel, examined, options, attempts)
-    observe("report", 0, 1, None)
-    yield Told(with_help(explain(single, parallel, options, examined), proposals), proposals)
+def _answers(query: Query) -> Iterator[Report]:
+    """The walk's answer, of which nothing is said that needs numbers; the verdict; its causes and repairs."""
+    examined = walk(query)
+    yield unconfirmed(examined)
+    examined = decide(query, examined)
+    yield examined.report
+    query.observer.begin(Phase.REPAIR)
+    proposals = repairs(query, examined)
+    query.observer.begin(Phase.REPORT)
+    yield with_repairs(explain(query, examined), proposals)
 
 
-def _nothing_yet(single: Plan, parallel: Plan) -> Report:
-    return Report(side_of(single), side_of(parallel), (), (), (), Proofs())
+def decide(query: Query, examined: Examined) -> Examined:
+    """The verdict on what was walked: what is refuted is run on numbers, what is open is swept, then run on numbers."""
+    examined = certify(query, examined)
+    examined = sweep(query, examined)
+    return contradict(query, examined)
 
 
 def _cut_short(report: Report, why: str) -> Report:

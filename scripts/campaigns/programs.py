@@ -26,7 +26,7 @@ from tests.torch.verdicts import plan
 from verdict.comparison import AGREE, CANNOT, DIFFER
 from verdict.errors import UsageError, VerdictError
 from verdict.mutate.judge import outcome_of
-from verdict.pipeline import verify
+from verdict.verify import verify
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = {

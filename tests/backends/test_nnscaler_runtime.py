@@ -14,7 +14,7 @@ from backends.text.plain import read_plain, write_plain
 from tests.builders import FAST
 from verdict.errors import PlanFileError
 from verdict.options import Options
-from verdict.pipeline import verify
+from verdict.verify import verify
 
 SHARED = Path(__file__).parents[3] / "shared" / "plans"
 MLP = "mlp/mlp_mgener_dp{}_gbs16_dim1024_ly2"

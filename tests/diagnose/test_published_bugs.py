@@ -8,8 +8,8 @@ from backends import load
 from tests.shared import HERE, PLANS, REASON
 from verdict.diagnose.counter import replays
 from verdict.options import Options, SolverOptions
-from verdict.pipeline import verify
 from verdict.report import Verdict
+from verdict.verify import verify
 
 pytestmark = [pytest.mark.skipif(not HERE, reason=REASON), pytest.mark.slow]
 

@@ -10,9 +10,9 @@ from backends.text import read, write
 from tests.builders import FAST, answer, codes, rewrite_where, walked, with_attrs
 from verdict.concrete import AGREE, DIFFER, compare
 from verdict.errors import VerdictError
-from verdict.examine import examine
 from verdict.mutate import mutate
 from verdict.options import Options
+from verdict.phases import Query, walk
 from verdict.sweep import sweep
 
 SMALL = Sizes(
@@ -74,7 +74,7 @@ def test_a_fault_among_replicas_is_found(name):
 def test_the_replicas_that_stand_for_all_say_what_all_say(more):
     single, parallel = pair(**more)
     for exhaustive in (False, True):
-        report = examine(single, parallel, Options(1, 4096, exhaustive=exhaustive, solver=FAST)).report
+        report = walk(Query(single, parallel, Options(1, 4096, exhaustive=exhaustive, solver=FAST))).report
         assert report.verdict.name == "PROVED", report.open
 
 
@@ -85,7 +85,7 @@ def test_no_mutant_that_differs_on_numbers_is_proved(more):
     for mutant in mutate(parallel, seed=11, count=34):
         try:
             options = Options(1, 4096, solver=FAST)
-            examined = examine(single, mutant.plan, options, known=known.get(mutant.plan.columns))
+            examined = walk(Query(single, mutant.plan, options), known.get(mutant.plan.columns))
             known.setdefault(mutant.plan.columns, {}).update(examined.outcomes)
             verdict = examined.report.verdict.name
         except VerdictError:

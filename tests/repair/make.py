@@ -1,14 +1,17 @@
 """Generated pairs, and single faults in them."""
 
+from dataclasses import replace
+
 from backends.generator import Sizes, generate
 from tests.builders import FAST
-from verdict.examine import Examined, examine
 from verdict.graph import Node, Plan
 from verdict.options import Options
-from verdict.repair import Proposal, repairs
+from verdict.phases import Examined, Query, walk
+from verdict.repair import repairs
+from verdict.report import Repair
 
 SMALL = Sizes(layers=2, hidden=8, heads=2, seq=4, batch=8, dp=2, tp=2, pp=2, microbatches=2, vocab=8, ffn=12)
-OPTIONS = Options(workers=1, solver=FAST)
+OPTIONS = Options(workers=1, solver=FAST, attempts=None)
 
 
 def pair(model: str = "mlp", **sizes: int) -> tuple[Plan, Plan]:
@@ -16,11 +19,11 @@ def pair(model: str = "mlp", **sizes: int) -> tuple[Plan, Plan]:
 
 
 def looked_at(single: Plan, plan: Plan) -> Examined:
-    return examine(single, plan, OPTIONS)
+    return walk(Query(single, plan, OPTIONS))
 
 
-def repaired(single: Plan, plan: Plan, **limits: int) -> tuple[Proposal, ...]:
-    return repairs(single, plan, looked_at(single, plan), OPTIONS, **limits)
+def repaired(single: Plan, plan: Plan, **limits: int) -> tuple[Repair, ...]:
+    return repairs(Query(single, plan, replace(OPTIONS, **limits)), looked_at(single, plan))
 
 
 def first(plan: Plan, op: str, device: int, replicas: bool = False) -> Node:

@@ -4,15 +4,15 @@ import pytest
 
 from backends import load, load_all
 from tests.shared import HERE, PLANS, REASON, Pair, pairs
-from verdict.examine import examine
 from verdict.graph import Plan
 from verdict.options import Options
-from verdict.pipeline import verify
-from verdict.repair import repairs, with_help
+from verdict.phases import Query, walk
+from verdict.repair import repairs, with_repairs
+from verdict.verify import verify
 
 pytestmark = pytest.mark.skipif(not HERE, reason=REASON)
 
-OPTIONS = Options(workers=1)
+OPTIONS = Options(workers=1, attempts=None)
 SINGLE = "llama3_default_dp1_pp1_tp1_nm1_gbs32_ly32_h32_hi128_sq8192.pkl.xz"
 BUGS = {
     1: "all_reduce(sum) over ranks 0, 1 in place of linear_6 (node identity linear_6)",
@@ -43,13 +43,14 @@ def single() -> Plan:
 @pytest.mark.parametrize("number", RUN)
 def test_a_published_bug_gets_one_repair_that_is_proved(single: Plan, number: int) -> None:
     wrong = load(str(PLANS / "bugs" / f"llama3_br{number}_dp2_pp2_tp2_nm2_gbs32_ly32_h32_hi128_sq8192.pkl.xz"))
-    examined = examine(single, wrong, OPTIONS)
-    proposals = repairs(single, wrong, examined, OPTIONS)
+    query = Query(single, wrong, OPTIONS)
+    examined = walk(query)
+    proposals = repairs(query, examined)
     assert [(proposal.sentence, proposal.proved) for proposal in proposals] == [
         (f"{BUGS[number]}: every obligation holds", True)
     ]
     assert verify(single, proposals[0].plan, OPTIONS).verdict.name == "PROVED"
-    helped = with_help(examined.report, proposals)
+    helped = with_repairs(examined.report, proposals)
     assert {finding.help for finding in helped.findings} == {proposals[0].sentence}
 
 
@@ -57,7 +58,8 @@ def test_a_published_bug_gets_one_repair_that_is_proved(single: Plan, number: in
 def test_permuted_activations_are_repaired_by_pieces_in_the_order_of_the_ranks(pair: Pair) -> None:
     """The groups stay as torch.distributed makes them, sorted: other peers get other pieces."""
     one, many = load_all((str(pair.single), str(pair.parallel)))
-    proposals = repairs(one, many, examine(one, many, OPTIONS), OPTIONS)
+    query = Query(one, many, OPTIONS)
+    proposals = repairs(query, walk(query))
     assert [(proposal.codes, proposal.proved) for proposal in proposals] == [(("wrong-order",), True)]
     assert "every rank cuts the piece of its place and sends it to that place" in proposals[0].sentence
     groups = [
@@ -71,6 +73,7 @@ def test_permuted_activations_are_repaired_by_pieces_in_the_order_of_the_ranks(p
 
 def test_the_right_plan_of_the_bugs_gets_no_repair(single: Plan) -> None:
     right = load(str(PLANS / "bugs" / SINGLE.replace("dp1_pp1_tp1_nm1", "dp2_pp2_tp2_nm2")))
-    examined = examine(single, right, OPTIONS)
+    query = Query(single, right, OPTIONS)
+    examined = walk(query)
     assert examined.report.verdict.name == "PROVED"
-    assert repairs(single, right, examined, OPTIONS) == ()
+    assert repairs(query, examined) == ()

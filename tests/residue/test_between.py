@@ -5,19 +5,19 @@ import pytest
 from backends.generator import Sizes, generate
 from backends.torch.oracle import oracle
 from tests.builders import FAST
-from verdict.between import between_cut_points
 from verdict.concrete import AGREE
 from verdict.errors import VerdictError
-from verdict.examine import examine
 from verdict.graph import without_effects
 from verdict.lineage import bind, reference
 from verdict.lineage.propagate import guessed
 from verdict.mutate import mutate
 from verdict.options import Options
-from verdict.pipeline import verify
+from verdict.phases import Query, walk
+from verdict.phases.between import between_cut_points
 from verdict.report import Verdict
 from verdict.residue.islands import islands_of
 from verdict.residue.pairs import pair_of
+from verdict.verify import verify
 
 OPTIONS = Options(workers=0, solver=FAST)
 SMALL = {
@@ -33,10 +33,11 @@ def plans(**more):
 
 def between(single, parallel, options=OPTIONS):
     """The report of what is proved between cut points; None where nothing is."""
-    examined = examine(single, parallel, options)
+    query = Query(single, parallel, options)
+    examined = walk(query)
     if examined.report.verdict is not Verdict.UNKNOWN:
         return None
-    found = between_cut_points(single, parallel, options, examined, lambda done, total: None)
+    found = between_cut_points(query, examined)
     return None if found is None else found.report
 
 

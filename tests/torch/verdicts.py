@@ -9,7 +9,7 @@ from backends.torch.confirmation import confirmed
 from backends.torch.launch import Limits, Target, record_each
 from verdict.errors import VerdictError
 from verdict.options import Options
-from verdict.pipeline import verify
+from verdict.verify import verify
 
 
 class Answer(NamedTuple):

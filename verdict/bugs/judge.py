@@ -8,8 +8,8 @@ from typing import NamedTuple, Protocol
 from verdict.errors import VerdictError
 from verdict.graph import Plan
 from verdict.options import Options
-from verdict.pipeline import verify
 from verdict.report import Verdict
+from verdict.verify import verify
 
 REFUSED = "REFUSED"
 """No question could be put: a plan is malformed, or the two have nothing in common."""

@@ -1,19 +1,18 @@
 """The verdict on a mutant held against the oracle: what was killed, missed, a false alarm or equivalent."""
 
 from collections.abc import Callable, MutableMapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from verdict.certify import CERTAIN
 from verdict.concrete import AGREE, CANNOT, DIFFER, FAULT, Comparison, compare_prepared, prepare
 from verdict.errors import VerdictError
-from verdict.examine import Examined, examine
 from verdict.graph import Plan
 from verdict.options import Options
 from verdict.outcome import Outcome
-from verdict.pipeline import certify, contradict, deeper
+from verdict.phases import CERTAIN, Examined, Query, walk
 from verdict.stage import Stage
-from verdict.sweep import steps_of
+from verdict.verify import decide
 
 KILLED, MISSED, FALSE_ALARM = "killed", "missed", "false alarm"
 EQUIVALENT, UNKNOWN, REFUSED, UNCHECKED = "equivalent", "unknown", "refused", "unchecked"
@@ -65,23 +64,17 @@ def judge(single: Plan, plan: Plan, oracle: Oracle, options: Options, known: Kno
 
 
 def _verdict(single: Plan, plan: Plan, options: Options, known: Known) -> tuple[str, tuple[str, ...]]:
+    query = Query(single, plan, replace(options, most_swept=MOST_SWEPT))
     try:
-        examined = examine(single, plan, options, known=known.of(plan), before=known.before.get(plan.columns))
+        examined = walk(query, known.of(plan), known.before.get(plan.columns))
     except VerdictError as error:
         return "REFUSED", (error.problem,)
     known.of(plan).update(examined.outcomes)
     if examined.walks:
         known.before.setdefault(plan.columns, examined)
-    finish = deeper if steps_of(plan) <= MOST_SWEPT else _unswept
-    report = finish(single, plan, options, examined).report
+    report = decide(query, examined).report
     codes = tuple(sorted({finding.code for finding in report.findings}))
     return report.verdict.name, codes or tuple(str(gap) for gap in report.unanswered[:1])
-
-
-def _unswept(single: Plan, plan: Plan, options: Options, examined: Examined) -> Examined:
-    """As `deeper`, for plans that would take the sweep too long."""
-    found = certify(single, plan, options, examined)
-    return found if examined.report.findings else contradict(single, plan, options, found)
 
 
 def own_oracle(seeds: Sequence[int]) -> Oracle:

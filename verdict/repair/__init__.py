@@ -1,5 +1,5 @@
 """Repairs of a refuted plan: proposed by what was found, proved by verifying the repaired plan."""
 
-from verdict.repair.search import ALL_ATTEMPTS, Proposal, repairs, with_help
+from verdict.repair.search import ALL_ATTEMPTS, repairs, with_repairs
 
-__all__ = ["ALL_ATTEMPTS", "Proposal", "repairs", "with_help"]
+__all__ = ["ALL_ATTEMPTS", "repairs", "with_repairs"]

@@ -6,12 +6,12 @@ All refuted stages are looked at together, with the forward operators and gradie
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from verdict.examine import Examined
 from verdict.graph import GRAD, Attrs, Fault, Node, Place
 from verdict.lineage import Evidence, Member, Signature
 from verdict.lineage.meaning import base_op
 from verdict.ops import FACTS
 from verdict.outcome import Finding, Refuted
+from verdict.phases import Examined
 from verdict.repair.case import Candidate, Case, ranks_in_words
 from verdict.repair.edits import Patch, Site, node_at
 from verdict.stage import Members

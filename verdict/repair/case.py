@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from verdict.examine import Examined
 from verdict.graph import ABSENT, ACCUMULATOR, INPUT, PER_STEP, Plan, Region
 from verdict.graph.lockstep import CHUNK, COLLECTIVES, attribute
 from verdict.lineage import Lineages, Value
 from verdict.lineage.compare import difference
 from verdict.lineage.reference import Base, Bases
 from verdict.ops import FACTS
+from verdict.phases import Examined
 from verdict.repair.edits import Patch, Site, node_at
 
 

@@ -6,16 +6,16 @@ attempts are made depends on the size of the plan alone, so that the same plans 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
 from verdict.errors import VerdictError
-from verdict.examine import Examined, examine
 from verdict.graph import ABSENT, GRAD, Fault, Plan
 from verdict.lineage import Evidence
 from verdict.options import Options
 from verdict.outcome import Finding, Outcome
+from verdict.phases import Examined, Query, walk
 from verdict.repair.addends import add_addend
 from verdict.repair.attributes import attributes_of_namesake, refuted, restore_attributes
 from verdict.repair.calls import as_twin, count_microbatches, in_order_of_microbatches, reduce_late
@@ -30,7 +30,7 @@ from verdict.repair.peers import pair_by_region
 from verdict.repair.reductions import reduce_origin, reduce_over_replicas, reduce_parts
 from verdict.repair.superfluous import drop_addend, drop_reduction
 from verdict.repair.wiring import own_microbatch, redeclare, rewire
-from verdict.report import Report, Verdict
+from verdict.report import Repair, Report, Verdict
 from verdict.stage import Stage
 
 Kind = Callable[[Case, Finding], Iterator[Candidate]]
@@ -51,20 +51,6 @@ LEAST, ALL_ATTEMPTS = 2, 12
 """Attempts: as many as make NODES nodes, within these bounds."""
 
 
-@dataclass(frozen=True)
-class Proposal:
-    """A repair. codes, findings: what it removes. plan: with this and all other repairs that were found.
-
-    proved: whether that plan is PROVED. sentence: the repair, and what it achieves.
-    """
-
-    codes: tuple[str, ...]
-    sentence: str
-    plan: Plan
-    proved: bool
-    findings: tuple[Finding, ...] = ()
-
-
 class _Trial(NamedTuple):
     """Candidates to be made at once, each with the findings that suggest it."""
 
@@ -80,38 +66,36 @@ class _Step(NamedTuple):
     examined: Examined
 
 
-def repairs(
-    single: Plan, parallel: Plan, examined: Examined, options: Options, attempts: int | None = None
-) -> tuple[Proposal, ...]:
+def repairs(query: Query, examined: Examined) -> tuple[Repair, ...]:
     """Repairs of a refuted plan: all of them together are proved, or each removes what it says it does.
 
-    examined: what verify found of the two plans. attempts: how many repaired plans may be verified; by default
-    as many as the size of the plan allows; none in a plan with effects, which repairs do not know.
+    examined: what was found of it. None are looked for in a plan with effects, which repairs do not know.
     """
+    parallel, attempts = query.parallel, query.options.attempts
     left = 0 if parallel.effects else _attempts(parallel) if attempts is None else attempts
     known: dict[Stage, Outcome] = dict(examined.outcomes)
     steps: list[_Step] = []
     plan = parallel
     while left > 0 and examined.report.swept is None and examined.report.verdict is Verdict.REFUTED:
-        found, spent = _step(Case(single, plan, examined), options, known, left, alone=len(steps) < EARLY)
+        found, spent = _step(Case(query.single, plan, examined), query.options, known, left, alone=len(steps) < EARLY)
         left -= spent
         if found is None:
             break
         steps.append(found)
         plan, examined = found.plan, found.examined
-    return tuple(_proposals(steps, plan, examined))
+    return tuple(_repairs(steps, plan, examined))
 
 
-def with_help(report: Report, proposals: Sequence[Proposal]) -> Report:
-    """The report with each proposal as the help of the findings that it is about."""
-    return replace(report, findings=tuple(_helped(finding, proposals) for finding in report.findings))
+def with_repairs(report: Report, found: tuple[Repair, ...]) -> Report:
+    """The report with repairs, each as the help of the findings that it is about."""
+    return replace(report, findings=tuple(_helped(finding, found) for finding in report.findings), repairs=found)
 
 
-def _helped(finding: Finding, proposals: Sequence[Proposal]) -> Finding:
-    """The finding with the sentences of the proposals for its nodes and tensors; with all, where none is for it."""
+def _helped(finding: Finding, repairs: Sequence[Repair]) -> Finding:
+    """The finding with the sentences of the repairs for its nodes and tensors; with all, where none is for it."""
     about = _about((finding.evidence, *finding.also))
-    alone = [one.sentence for one in proposals if about & _about(found.evidence for found in one.findings)]
-    mine = alone or [one.sentence for one in proposals if one.proved or len(proposals) == 1]
+    alone = [one.sentence for one in repairs if about & _about(found.evidence for found in one.findings)]
+    mine = alone or [one.sentence for one in repairs if one.proved or len(repairs) == 1]
     return replace(finding, help="; ".join(dict.fromkeys(mine))) if mine else finding
 
 
@@ -191,7 +175,7 @@ def _tried(case: Case, trial: _Trial, options: Options, known: Mapping[Stage, Ou
     patch, _ = joined(case.plan, [candidate.patch for candidate, _ in trial.parts])
     plan = apply(case.plan, patch)
     try:
-        examined = examine(case.single, plan, options, known=known, before=case.examined)
+        examined = walk(Query(case.single, plan, options), known, case.examined)
     except VerdictError:
         return None
     return _Step(case.examined.report.findings, trial, plan, examined)
@@ -211,7 +195,7 @@ def _names_of(finding: Finding) -> set[tuple[str, str, str]]:
     return {(finding.code, finding.title, finding.where)}
 
 
-def _proposals(steps: Sequence[_Step], plan: Plan, examined: Examined) -> Iterator[Proposal]:
+def _repairs(steps: Sequence[_Step], plan: Plan, examined: Examined) -> Iterator[Repair]:
     proved = examined.report.verdict is Verdict.PROVED
     parts = [part for step in steps for part in _parts(step)]
     for candidate, findings in parts:
@@ -222,7 +206,7 @@ def _proposals(steps: Sequence[_Step], plan: Plan, examined: Examined) -> Iterat
             end = "removes this finding; others remain"
         else:
             continue
-        yield Proposal(codes, f"{candidate.sentence}: {end}", plan, proved, findings)
+        yield Repair(codes, f"{candidate.sentence}: {end}", plan, proved, findings)
 
 
 def _is_cause(findings: Sequence[Finding], after: Examined) -> bool:

@@ -9,6 +9,7 @@ from verdict.report.report import (
     Proofs,
     Proved,
     Refuted,
+    Repair,
     Report,
     Side,
     Sweep,
@@ -18,6 +19,6 @@ from verdict.report.report import (
 from verdict.report.text import show
 
 __all__ = [
-    "Answer", "Asked", "Due", "Evidence", "Measured", "Open", "Proofs", "Proved", "Refuted", "Report", "Side", "Sweep",
-    "Unknown", "Verdict", "as_data", "show", "to_json",
+    "Answer", "Asked", "Due", "Evidence", "Measured", "Open", "Proofs", "Proved", "Refuted", "Repair", "Report", "Side",
+    "Sweep", "Unknown", "Verdict", "as_data", "show", "to_json",
 ]  # fmt: skip

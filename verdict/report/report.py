@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import assert_never
 
+from verdict.graph import Plan
 from verdict.outcome import Assumption, Finding
 from verdict.report.evidence import Due, Evidence, Open, lacking
 
@@ -104,6 +105,20 @@ class Sweep:
 
 
 @dataclass(frozen=True, slots=True)
+class Repair:
+    """A repair. codes, findings: what it removes. plan: with this and all other repairs that were found.
+
+    proved: whether that plan is PROVED. sentence: the repair, and what it achieves.
+    """
+
+    codes: tuple[str, ...]
+    sentence: str
+    plan: Plan
+    proved: bool
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Proved:
     """Every declared output is what it must be, on every rank that holds it."""
 
@@ -134,7 +149,7 @@ class Report:
     due, evidence: what must be established, and what was. open: the questions that were met on the way.
     losses, gradients, outputs: what was compared, as the single-device plan declares it.
     notes: findings that stand beside the verdict and do not change it.
-    swept: how the sweep decided the pair, where the walk did not.
+    swept: how the sweep decided the pair, where the walk did not. repairs: of a refuted plan, those proved first.
     """
 
     single: Side
@@ -150,6 +165,7 @@ class Report:
     outputs: int = 0
     notes: tuple[Finding, ...] = ()
     swept: Sweep | None = None
+    repairs: tuple[Repair, ...] = ()
 
     @property
     def answer(self) -> Answer:

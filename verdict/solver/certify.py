@@ -13,7 +13,7 @@ _PRECISIONS = (128, 512)
 _NOT_A_NUMBER = float("nan")
 
 
-def certify(elements: Sequence[Element], point: Point, limit: int = 64) -> tuple[Mismatch, ...]:
+def certainly_different(elements: Sequence[Element], point: Point, limit: int = 64) -> tuple[Mismatch, ...]:
     """The elements that certainly differ at `point`, at most `limit` of them; none if nothing is certain.
 
     An element at which the parallel side alone is undefined differs too (its value is NaN), provided that all

@@ -12,7 +12,7 @@ from time import monotonic
 from verdict.options import SolverOptions
 from verdict.outcome import Outcome, Proved, Refuted, Unknown
 from verdict.solver.boundary import boundary_points
-from verdict.solver.certify import certainly_defined, certify
+from verdict.solver.certify import certainly_defined, certainly_different
 from verdict.solver.clear import vanishes
 from verdict.solver.domains import Condition, unmet
 from verdict.solver.errors import InternalError, LimitError, SolverError, VacuousError
@@ -125,7 +125,8 @@ def _question(terms: Terms, pivots: dict[Term, Term], sampled: Sequence[Element]
 def _falsify(question: _Question, sampled: Sequence[Element]) -> Refuted | None:
     allowed = Signs(question.terms, question.pivots).hold_in(question.columns, POINTS)
     seen = falsify(sampled, question.columns, allowed)
-    if not question.options.exhibit and any(certify([c.element], c.point) for c in seen.candidates[:_CERTIFIED]):
+    first = seen.candidates[:_CERTIFIED]
+    if not question.options.exhibit and any(certainly_different([c.element], c.point) for c in first):
         raise SolverError("the two sides differ at a sampled point")
     shown = seen.candidates if question.options.exhibit else ()
     refuted = refute(question.terms, sampled, shown, question.pivots)

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from verdict.outcome import Refuted
-from verdict.solver.certify import certify
+from verdict.solver.certify import certainly_different
 from verdict.solver.evaluate import ExactValues, Floats, FloatValues
 from verdict.solver.falsify import Booleans, Candidate
 from verdict.solver.minimize import minimize
@@ -25,10 +25,10 @@ def refute(
     """A refutation that is certain, from the first candidate that gives one."""
     signs = Signs(terms, pivots)
     for candidate in candidates:
-        if not certify([candidate.element], candidate.point):
+        if not certainly_different([candidate.element], candidate.point):
             continue
         for point in (minimize(candidate, signs.hold_at), candidate.point):
-            mismatches = certify(elements, point) if signs.hold_exactly(point) else ()
+            mismatches = certainly_different(elements, point) if signs.hold_exactly(point) else ()
             if mismatches:
                 return Refuted(_witness(terms, point, pivots), mismatches)
     return None

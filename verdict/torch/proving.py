@@ -17,8 +17,8 @@ from verdict.errors import UsageError
 from verdict.graph import Plan
 from verdict.measure import Stopwatch
 from verdict.options import Options
-from verdict.pipeline import verify
 from verdict.report import Report, Verdict, show
+from verdict.verify import verify
 
 Build = Callable[[Context], Program] | str
 """A function at the top of a file, or FILE.py:FUNCTION."""

@@ -1,7 +1,7 @@
 """From what the steps of a run found to the parts of its report."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from verdict.graph import GRAD, WEIGHT, Plan
@@ -16,6 +16,7 @@ from verdict.residue import Decided
 from verdict.stage import Cut, Members, Stage
 from verdict.stage.numbers import FULL, LARGER
 from verdict.stage.vacuity import vacuous
+from verdict.sweep import Swept
 
 SHOWN_RANKS = 8
 """How many ranks a finding names; dots stand for the others."""
@@ -127,6 +128,20 @@ def asked(answers: Sequence[Answer]) -> tuple[Asked, ...]:
     return tuple(found)
 
 
+def swept_of(swept: Swept) -> Sweep:
+    """What the sweep proved, for the report."""
+    return Sweep(
+        swept.steps,
+        swept.claims,
+        swept.distinct,
+        swept.methods,
+        swept.compared,
+        swept.shapes,
+        swept.larger,
+        solvers=asked(swept.answers),
+    )
+
+
 def with_islands(report: Report, found: Decided) -> Report:
     """A report that rests on cut points, with what the sweep proved between them."""
     methods: Counter[str] = Counter()
@@ -158,7 +173,7 @@ def assumptions_of(
     single: Plan, parallel: Plan, binding: Binding, walks: Sequence[Lineages], stages: Cut
 ) -> tuple[Assumption, ...]:
     """All that the verdict rests on: of arithmetic, reduction, files, walks and operators' rules; each once."""
-    used = sorted({stage.signature.op.removesuffix(".grad") for stage in stages.questions})
+    used = sorted({stage.signature.op.removesuffix(GRAD) for stage in stages.questions})
     sends = any(node.op == SEND for segment in parallel.segments for node in segment.nodes)
     found = (
         REAL,
@@ -172,6 +187,13 @@ def assumptions_of(
         *(assumption for op in used if op in RULES for assumption in RULES[op].assumptions),
     )
     return tuple(dict.fromkeys(found))
+
+
+def denied_of(assumptions: Sequence[Assumption], denied: Collection[str]) -> Iterator[Finding]:
+    """One finding for each assumption that is denied."""
+    for assumption in assumptions:
+        if assumption.name in denied:
+            yield Finding("assumption-denied", assumption.text, f"assumption {assumption.name}")
 
 
 def known_assumptions(plans: Sequence[Plan]) -> frozenset[str]:

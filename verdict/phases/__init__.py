@@ -1,0 +1,22 @@
+"""The phases of a run. Each takes what was examined so far, and returns what it knows then."""
+
+from verdict.phases.certify import CERTAIN, certify, contradict, unconfirmed
+from verdict.phases.explain import explain
+from verdict.phases.query import Examined, Query
+from verdict.phases.summary import known_assumptions, side_of
+from verdict.phases.sweep import sweep
+from verdict.phases.walk import walk
+
+__all__ = [
+    "CERTAIN",
+    "Examined",
+    "Query",
+    "certify",
+    "contradict",
+    "explain",
+    "known_assumptions",
+    "side_of",
+    "sweep",
+    "unconfirmed",
+    "walk",
+]

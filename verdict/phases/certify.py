@@ -1,0 +1,144 @@
+"""A refutation is certified before it is said: both plans are run on random numbers, from end to end.
+
+A divergence of the walk says that the parallel plan is not written as the single-device plan is: it reads something
+else there. A stage that fails says that a node computes something else than its partner. Where the numbers of the
+results agree all the same, neither refutes the plan. It stays an open question, never a proof. So it does where the
+plans are too large to be run, where one microbatch of one replica alone shows nothing, and where a difference shows
+only with ids that are no rows of their tables and of which nobody said that they occur.
+
+What no proof decides is run the same way: where the numbers of the results differ, the plan is refuted by them.
+"""
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from verdict.concrete import AGREE, CANNOT, DIFFER, FAULT
+from verdict.diagnose import Raw
+from verdict.graph import Plan
+from verdict.observer import Phase
+from verdict.outcome import Finding
+from verdict.phases.numbers import AGREED, at_full_shapes, is_reduced, run_on_numbers
+from verdict.phases.query import Examined, Query
+from verdict.phases.replica import one_column
+from verdict.phases.walk import walk
+from verdict.report import Open, Report, Verdict
+
+DIFFERENT = 2.5e-7
+"""Of the greatest element, what is a difference for certain: constants in 32 bits are four times nearer."""
+
+CERTAIN = frozenset(
+    {
+        *("assumption-denied", "dtype-differs", "wrong-dtype"),
+        *("read-before-wait", "unordered-streams", "stale-read", "overwritten-early"),
+    }
+)
+"""Findings of what numbers do not show: what is taken on trust, types of numbers, and the order of memory's use."""
+
+NOT_THERE = frozenset({"gradient-missing", "loss-missing", "output-missing", "weight-not-covered"})
+"""Findings of what is not declared. Where all that is declared agrees, they alone are borne out."""
+
+SHARES = frozenset({"missing-reduction", "reduced-twice", "wrong-scale"})
+"""Codes of declared outputs that are made of what they must be made of, in other multiples."""
+
+
+def certify(query: Query, examined: Examined) -> Examined:
+    """What was examined: a finding that numbers do not bear out is open again, and nothing is explained of it."""
+    if not examined.report.findings:
+        return examined
+    query.observer.begin(Phase.CERTIFY)
+    report = _certified(query, examined.report, needs_no_run(examined))
+    if report.findings == examined.report.findings:
+        return examined._replace(report=report, ran=True)
+    return examined._replace(report=report, walks=(), raw=Raw(examined.raw.structural), ran=True)
+
+
+def contradict(query: Query, examined: Examined) -> Examined:
+    """What was examined, refuted where it is open and the plans, run on random numbers, come to other results.
+
+    They are not run twice, nor under assumptions that were made by choice: these are not in numbers.
+    """
+    if examined.ran or query.options.assume or examined.report.verdict is not Verdict.UNKNOWN:
+        return examined
+    found = _contradiction(*query.values, examined.report)
+    if found is None:
+        return examined._replace(ran=True)
+    return Examined(replace(examined.report, findings=(found,)), raw=Raw(examined.raw.structural), ran=True)
+
+
+def unconfirmed(examined: Examined) -> Report:
+    """The report of what was examined, while numbers were not asked yet."""
+    return _open_again(examined.report, needs_no_run(examined), "numbers were not asked yet")
+
+
+def needs_no_run(examined: Examined) -> tuple[Finding, ...]:
+    """Findings that follow from the plan's form, and what is wrong with declared outputs where all before them is
+    proved: they hold other shares of the right sums.
+    """
+    ends = set(examined.raw.ends)
+    if examined.report.open or any(finding not in ends for finding in examined.report.findings):
+        return examined.raw.structural
+    return (*examined.raw.structural, *(finding for finding in examined.raw.ends if finding.code in SHARES))
+
+
+def _certified(query: Query, report: Report, proved: Collection[Finding]) -> Report:
+    """The report with those of its findings that are certified by numbers, or that need none.
+
+    proved: findings that follow from the form of the plan, or from what was proved of its outputs.
+    """
+    if not _doubtful(report, proved):
+        return report
+    found, told = run_on_numbers(*query.values), AGREED
+    if isinstance(found, str) and (alone := _one_column(query)) is not None:
+        whole, found = found, run_on_numbers(*alone)
+        told = f"{whole}, and run on random numbers one microbatch of one replica agrees"
+    if isinstance(found, str):
+        told = f"it was not confirmed: {found}"
+    elif found.outcome == CANNOT:
+        told = f"it was not confirmed: {'; '.join(map(str, found.faults))}"
+    elif found.outcome == FAULT and found.rows and not found.differing:
+        absent = [finding for finding in report.findings if finding.code in NOT_THERE]
+        return _open_again(report, (*proved, *absent), AGREED) if absent else report
+    elif found.outcome != AGREE:
+        full = at_full_shapes(*query.values, found) if found.outcome == DIFFER else found
+        if isinstance(full, str) or full.outcome != AGREE:
+            return report
+    return _open_again(report, proved, told)
+
+
+def _one_column(query: Query) -> tuple[Plan, Plan] | None:
+    """One microbatch of one replica, where the walk proves that the step is the sum of such."""
+    single, parallel = query.values
+    one = one_column(single, parallel)
+    if one is None or walk(Query(single, one.copies, query.options)).report.verdict is not Verdict.PROVED:
+        return None
+    return one.single, one.parallel
+
+
+def _contradiction(single: Plan, parallel: Plan, report: Report) -> Finding | None:
+    """That the results differ, of plans of which no proof decides; None where they do not for certain."""
+    found = run_on_numbers(single, parallel)
+    if isinstance(found, str) or found.outcome != DIFFER:
+        return None
+    found = at_full_shapes(single, parallel, found)
+    if isinstance(found, str) or found.outcome != DIFFER or is_reduced(found):
+        return None
+    row = next((row for row in found.differing if row.error > DIFFERENT * row.size), None)
+    if row is None:
+        return None
+    title = f"run on random numbers it is off by {row.error:.3g}, where the greatest element is {row.size:.3g}"
+    notes = tuple(f"where it goes wrong is open; the first question: {each.where}" for each in report.open[:1])
+    return Finding("not-equivalent", title, f"{row.what} {row.where}", notes=notes)
+
+
+def _open_again(report: Report, proved: Collection[Finding], why: str) -> Report:
+    """The report with its findings as open questions, but for those that need no numbers."""
+    doubtful = _doubtful(report, proved)
+    return replace(
+        report,
+        findings=tuple(finding for finding in report.findings if finding not in doubtful),
+        open=(*(Open(f.where, f"{f.title} ({f.code}); but {why}") for f in doubtful), *report.open),
+    )
+
+
+def _doubtful(report: Report, proved: Collection[Finding]) -> list[Finding]:
+    return [finding for finding in report.findings if finding.code not in CERTAIN and finding not in proved]

@@ -1,0 +1,66 @@
+"""Why a refuted plan is wrong: one finding for each cause, the earliest first."""
+
+from dataclasses import replace
+
+from verdict.diagnose import diagnose, scene_of
+from verdict.outcome import Finding
+from verdict.phases.query import Examined, Query
+from verdict.phases.summary import swept_of
+from verdict.report import Proofs, Report
+from verdict.sweep import findings, steps_of, sweep
+
+MOST_MENDED = 150
+"""Up to so many steps of all ranks, plans are explained by corrections; of larger ones the walk's findings stay."""
+MOST_RECORDED = 5_000
+"""Up to so many steps of all ranks, what the walk refutes is explained by corrections that mend the outputs: in plans,
+and in recorded programs, of whose operators the walk knows least.
+"""
+RECORDED = "recorded-step"
+"""The assumption that a recorded program comes with."""
+MATTERS_OF_FORM = frozenset(
+    {"assumption-denied", "dtype-differs", "gradient-missing", "loss-missing", "output-missing"}
+)
+"""Codes of findings that outputs do not show, or that say what is not there."""
+
+
+def explain(query: Query, examined: Examined) -> Report:
+    """The report with one finding for each cause, the earliest first, each with what it takes to understand it.
+
+    A plan that was refuted stays so: where nothing can be explained, the findings stand as they were made.
+    """
+    report = examined.report
+    if not report.findings or report.swept is not None:
+        return report
+    report = replace(report, findings=_diagnosed(query, examined) or report.findings)
+    return report if examined.raw.structural else _corrected(query, report)
+
+
+def _diagnosed(query: Query, examined: Examined) -> tuple[Finding, ...]:
+    """The findings of the walk, one for each cause."""
+    (single, parallel), walks, stages = query.values, examined.walks, examined.stages
+    outcomes = tuple(examined.outcomes[stage] for stage in stages.questions)
+    scene = scene_of(single, parallel, walks, stages, outcomes, query.options.exhaustive) if walks else None
+    denied = (finding for finding in examined.report.findings if finding.code == "assumption-denied")
+    return (*diagnose(parallel, examined.raw, scene), *denied)
+
+
+def _corrected(query: Query, report: Report) -> Report:
+    """A refuted report with the causes that corrections show, where they mend all that differs, in a small plan that
+    lists all its ranks.
+
+    What the walk says of a plan that is built otherwise than the single-device plan may be beside the point; where
+    both find the same, the walk's findings say more.
+    """
+    single, parallel = query.values
+    recorded = any(assumption.name == RECORDED for assumption in parallel.assumptions)
+    small = parallel.columns == 1 and steps_of(parallel) <= (MOST_RECORDED if recorded else MOST_MENDED)
+    told = {finding.code for finding in report.findings}
+    if not small or told & MATTERS_OF_FORM:
+        return report
+    swept = sweep(single, parallel, query.options)
+    found = findings(single, parallel, swept) if swept.different and swept.fault is None else ()
+    codes = {finding.code for finding in found}
+    unexplained = found[:1] if recorded else found
+    if not found or any(finding.code == "not-equivalent" for finding in unexplained) or codes == told:
+        return report
+    return replace(report, findings=found, open=(), proofs=Proofs(), swept=swept_of(swept))

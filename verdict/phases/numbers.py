@@ -1,0 +1,65 @@
+"""Both plans, or one column of them, run on random numbers from end to end."""
+
+from verdict.concrete import AGREE, Comparison, Prepared, compare_prepared, prepare, work_of
+from verdict.concrete.comparison import FULL_WORK
+from verdict.graph import Plan
+from verdict.inputs import outside, unstated
+from verdict.lineage.reference import draws_again, reference
+from verdict.sweep import steps_of
+
+SEEDS = (1, 2)
+"""The random values that the plans are run on; they must agree on all of these."""
+MORE_SEEDS, FEW = range(3, 25), 2_000
+"""Where all of these agree, and both plans read and write no more elements than so many, more are asked."""
+MOST_STEPS = 200_000
+"""The most nodes of both plans to be run; of more, one microbatch of one replica is, where it speaks for the whole."""
+MOST_WORK = 1_000_000_000
+"""What is run: how many nodes, over all ranks and microbatches, and how many elements they read and write."""
+MOST_FULL = 200_000_000
+"""Up to so many elements, a difference at reduced shapes is looked for at full ones, too. Beyond, it refutes nothing by
+itself: only where the walk finds a fault.
+"""
+
+AGREED = f"run on random numbers (seeds {' and '.join(map(str, SEEDS))}) the plans agree"
+
+
+def run_on_numbers(single: Plan, parallel: Plan, full_work: int = FULL_WORK) -> Comparison | str:
+    """What the first seed that shows a difference shows, else the last one; a sentence where it is too much.
+
+    full_work: up to so many elements that all nodes read and write they are not reduced.
+    """
+    if draws_again(reference(single, 1, {})):
+        return "several of its nodes draw random numbers for one input, and would draw the same if they were run"
+    steps = steps_of(single) + steps_of(parallel)
+    if steps > MOST_STEPS:
+        return f"to run both plans would take {steps:,} nodes, the limit is {MOST_STEPS:,}"
+    prepared = prepare(single, parallel, MOST_WORK, full_work)
+    if isinstance(prepared, Comparison):
+        return prepared
+    found = _compared(prepared, usual=True)
+    if found.outcome == AGREE and (ranges := unstated(single)) and _compared(prepared, usual=False).outcome != AGREE:
+        return f"the plans differ {outside(ranges)}"
+    return found
+
+
+def at_full_shapes(single: Plan, parallel: Plan, found: Comparison) -> Comparison | str:
+    """What a run at full shapes says where reduced ones differ, as far as it is not too much.
+
+    A mean over tokens is one over fewer of them at reduced shapes, where a constant that stands for their number stays.
+    """
+    return run_on_numbers(single, parallel, MOST_FULL) if is_reduced(found) else found
+
+
+def is_reduced(found: Comparison) -> bool:
+    """Whether plans were run at other shapes than their own."""
+    return any(own != run for _, own, run in found.shapes)
+
+
+def _compared(prepared: Prepared, usual: bool) -> Comparison:
+    plans = (prepared.single, prepared.parallel)
+    work = sum(work_of(plan, small) for plan, small in zip(plans, prepared.small, strict=True))
+    for seed in (*SEEDS, *(MORE_SEEDS if work <= FEW else ())):
+        found = compare_prepared(prepared, seed, usual=usual)
+        if found.outcome != AGREE:
+            break
+    return found

@@ -1,0 +1,143 @@
+"""The walk: what every tensor of the parallel plan holds, in single-device values, and a proof of each distinct stage.
+
+Nothing that is found here is said before numbers bear it out (`certify`).
+"""
+
+from collections.abc import Mapping, Sequence
+
+from verdict.diagnose import Raw, dtype_notes, other_operators, scene_of
+from verdict.graph import Plan
+from verdict.graph.microbatches import walked_microbatches
+from verdict.lineage import Binding, Lineages, Reference, propagate, reference
+from verdict.lineage.goals import check_goals, undecided
+from verdict.lineage.judged import judge
+from verdict.observer import Phase
+from verdict.ops import CAST
+from verdict.outcome import Assumption, Outcome
+from verdict.phases.door import Admitted, admit
+from verdict.phases.due import due_of
+from verdict.phases.prove import prove
+from verdict.phases.query import Examined, Query
+from verdict.phases.summary import (
+    assumptions_of,
+    denied_of,
+    gaps_of,
+    missing_of,
+    open_gap,
+    open_of,
+    proofs_of,
+    refuted_of,
+    side_of,
+    trained_weights,
+    walked,
+)
+from verdict.report import Open, Proofs, Report
+from verdict.stage import Cut, Stage, cut
+
+
+def walk(
+    query: Query,
+    known: Mapping[Stage, Outcome] | None = None,
+    before: Examined | None = None,
+    lineages: Lineages | None = None,
+) -> Examined:
+    """What the walk and its stages say.
+
+    known: outcomes of stages of another parallel plan of the same single plan, options and number of columns;
+    they are not asked again. before: what was found of one of the same single plan, which is not looked at again.
+    lineages: those of the only column, with cut points that are proved.
+    Raises PlanFileError where a plan is malformed, PlanMismatchError where the two have nothing in common.
+    """
+    observer = query.observer
+    observer.begin(Phase.CHECK, (query.single, query.parallel))
+    admitted = admit(query, sound=before is not None)
+    single, parallel = query.values
+    observer.begin(Phase.LINEAGE, admitted.structural)
+    if admitted.binding.findings:
+        wrong = (*admitted.binding.findings, *admitted.structural)
+        return Examined(Report(side_of(single), side_of(parallel), wrong, (), (), Proofs()), raw=Raw(wrong))
+    known_table = _table_of(before, single, parallel, admitted.binding)
+    table = known_table or reference(single, parallel.columns, admitted.binding.batch)
+    missing = before.missing if before and known_table else tuple(missing_of(table))
+    walks = (lineages,) if lineages is not None else _walks(query, table, admitted.binding)
+    observer.begin(Phase.STAGE, walks)
+    stages = cut(walks, query.options.exhaustive)
+    observer.begin(Phase.PROVE, stages)
+    outcomes = prove(stages.questions, parallel.columns, query.options, known or {}, observer)
+    observer.begin(Phase.REPORT, outcomes)
+    return _examined(query, admitted, missing, walks, stages, outcomes)
+
+
+def _walks(query: Query, table: Reference, binding: Binding) -> tuple[Lineages, ...]:
+    parallel, options = query.values[1], query.options
+    return tuple(
+        propagate(table, parallel, binding, microbatch, options.assume, options.exhaustive)
+        for microbatch in walked_microbatches(parallel, options.exhaustive)
+    )
+
+
+def _examined(
+    query: Query,
+    admitted: Admitted,
+    missing: tuple[Open, ...],
+    walks: tuple[Lineages, ...],
+    stages: Cut,
+    outcomes: Sequence[Outcome],
+) -> Examined:
+    """The report of what was found at the door, on the way and about the results, and what it is made from."""
+    (single, parallel), options, binding = query.values, query.options, admitted.binding
+    notes = dtype_notes(parallel, walks)
+    assumptions = _assumptions(query, binding, walks, stages, casts=bool(notes))
+    judged = [judge(walk, parallel, binding) for walk in walks]
+    pairs = tuple(zip(judged, walks, strict=True))
+    ends = [finding for one, walk in pairs for finding in check_goals(one, walk, parallel, binding)]
+    if any(walk.gaps for walk in walks):
+        ends.extend(other_operators(scene_of(single, parallel, walks, stages, outcomes, options.exhaustive)))
+    if CAST.name in options.denied:
+        ends, notes = [*ends, *notes], ()
+    findings = (
+        *admitted.structural,
+        *(finding for walk in walks for finding in walk.findings),
+        *ends,
+        *refuted_of(stages, outcomes),
+        *denied_of(assumptions, options.denied),
+    )
+    still_open = (
+        *gaps_of(walks),
+        *missing,
+        *(open_gap(gap) for one, walk in pairs for gap in undecided(one, walk)),
+        *open_of(stages, outcomes),
+    )
+    report = Report(
+        side_of(single),
+        side_of(parallel),
+        findings=tuple(dict.fromkeys(findings)),
+        open=tuple(dict.fromkeys(still_open)),
+        assumptions=assumptions,
+        proofs=proofs_of(stages, outcomes),
+        due=due_of(single, parallel),
+        evidence=walked(judged, outcomes),
+        losses=len(parallel.losses),
+        gradients=trained_weights(walks[0].reference),
+        outputs=len(single.outputs),
+        notes=notes,
+    )
+    answers = dict(zip(stages.questions, outcomes, strict=True))
+    raw = Raw(admitted.structural, tuple(dict.fromkeys(ends)))
+    return Examined(report, walks, answers, raw, stages, missing)
+
+
+def _assumptions(
+    query: Query, binding: Binding, walks: Sequence[Lineages], stages: Cut, casts: bool
+) -> tuple[Assumption, ...]:
+    """All that the verdict rests on, each once. casts: whether numbers are cast somewhere."""
+    found = assumptions_of(*query.values, binding, walks, stages)
+    return tuple(dict.fromkeys((*found, *((CAST,) if casts else ()))))
+
+
+def _table_of(before: Examined | None, single: Plan, parallel: Plan, binding: Binding) -> Reference | None:
+    """The table of the single-device plan's values, if it has been made before for so many columns and this batch."""
+    table = before.walks[0].reference if before and before.walks else None
+    if table and (table.plan, table.columns, table.batch) == (single, parallel.columns, binding.batch):
+        return table
+    return None
