@@ -5,6 +5,7 @@ import pytest
 from backends.generator import Sizes, generate
 from backends.torch.oracle import oracle
 from tests.builders import FAST
+from tests.values.outline import plans as outlined
 from verdict.concrete import AGREE
 from verdict.errors import VerdictError
 from verdict.graph import without_effects
@@ -88,3 +89,29 @@ def test_a_denied_assumption_is_not_made():
     single, parallel = plans(tp=2, pp=1)
     name = between(single, parallel).assumptions[-1].name
     assert between(single, parallel, Options(workers=0, solver=FAST, denied=frozenset({name}))) is None
+
+
+SINGLE = """
+  x input [4, 6]
+  a = exp(x)
+  b = tanh(x)
+  y = mul(a, b)
+  l = sum(y)
+  loss l"""
+PARALLEL = """
+  x input [4, 6]
+  a = exp(x)
+  c = tanh(x)
+  d = neg(c)
+  t = neg(d)
+  y = mul({}, t)
+  l = sum(y)
+  loss l"""
+
+
+@pytest.mark.parametrize(("read", "guessed_at"), [("a", ["t"]), ("t", ["y"])])
+def test_a_tensor_that_is_read_twice_is_one_value(read, guessed_at):
+    single, parallel = outlined(SINGLE, PARALLEL.format(read))
+    binding = bind(single, parallel)
+    walk = guessed(reference(single, 1, binding.batch), parallel, binding)
+    assert [parallel.logicals[parallel.tensors[tensor].logical].name for _, tensor in walk.cuts] == guessed_at

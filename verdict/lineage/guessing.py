@@ -89,7 +89,7 @@ class Guessing(Holdings):
         adds = FACTS.addends(node.op, values, len(node.outputs)) is not None
         for due in self._due(device, node, values):
             guessed = (self._addends if adds else self._fitting)(device, node, values, due)
-            if guessed is not None:
+            if guessed is not None and _is_one_value_each(node, guessed):
                 for tensor, known, value in zip(node.inputs, values, guessed, strict=True):
                     if known is None:
                         self.cuts[device, tensor] = value
@@ -196,6 +196,11 @@ class Guessing(Holdings):
         bases = [self.reference.bases[base] for base in due]
         numbers = all(kind(base.dtype) == FLOAT and base.column != UNDECIDED for base in bases)
         return numbers and self.infinite.isdisjoint(due) and (device, tensor, due) not in self.refused
+
+
+def _is_one_value_each(node: Node, values: tuple[Value, ...]) -> bool:
+    """Whether a tensor that a node reads several times has one value."""
+    return len(set(zip(node.inputs, values, strict=True))) == len(set(node.inputs))
 
 
 def _counterparts(single: Plan, parallel: Plan) -> dict[tuple[int, tuple[int, ...]], list[Node]]:
