@@ -12,8 +12,11 @@ def infinite_bases(table: Reference) -> Set[int]:
     infinite: set[int] = set()
     for partner in table.partners:
         op, attrs = partner.node.op, dict(partner.node.attrs)
-        positions = {k for k, bases in enumerate(partner.inputs) if not infinite.isdisjoint(bases)}
         grads = partner.signature.grads
+        positions = {k for k, bases in enumerate(partner.inputs) if not infinite.isdisjoint(bases)}
+        positions -= partner.meaning.ignored
+        if grads and FACTS.is_additive(op):
+            positions &= set(range(grads))
         if FACTS.makes_infinite(op, attrs) or (positions and not FACTS.finite(op, positions, grads, rises=True)):
             infinite.update(base for base in partner.outputs if base != ABSENT)
     return infinite

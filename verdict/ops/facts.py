@@ -56,6 +56,15 @@ MASKED = {
 """The position of a mask that is minus infinity at some places, of which nothing infinite is made."""
 CHOICES = frozenset({"where", "masked_fill"})
 """Operators that make one of what they read, or of a number that is an attribute."""
+NEVER_NEGATIVE = frozenset({"exp", "sigmoid", "softmax", "_softmax", "_safe_softmax", "square", "abs"})
+"""Operators that make no negative number of any."""
+KEEP_SIGNS = frozenset(
+    {
+        *("add", "accumulate", "sum", "mul", "div", "matmul", "mm", "bmm", "maximum", "amax"),
+        *("identity", "clone", "to", "float"),
+    }
+)
+"""Operators that make no negative number of numbers that are not negative, attributes included."""
 SCALED = frozenset({"native_layer_norm", "_fused_rms_norm", "layernorm", "rms_norm", "rmsnorm"})
 """Operators that times their results by a weight, where they have one."""
 
@@ -108,6 +117,19 @@ class Facts:
         """Whether a node adds its inputs, or one of them to what it makes of the others."""
         rule = self._rules.get(op)
         return rule is not None and (rule.sums or rule.additive or rule.affine(arity, attrs))
+
+    def nonnegative(self, op: str, attrs: Mapping[str, Any], read: bool) -> bool:
+        """Whether a node makes no negative number; read: that nothing that it reads is negative."""
+        numbers = (value for value in attrs.values() if isinstance(value, int | float) and not isinstance(value, bool))
+        name = _name(op)
+        return not op.endswith(GRAD) and (
+            name in NEVER_NEGATIVE or (read and name in KEEP_SIGNS and all(value >= 0 for value in numbers))
+        )
+
+    def is_additive(self, op: str) -> bool:
+        """Whether a node is linear in all that it reads together; then its gradient is one of gradients alone."""
+        rule = self.of(op)
+        return rule is not None and rule.additive
 
     def is_sum(self, op: str) -> bool:
         """Whether a node adds its inputs, and does nothing else to them than to scale them."""

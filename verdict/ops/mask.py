@@ -102,6 +102,7 @@ RULES = (
         _apply_axes,
         _apply,
         _apply_gradient,
+        additive=True,
         formula="y = scores + mask",
         source="torch.add",
     ),

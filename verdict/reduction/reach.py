@@ -6,7 +6,8 @@ beyond all that it is at reduced shapes. So where what was added up of such numb
 (a comparison, a bound, a step), the axes keep their sizes.
 
 Roots, norms, logarithms and absolute values have their cases at zero. Of how many numbers a sum is does not change what
-signs it may have; only where something was added to the sum do the axes keep their sizes for these.
+signs it may have; only where something was added to the sum do the axes keep their sizes for these, and not where
+nothing that was added up can be negative.
 
 Given numbers may be anything. So may be what is linear in something that may; nothing is known of the rest. What was
 counted, and is data now beside other data, has bounds, too.
@@ -41,13 +42,25 @@ def keep_reach(known: Coordinates, visits: Iterable[Visit]) -> None:
     """Keep the axes along which numbers within bounds are added up, and compared."""
     within: dict[int, Sums] = {}
     visits, before = tuple(visits), -1
+    positive = _nonnegative(known, visits)
     while before != (before := sum(1 + len(sums.along) + len(sums.shifted) for sums in within.values())):
         for visit in visits:
-            _visit(known, within, visit)
+            _visit(known, within, visit, positive)
 
 
-def _visit(known: Coordinates, within: dict[int, Sums], visit: Visit) -> None:
-    """within: the logical tensors of numbers that may have bounds."""
+def _nonnegative(known: Coordinates, visits: Iterable[Visit]) -> frozenset[int]:
+    """The logical tensors that hold no negative number, whichever node makes them."""
+    made: dict[int, bool] = {}
+    for visit in visits:
+        op, read = visit.node.op, [known.source(logical) for logical in visit.read.values()]
+        alike = bool(read) and all(made.get(logical, False) for logical in read)
+        holds = alike if op in COMMUNICATION else FACTS.nonnegative(op, visit.attrs, alike)
+        made.update({logical: holds and made.get(logical, True) for logical in visit.made.values()})
+    return frozenset(logical for logical, holds in made.items() if holds)
+
+
+def _visit(known: Coordinates, within: dict[int, Sums], visit: Visit, positive: frozenset[int]) -> None:
+    """within: the logical tensors of numbers that may have bounds. positive: those of numbers that are not negative."""
     op, sources = visit.node.op, {place: known.source(logical) for place, logical in visit.read.items()}
     data = {place for place, logical in sources.items() if known.state(logical) is State.DATA}
     bounded = {place for place in data if sources[place] in within}
@@ -65,7 +78,7 @@ def _visit(known: Coordinates, within: dict[int, Sums], visit: Visit) -> None:
         known.keep_axes(shifted if FACTS.cases_at_zero(op, visit.attrs) else along)
     added = {place for place in bounded if within[sources[place]].along}
     scaled = op in COMMUNICATION or moved or FACTS.homogeneous(op, visit.node, visit.attrs, added)
-    if not (scaled or _adds_zeros(known, visit, sources)):
+    if not (scaled or _adds_zeros(known, visit, sources) or positive.issuperset(visit.made.values())):
         shifted = along
     for logical in visit.made.values():
         before = within.get(logical, Sums())

@@ -2,7 +2,7 @@
 ones. Equal islands, as those of many layers, are equal pairs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from verdict.graph import (
@@ -128,8 +128,7 @@ class _Single(_Builder):
 
     def also(self, bases: Sequence[int]) -> None:
         """Values that are given, though nothing is computed of them."""
-        for base in bases:
-            self._give(base)
+        self._give(bases)
 
     def plan(self) -> Plan:
         """All that was met, as a plan."""
@@ -145,19 +144,23 @@ class _Single(_Builder):
                 continue
             of = self.table.bases[base]
             if of.node < 0 or base in self.given:
-                self._give(base)
+                self._give([base])
                 continue
             partner = self.table.partners[of.node]
+            for position in partner.meaning.ignored:
+                self._give([other for other in partner.inputs[position] if other not in self.tensors])
             missing = [other for bases in partner.inputs for other in bases if other not in self.tensors]
             if missing:
                 stack.extend(missing)
                 continue
             self._add(of.node)
 
-    def _give(self, base: int) -> None:
-        self.inputs[base] = f"input {len(self.inputs)}"
-        shape, dtype = self.table.column_shape(base), self.table.bases[base].dtype
-        self.tensors[base] = self.tensor(self.inputs[base], shape, dtype, INPUT)
+    def _give(self, bases: Sequence[int]) -> None:
+        """Let values be given: what is known, and what only the shape counts of."""
+        for base in bases:
+            self.inputs[base] = f"input {len(self.inputs)}"
+            shape, dtype = self.table.column_shape(base), self.table.bases[base].dtype
+            self.tensors[base] = self.tensor(self.inputs[base], shape, dtype, INPUT)
 
     def _add(self, index: int) -> None:
         partner = self.table.partners[index]
@@ -220,11 +223,12 @@ def _parallel(island: Island, table: Reference, plan: Plan, single: _Single, kno
             tensors[device, tensor] = built.tensor(f"value {len(built.logicals)}", shape, dtype)
         return tensors[device, tensor]
 
+    channels: dict[Hashable, str] = {}
     for device, number in devices.items():
         for node in (node for event in island.events for at, node in event.nodes if at == device):
             reads = [made(device, tensor) for tensor in node.inputs]
             writes = [made(device, tensor) for tensor in node.outputs]
-            attrs = _renumbered(node.attrs, devices)
+            attrs = _renumbered(node.attrs, devices, channels)
             built.node(number, node.op, reads, writes, known.setdefault(attrs, attrs))
     held: list[Held] = []
     ends: dict[tuple[int, ...], int] = {}
@@ -240,12 +244,14 @@ def _parallel(island: Island, table: Reference, plan: Plan, single: _Single, kno
     return built.build(len(devices), held, "the parallel plan between cut points")
 
 
-def _renumbered(attrs: Attrs, devices: Mapping[int, int]) -> Attrs:
-    """The attributes of a node, with the new numbers of devices."""
+def _renumbered(attrs: Attrs, devices: Mapping[int, int], channels: dict[Hashable, str]) -> Attrs:
+    """The attributes of a node, with the new numbers of devices and names of channels."""
     found: dict[str, Any] = dict(attrs)
     if "ranks" in found:
         found["ranks"] = tuple(devices[rank] for rank in found["ranks"])
     for name in ("root", "peer"):
         if name in found:
             found[name] = devices.get(found[name], found[name])
+    if "channel" in found:
+        found["channel"] = channels.setdefault(found["channel"], f"channel {len(channels)}")
     return tuple(found.items())

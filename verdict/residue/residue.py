@@ -24,8 +24,8 @@ from verdict.workers import run_all
 
 MOST_ROUNDS = 6
 """How often a plan is walked again without the guesses that have no proof: a few are of nodes of one name."""
-SECONDS = 20.0
-"""The most for one island: those of real programs take a few."""
+SECONDS = 40.0
+"""The most for one island: those of real programs take a few, ring attention on sixteen devices some fifteen."""
 MOST_UNDECIDED = 2
 """How many distinct islands may take too long: with more of them the whole plan is swept sooner."""
 MOST_OPERATIONS = 20_000_000
