@@ -9,7 +9,7 @@ from verdict.outcome import Outcome, Proved, Refuted, Unknown
 from verdict.solver import Obligation, PlainTerms, SolverError, check, confirm
 from verdict.stage.execute import goals, obligation, on
 from verdict.stage.numbers import on_numbers
-from verdict.stage.shrink import OTHER, Sizes
+from verdict.stage.shrink import OTHER, Sizes, TooManyElementsError
 from verdict.stage.stage import Members, Stage
 
 
@@ -23,7 +23,7 @@ def run(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool = F
     try:
         question = obligation(stage, columns, exhaustive)
     except (ShapeError, SolverError, ZeroDivisionError) as error:
-        if not exhaustive and columns == 1 and _is_one_node(stage):
+        if isinstance(error, TooManyElementsError) and not exhaustive and columns == 1 and _is_one_node(stage):
             return Proved((("same", stage.signature.arity),))
         why = f"{stage.signature.op} cannot be run at reduced shapes: {error}"
         return _at_equal_sizes(stage, columns, options, exhaustive) or Unknown(why)

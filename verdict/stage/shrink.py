@@ -25,6 +25,10 @@ MOST_LOOKED_UP = 10_000
 """The same where integers say which elements are meant: for every one there is a case for each element of the axis."""
 
 
+class TooManyElementsError(SolverError):
+    """A node has more elements at its smallest shapes than can be executed on symbols."""
+
+
 class Sizes(NamedTuple):
     """Which reduced sizes are chosen.
 
@@ -136,11 +140,11 @@ def _grown(
 
 
 def require_few(meaning: Meaning, shrunk: Shrunk) -> None:
-    """Raises SolverError where a node has too many elements to be executed on symbols."""
+    """Raises TooManyElementsError where a node has too many elements to be executed on symbols."""
     found = count(meaning, shrunk)
     most = MOST_LOOKED_UP if meaning.rule is not None and meaning.rule.indices else MOST_ELEMENTS
     if found > most:
-        raise SolverError(f"it has {found:,} elements at the smallest shapes, the limit is {most:,}")
+        raise TooManyElementsError(f"it has {found:,} elements at the smallest shapes, the limit is {most:,}")
 
 
 def count(meaning: Meaning, shrunk: Shrunk) -> int:
