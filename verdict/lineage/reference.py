@@ -184,10 +184,10 @@ class _Builder:
         return partner
 
     def note_sum(self, base: int, inputs: tuple[Bases, ...]) -> None:
-        """Note what is added up in a value, where each addend has its shape."""
-        _, _, _, shape, _, column = self.bases[base]
+        """Note what is added up in a value, where each addend has its shape and its kind of numbers."""
+        form = _form(self.bases[base])
         addends = [addend for bases in inputs for addend in bases]
-        if all(inputs) and all((self.bases[a].shape, self.bases[a].column) == (shape, column) for a in addends):
+        if all(inputs) and all(_form(self.bases[addend]) == form for addend in addends):
             leaves = tuple(sorted(leaf for a in addends for leaf in self.leaves.get(a, (a,))))
             self.leaves[base] = leaves
             self.sums.setdefault(leaves, base)
@@ -264,6 +264,11 @@ def reference(plan: Plan, columns: int, batch: Mapping[int, int | None]) -> Refe
         leaves=builder.leaves,
         sums=builder.sums,
     )
+
+
+def _form(base: Base) -> tuple[Shape, int, str]:
+    """What addends have in common that may be added up in any order: narrow integers may wrap around on the way."""
+    return base.shape, base.column, kind(base.dtype)
 
 
 def draws_again(table: Reference) -> bool:
