@@ -101,7 +101,7 @@ def _words(
 
 
 def _blames(scene: Scene, stage: Members, outcome: Refuted) -> dict[Blame, tuple[int, ...]]:
-    wrong = sorted({int(mismatch.goal.split()[1]) for mismatch in outcome.mismatches} | _wrong_somewhere(scene, stage))
+    wrong = sorted(outcome.members | _wrong_somewhere(scene, stage))
     found: dict[Blame, list[int]] = {}
     for member in wrong:
         found.setdefault(_blame(scene, stage, member, outcome), []).append(member)
@@ -190,5 +190,5 @@ def _random(point: Replay, seed: int) -> Replay:
 
 def _pairs(point: Replay, member: int) -> Iterator[tuple[Array, Array]]:
     for equation in point.equations:
-        if equation.member == member:
+        if equation.spot.member == member:
             yield apply(equation.single, point.inputs), apply(equation.parallel, point.inputs)

@@ -38,19 +38,19 @@ def of_stage(scene: Scene, occurrence: Occurrence, outcome: Refuted, members: Se
     stage: Members = occurrence.stage
     point = on_numbers(stage, scene.reference.columns, dict(outcome.witness), scene.exhaustive)
     wrong = {mismatch.goal for mismatch in outcome.mismatches}
-    found = [e for e in point.equations if e.name in wrong and e.member in members]
-    equations = list({(e.member, e.output): e for e in reversed(found)}.values())[::-1][:MOST_PAIRS]
+    found = [e for e in point.equations if e.spot in wrong and e.spot.member in members]
+    equations = list({(e.spot.member, e.spot.output): e for e in reversed(found)}.values())[::-1][:MOST_PAIRS]
     if not equations:
         return None
     partner = scene.reference.partners[occurrence.partner]
     pairs = []
     for equation in equations:
-        base = partner.outputs[equation.output]
-        ranks = sorted({place.device for place in occurrence.places[equation.member]})
-        of = scene.bases[base].name if base != ABSENT else f"output {equation.output}"
+        base = partner.outputs[equation.spot.output]
+        ranks = sorted({place.device for place in occurrence.places[equation.spot.member]})
+        of = scene.bases[base].name if base != ABSENT else f"output {equation.spot.output}"
         pairs.append(Pair(f"{of}{_column(stage, equation)}", equation.single, ranks_text(ranks), equation.parallel))
     labels = [scene.sum_of(value) for value in partner.inputs]
-    first = equations[0]
+    first = equations[0].spot
     claim = stage.members[first.member].claims[first.output]
     region = show_region(claim.region) if claim is not None else "a share"
     at = f"at reduced shapes; at full size it is {region} of one column of the batch"
@@ -65,7 +65,7 @@ def of_stage(scene: Scene, occurrence: Occurrence, outcome: Refuted, members: Se
 
 
 def _column(stage: Members, equation: Equation) -> str:
-    return f", column {equation.column}" if any(column >= 0 for column in stage.signature.columns) else ""
+    return f", column {equation.spot.column}" if any(column >= 0 for column in stage.signature.columns) else ""
 
 
 def of_value(scene: Scene, about: Evidence) -> Counterexample | None:

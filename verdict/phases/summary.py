@@ -209,7 +209,7 @@ def _not_equivalent(stages: Cut, stage: Stage, outcome: Refuted) -> Finding:
     if not isinstance(stage, Members):
         title = f"{op} does not add up over its shares"
         return Finding("law-fails", title, f"{type(stage).__name__} of {op}", values=outcome.mismatches)
-    wrong = sorted({int(mismatch.goal.split()[1]) for mismatch in outcome.mismatches})
+    wrong = sorted(outcome.members)
     here = [occurrence for occurrence in stages.occurrences if occurrence.stage == stage]
     places = [place for occurrence in here for member in wrong for place in occurrence.places[member]]
     ranks = sorted({place.device for place in places})
