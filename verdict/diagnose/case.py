@@ -1,6 +1,5 @@
 """A finding on its way: with what it is about, so that those of one cause become one."""
 
-import re
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -10,16 +9,6 @@ from verdict.stage import Occurrence
 
 STRUCTURE, WALK, END = 0, 1, 2
 """Where a fault is found: in the form and the schedule, in what nodes read and compute, in the results."""
-
-
-_NUMBERS = re.compile(r"\d+")
-
-
-def pattern(title: str, names: Sequence[str] = ()) -> str:
-    """A title without names and numbers: findings of one kind have one."""
-    for name in sorted({name for name in names if name}, key=len, reverse=True):
-        title = title.replace(name, "*")
-    return _NUMBERS.sub("#", title)
 
 
 class Wrong(NamedTuple):
@@ -34,7 +23,8 @@ class Case(NamedTuple):
     """key: findings with equal keys are one. order: the phase, then the place in the single-device program.
 
     bases: the single-device values that are wrong. tensors: the logical tensors of the parallel plan concerned.
-    names: of the nodes concerned. refuted: where it is a stage that is refuted.
+    names: of the nodes concerned. refuted: where it is a stage that is refuted. op: of the node at which it shows, ""
+    for none.
     """
 
     finding: Finding
@@ -44,6 +34,7 @@ class Case(NamedTuple):
     tensors: frozenset[int] = frozenset()
     names: frozenset[str] = frozenset()
     refuted: Wrong | None = None
+    op: str = ""
 
 
 def merged(cases: Sequence[Case]) -> Case:
@@ -76,7 +67,5 @@ def attached(case: Case, follower: Case) -> Case:
 
 def _elsewhere(first: Case, cases: Sequence[Case]) -> tuple[str, ...]:
     """A note of the other operators at which the same fault shows."""
-    own = first.finding.where.split(" ", maxsplit=1)[0]
-    others = {case.finding.where.split(" ", maxsplit=1)[0]: case.finding.where for case in cases}
-    others.pop(own, None)
+    others = {case.op: case.finding.where for case in cases if case.op != first.op}
     return tuple(f"the same at {where}" for where in others.values())

@@ -72,4 +72,5 @@ def _note(difference: _Difference, places: Sequence[tuple[int, Place]], modules:
         evidence=Evidence(tuple(place for _, place in places), (), partner=places[0][0]),
         ranks=ranks,
         modules=modules,
+        kind=difference,
     )

@@ -14,6 +14,7 @@ from verdict.diagnose.recipe import apply, mismatches
 from verdict.diagnose.scene import Scene, ranks_text
 from verdict.graph import ABSENT, ONCE_A_STEP, Node, Place
 from verdict.graph.lockstep import RECV
+from verdict.graph.names import alike
 from verdict.lineage import Evidence, Member, Value
 from verdict.ops import FACTS, RULES, Array
 from verdict.outcome import Counterexample, Finding
@@ -97,6 +98,7 @@ def _compared(scene: Scene, makers: list[_Maker]) -> Finding | None:
         single=(scene.single_line(partner),),
         parallel=scene.parallel_lines([(maker.device, maker.node) for maker in makers]),
         counterexample=_shown(scene, sums, partner, ranks),
+        kind=(node.op, single.node.op, alike(node.name)),
     )
 
 

@@ -81,6 +81,7 @@ def _case(scene: Scene, occurrence: Occurrence, outcome: Refuted, blame: Blame, 
         outputs,
         names=frozenset(p.name for p in places),
         refuted=Wrong(occurrence, outcome, members),
+        op=place.op,
     )
 
 

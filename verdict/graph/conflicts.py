@@ -83,6 +83,7 @@ def finding_of(plan: Plan, conflicts: list[Conflict]) -> Finding:
         extent=len(conflicts),
         evidence=Fault(places, (first.version.tensor, other.tensor)),
         ranks=tuple(sorted({conflict.reader.place.device for conflict in conflicts})),
+        kind=(first.reader.place.op, first.writer.place.op, other.tensor == first.version.tensor),
     )
 
 
