@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from verdict.diagnose.modules import modules_of
-from verdict.diagnose.scene import ranks_text
 from verdict.graph import Place, Plan
 from verdict.lineage import Evidence, Lineages
 from verdict.outcome import Finding
+from verdict.words import ranks_text
 
 
 class _Difference(NamedTuple):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from verdict.diagnose.choose import UNFIT, random_like, simplest
 from verdict.diagnose.counter import Pair, counterexample
 from verdict.diagnose.recipe import apply, mismatches
-from verdict.diagnose.scene import Scene, ranks_text
+from verdict.diagnose.scene import Scene
 from verdict.graph import ABSENT, ONCE_A_STEP, Node, Place
 from verdict.graph.lockstep import RECV
 from verdict.graph.names import alike
@@ -19,6 +19,7 @@ from verdict.lineage import Evidence, Member, Value
 from verdict.ops import FACTS, RULES, Array
 from verdict.outcome import Counterexample, Finding
 from verdict.stage import Sums, instead_of
+from verdict.words import ranks_text
 
 POINTS = 4
 """At how many random points two operators are compared: one shows that they differ, all must show a factor."""

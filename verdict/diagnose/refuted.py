@@ -11,12 +11,13 @@ from typing import NamedTuple
 from verdict.diagnose.case import WALK, Case, Wrong
 from verdict.diagnose.choose import UNFIT, random_like
 from verdict.diagnose.recipe import apply, mismatches
-from verdict.diagnose.scene import Scene, ranks_text
+from verdict.diagnose.scene import Scene
 from verdict.graph import Attrs, Place
 from verdict.lineage import Evidence
 from verdict.ops import Array
 from verdict.outcome import Finding, Refuted
 from verdict.stage import Members, Occurrence, Replay, Stage, replay
+from verdict.words import ranks_text
 
 POINTS = 4
 """At how many random points a constant ratio is asked for."""

@@ -11,12 +11,12 @@ from verdict.diagnose.case import WALK, Case
 from verdict.diagnose.cause import Cause, cause_of, holds
 from verdict.diagnose.scene import (
     Scene,
-    ranks_text,
 )
 from verdict.graph import ABSENT, Node
 from verdict.graph.lockstep import attribute
 from verdict.lineage import Evidence
 from verdict.outcome import Finding
+from verdict.words import ranks_text
 
 
 def walk_cases(scene: Scene) -> Iterator[Case]:

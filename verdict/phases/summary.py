@@ -17,6 +17,7 @@ from verdict.stage import Cut, Members, Stage
 from verdict.stage.numbers import FULL, LARGER
 from verdict.stage.vacuity import vacuous
 from verdict.sweep import Swept
+from verdict.words import listed
 
 SHOWN_RANKS = 8
 """How many ranks a finding names; dots stand for the others."""
@@ -213,12 +214,11 @@ def _not_equivalent(stages: Cut, stage: Stage, outcome: Refuted) -> Finding:
     here = [occurrence for occurrence in stages.occurrences if occurrence.stage == stage]
     places = [place for occurrence in here for member in wrong for place in occurrence.places[member]]
     ranks = sorted({place.device for place in places})
-    shown = ", ".join(str(rank) for rank in ranks[:SHOWN_RANKS]) + (", ..." if ranks[SHOWN_RANKS:] else "")
     return Finding(
         "not-equivalent",
         f"{op} computes something else than its single-device partner",
         _show(places[0]),
-        (*_attributes(stage, wrong[0]), f"on ranks {shown}"),
+        (*_attributes(stage, wrong[0]), f"on ranks {listed(ranks, SHOWN_RANKS)}"),
         extent=len(places),
         values=outcome.mismatches,
     )

@@ -7,10 +7,11 @@ from dataclasses import replace
 from verdict.graph import Plan
 from verdict.outcome import Finding
 from verdict.sweep.compare import Different
-from verdict.sweep.results import GRADIENT, LOSS
+from verdict.sweep.results import GRADIENT, LOSS, Missing
 from verdict.sweep.sweep import Swept
 from verdict.sweep.why import Cause, Change, Scene, State, causes, numbers, other_values, scene_of, trails
 from verdict.sweep.why.words import node_line, owner_lines, places_text, ranks_text
+from verdict.words import listed
 
 SHOWN = 8
 """How many places a finding about one output names; dots stand for the others."""
@@ -41,8 +42,8 @@ def _finding(scene: Scene, cause: Cause) -> tuple[tuple[str, ...], Finding]:
     ranks = sorted({rank for rank, _ in fix.instances})
     step = scene.step(fix.at.steps[fix.instances[0]])
     mends = list(dict.fromkeys(item.result.what for item in cause.mends))
-    shown = ", ".join(mends[:MOST_MENDED]) + (", ..." if len(mends) > MOST_MENDED else "")
-    note = f"with that put right, {shown} {'agrees' if len(mends) == 1 else 'agree'} with the single-device plan"
+    agree = "agrees" if len(mends) == 1 else "agree"
+    note = f"with that put right, {listed(mends, MOST_MENDED)} {agree} with the single-device plan"
     finding = Finding(
         fix.code,
         fix.title,
@@ -82,7 +83,7 @@ def _without_cause(
             grouped[item.result.what].append(item)
         for what, same in grouped.items():
             places = [item.result.where for item in same]
-            shown = "; ".join(places[:SHOWN]) + ("; ..." if len(places) > SHOWN else "")
+            shown = listed(places, SHOWN, "; ")
             worst = max(same, key=lambda item: item.error)
             size = f"off by up to {worst.error:.3g}, where the greatest element is {worst.size:.3g}"
             title = f"{what} is not what the single-device plan computes"
@@ -94,8 +95,8 @@ def _without_cause(
             yield Finding(code, title, what, notes, extent=len(same))
 
 
-def _missing(missing: Sequence[str]) -> Iterator[Finding]:
+def _missing(missing: Sequence[Missing]) -> Iterator[Finding]:
     """One finding for each output that nobody holds."""
-    for what in missing:
-        code = {LOSS: "loss-missing", GRADIENT: "gradient-missing"}.get(what.split()[0], "output-missing")
+    for kind, what in missing:
+        code = {LOSS: "loss-missing", GRADIENT: "gradient-missing"}.get(kind, "output-missing")
         yield Finding(code, f"nobody declares all of: {what}", what)
