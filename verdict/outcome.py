@@ -1,7 +1,7 @@
 """The words that all rooms share: the answer to one question, and what it was taken on trust."""
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -163,3 +163,16 @@ class Finding:
     counterexample: Counterexample | None = None
     also: tuple[Hashable, ...] = ()
     kind: Hashable = ""
+
+
+def joined(first: Finding, others: Sequence[Finding], notes: Sequence[str]) -> Finding:
+    """Findings of one cause as one: the first, with the extent, ranks and modules of all, and these notes besides."""
+    every = (first, *others)
+    return replace(
+        first,
+        notes=(*first.notes, *notes),
+        extent=sum(one.extent for one in every),
+        ranks=tuple(sorted({rank for one in every for rank in one.ranks})),
+        modules=tuple(dict.fromkeys(name for one in every for name in one.modules if name)),
+        also=tuple(one.evidence for one in others if one.evidence is not None),
+    )

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from verdict.outcome import Finding, Refuted
+from verdict.outcome import Finding, Refuted, joined
 from verdict.stage import Occurrence
 
 STRUCTURE, WALK, END = 0, 1, 2
@@ -40,16 +40,7 @@ class Case(NamedTuple):
 def merged(cases: Sequence[Case]) -> Case:
     """One case for all that have one key: the first, with the extent of all."""
     first = min(cases, key=lambda case: case.order)
-    ranks = sorted({rank for case in cases for rank in case.finding.ranks})
-    modules = dict.fromkeys(name for case in cases for name in case.finding.modules if name)
-    finding = replace(
-        first.finding,
-        extent=sum(case.finding.extent for case in cases),
-        ranks=tuple(ranks),
-        modules=tuple(modules),
-        notes=(*first.finding.notes, *_elsewhere(first, cases)),
-        also=tuple(case.finding.evidence for case in cases if case is not first and case.finding.evidence is not None),
-    )
+    finding = joined(first.finding, [case.finding for case in cases if case is not first], _elsewhere(first, cases))
     return first._replace(
         finding=finding,
         bases=frozenset().union(*(case.bases for case in cases)),

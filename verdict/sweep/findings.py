@@ -1,11 +1,10 @@
 """What a sweep found to differ, as findings: one for each cause, the earliest first, then what has no known cause."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 from verdict.graph import Plan
-from verdict.outcome import Finding
+from verdict.outcome import Finding, joined
 from verdict.sweep.compare import Different
 from verdict.sweep.results import GRADIENT, LOSS, Missing
 from verdict.sweep.sweep import Swept
@@ -31,20 +30,19 @@ def findings(single: Plan, parallel: Plan, swept: Swept) -> tuple[Finding, ...]:
         scene = scene_of(swept.runs)
         known, state = causes(scene, State(swept.runs.values[1], Change(), tuple(left)))
         others, left = other_values(scene, state)
-        found = merged([_finding(scene, cause) for cause in (*known, *others)])
+        found = list(_merged([_finding(scene, cause) for cause in (*known, *others)]))
         begins = trails(scene, state, left)
     return (*found, *_without_cause(shaped, left, begins), *_missing(swept.missing))
 
 
-def _finding(scene: Scene, cause: Cause) -> tuple[tuple[str, ...], Finding]:
-    """A cause as a finding, and what is the same in findings of one kind."""
+def _finding(scene: Scene, cause: Cause) -> Finding:
     fix = cause.fix
     ranks = sorted({rank for rank, _ in fix.instances})
     step = scene.step(fix.at.steps[fix.instances[0]])
     mends = list(dict.fromkeys(item.result.what for item in cause.mends))
     agree = "agrees" if len(mends) == 1 else "agree"
     note = f"with that put right, {listed(mends, MOST_MENDED)} {agree} with the single-device plan"
-    finding = Finding(
+    return Finding(
         fix.code,
         fix.title,
         f"{fix.at.name} on {places_text(scene, fix.instances)}",
@@ -55,22 +53,17 @@ def _finding(scene: Scene, cause: Cause) -> tuple[tuple[str, ...], Finding]:
         ranks=tuple(dict.fromkeys(rank % scene.parallel.devices for rank in ranks)),
         single=owner_lines(scene, fix.single)[:MOST_LINES],
         parallel=(f"{ranks_text(ranks)}: {node_line(scene, step)}",),
+        kind=(step.op, *fix.kin),
     )
-    return (fix.code, step.op, *fix.kin), finding
 
 
-def merged(found: Sequence[tuple[tuple[str, ...], Finding]]) -> list[Finding]:
-    """Findings of one kind as one, the earliest, which names the other places."""
-    kinds: dict[tuple[str, ...], list[Finding]] = defaultdict(list)
-    for kind, finding in found:
-        kinds[kind].append(finding)
-    result = []
+def _merged(found: Sequence[Finding]) -> Iterator[Finding]:
+    """Findings of one code and kind as one, the earliest, which names the other places."""
+    kinds: dict[tuple[str, Hashable], list[Finding]] = defaultdict(list)
+    for finding in found:
+        kinds[finding.code, finding.kind].append(finding)
     for first, *others in kinds.values():
-        notes = tuple(f"the same at {other.where}: {other.title}" for other in others)
-        ranks = tuple(sorted({rank for one in (first, *others) for rank in one.ranks}))
-        extent = sum(one.extent for one in (first, *others))
-        result.append(replace(first, notes=(*first.notes, *notes), extent=extent, ranks=ranks))
-    return result
+        yield joined(first, others, [f"the same at {other.where}: {other.title}" for other in others])
 
 
 def _without_cause(
