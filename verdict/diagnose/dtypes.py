@@ -67,7 +67,7 @@ def _note(difference: _Difference, places: Sequence[tuple[int, Place]], modules:
     return Finding(
         "dtype-differs",
         f"{title}, on {ranks_text(ranks)}",
-        f"{first.op} {first.name} on rank {first.device}",
+        first.spelled,
         extent=len(places),
         evidence=Evidence(tuple(place for _, place in places), (), partner=places[0][0]),
         ranks=ranks,

@@ -89,7 +89,7 @@ def _compared(scene: Scene, makers: list[_Maker]) -> Finding | None:
     return Finding(
         code,
         title,
-        f"{node.op} {node.name} on rank {device}",
+        place.spelled,
         off,
         help=f"use {single.node.op}, as the single device does",
         extent=len(makers),

@@ -62,7 +62,7 @@ def _case(scene: Scene, occurrence: Occurrence, outcome: Refuted, blame: Blame, 
     finding = Finding(
         code,
         title,
-        f"{place.op} {place.name} on rank {place.device}",
+        place.spelled,
         notes,
         extent=len(places),
         values=outcome.mismatches,

@@ -60,7 +60,7 @@ def _case(scene: Scene, finding: Finding, about: Evidence, cause: Cause) -> Case
         for p, t in zip(about.places, about.tensors, strict=True)
         if (reader := scene.node_at(p, t)) is not None
     ]
-    where, culprit = f"{place.op} {place.name} on rank {place.device}", cause.source
+    where, culprit = place.spelled, cause.source
     if culprit is not None and culprit.node is not node:
         nodes = [(cause.device, culprit.node), *nodes]
         where = f"{culprit.node.op} {culprit.node.name} on rank {cause.device}"

@@ -173,7 +173,7 @@ def _misplaced(plan: Plan, what: str, logical: int, tensors: tuple[int, ...], pl
     return Finding(
         "broken-data-flow",
         f"{plan.logicals[logical].name} {what}",
-        f"{places[0].op} {places[0].name} on rank {places[0].device}",
+        places[0].spelled,
         extent=len(places),
         evidence=Fault(places, tuple(dict.fromkeys(tensors))),
         kind=what,
@@ -199,10 +199,10 @@ def check_shapes(plan: Plan, rules: Mapping[str, ShapeRule]) -> tuple[Finding, .
         misfit = known[key]
         if misfit is not None:
             alike = node.op, misfit
-            places[alike].append(Place(segment.device, ONCE_A_STEP, node.name, node.op))
+            place = Place(segment.device, ONCE_A_STEP, node.name, node.op)
+            places[alike].append(place)
             tensors[alike].extend(node.outputs)
-            where = f"{node.op} {node.name} on rank {segment.device}"
-            findings.setdefault(alike, Finding("shape-mismatch", misfit.text, where, kind=misfit.kind))
+            findings.setdefault(alike, Finding("shape-mismatch", misfit.text, place.spelled, kind=misfit.kind))
     return tuple(
         replace(finding, extent=len(places[alike]), evidence=Fault(tuple(places[alike]), tuple(tensors[alike])))
         for alike, finding in findings.items()

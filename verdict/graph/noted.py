@@ -23,9 +23,10 @@ class Noted:
         help_: str = "", notes: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
         """Note what is wrong at a step. root: what has one cause. kind: what is wrong, whatever ranks and sizes."""
-        where = f"{step.node.op} {step.node.name} on rank {device}, {step.when}"
+        place = Place(device, step.microbatch, step.node.name, step.node.op)
+        where = f"{place.spelled}, {step.when}"
         self.found.setdefault((code, *root), Finding(code, title, where, notes, help_, kind=kind))
-        self.places[code, *root].append(Place(device, step.microbatch, step.node.name, step.node.op))
+        self.places[code, *root].append(place)
 
     def all(self) -> tuple[Finding, ...]:
         """The findings, in the order in which they were noted first."""

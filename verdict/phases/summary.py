@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from verdict.graph import GRAD, WEIGHT, Plan
 from verdict.graph.lockstep import SEND
-from verdict.lineage import CHUNK_ORDER, INITIAL_STATE, INPUT_RANGES, Binding, Gap, Lineages, Place, Reference
+from verdict.lineage import CHUNK_ORDER, INITIAL_STATE, INPUT_RANGES, Binding, Gap, Lineages, Reference
 from verdict.lineage.goals import untrained
 from verdict.lineage.judged import Judged, final_gradients
 from verdict.ops import RULES
@@ -78,7 +78,7 @@ def missing_of(table: Reference) -> Iterator[Open]:
 
 def open_gap(gap: Gap) -> Open:
     """A gap as an open question of the report."""
-    return Open(_show(gap.place), gap.reason)
+    return Open(gap.place.spelled, gap.reason)
 
 
 def open_of(stages: Cut, outcomes: Sequence[Outcome]) -> Iterator[Open]:
@@ -217,7 +217,7 @@ def _not_equivalent(stages: Cut, stage: Stage, outcome: Refuted) -> Finding:
     return Finding(
         "not-equivalent",
         f"{op} computes something else than its single-device partner",
-        _show(places[0]),
+        places[0].spelled,
         (*_attributes(stage, wrong[0]), f"on ranks {listed(ranks, SHOWN_RANKS)}"),
         extent=len(places),
         values=outcome.mismatches,
@@ -231,7 +231,3 @@ def _attributes(stage: Members, member: int) -> tuple[str, ...]:
         return ()
     text = ", ".join(f"{name} is {own.get(name)!r} (single-device {single.get(name)!r})" for name in apart)
     return (f"attributes differ: {text}",)
-
-
-def _show(place: Place) -> str:
-    return f"{place.op} {place.name} on rank {place.device}"
