@@ -3,13 +3,13 @@
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-from verdict.graph import Plan
+from verdict.graph import Fault, Place, Plan
 from verdict.outcome import Finding, joined
 from verdict.sweep.compare import Different
 from verdict.sweep.results import GRADIENT, LOSS, Missing
 from verdict.sweep.sweep import Swept
 from verdict.sweep.why import Cause, Change, Scene, State, causes, numbers, other_values, scene_of, trails
-from verdict.sweep.why.words import node_line, owner_lines, places_text, ranks_text
+from verdict.sweep.why.words import node_line, operator_text, owner_lines, places_text, ranks_text
 from verdict.words import listed
 
 SHOWN = 8
@@ -50,11 +50,20 @@ def _finding(scene: Scene, cause: Cause) -> Finding:
         fix.help,
         len(fix.instances),
         numbers(scene, cause),
+        Fault(tuple(dict.fromkeys(_places(scene, cause)))),
         ranks=tuple(dict.fromkeys(rank % scene.parallel.devices for rank in ranks)),
         single=owner_lines(scene, fix.single)[:MOST_LINES],
         parallel=(f"{ranks_text(ranks)}: {node_line(scene, step)}",),
         kind=(step.op, *fix.kin),
     )
+
+
+def _places(scene: Scene, cause: Cause) -> Iterator[Place]:
+    """Where the nodes that are to blame stand in the plan."""
+    for instance in cause.fix.instances:
+        step = scene.step(cause.fix.at.steps[instance])
+        device = step.place.rank % scene.parallel.devices
+        yield Place(device, step.place.microbatch, step.place.name, operator_text(scene, step))
 
 
 def _merged(found: Sequence[Finding]) -> Iterator[Finding]:
