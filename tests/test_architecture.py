@@ -9,10 +9,11 @@ from verdict.graph import COPY, GRAD, SUM
 from verdict.ops import RULES
 
 ROOT = Path(__file__).resolve().parents[1]
-WORDS = {"errors", "outcome", "options"}
+WORDS = {"errors", "outcome", "options", "words"}
 MAY_IMPORT = {
     "errors": set(),
     "outcome": set(),
+    "words": set(),
     "limits": set(),
     "observer": set(),
     "options": {"limits"},

@@ -1,8 +1,9 @@
 """The words that all rooms share: the answer to one question, and what it was taken on trust."""
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import NamedTuple
 
 
 @dataclass(frozen=True)
@@ -13,11 +14,22 @@ class Assumption:
     text: str
 
 
+class Spot(NamedTuple):
+    """What a goal of a stage is about: an output of one of its members, in a column of the batch."""
+
+    member: int
+    column: int
+    output: int
+
+    def __str__(self) -> str:
+        return f"member {self.member} column {self.column} output {self.output}"
+
+
 @dataclass(frozen=True)
 class Mismatch:
-    """One element of a goal at which the two sides differ, under the witness of the refutation."""
+    """One element at which two sides differ. goal: of which equality, or of which tensor, in words."""
 
-    goal: str
+    goal: Spot | str
     index: tuple[int, ...]
     single: Fraction | float
     parallel: Fraction | float
@@ -54,6 +66,11 @@ class Refuted:
 
     witness: tuple[tuple[str, Fraction], ...]
     mismatches: tuple[Mismatch, ...]
+
+    @property
+    def members(self) -> frozenset[int]:
+        """The members of a stage that are wrong."""
+        return frozenset(wrong.goal.member for wrong in self.mismatches if isinstance(wrong.goal, Spot))
 
 
 @dataclass(frozen=True)
@@ -128,6 +145,7 @@ class Finding:
     also: the evidence of the same fault at other places (other layers).
     ranks: the plan devices at which it shows. modules: the parts of the model in which it shows ("layers.0").
     single, parallel: the nodes of both sides, one line each.
+    kind: what is wrong, but for names of layers, ranks and sizes: findings of one code and kind may have one cause.
     """
 
     code: str
@@ -144,3 +162,17 @@ class Finding:
     parallel: tuple[str, ...] = ()
     counterexample: Counterexample | None = None
     also: tuple[Hashable, ...] = ()
+    kind: Hashable = ""
+
+
+def joined(first: Finding, others: Sequence[Finding], notes: Sequence[str]) -> Finding:
+    """Findings of one cause as one: the first, with the extent, ranks and modules of all, and these notes besides."""
+    every = (first, *others)
+    return replace(
+        first,
+        notes=(*first.notes, *notes),
+        extent=sum(one.extent for one in every),
+        ranks=tuple(sorted({rank for one in every for rank in one.ranks})),
+        modules=tuple(dict.fromkeys(name for one in every for name in one.modules if name)),
+        also=tuple(one.evidence for one in others if one.evidence is not None),
+    )

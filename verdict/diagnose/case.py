@@ -1,25 +1,14 @@
 """A finding on its way: with what it is about, so that those of one cause become one."""
 
-import re
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from verdict.outcome import Finding, Refuted
+from verdict.outcome import Finding, Refuted, joined
 from verdict.stage import Occurrence
 
 STRUCTURE, WALK, END = 0, 1, 2
 """Where a fault is found: in the form and the schedule, in what nodes read and compute, in the results."""
-
-
-_NUMBERS = re.compile(r"\d+")
-
-
-def pattern(title: str, names: Sequence[str] = ()) -> str:
-    """A title without names and numbers: findings of one kind have one."""
-    for name in sorted({name for name in names if name}, key=len, reverse=True):
-        title = title.replace(name, "*")
-    return _NUMBERS.sub("#", title)
 
 
 class Wrong(NamedTuple):
@@ -34,7 +23,8 @@ class Case(NamedTuple):
     """key: findings with equal keys are one. order: the phase, then the place in the single-device program.
 
     bases: the single-device values that are wrong. tensors: the logical tensors of the parallel plan concerned.
-    names: of the nodes concerned. refuted: where it is a stage that is refuted.
+    names: of the nodes concerned. refuted: where it is a stage that is refuted. op: of the node at which it shows, ""
+    for none.
     """
 
     finding: Finding
@@ -44,21 +34,13 @@ class Case(NamedTuple):
     tensors: frozenset[int] = frozenset()
     names: frozenset[str] = frozenset()
     refuted: Wrong | None = None
+    op: str = ""
 
 
 def merged(cases: Sequence[Case]) -> Case:
     """One case for all that have one key: the first, with the extent of all."""
     first = min(cases, key=lambda case: case.order)
-    ranks = sorted({rank for case in cases for rank in case.finding.ranks})
-    modules = dict.fromkeys(name for case in cases for name in case.finding.modules if name)
-    finding = replace(
-        first.finding,
-        extent=sum(case.finding.extent for case in cases),
-        ranks=tuple(ranks),
-        modules=tuple(modules),
-        notes=(*first.finding.notes, *_elsewhere(first, cases)),
-        also=tuple(case.finding.evidence for case in cases if case is not first and case.finding.evidence is not None),
-    )
+    finding = joined(first.finding, [case.finding for case in cases if case is not first], _elsewhere(first, cases))
     return first._replace(
         finding=finding,
         bases=frozenset().union(*(case.bases for case in cases)),
@@ -76,7 +58,5 @@ def attached(case: Case, follower: Case) -> Case:
 
 def _elsewhere(first: Case, cases: Sequence[Case]) -> tuple[str, ...]:
     """A note of the other operators at which the same fault shows."""
-    own = first.finding.where.split(" ", maxsplit=1)[0]
-    others = {case.finding.where.split(" ", maxsplit=1)[0]: case.finding.where for case in cases}
-    others.pop(own, None)
+    others = {case.op: case.finding.where for case in cases if case.op != first.op}
     return tuple(f"the same at {where}" for where in others.values())

@@ -7,17 +7,16 @@ from verdict.diagnose.scene import (
     Source,
     misdelivered,
     misdelivery,
-    ranks_text,
-    show_region,
     show_share,
 )
-from verdict.graph import ABSENT
+from verdict.graph import ABSENT, spelled
 from verdict.graph.lockstep import CHUNK, COLLECTIVES, RECV, attribute
 from verdict.lineage import Evidence, Shard, Share, Value
 from verdict.lineage.compare import difference
 from verdict.lineage.values import Label
 from verdict.ops import FACTS
 from verdict.outcome import Finding
+from verdict.words import ranks_text
 
 SUMMING = frozenset({"all_reduce", "reduce_scatter", "reduce"})
 
@@ -185,8 +184,8 @@ def _piece(scene: Scene, device: int, tensor: int) -> Cause | None:
             return None
         ranks = list(attribute(source.node, "ranks"))
         title = (
-            f"chunk {source.node.name} on rank {device} takes {show_region(value[0].region)} by its position in the "
-            f"group {ranks}, it states {show_region(stated)}"
+            f"chunk {source.node.name} on rank {device} takes {spelled(value[0].region)} by its position in the "
+            f"group {ranks}, it states {spelled(stated)}"
         )
         help_text = "let every rank cut the piece of its place in the group, and send it to the rank of that place"
         return Cause("wrong-order", title, (), help_text, device, source)
@@ -196,8 +195,8 @@ def _piece(scene: Scene, device: int, tensor: int) -> Cause | None:
     if stated == sent:
         return _piece(scene, source.sender, source.sent)
     title = (
-        f"rank {device} receives {scene.name(source.sent)}{show_region(sent)} from rank {source.sender}, "
-        f"it expects {show_region(stated)}"
+        f"rank {device} receives {scene.name(source.sent)}{spelled(sent)} from rank {source.sender}, "
+        f"it expects {spelled(stated)}"
     )
     help_text = "exchange the peers, so that each rank receives the region that it expects"
     return Cause("wrong-peer", title, (), help_text, device, source)

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from verdict.diagnose.modules import modules_of
-from verdict.diagnose.scene import ranks_text
 from verdict.graph import Place, Plan
 from verdict.lineage import Evidence, Lineages
 from verdict.outcome import Finding
+from verdict.words import ranks_text
 
 
 class _Difference(NamedTuple):
@@ -67,9 +67,10 @@ def _note(difference: _Difference, places: Sequence[tuple[int, Place]], modules:
     return Finding(
         "dtype-differs",
         f"{title}, on {ranks_text(ranks)}",
-        f"{first.op} {first.name} on rank {first.device}",
+        first.spelled,
         extent=len(places),
         evidence=Evidence(tuple(place for _, place in places), (), partner=places[0][0]),
         ranks=ranks,
         modules=modules,
+        kind=difference,
     )

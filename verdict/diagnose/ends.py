@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from verdict.diagnose.case import END, Case, pattern
+from verdict.diagnose.case import END, Case
 from verdict.diagnose.cause import holders
 from verdict.diagnose.modules import module_of
 from verdict.diagnose.scene import Scene
@@ -14,19 +14,19 @@ from verdict.outcome import Finding
 
 
 def end_cases(scene: Scene, findings: Sequence[Finding]) -> Iterator[Case]:
-    """One case for each finding about a result. Those that differ in names, ranks and numbers only have one key."""
+    """One case for each finding about a result. Those of one kind have one key."""
     for finding in findings:
         about = finding.evidence
         if not isinstance(about, Evidence) or about.partner != ABSENT:
-            yield Case(finding, (finding.code, pattern(finding.title)), (END, 0))
+            op = about.places[0].op if isinstance(about, Evidence) else ""
+            yield Case(finding, (finding.code, finding.kind), (END, 0), op=op)
             continue
         tensor, device = about.tensors[0], about.places[0].device
         bases = frozenset(share.base for share in about.value or ()) | frozenset(about.expected)
-        names = [scene.bases[base].name for base in bases] + [scene.reference.bases[base].name for base in bases]
-        title, notes = finding.title, finding.notes
+        title, notes, kind = finding.title, finding.notes, finding.kind
         if about.value is not None and about.expected:
             again = difference(about.value, about.expected, about.region, scene.bases, about.shard)
-            title = again.text if again is not None else title
+            title, kind = (again.text, again.kind) if again is not None else (title, kind)
             notes = (*notes, *_spread(scene, about))
         weight = _weight(scene, device, tensor)
         found = replace(
@@ -40,7 +40,7 @@ def end_cases(scene: Scene, findings: Sequence[Finding]) -> Iterator[Case]:
         )
         logical = scene.parallel.tensors[tensor].logical if tensor != ABSENT else ABSENT
         first = min((scene.bases[base].node for base in about.expected), default=0)
-        yield Case(found, (finding.code, pattern(title, names)), (END, first), bases, frozenset({logical}))
+        yield Case(found, (finding.code, kind), (END, first), bases, frozenset({logical}))
 
 
 def _spread(scene: Scene, about: Evidence) -> tuple[str, ...]:

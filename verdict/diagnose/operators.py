@@ -11,13 +11,15 @@ from typing import NamedTuple
 from verdict.diagnose.choose import UNFIT, random_like, simplest
 from verdict.diagnose.counter import Pair, counterexample
 from verdict.diagnose.recipe import apply, mismatches
-from verdict.diagnose.scene import Scene, ranks_text
+from verdict.diagnose.scene import Scene
 from verdict.graph import ABSENT, ONCE_A_STEP, Node, Place
 from verdict.graph.lockstep import RECV
+from verdict.graph.names import alike
 from verdict.lineage import Evidence, Member, Value
 from verdict.ops import FACTS, RULES, Array
 from verdict.outcome import Counterexample, Finding
 from verdict.stage import Sums, instead_of
+from verdict.words import ranks_text
 
 POINTS = 4
 """At how many random points two operators are compared: one shows that they differ, all must show a factor."""
@@ -87,7 +89,7 @@ def _compared(scene: Scene, makers: list[_Maker]) -> Finding | None:
     return Finding(
         code,
         title,
-        f"{node.op} {node.name} on rank {device}",
+        place.spelled,
         off,
         help=f"use {single.node.op}, as the single device does",
         extent=len(makers),
@@ -97,6 +99,7 @@ def _compared(scene: Scene, makers: list[_Maker]) -> Finding | None:
         single=(scene.single_line(partner),),
         parallel=scene.parallel_lines([(maker.device, maker.node) for maker in makers]),
         counterexample=_shown(scene, sums, partner, ranks),
+        kind=(node.op, single.node.op, alike(node.name)),
     )
 
 

@@ -11,12 +11,13 @@ from typing import NamedTuple
 from verdict.diagnose.case import WALK, Case, Wrong
 from verdict.diagnose.choose import UNFIT, random_like
 from verdict.diagnose.recipe import apply, mismatches
-from verdict.diagnose.scene import Scene, ranks_text
+from verdict.diagnose.scene import Scene
 from verdict.graph import Attrs, Place
 from verdict.lineage import Evidence
 from verdict.ops import Array
 from verdict.outcome import Finding, Refuted
 from verdict.stage import Members, Occurrence, Replay, Stage, replay
+from verdict.words import ranks_text
 
 POINTS = 4
 """At how many random points a constant ratio is asked for."""
@@ -61,7 +62,7 @@ def _case(scene: Scene, occurrence: Occurrence, outcome: Refuted, blame: Blame, 
     finding = Finding(
         code,
         title,
-        f"{place.op} {place.name} on rank {place.device}",
+        place.spelled,
         notes,
         extent=len(places),
         values=outcome.mismatches,
@@ -81,6 +82,7 @@ def _case(scene: Scene, occurrence: Occurrence, outcome: Refuted, blame: Blame, 
         outputs,
         names=frozenset(p.name for p in places),
         refuted=Wrong(occurrence, outcome, members),
+        op=place.op,
     )
 
 
@@ -101,7 +103,7 @@ def _words(
 
 
 def _blames(scene: Scene, stage: Members, outcome: Refuted) -> dict[Blame, tuple[int, ...]]:
-    wrong = sorted({int(mismatch.goal.split()[1]) for mismatch in outcome.mismatches} | _wrong_somewhere(scene, stage))
+    wrong = sorted(outcome.members | _wrong_somewhere(scene, stage))
     found: dict[Blame, list[int]] = {}
     for member in wrong:
         found.setdefault(_blame(scene, stage, member, outcome), []).append(member)
@@ -190,5 +192,5 @@ def _random(point: Replay, seed: int) -> Replay:
 
 def _pairs(point: Replay, member: int) -> Iterator[tuple[Array, Array]]:
     for equation in point.equations:
-        if equation.member == member:
+        if equation.spot.member == member:
             yield apply(equation.single, point.inputs), apply(equation.parallel, point.inputs)

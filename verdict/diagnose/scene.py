@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from verdict.diagnose.modules import Modules, modules_of
-from verdict.graph import ABSENT, Node, Place, Plan, Region
+from verdict.graph import ABSENT, Node, Place, Plan, Region, spelled
 from verdict.graph.lockstep import RECV, SEND, attribute
 from verdict.lineage import Lineages, Reference, Share, Value
 from verdict.lineage.reference import Base
 from verdict.ops import FACTS
 from verdict.outcome import Outcome
 from verdict.stage import Cut
-
-SHOWN_RUNS = 8
-"""How many ranks, or ranges of them, are listed."""
+from verdict.words import ranks_text
 
 _HIDDEN = frozenset({"channel"})
 
@@ -146,45 +144,25 @@ def line(plan: Plan, node: Node) -> str:
     return f"{outputs}{' = ' if outputs else ''}{node.op}({inputs}) {attrs}".rstrip()
 
 
-def show_region(region: Region) -> str:
-    """A region in words."""
-    return "[" + ", ".join(f"{start}:{stop}" for start, stop in region) + "]"
-
-
 def show_share(scene: Scene, share: Share) -> str:
     """A share in words."""
     part = "".join(f", summed over {start}:{stop} of {label.atom}" for label, (start, stop) in share.part)
-    return f"{scene.bases[share.base].name}{show_region(share.region)}{part}"
-
-
-def ranks_text(ranks: Sequence[int]) -> str:
-    """Ranks in words: three or more in a row as a range."""
-    runs: list[list[int]] = []
-    for rank in ranks:
-        if runs and rank == runs[-1][-1] + 1:
-            runs[-1].append(rank)
-        else:
-            runs.append([rank])
-    shown = [f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs[:SHOWN_RUNS]]
-    if len(runs) > SHOWN_RUNS:
-        shown.append("...")
-    return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(shown)}"
+    return f"{scene.bases[share.base].name}{spelled(share.region)}{part}"
 
 
 def _tensor(plan: Plan, tensor: int, with_region: bool) -> str:
     if tensor == ABSENT:
         return "none"
     held = plan.tensors[tensor]
-    return plan.logicals[held.logical].name + (show_region(held.region) if with_region else "")
+    return plan.logicals[held.logical].name + (spelled(held.region) if with_region else "")
 
 
 def _told_apart(reference: Reference) -> tuple[Base, ...]:
     """The bases under names that tell apart all those that share one, the first of them too."""
-    short = [base.name.partition(" (from ")[0] for base in reference.bases]
-    counts = Counter(short)
+    counts = Counter(base.logical for base in reference.bases)
     return tuple(
-        base._replace(name=f"{name} ({_origin(reference, base)})" if counts[name] > 1 else name)
-        for base, name in zip(reference.bases, short, strict=True)
+        base._replace(name=f"{base.logical} ({_origin(reference, base)})" if counts[base.logical] > 1 else base.logical)
+        for base in reference.bases
     )
 
 

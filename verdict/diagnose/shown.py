@@ -11,9 +11,9 @@ from verdict.diagnose.choose import simplest
 from verdict.diagnose.counter import NotShown, Pair, counterexample
 from verdict.diagnose.recipe import apply, mismatches
 from verdict.diagnose.refuted import on_numbers
-from verdict.diagnose.scene import Scene, ranks_text, show_region
+from verdict.diagnose.scene import Scene
 from verdict.errors import ShapeError
-from verdict.graph import ABSENT, Interval, Region, extent, inside
+from verdict.graph import ABSENT, Interval, Region, extent, inside, spelled
 from verdict.lineage import Evidence, Share
 from verdict.lineage.columns import SUMMED
 from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS
@@ -21,6 +21,7 @@ from verdict.ops import Array
 from verdict.outcome import CONCATENATE, Applied, Box, Counterexample, Recipe, Refuted
 from verdict.solver import InternalError
 from verdict.stage import Equation, Members, Occurrence, Sums, columns_of, parts_of
+from verdict.words import ranks_text
 
 MOST_PAIRS = 4
 """How many blocks that differ, or parts of an axis, one counterexample shows; the others are left out."""
@@ -38,21 +39,21 @@ def of_stage(scene: Scene, occurrence: Occurrence, outcome: Refuted, members: Se
     stage: Members = occurrence.stage
     point = on_numbers(stage, scene.reference.columns, dict(outcome.witness), scene.exhaustive)
     wrong = {mismatch.goal for mismatch in outcome.mismatches}
-    found = [e for e in point.equations if e.name in wrong and e.member in members]
-    equations = list({(e.member, e.output): e for e in reversed(found)}.values())[::-1][:MOST_PAIRS]
+    found = [e for e in point.equations if e.spot in wrong and e.spot.member in members]
+    equations = list({(e.spot.member, e.spot.output): e for e in reversed(found)}.values())[::-1][:MOST_PAIRS]
     if not equations:
         return None
     partner = scene.reference.partners[occurrence.partner]
     pairs = []
     for equation in equations:
-        base = partner.outputs[equation.output]
-        ranks = sorted({place.device for place in occurrence.places[equation.member]})
-        of = scene.bases[base].name if base != ABSENT else f"output {equation.output}"
+        base = partner.outputs[equation.spot.output]
+        ranks = sorted({place.device for place in occurrence.places[equation.spot.member]})
+        of = scene.bases[base].name if base != ABSENT else f"output {equation.spot.output}"
         pairs.append(Pair(f"{of}{_column(stage, equation)}", equation.single, ranks_text(ranks), equation.parallel))
     labels = [scene.sum_of(value) for value in partner.inputs]
-    first = equations[0]
+    first = equations[0].spot
     claim = stage.members[first.member].claims[first.output]
-    region = show_region(claim.region) if claim is not None else "a share"
+    region = spelled(claim.region) if claim is not None else "a share"
     at = f"at reduced shapes; at full size it is {region} of one column of the batch"
     try:
         return counterexample(labels, point.inputs, pairs, at)
@@ -65,7 +66,7 @@ def of_stage(scene: Scene, occurrence: Occurrence, outcome: Refuted, members: Se
 
 
 def _column(stage: Members, equation: Equation) -> str:
-    return f", column {equation.column}" if any(column >= 0 for column in stage.signature.columns) else ""
+    return f", column {equation.spot.column}" if any(column >= 0 for column in stage.signature.columns) else ""
 
 
 def of_value(scene: Scene, about: Evidence) -> Counterexample | None:
@@ -196,7 +197,7 @@ def _of_sum(scene: Scene, about: Evidence) -> Counterexample | None:
     single = _sum(due, place, units)
     parallel = _sum(held, place, units) or _sum(due, place, units, Fraction(0))
     name = scene.sum_of(about.expected)
-    at = f"each number stands for a block of {list(units)} elements of {show_region(about.region)}"
+    at = f"each number stands for a block of {list(units)} elements of {spelled(about.region)}"
     pair = Pair(name, single, f"rank {device}", parallel)
     return counterexample([scene.bases[base].name for base in bases], inputs, [pair], at)
 

@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from verdict.diagnose.case import STRUCTURE, Case, pattern
-from verdict.diagnose.scene import Scene, misdelivered, misdelivery, ranks_text, show_region
-from verdict.graph import ABSENT, Fault, Node, Place, Plan
+from verdict.diagnose.case import STRUCTURE, Case
+from verdict.diagnose.scene import Scene, misdelivered, misdelivery
+from verdict.graph import ABSENT, Fault, Node, Place, Plan, spelled
 from verdict.graph.lockstep import COLLECTIVES, RECV
 from verdict.outcome import Finding
+from verdict.words import ranks_text
 
 WHOLE_SEGMENT = frozenset({"microbatch-missing", "microbatch-duplicated"})
 """Codes of findings about all nodes of a segment: the last one is shown."""
@@ -21,11 +22,10 @@ def structural_cases(plan: Plan, findings: Sequence[Finding], scene: Scene | Non
         found = replace(finding, ranks=tuple(sorted({place.device for place in about.places})))
         if scene is not None:
             found = _with_sides(scene, found, about)
-        names = [plan.logicals[logical].name for logical in tensors] + [place.name for place in about.places]
         spots = frozenset(place.name for place in about.places)
-        kind = about.places[0].op if about.places else found.where
-        key = (found.code, pattern(found.title, names), "" if found.code == "wrong-order" else kind)
-        yield Case(_of_receive(scene, found, about), key, (STRUCTURE, number), frozenset(), tensors, spots)
+        op = about.places[0].op if about.places else ""
+        key = (found.code, found.kind, "" if found.code == "wrong-order" else op or found.where)
+        yield Case(_of_receive(scene, found, about), key, (STRUCTURE, number), frozenset(), tensors, spots, op=op)
 
 
 def _of_receive(scene: Scene | None, finding: Finding, about: Fault) -> Finding:
@@ -100,10 +100,11 @@ def _collective(scene: Scene, finding: Finding, place: Place, node: Node) -> Fin
     if [pieces[rank][0] for rank in ranks] != ends[:-1] or ends[-1] != stated[dim][1]:
         return finding
     title = (
-        f"{node.op} {node.name} on {ranks_text(sorted(ranks))} cannot make {show_region(stated)} "
-        f"of {show_region(given)}; an all_gather along dimension {dim} could"
+        f"{node.op} {node.name} on {ranks_text(sorted(ranks))} cannot make {spelled(stated)} "
+        f"of {spelled(given)}; an all_gather along dimension {dim} could"
     )
-    return replace(finding, code="wrong-collective", title=title, notes=(*finding.notes, f"shapes: {finding.title}"))
+    notes = (*finding.notes, f"shapes: {finding.title}")
+    return replace(finding, code="wrong-collective", title=title, notes=notes, kind=node.op)
 
 
 def _unread(scene: Scene, about: Fault) -> Iterator[str]:
@@ -120,6 +121,6 @@ def _unread(scene: Scene, about: Fault) -> Iterator[str]:
             held = f", a part {part[1][0]}:{part[1][1]} of the sum over {part[0].size}" if part else ""
             yield (
                 f"{source.node.op} {source.node.name} on rank {place.device} makes "
-                f"{scene.name(tensor)}{show_region(scene.region(tensor))}{held}, which nothing reads"
+                f"{scene.name(tensor)}{spelled(scene.region(tensor))}{held}, which nothing reads"
             )
             return

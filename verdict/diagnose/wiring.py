@@ -11,12 +11,12 @@ from verdict.diagnose.case import WALK, Case
 from verdict.diagnose.cause import Cause, cause_of, holds
 from verdict.diagnose.scene import (
     Scene,
-    ranks_text,
 )
 from verdict.graph import ABSENT, Node
 from verdict.graph.lockstep import attribute
 from verdict.lineage import Evidence
 from verdict.outcome import Finding
+from verdict.words import ranks_text
 
 
 def walk_cases(scene: Scene) -> Iterator[Case]:
@@ -60,7 +60,7 @@ def _case(scene: Scene, finding: Finding, about: Evidence, cause: Cause) -> Case
         for p, t in zip(about.places, about.tensors, strict=True)
         if (reader := scene.node_at(p, t)) is not None
     ]
-    where, culprit = f"{place.op} {place.name} on rank {place.device}", cause.source
+    where, culprit = place.spelled, cause.source
     if culprit is not None and culprit.node is not node:
         nodes = [(cause.device, culprit.node), *nodes]
         where = f"{culprit.node.op} {culprit.node.name} on rank {cause.device}"
@@ -81,12 +81,13 @@ def _case(scene: Scene, finding: Finding, about: Evidence, cause: Cause) -> Case
         single=tuple(scene.single_line(k) for k in _single_nodes(scene, about)),
         parallel=scene.parallel_lines(nodes),
     )
-    key: tuple[object, ...] = (cause.code, scene.alike(partner), place.op, () if partner != ABSENT else cause.title)
+    key: tuple[object, ...] = (cause.code, scene.alike(partner), place.op, () if partner != ABSENT else finding.kind)
     if cause.code in ("wrong-order", "wrong-peer"):
         key = (cause.code, cause.source.node.op if cause.source is not None else place.op)
     tensors = frozenset(scene.parallel.tensors[t].logical for t in about.tensors if t != ABSENT)
     names = {place.name for place in about.places} | ({culprit.node.name} if culprit is not None else set())
-    return Case(found, key, (WALK, max(partner, 0)), bases | due, tensors, frozenset(names))
+    op = place.op if culprit is None or culprit.node is node else culprit.node.op
+    return Case(found, key, (WALK, max(partner, 0)), bases | due, tensors, frozenset(names), op=op)
 
 
 def _ranks(about: Evidence, nodes: Sequence[tuple[int, Node]], cause: Cause) -> tuple[int, ...]:

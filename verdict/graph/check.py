@@ -8,9 +8,9 @@
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from verdict.errors import NoRuleError, ShapeError
 from verdict.graph.crossing import check_crossings
@@ -119,7 +119,7 @@ def _unwritten(plan: Plan, given: set[int]) -> Iterator[Finding]:
             title = f"nothing computes {name}, which rank {first.device} declares as its output"
             places = tuple(Place(held.device, ONCE_A_STEP, "the end of the step", "output") for held in missing)
             about = Fault(places, tuple(held.tensor for held in missing))
-            yield Finding(code, title, f"rank {first.device}", extent=len(missing), evidence=about)
+            yield Finding(code, title, f"rank {first.device}", extent=len(missing), evidence=about, kind="unmade")
 
 
 def _incomplete(plan: Plan) -> Iterator[Finding]:
@@ -135,7 +135,7 @@ def _incomplete(plan: Plan) -> Iterator[Finding]:
                 held = next(iter(holders.values()))
                 title = f"no rank holds part {missing} of {count} of {plan.logicals[logical].name}"
                 place = Place(held.device, ONCE_A_STEP, "the end of the step", "output")
-                yield Finding(code, title, f"rank {held.device}", evidence=Fault((place,), (held.tensor,)))
+                yield Finding(code, title, f"rank {held.device}", evidence=Fault((place,), (held.tensor,)), kind="part")
 
 
 def _ends(plan: Plan) -> tuple[tuple[str, tuple[Held, ...]], ...]:
@@ -173,19 +173,20 @@ def _misplaced(plan: Plan, what: str, logical: int, tensors: tuple[int, ...], pl
     return Finding(
         "broken-data-flow",
         f"{plan.logicals[logical].name} {what}",
-        f"{places[0].op} {places[0].name} on rank {places[0].device}",
+        places[0].spelled,
         extent=len(places),
         evidence=Fault(places, tuple(dict.fromkeys(tensors))),
+        kind=what,
     )
 
 
 def check_shapes(plan: Plan, rules: Mapping[str, ShapeRule]) -> tuple[Finding, ...]:
     """Every distinct node's full shapes and attributes against its operator's shape rule."""
     shapes = [extent(tensor.region) for tensor in plan.tensors]
-    known: dict[tuple[object, ...], str] = {}
-    findings: dict[str, Finding] = {}
-    places: dict[str, list[Place]] = defaultdict(list)
-    tensors: dict[str, list[int]] = defaultdict(list)
+    known: dict[tuple[object, ...], _Misfit | None] = {}
+    findings: dict[tuple[str, _Misfit], Finding] = {}
+    places: dict[tuple[str, _Misfit], list[Place]] = defaultdict(list)
+    tensors: dict[tuple[str, _Misfit], list[int]] = defaultdict(list)
     for segment, node in _nodes(plan):
         key = (
             node.op,
@@ -195,18 +196,24 @@ def check_shapes(plan: Plan, rules: Mapping[str, ShapeRule]) -> tuple[Finding, .
         )
         if key not in known:
             known[key] = _misfit(node, key[2], key[3], rules)
-        if known[key]:
-            problem = f"{node.op}: {known[key]}"
-            places[problem].append(Place(segment.device, ONCE_A_STEP, node.name, node.op))
-            tensors[problem].extend(node.outputs)
-            findings.setdefault(
-                problem,
-                Finding("shape-mismatch", known[key], f"{node.op} {node.name} on rank {segment.device}"),
-            )
+        misfit = known[key]
+        if misfit is not None:
+            alike = node.op, misfit
+            place = Place(segment.device, ONCE_A_STEP, node.name, node.op)
+            places[alike].append(place)
+            tensors[alike].extend(node.outputs)
+            findings.setdefault(alike, Finding("shape-mismatch", misfit.text, place.spelled, kind=misfit.kind))
     return tuple(
-        replace(finding, extent=len(places[problem]), evidence=Fault(tuple(places[problem]), tuple(tensors[problem])))
-        for problem, finding in findings.items()
+        replace(finding, extent=len(places[alike]), evidence=Fault(tuple(places[alike]), tuple(tensors[alike])))
+        for alike, finding in findings.items()
     )
+
+
+class _Misfit(NamedTuple):
+    """Why shapes are none that an operator has. kind: what is wrong, whatever the sizes. text: for people."""
+
+    kind: Hashable
+    text: str
 
 
 def _misfit(
@@ -214,31 +221,33 @@ def _misfit(
     inputs: tuple[Shape | None, ...],
     outputs: tuple[Shape | None, ...],
     rules: Mapping[str, ShapeRule],
-) -> str:
+) -> _Misfit | None:
     if node.op == "all_reduce":
-        return "" if set(inputs) == set(outputs) or None in inputs else "what it returns has another shape"
+        kept = set(inputs) == set(outputs) or None in inputs
+        return None if kept else _Misfit("kept", "what it returns has another shape")
     gradient = node.op.endswith(".grad")
     rule = rules.get(node.op.removesuffix(".grad"))
     if rule is None:
-        return ""
+        return None
     grads = len(inputs) - len(outputs) if gradient else 0
     forward = inputs[grads:]
     if rule.adds:
         forward = tuple(shape for shape in forward if shape is not None)
     if any(shape is None for shape in forward):
-        return "an input is missing"
+        return _Misfit("input", "an input is missing")
     try:
         made = rule.axes([shape for shape in forward if shape is not None], dict(node.attrs)).output_shapes
     except ShapeError as error:
-        return "" if isinstance(error, NoRuleError) else error.problem
+        return None if isinstance(error, NoRuleError) else _Misfit("refused", error.problem)
     wanted = (*inputs[:grads], *outputs) if gradient else outputs
     right = (*made, *forward) if gradient else made
     if len(wanted) != len(right):
-        return f"it has {len(wanted)} outputs or gradients where its operator has {len(right)}"
+        return _Misfit("count", f"it has {len(wanted)} outputs or gradients where its operator has {len(right)}")
     for found, expected in zip(wanted, right, strict=True):
         if found is not None and found != expected:
-            return f"the plan says shape {list(found)} where the operator makes {list(expected or ())}"
-    return ""
+            text = f"the plan says shape {list(found)} where the operator makes {list(expected or ())}"
+            return _Misfit(("made", len(found), len(expected or ())), text)
+    return None
 
 
 def _nodes(plan: Plan) -> Iterator[tuple[Segment, Node]]:

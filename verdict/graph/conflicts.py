@@ -77,12 +77,13 @@ def finding_of(plan: Plan, conflicts: list[Conflict]) -> Finding:
     return Finding(
         first.code,
         _SAID[first.code].format(**words),
-        f"{words['reader']} on rank {first.reader.place.device}",
+        first.reader.place.spelled,
         notes=(f"read: {_access(first.reader)}", f"write: {_access(first.writer)}", *_memory(plan, first.version)),
         help=_HELP[first.code],
         extent=len(conflicts),
         evidence=Fault(places, (first.version.tensor, other.tensor)),
         ranks=tuple(sorted({conflict.reader.place.device for conflict in conflicts})),
+        kind=(first.reader.place.op, first.writer.place.op, other.tensor == first.version.tensor),
     )
 
 
@@ -95,7 +96,7 @@ def _access(event: Event) -> str:
     place = event.place
     when = "" if place.microbatch < 0 else f", microbatch {place.microbatch}"
     how = ", asynchronous" if event.asynchronous else ""
-    return f"{place.op} {place.name} on rank {place.device}{when}, stream {event.stream}{how}"
+    return f"{place.spelled}{when}, stream {event.stream}{how}"
 
 
 def _memory(plan: Plan, version: Version) -> tuple[str, ...]:

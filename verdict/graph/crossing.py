@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 
+from verdict.graph.names import alike
 from verdict.graph.plan import ABSENT, ACCUMULATOR, INPUT, ONCE_A_STEP, PER_STEP, Plan
 from verdict.outcome import Finding
 
 
 def check_crossings(plan: Plan) -> tuple[Finding, ...]:
     """An input that is taken from another microbatch has been made by it before."""
-    return tuple({(finding.title, finding.where): finding for finding in _unmade(plan)}.values())
+    return tuple(dict.fromkeys(_unmade(plan)))
 
 
 def _unmade(plan: Plan) -> Iterator[Finding]:
@@ -31,5 +32,6 @@ def _unmade(plan: Plan) -> Iterator[Finding]:
                     f"{name} of microbatch {microbatch} is read before anything produces it",
                     f"segment {plan.segments[call.segment].name} on rank {device}, microbatch {call.microbatch}",
                     help="run what produces it before, or wire the input to its own microbatch",
+                    kind=alike(name),
                 )
             made.update((tensor, call.microbatch) for tensor in written[call.segment])

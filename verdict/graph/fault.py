@@ -11,6 +11,11 @@ class Place(NamedTuple):
     name: str
     op: str
 
+    @property
+    def spelled(self) -> str:
+        """The node and its rank, in words."""
+        return f"{self.op} {self.name} on rank {self.device}"
+
 
 class Fault(NamedTuple):
     """The evidence of a structural finding. places: where it shows, the first one first. tensors: about which."""

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from verdict.graph.fault import Fault, Place
+from verdict.graph.names import alike
 from verdict.graph.plan import ABSENT, ACCUMULATOR, ONCE_A_STEP, Call, Plan
 from verdict.outcome import Finding
 
@@ -71,6 +72,7 @@ def _reduced_early(plan: Plan, device: int, call: Call, tensor: int, problem: st
         f"segment {segment.name} on rank {device}",
         help=mend,
         evidence=Fault(tuple(Place(device, call.microbatch, node.name, node.op) for node in nodes), (tensor,)),
+        kind=mend,
     )
 
 
@@ -84,6 +86,7 @@ def _miscounted(plan: Plan, device: int, segment: int, microbatch: int, times: i
         notes=(f"its last node is {last.op} {last.name}",) if last else (),
         help="run every segment exactly once for every microbatch",
         evidence=Fault(tuple(Place(device, microbatch, node.name, node.op) for node in nodes)),
+        kind=alike(plan.segments[segment].name),
     )
 
 

@@ -1,13 +1,13 @@
 """Whether there is room for what is received: the shape and the number format of what the others send."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 from verdict.graph.lockstep import Step, attribute
 from verdict.graph.plan import Node, Plan
 from verdict.graph.region import Shape, chunks, extent
 
-Problem = tuple[str, tuple[object, ...], str]
-"""The code, the cause and the sentence of a finding."""
+Problem = tuple[str, tuple[object, ...], Hashable, str]
+"""The code, the cause, the kind and the sentence of a finding."""
 BROADCAST, EXCHANGE = "broadcast", "all_to_all"
 
 
@@ -26,10 +26,11 @@ def no_room(plan: Plan, node: Node, sent: Node) -> Problem | None:
     shape, dtype = attribute(node, "shape"), attribute(node, "dtype")
     if shape is not None and shape != extent(source.region):
         title = f"it makes room for shape {list(shape)}, and is sent shape {list(extent(source.region))}"
-        return "shape-mismatch", ("p2p", node.name), title
+        return "shape-mismatch", ("p2p", node.name), ("room", len(shape), len(source.region)), title
     formats = plan.logicals[source.logical].dtype, dtype or plan.logicals[target.logical].dtype
     if formats[0] != formats[1]:
-        return "dtype-differs", ("p2p", node.name), f"it makes room for {formats[1]}, and is sent {formats[0]}"
+        title = f"it makes room for {formats[1]}, and is sent {formats[0]}"
+        return "dtype-differs", ("p2p", node.name), formats, title
     return None
 
 
@@ -58,7 +59,7 @@ def _exchanged(plan: Plan, members: Sequence[tuple[int, Step]]) -> Iterator[tupl
         made = tuple(sum(piece[k] for piece in pieces) if k == concat else size for k, size in enumerate(pieces[0]))
         if made != room:
             title = f"it makes room for shape {list(room)}, and is sent shape {list(made)} by its group"
-            yield rank, step, ("shape-mismatch", ("p2p", step.node.name), title)
+            yield rank, step, ("shape-mismatch", ("p2p", step.node.name), ("by group", len(room)), title)
 
 
 def _piece(shape: Shape, axis: int, position: int, pieces: int) -> Shape:

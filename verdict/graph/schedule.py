@@ -3,15 +3,12 @@
 Replicas run the same programs with shifted groups, so one replica stands for all. Every microbatch is run.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 
 from verdict.graph.deadlock import circle, told
-from verdict.graph.fault import Fault, Place
+from verdict.graph.groups import check_groups
 from verdict.graph.lockstep import (
     AGREE,
-    CHUNK,
     COLLECTIVES,
     COMMUNICATION,
     RECV,
@@ -21,7 +18,9 @@ from verdict.graph.lockstep import (
     attribute,
     lockstep,
 )
-from verdict.graph.plan import ONCE_A_STEP, Node, Plan
+from verdict.graph.names import alike
+from verdict.graph.noted import Noted
+from verdict.graph.plan import Node, Plan
 from verdict.graph.received import misfits, no_room
 from verdict.graph.region import extent
 from verdict.outcome import Finding
@@ -54,8 +53,8 @@ def _run(plan: Plan, talking: Sequence[Sequence[tuple[Node, ...]]]) -> tuple[Fin
 
     talking: the communication of each segment.
     """
-    findings = _Findings(plan)
-    _groups(plan, findings)
+    findings = Noted(plan)
+    check_groups(plan, findings)
     following = {id(nodes[0]): nodes for segment in talking for nodes in segment}
     programs = [
         [Step(nodes[0], call.microbatch) for call in program for nodes in talking[call.segment]]
@@ -79,6 +78,7 @@ def _run(plan: Plan, talking: Sequence[Sequence[tuple[Node, ...]]]) -> tuple[Fin
             findings.add(
                 "wrong-order",
                 ("p2p", step.node.name),
+                "of another microbatch",
                 f"it receives what was sent for {sent.when}",
                 device,
                 step,
@@ -88,6 +88,7 @@ def _run(plan: Plan, talking: Sequence[Sequence[tuple[Node, ...]]]) -> tuple[Fin
             findings.add(
                 "shape-mismatch",
                 ("p2p", step.node.name),
+                ("shapes", len(shape), alike(sent.node.name)),
                 f"it receives shape {list(shape)} from node {sent.node.name}, "
                 f"it expects {list(shapes[step.node.outputs[0]])}",
                 device,
@@ -127,6 +128,7 @@ def _run(plan: Plan, talking: Sequence[Sequence[tuple[Node, ...]]]) -> tuple[Fin
         findings.add(
             "send-without-receive",
             (source, target),
+            "unreceived",
             f"rank {target} never receives what it sends",
             source,
             step,
@@ -135,87 +137,8 @@ def _run(plan: Plan, talking: Sequence[Sequence[tuple[Node, ...]]]) -> tuple[Fin
     return findings.all()
 
 
-class _Findings:
-    """Findings, one for each cause, with the places at which it shows."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.found: dict[tuple[object, ...], Finding] = {}
-        self.places: dict[tuple[object, ...], list[Place]] = defaultdict(list)
-
-    def add(
-        self, code: str, root: tuple[object, ...], title: str, device: int, step: Step, help_: str = "",
-        notes: tuple[str, ...] = (),
-    ) -> None:  # fmt: skip
-        where = f"{step.node.op} {step.node.name} on rank {device}, {step.when}"
-        self.found.setdefault((code, *root), Finding(code, title, where, notes, help_))
-        self.places[code, *root].append(Place(device, step.microbatch, step.node.name, step.node.op))
-
-    def all(self) -> tuple[Finding, ...]:
-        return tuple(
-            replace(finding, extent=len(self.places[key]), evidence=Fault(tuple(self.places[key])))
-            for key, finding in self.found.items()
-        )
-
-
-def _groups(plan: Plan, findings: _Findings) -> None:
-    """Every member that a collective names takes part in it, with the same group."""
-    taking_part: dict[tuple[object, object], set[int]] = defaultdict(set)
-    unmade = _unmade(plan)
-    steps = []
-    for segment in plan.segments:
-        for node in segment.nodes:
-            if node.op in COLLECTIVES or node.op == CHUNK:
-                key = (attribute(node, "channel"), attribute(node, "ranks"))
-                taking_part[key].add(segment.device)
-                steps.append((segment.device, Step(node, ONCE_A_STEP), key))
-    for device, step, key in steps:
-        ranks = attribute(step.node, "ranks")
-        absent = unmade(plan, step.node)
-        if device not in ranks:
-            title = f"rank {device} is not a member of the group {list(ranks)} that it calls"
-        elif absent:
-            title = f"the group {list(absent)} that it asks for is none of the groups that the program makes"
-        elif step.node.op == CHUNK or key[0] is None:
-            continue
-        elif missing := [rank for rank in ranks if rank not in taking_part[key]]:
-            title = f"of its group {list(ranks)}, rank {missing[0]} takes no part in it"
-        else:
-            continue
-        findings.add(
-            "wrong-group",
-            (step.node.op, ranks),
-            title,
-            device,
-            step,
-            "every member of a group must call the collective with the same group",
-        )
-
-
-def _unmade(plan: Plan) -> Callable[[Plan, Node], tuple[int, ...]]:
-    """Of a node, the group that it asks for on some replica and that the program does not make; empty for none.
-
-    Where the program says which groups it makes, another one is asked for by its members alone, and waits for all ranks
-    (torch.distributed.new_group). The group of all ranks is always there, and a rank by itself needs none.
-    """
-    made = {frozenset(group) for group in plan.groups}
-    shifts = range(0, plan.ranks, plan.devices)
-    known: dict[tuple[object, object], tuple[int, ...]] = {}
-
-    def unmade(plan: Plan, node: Node) -> tuple[int, ...]:
-        key = attribute(node, "ranks"), attribute(node, "replicas")
-        if made and key not in known:
-            asked = [[rank + shift for rank in key[0]] for shift in shifts]
-            asked = [[rank for group in asked for rank in group]] if key[1] else asked
-            absent = (group for group in asked if frozenset(group) not in made and 1 < len(group) < plan.ranks)
-            known[key] = tuple(sorted(next(absent, ())))
-        return known.get(key, ())
-
-    return unmade
-
-
 def _same_partners(
-    findings: _Findings, met: dict[int, tuple[int, ...]], device: int, step: Step, partners: Sequence[Step]
+    findings: Noted, met: dict[int, tuple[int, ...]], device: int, step: Step, partners: Sequence[Step]
 ) -> bool:
     """Whether a node meets the same nodes in every microbatch: then one microbatch stands for all."""
     nodes = tuple(id(partner.node) for partner in partners)
@@ -224,6 +147,7 @@ def _same_partners(
         findings.add(
             "wrong-order",
             ("partners", step.node.name),
+            ("partners", *(alike(partner.node.name) for partner in partners)),
             f"it meets {', '.join(partner.node.name for partner in partners)}, and another node in other microbatches",
             device,
             step,
@@ -232,34 +156,37 @@ def _same_partners(
     return same
 
 
-def _agree(findings: _Findings, one: tuple[int, Step], other: tuple[int, Step], shapes: list[tuple[int, ...]]) -> None:
+def _agree(findings: Noted, one: tuple[int, Step], other: tuple[int, Step], shapes: list[tuple[int, ...]]) -> None:
     (device, first), (peer, step) = one, other
+    kind: tuple[str, ...]
     if first.node.op != step.node.op:
         title = f"rank {device} calls {first.node.op} while rank {peer} calls {step.node.op}"
-        code = "wrong-collective"
+        code, kind = "wrong-collective", (first.node.op, step.node.op)
     elif attribute(first.node, "ranks") != attribute(step.node, "ranks"):
-        code = "wrong-group"
+        code, kind = "wrong-group", ("groups",)
         title = (
             f"rank {device} calls it with the group {list(attribute(first.node, 'ranks'))}, "
             f"rank {peer} with {list(attribute(step.node, 'ranks'))}"
         )
     elif first.microbatch != step.microbatch:
-        code = "wrong-order"
+        code, kind = "wrong-order", ("microbatches",)
         title = f"rank {peer} takes part for {step.when}, rank {device} for {first.when}"
     elif apart := [name for name in AGREE if attribute(first.node, name) != attribute(step.node, name)]:
-        code, title = "wrong-collective", f"ranks {device} and {peer} call it with another {apart[0]}"
+        code, kind = "wrong-collective", ("attribute", apart[0])
+        title = f"ranks {device} and {peer} call it with another {apart[0]}"
     elif (
         first.node.op == "all_reduce"
         and min(*first.node.inputs, *step.node.inputs) >= 0
         and shapes[first.node.inputs[0]] != shapes[step.node.inputs[0]]
     ):
-        code, title = "shape-mismatch", f"ranks {device} and {peer} put in tensors of other shapes"
+        code, kind = "shape-mismatch", ("shapes",)
+        title = f"ranks {device} and {peer} put in tensors of other shapes"
     else:
         return
-    findings.add(code, (first.node.name, step.node.name), title, device, first)
+    findings.add(code, (first.node.name, step.node.name), kind, title, device, first)
 
 
-def _stuck(findings: _Findings, stuck: Sequence[Stuck]) -> None:
+def _stuck(findings: Noted, stuck: Sequence[Stuck]) -> None:
     """Note the ranks that never go on, those first that wait for each other."""
     all_stuck = {waiting.device for waiting in stuck}
     ring = circle(stuck)
@@ -268,8 +195,10 @@ def _stuck(findings: _Findings, stuck: Sequence[Stuck]) -> None:
         ended = [rank for rank in waiting.awaits if rank not in all_stuck]
         awaited = ", ".join(str(rank) for rank in waiting.awaits) or "nobody"
         if waiting.step.node.op == RECV and ended:
-            code, title = "receive-without-send", f"rank {ended[0]} ends without sending what it waits for"
+            code, kind = "receive-without-send", 1
+            title = f"rank {ended[0]} ends without sending what it waits for"
         else:
-            code, title = "deadlock", f"it waits for rank {awaited} for ever"
+            code, kind = "deadlock", len(waiting.awaits)
+            title = f"it waits for rank {awaited} for ever"
         help_ = "let all members call their collectives in one order"
-        findings.add(code, (), title, waiting.device, waiting.step, help_, lines)
+        findings.add(code, (), kind, title, waiting.device, waiting.step, help_, lines)

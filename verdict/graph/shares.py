@@ -7,7 +7,7 @@ tensor parallel ranks may divide the same axis: their cut is the outer one, and 
 Source: Rajbhandari et al., ZeRO, SC 2020; Megatron-LM's distributed optimizer divides what each rank has so.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 
 from verdict.graph.fault import Fault, Place
 from verdict.graph.lockstep import attribute
@@ -66,16 +66,18 @@ def check_regions(plan: Plan) -> tuple[Finding, ...]:
             f"tensor {logical.name}",
             extent=len(outside),
             evidence=Fault(tensors=tuple(outside)),
+            kind="outside",
         ),
     )
 
 
 def check_shards(plan: Plan) -> tuple[Finding, ...]:
     """What goes over the replicas of one device has the shape of their pieces, which are even."""
-    return tuple({finding.title: finding for finding in _unshapely(plan)}.values())
+    return tuple(dict(_unshapely(plan)).values())
 
 
-def _unshapely(plan: Plan) -> Iterator[Finding]:
+def _unshapely(plan: Plan) -> Iterator[tuple[Hashable, Finding]]:
+    """Findings by what is cut how: the last one stands for all that are alike."""
     for segment in plan.segments:
         for node in segment.nodes:
             if node.op not in _DIVIDE or not attribute(node, "replicas") or ABSENT in (*node.inputs, *node.outputs):
@@ -83,12 +85,14 @@ def _unshapely(plan: Plan) -> Iterator[Finding]:
             before, after = (extent(plan.tensors[tensor].region) for tensor in (*node.inputs, *node.outputs))
             whole, piece = (before, after) if _DIVIDE[node.op] else (after, before)
             if whole != times(piece, attribute(node, "dim"), plan.replicas):
-                yield Finding(
+                dim, place = attribute(node, "dim"), Place(segment.device, ONCE_A_STEP, node.name, node.op)
+                yield (plan.tensors[node.outputs[0]].logical, piece, whole, dim), Finding(
                     "shape-mismatch",
-                    f"{_named(plan, node)}: {plan.replicas} replicas' shards {list(piece)} along axis "
-                    f"{attribute(node, 'dim')} do not make {list(whole)}",
-                    f"{node.op} {node.name} on rank {segment.device}",
-                    evidence=Fault((Place(segment.device, ONCE_A_STEP, node.name, node.op),), (*node.outputs,)),
+                    f"{_named(plan, node)}: {plan.replicas} replicas' shards {list(piece)} along axis {dim} do not "
+                    f"make {list(whole)}",
+                    place.spelled,
+                    evidence=Fault((place,), (*node.outputs,)),
+                    kind=("shards", len(piece), len(whole)),
                 )
 
 

@@ -46,10 +46,8 @@ def check_types(
             problem = known[key]
             if problem:
                 place = Place(segment.device, ONCE_A_STEP, node.name, node.op)
-                where = f"{node.op} {node.name} on rank {segment.device}"
-                found.setdefault(
-                    problem, Finding("wrong-dtype", problem, where, evidence=Fault((place,), tuple(node.outputs)))
-                )
+                about = Fault((place,), tuple(node.outputs))
+                found.setdefault(problem, Finding("wrong-dtype", problem, place.spelled, evidence=about, kind=problem))
     return tuple(found.values())
 
 

@@ -1,6 +1,7 @@
 """What a tensor holds against what it should hold: the kind of the difference, as a stable code."""
 
 from collections import Counter
+from collections.abc import Hashable
 from typing import NamedTuple
 
 from verdict.graph import Plan, Region, spelled
@@ -10,11 +11,15 @@ from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS, WHOLE, Mark
 
 
 class Difference(NamedTuple):
-    """code: a stable name. root: what it is about, equal for all that follows from one cause. text: for people."""
+    """code: a stable name. root: what it is about, equal for all that follows from one cause. text: for people.
+
+    kind: what it is, whatever values and ranks it is about.
+    """
 
     code: str
     root: tuple[object, ...]
     text: str
+    kind: Hashable = ""
 
 
 def difference(
@@ -33,6 +38,7 @@ def difference(
                 (share.base,),
                 f"it holds {bases[share.base].name} summed over {start}:{stop} of {label.size} of index axis "
                 f"{label.atom} only",
+                ("part", label.atom),
             )
     for share in value:
         if share.spread and bases[share.base].column not in (SUMMED, UNDECIDED):
@@ -41,19 +47,21 @@ def difference(
                 (share.base, share.spread),
                 f"{bases[share.base].name} is added up over {_columns(share.spread)}, "
                 "though it is no sum over the batch",
+                ("added up", share.spread),
             )
     for base in sorted(held):
         if 0 < due[base] < held[base]:
-            return Difference("reduced-twice", (base,), f"{bases[base].name} is counted {held[base]} times")
+            return Difference("reduced-twice", (base,), f"{bases[base].name} is counted {held[base]} times", "counted")
     foreign, absent = sorted(held - due), sorted(due - held)
     if foreign and absent:
         return Difference(
             "wrong-input",
             (foreign[0], absent[0]),
             f"it holds {bases[foreign[0]].name}, expected {bases[absent[0]].name}",
+            "instead",
         )
     if foreign:
-        return Difference("wrong-input", (foreign[0],), f"it also holds {bases[foreign[0]].name}")
+        return Difference("wrong-input", (foreign[0],), f"it also holds {bases[foreign[0]].name}", "besides")
     if absent:
         return Difference("gradient-missing", (absent[0],), f"{bases[absent[0]].name} is not in it")
     for share in value:
@@ -62,11 +70,12 @@ def difference(
                 "wrong-slice",
                 (share.base,),
                 f"it holds {spelled(share.region)} of {bases[share.base].name}, expected {spelled(region)}",
+                ("region", len(region)),
             )
         if share.shard != shard:
             held_so, due_so = (_on(spelled(share.region), mark) for mark in (share.shard, shard))
             text = f"it holds {held_so} of {bases[share.base].name}, expected {due_so}"
-            return Difference("wrong-slice", (share.base,), text)
+            return Difference("wrong-slice", (share.base,), text, ("shard", len(region)))
     return None
 
 
@@ -83,7 +92,7 @@ def unreduced(value: Value, bases: tuple[Base, ...], spread: int, over: str) -> 
     for share in value:
         if bases[share.base].column == SUMMED and not share.spread & spread:
             return Difference(
-                "missing-reduction", (share.base, over), f"{bases[share.base].name} is not summed over the {over}"
+                "missing-reduction", (share.base, over), f"{bases[share.base].name} is not summed over the {over}", over
             )
     return None
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence, Set
 
 from verdict.graph import ABSENT, BUFFER, WEIGHT, Plan, Region, contains
 from verdict.graph.check import made
+from verdict.graph.names import alike
 from verdict.lineage.binding import Binding
 from verdict.lineage.columns import NO_COLUMN
 from verdict.lineage.cover import covers
@@ -60,7 +61,8 @@ def _losses(judged: Sequence[Judged], lineages: Lineages, plan: Plan) -> Iterato
     seen = {one.of for one in held}
     for loss in due if held else ():
         if (False, loss) not in seen:
-            yield Finding("loss-missing", f"no rank holds {reference.plan.logicals[loss].name}", "the loss")
+            name = reference.plan.logicals[loss].name
+            yield Finding("loss-missing", f"no rank holds {name}", "the loss", kind=alike(name))
 
 
 def _uncovered(judged: Sequence[Judged], lineages: Lineages, plan: Plan) -> Iterator[Finding]:
@@ -75,12 +77,14 @@ def _uncovered(judged: Sequence[Judged], lineages: Lineages, plan: Plan) -> Iter
         logical, held = reference.plan.logicals[single], regions[0][True, single]
         if bases and not covers(held, logical.shape):
             title = f"no rank holds the gradient of {'all' if not held else 'a part'} of {logical.name}"
-            yield Finding("weight-not-covered", title, f"weight {logical.name} of the single-device plan")
+            kind = bool(held), alike(logical.name)
+            yield Finding("weight-not-covered", title, f"weight {logical.name} of the single-device plan", kind=kind)
     for key, bases in updates_due(reference).items():
         if bases and not covers(regions[1][key], reference.column_shape(bases[0])):
             name = reference.plan.logicals[key[1]].name
             title = f"no rank holds {'all' if not regions[1][key] else 'a part'} of {in_words(key[0], name)}"
-            yield Finding("output-missing", title, f"output {name}")
+            about = key[0], bool(regions[1][key]), alike(name)
+            yield Finding("output-missing", title, f"output {name}", kind=about)
 
 
 def _undeclared(lineages: Lineages, plan: Plan, binding: Binding, own: Sequence[Set[int]]) -> Iterator[Finding]:
@@ -100,6 +104,7 @@ def _undeclared(lineages: Lineages, plan: Plan, binding: Binding, own: Sequence[
                     "gradient-missing",
                     f"rank {device} uses {name} and has no gradient of it",
                     f"the gradient of {name} on rank {device}",
+                    kind=alike(name),
                 )
 
 
@@ -125,6 +130,7 @@ def _crossed(lineages: Lineages, plan: Plan) -> Iterator[Finding]:
                     f"it reads {name} of microbatch {microbatch} in microbatch {call.microbatch}",
                     f"segment {plan.segments[call.segment].name} on rank {device}, microbatch {call.microbatch}",
                     help=f"wire it to {name} of microbatch {call.microbatch}",
+                    kind=("crossed", alike(name)),
                 )
 
 
@@ -145,4 +151,5 @@ def _overwritten(lineages: Lineages, plan: Plan, own: Sequence[Set[int]]) -> Ite
                     f"{name} is one {plan.kind(tensor)} for all microbatches, and each makes its own of it",
                     f"{name} on rank {device}",
                     help="let it be a tensor of each microbatch",
+                    kind=("overwritten", alike(name)),
                 )

@@ -169,7 +169,13 @@ class Holdings:
     def diverge(self, found: Difference, about: Evidence, note: str = "", help_text: str = "") -> None:
         """Note a divergence at one place. Those of one code and root are one finding."""
         finding = Finding(
-            found.code, found.text, self.where(about.places[0]), (note,) if note else (), help_text, evidence=about
+            found.code,
+            found.text,
+            self.where(about.places[0]),
+            (note,) if note else (),
+            help_text,
+            evidence=about,
+            kind=found.root,
         )
         self.findings[found.code, found.root].append(finding)
 

@@ -47,7 +47,7 @@ class Judged(NamedTuple):
         place = Place(self.held.device, ONCE_A_STEP, self.where, "output")
         region, shard = self.must or Stated(())
         about = Evidence((place,), (self.held.tensor,), self.value, self.due, region, shard=shard)
-        return Finding(self.fault.code, self.fault.text, self.where, evidence=about)
+        return Finding(self.fault.code, self.fault.text, self.where, evidence=about, kind=self.fault.kind)
 
     def gap(self) -> Gap:
         """Why nothing is said of it."""
@@ -105,7 +105,8 @@ def _again(reference: Reference, value: Value) -> Difference | None:
     for share in value:
         if share.spread & OVER_REPLICAS:
             name = reference.bases[share.base].name
-            return Difference("reduced-twice", (share.base,), f"{name} is added up over the replicas before its end")
+            text = f"{name} is added up over the replicas before its end"
+            return Difference("reduced-twice", (share.base,), text, "early")
     return None
 
 

@@ -32,7 +32,10 @@ Bases = tuple[int, ...]
 
 
 class Base(NamedTuple):
-    """A value of the single-device plan. node is -1 for what is given: inputs, weights, buffers, the seed."""
+    """A value of the single-device plan. node is -1 for what is given: inputs, weights, buffers, the seed.
+
+    name: one that no other base has. logical: the name of its logical tensor.
+    """
 
     node: int
     output: int
@@ -40,6 +43,7 @@ class Base(NamedTuple):
     shape: Shape
     dtype: str
     column: int
+    logical: str
 
 
 class Partner(NamedTuple):
@@ -83,7 +87,7 @@ class Reference:
 
     def column_shape(self, base: int) -> Shape:
         """The shape of one column of a base."""
-        _, _, _, shape, _, column = self.bases[base]
+        _, _, _, shape, _, column, _ = self.bases[base]
         return tuple(size // self.columns if axis == column else size for axis, size in enumerate(shape))
 
 
@@ -108,9 +112,9 @@ class _Builder:
 
     def base(self, node: int, output: int, logical: Logical, column: int, maker: str = "") -> int:
         """A new base. Several values of one name are told apart by what makes them."""
-        name = logical.name if self.names[logical.name] == 0 else f"{logical.name} (from {maker}, output {output})"
+        told = f" (from {maker}, output {output})" if self.names[logical.name] else ""
         self.names[logical.name] += 1
-        self.bases.append(Base(node, output, name, logical.shape, logical.dtype, column))
+        self.bases.append(Base(node, output, logical.name + told, logical.shape, logical.dtype, column, logical.name))
         return len(self.bases) - 1
 
     def read(self, tensor: int) -> Bases:

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 
 from verdict.graph import ABSENT, ONCE_A_STEP, WEIGHT, Held, Place, Plan, Region, contains, shard_axes, times
+from verdict.graph.names import alike
 from verdict.lineage.binding import Binding
 from verdict.lineage.lineages import Gap, Lineages
 from verdict.lineage.reference import Bases, Reference
@@ -98,7 +99,7 @@ def _undeclared(
             if not any(contains(region, share.region) for region in new[device, share.logical]):
                 name = plan.logicals[share.logical].name
                 title = f"rank {device} uses {name} and does not say its updated value"
-                yield Finding("output-missing", title, f"the updated {name} on rank {device}")
+                yield Finding("output-missing", title, f"the updated {name} on rank {device}", kind=alike(name))
 
 
 def named(plan: Plan, held: Held) -> str:

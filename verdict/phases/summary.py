@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from verdict.graph import GRAD, WEIGHT, Plan
 from verdict.graph.lockstep import SEND
-from verdict.lineage import CHUNK_ORDER, INITIAL_STATE, INPUT_RANGES, Binding, Gap, Lineages, Place, Reference
+from verdict.lineage import CHUNK_ORDER, INITIAL_STATE, INPUT_RANGES, Binding, Gap, Lineages, Reference
 from verdict.lineage.goals import untrained
 from verdict.lineage.judged import Judged, final_gradients
 from verdict.ops import RULES
@@ -17,6 +17,7 @@ from verdict.stage import Cut, Members, Stage
 from verdict.stage.numbers import FULL, LARGER
 from verdict.stage.vacuity import vacuous
 from verdict.sweep import Swept
+from verdict.words import listed
 
 SHOWN_RANKS = 8
 """How many ranks a finding names; dots stand for the others."""
@@ -77,7 +78,7 @@ def missing_of(table: Reference) -> Iterator[Open]:
 
 def open_gap(gap: Gap) -> Open:
     """A gap as an open question of the report."""
-    return Open(_show(gap.place), gap.reason)
+    return Open(gap.place.spelled, gap.reason)
 
 
 def open_of(stages: Cut, outcomes: Sequence[Outcome]) -> Iterator[Open]:
@@ -209,16 +210,15 @@ def _not_equivalent(stages: Cut, stage: Stage, outcome: Refuted) -> Finding:
     if not isinstance(stage, Members):
         title = f"{op} does not add up over its shares"
         return Finding("law-fails", title, f"{type(stage).__name__} of {op}", values=outcome.mismatches)
-    wrong = sorted({int(mismatch.goal.split()[1]) for mismatch in outcome.mismatches})
+    wrong = sorted(outcome.members)
     here = [occurrence for occurrence in stages.occurrences if occurrence.stage == stage]
     places = [place for occurrence in here for member in wrong for place in occurrence.places[member]]
     ranks = sorted({place.device for place in places})
-    shown = ", ".join(str(rank) for rank in ranks[:SHOWN_RANKS]) + (", ..." if ranks[SHOWN_RANKS:] else "")
     return Finding(
         "not-equivalent",
         f"{op} computes something else than its single-device partner",
-        _show(places[0]),
-        (*_attributes(stage, wrong[0]), f"on ranks {shown}"),
+        places[0].spelled,
+        (*_attributes(stage, wrong[0]), f"on ranks {listed(ranks, SHOWN_RANKS)}"),
         extent=len(places),
         values=outcome.mismatches,
     )
@@ -231,7 +231,3 @@ def _attributes(stage: Members, member: int) -> tuple[str, ...]:
         return ()
     text = ", ".join(f"{name} is {own.get(name)!r} (single-device {single.get(name)!r})" for name in apart)
     return (f"attributes differ: {text}",)
-
-
-def _show(place: Place) -> str:
-    return f"{place.op} {place.name} on rank {place.device}"

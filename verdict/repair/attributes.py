@@ -81,8 +81,8 @@ def refuted(examined: Examined) -> Iterator[tuple[int, Place]]:
     wrong: dict[tuple[Signature, frozenset[Member]], set[Member]] = {}
     for stage, outcome in examined.outcomes.items():
         if isinstance(stage, Members) and isinstance(outcome, Refuted):
-            numbers = {int(mismatch.goal.split()[1]) for mismatch in outcome.mismatches}
-            wrong[stage.signature, frozenset(stage.members)] = {stage.members[number] for number in numbers}
+            found = {stage.members[number] for number in outcome.members}
+            wrong[stage.signature, frozenset(stage.members)] = found
     for partner, members in walk.members.items() if wrong else ():
         signature = walk.reference.partners[partner].signature
         found = wrong.get((signature, frozenset(walk.distinct[number] for number in members)), set())

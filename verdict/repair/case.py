@@ -14,6 +14,10 @@ from verdict.lineage.reference import Base, Bases
 from verdict.ops import FACTS
 from verdict.phases import Examined
 from verdict.repair.edits import Patch, Site, node_at
+from verdict.words import listed
+
+MOST_RANKS = 8
+"""How many ranks a sentence names; dots stand for the others."""
 
 
 class Candidate(NamedTuple):
@@ -145,5 +149,4 @@ class Case:
 
 def ranks_in_words(ranks: tuple[int, ...]) -> str:
     """`ranks 0, 1`, `rank 3`; long groups are shortened."""
-    text = ", ".join(map(str, ranks[:8])) + (", ..." if ranks[8:] else "")
-    return f"rank{'s' if len(ranks) > 1 else ''} {text}"
+    return f"rank{'s' if len(ranks) > 1 else ''} {listed(ranks, MOST_RANKS)}"

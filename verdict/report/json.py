@@ -92,7 +92,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "help": finding.help,
         "values": [
             {
-                "goal": value.goal,
+                "goal": str(value.goal),
                 "index": list(value.index),
                 "single": _number(value.single),
                 "parallel": _number(value.parallel),

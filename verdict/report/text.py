@@ -10,6 +10,7 @@ from verdict.report.lines import wrapped
 from verdict.report.report import Asked, Measured, Report, Side, Verdict
 
 COLOURS = {Verdict.PROVED: "bold green", Verdict.REFUTED: "bold red", Verdict.UNKNOWN: "bold yellow"}
+UNKNOWN = "unknown"
 SHOWN_OPEN = 10
 """How many open questions are listed unless -v asks for all; the rest is counted."""
 
@@ -47,8 +48,8 @@ def _open(report: Report, verbose: int, console: Console) -> None:
         return
     limit = len(report.unanswered) if verbose else SHOWN_OPEN
     for item in report.unanswered[:limit]:
-        lines = wrapped(f"unknown: {item.where}: {item.reason}", "", "  ")
-        console.print(Text.assemble(("unknown", "bold yellow"), lines[0].removeprefix("unknown")))
+        lines = wrapped(f"{UNKNOWN}: {item.where}: {item.reason}", "", "  ")
+        console.print(Text.assemble((UNKNOWN, "bold yellow"), lines[0][len(UNKNOWN) :]))
         for line in lines[1:]:
             console.print(line)
     if len(report.unanswered) > limit:

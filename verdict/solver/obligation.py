@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from verdict.outcome import Spot
 from verdict.solver.errors import SolverError
 from verdict.solver.term import Term
 from verdict.solver.terms import Terms
@@ -19,7 +20,7 @@ Array = npt.NDArray[Any]
 class Goal:
     """One equality, element by element. Elements are terms or exact numbers."""
 
-    name: str
+    name: Spot | str
     single: Array
     parallel: Array
 
@@ -37,7 +38,7 @@ class Obligation:
 class Element:
     """One scalar equality of an obligation."""
 
-    goal: str
+    goal: Spot | str
     index: tuple[int, ...]
     single: Term
     parallel: Term
@@ -56,7 +57,7 @@ def elements(obligation: Obligation) -> tuple[Element, ...]:
     return tuple(result)
 
 
-def _term(terms: Terms, goal: str, value: object) -> Term:
+def _term(terms: Terms, goal: Spot | str, value: object) -> Term:
     if isinstance(value, float) and math.isnan(value):
         return terms.undefined(f"not a number in {goal}")
     term = terms.coerce(value)

@@ -17,6 +17,7 @@ from verdict.ops import Array, Dim, Scale
 from verdict.ops.domain import Integers, of_type
 from verdict.ops.integers import Symbols as Integral
 from verdict.ops.integers import symbol
+from verdict.outcome import Spot
 from verdict.solver import Goal, Obligation, Terms
 from verdict.stage.bounds import Bounds, bounds_of_member, cuts_of
 from verdict.stage.shrink import SMALLEST, Shrunk, Sizes, require_few, shrink
@@ -66,7 +67,7 @@ def _members(stage: Members, meaning: Meaning, columns: int, side_of: "MakeSide"
     found: list[Goal] = []
     for number, (member, bound) in enumerate(zip(stage.members, bounds, strict=True)):
         for column in range(columns if meaning.column_atom is not None else 1):
-            found.extend(side.goals(f"member {number} column {column}", member, bound, column))
+            found.extend(side.goals(number, member, bound, column))
     return tuple(found)
 
 
@@ -257,8 +258,8 @@ class Side:
                 found.append(slice(None))
         return tuple(found)
 
-    def goals(self, name: str, member: Member, bounds: Bounds, column: int) -> list[Goal]:
-        """What one member writes in one column must be what its claims name."""
+    def goals(self, number: int, member: Member, bounds: Bounds, column: int) -> list[Goal]:
+        """What the member of this number writes in one column must be what its claims name."""
         inputs = self.cut(bounds, column)
         lengths = {atom: self.length(atom, interval) for atom, interval in bounds.items()}
         outputs = self.output_shapes(lengths)
@@ -276,7 +277,7 @@ class Side:
                 raise ShapeError(f"output {k} does not exist")
             wanted = {atom: bounds[atom] for atom in kept}
             due = np.asarray(whole[self.shrunk.slices(dims, wanted, column)], dtype=whole.dtype)
-            goals.append(Goal(f"{name} output {k}", due, made[k]))
+            goals.append(Goal(Spot(number, column, k), due, made[k]))
         return goals
 
 

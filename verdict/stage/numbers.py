@@ -61,7 +61,7 @@ def _differing(stage: Stage, columns: int, exhaustive: bool, sizes: Sizes, seed:
     random = np.random.default_rng(seed)
     with np.errstate(all="ignore"):
         found = goals(stage, columns, exhaustive, lambda meaning, shrunk: Drawn(meaning, shrunk, random), sizes)
-        return next((goal.name for goal in found if _apart(goal)), "")
+        return next((str(goal.name) for goal in found if _apart(goal)), "")
 
 
 def _apart(goal: Goal) -> bool:

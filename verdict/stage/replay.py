@@ -15,7 +15,7 @@ from verdict.lineage.transfer import summed
 from verdict.ops import Array
 from verdict.ops.domain import Integers
 from verdict.ops.integers import chosen
-from verdict.outcome import Applied, Box, Recipe
+from verdict.outcome import Applied, Box, Recipe, Spot
 from verdict.solver import Terms
 from verdict.stage.bounds import Bounds, bounds_of_member, cuts_of
 from verdict.stage.execute import Side
@@ -24,12 +24,9 @@ from verdict.stage.stage import Members
 
 
 class Equation(NamedTuple):
-    """One goal of a stage, by its name: which member, in which column, which output, and both sides of it."""
+    """One goal of a stage: what it is about, and both sides of it."""
 
-    name: str
-    member: int
-    column: int
-    output: int
+    spot: Spot
     single: Recipe
     parallel: Recipe
 
@@ -68,11 +65,9 @@ def replay(
                 if claim is None:
                     continue
                 restricted = {atom for atom, _ in claim.part}
-                name = f"member {number} column {column} output {output}"
                 single = side.restricted(bound, restricted, column, output)
-                equations.append(
-                    Equation(name, number, column, output, (single,), (side.applied(boxes, attrs, output),))
-                )
+                spot = Spot(number, column, output)
+                equations.append(Equation(spot, (single,), (side.applied(boxes, attrs, output),)))
     return Replay(tuple(side.inputs), side.choices, tuple(equations))
 
 

@@ -11,7 +11,7 @@ from verdict.comparison import Fault, Faulty
 from verdict.graph import Shape
 from verdict.ops import Array
 from verdict.sweep.flow import Flow, Result
-from verdict.sweep.results import LOSS
+from verdict.sweep.results import LOSS, Missing
 
 DIFFERENT = 1e-6
 """The least difference, relative to the greatest element, that is more than rounding."""
@@ -37,7 +37,7 @@ class Compared(NamedTuple):
     """
 
     different: tuple[Different, ...]
-    missing: tuple[str, ...]
+    missing: tuple[Missing, ...]
     alone: tuple[Result, ...]
     total: int
 
@@ -71,7 +71,7 @@ def compare(single: Flow, parallel: Flow, right: list[list[Array | None]], found
         worst = _worst(result, other, right, found, greatest)
         if worst is not None:
             different.append(worst)
-    missing = tuple(result.what for result in single.results if not covered[result.key].all())
+    missing = (Missing(str(r.key[0]), r.what) for r in single.results if not covered[r.key].all())
     total = len(parallel.results) - len(alone)
     return Compared(tuple(different), tuple(dict.fromkeys(missing)), tuple(alone), total)
 

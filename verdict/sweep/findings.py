@@ -1,16 +1,16 @@
 """What a sweep found to differ, as findings: one for each cause, the earliest first, then what has no known cause."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-from verdict.graph import Plan
-from verdict.outcome import Finding
+from verdict.graph import Fault, Place, Plan
+from verdict.outcome import Finding, joined
 from verdict.sweep.compare import Different
-from verdict.sweep.results import GRADIENT, LOSS
+from verdict.sweep.results import GRADIENT, LOSS, Missing
 from verdict.sweep.sweep import Swept
 from verdict.sweep.why import Cause, Change, Scene, State, causes, numbers, other_values, scene_of, trails
-from verdict.sweep.why.words import node_line, owner_lines, places_text, ranks_text
+from verdict.sweep.why.words import node_line, operator_text, owner_lines, places_text, ranks_text
+from verdict.words import listed
 
 SHOWN = 8
 """How many places a finding about one output names; dots stand for the others."""
@@ -30,20 +30,19 @@ def findings(single: Plan, parallel: Plan, swept: Swept) -> tuple[Finding, ...]:
         scene = scene_of(swept.runs)
         known, state = causes(scene, State(swept.runs.values[1], Change(), tuple(left)))
         others, left = other_values(scene, state)
-        found = merged([_finding(scene, cause) for cause in (*known, *others)])
+        found = list(_merged([_finding(scene, cause) for cause in (*known, *others)]))
         begins = trails(scene, state, left)
     return (*found, *_without_cause(shaped, left, begins), *_missing(swept.missing))
 
 
-def _finding(scene: Scene, cause: Cause) -> tuple[tuple[str, ...], Finding]:
-    """A cause as a finding, and what is the same in findings of one kind."""
+def _finding(scene: Scene, cause: Cause) -> Finding:
     fix = cause.fix
     ranks = sorted({rank for rank, _ in fix.instances})
     step = scene.step(fix.at.steps[fix.instances[0]])
     mends = list(dict.fromkeys(item.result.what for item in cause.mends))
-    shown = ", ".join(mends[:MOST_MENDED]) + (", ..." if len(mends) > MOST_MENDED else "")
-    note = f"with that put right, {shown} {'agrees' if len(mends) == 1 else 'agree'} with the single-device plan"
-    finding = Finding(
+    agree = "agrees" if len(mends) == 1 else "agree"
+    note = f"with that put right, {listed(mends, MOST_MENDED)} {agree} with the single-device plan"
+    return Finding(
         fix.code,
         fix.title,
         f"{fix.at.name} on {places_text(scene, fix.instances)}",
@@ -51,25 +50,29 @@ def _finding(scene: Scene, cause: Cause) -> tuple[tuple[str, ...], Finding]:
         fix.help,
         len(fix.instances),
         numbers(scene, cause),
+        Fault(tuple(dict.fromkeys(_places(scene, cause)))),
         ranks=tuple(dict.fromkeys(rank % scene.parallel.devices for rank in ranks)),
         single=owner_lines(scene, fix.single)[:MOST_LINES],
         parallel=(f"{ranks_text(ranks)}: {node_line(scene, step)}",),
+        kind=(step.op, *fix.kin),
     )
-    return (fix.code, step.op, *fix.kin), finding
 
 
-def merged(found: Sequence[tuple[tuple[str, ...], Finding]]) -> list[Finding]:
-    """Findings of one kind as one, the earliest, which names the other places."""
-    kinds: dict[tuple[str, ...], list[Finding]] = defaultdict(list)
-    for kind, finding in found:
-        kinds[kind].append(finding)
-    result = []
+def _places(scene: Scene, cause: Cause) -> Iterator[Place]:
+    """Where the nodes that are to blame stand in the plan."""
+    for instance in cause.fix.instances:
+        step = scene.step(cause.fix.at.steps[instance])
+        device = step.place.rank % scene.parallel.devices
+        yield Place(device, step.place.microbatch, step.place.name, operator_text(scene, step))
+
+
+def _merged(found: Sequence[Finding]) -> Iterator[Finding]:
+    """Findings of one code and kind as one, the earliest, which names the other places."""
+    kinds: dict[tuple[str, Hashable], list[Finding]] = defaultdict(list)
+    for finding in found:
+        kinds[finding.code, finding.kind].append(finding)
     for first, *others in kinds.values():
-        notes = tuple(f"the same at {other.where}: {other.title}" for other in others)
-        ranks = tuple(sorted({rank for one in (first, *others) for rank in one.ranks}))
-        extent = sum(one.extent for one in (first, *others))
-        result.append(replace(first, notes=(*first.notes, *notes), extent=extent, ranks=ranks))
-    return result
+        yield joined(first, others, [f"the same at {other.where}: {other.title}" for other in others])
 
 
 def _without_cause(
@@ -82,7 +85,7 @@ def _without_cause(
             grouped[item.result.what].append(item)
         for what, same in grouped.items():
             places = [item.result.where for item in same]
-            shown = "; ".join(places[:SHOWN]) + ("; ..." if len(places) > SHOWN else "")
+            shown = listed(places, SHOWN, "; ")
             worst = max(same, key=lambda item: item.error)
             size = f"off by up to {worst.error:.3g}, where the greatest element is {worst.size:.3g}"
             title = f"{what} is not what the single-device plan computes"
@@ -94,8 +97,8 @@ def _without_cause(
             yield Finding(code, title, what, notes, extent=len(same))
 
 
-def _missing(missing: Sequence[str]) -> Iterator[Finding]:
+def _missing(missing: Sequence[Missing]) -> Iterator[Finding]:
     """One finding for each output that nobody holds."""
-    for what in missing:
-        code = {LOSS: "loss-missing", GRADIENT: "gradient-missing"}.get(what.split()[0], "output-missing")
+    for kind, what in missing:
+        code = {LOSS: "loss-missing", GRADIENT: "gradient-missing"}.get(kind, "output-missing")
         yield Finding(code, f"nobody declares all of: {what}", what)

@@ -12,6 +12,7 @@ from verdict.reduction import Reduced, shrink
 from verdict.semantics import Binding, Small, full, itself, reading, signature
 from verdict.sweep.compare import Compared, Different
 from verdict.sweep.flow import CANNOT
+from verdict.sweep.results import Missing
 from verdict.sweep.seen import Seen, flows_of, seen
 
 MOST_OPERATIONS = 2_000_000_000
@@ -41,7 +42,7 @@ class Larger(NamedTuple):
         return next((each.different for each in self.compared if each.different), ())
 
     @property
-    def missing(self) -> tuple[str, ...]:
+    def missing(self) -> tuple[Missing, ...]:
         """The declared outputs that nobody holds."""
         return next((each.missing for each in self.compared if each.missing), ())
 

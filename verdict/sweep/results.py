@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from verdict.comparison import Fault, Faulty
 from verdict.graph import ABSENT, ONCE_A_STEP, Held, Node, Plan, Region, extent, slices
@@ -12,6 +13,13 @@ from verdict.sweep.flow import Result
 LOSS, GRADIENT, OUTPUT = "loss", "gradient", "output"
 DECLARED = Site(Rank(0, 0), Step(Node("output", (), (), (), "declared outputs"), ONCE_A_STEP))
 """Where parts of what is declared are added up."""
+
+
+class Missing(NamedTuple):
+    """An output that nobody holds all of. kind: LOSS, GRADIENT or OUTPUT. what: it is, for people."""
+
+    kind: str
+    what: str
 
 
 def results(ended: Machine[int]) -> tuple[Result, ...]:

@@ -35,6 +35,7 @@ from verdict.sweep.match import Catalogue, Known
 from verdict.sweep.merge import merged, repeats, without
 from verdict.sweep.multiple import factors_of
 from verdict.sweep.parallel import Guesses, first_of, follow_parallel
+from verdict.sweep.results import Missing
 from verdict.sweep.seen import Seen, Values, flows_of, seen
 from verdict.sweep.trace import Keys, Trace, Traces
 from verdict.sweep.unroll import MOST_STEPS, steps_of
@@ -87,7 +88,7 @@ class Swept:
 
     compared: int = 0
     different: tuple[Different, ...] = ()
-    missing: tuple[str, ...] = ()
+    missing: tuple[Missing, ...] = ()
     unusual: bool = False
     open: tuple[tuple[str, str], ...] = ()
     fault: Fault | None = None

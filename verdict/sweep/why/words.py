@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from verdict.graph import ONCE_A_STEP, Node
+from verdict import words
+from verdict.graph import ONCE_A_STEP, Node, spelled
 from verdict.graph.lockstep import attribute
 from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import CONCATENATE, PIECE, SUM, Step
@@ -20,15 +21,7 @@ MOST_RUNS = 6
 
 def ranks_text(ranks: Iterable[int]) -> str:
     """Ranks, runs of them in short."""
-    runs: list[list[int]] = []
-    for rank in sorted(set(ranks)):
-        if runs and rank == runs[-1][1] + 1:
-            runs[-1][1] = rank
-        else:
-            runs.append([rank, rank])
-    shown = [str(a) if a == b else f"{a}{', ' if b == a + 1 else '-'}{b}" for a, b in runs[:MOST_RUNS]]
-    plural = "s" if len(runs) > 1 or (runs and runs[0][0] != runs[0][1]) else ""
-    return f"rank{plural} " + ", ".join(shown) + (", ..." if len(runs) > MOST_RUNS else "")
+    return words.ranks_text(sorted(set(ranks)), "-", MOST_RUNS)
 
 
 def places_text(scene: Scene, instances: Sequence[Instance]) -> str:
@@ -109,7 +102,7 @@ def elements_text(scene: Scene, ids: Ids) -> str:
         places = np.unravel_index(inside.ravel() - block.start, block.shape) if block.shape else ()
         box = tuple((int(axis.min()), int(axis.max()) + 1) for axis in places)
         full = box == tuple((0, size) for size in block.shape)
-        region = "" if full else "[" + ", ".join(f"{a}:{b}" for a, b in box) + "]"
+        region = "" if full else spelled(box)
         parts.append(_owner(scene, block.kind, block.owner) + region)
     return " and ".join(parts)
 
