@@ -3,6 +3,7 @@
 import pytest
 
 from backends.generator import Sizes, generate
+from backends.text import read
 from backends.torch.oracle import oracle
 from tests.builders import FAST
 from tests.values.outline import plans as outlined
@@ -115,3 +116,54 @@ def test_a_tensor_that_is_read_twice_is_one_value(read, guessed_at):
     binding = bind(single, parallel)
     walk = guessed(reference(single, 1, binding.batch), parallel, binding)
     assert [parallel.logicals[parallel.tensors[tensor].logical].name for _, tensor in walk.cuts] == guessed_at
+
+
+ONE = """verdict-plan 1
+
+mesh dp=1 pp=1 tp=1
+devices 1
+replicas 1
+microbatches 1
+
+tensors
+  x input float32 [4, 8] origin name
+  w weight float32 [8, 8] origin name
+  h activation float32 [4, 8] origin name
+  hr activation float32 [4, 8] origin name
+  loss activation float32 [1] origin name
+  loss.grad gradient float32 [1] origin name
+  hr.grad gradient float32 [4, 8] origin name
+  h.grad gradient float32 [4, 8] origin name
+  w.grad gradient float32 [8, 8] origin name
+
+family 0
+segment forward
+  x = dataloader()
+  h = linear(x, w)
+  hr = relu(h)
+  loss = sum(hr) dim=None keepdim=False
+  hr.grad = sum.grad(loss.grad, hr) dim=None keepdim=False : loss
+  h.grad = relu.grad(hr.grad, h) : hr
+  -, w.grad = linear.grad(h.grad, x, w) : h
+call forward 0
+loss loss
+gradient w.grad of w
+seed loss.grad
+
+end
+"""
+LOSS = "  loss = sum(hr) dim=None keepdim=False\n"
+TWO = (
+    ONE.replace("microbatches 1", "microbatches 2\nbatch x 0")
+    .replace("[4, 8]", "[2, 8]")
+    .replace("w.grad gradient", "w.grad accumulator")
+    .replace("call forward 0\n", "call forward 0\ncall forward 1\n")
+)
+LATE = TWO.replace(LOSS, "").replace("call forward 0\n", "segment late\n" + LOSS + "call forward 0\n")
+LATE = LATE.replace("call forward 1\n", "call forward 1\ncall late once\n")
+
+
+@pytest.mark.parametrize(("text", "proved"), [(TWO, True), (LATE, False)])
+def test_once_a_step_nothing_is_read_that_a_microbatch_has(text, proved):
+    report = verify(read(ONE.encode(), "single"), read(text.encode(), "parallel"), OPTIONS)
+    assert (report.verdict is Verdict.PROVED) is proved

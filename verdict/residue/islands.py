@@ -20,9 +20,13 @@ from verdict.ops.types import FLOAT, kind
 
 
 class Event(NamedTuple):
-    """A step that devices take together: one of one device, a message with its sender, or a collective."""
+    """A step that devices take together: one of one device, a message with its sender, or a collective.
+
+    once: whether it is taken once a step, and not for every microbatch.
+    """
 
     nodes: tuple[tuple[int, Node], ...]
+    once: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,8 @@ class _Known:
 def _cone(cut: CutPoint, events: Sequence[Event], makers: Mapping[CutPoint, int], known: _Known) -> _Cone | None:
     """What a cut point is computed by, back to what is known; None where that is not known, or no function of it.
 
-    What changes in a step, as an accumulator does, is at no point what the walk says of it in the end.
+    What changes in a step, as an accumulator does, is at no point what the walk says of it in the end. What is taken
+    once a step has not what a microbatch has: it is in no island of one of several microbatches.
     """
     found: set[int] = set()
     given: set[CutPoint] = set()
@@ -110,6 +115,8 @@ def _cone(cut: CutPoint, events: Sequence[Event], makers: Mapping[CutPoint, int]
             return None
         if number in found:
             continue
+        if events[number].once and known.plan.microbatches > 1:
+            return None
         found.add(number)
         for device, node in events[number].nodes:
             if FACTS.random(node.op) or node.op == LOADER or attribute(node, "replicas"):
@@ -170,13 +177,15 @@ def _events(plan: Plan, microbatch: int) -> list[Event]:
     events: list[Event] = []
 
     def local(device: int, step: Step) -> None:
-        events.append(Event(((device, step.node),)))
+        events.append(Event(((device, step.node),), step.microbatch == ONCE_A_STEP))
 
     def receive(device: int, step: Step, source: int, sent: Step) -> None:
-        events.append(Event(((source, sent.node), (device, step.node))))
+        events.append(Event(((source, sent.node), (device, step.node)), step.microbatch == ONCE_A_STEP))
 
     def meet(members: Mapping[int, Step]) -> None:
-        events.append(Event(tuple((device, step.node) for device, step in sorted(members.items()))))
+        once = any(step.microbatch == ONCE_A_STEP for step in members.values())
+        nodes = tuple((device, step.node) for device, step in sorted(members.items()))
+        events.append(Event(nodes, once))
 
     own = (microbatch, ONCE_A_STEP)
     programs = [program(plan, [call for call in calls if call.microbatch in own]) for calls in plan.programs]
