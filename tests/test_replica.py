@@ -23,7 +23,7 @@ def law(single, one):
 
 
 def test_one_replica_is_swept_where_the_walk_cannot_follow_and_all_where_asked_for():
-    single, parallel = generate("llama3", Sizes(**RING, **ONE))
+    single, parallel = generate("llama3", Sizes(**RING, **ONE, zigzag=True))
     quick, slow = ask(single, parallel), ask(single, parallel, exhaustive=True)
     assert quick.verdict is slow.verdict is Verdict.PROVED
     assert (quick.swept.replicas, slow.swept.replicas) == (2, 1)

@@ -167,3 +167,43 @@ LATE = LATE.replace("call forward 1\n", "call forward 1\ncall late once\n")
 def test_once_a_step_nothing_is_read_that_a_microbatch_has(text, proved):
     report = verify(read(ONE.encode(), "single"), read(text.encode(), "parallel"), OPTIONS)
     assert (report.verdict is Verdict.PROVED) is proved
+
+
+POLE = """
+  x input [4, 6]
+  w weight [5, 6]
+  r = relu(x)
+  {}
+  c = div(a) other=1 reflected=True
+  h = linear(c, w)
+  loss = sum(h)
+  seed dy
+  dh = sum.grad(dy, h)
+  -, dw = linear.grad(dh, c, w)
+  loss loss
+  gradient dw of w"""
+
+
+@pytest.mark.parametrize(
+    ("first", "other"), [("div(r) other=1 reflected=True", "div(r, q)"), ("exp(r)", "mul(r, q)")]
+)
+def test_numbers_made_of_what_is_infinite_are_not_decided_between_cut_points(first, other):
+    """1 / (1 / 0) is zero, 1 / (0 / 0) no number: islands do not know where their inputs are zero."""
+    single, parallel = outlined(POLE.format(f"a = {first}"), POLE.format(f"q = mul(r, r)\n  a = {other}"))
+    assert between(single, parallel) is None
+
+
+SENT = (
+    ONE.replace("pp=1", "pp=2")
+    .replace("devices 1", "devices 2")
+    .replace("  h activation", "  extra buffer float32 [4, 8]\n  got activation float32 [4, 8]\n  h activation")
+    .replace("  loss = sum", "  got = recv() peer=1\n  loss = sum")
+    .replace("\nend\n", "\nfamily 1\nsegment forward\n  send(extra) peer=0\ncall forward 0\n\nend\n")
+)
+
+
+@pytest.mark.parametrize(("read_by_loss", "proved"), [("hr", True), ("got", False)])
+def test_a_message_of_which_nothing_is_known(read_by_loss, proved):
+    text = SENT.replace("loss = sum(hr)", f"loss = sum({read_by_loss})")
+    report = verify(read(ONE.encode(), "single"), read(text.encode(), "parallel"), OPTIONS)
+    assert (report.verdict is Verdict.PROVED) is proved

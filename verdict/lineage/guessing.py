@@ -57,6 +57,13 @@ class Guessing(Holdings):
             for position, bases in enumerate(partner.inputs):
                 self._by_read[partner.node.op, position, bases].append(index)
 
+    def read(self, device: int, tensor: int) -> Value | None:
+        """What a tensor holds; None where it is not known, or where nothing can be said of it."""
+        try:
+            return super().read(device, tensor)
+        except Unfollowed:
+            return None
+
     def join(self, index: int, number: int, place: Place) -> None:
         """Note a node that computes a single-device one; leave the step where that has no proof."""
         if self.reference.partners[index].signature in self.closed:

@@ -62,8 +62,10 @@ def _walk(holdings: Holdings, plan: Plan, microbatch: int) -> Lineages:
         Handlers(
             local=lambda device, step: _followed(holdings, {device: step}, lambda: _local(holdings, device, step)),
             send=lambda device, step: holdings.read(device, step.node.inputs[0]),
-            receive=lambda device, step, value, sent: holdings.write(
-                device, step.node.outputs[0], value, place_of(device, step)
+            receive=lambda device, step, value, sent: _followed(
+                holdings,
+                {device: step},
+                lambda: holdings.write(device, step.node.outputs[0], value, place_of(device, step)),
             ),
             meet=lambda members: _followed(holdings, members, lambda: meet(holdings, members)),
         ),

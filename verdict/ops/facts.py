@@ -56,15 +56,6 @@ MASKED = {
 """The position of a mask that is minus infinity at some places, of which nothing infinite is made."""
 CHOICES = frozenset({"where", "masked_fill"})
 """Operators that make one of what they read, or of a number that is an attribute."""
-NEVER_NEGATIVE = frozenset({"exp", "sigmoid", "softmax", "_softmax", "_safe_softmax", "square", "abs"})
-"""Operators that make no negative number of any."""
-KEEP_SIGNS = frozenset(
-    {
-        *("add", "accumulate", "sum", "mul", "div", "matmul", "mm", "bmm", "maximum", "amax"),
-        *("identity", "clone", "to", "float"),
-    }
-)
-"""Operators that make no negative number of numbers that are not negative, attributes included."""
 SCALED = frozenset({"native_layer_norm", "_fused_rms_norm", "layernorm", "rms_norm", "rmsnorm"})
 """Operators that times their results by a weight, where they have one."""
 
@@ -117,14 +108,6 @@ class Facts:
         """Whether a node adds its inputs, or one of them to what it makes of the others."""
         rule = self._rules.get(op)
         return rule is not None and (rule.sums or rule.additive or rule.affine(arity, attrs))
-
-    def nonnegative(self, op: str, attrs: Mapping[str, Any], read: bool) -> bool:
-        """Whether a node makes no negative number; read: that nothing that it reads is negative."""
-        numbers = (value for value in attrs.values() if isinstance(value, int | float) and not isinstance(value, bool))
-        name = _name(op)
-        return not op.endswith(GRAD) and (
-            name in NEVER_NEGATIVE or (read and name in KEEP_SIGNS and all(value >= 0 for value in numbers))
-        )
 
     def is_additive(self, op: str) -> bool:
         """Whether a node is linear in all that it reads together; then its gradient is one of gradients alone."""
@@ -199,7 +182,7 @@ class Facts:
 
     def smooth(self, op: str, node: Node, attrs: Mapping[str, Any]) -> bool:
         """Whether what a node makes is one formula, without cases; False where nobody says so."""
-        formula = _name(op) in SMOOTH and not _has_cases(_name(op), attrs)
+        formula = name_of(op) in SMOOTH and not _has_cases(name_of(op), attrs)
         return formula or self.is_polynomial(op, len(node.inputs), len(node.outputs), attrs)
 
     def reaching(self, op: str, node: Node, attrs: Mapping[str, Any], free: Set[int]) -> bool:
@@ -213,19 +196,19 @@ class Facts:
         if BACKWARD in op:
             return 0 in free
         linear = rule.linear_in(len(node.inputs), attrs)
-        carries = rule.moves or rule.adds or rule.copies or rule.sums or rule.types is cast or _name(op) in REACHING
-        scaled = _name(op) in SCALED and len(free) > 1
-        steps = _name(op) in STEPS and len(free) >= len(node.inputs) - 1
+        carries = rule.moves or rule.adds or rule.copies or rule.sums or rule.types is cast or name_of(op) in REACHING
+        scaled = name_of(op) in SCALED and len(free) > 1
+        steps = name_of(op) in STEPS and len(free) >= len(node.inputs) - 1
         return bool(free) and (carries or bool(linear & free) or scaled or steps)
 
     def cases_at_zero(self, op: str, attrs: Mapping[str, Any]) -> bool:
         """Whether all cases of a node are at zero: it is of one formula for positive numbers, and for negative ones."""
-        name = _name(op)
+        name = name_of(op)
         return name in AT_ZERO and (name != "pow" or attrs.get("exponent") is not None)
 
     def homogeneous(self, op: str, node: Node, attrs: Mapping[str, Any], positions: Set[int]) -> bool:
         """Whether multiples of the inputs at some positions change nothing of a node's result but its size."""
-        rule, name = self.of(op), _name(op)
+        rule, name = self.of(op), name_of(op)
         if rule is None:
             return False
         if op.endswith(GRAD):
@@ -247,16 +230,16 @@ class Facts:
 
         grads: how many of its inputs are gradients. rises: whether they may be plus infinity.
         """
-        name = _name(op)
+        name = name_of(op)
         return (name in FINITE and min(positions) >= grads) or (positions == {MASKED.get(name)} and not rises)
 
     def rises(self, op: str, attrs: Mapping[str, Any]) -> bool:
         """Whether a node may make plus infinity where it reads, as numbers beyond all others, minus infinity alone."""
-        return _name(op) not in CHOICES or inf in attrs.values()
+        return name_of(op) not in CHOICES or inf in attrs.values()
 
     def adds_products(self, op: str) -> bool:
         """Whether a node adds to its first input a multiple of the product, or the quotient, of the others."""
-        return _name(op) in {"addcmul", "addcdiv"}
+        return name_of(op) in {"addcmul", "addcdiv"}
 
     def keeps_zeros(self, op: str, arity: int, attrs: Mapping[str, Any]) -> bool:
         """Whether a node makes zeros of zeros, at any shapes."""
@@ -270,7 +253,8 @@ class Facts:
         return rule is not None and rule.views
 
 
-def _name(op: str) -> str:
+def name_of(op: str) -> str:
+    """The name of an operator, without dialect, overload and whether it is a gradient."""
     return op.removesuffix(GRAD).removeprefix("aten.").partition(".")[0]
 
 

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from verdict.graph.lockstep import COMMUNICATION
 from verdict.ops import FACTS, Flow
+from verdict.ops.signs import nonnegative
 from verdict.ops.types import FLOAT, kind
 from verdict.reduction.coordinates import Coordinates
 from verdict.reduction.states import State
@@ -54,7 +55,7 @@ def _nonnegative(known: Coordinates, visits: Iterable[Visit]) -> frozenset[int]:
     for visit in visits:
         op, read = visit.node.op, [known.source(logical) for logical in visit.read.values()]
         alike = bool(read) and all(made.get(logical, False) for logical in read)
-        holds = alike if op in COMMUNICATION else FACTS.nonnegative(op, visit.attrs, alike)
+        holds = alike if op in COMMUNICATION else nonnegative(op, visit.attrs, alike)
         made.update({logical: holds and made.get(logical, True) for logical in visit.made.values()})
     return frozenset(logical for logical, holds in made.items() if holds)
 

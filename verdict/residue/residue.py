@@ -11,6 +11,7 @@ from verdict.graph import Attrs, Plan
 from verdict.graph.microbatches import walked_microbatches
 from verdict.lineage import Binding, Lineages, Reference, Signature
 from verdict.lineage.guessing import CutPoint, guessed_ends
+from verdict.lineage.poles import absorbed_poles
 from verdict.lineage.propagate import guessed
 from verdict.lineage.reference import Bases
 from verdict.options import Options
@@ -50,7 +51,13 @@ class Decided:
 def decide(
     table: Reference, plan: Plan, binding: Binding, options: Options, unproved: Unproved, progress: Progress
 ) -> Decided | None:
-    """A walk of one column to its end, with cut points that are proved; None where there is none."""
+    """A walk of one column to its end, with cut points that are proved; None where there is none.
+
+    An island knows nothing of its inputs but that they are numbers: where the single-device plan divides by what may be
+    zero, and makes numbers of that again, the whole is swept, on numbers that occur.
+    """
+    if absorbed_poles(table):
+        return None
     (microbatch,) = walked_microbatches(plan, every=False)
     refused: set[tuple[int, int, Bases]] = set()
     closed: set[Signature] = set()

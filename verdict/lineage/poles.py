@@ -1,0 +1,55 @@
+"""Single-device values that may be infinite, or no number, because something is divided by what may be zero.
+
+Where such a value makes others that are infinite, or no numbers, there is nothing to compare. Where an operator makes a
+number of it again, 1 / (1 / 0) for one, there is.
+"""
+
+from collections.abc import Callable, Mapping, Set
+from typing import Any
+
+from verdict.graph import ABSENT
+from verdict.lineage.reference import Partner, Reference
+from verdict.ops import FACTS
+from verdict.ops.signs import absorbs, nonnegative, pole, positive
+
+
+def absorbed_poles(table: Reference) -> Set[int]:
+    """All values behind a pole, where an operator makes numbers of one of them; none where none does."""
+    signs, behind = _signs(table), set[int]()
+    absorbed = False
+    for partner in table.partners:
+        node, grads = partner.node, partner.signature.grads
+        reads = {k for k, bases in enumerate(partner.inputs) if not behind.isdisjoint(bases)}
+        absorbed |= absorbs(node.op, dict(node.attrs), reads, grads)
+        at = pole(node.op, dict(node.attrs))
+        divisor = partner.inputs[grads + at] if at is not None and grads + at < len(partner.inputs) else ()
+        if reads or any(signs.get(base) != POSITIVE for base in divisor):
+            behind.update(base for base in partner.outputs if base != ABSENT)
+    return behind if absorbed else frozenset()
+
+
+NOT_NEGATIVE, POSITIVE = 1, 2
+
+
+def _signs(table: Reference) -> Mapping[int, int]:
+    """Of values that are known not to be negative, or to be positive, which of these they are."""
+    signs: dict[int, int] = {}
+    for partner in table.partners:
+        sign = _sign(partner, lambda base: signs.get(base, 0))
+        if sign:
+            signs.update(dict.fromkeys((base for base in partner.outputs if base != ABSENT), sign))
+    return signs
+
+
+def _sign(partner: Partner, known: Callable[[int], int]) -> int:
+    op, attrs = partner.node.op, dict(partner.node.attrs)
+    read = [min((known(base) for base in bases), default=0) for bases in partner.inputs]
+    least = min(read, default=0)
+    if not nonnegative(op, attrs, least > 0):
+        return 0
+    lifted = FACTS.is_sum(op) and (max(read, default=0) == POSITIVE or _above_zero(attrs.get("other")))
+    return POSITIVE if lifted or positive(op, attrs, least == POSITIVE) else NOT_NEGATIVE
+
+
+def _above_zero(value: Any) -> bool:
+    return isinstance(value, int | float) and value > 0

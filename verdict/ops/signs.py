@@ -1,0 +1,64 @@
+"""Signs and poles of operators: which make no negative numbers, which none at all, and which make numbers of those."""
+
+from collections.abc import Mapping, Set
+from typing import Any
+
+from verdict.graph import GRAD
+from verdict.ops.facts import FINITE, name_of
+
+NEVER_NEGATIVE = frozenset({"exp", "sigmoid", "softmax", "_softmax", "_safe_softmax", "square", "abs"})
+"""Operators that make no negative number of any."""
+KEEP_SIGNS = frozenset(
+    {
+        *("add", "accumulate", "sum", "mul", "div", "matmul", "mm", "bmm", "maximum", "amax", "mean"),
+        *("rsqrt", "reciprocal", "sqrt"),
+        *("identity", "clone", "to", "float"),
+    }
+)
+"""Operators that make no negative number of numbers that are not negative, attributes included."""
+POLES = {"div": 1, "true_divide": 1, "reciprocal": 0, "log": 0, "log2": 0, "log10": 0, "rsqrt": 0, "addcdiv": 2}
+"""Operators that make no number, or an infinite one, where the input at this position is zero."""
+ABSORBING = FINITE | {
+    *("exp", "expm1", "exp2", "silu", "gelu", "mish", "softplus", "log_sigmoid_forward", "atan", "rsqrt", "reciprocal"),
+    *("where", "masked_fill", "relu", "threshold_backward", "hardtanh", "elu", "leaky_relu", "clamp", "clamp_min"),
+    *("clamp_max", "maximum", "minimum", "max", "min", "amax", "amin", "index_put", "nan_to_num", "logsumexp", "isnan"),
+    *("log_softmax", "_log_softmax", "isinf", "isfinite", "logical_not", "floor", "nonzero"),
+}
+"""Operators that may make a number of what is infinite, or none."""
+STRICT = frozenset({"exp", "sigmoid", "sum", "mean", "mul", "div", "matmul", "rsqrt", "reciprocal", "sqrt", "amax"})
+"""Operators that make positive numbers of positive ones; the first two of any."""
+
+
+def nonnegative(op: str, attrs: Mapping[str, Any], read: bool) -> bool:
+    """Whether a node makes no negative number; read: that nothing that it reads is negative."""
+    numbers = (value for value in attrs.values() if isinstance(value, int | float) and not isinstance(value, bool))
+    name = name_of(op)
+    base = attrs.get("self")
+    even = name == "pow" and (attrs.get("exponent") in (2, 4, 6) or (isinstance(base, int | float) and base > 0))
+    return not op.endswith(GRAD) and (
+        even or name in NEVER_NEGATIVE or (read and name in KEEP_SIGNS and all(value >= 0 for value in numbers))
+    )
+
+
+def pole(op: str, attrs: Mapping[str, Any]) -> int | None:
+    """The position, but for gradients, of the input that must not be zero; None where any may."""
+    name = name_of(op)
+    exponent = attrs.get("exponent")
+    if name == "pow" and isinstance(exponent, int | float) and exponent < 0:
+        return 0
+    if "other" in attrs and name in POLES:
+        return 0 if attrs.get("reflected") or POLES[name] == 0 else None
+    return POLES.get(name)
+
+
+def absorbs(op: str, attrs: Mapping[str, Any], positions: Set[int], grads: int) -> bool:
+    """Whether a node may make a number of what is infinite, or no number, at some positions of its inputs."""
+    name, at = name_of(op), pole(op, attrs)
+    return bool(positions) and (name in ABSORBING or (at is not None and grads + at in positions))
+
+
+def positive(op: str, attrs: Mapping[str, Any], read: bool) -> bool:
+    """Whether a node makes positive numbers; read: that all that it reads are."""
+    name, base = name_of(op), attrs.get("self")
+    power = name == "pow" and isinstance(base, int | float) and base > 0
+    return not op.endswith(GRAD) and (power or name in {"exp", "sigmoid"} or (read and name in STRICT))
