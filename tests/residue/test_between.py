@@ -207,3 +207,10 @@ def test_a_message_of_which_nothing_is_known(read_by_loss, proved):
     text = SENT.replace("loss = sum(hr)", f"loss = sum({read_by_loss})")
     report = verify(read(ONE.encode(), "single"), read(text.encode(), "parallel"), OPTIONS)
     assert (report.verdict is Verdict.PROVED) is proved
+
+
+def test_an_operator_without_a_rule_is_unknown_wherever_it_stands():
+    text = ONE.replace("  loss = sum", "  junk = frobnicate(hr)\n  loss = sum")
+    text = text.replace("  loss activation", "  junk activation float32 [4, 8] origin name\n  loss activation")
+    report = verify(read(ONE.encode(), "single"), read(text.encode(), "parallel"), OPTIONS)
+    assert report.verdict is Verdict.UNKNOWN

@@ -29,6 +29,7 @@ def absorbed_poles(table: Reference) -> Set[int]:
 
 
 NOT_NEGATIVE, POSITIVE = 1, 2
+"""Signs: a greater number says more."""
 
 
 def _signs(table: Reference) -> Mapping[int, int]:

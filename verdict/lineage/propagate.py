@@ -9,7 +9,7 @@ as if the plan's own claim held, so that independent faults are found too.
 from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
 
-from verdict.graph import GRADIENT, ONCE_A_STEP, PER_STEP, Place, Plan
+from verdict.graph import ABSENT, GRADIENT, ONCE_A_STEP, PER_STEP, Place, Plan
 from verdict.graph.lockstep import CHUNK, LOADER, Handlers, Step, Walk, lockstep, program
 from verdict.lineage.binding import Binding
 from verdict.lineage.compute import compute
@@ -79,7 +79,7 @@ def _followed(holdings: Holdings, steps: Mapping[int, Step], follow: Callable[[]
         follow()
     except Unfollowed:
         for device, step in steps.items():
-            holdings.env[device].update(dict.fromkeys(step.node.outputs))
+            holdings.env[device].update({tensor: None for tensor in step.node.outputs if tensor != ABSENT})
 
 
 def _local(holdings: Holdings, device: int, step: Step) -> None:

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from functools import partial
 
 from verdict.graph import Plan
+from verdict.graph.lockstep import CHUNK, COMMUNICATION, LOADER
 from verdict.lineage import Signature, bind
 from verdict.observer import Phase
+from verdict.ops import FACTS
 from verdict.outcome import Proved
 from verdict.phases.prove import prove
 from verdict.phases.query import Examined, Query
@@ -22,7 +24,9 @@ def between_cut_points(query: Query, examined: Examined) -> Examined | None:
     It is not asked where every stage is proved by itself, nor under assumptions that were made by choice.
     """
     options, (single, parallel) = query.options, query.values
-    if options.exhaustive or options.assume or not examined.walks or _takes_from_another(parallel):
+    if options.exhaustive or options.assume or not examined.walks:
+        return None
+    if _takes_from_another(parallel) or not _has_rules(parallel):
         return None
     known = dict(examined.outcomes)
 
@@ -38,6 +42,13 @@ def between_cut_points(query: Query, examined: Examined) -> Examined | None:
     report = with_islands(again.report, found)
     denied = any(assumption.name in options.denied for assumption in report.assumptions)
     return None if denied or report.verdict is not Verdict.PROVED else again._replace(report=report)
+
+
+def _has_rules(plan: Plan) -> bool:
+    """Whether all operators are known: of one that is not nothing is proved, whoever reads what it makes."""
+    moving = COMMUNICATION | {CHUNK, LOADER}
+    ops = {node.op for segment in plan.segments for node in segment.nodes}
+    return all(op in moving or FACTS.of(op) is not None for op in ops)
 
 
 def _takes_from_another(plan: Plan) -> bool:

@@ -144,7 +144,9 @@ def swept_of(swept: Swept) -> Sweep:
 
 
 def with_islands(report: Report, found: Decided) -> Report:
-    """A report that rests on cut points, with what the sweep proved between them."""
+    """A report that rests on cut points, with what the sweep proved between them, if there are any."""
+    if not found.islands:
+        return report
     methods: Counter[str] = Counter()
     for swept in found.swept:
         methods.update(dict(swept.methods))
