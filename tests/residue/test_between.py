@@ -214,3 +214,25 @@ def test_an_operator_without_a_rule_is_unknown_wherever_it_stands():
     text = text.replace("  loss activation", "  junk activation float32 [4, 8] origin name\n  loss activation")
     report = verify(read(ONE.encode(), "single"), read(text.encode(), "parallel"), OPTIONS)
     assert report.verdict is Verdict.UNKNOWN
+
+
+MIXED = """
+  ia input {} [4, 6]
+  ib input {} [4, 6]
+  ic input [4, 6]
+  w weight [5, 6]
+  {}
+  h = linear(s, w)
+  loss = sum(h)
+  seed dy
+  dh = sum.grad(dy, h)
+  -, dw = linear.grad(dh, s, w)
+  loss loss
+  gradient dw of w"""
+
+
+@pytest.mark.parametrize(("dtype", "proved"), [("float32", True), ("int8", False)])
+def test_only_real_numbers_are_added_in_any_order(dtype, proved):
+    orders = ("t = add(ia, ib)\n  s = add(t, ic)", "t = add(ib, ic)\n  s = add(ia, t)")
+    report = verify(*outlined(*(MIXED.format(dtype, dtype, order) for order in orders)), OPTIONS)
+    assert (report.verdict is Verdict.PROVED) is proved

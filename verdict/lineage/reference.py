@@ -191,7 +191,7 @@ class _Builder:
         """Note what is added up in a value, where each addend has its shape and its kind of numbers."""
         form = _form(self.bases[base])
         addends = [addend for bases in inputs for addend in bases]
-        if all(inputs) and all(_form(self.bases[addend]) == form for addend in addends):
+        if form[-1] == FLOAT and all(inputs) and all(_form(self.bases[addend]) == form for addend in addends):
             leaves = tuple(sorted(leaf for a in addends for leaf in self.leaves.get(a, (a,))))
             self.leaves[base] = leaves
             self.sums.setdefault(leaves, base)
