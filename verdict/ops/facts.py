@@ -1,7 +1,7 @@
 """What engines ask of operators: facts that the rules state, of nodes and of their gradients alike."""
 
 from collections.abc import Mapping, Sequence, Set
-from math import inf, isfinite, isinf
+from math import inf, isfinite
 from typing import Any, TypeVar
 
 from verdict.graph import GRAD, Node
@@ -261,7 +261,7 @@ def name_of(op: str) -> str:
 def _is_infinite(value: object) -> bool:
     if isinstance(value, tuple | list):
         return any(map(_is_infinite, value))
-    return isinstance(value, float) and isinf(value)
+    return isinstance(value, float) and not isfinite(value)
 
 
 def _has_cases(name: str, attrs: Mapping[str, Any]) -> bool:

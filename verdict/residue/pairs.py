@@ -42,10 +42,10 @@ class Pair(NamedTuple):
     nodes: tuple[Members, ...] = ()
 
 
-def pair_of(island: Island, table: Reference, plan: Plan, known: dict[Attrs, Attrs]) -> Pair | None:
+def pair_of(island: Island, table: Reference, plan: Plan, known: dict[str, Attrs]) -> Pair | None:
     """The pair of an island; None where it is not known what a single-device node computes of one column.
 
-    known: attributes that were met, so that equal ones are one object.
+    known: attributes that were met, by how they are written: 1, 1.0 and True are not one.
     """
     given = {share.base for value in island.given.values() for share in value}
     due = list(dict.fromkeys(tuple(share.base for share in value) for value in island.due.values()))
@@ -83,7 +83,7 @@ class _Builder:
 
     def node(self, device: int, op: str, inputs: Sequence[int], outputs: Sequence[int], attrs: Attrs = ()) -> None:
         nodes = self.nodes.setdefault(device, [])
-        nodes.append(Node(op, tuple(inputs), tuple(outputs), attrs, op))
+        nodes.append(Node(op, tuple(inputs), tuple(outputs), attrs, f"{op} {attrs!r}"))
 
     def build(self, devices: int, outputs: Sequence[Held], source: str) -> Plan:
         segments = tuple(Segment("cone", device, tuple(self.nodes.get(device, ()))) for device in range(devices))
@@ -108,7 +108,7 @@ class _Builder:
 class _Single(_Builder):
     """The single-device side. tensors: of each value that was met. given: values that are not computed."""
 
-    def __init__(self, table: Reference, given: set[int], known: dict[Attrs, Attrs]) -> None:
+    def __init__(self, table: Reference, given: set[int], known: dict[str, Attrs]) -> None:
         super().__init__()
         self.table, self.given, self.known = table, given, known
         self.tensors: dict[int, int] = {}
@@ -184,7 +184,7 @@ class _Single(_Builder):
                 self.tensors[base] = made
             outputs.append(made)
         attrs = partner.node.attrs if self.table.columns == 1 else self._on_a_column(partner)
-        self.node(0, partner.node.op, reads, outputs, self.known.setdefault(attrs, attrs))
+        self.node(0, partner.node.op, reads, outputs, self.known.setdefault(repr(attrs), attrs))
 
     def _on_a_column(self, partner: Partner) -> Attrs:
         """The attributes of a node on one column, if what it computes there is its share of what it computes."""
@@ -201,7 +201,7 @@ class _Single(_Builder):
         return attrs
 
 
-def _parallel(island: Island, table: Reference, plan: Plan, single: _Single, known: dict[Attrs, Attrs]) -> Plan:
+def _parallel(island: Island, table: Reference, plan: Plan, single: _Single, known: dict[str, Attrs]) -> Plan:
     """The parallel side: the devices that take part, numbered anew."""
     built = _Builder()
     devices = {device: k for k, device in enumerate(sorted({d for event in island.events for d, _ in event.nodes}))}
@@ -229,7 +229,7 @@ def _parallel(island: Island, table: Reference, plan: Plan, single: _Single, kno
             reads = [made(device, tensor) for tensor in node.inputs]
             writes = [made(device, tensor) for tensor in node.outputs]
             attrs = _renumbered(node.attrs, devices, channels)
-            built.node(number, node.op, reads, writes, known.setdefault(attrs, attrs))
+            built.node(number, node.op, reads, writes, known.setdefault(repr(attrs), attrs))
     held: list[Held] = []
     ends: dict[tuple[int, ...], int] = {}
     for (device, tensor), value in island.due.items():

@@ -62,7 +62,7 @@ def decide(
     refused: set[tuple[int, int, Bases]] = set()
     closed: set[Signature] = set()
     known: dict[Pair, Swept | Unknown] = {}
-    attrs: dict[Attrs, Attrs] = {}
+    attrs: dict[str, Attrs] = {}
     for _ in range(MOST_ROUNDS):
         walk = guessed_ends(
             guessed(table, plan, binding, frozenset(refused), frozenset(closed), microbatch), plan, binding
