@@ -34,6 +34,11 @@ def contains(outer: Region, inner: Region) -> bool:
     return all(start <= begin and end <= stop for (start, stop), (begin, end) in zip(outer, inner, strict=True))
 
 
+def moved(region: Region, outer: Region) -> Region:
+    """`region` in the coordinates of `outer`, whose first element is at zero."""
+    return tuple((start - first, stop - first) for (start, stop), (first, _) in zip(region, outer, strict=True))
+
+
 def spelled(region: Region) -> str:
     """A region in words: [0:4, 2:8]."""
     return "[" + ", ".join(f"{start}:{stop}" for start, stop in region) + "]"

@@ -6,7 +6,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from verdict.errors import ShapeError
-from verdict.graph import GRAD, Attrs, Shape
+from verdict.graph import GRAD, Attrs, Interval, Shape
 from verdict.lineage.columns import SUMMED, UNDECIDED, flow
 from verdict.ops import RULES, Axes, Dim, Law, OpRule, Scale
 
@@ -161,25 +161,32 @@ def mean(signature: Signature, columns: int) -> Meaning:
     return Meaning(signature, rule, axes, read, written, flowed.atom, flowed.outputs, sizes, "", summands, complete)
 
 
-def column_attrs(meaning: Meaning, attrs: Attrs, shapes: Sequence[Shape | None]) -> Attrs | None:
-    """The attributes that a node has on one column; None where they speak of places along the batch.
+def column_attrs(
+    meaning: Meaning, attrs: Attrs, shapes: Sequence[Shape | None], share: Mapping[str, Interval] | None = None
+) -> Attrs | None:
+    """The attributes that a node has on one column; None where they speak of places along what is cut.
 
-    shapes: of what it reads of one column, but for gradients.
+    shapes: of what it reads of one column, but for gradients. share: of the column, the intervals of atoms that the
+    node works on, where these are not all of it.
     """
-    if meaning.rule is None or meaning.axes is None or meaning.column_atom is None:
+    if meaning.rule is None or meaning.axes is None:
         return attrs if meaning.rule is not None else None
+    sizes = dict(meaning.sizes) | {name: stop - start for name, (start, stop) in (share or {}).items()}
+    cut = {atom.name for atom in meaning.axes.atoms if sizes[atom.name] != atom.size}
+    if not cut:
+        return attrs
     cuts = meaning.rule.cuts(dict(attrs))
     points: dict[str, Mapping[int, int]] = {}
     for atom in meaning.axes.atoms:
-        ends = {0: 0, atom.size: meaning.sizes[atom.name]}
+        ends = {0: 0, atom.size: sizes[atom.name]}
         inner = {at: at for at in cuts.get(atom.name, ()) if at not in ends}
-        if inner and atom.name == meaning.column_atom:
+        if inner and atom.name in cut:
             return None
         points[atom.name] = {**inner, **ends}
-    outputs = tuple(tuple(prod(meaning.sizes[name] for name in dim) for dim in dims) for dims in meaning.axes.outputs)
+    outputs = tuple(tuple(prod(sizes[name] for name in dim) for dim in dims) for dims in meaning.axes.outputs)
     whole = {atom.name: (0, atom.size) for atom in meaning.axes.atoms}
     read = tuple(shape if shape is not None else () for shape in shapes)
-    found: Mapping[str, Any] = meaning.rule.reduce(dict(attrs), Scale(whole, meaning.sizes, points, read, outputs))
+    found: Mapping[str, Any] = meaning.rule.reduce(dict(attrs), Scale(whole, sizes, points, read, outputs))
     return attrs if dict(found) == dict(attrs) else tuple(sorted(found.items()))
 
 

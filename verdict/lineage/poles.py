@@ -46,7 +46,7 @@ def _sign(partner: Partner, known: Callable[[int], int]) -> int:
     op, attrs = partner.node.op, dict(partner.node.attrs)
     read = [min((known(base) for base in bases), default=0) for bases in partner.inputs]
     least = min(read, default=0)
-    if not nonnegative(op, attrs, least > 0):
+    if not nonnegative(op, attrs, least > 0, len(set(partner.inputs)) == 1 == len(partner.inputs[0])):
         return 0
     lifted = FACTS.is_sum(op) and (max(read, default=0) == POSITIVE or _above_zero(attrs.get("other")))
     return POSITIVE if lifted or positive(op, attrs, least == POSITIVE) else NOT_NEGATIVE

@@ -29,14 +29,20 @@ STRICT = frozenset({"exp", "sigmoid", "sum", "mean", "mul", "div", "matmul", "rs
 """Operators that make positive numbers of positive ones; the first two of any."""
 
 
-def nonnegative(op: str, attrs: Mapping[str, Any], read: bool) -> bool:
-    """Whether a node makes no negative number; read: that nothing that it reads is negative."""
+def nonnegative(op: str, attrs: Mapping[str, Any], read: bool, alone: bool = False) -> bool:
+    """Whether a node makes no negative number.
+
+    read: that nothing that it reads is negative. alone: that it reads one value, however often.
+    """
     numbers = (value for value in attrs.values() if isinstance(value, int | float) and not isinstance(value, bool))
     name = name_of(op)
     base = attrs.get("self")
     even = name == "pow" and (attrs.get("exponent") in (2, 4, 6) or (isinstance(base, int | float) and base > 0))
     return not op.endswith(GRAD) and (
-        even or name in NEVER_NEGATIVE or (read and name in KEEP_SIGNS and all(value >= 0 for value in numbers))
+        even
+        or name in NEVER_NEGATIVE
+        or (alone and name == "mul" and "other" not in attrs)
+        or (read and name in KEEP_SIGNS and all(value >= 0 for value in numbers))
     )
 
 

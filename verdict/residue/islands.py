@@ -4,10 +4,11 @@ A tensor is known where the walk says what it holds: one region of one single-de
 is given. An island reaches back from its cut points to tensors that are known; other cut points are among these.
 """
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+import networkx
 
 from verdict.graph import ABSENT, ONCE_A_STEP, PER_STEP, Node, Plan
 from verdict.graph.lockstep import LOADER, Handlers, Step, attribute, lockstep, program
@@ -32,12 +33,14 @@ class Event(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Island:
     """events: what is run, in an order in which it can be. given: what is known and read, with what it holds.
-    due: the cut points, with what they are guessed to hold.
+    due: the cut points, with what they are guessed to hold. parts: the islands that it consists of, if it is several
+    without a step in common, that make shares of one value.
     """
 
     events: tuple[Event, ...]
     given: Mapping[CutPoint, Value]
     due: Mapping[CutPoint, Value]
+    parts: "tuple[Island, ...]" = ()
 
     @property
     def nodes(self) -> Iterator[Node]:
@@ -59,7 +62,16 @@ def islands_of(walk: Lineages, plan: Plan, microbatch: int = 0) -> tuple[list[Is
     known = _Known(walk, plan, due, events)
     reached = {cut: _cone(cut, events, makers, known) for cut in due}
     cones = {cut: cone for cut, cone in reached.items() if cone is not None}
-    islands = [_island(group, cones, events, known, due) for group in _together(cones, due, known)]
+
+    def island(cuts: Sequence[CutPoint]) -> Island:
+        return _island(cuts, cones, events, known, due)
+
+    def parts(cuts: Sequence[CutPoint]) -> tuple[Island, ...]:
+        groups = _together(cuts, lambda cut: _steps(cones[cut], known))
+        return tuple(map(island, groups)) if len(groups) > 1 else ()
+
+    groups = _together(list(cones), lambda cut: (*_steps(cones[cut], known), *_values(cones[cut], due[cut], known)))
+    islands = [replace(island(group), parts=parts(group)) for group in groups]
     return islands, [cut for cut, cone in reached.items() if cone is None]
 
 
@@ -125,27 +137,23 @@ def _cone(cut: CutPoint, events: Sequence[Event], makers: Mapping[CutPoint, int]
     return _Cone(frozenset(found), frozenset(given))
 
 
-def _together(
-    cones: Mapping[CutPoint, _Cone], due: Mapping[CutPoint, Value], known: _Known
-) -> Iterator[list[CutPoint]]:
-    """Cut points that are computed by common steps, or are shares of one value, all of them moved or all computed."""
-    parent: dict[object, object] = {}
+def _steps(cone: _Cone, known: _Known) -> Iterator[Hashable]:
+    """The steps of a cone that are those of one island."""
+    return (("step", number) for number in cone.events if number not in known.constants)
 
-    def root(key: object) -> object:
-        while parent.setdefault(key, key) != key:
-            key = parent[key]
-        return key
 
-    for cut, cone in cones.items():
-        steps = (number for number in cone.events if number not in known.constants)
-        read = {share.base for point in cone.given for share in known.at(point) or ()}
-        values = (("value", share.base, share.base in read) for share in due[cut])
-        for key in (*(("step", number) for number in steps), *values):
-            parent[root(key)] = root(cut)
-    groups: dict[object, list[CutPoint]] = defaultdict(list)
-    for cut in cones:
-        groups[root(cut)].append(cut)
-    yield from groups.values()
+def _values(cone: _Cone, due: Value, known: _Known) -> Iterator[Hashable]:
+    """The values that a cut point is a share of, each with whether its cone moves it or computes it."""
+    read = {share.base for point in cone.given for share in known.at(point) or ()}
+    return (("value", share.base, share.base in read) for share in due)
+
+
+def _together(cuts: Sequence[CutPoint], keys: Callable[[CutPoint], Iterable[Hashable]]) -> list[list[CutPoint]]:
+    """Cut points in groups: those with a key in common are in one."""
+    graph: networkx.Graph = networkx.Graph()
+    for cut in cuts:
+        graph.add_edges_from((("cut", cut), key) for key in keys(cut))
+    return [sorted(cut for kind, cut, *_ in found if kind == "cut") for found in networkx.connected_components(graph)]
 
 
 def _island(
@@ -156,7 +164,7 @@ def _island(
     made = {(d, t) for number in numbers for d, node in events[number].nodes for t in node.outputs}
     given = sorted(set().union(*(cones[cut].given for cut in cuts)) - made)
     values = {point: value for point in given if (value := known.at(point)) is not None}
-    return Island(tuple(events[number] for number in numbers), values, {cut: due[cut] for cut in sorted(cuts)})
+    return Island(tuple(events[number] for number in numbers), values, {cut: due[cut] for cut in cuts})
 
 
 def _constants(events: Sequence[Event]) -> frozenset[int]:

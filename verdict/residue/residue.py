@@ -4,7 +4,8 @@ By induction over the order in which a plan runs, a tensor holds what is guessed
 the island reads holds what the walk says, which rests on stages and on islands before it.
 """
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections import defaultdict
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 
 from verdict.graph import Attrs, Plan
@@ -14,11 +15,12 @@ from verdict.lineage.guessing import CutPoint, guessed_ends
 from verdict.lineage.poles import absorbed_poles
 from verdict.lineage.propagate import guessed
 from verdict.lineage.reference import Bases
+from verdict.lineage.transfer import Member
 from verdict.options import Options
 from verdict.outcome import Unknown
 from verdict.residue.islands import Island, islands_of
-from verdict.residue.pairs import Pair, pair_of
-from verdict.stage import Stage, cut
+from verdict.residue.pairs import Pair, Placed, pair_of, tile_of
+from verdict.stage import Members, Stage, cut
 from verdict.stage.stage import column_laws
 from verdict.sweep import Swept, sweep
 from verdict.workers import run_all
@@ -71,19 +73,16 @@ def decide(
         if fresh:
             closed |= fresh
             continue
-        islands, lost = islands_of(walk, plan, microbatch)
-        pairs = [pair_of(island, table, plan, attrs) for island in islands]
-        asked = tuple(dict.fromkeys(stage for pair in pairs if pair is not None for stage in _questions(pair, plan)))
-        open_ = unproved(asked)
-        apart = {pair for pair in pairs if pair is None or any(nodes.signature in open_ for nodes in pair.nodes)}
-        new = dict.fromkeys(pair for pair in pairs if pair is not None and pair not in known and pair not in apart)
-        _sweep(list(new), known, options, progress)
-        found = [known.get(pair) if pair is not None and pair not in apart else None for pair in pairs]
+        whole, lost = islands_of(walk, plan, microbatch)
+        islands, placed = _placed(whole, table, plan, attrs, unproved)
+        pairs = [one.pair for one in placed if one is not None]
+        _sweep(list(dict.fromkeys(pair for pair in pairs if pair not in known)), known, options, progress)
+        found = [known[one.pair] if one is not None else None for one in placed]
         wrong = {
             k: one for k, (island, one) in enumerate(zip(islands, found, strict=True)) if not _is_proved(one, island)
         }
         if not wrong and not lost:
-            each = tuple(one for pair in dict.fromkeys(pairs) if pair and isinstance(one := known[pair], Swept))
+            each = tuple(one for pair in dict.fromkeys(pairs) if isinstance(one := known[pair], Swept))
             return Decided(walk, tuple(islands), each)
         if sum(isinstance(one, Unknown) for one in known.values()) > MOST_UNDECIDED:
             return None
@@ -94,6 +93,29 @@ def decide(
             return None
         refused |= fresh_refused
     return None
+
+
+def _placed(
+    islands: Sequence[Island], table: Reference, plan: Plan, attrs: dict[str, Attrs], unproved: Unproved
+) -> tuple[list[Island], list[Placed | None]]:
+    """The islands with their pairs: for the parts of an island where all of them have proved ones, else for all of it.
+
+    None where there is no proved pair.
+    """
+    alone = {id(island): pair_of(island, table, plan, attrs) for island in islands}
+    tiles = {id(part): tile_of(part, table, plan, attrs) for island in islands for part in island.parts}
+    every = [one for one in (*alone.values(), *tiles.values()) if one is not None]
+    open_ = unproved(_questions(every, plan))
+
+    def proved(one: Placed | None) -> Placed | None:
+        return None if one is None or any(nodes.signature in open_ for nodes in one.nodes) else one
+
+    found: list[tuple[Island, Placed | None]] = []
+    for island in islands:
+        parts = [(part, proved(tiles[id(part)])) for part in island.parts]
+        whole = [(island, proved(alone[id(island)]))]
+        found.extend(parts if parts and all(one is not None for _, one in parts) else whole)
+    return [island for island, _ in found], [one for _, one in found]
 
 
 def _sweep(pairs: list[Pair], known: dict[Pair, Swept | Unknown], options: Options, progress: Progress) -> None:
@@ -110,11 +132,13 @@ def _sweep(pairs: list[Pair], known: dict[Pair, Swept | Unknown], options: Optio
     known.update(zip(pairs, found, strict=True))
 
 
-def _questions(pair: Pair, plan: Plan) -> Iterator[Stage]:
-    """What must hold of the single-device nodes of a pair on one column."""
-    for nodes in pair.nodes:
-        yield nodes
-        yield from column_laws(nodes.signature, plan.columns)
+def _questions(placed: Sequence[Placed], plan: Plan) -> tuple[Stage, ...]:
+    """What must hold of the single-device nodes of pairs on one column, or on tiles."""
+    members: dict[Signature, dict[Member, None]] = defaultdict(dict)
+    for nodes in (nodes for one in placed for nodes in one.nodes):
+        members[nodes.signature].update(dict.fromkeys(nodes.members))
+    laws = [law for signature in members for law in column_laws(signature, plan.columns) if plan.columns > 1]
+    return (*(Members(signature, tuple(found)) for signature, found in members.items()), *laws)
 
 
 def _doubtful(swept: Swept | Unknown | None, island: Island) -> list[CutPoint]:

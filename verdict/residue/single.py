@@ -1,0 +1,160 @@
+"""The single-device side of an island: the nodes between what is given and what is due, of values whole or of tiles."""
+
+from collections.abc import Mapping, Sequence
+
+from verdict.graph import ABSENT, COPY, INPUT, SUM, Attrs, Held, Interval, Plan, Region, extent, inside, moved, whole
+from verdict.lineage import Partner, Reference
+from verdict.lineage.cover import covers
+from verdict.lineage.indexing import join_region, split_region
+from verdict.lineage.meaning import column_attrs
+from verdict.lineage.transfer import Misfit, transfer
+from verdict.residue.builder import Builder
+from verdict.stage import Members
+
+
+class NoShareError(Exception):
+    """What a node computes of one column of the batch, or of a tile of it, is not known."""
+
+
+class Single(Builder):
+    """The single-device side. tensors: of each value that was met. given: values that are not computed. tiles: of
+    given values the regions that are known; empty where all are known whole. regions: of what value each tensor is.
+    """
+
+    def __init__(self, table: Reference, given: set[int], known: dict[str, Attrs], tiles: Mapping[int, Region]) -> None:
+        super().__init__()
+        self.table, self.given, self.known, self.tiles = table, given, known, tiles
+        self.tensors: dict[int, int] = {}
+        self.tile: dict[int, Region] = {}
+        self.inputs: dict[int, str] = {}
+        self.outputs: dict[tuple[int, ...], str] = {}
+        self.held: list[Held] = []
+        self.members: list[Members] = []
+
+    def ends(self, bases: tuple[int, ...], regions: Sequence[Region]) -> None:
+        """Declare the sum of some values as an output, of which these regions are due."""
+        self._compute(bases)
+        tile = self._common(bases)
+        due = [moved(region, tile) for region in regions]
+        if self.tiles and not (all(inside(region, extent(tile)) for region in due) and covers(due, extent(tile))):
+            raise NoShareError
+        name = self.outputs[bases] = f"output {len(self.outputs)}"
+        tensor = self.tensor(name, extent(tile), self.table.bases[bases[0]].dtype)
+        self.node(0, COPY if len(bases) == 1 else SUM, [self.tensors[base] for base in bases], [tensor])
+        self.held.append(Held(0, tensor))
+
+    def also(self, bases: Sequence[int]) -> None:
+        """Values that are given, though nothing is computed of them."""
+        self._give(bases)
+
+    def plan(self) -> Plan:
+        """All that was met, as a plan."""
+        return self.build(1, self.held, "the single-device plan between cut points")
+
+    def _compute(self, wanted: Sequence[int]) -> None:
+        """Add the nodes that compute some values, those before them first."""
+        stack = list(wanted)
+        while stack:
+            base = stack[-1]
+            if base in self.tensors:
+                stack.pop()
+                continue
+            of = self.table.bases[base]
+            if of.node < 0 or base in self.given:
+                self._give([base])
+                continue
+            partner = self.table.partners[of.node]
+            ignored = {other for position in partner.meaning.ignored for other in partner.inputs[position]}
+            missing = [other for bases in partner.inputs for other in bases if other not in self.tensors]
+            needed = [other for other in missing if other not in ignored]
+            if needed:
+                stack.extend(needed)
+                continue
+            self._give_shapes(partner)
+            self._add(of.node)
+
+    def _give(self, bases: Sequence[int]) -> None:
+        """Let values be given: what is known, and what only the shape counts of."""
+        for base in bases:
+            self.tile[base] = self.tiles.get(base) or self.tile.get(base) or whole(self.table.column_shape(base))
+            self.inputs[base] = f"input {len(self.inputs)}"
+            self.tensors[base] = self.tensor(
+                self.inputs[base], extent(self.tile[base]), self.table.bases[base].dtype, INPUT
+            )
+
+    def _give_shapes(self, partner: Partner) -> None:
+        """Let values be given of which a node needs the shape alone, as large as what else it reads makes them."""
+        ignored = [position for position in partner.meaning.ignored if partner.inputs[position]]
+        missing = {k: [base for base in partner.inputs[k] if base not in self.tensors] for k in sorted(ignored)}
+        if self.tiles and any(missing.values()):
+            bounds = self._bounds(partner)
+            for position, bases in missing.items():
+                region = join_region(partner.meaning.read[position], bounds, partner.meaning.sizes)
+                if region is None:
+                    raise NoShareError
+                self.tile.update(dict.fromkeys((base for base in bases if base not in self.tiles), region))
+        for bases in missing.values():
+            self._give([base for base in bases if base not in self.tensors])
+
+    def _bounds(self, partner: Partner) -> dict[str, Interval]:
+        """The intervals of a node's atoms that the tiles that it reads are cut to."""
+        meaning, bounds = partner.meaning, dict[str, Interval]()
+        if meaning.problem:
+            raise NoShareError
+        for dims, bases in zip(meaning.read, partner.inputs, strict=True):
+            if bases and bases[0] in self.tile:
+                bounds |= split_region(dims, self._common(bases), meaning.sizes) or {}
+        return {name: (0, size) for name, size in meaning.sizes.items()} | bounds
+
+    def _common(self, bases: Sequence[int]) -> Region:
+        """The region of values that are added up, which is one."""
+        first, *others = (self.tile[base] for base in bases)
+        if any(other != first for other in others):
+            raise NoShareError
+        return first
+
+    def _add(self, index: int) -> None:
+        partner = self.table.partners[index]
+        tiles = [self._common(bases) if bases else None for bases in partner.inputs]
+        reads = []
+        for tensor, bases, tile in zip(partner.node.inputs, partner.inputs, tiles, strict=True):
+            if len(bases) > 1 and tile is not None:
+                logical = self.table.plan.logicals[self.table.plan.tensors[tensor].logical]
+                total = self.tensor(f"sum {len(self.logicals)}", extent(tile), logical.dtype)
+                self.node(0, SUM, [self.tensors[base] for base in bases], [total])
+                reads.append(total)
+            else:
+                reads.append(self.tensors[bases[0]] if bases else ABSENT)
+        attrs, made = self._share(partner, tiles)
+        outputs = []
+        for base, region in zip(partner.outputs, made, strict=True):
+            if base == ABSENT or region is None:
+                outputs.append(ABSENT)
+                continue
+            tensor = self.tensor(f"value {len(self.logicals)}", extent(region), self.table.bases[base].dtype)
+            if base not in self.given:
+                self.tensors[base], self.tile[base] = tensor, region
+            outputs.append(tensor)
+        self.node(0, partner.node.op, reads, outputs, self.known.setdefault(repr(attrs), attrs))
+
+    def _share(self, partner: Partner, tiles: Sequence[Region | None]) -> tuple[Attrs, list[Region | None]]:
+        """The attributes of a node on tiles of what it reads, and what it makes of them.
+
+        Of one column, or of tiles, that is a claim, which is kept in `members`.
+        """
+        wanted = tuple(base != ABSENT for base in partner.outputs)
+        full = [None if base == ABSENT else whole(self.table.column_shape(base)) for base in partner.outputs]
+        read = [whole(self.table.column_shape(bases[0])) if bases else None for bases in partner.inputs]
+        if self.table.columns == 1 and list(tiles) == read:
+            return partner.node.attrs, full
+        meaning = partner.meaning
+        shapes = [extent(tile) if tile is not None else None for tile in tiles]
+        bounds = self._bounds(partner) if list(tiles) != read else None
+        attrs = column_attrs(meaning, partner.node.attrs, shapes[meaning.signature.grads :], bounds)
+        if attrs is None or meaning.complete:
+            raise NoShareError
+        member = transfer(meaning, attrs, tuple(tiles), wanted)
+        if isinstance(member, Misfit) or any(claim and claim.part for claim in member.claims):
+            raise NoShareError
+        self.members.append(Members(meaning.signature, (member,)))
+        return attrs, [claim.region if claim else None for claim in member.claims]
