@@ -1,7 +1,7 @@
 """The end-to-end obligations: the loss, the final gradient of every weight, on every rank that holds it."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from verdict.graph import ABSENT, BUFFER, WEIGHT, Plan, Region, contains
 from verdict.graph.check import made
@@ -88,18 +88,23 @@ def _uncovered(judged: Sequence[Judged], lineages: Lineages, plan: Plan) -> Iter
 
 
 def _undeclared(lineages: Lineages, plan: Plan, binding: Binding, own: Sequence[Set[int]]) -> Iterator[Finding]:
-    """Weights that a rank computes with, though it has no gradient of them. own: what the nodes of each device make."""
+    """Weights that a rank computes with, though it has no gradient of them. own: what the nodes of each device make.
+
+    Where a rank declares the updated value, the gradient may be elsewhere.
+    """
+    updated = _updated(plan)
     declared = {(held.device, held.weight) for held in plan.gradients}
     trained = {index for index, bases in final_gradients(lineages.reference).items() if bases}
     for device, held in enumerate(lineages.held):
         for tensor in held:
             if plan.kind(tensor) != WEIGHT or (device, tensor) in declared or tensor in own[device]:
                 continue
-            if _updated(plan, device, tensor):
+            share = plan.tensors[tensor]
+            if any(contains(region, share.region) for region in updated.get((device, share.logical), ())):
                 continue
-            single = binding.logical.get(plan.tensors[tensor].logical)
+            single = binding.logical.get(share.logical)
             if single in trained:
-                name = plan.logicals[plan.tensors[tensor].logical].name
+                name = plan.logicals[share.logical].name
                 yield Finding(
                     "gradient-missing",
                     f"rank {device} uses {name} and has no gradient of it",
@@ -108,11 +113,14 @@ def _undeclared(lineages: Lineages, plan: Plan, binding: Binding, own: Sequence[
                 )
 
 
-def _updated(plan: Plan, device: int, tensor: int) -> bool:
-    """Whether a device declares the updated value of a weight that it uses: then its gradient may be elsewhere."""
-    share = plan.tensors[tensor]
-    shares = (plan.tensors[held.weight] for held in plan.outputs if held.device == device and held.weight != ABSENT)
-    return any(other.logical == share.logical and contains(other.region, share.region) for other in shares)
+def _updated(plan: Plan) -> Mapping[tuple[int, int], Set[Region]]:
+    """The regions of weights, by device and logical tensor, of which a device declares the updated values."""
+    found: dict[tuple[int, int], set[Region]] = defaultdict(set)
+    for held in plan.outputs:
+        if held.weight != ABSENT:
+            share = plan.tensors[held.weight]
+            found[held.device, share.logical].add(share.region)
+    return found
 
 
 def _crossed(lineages: Lineages, plan: Plan) -> Iterator[Finding]:

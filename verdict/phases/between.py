@@ -1,18 +1,19 @@
 """From cut point to cut point: what the walk leaves open of a column, where its islands are proved."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from verdict.graph import Plan
 from verdict.graph.lockstep import CHUNK, COMMUNICATION, LOADER
 from verdict.lineage import Signature, bind
-from verdict.observer import Phase
+from verdict.observer import SILENT, Phase
 from verdict.ops import FACTS
 from verdict.outcome import Proved
 from verdict.phases.prove import prove
 from verdict.phases.query import Examined, Query
 from verdict.phases.summary import with_islands
-from verdict.phases.walk import walk
+from verdict.phases.walk import walk_on
 from verdict.report import Verdict
 from verdict.residue import decide
 from verdict.stage import Stage
@@ -38,7 +39,7 @@ def between_cut_points(query: Query, examined: Examined) -> Examined | None:
     found = decide(examined.walks[0].reference, parallel, bind(single, parallel), options, unproved, progress)
     if found is None:
         return None
-    again = walk(Query(query.single, query.parallel, options), known, examined, found.walk)
+    again = walk_on(replace(query, observer=SILENT), known, examined, found.walk)
     report = with_islands(again.report, found)
     denied = any(assumption.name in options.denied for assumption in report.assumptions)
     return None if denied or report.verdict is not Verdict.PROVED else again._replace(report=report)

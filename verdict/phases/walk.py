@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from verdict.diagnose import Raw, dtype_notes, other_operators, scene_of
 from verdict.graph import Plan
 from verdict.graph.microbatches import walked_microbatches
-from verdict.lineage import Binding, Lineages, Reference, propagate, reference
+from verdict.lineage import Binding, Lineages, Reference, bind, propagate, reference
 from verdict.lineage.goals import check_goals, undecided
 from verdict.lineage.judged import judge
 from verdict.observer import Phase
@@ -39,13 +39,11 @@ def walk(
     query: Query,
     known: Mapping[Stage, Outcome] | None = None,
     before: Examined | None = None,
-    lineages: Lineages | None = None,
 ) -> Examined:
     """What the walk and its stages say.
 
     known: outcomes of stages of another parallel plan of the same single plan, options and number of columns;
     they are not asked again. before: what was found of one of the same single plan, which is not looked at again.
-    lineages: those of the only column, with cut points that are proved.
     Raises PlanFileError where a plan is malformed, PlanMismatchError where the two have nothing in common.
     """
     observer = query.observer
@@ -59,12 +57,31 @@ def walk(
     known_table = _table_of(before, single, parallel, admitted.binding)
     table = known_table or reference(single, parallel.columns, admitted.binding.batch)
     missing = before.missing if before and known_table else tuple(missing_of(table))
-    walks = (lineages,) if lineages is not None else _walks(query, table, admitted.binding)
-    observer.begin(Phase.STAGE, walks)
+    return _proved(query, admitted, missing, _walks(query, table, admitted.binding), known or {})
+
+
+def walk_on(query: Query, known: Mapping[Stage, Outcome], before: Examined, lineages: Lineages) -> Examined:
+    """What the stages of the same plans say of their only column, with cut points that are proved.
+
+    before: what was found of the pair without these. known: outcomes of stages.
+    """
+    admitted = Admitted(bind(*query.values), before.raw.structural)
+    return _proved(query, admitted, before.missing, (lineages,), known)
+
+
+def _proved(
+    query: Query,
+    admitted: Admitted,
+    missing: tuple[Open, ...],
+    walks: tuple[Lineages, ...],
+    known: Mapping[Stage, Outcome],
+) -> Examined:
+    """The stages of walks, proved, and what comes of them."""
+    query.observer.begin(Phase.STAGE, walks)
     stages = cut(walks, query.options.exhaustive)
-    observer.begin(Phase.PROVE, stages)
-    outcomes = prove(stages.questions, parallel.columns, query.options, known or {}, observer)
-    observer.begin(Phase.REPORT, outcomes)
+    query.observer.begin(Phase.PROVE, stages)
+    outcomes = prove(stages.questions, query.parallel.columns, query.options, known, query.observer)
+    query.observer.begin(Phase.REPORT, outcomes)
     return _examined(query, admitted, missing, walks, stages, outcomes)
 
 
