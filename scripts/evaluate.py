@@ -25,8 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +34,13 @@ import click
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from backends import load, save  # noqa: E402
 from backends.generator import Sizes  # noqa: E402
 from backends.nnscaler import unpickle  # noqa: E402
 from backends.text.packing import unpack  # noqa: E402
 from scripts import processes  # noqa: E402
-from scripts.benchmark import machine, processor  # noqa: E402
+from scripts.machine import machine, processor  # noqa: E402
+from scripts.pairs import files as files_of  # noqa: E402
 from scripts.runs import DEMOS, WORK, Run  # noqa: E402
-from verdict.graph import Node, Plan  # noqa: E402
 
 NAME = re.compile(
     r"dp(?P<num_dp>\d+)_pp(?P<num_pp>\d+)_tp(?P<num_tp>\d+)_nm(?P<num_mb>\d+)_gbs(?P<gbs>\d+)_ly(?P<num_layers>\d+)"
@@ -117,7 +115,7 @@ def write(output: Path, rows: Iterable[Mapping[str, Any]]) -> None:
 def measure(run: Run, plans: Path, told: bool) -> dict[str, Any]:
     """The row of one run; told: print the report for people, too."""
     with tempfile.TemporaryDirectory() as folder:
-        single, parallel = _files(run, plans, Path(folder))
+        single, parallel = files_of(run, plans, Path(folder))
         row: dict[str, Any] = dict.fromkeys((*PUBLISHED_COLUMNS, *OUR_COLUMNS), "")
         row |= {"name": run.name, "expected": run.expected, "assumed": run.assumed, "published": run.published or "",
                 "sm": run.pair[0] or single.name, "pm": run.pair[1] or parallel.name, "machine": processor(),
@@ -134,23 +132,6 @@ def measure(run: Run, plans: Path, told: bool) -> dict[str, Any]:
         if told:
             processes.run("--sm", str(single), "--pm", str(parallel), *options, shown=True)
         return row
-
-
-def _files(run: Run, plans: Path, folder: Path) -> tuple[Path, Path]:
-    if not run.model:
-        return plans / run.pair[0], plans / run.pair[1]
-    single, parallel = processes.generate(run.model, run.sizes, folder)
-    if run.change:
-        save(_changed(load(str(parallel)), run.change), str(parallel))
-    return single, parallel
-
-
-def _changed(plan: Plan, change: Callable[[Node], Node | None]) -> Plan:
-    segments = (
-        segment._replace(nodes=tuple(node for node in map(change, segment.nodes) if node is not None))
-        for segment in plan.segments
-    )
-    return replace(plan, segments=tuple(segments))
 
 
 def _sizes_of(run: Run) -> dict[str, Any]:

@@ -4,7 +4,10 @@ A script that wants nothing but a verdict calls `verdict.verify.verify`.
 """
 
 import json
+import math
+import os
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -12,24 +15,32 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 import click
 
 ROOT = Path(__file__).resolve().parents[1]
 VERDICTS = {0: "PROVED", 1: "REFUTED", 2: "not put", 3: "UNKNOWN", 4: "internal error", None: "time out"}
 """What a run says with its exit status; None is no end in time."""
+TICK = 0.01
+"""Seconds between two looks at whether a process has ended."""
 
 
 @dataclass(frozen=True)
 class Done:
-    """A process that ended, or that was ended. seconds: that it took; cpu: of the processor, with its children."""
+    """A process that ended, or that was ended.
+
+    seconds: that it took. cpu: seconds of the processor, with its children. memory: the peak of resident memory of the
+    largest of them, in MiB.
+    """
 
     status: int | None
     output: str
     errors: str
     seconds: float
     cpu: float
+    memory: float
 
     @cached_property
     def data(self) -> dict[str, Any]:
@@ -49,20 +60,52 @@ class Done:
         return list(dict.fromkeys(found)) or [self.errors.strip()[-200:]]
 
 
-def run(*words: str, timeout: float | None = None, shown: bool = False) -> Done:
-    """`verdict` with these words. shown: what it writes goes to the terminal, and is not kept."""
-    command = [sys.executable, "-m", "verdict", *words]
-    before, begun = _cpu(), time.monotonic()
-    try:
-        done = subprocess.run(command, cwd=ROOT, capture_output=not shown, text=True, check=False, timeout=timeout)
-    except subprocess.TimeoutExpired:
-        return Done(None, "", "", time.monotonic() - begun, _cpu() - before)
-    return Done(done.returncode, done.stdout or "", done.stderr or "", time.monotonic() - begun, _cpu() - before)
+def run(
+    *words: str,
+    module: str = "verdict",
+    checkout: Path = ROOT,
+    settings: Mapping[str, str] | None = None,
+    timeout: float | None = None,
+    shown: bool = False,
+) -> Done:
+    """A module, `verdict` unless another is named, with these words.
+
+    checkout: the copy of the project that is run. settings: variables of its environment. shown: what it writes goes to
+    the terminal, and is not kept.
+    """
+    path = os.pathsep.join(filter(None, (str(checkout), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, **(settings or {}), "PYTHONPATH": path}
+    command, begun = [sys.executable, "-m", module, *words], time.monotonic()
+    with TemporaryFile("w+") as output, TemporaryFile("w+") as errors:
+        where = {} if shown else {"stdout": output, "stderr": errors}
+        process = subprocess.Popen(command, cwd=checkout, env=environment, start_new_session=True, **where)
+        status, usage = _ended(process, timeout)
+        seconds = time.monotonic() - begun
+        said = [_whole(file) for file in (output, errors)] if status is not None else ["", ""]
+    return Done(status, *said, seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
-def ask(single: Path, parallel: Path, *options: str, timeout: float | None = None) -> Done:
+def ask(single: Path, parallel: Path, *options: str, checkout: Path = ROOT, timeout: float | None = None) -> Done:
     """The JSON report on a pair of plans."""
-    return run("--sm", str(single), "--pm", str(parallel), "--format", "json", *options, timeout=timeout)
+    words = ("--sm", str(single), "--pm", str(parallel), "--format", "json", *options)
+    return run(*words, checkout=checkout, timeout=timeout)
+
+
+def record(
+    file: Path,
+    builder: str,
+    one: str,
+    ranks: int,
+    folder: Path,
+    *options: str,
+    checkout: Path = ROOT,
+    settings: Mapping[str, str] | None = None,
+    timeout: float | None = None,
+) -> tuple[Done, Path, Path]:
+    """Record a program and the single-device program of the same file: how that went, and the files of the plans."""
+    words = ("capture", f"{file}:{builder}", "--single", f"{file}:{one}", "--world", str(ranks), "-o", str(folder))
+    done = run(*words, *options, checkout=checkout, settings=settings, timeout=timeout)
+    return done, folder / "single.plan", folder / "parallel.plan"
 
 
 def generate(
@@ -71,11 +114,27 @@ def generate(
     """The files of a generated pair. Raises ClickException with what was complained of where none are made."""
     words = [word for name, size in sizes.items() for word in (f"--{name.replace('_', '-')}", str(size))]
     done = run("generate", model, *words, *flags, "-o", str(folder), timeout=timeout)
-    if done.status:
-        raise click.ClickException(f"{model}: nothing was generated: {done.errors.strip()}")
+    if done.status != 0:
+        raise click.ClickException(f"{model}: nothing was generated: {done.errors.strip() or done.verdict}")
     return folder / "single.plan", folder / "parallel.plan"
 
 
-def _cpu() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+def _ended(process: subprocess.Popen[bytes], timeout: float | None) -> tuple[int | None, resource.struct_rusage]:
+    """The exit status, None of what is ended with all that it began since it takes longer; and what was used."""
+    until, ended = math.inf if timeout is None else time.monotonic() + timeout, 0
+    try:
+        while not ended and time.monotonic() < until:
+            time.sleep(TICK)
+            ended, status, usage = os.wait4(process.pid, os.WNOHANG)
+    finally:
+        if not ended:
+            os.killpg(process.pid, signal.SIGKILL)
+    if not ended:
+        _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode if ended else None, usage
+
+
+def _whole(file: IO[str]) -> str:
+    file.seek(0)
+    return file.read()

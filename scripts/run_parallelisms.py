@@ -18,7 +18,7 @@ import click
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from scripts.benchmark import machine  # noqa: E402
+from scripts.machine import machine  # noqa: E402
 from scripts.processes import Done, ask, generate, run  # noqa: E402
 
 PAGE = ROOT / "docs" / "parallelisms.md"

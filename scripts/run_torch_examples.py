@@ -134,10 +134,8 @@ def run(example: Example, timeout: float) -> Row:
     """Record and verify one example."""
     file = ROOT / "examples" / "torch" / f"{example.file}.py"
     with tempfile.TemporaryDirectory() as folder:
-        plans = Path(folder) / "single.plan", Path(folder) / "parallel.plan"
-        words = ["capture", f"{file}:{example.builder}", "--single", f"{file}:{example.one}"]
-        words += ["--world", str(example.ranks), "--tensors", example.tensors, "-o", folder]
-        recorded = processes.run(*words)
+        words = (file, example.builder, example.one, example.ranks, Path(folder), "--tensors", example.tensors)
+        recorded, *plans = processes.record(*words)
         if recorded.status:
             return Row(example, 0, "", recorded.seconds, 0.0, "not recorded", _last(recorded))
         runs = recorded.errors.strip().splitlines()[-2].rpartition("; ")[2].replace("two runs ", "")

@@ -1,6 +1,7 @@
 """A Llama of the sizes of Llama-3-8B under tensor and sequence parallelism, its loss on sharded logits, AdamW.
 
 LAYERS=2 verdict torch examples/torch/llama_8b.py --world 8
+WIDTHS=405B verdict torch examples/torch/llama_8b.py --world 8
 """
 
 import os
@@ -9,8 +10,12 @@ import llama
 import llama_tp_sp
 import torch
 
-LAYERS = int(os.environ.get("LAYERS", "32"))
-SIZES = llama.Sizes(vocab=128256, dim=4096, heads=32, groups=8, ffn=14336, layers=LAYERS, batch=1, seq=8192)
+WIDTHS = {
+    "8B": llama.Sizes(vocab=128256, dim=4096, heads=32, groups=8, ffn=14336, layers=32, batch=1, seq=8192),
+    "405B": llama.Sizes(vocab=128256, dim=16384, heads=128, groups=8, ffn=53248, layers=126, batch=1, seq=8192),
+}
+MODEL = WIDTHS[os.environ.get("WIDTHS", "8B")]
+SIZES = MODEL._replace(layers=int(os.environ.get("LAYERS", MODEL.layers)))
 
 
 def trained(model, **more):
