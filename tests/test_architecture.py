@@ -33,7 +33,7 @@ MAY_IMPORT = {
     "residue": {*WORDS, "graph", "ops", "lineage", "stage", "sweep", "workers"},
     "diagnose": {*WORDS, "graph", "ops", "lineage", "solver", "stage"},
     "phases": {
-        *(*WORDS, "observer", "graph", "ops", "lineage", "stage", "workers"),
+        *(*WORDS, "observer", "graph", "ops", "lineage", "stage", "semantics", "solver", "workers"),
         *("inputs", "concrete", "sweep", "residue", "diagnose", "report"),
     },
     "repair": {*WORDS, "graph", "ops", "lineage", "stage", "report", "phases"},

@@ -7,7 +7,7 @@ from backends.text import read
 from backends.torch.oracle import oracle
 from tests.builders import FAST
 from tests.values.outline import plans as outlined
-from verdict.concrete import AGREE
+from verdict.concrete import AGREE, DIFFER
 from verdict.errors import VerdictError
 from verdict.graph import without_effects
 from verdict.lineage import bind, reference
@@ -16,9 +16,11 @@ from verdict.mutate import mutate
 from verdict.options import Options
 from verdict.phases import Query, walk
 from verdict.phases.between import between_cut_points
+from verdict.phases.numbers import differs_at_own_shapes
 from verdict.report import Verdict
 from verdict.residue.islands import islands_of
 from verdict.residue.pairs import pair_of
+from verdict.solver import InternalError
 from verdict.verify import verify
 
 OPTIONS = Options(workers=0, solver=FAST)
@@ -236,3 +238,13 @@ def test_only_real_numbers_are_added_in_any_order(dtype, proved):
     orders = ("t = add(ia, ib)\n  s = add(t, ic)", "t = add(ib, ic)\n  s = add(ia, t)")
     report = verify(*outlined(*(MIXED.format(dtype, dtype, order) for order in orders)), OPTIONS)
     assert (report.verdict is Verdict.PROVED) is proved
+
+
+def test_what_is_proved_is_held_against_numbers(monkeypatch):
+    single, parallel = plans(tp=2, pp=1)
+    assert not differs_at_own_shapes(single, parallel)
+    wrong = next(m for m in mutate(parallel, 1, 60) if oracle(1, 2)(single, m.plan)[0] == DIFFER)
+    assert differs_at_own_shapes(single, wrong.plan)
+    monkeypatch.setattr("verdict.phases.between.differs_at_own_shapes", lambda *plans: True)
+    with pytest.raises(InternalError, match="run on random numbers from end to end they differ"):
+        between(single, parallel)

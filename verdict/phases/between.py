@@ -10,19 +10,22 @@ from verdict.lineage import Signature, bind
 from verdict.observer import SILENT, Phase
 from verdict.ops import FACTS
 from verdict.outcome import Proved
+from verdict.phases.numbers import differs_at_own_shapes
 from verdict.phases.prove import prove
 from verdict.phases.query import Examined, Query
 from verdict.phases.summary import with_islands
 from verdict.phases.walk import walk_on
 from verdict.report import Verdict
 from verdict.residue import decide
+from verdict.solver import InternalError
 from verdict.stage import Stage
 
 
 def between_cut_points(query: Query, examined: Examined) -> Examined | None:
     """What is PROVED of a pair by a walk that rests on proved cut points; None where nothing is.
 
-    It is not asked where every stage is proved by itself, nor under assumptions that were made by choice.
+    It is not asked where every stage is proved by itself, nor under assumptions that were made by choice. What is not
+    too large is run on numbers besides: raises InternalError where these say the contrary.
     """
     options, (single, parallel) = query.options, query.values
     if options.exhaustive or options.assume or not examined.walks:
@@ -42,7 +45,12 @@ def between_cut_points(query: Query, examined: Examined) -> Examined | None:
     again = walk_on(replace(query, observer=SILENT), known, examined, found.walk)
     report = with_islands(again.report, found)
     denied = any(assumption.name in options.denied for assumption in report.assumptions)
-    return None if denied or report.verdict is not Verdict.PROVED else again._replace(report=report)
+    if denied or report.verdict is not Verdict.PROVED:
+        return None
+    if differs_at_own_shapes(single, parallel):
+        problem = "between cut points they are proved equal, run on random numbers from end to end they differ"
+        raise InternalError(f"{problem}: {single.source}, {parallel.source}")
+    return again._replace(report=report)
 
 
 def _has_rules(plan: Plan) -> bool:

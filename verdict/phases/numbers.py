@@ -1,10 +1,11 @@
 """Both plans, or one column of them, run on random numbers from end to end."""
 
-from verdict.concrete import AGREE, Comparison, Prepared, compare_prepared, prepare, work_of
+from verdict.concrete import AGREE, DIFFER, Comparison, Prepared, compare_prepared, prepare, work_of
 from verdict.concrete.comparison import FULL_WORK
 from verdict.graph import Plan
 from verdict.inputs import outside, unstated
 from verdict.lineage.reference import draws_again, reference
+from verdict.semantics import full
 from verdict.sweep import steps_of
 
 SEEDS = (1, 2)
@@ -18,6 +19,9 @@ MOST_WORK = 1_000_000_000
 MOST_FULL = 200_000_000
 """Up to so many elements, a difference at reduced shapes is looked for at full ones, too. Beyond, it refutes nothing by
 itself: only where the walk finds a fault.
+"""
+MOST_CHECKED, MOST_CHECKED_STEPS = 20_000_000, 20_000
+"""Up to so many elements and nodes, what is proved between cut points is run at its own shapes besides: some seconds.
 """
 
 AGREED = f"run on random numbers (seeds {' and '.join(map(str, SEEDS))}) the plans agree"
@@ -48,6 +52,16 @@ def at_full_shapes(single: Plan, parallel: Plan, found: Comparison) -> Compariso
     A mean over tokens is one over fewer of them at reduced shapes, where a constant that stands for their number stays.
     """
     return run_on_numbers(single, parallel, MOST_FULL) if is_reduced(found) else found
+
+
+def differs_at_own_shapes(single: Plan, parallel: Plan) -> bool:
+    """Whether a run at the plans' own shapes says that they differ; where that is too much, nothing does."""
+    if steps_of(single) + steps_of(parallel) > MOST_CHECKED_STEPS:
+        return False
+    if work_of(single, full(single)) + work_of(parallel, full(parallel)) > MOST_CHECKED:
+        return False
+    found = run_on_numbers(single, parallel, MOST_CHECKED)
+    return not isinstance(found, str) and found.outcome == DIFFER and not is_reduced(found)
 
 
 def is_reduced(found: Comparison) -> bool:

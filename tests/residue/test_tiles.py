@@ -1,0 +1,51 @@
+"""Islands of ranks that make shares of one value: each is proved on what it knows of it, and equal ones once."""
+
+from backends.generator import Sizes, generate
+from backends.torch.oracle import oracle
+from tests.builders import FAST
+from verdict.concrete import AGREE
+from verdict.errors import VerdictError
+from verdict.mutate import mutate
+from verdict.options import Options
+from verdict.phases import Query, walk
+from verdict.phases.between import between_cut_points
+from verdict.report import Verdict
+
+OPTIONS = Options(workers=0, solver=FAST)
+RING = {
+    **{"layers": 1, "hidden": 8, "heads": 4, "seq": 8, "batch": 1, "vocab": 4, "ffn": 4, "microbatches": 1},
+    **{"dp": 1, "pp": 1, "tp": 2, "cp": 2, "sp": True},
+}
+
+
+def between(single, parallel):
+    query = Query(single, parallel, OPTIONS)
+    examined = walk(query)
+    if examined.report.verdict is not Verdict.UNKNOWN:
+        return None
+    found = between_cut_points(query, examined)
+    return None if found is None else found.report
+
+
+def test_ring_attention_is_one_pair_of_all_tensor_parallel_ranks():
+    report = between(*generate("llama3", Sizes(**RING)))
+    assert report.verdict is Verdict.PROVED
+    assert report.swept.islands == 2
+    claims = report.swept.claims
+    wider = between(*generate("llama3", Sizes(**{**RING, "hidden": 16, "heads": 8, "tp": 4})))
+    assert wider.verdict is Verdict.PROVED
+    assert (wider.swept.islands, wider.swept.claims) == (4, claims)
+
+
+def test_no_fault_is_proved_on_tiles():
+    single, parallel = generate("llama3", Sizes(**RING))
+    truth, refused = oracle(1, 2), 0
+    for mutant in mutate(parallel, 3, 16):
+        try:
+            report = between(single, mutant.plan)
+        except VerdictError:
+            continue
+        refused += report is None
+        if report is not None:
+            assert truth(single, mutant.plan)[0] == AGREE, (mutant.kind, mutant.description)
+    assert refused > 8
