@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -93,6 +94,11 @@ def program(file: str, builder: str, one: str, ranks: int, *options: str, **sett
     return work
 
 
+def where_there(library: str, work: Work) -> Work:
+    """This work where the library is installed; it is not measured where that is absent."""
+    return work if find_spec(library) else lambda place: iter((Took(f"not measured: {library} is not installed"),))
+
+
 def together(work: Work, place: Place) -> Iterator[Took]:
     """All parts of a piece of work as one."""
     parts = list(work(place))
@@ -149,6 +155,13 @@ def gpt(what: str, builder: str, one: str = "build_single") -> Row:
     return Row(f"GPT block by hand, {what}", RECORDED, {builder: program("gpt_tokens", builder, one, 2)})
 
 
+def transformers(name: str, builder: str, tensors: str) -> Row:
+    """A model of examples/torch/from_transformers.py."""
+    work = program("from_transformers", builder, f"{builder}_single", 2, "--tensors", tensors)
+    parts = (Part("recording"), Part("proof", 10))
+    return Row(f"transformers {name}, one layer", parts, {builder: where_there("transformers", work)})
+
+
 def llama(name: str, recording: Part, proof: Part, **settings: str) -> Row:
     """examples/torch/llama_8b.py at these settings."""
     work = program("llama_8b", "build", "build_single", 8, "--no-confirm", **settings)
@@ -177,6 +190,8 @@ ROWS = (
     gpt("mean over all ranks' tokens, 2 microbatches", "build"),
     gpt("two stages, tied embedding", "build_pipeline", "build_tied_single"),
     gpt("vocabulary parallel", "build_vocabulary"),
+    transformers("GPT-2 under FSDP2", "build_gpt2", "fake"),
+    transformers("Llama, mean loss, DDP", "build_llama", "real"),
     Row(
         "every example of examples/torch",
         (Part("recording and proof", 6),),
