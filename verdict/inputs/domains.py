@@ -28,7 +28,8 @@ from verdict.semantics import Small, full, signature
 NOTHING = np.array(None)
 """In the place of what is no integer that is given."""
 MOST_FOLLOWED = 1 << 18
-"""Of tensors with more elements only what reads them directly is looked at; all their elements are alike."""
+"""Of tensors with more elements only what reads them directly is looked at; all their elements are alike. What is read
+beside tensors with more elements, which are made and not given, is not followed."""
 UNFIT = (TypeError, AttributeError, ValueError, IndexError, ShapeError)
 """What an operator raises that does not only move what it reads."""
 
@@ -106,6 +107,8 @@ class _Search:
                 return
             raise
         if gradient or all(k in due or k in rule.indices for k, t in enumerate(inputs) if t in self.values):
+            return
+        if any(prod(shape) > MOST_FOLLOWED for t, shape in zip(inputs, shapes, strict=True) if t not in self.values):
             return
         arrays = [self.values.get(t, np.broadcast_to(NOTHING, self.small.shape(t))) for t in inputs]
         if [array.shape for array in arrays] != shapes:

@@ -240,7 +240,9 @@ class Terms:
         return self.undefined("minus infinity times a term that may be zero or negative")
 
     def _product(self, factors: dict[Term, int]) -> Term:
-        factors = {base: 1 if is_step(base) else exponent for base, exponent in factors.items()}
+        for base, exponent in factors.items():
+            if exponent > 1 and is_step(base):
+                factors = {**factors, base: 1}
         if len(factors) == 1:
             ((base, exponent),) = factors.items()
             if exponent == 1:
