@@ -1,8 +1,11 @@
 """Islands of ranks that make shares of one value: each is proved on what it knows of it, and equal ones once."""
 
+import pytest
+
 from backends.generator import Sizes, generate
 from backends.torch.oracle import oracle
 from tests.builders import FAST
+from tests.values.outline import plans as outlined
 from verdict.concrete import AGREE
 from verdict.errors import VerdictError
 from verdict.mutate import mutate
@@ -49,3 +52,18 @@ def test_no_fault_is_proved_on_tiles():
         if report is not None:
             assert truth(single, mutant.plan)[0] == AGREE, (mutant.kind, mutant.description)
     assert refused > 8
+
+
+@pytest.mark.parametrize(("names", "proved"), [("q, k", True), ("k, q", False)])
+def test_a_piece_of_ones_own_names_ranks_that_take_no_part(names, proved):
+    """What two ranks take their pieces of has no step of the other rank in its island, but the piece names both."""
+    given = "x input [4, 8]\nqw buffer [8, 8]\nkw buffer [8, 8]\nw buffer [6, 8]\n"
+    single, parallel = outlined(
+        f"{given}q = linear(x, qw)\nk = linear(x, kw)\nr = sub(q, k)\ny = linear(r, w)\nl = sum(y)\nloss l",
+        f"{given}c = concatenate(qw, kw) dim=0\nf = linear(x, c)\n{names} = split(f) sizes=(8, 8) dim=1\n"
+        "r = sub(q, k)\nd = chunk(r) dim=1 ranks=tp\nz = linear(d, w[:, tp])\n"
+        'y = all_reduce(z) ranks=tp reduce="sum"\nl = sum(y)\nloss l',
+        tp=2,
+    )
+    report = between(single, parallel)
+    assert (report is not None and report.verdict is Verdict.PROVED) == proved

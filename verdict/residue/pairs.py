@@ -77,7 +77,7 @@ def _hull(one: Region, other: Region) -> Region:
 def _parallel(island: Island, table: Reference, plan: Plan, single: Single, known: dict[str, Attrs]) -> Plan:
     """The parallel side: the devices that take part, numbered anew."""
     built = Builder()
-    devices = {device: k for k, device in enumerate(sorted({d for event in island.events for d, _ in event.nodes}))}
+    devices = {device: k for k, device in enumerate(_devices(island))}
     tensors: dict[CutPoint, int] = {}
     logicals: dict[int, int] = {}
     for base, name in single.inputs.items():
@@ -115,6 +115,14 @@ def _parallel(island: Island, table: Reference, plan: Plan, single: Single, know
         built.node(devices[device], COPY, [tensors[device, tensor]], [end])
         held.append(Held(devices[device], end))
     return built.build(len(devices), held, "the parallel plan between cut points")
+
+
+def _devices(island: Island) -> list[int]:
+    """The devices that take part, and those that are of a group of one: what a device has of its group's pieces is said
+    by the order of all.
+    """
+    taking = {device for event in island.events for device, _ in event.nodes}
+    return sorted(taking.union(*(dict(node.attrs).get("ranks", ()) for node in island.nodes)))
 
 
 def _renumbered(attrs: Attrs, devices: Mapping[int, int], channels: dict[Hashable, str]) -> Attrs:
