@@ -54,14 +54,15 @@ def test_no_fault_is_proved_on_tiles():
     assert refused > 8
 
 
-@pytest.mark.parametrize(("names", "proved"), [("q, k", True), ("k, q", False)])
-def test_a_piece_of_ones_own_names_ranks_that_take_no_part(names, proved):
-    """What two ranks take their pieces of has no step of the other rank in its island, but the piece names both."""
+@pytest.mark.parametrize(("factor", "proved"), [("0.5", True), ("<0.5 | 0.25>", False)])
+def test_a_piece_of_ones_own_names_ranks_that_take_no_part(factor, proved):
+    """What a rank takes its piece of may have no step of the other rank in its island, but the piece names both."""
     given = "x input [4, 8]\nqw buffer [8, 8]\nkw buffer [8, 8]\nw buffer [6, 8]\n"
     single, parallel = outlined(
-        f"{given}q = linear(x, qw)\nk = linear(x, kw)\nr = sub(q, k)\ny = linear(r, w)\nl = sum(y)\nloss l",
-        f"{given}c = concatenate(qw, kw) dim=0\nf = linear(x, c)\n{names} = split(f) sizes=(8, 8) dim=1\n"
-        "r = sub(q, k)\nd = chunk(r) dim=1 ranks=tp\nz = linear(d, w[:, tp])\n"
+        f"{given}q = linear(x, qw)\nk = linear(x, kw)\nr = sub(q, k)\nt = mul(r) other=0.5\ny = linear(t, w)\n"
+        "l = sum(y)\nloss l",
+        f"{given}c = concatenate(qw, kw) dim=0\nf = linear(x, c)\nq, k = split(f) sizes=(8, 8) dim=1\n"
+        f"r = sub(q, k)\nt = mul(r) other={factor}\nd = chunk(t) dim=1 ranks=tp\nz = linear(d, w[:, tp])\n"
         'y = all_reduce(z) ranks=tp reduce="sum"\nl = sum(y)\nloss l',
         tp=2,
     )
