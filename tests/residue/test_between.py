@@ -20,6 +20,7 @@ from verdict.phases.numbers import differs_at_own_shapes
 from verdict.report import Verdict
 from verdict.residue.islands import islands_of
 from verdict.residue.pairs import pair_of
+from verdict.residue.single import source_of
 from verdict.solver import InternalError
 from verdict.verify import verify
 
@@ -83,8 +84,9 @@ def test_equal_islands_are_equal_pairs():
     walk = guessed(table, parallel, bind(single, parallel))
     islands, lost = islands_of(walk, parallel)
     assert not lost
-    assert {pair_of(island, table, parallel, {}) for island in islands} == {
-        pair_of(island, table, parallel, {}) for island in reversed(islands)
+    source = source_of(table, parallel)
+    assert {pair_of(island, source) for island in islands} == {
+        pair_of(island, source) for island in reversed(islands)
     }
 
 

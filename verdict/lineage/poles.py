@@ -4,18 +4,18 @@ Where such a value makes others that are infinite, or no numbers, there is nothi
 number of it again, 1 / (1 / 0) for one, there is.
 """
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
-from verdict.graph import ABSENT
+from verdict.graph import ABSENT, BUFFER
 from verdict.lineage.reference import Partner, Reference
 from verdict.ops import FACTS
-from verdict.ops.signs import absorbs, nonnegative, pole, positive
+from verdict.ops.signs import absorbs, factors, nonnegative, pole, positive
 
 
 def absorbed_poles(table: Reference) -> Set[int]:
     """All values behind a pole, where an operator makes numbers of one of them; none where none does."""
-    signs, behind = _signs(table), set[int]()
+    signs, behind = signs_of(table), set[int]()
     absorbed = False
     for partner in table.partners:
         node, grads = partner.node, partner.signature.grads
@@ -32,9 +32,13 @@ NOT_NEGATIVE, POSITIVE = 1, 2
 """Signs: a greater number says more."""
 
 
-def _signs(table: Reference) -> Mapping[int, int]:
-    """Of values that are known not to be negative, or to be positive, which of these they are."""
-    signs: dict[int, int] = {}
+def signs_of(table: Reference, buffers: int = 0) -> Mapping[int, int]:
+    """Of values that are known not to be negative, or to be positive, which of these they are.
+
+    buffers: the sign that is taken for those of buffers that are given, of which nothing is known.
+    """
+    given = {logical.name for logical in table.plan.logicals if buffers and logical.kind == BUFFER}
+    signs = {k: buffers for k, base in enumerate(table.bases) if base.node < 0 and base.logical in given}
     for partner in table.partners:
         sign = _sign(partner, lambda base: signs.get(base, 0))
         if sign:
@@ -46,10 +50,17 @@ def _sign(partner: Partner, known: Callable[[int], int]) -> int:
     op, attrs = partner.node.op, dict(partner.node.attrs)
     read = [min((known(base) for base in bases), default=0) for bases in partner.inputs]
     least = min(read, default=0)
-    if not nonnegative(op, attrs, least > 0, len(set(partner.inputs)) == 1 == len(partner.inputs[0])):
+    if not nonnegative(op, attrs, least > 0, _is_square(partner, read)):
         return 0
     lifted = FACTS.is_sum(op) and (max(read, default=0) == POSITIVE or _above_zero(attrs.get("other")))
     return POSITIVE if lifted or positive(op, attrs, least == POSITIVE) else NOT_NEGATIVE
+
+
+def _is_square(partner: Partner, read: Sequence[int]) -> bool:
+    """Whether a node multiplies a value by itself, and reads nothing else that may be negative."""
+    at = factors(partner.node.op, dict(partner.node.attrs))
+    same = {partner.inputs[position] for position in at}
+    return len(same) == 1 == len(*same) and all(sign for k, sign in enumerate(read) if k not in at)
 
 
 def _above_zero(value: Any) -> bool:

@@ -6,7 +6,12 @@ from typing import Any
 from verdict.graph import GRAD
 from verdict.ops.facts import FINITE, name_of
 
-NEVER_NEGATIVE = frozenset({"exp", "sigmoid", "softmax", "_softmax", "_safe_softmax", "square", "abs"})
+NEVER_NEGATIVE = frozenset(
+    {
+        *("exp", "sigmoid", "softmax", "_softmax", "_safe_softmax", "square", "abs"),
+        *("zeros", "zeros_like", "ones", "ones_like"),
+    }
+)
 """Operators that make no negative number of any."""
 KEEP_SIGNS = frozenset(
     {
@@ -16,6 +21,8 @@ KEEP_SIGNS = frozenset(
     }
 )
 """Operators that make no negative number of numbers that are not negative, attributes included."""
+FACTORS = {"mul": (0, 1), "addcmul": (1, 2)}
+"""Operators that multiply two of their inputs, and add what else they read."""
 POLES = {"div": 1, "true_divide": 1, "reciprocal": 0, "log": 0, "log2": 0, "log10": 0, "rsqrt": 0, "addcdiv": 2}
 """Operators that make no number, or an infinite one, where the input at this position is zero."""
 ABSORBING = FINITE | {
@@ -29,21 +36,21 @@ STRICT = frozenset({"exp", "sigmoid", "sum", "mean", "mul", "div", "matmul", "rs
 """Operators that make positive numbers of positive ones; the first two of any."""
 
 
-def nonnegative(op: str, attrs: Mapping[str, Any], read: bool, alone: bool = False) -> bool:
+def nonnegative(op: str, attrs: Mapping[str, Any], read: bool, square: bool = False) -> bool:
     """Whether a node makes no negative number.
 
-    read: that nothing that it reads is negative. alone: that it reads one value, however often.
+    read: that nothing that it reads is negative. square: that nothing is but its `factors`, which are one value.
     """
-    numbers = (value for value in attrs.values() if isinstance(value, int | float) and not isinstance(value, bool))
-    name = name_of(op)
-    base = attrs.get("self")
+    name, base = name_of(op), attrs.get("self")
     even = name == "pow" and (attrs.get("exponent") in (2, 4, 6) or (isinstance(base, int | float) and base > 0))
-    return not op.endswith(GRAD) and (
-        even
-        or name in NEVER_NEGATIVE
-        or (alone and name == "mul" and "other" not in attrs)
-        or (read and name in KEEP_SIGNS and all(value >= 0 for value in numbers))
-    )
+    numbers = (value for value in attrs.values() if isinstance(value, int | float) and not isinstance(value, bool))
+    kept = (square or (read and name in KEEP_SIGNS)) and all(value >= 0 for value in numbers)
+    return not op.endswith(GRAD) and (even or name in NEVER_NEGATIVE or kept)
+
+
+def factors(op: str, attrs: Mapping[str, Any]) -> tuple[int, ...]:
+    """The positions of the two inputs that are multiplied, element by element; none where no two are."""
+    return () if op.endswith(GRAD) or "other" in attrs else FACTORS.get(name_of(op), ())
 
 
 def pole(op: str, attrs: Mapping[str, Any]) -> int | None:

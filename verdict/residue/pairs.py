@@ -5,12 +5,12 @@ ones. Equal islands, as those of many layers, are equal pairs.
 from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
-from verdict.graph import ABSENT, ACTIVATION, COPY, INPUT, Attrs, Held, Logical, Plan, Region, extent, moved
-from verdict.lineage import Reference
+from verdict.graph import ABSENT, ACTIVATION, COPY, Attrs, Held, Logical, Plan, Region, extent, moved
+from verdict.graph.lockstep import attribute
 from verdict.lineage.guessing import CutPoint
 from verdict.residue.builder import Builder
 from verdict.residue.islands import Island
-from verdict.residue.single import NoShareError, Single
+from verdict.residue.single import NoShareError, Single, Source
 from verdict.stage import Members
 
 
@@ -32,15 +32,12 @@ class Placed(NamedTuple):
     nodes: tuple[Members, ...] = ()
 
 
-def pair_of(island: Island, table: Reference, plan: Plan, known: dict[str, Attrs]) -> Placed | None:
-    """The pair of an island; None where it is not known what a single-device node computes of one column.
-
-    known: attributes that were met, by how they are written: 1, 1.0 and True are not one.
-    """
-    return _pair(island, table, plan, known, {})
+def pair_of(island: Island, source: Source) -> Placed | None:
+    """The pair of an island; None where it is not known what a single-device node computes of one column."""
+    return _pair(island, source, {})
 
 
-def tile_of(island: Island, table: Reference, plan: Plan, known: dict[str, Attrs]) -> Placed | None:
+def tile_of(island: Island, source: Source) -> Placed | None:
     """The pair of an island that knows no more of a value than the least region with all that is known on its devices.
 
     None where it is not known what single-device nodes compute of these, or where that is more than what is due.
@@ -48,24 +45,22 @@ def tile_of(island: Island, table: Reference, plan: Plan, known: dict[str, Attrs
     given: dict[int, Region] = {}
     for (share,) in island.given.values():
         given[share.base] = _hull(given.get(share.base, share.region), share.region)
-    return _pair(island, table, plan, known, given)
+    return _pair(island, source, given)
 
 
-def _pair(
-    island: Island, table: Reference, plan: Plan, known: dict[str, Attrs], tiles: Mapping[int, Region]
-) -> Placed | None:
+def _pair(island: Island, source: Source, tiles: Mapping[int, Region]) -> Placed | None:
     given = {share.base for value in island.given.values() for share in value}
     due: dict[tuple[int, ...], list[Region]] = {}
     for value in island.due.values():
         due.setdefault(tuple(share.base for share in value), []).append(value[0].region)
-    single = Single(table, given, known, tiles)
+    single = Single(source, given, tiles)
     try:
         for bases, regions in due.items():
             single.ends(bases, regions)
     except NoShareError:
         return None
     single.also(sorted(given - single.inputs.keys()))
-    parallel = _parallel(island, table, plan, single, known)
+    parallel = _parallel(island, source, single)
     return Placed(Pair(single.plan(), parallel), tuple(dict.fromkeys(single.members)))
 
 
@@ -74,8 +69,9 @@ def _hull(one: Region, other: Region) -> Region:
     return tuple((min(a, c), max(b, d)) for (a, b), (c, d) in zip(one, other, strict=True))
 
 
-def _parallel(island: Island, table: Reference, plan: Plan, single: Single, known: dict[str, Attrs]) -> Plan:
+def _parallel(island: Island, source: Source, single: Single) -> Plan:
     """The parallel side: the devices that take part, numbered anew."""
+    table, plan, _, known = source
     built = Builder()
     devices = {device: k for k, device in enumerate(_devices(island))}
     tensors: dict[CutPoint, int] = {}
@@ -83,7 +79,7 @@ def _parallel(island: Island, table: Reference, plan: Plan, single: Single, know
     for base, name in single.inputs.items():
         of = table.bases[base]
         logicals[base] = len(built.logicals)
-        built.logicals.append(Logical(name, extent(single.tile[base]), of.dtype, INPUT))
+        built.logicals.append(Logical(name, extent(single.tile[base]), of.dtype, single.kind(base)))
     for point, (share,) in island.given.items():
         tensors[point] = built.share(logicals[share.base], moved(share.region, single.tile[share.base]))
 
@@ -122,7 +118,8 @@ def _devices(island: Island) -> list[int]:
     by the order of all.
     """
     taking = {device for event in island.events for device, _ in event.nodes}
-    return sorted(taking.union(*(dict(node.attrs).get("ranks", ()) for node in island.nodes)))
+    named = {rank for node in island.nodes for rank in attribute(node, "ranks") or ()}
+    return sorted(taking | named)
 
 
 def _renumbered(attrs: Attrs, devices: Mapping[int, int], channels: dict[Hashable, str]) -> Attrs:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 
-from verdict.graph import Attrs, Plan
+from verdict.graph import Plan
 from verdict.graph.microbatches import walked_microbatches
 from verdict.lineage import Binding, Lineages, Reference, Signature
 from verdict.lineage.guessing import CutPoint, guessed_ends
@@ -20,6 +20,7 @@ from verdict.options import Options
 from verdict.outcome import Unknown
 from verdict.residue.islands import Island, islands_of
 from verdict.residue.pairs import Pair, Placed, pair_of, tile_of
+from verdict.residue.single import Source, source_of
 from verdict.stage import Members, Stage, cut
 from verdict.stage.stage import column_laws
 from verdict.sweep import Swept, sweep
@@ -64,7 +65,7 @@ def decide(
     refused: set[tuple[int, int, Bases]] = set()
     closed: set[Signature] = set()
     known: dict[Pair, Swept | Unknown] = {}
-    attrs: dict[str, Attrs] = {}
+    source = source_of(table, plan)
     for _ in range(MOST_ROUNDS):
         walk = guessed_ends(
             guessed(table, plan, binding, frozenset(refused), frozenset(closed), microbatch), plan, binding
@@ -74,7 +75,7 @@ def decide(
             closed |= fresh
             continue
         whole, lost = islands_of(walk, plan, microbatch)
-        islands, placed = _placed(whole, table, plan, attrs, unproved)
+        islands, placed = _placed(whole, source, unproved)
         pairs = [one.pair for one in placed if one is not None]
         _sweep(list(dict.fromkeys(pair for pair in pairs if pair not in known)), known, options, progress)
         found = [known[one.pair] if one is not None else None for one in placed]
@@ -95,17 +96,15 @@ def decide(
     return None
 
 
-def _placed(
-    islands: Sequence[Island], table: Reference, plan: Plan, attrs: dict[str, Attrs], unproved: Unproved
-) -> tuple[list[Island], list[Placed | None]]:
+def _placed(islands: Sequence[Island], source: Source, unproved: Unproved) -> tuple[list[Island], list[Placed | None]]:
     """The islands with their pairs: for the parts of an island where all of them have proved ones, else for all of it.
 
     None where there is no proved pair.
     """
-    alone = {id(island): pair_of(island, table, plan, attrs) for island in islands}
-    tiles = {id(part): tile_of(part, table, plan, attrs) for island in islands for part in island.parts}
+    alone = {id(island): pair_of(island, source) for island in islands}
+    tiles = {id(part): tile_of(part, source) for island in islands for part in island.parts}
     every = [one for one in (*alone.values(), *tiles.values()) if one is not None]
-    open_ = unproved(_questions(every, plan))
+    open_ = unproved(_questions(every, source.plan))
 
     def proved(one: Placed | None) -> Placed | None:
         return None if one is None or any(nodes.signature in open_ for nodes in one.nodes) else one

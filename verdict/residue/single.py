@@ -1,12 +1,29 @@
 """The single-device side of an island: the nodes between what is given and what is due, of values whole or of tiles."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from verdict.graph import ABSENT, COPY, INPUT, SUM, Attrs, Held, Interval, Plan, Region, extent, inside, moved, whole
+from verdict.graph import (
+    ABSENT,
+    BUFFER,
+    COPY,
+    INPUT,
+    SUM,
+    Attrs,
+    Held,
+    Interval,
+    Plan,
+    Region,
+    extent,
+    inside,
+    moved,
+    whole,
+)
 from verdict.lineage import Partner, Reference
 from verdict.lineage.cover import covers
 from verdict.lineage.indexing import join_region, split_region
 from verdict.lineage.meaning import column_attrs
+from verdict.lineage.poles import POSITIVE, signs_of
 from verdict.lineage.transfer import Misfit, transfer
 from verdict.residue.builder import Builder
 from verdict.stage import Members
@@ -16,14 +33,33 @@ class NoShareError(Exception):
     """What a node computes of one column of the batch, or of a tile of it, is not known."""
 
 
+class Source(NamedTuple):
+    """What the pairs of islands are made from. signs: of the values of `table` that are not negative
+    where its buffers are not.
+
+    attrs: attributes that were met, by how they are written: 1, 1.0 and True are not one.
+    """
+
+    table: Reference
+    plan: Plan
+    signs: Mapping[int, int]
+    attrs: dict[str, Attrs]
+
+
+def source_of(table: Reference, plan: Plan) -> Source:
+    """The source of all islands of a parallel plan."""
+    return Source(table, plan, signs_of(table, POSITIVE), {})
+
+
 class Single(Builder):
     """The single-device side. tensors: of each value that was met. given: values that are not computed. tiles: of
     given values the regions that are known; empty where all are known whole. regions: of what value each tensor is.
     """
 
-    def __init__(self, table: Reference, given: set[int], known: dict[str, Attrs], tiles: Mapping[int, Region]) -> None:
+    def __init__(self, source: Source, given: set[int], tiles: Mapping[int, Region]) -> None:
         super().__init__()
-        self.table, self.given, self.known, self.tiles = table, given, known, tiles
+        self.table, self.known, self.signs = source.table, source.attrs, source.signs
+        self.given, self.tiles = given, tiles
         self.tensors: dict[int, int] = {}
         self.tile: dict[int, Region] = {}
         self.inputs: dict[int, str] = {}
@@ -78,9 +114,12 @@ class Single(Builder):
         for base in bases:
             self.tile[base] = self.tiles.get(base) or self.tile.get(base) or whole(self.table.column_shape(base))
             self.inputs[base] = f"input {len(self.inputs)}"
-            self.tensors[base] = self.tensor(
-                self.inputs[base], extent(self.tile[base]), self.table.bases[base].dtype, INPUT
-            )
+            shape, dtype = extent(self.tile[base]), self.table.bases[base].dtype
+            self.tensors[base] = self.tensor(self.inputs[base], shape, dtype, self.kind(base))
+
+    def kind(self, base: int) -> str:
+        """Of what kind a given value is: what is never negative is a buffer, which is drawn so."""
+        return BUFFER if base in self.signs else INPUT
 
     def _give_shapes(self, partner: Partner) -> None:
         """Let values be given of which a node needs the shape alone, as large as what else it reads makes them."""
