@@ -59,6 +59,10 @@ def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
         _take_claims(holdings, device, node.outputs, place)
         return None
     partner = holdings.reference.partners[index]
+    if FACTS.made(node.op) and node.attrs != partner.node.attrs:
+        holdings.gap(f"no node of the single-device plan makes the same {node.op}", place)
+        _take_claims(holdings, device, node.outputs, place)
+        return None
     meaning = partner.meaning
     part, mark = _ALL
     expected: tuple[Value, ...] | None = values

@@ -54,6 +54,7 @@ RULES = (
         _axes,
         _forward,
         _gradient,
+        made=True,
         attributes=("shape", "values"),
         formula="y = values, of shape `shape`",
         source="docs/plan-format.md",

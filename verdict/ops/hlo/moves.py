@@ -5,6 +5,8 @@
     iota        y[i] = i_dim
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from verdict.graph import Shape
@@ -156,13 +158,16 @@ CUTS = {"starts": REQUIRED, "limits": REQUIRED, "strides": REQUIRED}
 WIDTHS = {"low": REQUIRED, "high": REQUIRED, "interior": REQUIRED}
 
 RULES = (
-    moving(
-        "broadcast",
-        {**SIZE, **DIMS},
-        _broadcast_axes,
-        _broadcast,
-        "y = x, repeated along the dimensions that dims does not name",
-        reduce=_sized,
+    replace(
+        moving(
+            "broadcast",
+            {**SIZE, **DIMS},
+            _broadcast_axes,
+            _broadcast,
+            "y = x, repeated along the dimensions that dims does not name",
+            reduce=_sized,
+        ),
+        made=True,
     ),
     moving(
         "reshape",
@@ -201,15 +206,18 @@ RULES = (
         "y = x_1, ..., x_n, joined along dim",
         moves=True,
     ),
-    hlo(
-        "iota",
-        "",
-        {**SIZE, "dim": REQUIRED, "dtype": REQUIRED},
-        _iota_shape,
-        _iota,
-        "y[i] = i_dim",
-        moves=True,
-        types=made_as,
+    replace(
+        hlo(
+            "iota",
+            "",
+            {**SIZE, "dim": REQUIRED, "dtype": REQUIRED},
+            _iota_shape,
+            _iota,
+            "y[i] = i_dim",
+            moves=True,
+            types=made_as,
+        ),
+        made=True,
     ),
     hlo(
         "pad",
