@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from backends.hlo.devices import Groups, groups_of, pairs_of
-from backends.hlo.opcodes import REDUCERS, At, named
+from backends.hlo.instruction import REDUCERS, At, named
 from backends.hlo.text import DTYPES, Array, Instruction, Tuple
 from backends.hlo.values import Found, Known, Leaf, Made, Refused
 from backends.torch.trace import Value

@@ -1,10 +1,11 @@
 """Which devices meet, and which part of a tensor each one holds: replica groups and shardings as HLO writes them.
 
-    {{0,1},{2,3}}   [2,4]<=[8]   [4,2]<=[2,4]T(1,0)   mesh['a'=2,'b'=4] {'a'}, also with device_ids=([2,4]T(1,0))
-    {replicated}    {devices=[2,1,4]<=[8] last_tile_dim_replicate}    {devices=[2,1]0,1}
+{{0,1},{2,3}}   [2,4]<=[8]   [4,2]<=[2,4]T(1,0)   mesh['a'=2,'b'=4] {'a'}, also with device_ids=([2,4]T(1,0))
+{replicated}    {devices=[2,1,4]<=[8] last_tile_dim_replicate}    {devices=[2,1]0,1}
 """
 
 import re
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -123,7 +124,7 @@ def _along(ids: npt.NDArray[np.int64], sizes: dict[str, int], chosen: list[tuple
     for name, size in sizes.items():
         cuts = sorted((before, before * length) for axis, before, length in chosen if axis == name)
         ends = sorted({1, size, *(end for cut in cuts for end in cut)})
-        for begin, end in zip(ends, ends[1:], strict=False):
+        for begin, end in pairwise(ends):
             if end % begin:
                 raise ValueError(f"axis {name} of {size} is not cut at {begin}")
             if (begin, end) in cuts:

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from backends.hlo.communication import COLLECTIVES, communicated
-from backends.hlo.opcodes import At, lowered, named
+from backends.hlo.instruction import At, named
+from backends.hlo.opcodes import lowered
 from backends.hlo.text import DTYPES, Array, Computation, Instruction, Module, Tuple
 from backends.hlo.values import Found, Known, Leaf, Made, Recording, Refused
 from backends.torch.trace import UNMODELLED, Value
@@ -18,7 +19,6 @@ MOST_STEPS = 400_000
 """The most instructions that are evaluated on one device, those of loops each time: more take minutes."""
 MOST_CALLS = 200
 """How deep computations may call each other."""
-KNOWN_OUTSIDE = {"partition-id", "replica-id"}
 UNKNOWN_DTYPE = "float32"
 """What plans are told of values whose type has no meaning here: nothing is known of these either."""
 
@@ -74,7 +74,8 @@ class Device:
                 rank = self._rank if each.opcode == "partition-id" else 0
                 return Known(np.asarray(rank, dtype=np.int64), "uint32")
             case "call" | "fusion":
-                return self._evaluated(self._computation(each, "to_apply" if each.opcode == "call" else "calls"), operands)
+                key = "to_apply" if each.opcode == "call" else "calls"
+                return self._evaluated(self._computation(each, key), operands)
             case "while":
                 return self._looped(each, operands)
             case "conditional":

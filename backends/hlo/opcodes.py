@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from backends.hlo.instruction import ASSIGN, At, named
 from backends.hlo.literals import literal_of
-from backends.hlo.text import DTYPES, Computation, Instruction, Module, split
-from backends.hlo.values import Known, Leaf, Recording, Refused, array_of, whole
+from backends.hlo.text import DTYPES, split
+from backends.hlo.values import Known, Leaf, Refused, array_of, whole
+from backends.hlo.windows import dynamic_slice, dynamic_update_slice, gather, scatter
 
 ELEMENTWISE = frozenset(
     {
@@ -22,64 +24,9 @@ OF_FLOATS = frozenset({"power"})
 """Opcodes of which no more is known of integers than of other numbers."""
 OF_TRUTHS = frozenset({"and", "or", "xor", "not"})
 """Opcodes that work bit by bit, which is known of truth values here."""
-REDUCERS = {"add": "sum", "maximum": "max", "minimum": "min", "and": "and", "or": "or"}
-"""Operators that a computation may reduce by, and what collectives call them."""
-ASSIGN = "assign"
 DIRECTIONS = frozenset({"EQ", "NE", "LT", "LE", "GT", "GE"})
 _CUT = re.compile(r"\[(\d+):(\d+)(?::(\d+))?\]")
 _WIDTH = re.compile(r"(-?\d+)_(-?\d+)(?:_(\d+))?")
-
-
-class At(NamedTuple):
-    """An instruction where it is evaluated."""
-
-    module: Module
-    recording: Recording
-    each: Instruction
-    operands: tuple[Leaf, ...]
-
-    def emit(self, op: str, operands: tuple[Leaf, ...] | None = None, **attrs: Any) -> Leaf:
-        """The node of this instruction."""
-        shape = array_of(self.each)
-        given = self.operands if operands is None else operands
-        return self.recording.emit(op, given, shape.dims, DTYPES[shape.dtype], named(self.each), **attrs)
-
-    def numbers(self, key: str) -> tuple[int, ...]:
-        """The numbers of an attribute {0,1}; none where it is not there."""
-        return numbers(self.each.attrs.get(key, "{}"))
-
-    def reducer(self, key: str = "to_apply") -> str:
-        """By which operator the computation reduces. Raises Refused where it is no single one."""
-        name = self.each.attrs.get(key, "").lstrip("%")
-        found = self.module.computations.get(name)
-        how = None if found is None else reducer_of(found)
-        if how is None:
-            raise Refused(f"its computation {name} is no single operator that is known")
-        return how
-
-
-def named(each: Instruction) -> str:
-    """What people call an instruction: by name and line."""
-    return f"{each.name}, line {each.line}"
-
-
-def numbers(text: str) -> tuple[int, ...]:
-    """The numbers in {0,1,2}. Raises Refused."""
-    words = split(text.strip("{}"))
-    if not all(word.lstrip("-").isdecimal() for word in words):
-        raise Refused(f"{text[:40]} is no list of numbers")
-    return tuple(map(int, words))
-
-
-def reducer_of(computation: Computation) -> str | None:
-    """The operator of a computation of two scalars; ASSIGN where it is the second one; None for any other."""
-    parameters = {each.name: each.literal for each in computation.instructions if each.opcode == "parameter"}
-    root = computation.root
-    if root.opcode == "parameter":
-        return ASSIGN if len(parameters) == 2 and root.literal == "1" else None
-    if len(computation.instructions) != 3 or sorted(parameters) != sorted(root.operands) or len(parameters) != 2:
-        return None
-    return root.opcode if root.opcode in REDUCERS else None
 
 
 def lowered(at: At) -> Leaf:
@@ -213,7 +160,8 @@ def _dot(at: At) -> Leaf:
     keys |= {"lhs_contracting": "lhs_contracting_dims", "rhs_contracting": "rhs_contracting_dims"}
     if "sparsity" in at.each.attrs or at.each.attrs.get("algorithm", "dot_f32_f32_f32") != "dot_f32_f32_f32":
         raise Refused("its algorithm or sparsity has no rule")
-    return at.emit("hlo.dot", **{name: at.numbers(key) for name, key in keys.items()})
+    attrs: dict[str, Any] = {name: at.numbers(key) for name, key in keys.items()}
+    return at.emit("hlo.dot", **attrs)
 
 
 def _reduce(at: At) -> Leaf:
@@ -242,74 +190,6 @@ def _is_neutral(at: At, begin: Leaf, how: str) -> bool:
     return value is not None and value == {**neutral, **infinite}.get(how)
 
 
-def _starts(at: At, first: int, sizes: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The starts from operand `first` on, clamped so that a slice of `sizes` lies inside; None where one is data."""
-    starts = at.operands[first:]
-    if len(starts) != len(at.operands[0].shape) or any(start.shape != () for start in starts):
-        raise Refused("it has no scalar start for each dimension")
-    known = [int(start.array) for start in starts if isinstance(start, Known)]
-    if len(known) < len(starts):
-        return None
-    spans = [size - length for size, length in zip(at.operands[0].shape, sizes, strict=True)]
-    return tuple(max(0, min(start, span)) for start, span in zip(known, spans, strict=True))
-
-
-def _dynamic_slice(at: At) -> Leaf:
-    sizes = at.numbers("dynamic_slice_sizes")
-    if len(sizes) != len(at.operands[0].shape):
-        raise Refused("it does not say its size in each dimension")
-    starts = _starts(at, 1, sizes)
-    if starts is None:
-        return at.emit("hlo.dynamic_slice", sizes=sizes)
-    limits = tuple(start + size for start, size in zip(starts, sizes, strict=True))
-    return at.emit("hlo.slice", at.operands[:1], starts=starts, limits=limits, strides=(1,) * len(sizes))
-
-
-def _dynamic_update_slice(at: At) -> Leaf:
-    if len(at.operands[1].shape) != len(at.operands[0].shape):
-        raise Refused("its update has another rank")
-    starts = _starts(at, 2, at.operands[1].shape)
-    if starts is None:
-        return at.emit("hlo.dynamic_update_slice")
-    if at.operands[1].shape == at.operands[0].shape:
-        return at.operands[1]
-    return at.emit("hlo.update_slice", at.operands[:2], starts=starts)
-
-
-def _shared(at: At, batching: str, index_batching: str, start_map: str) -> dict[str, Any]:
-    vector = at.each.attrs.get("index_vector_dim", "")
-    if not vector.isdecimal():
-        raise Refused("it does not say its index_vector_dim")
-    return {
-        "index_vector": int(vector),
-        "batching": at.numbers(batching),
-        "index_batching": at.numbers(index_batching),
-        "start_map": at.numbers(start_map),
-    }
-
-
-def _gather(at: At) -> Leaf:
-    return at.emit(
-        "hlo.gather",
-        offset=at.numbers("offset_dims"),
-        collapsed=at.numbers("collapsed_slice_dims"),
-        sizes=at.numbers("slice_sizes"),
-        **_shared(at, "operand_batching_dims", "start_indices_batching_dims", "start_index_map"),
-    )
-
-
-def _scatter(at: At) -> Leaf:
-    how = at.reducer()
-    if len(at.operands) != 3 or how not in ("add", ASSIGN):
-        raise Refused("a scatter of several arrays, or by another operator than a sum, has no rule")
-    return at.emit(
-        "hlo.scatter_add" if how == "add" else "hlo.scatter",
-        window=at.numbers("update_window_dims"),
-        inserted=at.numbers("inserted_window_dims"),
-        **_shared(at, "input_batching_dims", "scatter_indices_batching_dims", "scatter_dims_to_operand_dims"),
-    )
-
-
 def _custom_call(at: At) -> Leaf:
     target = at.each.attrs.get("custom_call_target", "").strip('"')
     if target not in ("Sharding", "xla.sdy.FuncResultSharding"):
@@ -335,9 +215,9 @@ _OPCODES: Mapping[str, Callable[[At], Leaf]] = {
     "pad": _pad,
     "dot": _dot,
     "reduce": _reduce,
-    "dynamic-slice": _dynamic_slice,
-    "dynamic-update-slice": _dynamic_update_slice,
-    "gather": _gather,
-    "scatter": _scatter,
+    "dynamic-slice": dynamic_slice,
+    "dynamic-update-slice": dynamic_update_slice,
+    "gather": gather,
+    "scatter": scatter,
     "custom-call": _custom_call,
 }

@@ -21,7 +21,7 @@ from verdict.outcome import Assumption
 FORMAT = "HLO module"
 AS_WRITTEN = Assumption(
     "module-as-written",
-    "the plan is the module as its text has it: layouts, buffers that alias, and what is compiled of it are not looked at",
+    "the plan is the module as its text has it: layouts, aliases of buffers, what is compiled of it are not looked at",
 )
 MOST_DEVICES = 4096
 """The most devices whose programs are made, each by evaluating the module."""
@@ -56,7 +56,7 @@ def partitions(module: Module) -> int:
     found = module.attrs.get("num_partitions", "1")
     if replicas != "1" or not found.isdecimal() or not 1 <= int(found) <= MOST_DEVICES:
         problem = f"it has {replicas} replicas and {found} partitions"
-        raise PlanFileError(module.path, problem, f"one replica and up to {MOST_DEVICES} partitions have a meaning here")
+        raise PlanFileError(module.path, problem, f"known are one replica and up to {MOST_DEVICES} partitions")
     return int(found)
 
 
@@ -73,8 +73,9 @@ def _trace(
     inputs: Sequence[Sequence[Region]],
     results: Sequence[Sequence[Region]],
 ) -> Trace:
-    """What one device of `module` does. inputs, results: which part of each parameter and result of `before` each device
-    holds, by device.
+    """What one device of `module` does.
+
+    inputs, results: for each parameter and result of `before` which part of it each device holds.
     """
     world = 1 if module is before else partitions(module)
     device = Device(module, rank, world)
@@ -178,10 +179,11 @@ def _held(
         raise PlanFileError(f"{before.path} and {after.path}", problem, "give two modules of one compilation")
     if not found and mine.dims != its.dims:
         problem = f"{what} is {list(mine.dims)}, on a device {list(its.dims)}, and no sharding says which part that is"
-        raise PlanFileError(before.path, problem, "state out_shardings, or give the module right before the partitioner")
+        raise PlanFileError(before.path, problem, "state out_shardings, or give the module before the partitioner")
     regions = found.pop() if found else (whole(mine.dims),) * devices
     sizes = {tuple(stop - start for start, stop in region) for region in regions}
     if sizes != {its.dims}:
-        problem = f"{what} is {list(its.dims)} on a device where its sharding makes {[list(size) for size in sizes][0]}"
+        due = " and ".join(str(list(size)) for size in sorted(sizes))
+        problem = f"{what} is {list(its.dims)} on a device where its sharding makes {due}"
         raise PlanFileError(f"{before.path} and {after.path}", problem, "give two modules of one compilation")
     return regions

@@ -74,7 +74,9 @@ class Recording:
             return int(value.array.reshape(-1)[0]) if value.array.size == 1 else None
         return self._scalars.get(value.number)
 
-    def emit(self, op: str, operands: tuple[Leaf, ...], shape: tuple[int, ...], dtype: str, name: str, **attrs: Any) -> Leaf:
+    def emit(
+        self, op: str, operands: tuple[Leaf, ...], shape: tuple[int, ...], dtype: str, name: str, **attrs: Any
+    ) -> Leaf:
         """What an operator makes of values: computed at once where all of these are known. Raises Refused."""
         made = _computed(op, operands, shape, dtype, attrs)
         if made is not None:
@@ -111,7 +113,9 @@ def wrapped(array: npt.NDArray[Any], dtype: str) -> npt.NDArray[np.int64]:
     return np.asarray(array, dtype=np.int64)
 
 
-def _computed(op: str, operands: tuple[Leaf, ...], shape: tuple[int, ...], dtype: str, attrs: dict[str, Any]) -> Known | None:
+def _computed(
+    op: str, operands: tuple[Leaf, ...], shape: tuple[int, ...], dtype: str, attrs: dict[str, Any]
+) -> Known | None:
     """What an operator makes of known integers, by its own rule; None where some are not known."""
     if not whole(dtype) or int(np.prod(shape, dtype=np.int64)) > MOST_KNOWN:
         return None

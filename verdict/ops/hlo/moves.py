@@ -1,8 +1,8 @@
 """Opcodes that rearrange, repeat, drop or make elements, by numbers in their attributes alone.
 
-    broadcast   y[.., i_k, ..] = x[i_0, i_1, ..], dimension k of x being dimension dims[k] of y
-    pad         x between, around and among elements of one value; low and high may be negative
-    iota        y[i] = i_dim
+broadcast   y[.., i_k, ..] = x[i_0, i_1, ..], dimension k of x being dimension dims[k] of y
+pad         x between, around and among elements of one value; low and high may be negative
+iota        y[i] = i_dim
 """
 
 from dataclasses import replace
@@ -71,8 +71,7 @@ def _transpose_axes(args: Arguments) -> Axes:
 def _slice_shape(args: Arguments) -> Shape:
     shape, cuts = args["self"], columns(args, "starts", "limits", "strides")
     if len(cuts) != len(shape) or any(
-        not 0 <= start <= limit <= size or step < 1
-        for (start, limit, step), size in zip(cuts, shape, strict=True)
+        not 0 <= start <= limit <= size or step < 1 for (start, limit, step), size in zip(cuts, shape, strict=True)
     ):
         raise args.misfit(f"starts {args['starts']} and limits {args['limits']} do not fit {shape}")
     return tuple(-(-(limit - start) // step) for start, limit, step in cuts)

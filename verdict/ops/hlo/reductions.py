@@ -14,8 +14,13 @@ RULES = tuple(
     replace(rule, source=SOURCE)
     for rule in (
         reduction("hlo.reduce_add", "y = sum of x over dim", summed, DIM, Law.SUM, (0,), types=like_first),
-        extreme(reduction("hlo.reduce_maximum", "y = the greatest of x over dim", amax, of_none=False, types=like_first)),
-        extreme(reduction("hlo.reduce_minimum", "y = the smallest of x over dim", amin, of_none=False, types=like_first)),
+        *(
+            extreme(reduction(f"hlo.reduce_{word}", formula, forward, of_none=False, types=like_first))
+            for word, formula, forward in (
+                ("maximum", "y = the greatest of x over dim", amax),
+                ("minimum", "y = the smallest of x over dim", amin),
+            )
+        ),
         extreme(reduction("hlo.reduce_and", "y = [no x over dim is 0]", every, types=truth)),
         extreme(reduction("hlo.reduce_or", "y = [some x over dim is not 0]", some_of, types=truth)),
     )

@@ -6,6 +6,7 @@ among all places, each with the indicator that it is the one.
 
 from collections.abc import Callable, Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -58,11 +59,11 @@ def placed(x: Array, positions: Array, dims: Sequence[int], updates: Array, join
     return y
 
 
-def hit(starts: Sequence[object], place: Sequence[int]) -> object:
+def hit(starts: Sequence[Any], place: Sequence[int]) -> Any:
     """1 where all starts are those of the place, else 0."""
-    found: object = 1
+    found: Any = 1
     for start, known in zip(starts, place, strict=True):
-        found = found * elements.indicator(start, known)  # type: ignore[operator]
+        found = found * elements.indicator(start, known)
     return logic.settled(found)
 
 
@@ -95,7 +96,7 @@ def _slice_shape(args: Arguments) -> Shape:
 
 def _slice(args: Arguments) -> Array:
     x, sizes = args["self"], tuple(args["sizes"])
-    return taken(x, _starts(args, x.shape, sizes), range(x.ndim), sizes)[0]
+    return np.asarray(taken(x, _starts(args, x.shape, sizes), range(x.ndim), sizes)[0], dtype=x.dtype)
 
 
 def _update_shape(args: Arguments) -> Shape:
