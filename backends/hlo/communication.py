@@ -105,17 +105,15 @@ def _exchanged_parts(at: At, group: tuple[int, ...], shapes: Sequence[Array]) ->
     dims, dtype = shapes[0].dims, DTYPES[shapes[0].dtype]
     if any(operand.shape != dims for operand in at.operands):
         raise Refused("its arrays differ in shape")
-    record, name = at.recording, named(at.each)
-    rows = tuple(record.emit("hlo.reshape", (x,), (1, *dims), dtype, name, size=(1, *dims)) for x in at.operands)
-    side = record.emit("hlo.concatenate", rows, (len(group), *dims), dtype, name, dim=0)
-    whole = Array(shapes[0].dtype, (len(group), *dims))
-    got = _collective(at, "all_to_all", side, whole, group, split_dim=0, concat_dim=0)
+    record, name, row, all_of = at.recording, named(at.each), (1, *dims), (len(group), *dims)
+    rows = tuple(record.emit("hlo.reshape", (x,), Value(row, dtype), name, {"size": row}) for x in at.operands)
+    side = record.emit("hlo.concatenate", rows, Value(all_of, dtype), name, {"dim": 0})
+    got = _collective(at, "all_to_all", side, Array(shapes[0].dtype, all_of), group, split_dim=0, concat_dim=0)
     parts = []
     for k in range(len(group)):
-        starts, limits = (k, *(0 for _ in dims)), (k + 1, *dims)
-        ones = (1,) * (len(dims) + 1)
-        row = record.emit("hlo.slice", (got,), (1, *dims), dtype, name, starts=starts, limits=limits, strides=ones)
-        parts.append(record.emit("hlo.reshape", (row,), dims, dtype, name, size=dims))
+        cut = {"starts": (k, *(0 for _ in dims)), "limits": (k + 1, *dims), "strides": (1,) * len(row)}
+        part = record.emit("hlo.slice", (got,), Value(row, dtype), name, cut)
+        parts.append(record.emit("hlo.reshape", (part,), Value(dims, dtype), name, {"size": dims}))
     return tuple(parts)
 
 
@@ -143,4 +141,4 @@ def _permuted(at: At, rank: int, world: int) -> Leaf:
         return Made(at.recording.tape.emit("recv", (), (value,), attrs, name)[0], *value)
     zero = Known(np.zeros((), dtype=np.int64), value.dtype)
     nothing = at.recording.constant((0,), (), value.dtype) if "float" in value.dtype else zero
-    return at.recording.emit("hlo.broadcast", (nothing,), value.shape, value.dtype, name, size=value.shape, dims=())
+    return at.recording.emit("hlo.broadcast", (nothing,), value, name, {"size": value.shape, "dims": ()})

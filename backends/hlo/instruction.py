@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from backends.hlo.text import DTYPES, Computation, Instruction, Module, split
 from backends.hlo.values import Leaf, Recording, Refused, array_of
+from backends.torch.trace import Value
 
 REDUCERS = {"add": "sum", "maximum": "max", "minimum": "min", "and": "and", "or": "or"}
 """Operators that a computation may reduce by, and what collectives call them."""
@@ -22,7 +23,7 @@ class At(NamedTuple):
         """The node of this instruction."""
         shape = array_of(self.each)
         given = self.operands if operands is None else operands
-        return self.recording.emit(op, given, shape.dims, DTYPES[shape.dtype], named(self.each), **attrs)
+        return self.recording.emit(op, given, Value(shape.dims, DTYPES[shape.dtype]), named(self.each), attrs)
 
     def numbers(self, key: str) -> tuple[int, ...]:
         """The numbers of an attribute {0,1}; none where it is not there."""

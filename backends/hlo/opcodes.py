@@ -11,6 +11,7 @@ from backends.hlo.literals import literal_of
 from backends.hlo.text import DTYPES, split
 from backends.hlo.values import Known, Leaf, Refused, array_of, whole
 from backends.hlo.windows import dynamic_slice, dynamic_update_slice, gather, scatter
+from backends.torch.trace import Value
 
 ELEMENTWISE = frozenset(
     {
@@ -178,7 +179,8 @@ def _reduce(at: At) -> Leaf:
     made = at.emit(f"hlo.reduce_{how}", (x,), **attrs) if dims else x
     if _is_neutral(at, begin, how):
         return made
-    spread = at.recording.emit("hlo.broadcast", (begin,), shape.dims, dtype, named(at.each), size=shape.dims, dims=())
+    attrs = {"size": shape.dims, "dims": ()}
+    spread = at.recording.emit("hlo.broadcast", (begin,), Value(shape.dims, dtype), named(at.each), attrs)
     return at.emit(f"hlo.{how}", (made, spread))
 
 

@@ -82,7 +82,7 @@ def _trace(
     tape = device.recording.tape
     bound: list[Bound] = []
     arguments: list[Found] = []
-    rows = zip(_names(before.parameters), before.parameters, module.parameters, inputs, strict=True)
+    rows = zip(names_of(before.parameters), before.parameters, module.parameters, inputs, strict=True)
     for name, of, parameter, regions in rows:
         shape = _array(parameter.shape)
         value = Value(shape.dims, DTYPES[shape.dtype])
@@ -109,7 +109,7 @@ def _results(module: Module) -> tuple[Array, ...]:
     return tuple(map(_array, shape.parts)) if isinstance(shape, Tuple) else (shape,)
 
 
-def _names(parameters: Sequence[Instruction]) -> list[str]:
+def names_of(parameters: Sequence[Instruction]) -> list[str]:
     """What the program calls its arguments, where it says so and no two are alike."""
     found = [_OP_NAME.search(each.attrs.get("metadata", "")) for each in parameters]
     names = [match.group(1).replace("\\'", "'") if match else "" for match in found]

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from backends.hlo.text import DTYPES, Array, Instruction, Tuple
 from backends.torch.trace import Tape, Value
 from verdict.errors import ShapeError
-from verdict.ops import CONSTANT, RULES
+from verdict.ops import RULES
 from verdict.ops.domain import of_type
 
 MOST_KNOWN = 1 << 20
@@ -62,8 +62,8 @@ class Recording:
         """A constant, the same where it has been before."""
         key = (tuple(map(repr, values)), shape, dtype)
         if key not in self._constants:
-            attrs = {"shape": shape, "values": values}
-            self._constants[key] = self.tape.emit(CONSTANT, (), (Value(shape, dtype),), attrs, CONSTANT)[0]
+            attrs = {"shape": shape, "values": values, "dtype": dtype}
+            self._constants[key] = self.tape.emit("hlo.constant", (), (Value(shape, dtype),), attrs, "constant")[0]
             if shape == ():
                 self._scalars[self._constants[key]] = values[0]
         return Made(self._constants[key], shape, dtype)
@@ -75,9 +75,10 @@ class Recording:
         return self._scalars.get(value.number)
 
     def emit(
-        self, op: str, operands: tuple[Leaf, ...], shape: tuple[int, ...], dtype: str, name: str, **attrs: Any
+        self, op: str, operands: tuple[Leaf, ...], value: Value, name: str, attrs: dict[str, Any]
     ) -> Leaf:
         """What an operator makes of values: computed at once where all of these are known. Raises Refused."""
+        shape, dtype = value
         made = _computed(op, operands, shape, dtype, attrs)
         if made is not None:
             return made

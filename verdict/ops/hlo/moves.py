@@ -14,6 +14,7 @@ from verdict.ops import integers
 from verdict.ops.aten.form import REQUIRED, Arguments
 from verdict.ops.aten.shaping import first, same
 from verdict.ops.aten.slicing import replaced
+from verdict.ops.constant import listed
 from verdict.ops.hlo.form import hlo, moving
 from verdict.ops.rule import Array, Attributes, Axes, Scale
 from verdict.ops.shapes import axis, make_axes, numbered
@@ -118,6 +119,13 @@ def _iota(args: Arguments) -> Array:
     return np.broadcast_to(integers.wrapped(places, str(args["dtype"])).reshape(lengths), size)
 
 
+def _constant_shape(args: Arguments) -> Shape:
+    shape, values = args["shape"], args["values"]
+    if not isinstance(values, tuple) or np.prod(shape, dtype=object) != len(values):
+        raise args.misfit(f"it has not as many values as a shape of {shape} has elements")
+    return tuple(shape)
+
+
 def _iota_shape(args: Arguments) -> Shape:
     axis(args.name, args["dim"], len(args["size"]))
     return tuple(args["size"])
@@ -204,6 +212,19 @@ RULES = (
         lambda args: np.concatenate(args["tensors"], axis=args["dim"]),
         "y = x_1, ..., x_n, joined along dim",
         moves=True,
+    ),
+    replace(
+        hlo(
+            "constant",
+            "",
+            {"shape": REQUIRED, "values": REQUIRED, "dtype": REQUIRED},
+            _constant_shape,
+            lambda args: listed(args["values"], args["shape"]),
+            "y = values, which are numbers of the type dtype",
+            moves=True,
+            types=made_as,
+        ),
+        made=True,
     ),
     replace(
         hlo(
