@@ -69,6 +69,9 @@ NODES = (
     node("gather", (5, 3), (4, 1), fill=(real, far), offset=(1,), collapsed=(0,), sizes=(1, 3), **ROWS),
     node("gather", (5, 3), (4, 2), fill=(real, far), offset=(0, 2), collapsed=(), sizes=(2, 2), start_map=(1, 0),
          index_vector=1),
+    node("gather", (5, 3), (1,), fill=(real, far), offset=(0, 1), collapsed=(), sizes=(2, 3), start_map=(0,),
+         index_vector=0),
+    node("scatter", (5, 3), (1,), (2, 3), fill=WHERE, window=(0, 1), inserted=(), start_map=(0,), index_vector=0),
     *(node(op, (5, 3), (4, 1), (4, 3), fill=WHERE, window=(1,), inserted=(0,), **ROWS) for op in ("scatter_add",
       "scatter")),
 )  # fmt: skip

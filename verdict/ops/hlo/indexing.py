@@ -51,7 +51,7 @@ def _positions(args: Arguments, index: Array) -> Array:
     batch = _batch(args, index.shape)
     last = np.moveaxis(index, vector, -1) if vector < index.ndim else index[..., None]
     rows = last.reshape(-1, last.shape[-1])
-    places = np.indices(batch, dtype=np.int64).reshape(len(batch), -1)
+    places = np.indices(batch, dtype=np.int64).reshape(len(batch), len(rows))
     columns = [places[n - (n > vector)] for n in args["index_batching"]]
     made = np.empty((len(rows), rows.shape[1] + len(columns)), dtype=object)
     made[:, : rows.shape[1]] = rows
@@ -114,8 +114,7 @@ def _scatter(args: Arguments) -> Array:
     last = np.moveaxis(updates, window, range(updates.ndim - len(window), updates.ndim)) if window else updates
     rows = _positions(args, index)
     dims = (*args["start_map"], *args["batching"])
-    add = args.name.endswith("_add")
-    return placed(x, rows, dims, last.reshape((len(rows), *sizes)), lambda old, new: old + new if add else new)
+    return placed(x, rows, dims, last.reshape((len(rows), *sizes)), add=args.name.endswith("_add"))
 
 
 RULES = (

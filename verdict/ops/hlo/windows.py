@@ -4,7 +4,7 @@ A start is clamped, so that the slice lies inside: max(0, min(start, size - leng
 among all places, each with the indicator that it is the one.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -16,9 +16,6 @@ from verdict.ops.aten.form import REQUIRED, Arguments
 from verdict.ops.hlo.form import hlo
 from verdict.ops.rule import Array
 from verdict.ops.types import like_first
-
-Join = Callable[[Array, Array], Array]
-"""What is written where something stood: of what stood there and of what is written."""
 
 
 def clamped(positions: Array, spans: Sequence[int]) -> Array:
@@ -40,22 +37,30 @@ def taken(x: Array, positions: Array, dims: Sequence[int], sizes: Shape) -> Arra
     return numbers.matmul(hits, table.reshape(len(places), -1)).reshape((len(rows), *sizes))
 
 
-def placed(x: Array, positions: Array, dims: Sequence[int], updates: Array, join: Join) -> Array:
-    """x with each update joined in at its row of positions along `dims`; what does not fit inside is dropped."""
+def placed(x: Array, positions: Array, dims: Sequence[int], updates: Array, add: bool) -> Array:
+    """x with each update written, or added, at its row of positions along `dims`; what does not fit is dropped."""
     y = x.astype(np.result_type(x.dtype, updates.dtype))
     sizes = updates.shape[1:]
-    spans = [x.shape[dim] - sizes[dim] + 1 for dim in dims]
-    for row, update in zip(positions, updates, strict=True):
-        starts = tuple(map(logic.settled, row))
-        if all(elements.is_number(start) for start in starts):
-            if all(0 <= start < span for start, span in zip(starts, spans, strict=True)):
-                window = _window(tuple(map(int, starts)), dims, sizes)
-                y[window] = join(y[window], update)
-            continue
-        for place in product(*map(range, spans)):
-            window = _window(place, dims, sizes)
-            found = np.full(sizes, hit(starts, place), dtype=object)
-            y[window] = logic.where(found, np.asarray(join(y[window], update), dtype=object), y[window])
+    rows = [tuple(map(logic.settled, row)) for row in positions]
+    places = list(product(*(range(x.shape[dim] - sizes[dim] + 1) for dim in dims)))
+    windows = {place: _window(place, dims, sizes) for place in places}
+    if all(elements.is_number(start) for row in rows for start in row):
+        for row, update in zip(rows, updates, strict=True):
+            if row in windows:
+                y[windows[row]] = y[windows[row]] + update if add else update
+        return y
+    hits = np.empty((len(rows), len(places)), dtype=object)
+    for number, row in enumerate(rows):
+        hits[number] = [hit(row, place) for place in places]
+    if add:
+        totals = numbers.matmul(hits.T, updates.reshape(len(rows), -1)).reshape((len(places), *sizes))
+        for place, total in zip(places, totals, strict=True):
+            y[windows[place]] = y[windows[place]] + total
+        return y
+    for found, update in zip(hits, updates, strict=True):
+        for place, chosen in zip(places, found, strict=True):
+            window = windows[place]
+            y[window] = logic.where(np.full(sizes, chosen, dtype=object), update, y[window])
     return y
 
 
@@ -106,7 +111,7 @@ def _update_shape(args: Arguments) -> Shape:
 
 def _update(args: Arguments) -> Array:
     x, update = args["self"], args["update"]
-    return placed(x, _starts(args, x.shape, update.shape), range(x.ndim), update[None], lambda old, new: new)
+    return placed(x, _starts(args, x.shape, update.shape), range(x.ndim), update[None], add=False)
 
 
 RULES = (
