@@ -117,7 +117,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
     """The lines and their numbers, without comments; an instruction whose brackets are open goes on in the next."""
     begun, open_, first = "", 0, 1
     for number, line in enumerate(text.splitlines(), 1):
-        plain = _COMMENT.sub("", line) if "/*" in line else line
+        plain = "" if line.startswith("//") else _COMMENT.sub("", line) if "/*" in line else line
         first = first if begun else number
         begun = f"{begun} {plain.strip()}" if begun else plain
         if " = " not in begun or _COMPUTATION.fullmatch(begun):
