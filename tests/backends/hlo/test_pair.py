@@ -14,6 +14,7 @@ from verdict.verify import verify
 
 SHARDING = re.compile(r", sharding=\{(?:[^{}]|\{[^{}]*\})*\}")
 TEXTS = Path(__file__).with_name("texts")
+WRONG = TEXTS.with_name("wrong")
 NAMES = sorted({path.name.split(".")[0] for path in TEXTS.iterdir()})
 
 
@@ -74,6 +75,12 @@ def test_a_fault_is_refuted(name):
     golden, old, new = FAULTS[name]
     after = changed(text_of(golden, "after"), old, new)
     assert report_of(text_of(golden, "before"), after).verdict is Verdict.REFUTED
+
+
+def test_an_update_that_the_partitioner_loses_is_refuted():
+    """openxla/xla#49118: the start 15 of an update is not clamped to 10, so that no device writes it."""
+    before, after = ((WRONG / f"clamped.{side}.hlo").read_text() for side in ("before", "after"))
+    assert report_of(before, after).verdict is Verdict.REFUTED
 
 
 def test_a_dropped_reduction_is_named():
