@@ -134,8 +134,10 @@ class Device:
         return self._evaluated(found, (operands[number + 1],))
 
     def _unknown(self, each: Instruction, why: str) -> Found:
-        """Values of which nothing is known."""
+        """Values of which nothing is known, and a node that says so even where there are no values."""
         reason = f"{each.opcode} {named(each)}: {why}"
+        if isinstance(each.shape, Tuple):
+            self.recording.tape.emit(UNMODELLED, (), (), {"reason": reason}, reason, True)
 
         def of(shape: Array | Tuple) -> Found:
             if isinstance(shape, Tuple):

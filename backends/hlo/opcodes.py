@@ -100,7 +100,9 @@ def _compare(at: At) -> Leaf:
 
 
 def _convert(at: At) -> Leaf:
-    return at.emit("hlo.convert", dtype=DTYPES[array_of(at.each).dtype])
+    dtype = DTYPES[array_of(at.each).dtype]
+    saturates = whole(dtype) and dtype != "bool" and not whole(at.operands[0].dtype)
+    return at.emit("hlo.convert", dtype=dtype, saturate=saturates)
 
 
 def _constant(at: At) -> Leaf:

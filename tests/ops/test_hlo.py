@@ -44,6 +44,7 @@ NODES = (
     node("clamp", (2, 3), (2, 3), (2, 3)),
     node("convert", (2, 3), dtype="float32"),
     node("convert", (2, 3), dtype="int32"),
+    node("convert", (2, 3), dtype="uint8", saturate=True),
     node("convert", (2, 3), dtype="bool"),
     node("broadcast", (2, 3), size=(3, 4, 2), dims=(2, 0)),
     node("broadcast", (), size=(3, 4), dims=()),

@@ -40,6 +40,8 @@ CASES = {
     "compare, and, not": (lambda x, y: jnp.where(~(x == y) & (y != 0) & (x > -1), x, 2.0), (X, Y)),
     "clamp": (lambda x: lax.clamp(jnp.float32(-0.5), x, jnp.float32(0.75)), (X,)),
     "convert": (lambda x: (x * 3).astype(jnp.int32).astype(jnp.float32) + (x > 0).astype(jnp.float32), (X,)),
+    "convert beyond the ends": (lambda x: ((x * 3e9).astype(jnp.int32), (x * 200).astype(jnp.uint8)), (X,)),
+    "convert integers": (lambda i: (i * 70).astype(jnp.int8).astype(jnp.uint32), (IDS,)),
     "broadcast": (lambda x: jnp.broadcast_to(x[:, None, :], (4, 3, 6)), (X,)),
     "broadcast in dimensions": (lambda x: lax.broadcast_in_dim(x, (4, 5, 6), (0, 2)), (X,)),
     "reshape, transpose": (lambda b: jnp.transpose(b, (2, 0, 1)).reshape(3, 16), (B,)),

@@ -1,7 +1,7 @@
 """Opcodes that work element by element. A truth value is the number 1 or 0; arithmetic is that of the real numbers.
 
     compare   [x < y] and the others, by `direction`      select   x where the truth value is 1, else y
-    clamp     min(max(x, low), high)                      convert  x as another type
+    clamp     min(max(x, low), high)                      convert  x as another type; floats beyond integers saturate
 
 Of integers, only what is known to be the same for all widths has a rule: division rounds towards zero, and what wraps
 around is brought into its type by whoever runs the plan (verdict/ops/types.py).
@@ -17,6 +17,7 @@ from verdict.ops.aten.elementwise import HALF, exponential, minimum, sign
 from verdict.ops.aten.form import Arguments, dtype_kind
 from verdict.ops.aten.shaping import same
 from verdict.ops.casts import CAST
+from verdict.ops.domain import Integers, of_type
 from verdict.ops.elementwise import ERF, STEP, TANH
 from verdict.ops.hlo.form import each, hlo
 from verdict.ops.integers import ROUNDED
@@ -46,7 +47,16 @@ def _converted(args: Arguments) -> Array:
     x, kind = args["self"], dtype_kind(args["dtype"])
     if kind == "bool":
         return logic.truth(x)
+    if kind == "int" and args["saturate"]:
+        return _saturated(integers.rounded("trunc", x), of_type(str(args["dtype"])))
     return integers.cast(x, str(args["dtype"])) if kind == "int" else np.asarray(x)
+
+
+def _saturated(x: Array, known: Integers | None) -> Array:
+    """Whole numbers, brought to the ends of a type where they are outside."""
+    low, high = known.hull if known is not None else (None, None)
+    y = x if low is None else numbers.maximum(x, low)
+    return y if high is None else minimum(y, np.asarray([high], dtype=y.dtype).reshape((1,) * y.ndim))
 
 
 def _unary(name: str, formula: str, function: Any, *assumptions: Any) -> Any:
@@ -102,10 +112,10 @@ RULES = (
     hlo(
         "convert",
         "self",
-        {"dtype": None},
+        {"dtype": None, "saturate": False},
         _cast_axes,
         _converted,
-        "y = x; fractions cut off or truth values where dtype says so",
+        "y = x; as integers without fractions, wrapped around or, with saturate, brought to the ends; as truth values",
         assumptions=(CAST, ROUNDED),
         types=cast,
     ),
