@@ -124,10 +124,12 @@ FOOT = """
 """
 
 
-RECORDED = ("aten.", "constant")
+RECORDED = ("aten.", "hlo.", "constant")
 """What the names of operators of recorded PyTorch programs begin with."""
 ATEN = """
 ## ATen operators
+
+Operators of XLA's modules are named `hlo.<opcode>`, with `_` for `-`; each is held against jax.
 
 Operators of recorded PyTorch programs are named `aten.<name>`, or `aten.<name>.<overload>` where the overload is
 not the default one. Each is held against `torch.ops` of the same name. Inputs are the tensor arguments in the order

@@ -150,7 +150,7 @@ def operators_named(path):
     }
     for node in ast.walk(tree):
         word = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
-        if word.startswith("aten.") or word in (NAMES if id(node) in compared else NAMES - WORDS_TOO):
+        if word.startswith(("aten.", "hlo.")) or word in (NAMES if id(node) in compared else NAMES - WORDS_TOO):
             yield word
 
 

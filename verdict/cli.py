@@ -14,6 +14,7 @@ from rich.progress import Progress
 
 from backends import load_all, pairs, save
 from backends.generator.command import generate_command
+from backends.hlo.command import hlo_command
 from backends.torch.command import capture_command, torch_command
 from backends.torch.engine import torch_engine
 from verdict.bugs.command import bugs_command
@@ -109,13 +110,19 @@ def cli(context: click.Context, /, single: str | None, parallel: str | None, **g
     context.exit(_main_job(single, parallel, given))
 
 
+def _status(arguments: list[str]) -> int:
+    """The exit status of the main job on these arguments."""
+    return int(cli.main(arguments, standalone_mode=False) or 0)
+
+
 cli.add_command(generate_command)
 cli.add_command(explain_command)
 cli.add_command(run_command(load_all, torch_engine))
 cli.add_command(mutate_command(load_all, save))
 cli.add_command(bugs_command(pairs.names, pairs.load))
 cli.add_command(capture_command)
-cli.add_command(torch_command(lambda arguments: int(cli.main(arguments, standalone_mode=False) or 0)))
+cli.add_command(torch_command(_status))
+cli.add_command(hlo_command(_status))
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from verdict.errors import ShapeError
 from verdict.ops import RULES, table
 
 EXAMPLES = settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-OWN = {name for name in RULES if not name.startswith(("aten.", "constant"))}
+OWN = {name for name in RULES if not name.startswith(("aten.", "hlo.", "constant"))}
 """The rules that have a gradient; test_aten.py holds the others."""
 per_rule = pytest.mark.parametrize("op", sorted(OWN))
 

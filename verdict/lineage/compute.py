@@ -50,7 +50,7 @@ def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
     candidates = holdings.reference.by_inputs.get((node.op, bases), ())
     if not candidates and times_zero(holdings, node):
         return Computed((), ((),), lasting=True)
-    index = candidates[0] if len(candidates) == 1 else _partner(holdings, node, bases, candidates)
+    index = _partner(holdings, node, bases, candidates)
     if index is None:
         if (total := as_sum(holdings, node, values)) is not None:
             return Computed((), (total,), lasting=True)
@@ -147,8 +147,12 @@ def _take_claims(holdings: Holdings, device: int, outputs: tuple[int, ...], plac
 def _partner(holdings: Holdings, node: Node, bases: tuple[Bases, ...], candidates: tuple[int, ...]) -> int | None:
     """One of the candidates, which compute the same from the same; else the hinted one, if it reads as many values."""
     op, attrs, outputs, partners = node.op, node.attrs, node.outputs, holdings.reference.partners
+    if FACTS.made(op):
+        candidates = tuple(index for index in candidates if partners[index].node.attrs == attrs)
     if candidates:
-        return _choose(holdings, candidates, attrs, outputs)
+        return candidates[0] if len(candidates) == 1 else _choose(holdings, candidates, attrs, outputs)
+    if FACTS.made(op):
+        return None
     for tensor in outputs:
         for base in holdings.claims.get(holdings.plan.tensors[tensor].logical, ()) if tensor != ABSENT else ():
             index = holdings.reference.bases[base].node

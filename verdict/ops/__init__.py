@@ -18,6 +18,7 @@ from verdict.ops import (
     embedding,
     feedforward,
     gate,
+    hlo,
     keyed_dropout,
     layernorm,
     linear,
@@ -102,6 +103,7 @@ RULES: Mapping[str, OpRule] = table(
         *keyed_dropout.RULES,
         *optimizers.RULES,
         *aten.RULES,
+        *hlo.RULES,
     )
 )
 """Every operator that has a meaning here; `op.grad` is the gradient of the rule `op`."""

@@ -30,12 +30,17 @@ def _axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
 
 
 def _forward(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
-    values = [_exact(value) for value in attrs["values"]]
+    return (listed(attrs["values"], attrs["shape"]),)
+
+
+def listed(named: Sequence[Any], shape: Shape) -> Array:
+    """The numbers that a plan names, exactly, in a shape."""
+    values = [_exact(value) for value in named]
     if all(isinstance(value, int) for value in values):
-        return (np.asarray(values, dtype=np.int64).reshape(attrs["shape"]),)
+        return np.asarray(values, dtype=np.int64).reshape(shape)
     made = np.empty(len(values), dtype=object)
     made[:] = values
-    return (made.reshape(attrs["shape"]),)
+    return made.reshape(shape)
 
 
 def _exact(value: Any) -> Any:

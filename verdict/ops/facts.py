@@ -104,6 +104,11 @@ class Facts:
             return self.draws(op, attrs)
         return rule.keyed(attrs) not in {0, 1}
 
+    def made(self, op: str) -> bool:
+        """Whether attributes alone say how large an output of a node is, or what it holds."""
+        rule = self._rules.get(op)
+        return rule is not None and rule.made
+
     def is_adding(self, op: str, arity: int, attrs: Mapping[str, Any]) -> bool:
         """Whether a node adds its inputs, or one of them to what it makes of the others."""
         rule = self._rules.get(op)

@@ -139,6 +139,8 @@ class OpRule:
     extreme: whether what is made of some values depends on which values there are, and not on how often.
     copies: whether every output is the first input. adds: whether the output is the sum of all inputs, of which those
         that are absent are zero. Ask `addends` (verdict/ops/facts.py), which knows of gradients, too.
+    made: whether attributes alone say how large an output is, or what it holds: another number there is another tensor,
+        and no wrong one.
     sums: whether the output is the sum of the inputs, but for constants that they are times, or that is added.
     infinite: whether what it makes may be infinite, though nothing that it reads and no attribute is.
     views: whether an output may be another view of the memory of the first input.
@@ -177,6 +179,7 @@ class OpRule:
     copies: bool = False
     adds: bool = False
     sums: bool = False
+    made: bool = False
     infinite: bool = False
     views: bool = False
     keeps: frozenset[str] = frozenset()

@@ -31,16 +31,19 @@ COMPARE: dict[str, Callable[[Array, Array], Array]] = {
 }
 
 
-def _both(x: Array, y: Array) -> Array:
+def both(x: Array, y: Array) -> Array:
+    """[x and y are not 0]."""
     return np.asarray(logic.truth(x) * logic.truth(y))
 
 
-def _either(x: Array, y: Array) -> Array:
+def either(x: Array, y: Array) -> Array:
+    """[x or y is not 0]."""
     one, two = logic.truth(x), logic.truth(y)
     return np.asarray(one + two - one * two)
 
 
-def _one_of(x: Array, y: Array) -> Array:
+def one_of(x: Array, y: Array) -> Array:
+    """[one of x and y, not both, is not 0]."""
     one, two = logic.truth(x), logic.truth(y)
     return np.asarray(one + two - 2 * one * two)
 
@@ -92,9 +95,9 @@ RULES: tuple[OpRule, ...] = (
         for word, sign in EQUAL_SIGNS.items()
         for overload in ("Tensor", "Scalar")
     ),
-    each("aten.logical_and", "self other", "z = [x and y are not 0]", _both, assumptions=(STEP,), types=truth),
-    each("aten.logical_or", "self other", "z = [x or y is not 0]", _either, assumptions=(STEP,), types=truth),
-    each("aten.logical_xor", "self other", "z = [one of x and y is not 0]", _one_of, assumptions=(STEP,), types=truth),
+    each("aten.logical_and", "self other", "z = [x and y are not 0]", both, assumptions=(STEP,), types=truth),
+    each("aten.logical_or", "self other", "z = [x or y is not 0]", either, assumptions=(STEP,), types=truth),
+    each("aten.logical_xor", "self other", "z = [one of x and y is not 0]", one_of, assumptions=(STEP,), types=truth),
     each(
         "aten.logical_not",
         "self",

@@ -96,7 +96,7 @@ def power(x: Array, exponent: Any) -> Array:
     return numbers.power(x, numbers.rational(exponent))
 
 
-def _exponential(base: Array, exponent: Array) -> Array:
+def exponential(base: Array, exponent: Array) -> Array:
     """base to the exponent. A positive number to a term is an exponential; what else is to a term is unknown."""
     if not numbers.of_objects(exponent):
         return np.power(np.asarray(base, np.float64), np.asarray(exponent, np.float64))
@@ -152,7 +152,8 @@ def _xlogy_of(x: Any, y: Any) -> Any:
     return x.opaque("xlogy", y) if not elements.is_number(x) else y.opaque("xlogy_from", x) if x else 0
 
 
-def _sign(x: Array) -> Array:
+def sign(x: Array) -> Array:
+    """1 above zero, -1 below."""
     return np.asarray(numbers.step(x) - numbers.step(np.asarray(-x)))
 
 
@@ -228,8 +229,8 @@ RULES = (
     each("aten.reciprocal", "self", "y = 1 / x", lambda x: numbers.divide(1, x), types=floats),
     each("aten.square", "self", "y = x^2", lambda x: x * x, types=squared),
     each("aten.abs", "self", "y = max(x, -x)", lambda x: numbers.maximum(x, -x)),
-    each("aten.sign", "self", "y = [x > 0] - [x < 0]", _sign, assumptions=(STEP,)),
-    each("aten.sgn", "self", "y = [x > 0] - [x < 0]", _sign, assumptions=(STEP,)),
+    each("aten.sign", "self", "y = [x > 0] - [x < 0]", sign, assumptions=(STEP,)),
+    each("aten.sgn", "self", "y = [x > 0] - [x < 0]", sign, assumptions=(STEP,)),
     each("aten.sigmoid", "self", "y = 1 / (1 + e^-x)", numbers.sigmoid, types=floats),
     each("aten.tanh", "self", "y = tanh x", numbers.tanh, assumptions=(TANH,), types=floats),
     each("aten.erf", "self", "y = erf x", numbers.erf, assumptions=(ERF,), types=floats),
@@ -254,8 +255,8 @@ RULES = (
     each("aten.floor_divide", "self other?", "z = floor(x / y)", integers.divided, None, (), CUT),
     *_pair("remainder", "z = x - y floor(x / y)", integers.remainder, (), CUT),
     each("aten.pow.Tensor_Scalar", "self", "y = x^exponent", power, {"exponent": REQUIRED}, assumptions=(ROUNDED,)),
-    each("aten.pow.Scalar", "self? exponent", "y = self^exponent", _exponential, assumptions=(ROUNDED,)),
-    each("aten.pow.Tensor_Tensor", "self exponent", "y = self^exponent", _exponential, assumptions=(ROUNDED,)),
+    each("aten.pow.Scalar", "self? exponent", "y = self^exponent", exponential, assumptions=(ROUNDED,)),
+    each("aten.pow.Tensor_Tensor", "self exponent", "y = self^exponent", exponential, assumptions=(ROUNDED,)),
     each("aten.maximum", "self other", "z = max(x, y)", numbers.maximum),
     each("aten.minimum", "self other", "z = min(x, y)", minimum),
     each("aten.clamp", "self", "y = min(max(x, min), max)", _clamp, {"min": None, "max": None}),

@@ -94,7 +94,8 @@ def asked(args: Arguments) -> Array:
     return integers.cast(args["self"], wanted) if is_whole(wanted) else args["self"]
 
 
-def _sum(args: Arguments) -> Array:
+def summed(args: Arguments) -> Array:
+    """The sum over dim, of the type that is asked for."""
     x = asked(args)
     return integers.wrapped(_total(args, x).reshape(shape_of(args, x)), kind(args["dtype"]))
 
@@ -129,12 +130,14 @@ def _greatest(args: Arguments, x: Array) -> Array:
     return y
 
 
-def _amax(args: Arguments) -> Array:
+def amax(args: Arguments) -> Array:
+    """The greatest over dim."""
     x = args["self"]
     return _greatest(args, x).reshape(shape_of(args, x))
 
 
-def _amin(args: Arguments) -> Array:
+def amin(args: Arguments) -> Array:
+    """The smallest over dim."""
     x = args["self"]
     return np.asarray(-_greatest(args, np.asarray(-x))).reshape(shape_of(args, x))
 
@@ -251,17 +254,17 @@ COUNT = {"count": None}
 ONE, SPREAD = {"dim": REQUIRED, "keepdim": False}, {**OVER, "correction": None}
 
 RULES: tuple[OpRule, ...] = (
-    reduction("aten.sum", "y = sum of x", _sum, ALL, Law.SUM, (0,), (CAST,), types=counted),
-    reduction("aten.sum.dim_IntList", "y = sum of x over dim", _sum, SOME, Law.SUM, (0,), (CAST,), types=counted),
+    reduction("aten.sum", "y = sum of x", summed, ALL, Law.SUM, (0,), (CAST,), types=counted),
+    reduction("aten.sum.dim_IntList", "y = sum of x over dim", summed, SOME, Law.SUM, (0,), (CAST,), types=counted),
     _mean_rule("aten.mean", "y = sum of x / count", ALL, "aten.sum"),
     _mean_rule("aten.mean.dim", "y = sum of x over dim / count", SOME, "aten.sum.dim_IntList"),
     reduction("aten.var_mean.correction", "variance and mean over dim", _variance, SPREAD),
     reduction("aten.var.correction", "variance over dim", lambda args: _variance(args)[0], SPREAD),
     reduction("aten.std.correction", "the root of the variance over dim", _deviation, SPREAD),
-    extreme(_of_some("aten.amax", "y = the greatest of x over dim", _amax)),
-    extreme(_of_some("aten.amin", "y = the smallest of x over dim", _amin)),
-    extreme(_of_some("aten.max", "y = the greatest of x", _amax, {})),
-    extreme(_of_some("aten.min", "y = the smallest of x", _amin, {})),
+    extreme(_of_some("aten.amax", "y = the greatest of x over dim", amax)),
+    extreme(_of_some("aten.amin", "y = the smallest of x over dim", amin)),
+    extreme(_of_some("aten.max", "y = the greatest of x", amax, {})),
+    extreme(_of_some("aten.min", "y = the smallest of x", amin, {})),
     _of_some("aten.max.dim", "the greatest of x along dim, and where it is", _best, ONE, (CHOICE,), and_positions),
     _of_some("aten.min.dim", "the smallest of x along dim, and where it is", _best, ONE, (CHOICE,), and_positions),
     *(

@@ -105,6 +105,7 @@ def _scattered(name: str, attributes: dict[str, Any], part: PartOf) -> OpRule:
 
 
 def replaced(x: Array, part: Any, src: Array) -> Array:
+    """x but for that part, which is src."""
     made = x.astype(np.result_type(x.dtype, src.dtype))
     made[part] = src[()]
     return made

@@ -12,13 +12,15 @@ from verdict.ops.rule import Array, OpRule
 from verdict.ops.types import some
 
 
-def _any(args: Arguments) -> Array:
+def some_of(args: Arguments) -> Array:
+    """Whether some x is not 0."""
     x = args["self"]
     none = _product(args, logic.inverted(logic.truth(solid(x))))
     return logic.inverted(none).reshape(shape_of(args, x))
 
 
-def _all(args: Arguments) -> Array:
+def every(args: Arguments) -> Array:
+    """Whether no x is 0."""
     x = args["self"]
     return _product(args, logic.truth(solid(x))).reshape(shape_of(args, x))
 
@@ -30,6 +32,6 @@ def _product(args: Arguments, x: Array) -> Array:
 
 RULES: tuple[OpRule, ...] = tuple(
     extreme(reduction(f"aten.{word}{along}", formula, forward, attributes, types=some))
-    for word, formula, forward in (("any", "y = [some x is not 0]", _any), ("all", "y = [no x is 0]", _all))
+    for word, formula, forward in (("any", "y = [some x is not 0]", some_of), ("all", "y = [no x is 0]", every))
     for along, attributes in (("", {}), (".dim", ONE))
 )

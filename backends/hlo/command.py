@@ -1,0 +1,128 @@
+"""`verdict hlo`: whether what XLA made of a module computes, on all devices, what the module computes."""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+
+from backends.apart import apart
+from backends.hlo.pair import parallel_of, single_of
+from backends.hlo.text import Module, read_module
+from backends.text import write
+from verdict.errors import PlanFileError, UsageError
+from verdict.graph import Plan
+
+REFUTED, UNDECIDED = 1, 3
+"""Exit statuses of a run."""
+_DUMP = re.compile(r"(module_\d+\..*?)\.(\d{4,})\..*\.txt")
+READER_BYTES = 4 << 30
+"""The most memory that making one plan of two modules may take."""
+MOST_BYTES = 1 << 28
+"""The most bytes of one module; the text of a whole model has some megabytes."""
+
+
+def load_pair(before: str, after: str) -> tuple[Plan, Plan]:
+    """The two plans of two files of HLO text. Raises VerdictError where no question can be put.
+
+    Each is made in a process of its own, which may take READER_BYTES of memory.
+    """
+    single = apart(lambda: single_of(_module(before), _module(after)), before, READER_BYTES)
+    return single, apart(lambda: parallel_of(_module(before), _module(after)), after, READER_BYTES)
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise PlanFileError(path, f"the file cannot be read: {error.strerror}", "is the path right?") from None
+    if len(data) > MOST_BYTES:
+        raise PlanFileError(path, f"the file has more than {MOST_BYTES} bytes")
+    return data
+
+
+def _module(path: str) -> Module:
+    try:
+        return read_module(_read(path).decode(), path)
+    except UnicodeDecodeError:
+        raise PlanFileError(path, "it is no text", "give XLA's HLO text, not the binary module") from None
+
+
+def hlo_command(run: Callable[[list[str]], int]) -> click.Command:
+    """The command; `run` is the command line that verifies a pair of plans, and returns its exit status."""
+
+    @click.command("hlo", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True})
+    @click.argument("before", metavar="BEFORE")
+    @click.argument("after", metavar="AFTER")
+    @click.option("-o", "--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+                  help="Keep the two plans in DIR.")  # fmt: skip
+    @click.option("--passes", type=click.Path(path_type=Path, file_okay=False, exists=True), metavar="DIR",
+                  help="Verify AFTER and each later dump in DIR, until one computes something else.")  # fmt: skip
+    @click.argument("options", nargs=-1, type=click.UNPROCESSED)
+    @click.pass_context
+    def command(
+        context: click.Context, before: str, after: str, out: Path | None, passes: Path | None, options: tuple[str, ...]
+    ) -> None:
+        """Verify that the partitioned module AFTER computes on all devices what the module BEFORE computes.
+
+        Both are HLO text, as XLA dumps it. Further OPTIONS are those of verdict itself.
+        """
+
+        def verified(module: str) -> int:
+            plans = load_pair(before, module)
+            with TemporaryDirectory(prefix="verdict-hlo-") as name:
+                sides = zip(plans, ("single", "parallel"), strict=True)
+                files = [_written(plan, (out or Path(name)) / f"{side}.plan") for plan, side in sides]
+                return run(["--sm", files[0], "--pm", files[1], *options])
+
+        if passes is None:
+            context.exit(verified(after))
+        context.exit(_through(passes_of(Path(after), passes), verified))
+
+    return command
+
+
+def passes_of(after: Path, folder: Path) -> list[Path]:
+    """`after` and the dumps of the same module behind it, in the order of their numbers, without repetitions."""
+    first = _DUMP.fullmatch(after.name)
+    if first is None:
+        raise UsageError(str(after), "its name has no number", "give a dump of XLA: module_0001.name.0007.pass.txt")
+    found = ((_DUMP.fullmatch(path.name), path) for path in folder.iterdir())
+    alike = [(int(match[2]), path) for match, path in found if match and match[1] == first[1]]
+    later = [path for number, path in sorted(alike) if number > int(first[2])]
+    kept, last = [after], _read(str(after))
+    for path in later:
+        data = _read(str(path))
+        if data != last:
+            kept.append(path)
+        last = data
+    return kept
+
+
+def _through(modules: Sequence[Path], verified: Callable[[str], int]) -> int:
+    """The exit status of one module after the other, until one is refuted; what cannot be decided is passed over."""
+    undecided = 0
+    for module in modules:
+        click.echo(f"\n{module.name}")
+        try:
+            status = verified(str(module))
+        except PlanFileError as error:
+            click.echo(f"not read: {error}")
+            status = UNDECIDED
+        if status == REFUTED:
+            click.echo(f"\nThe first module that computes something else is {module.name}")
+            return REFUTED
+        undecided += status != 0
+    click.echo(f"\n{len(modules)} modules, none of them refuted, {undecided} not decided")
+    return UNDECIDED if undecided else 0
+
+
+def _written(plan: Plan, path: Path) -> str:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(write(plan))
+    except OSError as error:
+        raise UsageError(str(path), f"the plan cannot be written: {error.strerror}", "give a writable folder") from None
+    return str(path)

@@ -1,0 +1,63 @@
+"""An instruction where it is evaluated: its operands, the numbers in its attributes, the computation that it names."""
+
+from typing import Any, NamedTuple
+
+from backends.hlo.text import DTYPES, Computation, Instruction, Module, split
+from backends.hlo.values import Leaf, Recording, Refused, array_of
+from backends.torch.trace import Value
+
+REDUCERS = {"add": "sum", "maximum": "max", "minimum": "min", "and": "and", "or": "or"}
+"""Operators that a computation may reduce by, and what collectives call them."""
+ASSIGN = "assign"
+
+
+class At(NamedTuple):
+    """An instruction where it is evaluated."""
+
+    module: Module
+    recording: Recording
+    each: Instruction
+    operands: tuple[Leaf, ...]
+
+    def emit(self, op: str, operands: tuple[Leaf, ...] | None = None, **attrs: Any) -> Leaf:
+        """The node of this instruction."""
+        shape = array_of(self.each)
+        given = self.operands if operands is None else operands
+        return self.recording.emit(op, given, Value(shape.dims, DTYPES[shape.dtype]), named(self.each), attrs)
+
+    def numbers(self, key: str) -> tuple[int, ...]:
+        """The numbers of an attribute {0,1}; none where it is not there."""
+        return numbers(self.each.attrs.get(key, "{}"))
+
+    def reducer(self, key: str = "to_apply") -> str:
+        """By which operator the computation reduces. Raises Refused where it is no single one."""
+        name = self.each.attrs.get(key, "").lstrip("%")
+        found = self.module.computations.get(name)
+        how = None if found is None else reducer_of(found)
+        if how is None:
+            raise Refused(f"its computation {name} is no single operator that is known")
+        return how
+
+
+def named(each: Instruction) -> str:
+    """What people call an instruction: by name and line."""
+    return f"{each.name}, line {each.line}"
+
+
+def numbers(text: str) -> tuple[int, ...]:
+    """The numbers in {0,1,2}. Raises Refused."""
+    words = split(text.strip("{}"))
+    if not all(word.lstrip("-").isdecimal() for word in words):
+        raise Refused(f"{text[:40]} is no list of numbers")
+    return tuple(map(int, words))
+
+
+def reducer_of(computation: Computation) -> str | None:
+    """The operator of a computation of two scalars; ASSIGN where it is the second one; None for any other."""
+    parameters = {each.name: each.literal for each in computation.instructions if each.opcode == "parameter"}
+    root = computation.root
+    if root.opcode == "parameter":
+        return ASSIGN if len(parameters) == 2 and root.literal == "1" else None
+    if len(computation.instructions) != 3 or sorted(parameters) != sorted(root.operands) or len(parameters) != 2:
+        return None
+    return root.opcode if root.opcode in REDUCERS else None

@@ -1,0 +1,156 @@
+"""A module evaluated for one device: every instruction is known numbers or nodes of the recording.
+
+Calls, fusions, loops that count and branches that are known vanish: their computations are evaluated where they stand.
+What has no meaning here makes values of which nothing is known, and says why, by name and line.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from backends.hlo.communication import COLLECTIVES, communicated
+from backends.hlo.instruction import At, named
+from backends.hlo.opcodes import lowered
+from backends.hlo.text import DTYPES, Array, Computation, Instruction, Module, Tuple
+from backends.hlo.values import Found, Known, Leaf, Made, Recording, Refused
+from backends.torch.trace import UNMODELLED, Value
+
+MOST_STEPS = 400_000
+"""The most instructions that are evaluated on one device, those of loops each time: more take minutes."""
+MOST_CALLS = 200
+"""How deep computations may call each other."""
+UNKNOWN_DTYPE = "float32"
+"""What plans are told of values whose type has no meaning here: nothing is known of these either."""
+
+
+class Device:
+    """One device of `world`. After `run`, `recording` holds its nodes."""
+
+    def __init__(self, module: Module, rank: int, world: int) -> None:
+        self.recording = Recording()
+        self._module = module
+        self._rank = rank
+        self._world = world
+        self._steps = 0
+        self._depth = 0
+
+    def run(self, arguments: Sequence[Found]) -> Found:
+        """What the entry makes of its arguments."""
+        return self._evaluated(self._module.entry, arguments)
+
+    def _evaluated(self, computation: Computation, arguments: Sequence[Found]) -> Found:
+        if self._depth >= MOST_CALLS:
+            raise Refused("computations call each other too deep")
+        self._depth += 1
+        known: dict[str, Found] = {}
+        for each in computation.instructions:
+            known[each.name] = self._instruction(each, known, arguments)
+        self._depth -= 1
+        return known[computation.root.name]
+
+    def _instruction(self, each: Instruction, known: dict[str, Found], arguments: Sequence[Found]) -> Found:
+        operands = tuple(known[name] for name in each.operands)
+        depth = self._depth
+        try:
+            self._steps += 1
+            if self._steps > MOST_STEPS:
+                raise Refused(f"more than {MOST_STEPS} instructions are evaluated")
+            return self._made(each, operands, arguments)
+        except Refused as refused:
+            self._depth = depth
+            return self._unknown(each, str(refused))
+
+    def _made(self, each: Instruction, operands: tuple[Found, ...], arguments: Sequence[Found]) -> Found:
+        match each.opcode:
+            case "parameter":
+                return self._argument(each, arguments)
+            case "tuple":
+                return operands
+            case "get-tuple-element":
+                return self._element(each, operands)
+            case "optimization-barrier":
+                return operands[0] if len(operands) == 1 else operands
+            case "partition-id" | "replica-id":
+                rank = self._rank if each.opcode == "partition-id" else 0
+                return Known(np.asarray(rank, dtype=np.int64), "uint32")
+            case "call" | "fusion":
+                key = "to_apply" if each.opcode == "call" else "calls"
+                return self._evaluated(self._computation(each, key), operands)
+            case "while":
+                return self._looped(each, operands)
+            case "conditional":
+                return self._branched(each, operands)
+        at = At(self._module, self.recording, each, _leaves(operands))
+        if each.opcode in COLLECTIVES:
+            return communicated(at, self._rank, self._world)
+        return lowered(at)
+
+    def _argument(self, each: Instruction, arguments: Sequence[Found]) -> Found:
+        number = int(each.literal)
+        if number >= len(arguments):
+            raise Refused(f"there are {len(arguments)} arguments")
+        return arguments[number]
+
+    def _element(self, each: Instruction, operands: tuple[Found, ...]) -> Found:
+        index = each.attrs.get("index", "")
+        whole = operands[0] if len(operands) == 1 else None
+        if not index.isdecimal() or whole is None or isinstance(whole, Known | Made) or int(index) >= len(whole):
+            raise Refused("it takes an element that is not there")
+        return whole[int(index)]
+
+    def _computation(self, each: Instruction, key: str) -> Computation:
+        found = self._module.computations.get(each.attrs.get(key, "").lstrip("%"))
+        if found is None:
+            raise Refused(f"its {key} is no computation of the module")
+        return found
+
+    def _looped(self, each: Instruction, operands: tuple[Found, ...]) -> Found:
+        condition, body = self._computation(each, "condition"), self._computation(each, "body")
+        state: Found = operands[0]
+        while True:
+            goes_on = self._evaluated(condition, (state,))
+            if not isinstance(goes_on, Known):
+                raise Refused("how often it loops depends on data")
+            if not goes_on.array.any():
+                return state
+            state = self._evaluated(body, (state,))
+            self._steps += 1
+            if self._steps > MOST_STEPS:
+                raise Refused(f"more than {MOST_STEPS} instructions are evaluated")
+
+    def _branched(self, each: Instruction, operands: tuple[Found, ...]) -> Found:
+        chosen = operands[0]
+        if not isinstance(chosen, Known) or chosen.shape != ():
+            raise Refused("which branch is taken depends on data")
+        if chosen.dtype == "bool":
+            listed = [each.attrs.get(key, "") for key in ("true_computation", "false_computation")]
+            number = 0 if chosen.array else 1
+        else:
+            listed = each.attrs.get("branch_computations", "").strip("{}").split(",")
+            number = int(chosen.array) if 0 <= int(chosen.array) < len(listed) else len(listed) - 1
+        found = self._module.computations.get(listed[number].strip().lstrip("%"))
+        if found is None or number + 1 >= len(operands):
+            raise Refused("its branch is no computation of the module")
+        return self._evaluated(found, (operands[number + 1],))
+
+    def _unknown(self, each: Instruction, why: str) -> Found:
+        """Values of which nothing is known, and a node that says so even where there are no values."""
+        reason = f"{each.opcode} {named(each)}: {why}"
+        if isinstance(each.shape, Tuple):
+            self.recording.tape.emit(UNMODELLED, (), (), {"reason": reason}, reason, True)
+
+        def of(shape: Array | Tuple) -> Found:
+            if isinstance(shape, Tuple):
+                return tuple(of(part) for part in shape.parts)
+            dtype = DTYPES.get(shape.dtype, UNKNOWN_DTYPE)
+            value = Value(shape.dims, dtype)
+            return Made(self.recording.tape.emit(UNMODELLED, (), (value,), {"reason": reason}, reason, True)[0], *value)
+
+        return of(each.shape)
+
+
+def _leaves(operands: tuple[Found, ...]) -> tuple[Leaf, ...]:
+    leaves = tuple(operand for operand in operands if isinstance(operand, Known | Made))
+    if len(leaves) < len(operands):
+        raise Refused("it reads a tuple")
+    return leaves

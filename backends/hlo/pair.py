@@ -1,0 +1,189 @@
+"""Two modules -> the single-device plan of the first, and the parallel plan of the second on all of its devices.
+
+The modules have the same parameters and results, in the same order. Which part of each a device holds is what the
+shardings of the first one's parameters and root say.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from backends.hlo.devices import regions_of
+from backends.hlo.lower import Device
+from backends.hlo.text import DTYPES, Array, Instruction, Module, Tuple, split
+from backends.hlo.values import Found, Known, Made
+from backends.torch.assemble import plan_of
+from backends.torch.trace import Bound, Trace, Value, living, shared
+from verdict.errors import PlanFileError
+from verdict.graph import Plan, Region, whole
+from verdict.outcome import Assumption
+
+FORMAT = "HLO module"
+AS_WRITTEN = Assumption(
+    "module-as-written",
+    "the plan is the module as its text has it: layouts, aliases of buffers, what is compiled of it are not looked at",
+)
+MOST_DEVICES = 4096
+"""The most devices whose programs are made, each by evaluating the module."""
+_OP_NAME = re.compile(r'op_name="((?:[^"\\]|\\.)*)"')
+
+
+def pair_of(before: Module, after: Module) -> tuple[Plan, Plan]:
+    """Both plans. Raises PlanFileError where no question can be put."""
+    return single_of(before, after), parallel_of(before, after)
+
+
+def single_of(before: Module, after: Module) -> Plan:
+    """What `before` computes, whatever its shardings say."""
+    _require_alike(before, after)
+    wholes = [(whole(_array(each.shape).dims),) for each in before.parameters]
+    results = [(whole(shape.dims),) for shape in _results(before)]
+    return _plan([_trace(before, before, 0, wholes, results)], before.path)
+
+
+def parallel_of(before: Module, after: Module) -> Plan:
+    """What `after` computes, on all of its devices."""
+    devices = partitions(after)
+    _require_alike(before, after)
+    inputs = [_regions(before, after, k, devices) for k in range(len(before.parameters))]
+    results = _result_regions(before, after, devices)
+    return _plan([_trace(before, after, rank, inputs, results) for rank in range(devices)], after.path)
+
+
+def partitions(module: Module) -> int:
+    """How many devices a module is for."""
+    replicas = module.attrs.get("replica_count", "1")
+    found = module.attrs.get("num_partitions", "1")
+    if replicas != "1" or not found.isdecimal() or not 1 <= int(found) <= MOST_DEVICES:
+        problem = f"it has {replicas} replicas and {found} partitions"
+        raise PlanFileError(module.path, problem, f"known are one replica and up to {MOST_DEVICES} partitions")
+    return int(found)
+
+
+def _plan(traces: Sequence[Trace], path: str) -> Plan:
+    plan = plan_of(traces, path)
+    mesh = (("replicas", 1), ("partition", len(traces))) if len(traces) > 1 else ()
+    return replace(plan, format=FORMAT, mesh=mesh, assumptions=(AS_WRITTEN,))
+
+
+def _trace(
+    before: Module,
+    module: Module,
+    rank: int,
+    inputs: Sequence[Sequence[Region]],
+    results: Sequence[Sequence[Region]],
+) -> Trace:
+    """What one device of `module` does.
+
+    inputs, results: for each parameter and result of `before` which part of it each device holds.
+    """
+    world = 1 if module is before else partitions(module)
+    device = Device(module, rank, world)
+    tape = device.recording.tape
+    bound: list[Bound] = []
+    arguments: list[Found] = []
+    rows = zip(names_of(before.parameters), before.parameters, module.parameters, inputs, strict=True)
+    for name, of, parameter, regions in rows:
+        shape = _array(parameter.shape)
+        value = Value(shape.dims, DTYPES[shape.dtype])
+        number = tape.value(value)
+        arguments.append(Made(number, *value))
+        bound.append(Bound("input", name, number, _array(of.shape).dims, regions[rank]))
+    made = device.run(arguments)
+    found = (made,) if isinstance(made, Known | Made) else made
+    for number, (result, shape, regions) in enumerate(zip(found, _results(before), results, strict=True)):
+        if not isinstance(result, Known | Made):
+            raise PlanFileError(module.path, f"result {number} is a tuple", "give a module whose results are arrays")
+        at = device.recording.number(result)
+        bound.append(Bound("output", f"result {number}", at, shape.dims, regions[rank]))
+    trace = Trace(rank, world, tuple(tape.values), tuple(tape.steps), tuple(bound))
+    return shared(living(trace))
+
+
+def _array(shape: Array | Tuple) -> Array:
+    return shape if isinstance(shape, Array) else Array("", ())
+
+
+def _results(module: Module) -> tuple[Array, ...]:
+    shape = module.entry.root.shape
+    return tuple(map(_array, shape.parts)) if isinstance(shape, Tuple) else (shape,)
+
+
+def names_of(parameters: Sequence[Instruction]) -> list[str]:
+    """What the program calls its arguments, where it says so and no two are alike."""
+    found = [_OP_NAME.search(each.attrs.get("metadata", "")) for each in parameters]
+    names = [match.group(1).replace("\\'", "'") if match else "" for match in found]
+    if len(set(names)) < len(names) or not all(names):
+        return [f"parameter {number}" for number in range(len(names))]
+    return names
+
+
+def _require_alike(before: Module, after: Module) -> None:
+    """Both have the same arguments and results, but for sizes."""
+    pairs = (
+        ("parameters", [_array(p.shape) for p in before.parameters], [_array(p.shape) for p in after.parameters]),
+        ("results", list(_results(before)), list(_results(after))),
+    )
+    for word, one, other in pairs:
+        if len(one) != len(other):
+            problem = f"one has {len(one)} {word}, the other {len(other)}"
+            raise PlanFileError(f"{before.path} and {after.path}", problem, "give two modules of one program")
+        for number, (mine, its) in enumerate(zip(one, other, strict=True)):
+            for module, shape in ((before, mine), (after, its)):
+                if shape.dtype not in DTYPES:
+                    problem = f"{word[:-1]} {number} is of type {shape.dtype or 'tuple'}, which has no meaning here"
+                    raise PlanFileError(module.path, problem, "give a module of arrays of numbers")
+            if mine.dtype != its.dtype or len(mine.dims) != len(its.dims):
+                problem = f"{word[:-1]} {number} is {mine.dtype}{list(mine.dims)} and {its.dtype}{list(its.dims)}"
+                raise PlanFileError(f"{before.path} and {after.path}", problem, "give two modules of one program")
+
+
+def _regions(before: Module, after: Module, number: int, devices: int) -> tuple[Region, ...]:
+    """Which part of a parameter each device holds."""
+    mine, its = before.parameters[number], after.parameters[number]
+    stated = [text for text in (mine.attrs.get("sharding", ""), its.attrs.get("sharding", "")) if text]
+    return _held(before, after, f"parameter {number}", _array(mine.shape), _array(its.shape), stated, devices)
+
+
+def _result_regions(before: Module, after: Module, devices: int) -> list[tuple[Region, ...]]:
+    """Which part of each result each device holds."""
+    shapes = zip(_results(before), _results(after), strict=True)
+    stated = [_root_shardings(module) for module in (before, after)]
+    return [
+        _held(before, after, f"result {k}", mine, its, [texts[k] for texts in stated if texts[k]], devices)
+        for k, (mine, its) in enumerate(shapes)
+    ]
+
+
+def _root_shardings(module: Module) -> list[str]:
+    """What the root says of each result; empty where it says nothing."""
+    text, count = module.entry.root.attrs.get("sharding", ""), len(_results(module))
+    if not isinstance(module.entry.root.shape, Tuple) or not text:
+        return [text] * count
+    parts = split(text[1:-1])
+    if text.startswith("{{") and len(parts) == count:
+        return parts
+    return [text] * count
+
+
+def _held(
+    before: Module, after: Module, what: str, mine: Array, its: Array, stated: Sequence[str], devices: int
+) -> tuple[Region, ...]:
+    """The regions that the shardings state, all of which must be one, and fit the shape on a device."""
+    try:
+        found = {regions_of(text, mine.dims, devices) for text in stated}
+    except ValueError as error:
+        raise PlanFileError(before.path, f"{what}: {error}") from None
+    if len(found) > 1:
+        problem = f"{what} is sharded as {stated[0]} in one and as {stated[1]} in the other"
+        raise PlanFileError(f"{before.path} and {after.path}", problem, "give two modules of one compilation")
+    if not found and mine.dims != its.dims:
+        problem = f"{what} is {list(mine.dims)}, on a device {list(its.dims)}, and no sharding says which part that is"
+        raise PlanFileError(before.path, problem, "state out_shardings, or give the module before the partitioner")
+    regions = found.pop() if found else (whole(mine.dims),) * devices
+    sizes = {tuple(stop - start for start, stop in region) for region in regions}
+    if sizes != {its.dims}:
+        due = " and ".join(str(list(size)) for size in sorted(sizes))
+        problem = f"{what} is {list(its.dims)} on a device where its sharding makes {due}"
+        raise PlanFileError(f"{before.path} and {after.path}", problem, "give two modules of one compilation")
+    return regions

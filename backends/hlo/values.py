@@ -1,0 +1,141 @@
+"""What an instruction makes on one device: numbers that are known, or a value of the recording."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from backends.hlo.text import DTYPES, Array, Instruction, Tuple
+from backends.torch.trace import Tape, Value
+from verdict.errors import ShapeError
+from verdict.ops import RULES
+from verdict.ops.domain import of_type
+
+MOST_KNOWN = 1 << 20
+"""Up to so many elements are computed while a module is read; positions and masks of its plans are as many."""
+
+
+class Refused(Exception):
+    """What an instruction does has no meaning here. The text is a clause."""
+
+
+class Known(NamedTuple):
+    """Integers or truth values that depend on no input."""
+
+    array: npt.NDArray[np.int64]
+    dtype: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
+        return self.array.shape
+
+
+class Made(NamedTuple):
+    """A value of the recording, by its number."""
+
+    number: int
+    shape: tuple[int, ...]
+    dtype: str
+
+
+Leaf = Known | Made
+Found = Leaf | tuple["Found", ...]
+
+
+class Recording:
+    """The recording of one device while its module is evaluated."""
+
+    def __init__(self) -> None:
+        self.tape = Tape()
+        self._constants: dict[tuple[object, ...], int] = {}
+        self._scalars: dict[int, int | float] = {}
+
+    def number(self, value: Leaf) -> int:
+        """The number of a value in the recording; known numbers become a constant there, once."""
+        if isinstance(value, Made):
+            return value.number
+        values = tuple(int(each) for each in value.array.ravel())
+        return self.constant(values, value.shape, value.dtype).number
+
+    def constant(self, values: tuple[int | float, ...], shape: tuple[int, ...], dtype: str) -> Made:
+        """A constant, the same where it has been before."""
+        key = (tuple(map(repr, values)), shape, dtype)
+        if key not in self._constants:
+            attrs = {"shape": shape, "values": values, "dtype": dtype}
+            self._constants[key] = self.tape.emit("hlo.constant", (), (Value(shape, dtype),), attrs, "constant")[0]
+            if shape == ():
+                self._scalars[self._constants[key]] = values[0]
+        return Made(self._constants[key], shape, dtype)
+
+    def scalar(self, value: Leaf) -> int | float | None:
+        """The number that a scalar is, where it is known."""
+        if isinstance(value, Known):
+            return int(value.array.reshape(-1)[0]) if value.array.size == 1 else None
+        return self._scalars.get(value.number)
+
+    def emit(
+        self, op: str, operands: tuple[Leaf, ...], value: Value, name: str, attrs: dict[str, Any]
+    ) -> Leaf:
+        """What an operator makes of values: computed at once where all of these are known. Raises Refused."""
+        shape, dtype = value
+        made = _computed(op, operands, shape, dtype, attrs)
+        if made is not None:
+            return made
+        _require_fit(op, operands, shape, attrs)
+        inputs = [self.number(operand) for operand in operands]
+        return Made(self.tape.emit(op, inputs, (Value(shape, dtype),), attrs, name)[0], shape, dtype)
+
+
+def whole(dtype: str) -> bool:
+    """Whether a type is of integers or truth values."""
+    return of_type(dtype) is not None
+
+
+def array_of(each: Instruction) -> Array:
+    """The shape of an instruction that makes one array of a type that has a meaning. Raises Refused."""
+    if isinstance(each.shape, Tuple):
+        raise Refused("it makes a tuple")
+    if each.shape.dtype not in DTYPES:
+        raise Refused(f"elements of type {each.shape.dtype} have no meaning here")
+    return each.shape
+
+
+def wrapped(array: npt.NDArray[Any], dtype: str) -> npt.NDArray[np.int64]:
+    """Exact integers in the width of a type; of truth values, whether they are not 0."""
+    if dtype == "bool":
+        return np.asarray(array != 0, dtype=np.int64)
+    bits = int("".join(filter(str.isdigit, dtype)))
+    size, low = 1 << bits, 0 if dtype.startswith("u") else -(1 << bits - 1)
+    if bits < 64:
+        return np.asarray(np.mod(array - low, size) + low, dtype=np.int64)
+    if any(not -(1 << 62) <= int(value) < 1 << 62 for value in array.flat):
+        raise Refused("integers of 64 bits beyond 2^62 are not computed")
+    return np.asarray(array, dtype=np.int64)
+
+
+def _computed(
+    op: str, operands: tuple[Leaf, ...], shape: tuple[int, ...], dtype: str, attrs: dict[str, Any]
+) -> Known | None:
+    """What an operator makes of known integers, by its own rule; None where some are not known."""
+    if not whole(dtype) or int(np.prod(shape, dtype=np.int64)) > MOST_KNOWN:
+        return None
+    arrays = [operand.array for operand in operands if isinstance(operand, Known)]
+    if len(arrays) < len(operands):
+        return None
+    _require_fit(op, operands, shape, attrs)
+    try:
+        (made,) = RULES[op].forward([array.astype(object) for array in arrays], attrs)
+        return Known(wrapped(np.asarray(made, dtype=object), dtype), dtype)
+    except (ZeroDivisionError, IndexError, TypeError, ValueError, OverflowError):
+        return None
+
+
+def _require_fit(op: str, operands: tuple[Leaf, ...], shape: tuple[int, ...], attrs: dict[str, Any]) -> None:
+    """An instruction's shape must be what its operator makes."""
+    try:
+        (made,) = RULES[op].axes([operand.shape for operand in operands], attrs).output_shapes
+    except ShapeError as error:
+        raise Refused(error.problem) from None
+    if made != shape:
+        raise Refused(f"its shape is {list(shape)} where its operands make {list(made)}")

@@ -1,0 +1,18 @@
+"""The rules of HLO opcodes, as XLA's modules have them: `hlo.<opcode>`, `-` written `_` (form.py).
+
+The numbers are those of the functions that own and ATen operators are made of. What sets HLO apart is said where it
+is: shapes must be equal (nothing is broadcast), starts of dynamic slices are clamped, gather clamps, scatter drops.
+"""
+
+from verdict.ops.hlo import contraction, elementwise, indexing, moves, reductions, windows
+
+RULES = (
+    *elementwise.RULES,
+    *moves.RULES,
+    *contraction.RULES,
+    *reductions.RULES,
+    *windows.RULES,
+    *indexing.RULES,
+)
+
+__all__ = ["RULES"]

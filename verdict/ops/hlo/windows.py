@@ -1,0 +1,137 @@
+"""Slices of which the starts are data: dynamic_slice reads one, dynamic_update_slice writes one.
+
+A start is clamped, so that the slice lies inside: max(0, min(start, size - length)). One that is no number chooses
+among all places, each with the indicator that it is the one.
+"""
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from verdict.graph import Shape
+from verdict.ops import elements, logic, numbers
+from verdict.ops.aten.form import REQUIRED, Arguments
+from verdict.ops.hlo.form import hlo
+from verdict.ops.rule import Array
+from verdict.ops.types import like_first
+
+
+def clamped(positions: Array, spans: Sequence[int]) -> Array:
+    """Starts (one row each) brought to 0 .. span - 1, column by column."""
+    most = np.broadcast_to(np.asarray(spans, dtype=np.int64) - 1, positions.shape)
+    return logic.pointwise("clamp", lambda start, last: min(max(int(start), 0), int(last)), positions, most)
+
+
+def taken(x: Array, positions: Array, dims: Sequence[int], sizes: Shape) -> Array:
+    """For each row of clamped positions along `dims` the window of `sizes` that begins there."""
+    rows = [tuple(map(logic.settled, row)) for row in positions]
+    if all(elements.is_number(start) for row in rows for start in row):
+        return _stacked(x, [tuple(map(int, row)) for row in rows], dims, sizes)
+    places = list(product(*(range(x.shape[dim] - sizes[dim] + 1) for dim in dims)))
+    table = _stacked(x, places, dims, sizes)
+    hits = np.empty((len(rows), len(places)), dtype=object)
+    for number, row in enumerate(rows):
+        hits[number] = [hit(row, place) for place in places]
+    return numbers.matmul(hits, table.reshape(len(places), -1)).reshape((len(rows), *sizes))
+
+
+def placed(x: Array, positions: Array, dims: Sequence[int], updates: Array, add: bool) -> Array:
+    """x with each update written, or added, at its row of positions along `dims`; what does not fit is dropped."""
+    y = x.astype(np.result_type(x.dtype, updates.dtype))
+    sizes = updates.shape[1:]
+    rows = [tuple(map(logic.settled, row)) for row in positions]
+    places = list(product(*(range(x.shape[dim] - sizes[dim] + 1) for dim in dims)))
+    windows = {place: _window(place, dims, sizes) for place in places}
+    if all(elements.is_number(start) for row in rows for start in row):
+        for row, update in zip(rows, updates, strict=True):
+            if row in windows:
+                y[windows[row]] = y[windows[row]] + update if add else update
+        return y
+    hits = np.empty((len(rows), len(places)), dtype=object)
+    for number, row in enumerate(rows):
+        hits[number] = [hit(row, place) for place in places]
+    if add:
+        totals = numbers.matmul(hits.T, updates.reshape(len(rows), -1)).reshape((len(places), *sizes))
+        for place, total in zip(places, totals, strict=True):
+            y[windows[place]] = y[windows[place]] + total
+        return y
+    for found, update in zip(hits, updates, strict=True):
+        for place, chosen in zip(places, found, strict=True):
+            window = windows[place]
+            y[window] = logic.where(np.full(sizes, chosen, dtype=object), update, y[window])
+    return y
+
+
+def hit(starts: Sequence[Any], place: Sequence[int]) -> Any:
+    """1 where all starts are those of the place, else 0."""
+    found: Any = 1
+    for start, known in zip(starts, place, strict=True):
+        found = found * elements.indicator(start, known)
+    return logic.settled(found)
+
+
+def _stacked(x: Array, places: Sequence[tuple[int, ...]], dims: Sequence[int], sizes: Shape) -> Array:
+    windows = [x[_window(place, dims, sizes)] for place in places]
+    return np.stack(windows) if windows else np.empty((0, *sizes), dtype=x.dtype)
+
+
+def _window(place: Sequence[int], dims: Sequence[int], sizes: Shape) -> tuple[slice, ...]:
+    starts = dict(zip(dims, place, strict=True))
+    return tuple(slice(starts.get(dim, 0), starts.get(dim, 0) + size) for dim, size in enumerate(sizes))
+
+
+def _starts(args: Arguments, shape: Shape, sizes: Shape) -> Array:
+    row = np.empty((1, len(shape)), dtype=object)
+    row[0] = [start.reshape(-1)[0] for start in args["starts"]]
+    return clamped(row, [size - length + 1 for size, length in zip(shape, sizes, strict=True)])
+
+
+def _fits(args: Arguments, shape: Shape, sizes: Shape) -> None:
+    inside = len(sizes) == len(shape) and all(0 <= length <= size for length, size in zip(sizes, shape, strict=True))
+    if not inside or len(args["starts"]) != len(shape) or any(start != () for start in args["starts"]):
+        raise args.misfit(f"a slice of shape {sizes} and {len(args['starts'])} starts do not fit {shape}")
+
+
+def _slice_shape(args: Arguments) -> Shape:
+    _fits(args, args["self"], args["sizes"])
+    return tuple(args["sizes"])
+
+
+def _slice(args: Arguments) -> Array:
+    x, sizes = args["self"], tuple(args["sizes"])
+    return np.asarray(taken(x, _starts(args, x.shape, sizes), range(x.ndim), sizes)[0], dtype=x.dtype)
+
+
+def _update_shape(args: Arguments) -> Shape:
+    _fits(args, args["self"], args["update"])
+    return tuple(args["self"])
+
+
+def _update(args: Arguments) -> Array:
+    x, update = args["self"], args["update"]
+    return placed(x, _starts(args, x.shape, update.shape), range(x.ndim), update[None], add=False)
+
+
+RULES = (
+    hlo(
+        "dynamic_slice",
+        "self starts*",
+        {"sizes": REQUIRED},
+        _slice_shape,
+        _slice,
+        "y = x[starts : starts + sizes], the starts clamped so that it lies inside",
+        linear=(0,),
+        types=like_first,
+    ),
+    hlo(
+        "dynamic_update_slice",
+        "self update starts*",
+        {},
+        _update_shape,
+        _update,
+        "y = x with update from starts on, clamped so that it lies inside",
+        types=like_first,
+    ),
+)
