@@ -140,7 +140,7 @@ class TestZ3:
     def test_disagreement_is_an_internal_error(self, monkeypatch, terms, xyz):
         x, y, _ = xyz
         module = __import__("verdict.solver.check", fromlist=["check"])
-        monkeypatch.setattr(module, "_not_closed_by_form", lambda question, forms, wanted: [])
+        monkeypatch.setattr(module, "_not_closed_by_form", lambda question, forms, wanted, apart: {})
         monkeypatch.setattr(module, "falsify", lambda wanted, columns, allowed: module.Sampled((), allowed))
         with pytest.raises(InternalError):
             checked(obligation(terms, ("y", x * y, x * y * y)), SolverOptions())

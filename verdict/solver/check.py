@@ -1,11 +1,12 @@
 """Deciding an obligation: a straight list of steps, from the cheapest and surest on.
 
-1 premises solved  2 the same node  3 falsified on floats and certified  4 normal forms  5 denominators cleared
+1 premises solved  2 the same node  3 falsified on floats and certified  4 normal forms  5 denominators cleared, both
+only of what is not rejected modulo a prime
 6 boundary points, then Z3, for what is left  7 the parallel side defined wherever the single side is
 8 Z3 on what the other methods proved. What no step closes is Unknown, never a guess.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from time import monotonic
 
@@ -15,13 +16,14 @@ from verdict.solver.boundary import boundary_points
 from verdict.solver.certify import certainly_defined, certainly_different
 from verdict.solver.clear import vanishes
 from verdict.solver.domains import Condition, unmet
-from verdict.solver.errors import InternalError, LimitError, SolverError, VacuousError
+from verdict.solver.errors import BudgetError, InternalError, LimitError, SolverError, VacuousError
 from verdict.solver.falsify import Candidate, Floats, Sampled, falsify
 from verdict.solver.normal import NormalForms
 from verdict.solver.obligation import Element, Obligation, Point, elements
 from verdict.solver.polynomial import combine
 from verdict.solver.premises import solve, substitute
 from verdict.solver.refute import Signs, refute
+from verdict.solver.residues import Residues
 from verdict.solver.ring import Ring
 from verdict.solver.sampling import POINTS, point, sample, variables
 from verdict.solver.smt import Answer, ask, ask_condition, batches
@@ -76,10 +78,11 @@ def _decide(obligation: Obligation, options: SolverOptions) -> Outcome:
         return refuted
     _reject_undefined_parallel(different)
     forms = NormalForms(Ring(options.term_limit))
-    left = _not_closed_by_form(question, forms, different)
-    uncleared = _not_closed_by_clearing(question, forms, left)
+    apart = Residues().different(different)
+    left = _not_closed_by_form(question, forms, different, apart)
+    uncleared = _not_closed_by_clearing(question, forms, left, apart)
     if uncleared:
-        outcome = _falsify_at_boundaries(question, uncleared) or _close_by_z3(question, uncleared)
+        outcome = _falsify_at_boundaries(question, list(uncleared)) or _close_by_z3(question, uncleared)
         if outcome is not None:
             return outcome
     outcome = _defined_wherever(question, unmet(wanted, forms), wanted)
@@ -91,7 +94,7 @@ def _decide(obligation: Obligation, options: SolverOptions) -> Outcome:
         "cleared": len(left) - len(uncleared),
         "z3": len(uncleared),
     }
-    confirmed = _confirmed(question, [e for e in different if e not in set(uncleared)])
+    confirmed = _confirmed(question, [e for e in different if e not in uncleared])
     return Proved(tuple((name, count) for name, count in methods.items() if count), confirmed)
 
 
@@ -150,32 +153,42 @@ def _reject_vacuous(sampled: Sequence[Element], seen: Sampled, columns: dict[Ter
         raise VacuousError(f"{_place(sampled[rows[0]])}: no input was found at which both sides are defined")
 
 
-def _not_closed_by_form(question: _Question, forms: NormalForms, wanted: Sequence[Element]) -> list[Element]:
-    left = []
+Left = dict[Element, str]
+"""Elements that are not closed, each with the budget that it exceeded, or nothing."""
+
+
+def _not_closed_by_form(
+    question: _Question, forms: NormalForms, wanted: Sequence[Element], apart: Set[Element]
+) -> Left:
+    """The elements without one normal form; of those in `apart` it is known, and none is made."""
+    left = dict.fromkeys(wanted, "")
     question.in_time()
-    forms.add(question.terms.below([side for e in wanted for side in (e.single, e.parallel)]))
-    for element in wanted:
+    forms.add(question.terms.below([side for e in wanted if e not in apart for side in (e.single, e.parallel)]))
+    for element in [e for e in wanted if e not in apart]:
         try:
-            equal = forms.of(element.single) == forms.of(element.parallel)
-        except LimitError:
-            equal = False
-        if not equal:
-            left.append(element)
+            if forms.of(element.single) == forms.of(element.parallel):
+                del left[element]
+        except LimitError as error:
+            left[element] = _budget(error)
     return left
 
 
-def _not_closed_by_clearing(question: _Question, forms: NormalForms, wanted: Sequence[Element]) -> list[Element]:
-    left = []
-    for element in wanted:
+def _not_closed_by_clearing(question: _Question, forms: NormalForms, wanted: Left, apart: Set[Element]) -> Left:
+    left = dict(wanted)
+    for element in [e for e in wanted if e not in apart]:
         question.in_time()
         try:
             difference = combine([(forms.of(element.single), 1), (forms.of(element.parallel), -1)])
-            closed = vanishes(forms.ring, difference)
-        except LimitError:
-            closed = False
-        if not closed:
-            left.append(element)
+            if vanishes(forms.ring, difference):
+                del left[element]
+        except LimitError as error:
+            left[element] = _budget(error)
     return left
+
+
+def _budget(error: LimitError) -> str:
+    """The budget that was exceeded; nothing where there is no normal form for another reason."""
+    return f": {error}" if isinstance(error, BudgetError) else ""
 
 
 def _falsify_at_boundaries(question: _Question, wanted: Sequence[Element]) -> Refuted | None:
@@ -189,13 +202,13 @@ def _falsify_at_boundaries(question: _Question, wanted: Sequence[Element]) -> Re
     return refute(question.terms, wanted, seen.candidates, question.pivots)
 
 
-def _close_by_z3(question: _Question, wanted: Sequence[Element]) -> Refuted | Unknown | None:
+def _close_by_z3(question: _Question, wanted: Left) -> Refuted | Unknown | None:
     """None where Z3 proves each element."""
-    for element in wanted:
+    for element, budget in wanted.items():
         question.in_time()
-        undecided = Unknown(f"{_place(element)}: neither proved nor refuted, one of {len(wanted)} elements")
+        undecided = Unknown(f"{_place(element)}: neither proved nor refuted, one of {len(wanted)} elements{budget}")
         if not question.options.bounds:
-            return Unknown(f"{_place(element)}: {NO_FORM}")
+            return Unknown(f"{_place(element)}: {NO_FORM}{budget}")
         if not question.options.z3 or batches([element]) is None:
             return undecided
         answer = ask([element], question.options)

@@ -13,5 +13,9 @@ class LimitError(SolverError):
     """A bound on terms or work was reached."""
 
 
+class BudgetError(LimitError):
+    """The budget of a normal form was used up. The text names the budget."""
+
+
 class InternalError(Exception):
     """Two deciding methods contradict each other: a bug in verdict, never a verdict."""

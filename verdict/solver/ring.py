@@ -11,10 +11,11 @@ The laws of 1/p, roots and logarithms hold where those are defined; the ledger (
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
+from itertools import repeat
 from math import gcd
 
 from verdict.solver.atoms import Atoms
-from verdict.solver.errors import LimitError, VacuousError
+from verdict.solver.errors import BudgetError, VacuousError
 from verdict.solver.polynomial import (
     ONE,
     ZERO,
@@ -32,6 +33,8 @@ from verdict.solver.term import Number, Sign
 
 _WORK_PER_TERM = 100
 """Products of terms that may be made, for each term that a polynomial may have; after these there is no normal form."""
+_MOST_PRODUCTS = 400_000
+"""The most products of terms for one obligation, whatever its limit of terms: about a second."""
 _LARGEST_PRIME = 1000
 """Up to here, constants under roots and logarithms are taken apart by trial division; what is left stays one factor."""
 
@@ -45,24 +48,25 @@ class Ring:
     def __init__(self, limit: int) -> None:
         self.atoms = Atoms()
         self.limit = limit
-        self.work_left = limit * _WORK_PER_TERM
+        self.products = min(limit * _WORK_PER_TERM, _MOST_PRODUCTS)
+        self.work_left = self.products
         self._roots = False
 
     def multiply(self, p: Polynomial, q: Polynomial) -> Polynomial:
         """p * q."""
-        self._spend(len(p) * len(q))
+        self.spend(len(p) * len(q))
         total: dict[Monomial, int] = {}
         for m, a in p.terms.items():
             for n, b in q.terms.items():
                 key = merge(m, n)
                 total[key] = total.get(key, 0) + a * b
         result = Polynomial(total, p.denominator * q.denominator)
-        self._spend(0, len(result))
+        self.spend(0, len(result))
         return self.settle(result) if self._roots or self.atoms.indices else result
 
     def integer_power(self, p: Polynomial, exponent: int) -> Polynomial:
         """p ** exponent, for exponent >= 0."""
-        return reduce(self.multiply, [p] * exponent, ONE)
+        return reduce(self.multiply, repeat(p, exponent), ONE)
 
     def product(self, factors: Sequence[tuple[Polynomial, int]]) -> Polynomial:
         """The product of factor ** exponent. A factor and its reciprocal cancel before anything is expanded."""
@@ -261,10 +265,15 @@ class Ring:
         others = [(monomial(self.atoms.indicator(index, other).number), -1) for other in range(size - 1)]
         return combine([(ONE, 1), *others])
 
-    def _spend(self, work: int, terms: int = 0) -> None:
+    def spend(self, work: int, terms: int = 0) -> None:
+        """Pay for products of terms before they are made. Raises BudgetError where a budget does not suffice."""
+        if terms > self.limit:
+            raise BudgetError(f"its normal form has more than {self.limit:,} terms")
+        if work > self.limit * 10:
+            raise BudgetError(f"multiplied out, it takes more than {self.limit * 10:,} products of terms at once")
+        if work > self.work_left:
+            raise BudgetError(f"multiplied out, it takes more than {self.products:,} products of terms")
         self.work_left -= work
-        if terms > self.limit or work > self.limit * 10 or self.work_left < 0:
-            raise LimitError(f"the normal form has more than {self.limit} terms")
 
 
 def _factors(c: Fraction) -> list[tuple[int, int]]:

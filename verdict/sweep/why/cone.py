@@ -1,16 +1,20 @@
-"""The steps that values depend on."""
+"""The steps that values depend on, and those that depend on values."""
 
 from collections.abc import Iterable
+from itertools import chain
+
+import networkx
 
 from verdict.sweep.why.scene import Scene
 
 
 def cone_of(scene: Scene, values: Iterable[int]) -> set[int]:
     """All steps of the parallel flow on the way to some values."""
-    stack, cone = list(values), set[int]()
-    while stack:
-        number = scene.maker.get(stack.pop())
-        if number is not None and number not in cone:
-            cone.add(number)
-            stack.extend(scene.step(number).inputs)
-    return cone
+    makers = {scene.maker[value] for value in values if value in scene.maker}
+    return set(chain.from_iterable(networkx.bfs_layers(scene.graph.reverse(copy=False), makers)))
+
+
+def readers_of(scene: Scene, values: Iterable[int]) -> set[int]:
+    """All steps of the parallel flow that depend on some values."""
+    readers = {reader for value in values for reader in scene.readers.get(value, ())}
+    return set(chain.from_iterable(networkx.bfs_layers(scene.graph, readers)))

@@ -12,6 +12,7 @@ from verdict.graph import ABSENT
 from verdict.sweep.compare import Different, compare
 from verdict.sweep.elements import Ids
 from verdict.sweep.flow import CANNOT, Result, attempt
+from verdict.sweep.why.cone import readers_of
 from verdict.sweep.why.scene import Arrays, Scene, Values, arrays_of
 from verdict.sweep.why.siblings import Siblings
 
@@ -160,19 +161,15 @@ def _different(
 
 def behind(scene: Scene, change: Change, at: Siblings) -> frozenset[Result]:
     """The outputs that depend on what a change touches, and on what the steps make at which it is made."""
-    stack = [*change.values, *(v for number in at.steps.values() for v in scene.step(number).outputs if v != ABSENT)]
+    touched = [*change.values, *(v for number in at.steps.values() for v in scene.step(number).outputs if v != ABSENT)]
     held = {_place(r) for r in scene.other.results if (r.value, rank_of(r)) in change.reads}
     for value, rank in change.reads:
         for k in scene.readers.get(value, ()):
             if scene.step(k).place.rank == rank:
-                stack.extend(v for v in scene.step(k).outputs if v != ABSENT)
-    seen = set(stack)
-    while stack:
-        for number in scene.readers.get(stack.pop(), ()):
-            fresh = [v for v in scene.step(number).outputs if v != ABSENT and v not in seen]
-            seen.update(fresh)
-            stack.extend(fresh)
-    return frozenset(held | {_place(r) for r in scene.other.results if r.value in seen})
+                touched.extend(v for v in scene.step(k).outputs if v != ABSENT)
+    steps = readers_of(scene, touched)
+    reached = {*touched, *(v for k in steps for v in scene.step(k).outputs if v != ABSENT)}
+    return frozenset(held | {_place(r) for r in scene.other.results if r.value in reached})
 
 
 def rank_of(result: Result) -> int | None:

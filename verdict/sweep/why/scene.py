@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import networkx
 import numpy as np
 
 from verdict.graph import ABSENT, Node, Plan
@@ -32,7 +33,8 @@ class Scene:
 
     readers: for each value of the parallel flow the steps that read it. classes: its steps, those that match on all
     ranks and in all microbatches together, in the order of the flow. repeated: those of several runs of one line of a
-    program. partitions: how ranks may be grouped. maker: which step makes a value. collectives: by device and name.
+    program. partitions: how ranks may be grouped. maker: which step makes a value. graph: from each parallel step to
+    those that read what it makes. collectives: by device and name.
     """
 
     single: Plan
@@ -45,6 +47,7 @@ class Scene:
     catalogue: Catalogue
     readers: Mapping[int, tuple[int, ...]]
     maker: Mapping[int, int]
+    graph: networkx.DiGraph
     classes: tuple[Siblings, ...]
     repeated: tuple[Siblings, ...]
     partitions: tuple[Partition, ...]
@@ -102,9 +105,18 @@ def scene_of(runs: Runs) -> Scene:
     instances = sorted({place for found in (*classes, *repeated) for place in found.steps})
     return Scene(
         single, parallel, *flows, right, trace, elements, catalogue,
-        {value: tuple(dict.fromkeys(found)) for value, found in readers.items()}, maker, classes, repeated,
-        partitions_of(parallel, instances), _collectives(parallel),
+        {value: tuple(dict.fromkeys(found)) for value, found in readers.items()}, maker, _graph(flows[1], maker),
+        classes, repeated, partitions_of(parallel, instances), _collectives(parallel),
     )  # fmt: skip
+
+
+def _graph(flow: Flow, maker: Mapping[int, int]) -> networkx.DiGraph:
+    """The steps of a flow, each with edges to those that read what it makes."""
+    graph = networkx.DiGraph()
+    graph.add_nodes_from(range(len(flow.steps)))
+    for number, step in enumerate(flow.steps):
+        graph.add_edges_from((maker[value], number) for value in step.inputs if value in maker)
+    return graph
 
 
 def _collectives(plan: Plan) -> dict[tuple[int, str], Node]:
