@@ -3,6 +3,7 @@
 from verdict.options import SolverOptions
 from verdict.solver.check import check
 from verdict.solver.confirm import confirm
+from verdict.solver.decide import decide
 from verdict.solver.errors import InternalError, SolverError
 from verdict.solver.obligation import Goal, Obligation
 from verdict.solver.plain import PlainTerms
@@ -26,6 +27,7 @@ __all__ = [
     "check",
     "confirm",
     "constants",
+    "decide",
     "installed",
     "question",
 ]

@@ -6,7 +6,7 @@ from verdict.errors import ShapeError
 from verdict.graph import whole
 from verdict.options import SolverOptions
 from verdict.outcome import Outcome, Proved, Refuted, Unknown
-from verdict.solver import Obligation, PlainTerms, SolverError, check, confirm
+from verdict.solver import Obligation, PlainTerms, SolverError, check, decide
 from verdict.stage.execute import goals, obligation, on
 from verdict.stage.numbers import on_numbers
 from verdict.stage.shrink import OTHER, Sizes, TooManyElementsError
@@ -30,22 +30,26 @@ def run(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool = F
     misshapen = _misshapen(question)
     if misshapen:
         return _at_equal_sizes(stage, columns, options, exhaustive) or Unknown(f"{stage.signature.op}: {misshapen}")
-    outcome = check(question, options)
-    if isinstance(outcome, Proved):
-        other = _at_other_sizes(stage, columns, options, exhaustive)
-        if isinstance(other, Refuted):
-            return Unknown(f"{stage.signature.op} is proved at some reduced shapes, and refuted at others")
-        if isinstance(other, Unknown):
-            return other
-        larger = on_numbers(stage, columns, exhaustive)
-        if larger.against:
-            why = f"on random numbers at {larger.shapes} shapes {larger.against}"
-            return Unknown(f"{stage.signature.op} is proved at reduced shapes, but {why}")
-        outcome = replace(outcome, larger=larger.shapes)
-    if options.z3 and (isinstance(outcome, Proved) or (isinstance(outcome, Refuted) and len(options.solvers) > 1)):
-        answers = confirm(goals(stage, columns, exhaustive, on(PlainTerms())), outcome, options)
-        return replace(outcome, answers=answers) if isinstance(outcome, Proved) else outcome
-    return outcome
+    return decide(
+        question,
+        lambda: goals(stage, columns, exhaustive, on(PlainTerms())),
+        options,
+        lambda proved: _besides(stage, columns, options, exhaustive, proved),
+    )
+
+
+def _besides(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool, proved: Proved) -> Outcome:
+    """A proof with what holds at other reduced shapes, and what numbers say at full or larger ones."""
+    other = _at_other_sizes(stage, columns, options, exhaustive)
+    if isinstance(other, Refuted):
+        return Unknown(f"{stage.signature.op} is proved at some reduced shapes, and refuted at others")
+    if isinstance(other, Unknown):
+        return other
+    larger = on_numbers(stage, columns, exhaustive)
+    if larger.against:
+        why = f"on random numbers at {larger.shapes} shapes {larger.against}"
+        return Unknown(f"{stage.signature.op} is proved at reduced shapes, but {why}")
+    return replace(proved, larger=larger.shapes)
 
 
 def _is_one_node(stage: Stage) -> bool:

@@ -1,7 +1,6 @@
 """Claims to outcomes: both sides of their cones executed on solver terms, and the solver asked. Pure functions."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -12,8 +11,8 @@ from verdict.ops import FACTS, Array
 from verdict.ops.aten.form import exactly
 from verdict.ops.integers import symbol
 from verdict.options import SolverOptions
-from verdict.outcome import Answer, Outcome, Proved, Unknown
-from verdict.solver import Goal, Obligation, PlainTerms, SolverError, Terms, check, confirm
+from verdict.outcome import Outcome, Unknown
+from verdict.solver import Goal, Obligation, PlainTerms, SolverError, Terms, decide
 from verdict.sweep.claim import Claim, Cone, is_infinite
 from verdict.sweep.elements import Block, Ids, Kind
 from verdict.sweep.flow import CANNOT, apply
@@ -43,13 +42,14 @@ def _prove(
         goals = (execution.goal(claim),)
     except CANNOT as error:
         return Unknown(f"it cannot be executed on symbols: {error}")
-    outcome = check(Obligation(terms, goals), options)
-    if not isinstance(outcome, Proved) or not options.z3:
-        return outcome
-    try:
-        return replace(outcome, answers=confirm((plainly.goal(claim),), outcome, options))
-    except CANNOT:
-        return replace(outcome, answers=tuple(Answer(solver, "", 0, claim.right.size) for solver in options.solvers))
+
+    def again() -> tuple[Goal, ...]:
+        try:
+            return (plainly.goal(claim),)
+        except CANNOT as error:
+            raise SolverError(f"it cannot be written plainly: {error}") from error
+
+    return decide(Obligation(terms, goals), again, options)
 
 
 Symbols = Terms | PlainTerms
