@@ -190,7 +190,8 @@ def _outputs(single: str, parallel: str, given: dict[str, Any]) -> tuple[Output,
         raise UsageError(single, "it is given as both plans", "give the single-device plan and the parallel plan")
     outputs = tuple(output_of(text, given["form"]) for text in given["outputs"])
     others = {"the repaired plan": given["repair"], "the script": given["repro"], "the statistics": given["stats"]}
-    files = [*(("the report", output.path) for output in outputs), *((what, path) for what, path in others.items() if path)]
+    files = [("the report", output.path) for output in outputs]
+    files += [(what, path) for what, path in others.items() if path]
     require_writable((single, parallel), files)
     if given["stats"]:
         require_rows(given["stats"])

@@ -111,7 +111,7 @@ def test_the_page_is_one_file_without_scripts(make):
     tree = page(report)
     assert not {"script", "link", "img", "iframe", "object", "a"} & set(tree.seen)
     assert not [name for name, _ in tree.attributes if name.startswith("on") or name in {"src", "href", "style"}]
-    first = [text for where, text in tree.texts if where not in {"title", "style"} and text.strip()][0]
+    first = next(text for where, text in tree.texts if where not in {"title", "style"} and text.strip())
     assert first == report.verdict.name
     style = next(text for where, text in tree.texts if where == "style")
     assert "prefers-color-scheme: dark" in style

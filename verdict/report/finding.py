@@ -38,7 +38,7 @@ def finding_lines(finding: Finding, replicas: int, kind: str = "error", width: i
         yield from example_lines(finding.counterexample, width)
         yield Text("")
     else:
-        yield from _values(finding)
+        yield from _values(finding, width)
     for note in finding.notes[:SHOWN_NOTES]:
         yield from _labelled("note", "", note, width)
     if len(finding.notes) > SHOWN_NOTES:
@@ -75,10 +75,11 @@ def _sides(finding: Finding, width: int) -> Iterator[Text]:
             yield Text(f"            ... and {counted(len(lines) - SHOWN_LINES, 'more node')}")
 
 
-def _values(finding: Finding) -> Iterator[Text]:
+def _values(finding: Finding, width: int) -> Iterator[Text]:
     for value in finding.values[:SHOWN_VALUES]:
         index = ",".join(str(k) for k in value.index)
-        yield Text(f"  {value.goal}[{index}]: single {number(value.single)}, parallel {number(value.parallel)}")
+        text = f"{value.goal}[{index}]: single {number(value.single)}, parallel {number(value.parallel)}"
+        yield from map(Text, wrapped(text, "  ", "    ", width))
     if len(finding.values) > SHOWN_VALUES:
         yield Text(f"  ... and {counted(len(finding.values) - SHOWN_VALUES, 'more element')}")
 

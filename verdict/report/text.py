@@ -35,8 +35,8 @@ def show(report: Report, measured: Measured, console: Console, verbose: int = 0)
     page.print()
     page.print(_sizes("single", report.single))
     page.print(_sizes("parallel", report.parallel))
-    for line in statistics(report) if verbose else ():
-        page.print(line)
+    for counts in statistics(report) if verbose else ():
+        page.print(counts)
     for line in _trust(report, verbose, page.width):
         page.print(line)
     page.print(f"{measured.total:.1f} s, {measured.peak_memory_mib:.0f} MiB")
