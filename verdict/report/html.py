@@ -151,7 +151,7 @@ def _folded(parent: Element, summary: str) -> Element:
 
 def _table(parent: Element, caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Element:
     """A table that scrolls by itself where the page is narrow; the first cell of each row names it."""
-    table = _add(_add(parent, "div", **{"class": "wide"}), "table")
+    table = _add(_add(parent, "figure", **{"class": "wide"}), "table")
     if caption:
         _add(table, "caption", caption)
     head = _add(_add(table, "thead"), "tr")

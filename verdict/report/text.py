@@ -23,22 +23,26 @@ SHOWN_OPEN = 10
 def show(report: Report, measured: Measured, console: Console, verbose: int = 0) -> None:
     """Print the report. verbose: -1 only the verdict, 0 the usual, 1 also what it rests on and all that is open."""
     page = _Page(console)
-    page.print(Text.assemble((report.verdict.name, COLOURS[report.verdict]), f"  {headline(report)}"))
+    name = report.verdict.name
+    first, *others = wrapped(f"{name}  {headline(report)}", "", "  ", page.width)
+    page.print(Text.assemble((name, COLOURS[report.verdict]), first[len(name) :]))
+    for line in others:
+        page.print(line)
     if verbose < 0:
         return
     for kind, findings in (("error", report.findings), ("note", report.notes)):
         for finding in findings:
             page.print()
-            for line in finding_lines(finding, report.parallel.replicas, kind, page.width):
-                page.print(line)
+            for part in finding_lines(finding, report.parallel.replicas, kind, page.width):
+                page.print(part)
     _open(report, verbose, page)
     page.print()
-    page.print(_sizes("single", report.single))
-    page.print(_sizes("parallel", report.parallel))
-    for counts in statistics(report) if verbose else ():
-        page.print(counts)
-    for line in _trust(report, verbose, page.width):
-        page.print(line)
+    counts = statistics(report) if verbose else ()
+    for text in (_sizes("single", report.single), _sizes("parallel", report.parallel), *counts):
+        for line in wrapped(text, "", "  ", page.width):
+            page.print(line)
+    for trusted in _trust(report, verbose, page.width):
+        page.print(trusted)
     page.print(f"{measured.total:.1f} s, {measured.peak_memory_mib:.0f} MiB")
     if verbose:
         page.print("  " + ", ".join(f"{name} {seconds:.2f} s" for name, seconds in measured.seconds))
