@@ -25,14 +25,17 @@ from verdict.errors import UsageError, VerdictError
 from verdict.graph import Plan
 from verdict.limits import Limits, OutOfTime, begin, limited
 from verdict.lineage import CHUNK_ORDER
-from verdict.measure import Stopwatch, append_row
+from verdict.measure import Stopwatch, append_row, require_rows
 from verdict.mutate.command import mutate_command
 from verdict.observer import Observer, Phase
 from verdict.options import Options, SolverOptions
 from verdict.phases import known_assumptions
 from verdict.repair import ALL_ATTEMPTS
-from verdict.report import Measured, Report, show, to_json
+from verdict.report import Measured, Report, show
+from verdict.report.diff import diff_command
 from verdict.report.explain import explain_command
+from verdict.report.outputs import FORMS, Output, output_of, rendered, require_writable, write_whole
+from verdict.report.readable import readable
 from verdict.solver import installed
 from verdict.stdout import to_stdout
 from verdict.verify import verify
@@ -63,8 +66,10 @@ class MainJob(click.Group):
 @click.group(cls=MainJob, invoke_without_command=True, epilog=EPILOG)
 @click.option("--sm", "single", metavar="FILE", help="The single-device plan.")
 @click.option("--pm", "parallel", metavar="FILE", help="The parallel plan.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the report.")
-@click.option("--output", metavar="FILE", help="Write the report to FILE instead of the terminal.")
+@click.option("--format", "form", type=click.Choice(list(FORMS)), default="text", help="Form of the report.")
+@click.option("--output", "outputs", multiple=True, metavar="[FORMAT:]FILE",
+              help="Write the report in FORMAT to FILE, too (repeatable); without FORMAT, "
+                   "in that of --format and instead of the terminal.")  # fmt: skip
 @click.option(
     "--workers", "--max_ser_proc", "--max_vrf_proc", type=click.IntRange(1), metavar="N",
     help="Processes that prove side by side (default: the cores). The other spellings are aliases.",
@@ -116,6 +121,7 @@ def _status(arguments: list[str]) -> int:
 
 
 cli.add_command(generate_command)
+cli.add_command(diff_command)
 cli.add_command(explain_command)
 cli.add_command(run_command(load_all, torch_engine))
 cli.add_command(mutate_command(load_all, save))
@@ -139,7 +145,7 @@ def main() -> None:
         complain.print("verdict: interrupted; nothing was decided")
         status = QUESTION_NOT_PUT
     except VerdictError as error:
-        complain.print(f"verdict: {error}", markup=False)
+        complain.print(readable(f"verdict: {error}"), markup=False)
         status = QUESTION_NOT_PUT
     except Exception:
         complain.print(traceback.format_exc(), markup=False)
@@ -157,6 +163,7 @@ def _main_job(single: str, parallel: str, given: dict[str, Any]) -> int:
     _require_known("--assume", given["assume"], MAY_ASSUME)
     if given["repair"] and given["unrepaired"]:
         raise UsageError("--repair", "it contradicts --no-repair", "give one of them")
+    outputs = _outputs(single, parallel, given)
     gc.disable()
     options = _options(given, begin(given["time_limit"], given["memory_limit"]))
     watch = Stopwatch()
@@ -167,7 +174,7 @@ def _main_job(single: str, parallel: str, given: dict[str, Any]) -> int:
         _require_known("--deny-assumption", given["denied"], known_assumptions(plans))
         report = verify(*plans, options, observer)
     measured = watch.measured(options.workers)
-    _tell(report, measured, given)
+    _tell(report, measured, outputs, given)
     if given["repair"]:
         _write_repaired(given["repair"], report)
     if given["repro"]:
@@ -175,6 +182,20 @@ def _main_job(single: str, parallel: str, given: dict[str, Any]) -> int:
     if given["stats"]:
         append_row(given["stats"], report, measured)
     return report.verdict.value
+
+
+def _outputs(single: str, parallel: str, given: dict[str, Any]) -> tuple[Output, ...]:
+    """The reports that are asked for. Raises UsageError where a file is given twice or cannot be written."""
+    if os.path.realpath(single) == os.path.realpath(parallel) and os.path.exists(single):
+        raise UsageError(single, "it is given as both plans", "give the single-device plan and the parallel plan")
+    outputs = tuple(output_of(text, given["form"]) for text in given["outputs"])
+    others = {"the repaired plan": given["repair"], "the script": given["repro"], "the statistics": given["stats"]}
+    files = [("the report", output.path) for output in outputs]
+    files += [(what, path) for what, path in others.items() if path]
+    require_writable((single, parallel), files)
+    if given["stats"]:
+        require_rows(given["stats"])
+    return outputs
 
 
 def _loaded(single: str, parallel: str, limits: Limits) -> tuple[Plan, Plan]:
@@ -254,21 +275,14 @@ class _Watching:
         self._progress.update(self._task, description=phase, completed=done, total=total if total > 1 else None)
 
 
-def _tell(report: Report, measured: Measured, given: dict[str, Any]) -> None:
+def _tell(report: Report, measured: Measured, outputs: tuple[Output, ...], given: dict[str, Any]) -> None:
     level = (given["loglevel"] or "").upper()
     verbose = -1 if given["quiet"] or level == "ERROR" else max(given["verbose"], int(level == "DEBUG"))
-    if not given["output"]:
-        _write(report, measured, given["form"], verbose, sys.stdout)
+    for output in outputs:
+        write_whole(output.path, rendered(output.form, report, measured, verbose))
+    if any(output.instead for output in outputs):
         return
-    try:
-        with open(given["output"], "w") as file:
-            _write(report, measured, given["form"], verbose, file)
-    except OSError as error:
-        raise UsageError(given["output"], f"the report cannot be written: {error.strerror}", "") from None
-
-
-def _write(report: Report, measured: Measured, form: str, verbose: int, file: Any) -> None:
-    if form == "json":
-        file.write(to_json(report, measured))
+    if given["form"] == "text":
+        show(report, measured, Console(soft_wrap=True, highlight=False, markup=False, emoji=False), verbose)
     else:
-        show(report, measured, Console(file=file, soft_wrap=True, highlight=False, markup=False, emoji=False), verbose)
+        sys.stdout.write(rendered(given["form"], report, measured, verbose))

@@ -10,6 +10,9 @@ from verdict.errors import UsageError
 from verdict.observer import Phase
 from verdict.report import Measured, Report
 
+LONGEST_HEADER = 4096
+"""Characters of a file's first line that are read: more than the header of any file of --stats has."""
+
 
 class Stopwatch:
     """Seconds between the beginnings of phases."""
@@ -38,6 +41,27 @@ def peak_memory_mib() -> float:
     return max(usage.ru_maxrss for usage in usages) / 1024
 
 
+NAMES = (
+    *("verdict", "single", "parallel", "ranks", "mesh", "microbatches", "weights", "nodes_single", "nodes_parallel"),
+    *("stages", "distinct", "obligations", "findings", "open", *(f"t_{phase}" for phase in Phase)),
+    *("t_total", "peak_memory_mib", "workers"),
+)
+"""The columns of the file of --stats."""
+
+
+def require_rows(path: str) -> None:
+    """Raises UsageError where a file is there that `append_row` did not make."""
+    if not os.path.isfile(path) or os.path.getsize(path) == 0:
+        return
+    try:
+        with open(path, newline="", encoding="utf-8", errors="replace") as file:
+            first = file.readline(LONGEST_HEADER)
+    except OSError as error:
+        raise UsageError(path, f"the statistics cannot be written: {error.strerror}", "give a writable file") from None
+    if first.rstrip("\r\n") != ",".join(NAMES):
+        raise UsageError(path, "the statistics cannot be written: it has other columns", "give a new file")
+
+
 def append_row(path: str, report: Report, measured: Measured) -> None:
     """Append one row about a run to a CSV file; a new file gets a header."""
     row: dict[str, Any] = {
@@ -62,8 +86,8 @@ def append_row(path: str, report: Report, measured: Measured) -> None:
     }
     try:
         new = not os.path.exists(path) or os.path.getsize(path) == 0
-        with open(path, "a", newline="") as file:
-            writer = csv.DictWriter(file, row)
+        with open(path, "a", newline="", encoding="utf-8", errors="replace") as file:
+            writer = csv.DictWriter(file, NAMES)
             if new:
                 writer.writeheader()
             writer.writerow(row)

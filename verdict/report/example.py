@@ -6,7 +6,7 @@ from fractions import Fraction
 from rich.text import Text
 
 from verdict.outcome import Block, Counterexample
-from verdict.report.lines import wrapped
+from verdict.report.lines import WIDTH, counted, wrapped
 
 MOST_ROWS = 6
 """How many elements that differ a table lists; the rest is counted."""
@@ -19,15 +19,18 @@ MOST_DIGITS = 12
 MARK = "*"
 
 
-def example_lines(found: Counterexample) -> Iterator[Text]:
+def example_lines(found: Counterexample, width: int = WIDTH) -> Iterator[Text]:
     """The inputs that are not zero, and a table of the elements that differ; vectors in full."""
-    yield from (Text(line) for line in wrapped(f"numbers ({found.at}; {MARK} marks what differs)", "  ", "    "))
+    yield from (Text(line) for line in wrapped(f"numbers ({found.at}; {MARK} marks what differs)", "  ", "    ", width))
     for block in found.inputs:
-        text = f"{block.label} ({_shape(block.shape)}): {_entries(block)}"
-        yield from (Text(line) for line in wrapped(text, "    ", "      "))
-    for group in _groups(found):
+        text = f"{block.label} ({shape_text(block.shape)}): {entries(block)}"
+        yield from (Text(line) for line in wrapped(text, "    ", "      ", width))
+    for group in groups(found):
         yield Text("")
-        yield from _vectors(group) if all(_is_vector(block) for block in (group[0], *group[1:])) else _table(group)
+        if all(map(_is_vector, group)):
+            yield from _vectors(group, width)
+        else:
+            yield from _table(group, width)
 
 
 def number(value: Fraction | float) -> str:
@@ -38,7 +41,7 @@ def number(value: Fraction | float) -> str:
     return f"{value:.6g}"
 
 
-def _groups(found: Counterexample) -> list[list[Block]]:
+def groups(found: Counterexample) -> list[list[Block]]:
     """For each block of the single device, it and all that stand for it."""
     groups: list[list[Block]] = []
     for single, parallel in zip(found.single, found.parallel, strict=True):
@@ -49,10 +52,10 @@ def _groups(found: Counterexample) -> list[list[Block]]:
     return groups
 
 
-def _vectors(group: Sequence[Block]) -> Iterator[Text]:
+def _vectors(group: Sequence[Block], page: int) -> Iterator[Text]:
     """Each block in one row: the single device's first."""
     single, *others = group
-    yield from (Text(line) for line in wrapped(f"{single.label} ({_shape(single.shape)})", "    ", "      "))
+    yield from (Text(line) for line in wrapped(f"{single.label} ({shape_text(single.shape)})", "    ", "      ", page))
     rows = [("single", [number(value) for value in single.values])]
     for block in others:
         marks = block.wrong or (False,) * len(block.values)
@@ -67,7 +70,7 @@ def _vectors(group: Sequence[Block]) -> Iterator[Text]:
         yield line
 
 
-def _table(group: Sequence[Block]) -> Iterator[Text]:
+def _table(group: Sequence[Block], page: int) -> Iterator[Text]:
     """One row for each element that differs somewhere, one column for each block."""
     single, *others = group
     rows = [k for k in range(len(single.values)) if any(block.wrong and block.wrong[k] for block in others)]
@@ -76,18 +79,30 @@ def _table(group: Sequence[Block]) -> Iterator[Text]:
         [number(single.values[k]), *(number(b.values[k]) + MARK * (bool(b.wrong) and b.wrong[k]) for b in others)]
         for k in rows[:MOST_ROWS]
     ]
-    names = [_index(single.shape, k) for k in rows[:MOST_ROWS]]
-    yield from (Text(line) for line in wrapped(f"{single.label} ({_shape(single.shape)})", "    ", "      "))
+    names = [index_text(single.shape, k) for k in rows[:MOST_ROWS]]
+    yield from (Text(line) for line in wrapped(f"{single.label} ({shape_text(single.shape)})", "    ", "      ", page))
     widths = [max(len(head), *(len(row[k].rstrip(MARK)) for row in cells)) + 3 for k, head in enumerate(heads)]
     label = max(map(len, names)) + 1
-    yield Text(" " * (6 + label) + "".join(f"{head:>{width}}" for head, width in zip(heads, widths, strict=True)))
-    for name, row in zip(names, cells, strict=True):
-        line = Text(f"      {name:<{label}}")
-        for cell, width in zip(row, widths, strict=True):
-            _put(line, cell, width)
-        yield line
+    for columns in _fitting(widths, page - 7 - label):
+        yield Text(" " * (6 + label) + "".join(f"{heads[k]:>{widths[k]}}" for k in columns))
+        for name, row in zip(names, cells, strict=True):
+            line = Text(f"      {name:<{label}}")
+            for k in columns:
+                _put(line, row[k], widths[k])
+            yield line
     if len(rows) > MOST_ROWS:
-        yield Text(f"      ... and {len(rows) - MOST_ROWS} more elements")
+        yield Text(f"      ... and {counted(len(rows) - MOST_ROWS, 'more element')}")
+
+
+def _fitting(widths: Sequence[int], room: int) -> Iterator[list[int]]:
+    """The columns of a table in as many tables as fit the page below each other; the first column heads each."""
+    columns = [0]
+    for k in range(1, len(widths)):
+        if len(columns) > 1 and sum(widths[c] for c in (*columns, k)) > room:
+            yield columns
+            columns = [0]
+        columns.append(k)
+    yield columns
 
 
 def _put(line: Text, cell: str, width: int) -> None:
@@ -103,18 +118,18 @@ def _is_vector(block: Block) -> bool:
     return sum(size > 1 for size in block.shape) <= 1 and len(block.values) <= MOST_IN_A_ROW
 
 
-def _entries(block: Block) -> str:
+def entries(block: Block) -> str:
     """All elements of a short vector, else those that are not zero."""
     if _is_vector(block):
         return ", ".join(number(value) for value in block.values)
     shown = [(k, value) for k, value in enumerate(block.values) if value]
-    text = ", ".join(f"{_index(block.shape, k)} = {number(value)}" for k, value in shown[:MOST_ENTRIES])
+    text = ", ".join(f"{index_text(block.shape, k)} = {number(value)}" for k, value in shown[:MOST_ENTRIES])
     more = f", and {len(shown) - MOST_ENTRIES} more" if len(shown) > MOST_ENTRIES else ""
     zero = "all others 0" if shown else "all 0"
     return f"{text}{more}{', ' if shown else ''}{zero}" if len(shown) < len(block.values) else f"{text}{more}"
 
 
-def _index(shape: Sequence[int], flat: int) -> str:
+def index_text(shape: Sequence[int], flat: int) -> str:
     index: list[int] = []
     for size in reversed(shape):
         flat, rest = divmod(flat, size)
@@ -122,5 +137,5 @@ def _index(shape: Sequence[int], flat: int) -> str:
     return "[" + ",".join(map(str, reversed(index))) + "]"
 
 
-def _shape(shape: Sequence[int]) -> str:
+def shape_text(shape: Sequence[int]) -> str:
     return " x ".join(map(str, shape)) or "one number"

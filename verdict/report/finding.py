@@ -6,7 +6,7 @@ from rich.text import Text
 
 from verdict.outcome import Finding
 from verdict.report.example import example_lines, number
-from verdict.report.lines import wrapped
+from verdict.report.lines import WIDTH, counted, wrapped
 
 SHOWN_VALUES = 6
 """How many elements that differ are listed; the rest is counted."""
@@ -16,30 +16,35 @@ SHOWN_NOTES = 6
 """How many notes are listed; the rest is counted."""
 
 
-def finding_lines(finding: Finding, replicas: int, kind: str = "error") -> Iterator[Text]:
-    """One finding. replicas: how many ranks each plan device stands for. kind: error, or note where it is none."""
-    lines = wrapped(f"{kind}[{finding.code}]: {finding.title}", "", "  ")
+def finding_lines(finding: Finding, replicas: int, kind: str = "error", width: int = WIDTH) -> Iterator[Text]:
+    """One finding.
+
+    replicas: how many ranks each plan device stands for. kind: error, or note where it is none.
+
+    width: of the page.
+    """
+    lines = wrapped(f"{kind}[{finding.code}]: {finding.title}", "", "  ", width)
     head = len(kind) + len(finding.code) + 2
     colour = "bold red" if kind == "error" else "bold yellow"
     yield Text.assemble((lines[0][:head], colour), lines[0][head:])
     yield from map(Text, lines[1:])
-    yield from map(Text, wrapped(f"at {finding.where}", "  ", "     "))
+    yield from map(Text, wrapped(f"at {finding.where}", "  ", "     ", width))
     extent = extent_of(finding, replicas)
     if extent:
-        yield from map(Text, wrapped(extent, "     ", "     "))
-    yield from _sides(finding)
+        yield from map(Text, wrapped(extent, "     ", "     ", width))
+    yield from _sides(finding, width)
     if finding.counterexample is not None:
         yield Text("")
-        yield from example_lines(finding.counterexample)
+        yield from example_lines(finding.counterexample, width)
         yield Text("")
     else:
-        yield from _values(finding)
+        yield from _values(finding, width)
     for note in finding.notes[:SHOWN_NOTES]:
-        yield from _labelled("note", "", note)
+        yield from _labelled("note", "", note, width)
     if len(finding.notes) > SHOWN_NOTES:
-        yield Text(f"  ... and {len(finding.notes) - SHOWN_NOTES} more notes")
+        yield Text(f"  ... and {counted(len(finding.notes) - SHOWN_NOTES, 'more note')}")
     if finding.help:
-        yield from _labelled("help", "bold cyan", finding.help)
+        yield from _labelled("help", "bold cyan", finding.help, width)
 
 
 def extent_of(finding: Finding, replicas: int) -> str:
@@ -58,26 +63,27 @@ def extent_of(finding: Finding, replicas: int) -> str:
     return " x ".join(counts) + shown
 
 
-def _sides(finding: Finding) -> Iterator[Text]:
+def _sides(finding: Finding, width: int) -> Iterator[Text]:
     if not finding.single and not finding.parallel:
         return
     yield Text("")
     for name, lines in (("single", finding.single), ("parallel", finding.parallel)):
         for k, line in enumerate(lines[:SHOWN_LINES]):
             label = name if k == 0 else ""
-            yield from map(Text, wrapped(line, f"  {label:<10}", " " * 16))
+            yield from map(Text, wrapped(line, f"  {label:<10}", " " * 16, width))
         if len(lines) > SHOWN_LINES:
-            yield Text(f"            ... and {len(lines) - SHOWN_LINES} more nodes")
+            yield Text(f"            ... and {counted(len(lines) - SHOWN_LINES, 'more node')}")
 
 
-def _values(finding: Finding) -> Iterator[Text]:
+def _values(finding: Finding, width: int) -> Iterator[Text]:
     for value in finding.values[:SHOWN_VALUES]:
         index = ",".join(str(k) for k in value.index)
-        yield Text(f"  {value.goal}[{index}]: single {number(value.single)}, parallel {number(value.parallel)}")
+        text = f"{value.goal}[{index}]: single {number(value.single)}, parallel {number(value.parallel)}"
+        yield from map(Text, wrapped(text, "  ", "    ", width))
     if len(finding.values) > SHOWN_VALUES:
-        yield Text(f"  ... and {len(finding.values) - SHOWN_VALUES} more elements")
+        yield Text(f"  ... and {counted(len(finding.values) - SHOWN_VALUES, 'more element')}")
 
 
-def _labelled(label: str, colour: str, text: str) -> Sequence[Text]:
-    lines = wrapped(f"{label}: {text}", "  ", "        ")
+def _labelled(label: str, colour: str, text: str, width: int) -> Sequence[Text]:
+    lines = wrapped(f"{label}: {text}", "  ", "        ", width)
     return [Text.assemble("  ", (label, colour), lines[0][2 + len(label) :]), *map(Text, lines[1:])]

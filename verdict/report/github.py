@@ -1,0 +1,35 @@
+"""Report -> commands of GitHub's workflows, which its pages show as annotations of the plan file."""
+
+from collections.abc import Iterator
+
+from verdict.report.headline import headline
+from verdict.report.readable import readable
+from verdict.report.report import Report, Verdict
+
+NEW_LINE = "%0A"
+
+
+def to_github(report: Report) -> str:
+    """One line for each finding, note and open question; one for a proof."""
+    return "".join(f"{line}\n" for line in _lines(report))
+
+
+def _lines(report: Report) -> Iterator[str]:
+    source = report.parallel.source
+    for level, findings in (("error", report.findings), ("notice", report.notes)):
+        for finding in findings:
+            told = [f"{finding.title} (at {finding.where})", *finding.notes]
+            yield _command(level, source, finding.code, [*told, *([f"help: {finding.help}"] if finding.help else [])])
+    for item in () if report.findings else report.unanswered:
+        yield _command("warning", source, "unknown", [f"{item.where}: {item.reason}"])
+    if report.verdict is Verdict.PROVED:
+        yield _command("notice", source, report.verdict.name, [headline(report)])
+
+
+def _command(level: str, source: str, title: str, lines: list[str]) -> str:
+    file, name = (_data(text).replace(":", "%3A").replace(",", "%2C") for text in (source, title))
+    return f"::{level} file={file},title={name}::{NEW_LINE.join(map(_data, lines))}"
+
+
+def _data(text: str) -> str:
+    return readable(text).replace("%", "%25")

@@ -1,0 +1,23 @@
+"""The verdict in one sentence, as every format says it first."""
+
+from verdict.report.lines import counted
+from verdict.report.report import Report, Verdict
+
+
+def headline(report: Report) -> str:
+    """What the verdict says, without its name."""
+    if report.verdict is Verdict.PROVED:
+        ranks = counted(report.parallel.ranks, "rank")
+        return f"on {ranks} the plan computes {_declared(report)} of the single-device plan"
+    if report.verdict is Verdict.REFUTED:
+        return f"the parallel plan computes something else ({counted(len(report.findings), 'finding')})"
+    return f"{counted(len(report.unanswered), 'question')} left open"
+
+
+def _declared(report: Report) -> str:
+    """What was proved, in words."""
+    outputs = counted(report.outputs, "further output")
+    if not report.losses and not report.gradients:
+        return outputs
+    rest = f", and {outputs}" if report.outputs else ""
+    return f"the loss and all {report.gradients} gradients{rest}"

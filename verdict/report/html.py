@@ -1,0 +1,166 @@
+"""Report -> one HTML page that needs no other file and runs no script.
+
+The page is a tree of elements, so that nothing of a plan is ever taken for markup.
+"""
+
+from collections.abc import Iterable, Sequence
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from verdict.outcome import Block, Counterexample, Finding
+from verdict.report.example import entries, groups, index_text, number, shape_text
+from verdict.report.finding import extent_of
+from verdict.report.headline import headline
+from verdict.report.lines import counted
+from verdict.report.page_style import STYLE
+from verdict.report.readable import readable
+from verdict.report.report import Measured, Report, Side
+from verdict.report.statistics import statistics
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+MOST_ROWS = 64
+"""How many elements that differ a table of the page lists; the rest is counted."""
+
+
+def to_html(report: Report, measured: Measured) -> str:
+    """Verdict and cause first, then each finding, then what it rests on, folded."""
+    page = Element("html", {"lang": "en"})
+    head = _add(page, "head")
+    _add(head, "meta", charset="utf-8")
+    _add(head, "meta", name="viewport", content="width=device-width, initial-scale=1")
+    _add(head, "meta", **{"http-equiv": "Content-Security-Policy", "content": POLICY})
+    _add(head, "title", f"{report.verdict.name}: {report.parallel.source}")
+    _add(head, "style").text = STYLE
+    main = _add(_add(page, "body"), "main")
+    _head(main, report)
+    for kind, findings in (("error", report.findings), ("note", report.notes)):
+        for finding in findings:
+            _finding(main, finding, kind, report)
+    _open(main, report)
+    _table(main, "The plans", ["", "single", "parallel"], _sizes(report.single, report.parallel))
+    _trust(main, report)
+    _statistics(main, report, measured)
+    return "<!doctype html>\n" + tostring(page, encoding="unicode", method="html") + "\n"
+
+
+def _add(parent: Element, tag: str, text: str = "", /, **attributes: str) -> Element:
+    """A new last child. All text of a plan comes through here."""
+    child = SubElement(parent, tag, {key: readable(value) for key, value in attributes.items()})
+    child.text = readable(text) or None
+    return child
+
+
+def _head(main: Element, report: Report) -> None:
+    header = _add(main, "header", **{"class": report.verdict.name.lower()})
+    _add(header, "h1", report.verdict.name)
+    if report.findings:
+        cause = _add(header, "p", **{"class": "cause"})
+        _add(cause, "code", report.findings[0].code)
+        _add(cause, "span", f" {report.findings[0].title}")
+    _add(header, "p", headline(report))
+
+
+def _finding(main: Element, finding: Finding, kind: str, report: Report) -> None:
+    section = _add(main, "section", **{"class": kind})
+    title = _add(section, "h2")
+    _add(title, "code", f"{kind}[{finding.code}]")
+    _add(title, "span", f" {finding.title}")
+    extent = extent_of(finding, report.parallel.replicas)
+    _add(section, "p", f"at {finding.where}" + (f" — {extent}" if extent else ""))
+    for name, lines in (("single", finding.single), ("parallel", finding.parallel)):
+        if lines:
+            _add(section, "h3", name)
+            block = _add(section, "ol", **{"class": "nodes"})
+            for line in lines:
+                _add(_add(block, "li"), "code", line)
+    if finding.counterexample is not None:
+        _numbers(section, finding.counterexample)
+    elif finding.values:
+        rows = [
+            [f"{value.goal}[{','.join(map(str, value.index))}]", number(value.single), number(value.parallel)]
+            for value in finding.values
+        ]
+        _table(section, "What differs", ["element", "single", "parallel"], rows)
+    for note in finding.notes:
+        _add(section, "p", f"note: {note}", **{"class": "note"})
+    if finding.help:
+        _add(section, "p", f"help: {finding.help}", **{"class": "help"})
+
+
+def _numbers(section: Element, found: Counterexample) -> None:
+    """The inputs, and of each pair of blocks the elements that differ."""
+    inputs = [[block.label, shape_text(block.shape), entries(block)] for block in found.inputs]
+    _table(section, f"Numbers: {found.at}", ["input", "shape", "values"], inputs)
+    for single, *others in groups(found):
+        wrong = [k for k in range(len(single.values)) if any(_wrong(block, k) for block in others)]
+        table = _table(section, f"{single.label} ({shape_text(single.shape)})", _heads(others), [])
+        body = table[-1]
+        for k in wrong[:MOST_ROWS]:
+            row = _add(body, "tr")
+            _add(row, "th", index_text(single.shape, k), scope="row")
+            _add(row, "td", number(single.values[k]))
+            for block in others:
+                _add(row, "td", number(block.values[k]), **({"class": "wrong"} if _wrong(block, k) else {}))
+        if len(wrong) > MOST_ROWS:
+            _add(section, "p", f"and {counted(len(wrong) - MOST_ROWS, 'more element')}")
+
+
+def _wrong(block: Block, place: int) -> bool:
+    return bool(block.wrong) and block.wrong[place]
+
+
+def _heads(others: Sequence[Block]) -> list[str]:
+    return ["element", "single", *(block.label for block in others)]
+
+
+def _open(main: Element, report: Report) -> None:
+    if not report.unanswered:
+        return
+    title = f"{counted(len(report.unanswered), 'question')} left open"
+    section = _folded(main, f"{title} behind that") if report.findings else _add(main, "section", **{"class": "open"})
+    _table(section, title, ["where", "why"], [[item.where, item.reason] for item in report.unanswered])
+
+
+def _sizes(single: Side, parallel: Side) -> list[list[str]]:
+    def row(side: Side) -> list[str]:
+        mesh = " ".join(f"{axis}={size}" for axis, size in side.mesh)
+        counts = (side.ranks, side.microbatches, side.nodes, side.weights)
+        return [side.source, side.format, mesh, *map(str, counts)]
+
+    names = ["file", "format", "mesh", "ranks", "microbatches", "nodes", "weights"]
+    return [list(cells) for cells in zip(names, row(single), row(parallel), strict=True)]
+
+
+def _trust(main: Element, report: Report) -> None:
+    if report.assumptions:
+        fold = _folded(main, f"Taken on trust: {counted(len(report.assumptions), 'assumption')}")
+        _table(fold, "", ["assumption", "what it says"], [[one.name, one.text] for one in report.assumptions])
+
+
+def _statistics(main: Element, report: Report, measured: Measured) -> None:
+    fold = _folded(main, f"Statistics: {measured.total:.1f} s, {measured.peak_memory_mib:.0f} MiB")
+    for line in statistics(report):
+        _add(fold, "p", line)
+    _table(fold, "Time", ["phase", "seconds"], [[name, f"{seconds:.2f}"] for name, seconds in measured.seconds])
+
+
+def _folded(parent: Element, summary: str) -> Element:
+    details = _add(parent, "details")
+    _add(details, "summary", summary)
+    return details
+
+
+def _table(parent: Element, caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Element:
+    """A table that scrolls by itself where the page is narrow; the first cell of each row names it."""
+    table = _add(_add(parent, "figure", **{"class": "wide"}), "table")
+    if caption:
+        _add(table, "caption", caption)
+    head = _add(_add(table, "thead"), "tr")
+    for name in heads:
+        _add(head, "th", name, scope="col")
+    body = _add(table, "tbody")
+    for first, *others in rows:
+        row = _add(body, "tr")
+        _add(row, "th", first, scope="row")
+        for cell in others:
+            _add(row, "td", cell)
+    return table

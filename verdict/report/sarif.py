@@ -1,0 +1,66 @@
+"""Report -> SARIF 2.1.0, which code hosts and editors show. The same from run to run."""
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+from verdict.outcome import Finding
+from verdict.report.codes import CODES
+from verdict.report.headline import headline
+from verdict.report.report import Report, Verdict
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+OPEN, PROVED = "open-question", "proved"
+OWN_RULES = {OPEN: "A question that is neither proved nor refuted.", PROVED: "Both plans compute the same."}
+
+
+def to_sarif(report: Report) -> str:
+    """One run. Findings are errors, what is open is told as open, and a proof as a result that passes."""
+    results = [
+        *(_result(finding, "error", report) for finding in report.findings),
+        *(_result(finding, "note", report) for finding in report.notes),
+    ]
+    for item in () if report.findings else report.unanswered:
+        results.append(_said(OPEN, "open", f"{item.where}: {item.reason}", item.where, report))
+    if report.verdict is Verdict.PROVED:
+        results.append(_said(PROVED, "pass", headline(report), "", report))
+    used = dict.fromkeys(result["ruleId"] for result in results)
+    driver = {"name": "verdict", "rules": [_rule(code) for code in used]}
+    run = {
+        "tool": {"driver": driver},
+        "invocations": [{"executionSuccessful": True, "exitCode": report.verdict.value}],
+        "results": results,
+        "properties": {"verdict": report.verdict.name, "assumptions": [a.name for a in report.assumptions]},
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+def _rule(code: str) -> dict[str, Any]:
+    if code in CODES:
+        known = CODES[code]
+        return {"id": code, "shortDescription": {"text": known.name}, "fullDescription": {"text": known.meaning},
+                "help": {"text": known.repair}}  # fmt: skip
+    return {"id": code, "shortDescription": {"text": OWN_RULES.get(code, code)}}
+
+
+def _result(finding: Finding, level: str, report: Report) -> dict[str, Any]:
+    told = [finding.title, *finding.notes, *([finding.help] if finding.help else [])]
+    return {
+        "ruleId": finding.code,
+        "level": level,
+        "message": {"text": "\n".join(told)},
+        "locations": _places(finding.where, report),
+        "properties": {"ranks": list(finding.ranks), "modules": list(finding.modules), "extent": finding.extent},
+    }
+
+
+def _said(rule: str, kind: str, text: str, where: str, report: Report) -> dict[str, Any]:
+    """A result that is no fault, which SARIF wants without a level."""
+    return {"ruleId": rule, "kind": kind, "level": "none", "message": {"text": text},
+            "locations": _places(where, report)}  # fmt: skip
+
+
+def _places(where: str, report: Report) -> list[dict[str, Any]]:
+    file = {"artifactLocation": {"uri": quote(report.parallel.source, errors="replace")}}
+    logical = {"logicalLocations": [{"fullyQualifiedName": where}]} if where else {}
+    return [{"physicalLocation": file, **logical}]
