@@ -61,7 +61,7 @@ def _instead(scene: Scene, state: State, item: Different) -> Cause | None:
     place = next(place for place, k in at.steps.items() if k == number)
     change = Change({}, {(result.value, rank): arrays})
     help_text = f"declare {holder}" if holder else f"compute {elements_text(scene, due)}"
-    kin = (result.what, node_text(scene, step))
+    kin = (str(result.key[0]),)
     fix = Fix(code, title, at, (place,), change, notes, help_text, owners(scene, due), kin)
     return Cause(fix, state, (item,))
 

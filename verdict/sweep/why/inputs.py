@@ -37,8 +37,11 @@ class Candidate(NamedTuple):
 Chosen = Mapping[Instance, Candidate]
 
 
-def other_input(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
-    """Another value in place of one input, of those that a single-device step of the same operator reads."""
+def other_input(scene: Scene, state: State, at: Siblings, held: bool) -> Iterator[Fix]:
+    """Another value in place of one input, of those that a single-device step of the same operator reads.
+
+    held: values that the rank has, and other shares or sums of what it reads; else those alone that it has not.
+    """
     if at.op.startswith("~"):
         return
     first = doubtful(scene, state, at)
@@ -56,7 +59,7 @@ def other_input(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
             if tried > MOST_PARTNERS:
                 return
             for chosen in _choices(scene, state, at, number, k):
-                yield from _wired(scene, state, at, number, k, chosen)
+                yield from _wired(scene, state, at, number, k, chosen, held)
 
 
 def _cut_here(scene: Scene, step: Step, k: int) -> bool:
@@ -106,7 +109,9 @@ def _at(boxes: list[Candidate], number: int, count: int, across: bool) -> Candid
     return boxes[number % len(boxes) if across else number * len(boxes) // count]
 
 
-def _wired(scene: Scene, state: State, at: Siblings, number: int, k: int, chosen: Chosen) -> Iterator[Fix]:
+def _wired(
+    scene: Scene, state: State, at: Siblings, number: int, k: int, chosen: Chosen, held: bool
+) -> Iterator[Fix]:
     """The input replaced wherever the rank reads it, then for this step alone."""
     change: dict[int, Arrays] = {}
     reads: dict[tuple[int, int], Arrays] = {}
@@ -126,6 +131,8 @@ def _wired(scene: Scene, state: State, at: Siblings, number: int, k: int, chosen
     where = places_text(scene, (place,))
     read = Read(step, k, current, candidate.arrays, candidate.ids, scene.trace.reads[number][k])
     code, title = misread(scene, state, read, where)
+    if held == (code == "wrong-input" and not candidate.name):
+        return
     notes = (f"rank {place[0]} holds that as {candidate.name}",) if candidate.name else ()
     help_text = f"wire in {candidate.name or elements_text(scene, candidate.ids)}"
     lines = (single_line(scene, number),)
