@@ -7,10 +7,13 @@ are put in for which such a step at last makes single-device values again: an ou
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 from verdict.graph import ABSENT
 from verdict.sweep.compare import Different
+from verdict.sweep.elements import Kind
+from verdict.sweep.flow import REDUCTIONS
 from verdict.sweep.why.cone import cone_of
 from verdict.sweep.why.counted import counted_often
 from verdict.sweep.why.elsewhere import as_elsewhere
@@ -18,8 +21,8 @@ from verdict.sweep.why.factors import Scaled, factors, solved
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.gathers import gathers
 from verdict.sweep.why.inputs import other_input
-from verdict.sweep.why.mend import Budget, State, behind, improved, mended
-from verdict.sweep.why.missing import lost_summands, missing_sums
+from verdict.sweep.why.mend import MOST_APPLIED, Budget, State, behind, improved, mended
+from verdict.sweep.why.missing import MOST_LINEAR, lost_summands, missing_sums
 from verdict.sweep.why.scene import Scene
 from verdict.sweep.why.siblings import Siblings
 from verdict.sweep.why.steps import other_attributes, other_operator
@@ -31,7 +34,7 @@ MOST_BEHIND = 2
 """How many corrections in a row may mend no output by themselves."""
 MOST_TRIED = 24
 """How many corrections are put in on trial at each of these."""
-MOST_LOOKED = 2_500
+MOST_LOOKED = 800
 """How many corrections are looked at there."""
 MOST_APPLIED_BEHIND = 4_000
 """How many operators are applied in the search for corrections that mend nothing by themselves."""
@@ -90,20 +93,29 @@ class Search:
         """Factors."""
         yield from factors(self.scene, state, at, self.scaled)
 
-    def solved(self, state: State, at: Siblings) -> Iterator[Fix]:
+    def restoring(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """Those for which steps do not make single-device values just because they are given some."""
+        yield from self.collectives(state, at)
+        yield from (fix for fix in self.attributes(state, at) if fix.single)
+        shares = other_input(self.scene, state, at, held=True)
+        yield from (fix for fix in shares if fix.code in ("missing-reduction", "wrong-slice", "wrong-order"))
+        yield from self.scales(state, at)
+        yield from counted_often(self.scene, state, at)
+        yield from self.sums(state, at)
+
+    def solved(self, budget: Budget, state: State, at: Siblings) -> Iterator[Fix]:
         """Factors that are found by trial."""
-        budget = Budget()
         yield from solved(self.scene, state, at, lambda change: mended(self.scene, state, change, budget))
 
 
 Found = tuple[list[Cause], State]
-Kind = Callable[[State, Siblings], Iterator[Fix]]
+Tried = Callable[[State, Siblings], Iterator[Fix]]
 
 
 class Pass(NamedTuple):
     """Corrections of one kind, at some steps."""
 
-    kind: Kind
+    kind: Tried
     classes: Sequence[Siblings]
 
 
@@ -144,7 +156,7 @@ def _next(search: Search, state: State) -> Found | None:
         Pass(search.fixes, scene.classes),
         Pass(search.fixes, scene.repeated),
         Pass(search.unlikely, scene.classes),
-        Pass(search.solved, scene.classes),
+        Pass(partial(search.solved, Budget()), scene.classes),
     )
     partly: list[Mending] = []
     for one in likely:
@@ -231,7 +243,7 @@ def _restored(search: Search, state: State) -> Found | None:
     a reduction left out in every layer. What is not needed for that is left out again.
     """
     fixes: list[Fix] = []
-    after, budget = state, Budget()
+    after, budget = state, Budget(2 * MOST_APPLIED)
     for at in _concerned(search, state, search.scene.classes):
         if not _astray(search, after)([at]):
             continue
@@ -247,15 +259,49 @@ def _restored(search: Search, state: State) -> Found | None:
 
 
 def _restoring(search: Search, state: State, at: Siblings, budget: Budget) -> Iterator[tuple[Fix, State]]:
-    """Corrections for which matching steps make single-device values, and what comes of them."""
-    for fix in search.fixes(state, at):
-        made = {v for place in fix.instances for v in search.scene.step(fix.at.steps[place]).outputs if v != ABSENT}
-        direct = [arrays for value, arrays in fix.change.values.items() if value in made]
-        if not direct or any(search.scene.look(arrays) is None for arrays in direct):
+    """Corrections for which matching steps make single-device values, or parts whose sum is one, and what comes of
+    them.
+    """
+    for fix in search.restoring(state, at):
+        if not _makes_own(search.scene, fix) and fix.code != "reduced-twice":
             continue
         after = mended(search.scene, state, fix.change, budget)
-        if after is not None and after.wrong <= state.wrong and _restores(search.scene, after, fix):
+        if after is not None and _makes_known(search.scene, after, fix):
             yield fix, after
+
+
+def _makes_own(scene: Scene, fix: Fix) -> bool:
+    """Whether what the steps make is replaced by single-device values."""
+    made = {v for place in fix.instances for v in scene.step(fix.at.steps[place]).outputs}
+    direct = [arrays for value, arrays in fix.change.values.items() if value in made]
+    return bool(direct) and all(scene.look(arrays) is not None for arrays in direct)
+
+
+def _makes_known(scene: Scene, after: State, fix: Fix) -> bool:
+    """Whether what the steps make, or the sums over ranks of it, are single-device values, and no constants."""
+    made = {v for place in fix.instances for v in scene.step(fix.at.steps[place]).outputs if v != ABSENT}
+    return bool(made) and all(
+        _is_known(scene, after, value) or _is_summed(scene, after, value) for value in made & fix.change.values.keys()
+    )
+
+
+def _is_known(scene: Scene, after: State, value: int) -> bool:
+    ids = after.look(scene, value)
+    return ids is not None and any(block.kind is not Kind.CONSTANT for block in scene.elements.blocks_of(ids))
+
+
+def _is_summed(scene: Scene, after: State, value: int) -> bool:
+    """Whether a value, handed on through a few steps, goes into sums over ranks that are known."""
+    values = {value}
+    for _ in range(MOST_LINEAR):
+        steps = [scene.step(number) for own in values for number in scene.readers.get(own, ())]
+        values = {made for step in steps for made in step.outputs if made != ABSENT}
+        values = {made for made in values if not _is_known(scene, after, made)}
+        if not steps or any(step.op in REDUCTIONS.values() and not values.isdisjoint(step.outputs) for step in steps):
+            return False
+        if not values:
+            return True
+    return False
 
 
 def _needed(search: Search, state: State, after: State, fixes: Sequence[Fix]) -> Sequence[Fix]:
@@ -280,7 +326,7 @@ def _several(search: Search, state: State) -> Found | None:
 def _chain(search: Search, state: State, depth: int, budget: Budget) -> Found | None:
     """Corrections that mend an output together: each but the last makes values that the single-device plan has."""
     tried = looked = 0
-    for at in _concerned(search, state, search.scene.classes):
+    for at in _astray(search, state)(search.scene.classes):
         for fix in search.fixes(state, at):
             looked += 1
             if looked > MOST_LOOKED:

@@ -133,6 +133,8 @@ def _wired(
     code, title = misread(scene, state, read, where)
     if held == (code == "wrong-input" and not candidate.name):
         return
+    if code == "wrong-slice" and candidate.ids.size > current[0].size:
+        code = "missing-reduction"
     notes = (f"rank {place[0]} holds that as {candidate.name}",) if candidate.name else ()
     help_text = f"wire in {candidate.name or elements_text(scene, candidate.ids)}"
     lines = (single_line(scene, number),)
@@ -170,7 +172,7 @@ def _held(scene: Scene, state: State, place: Instance, current: Arrays, due: Ids
 
 
 def _boxes(scene: Scene, current: Arrays, due: Ids) -> list[Candidate]:
-    """The boxes of `due` of the shape that is read; all of it where none fits."""
+    """The boxes of `due` of the shape that is read, and all of it: a norm of a share where the whole is due."""
     shape = current[0].shape
     for item in scene.catalogue.known:
         if item.ids.shape != due.shape or not np.array_equal(item.ids, due):
@@ -181,5 +183,9 @@ def _boxes(scene: Scene, current: Arrays, due: Ids) -> list[Candidate]:
         slices = [
             tuple(slice(a, a + size) for a, size in zip(offset, shape, strict=True)) for offset in product(*steps)
         ]
-        return [Candidate(tuple(np.asarray(array[box]) for array in item.values), due[box], "") for box in slices]
+        whole = [] if due.shape == shape else [Candidate(tuple(map(np.asarray, item.values)), due, "")]
+        return [
+            *(Candidate(tuple(np.asarray(array[box]) for array in item.values), due[box], "") for box in slices),
+            *whole,
+        ]
     return []
