@@ -96,9 +96,9 @@ class _Reader:
         return self._string(where, name), self._integer(where, low), self._integer(where, high)
 
     def sources(self, where: str, value: Any) -> tuple[Source, ...]:
-        return self._each(where, value, self._source)
+        return self._each(where, value, self._line_of_program)
 
-    def _source(self, where: str, value: Any) -> Source:
+    def _line_of_program(self, where: str, value: Any) -> Source:
         file, line, text = self._row(where, value, 3)
         return Source(self._string(where, file), self._integer(where, line), text=self._string(where, text))
 

@@ -112,8 +112,8 @@ class _Reader:
                 getattr(self.programs[-1], word)(line)
             case _:
                 line.fail(
-                    f"expected mesh, devices, replicas, microbatches, batch, shard, range, assume, group, source, fault, "
-                    f"tensors, loose, family, segment, call, loss, gradient, output, seed, storage or end, "
+                    f"expected mesh, devices, replicas, microbatches, batch, shard, range, assume, group, source, "
+                    f"fault, tensors, loose, family, segment, call, loss, gradient, output, seed, storage or end, "
                     f"found {word[:60]}",
                     "the nodes of a segment and the entries of a table are indented",
                 )

@@ -157,7 +157,7 @@ class Plan:
     groups: tuple[tuple[int, ...], ...] = ()
     ranges: tuple[tuple[str, int, int], ...] = ()
     sources: tuple[Source, ...] = ()
-    lines: tuple[tuple[int, ...], ...] = field(default=(), compare=False)
+    lines: tuple[tuple[int, ...], ...] = field(default=(), repr=False, compare=False)
 
     @property
     def declared(self) -> tuple[Held, ...]:

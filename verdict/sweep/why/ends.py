@@ -9,11 +9,11 @@ from verdict.ops import FACTS
 from verdict.sweep.compare import Different, partner
 from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import Step
-from verdict.sweep.why.causes import Cause
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State, rank_of
 from verdict.sweep.why.naming import within
 from verdict.sweep.why.scene import Arrays, Scene, arrays_of, close
+from verdict.sweep.why.search import Cause
 from verdict.sweep.why.words import elements_text, node_text, owners
 
 

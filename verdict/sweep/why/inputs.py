@@ -26,6 +26,10 @@ MOST_CANDIDATES = 8
 """How many other values are tried in place of one input of a step, the first that fit."""
 
 
+EXOTIC = frozenset({"wrong-input", "operator-differs"})
+"""What reading a value of which the rank has nothing comes to: nobody gets that wrong by a slip."""
+
+
 class Candidate(NamedTuple):
     """A value that could be read. name: of the node of the same rank that makes it; empty where none does."""
 
@@ -131,8 +135,6 @@ def _wired(
     where = places_text(scene, (place,))
     read = Read(step, k, current, candidate.arrays, candidate.ids, scene.trace.reads[number][k])
     code, title = misread(scene, state, read, where)
-    if held == (code == "wrong-input" and not candidate.name):
-        return
     if code == "wrong-slice" and candidate.ids.size > current[0].size:
         code = "missing-reduction"
     notes = (f"rank {place[0]} holds that as {candidate.name}",) if candidate.name else ()
@@ -146,6 +148,8 @@ def _wired(
             notes = (*notes, title)
             code, title, lines, help_text = found.code, found.title, (single_line(scene, found.single),), ""
             at, instances = _class_of(scene, found.step)
+    if held == (code in EXOTIC and not candidate.name):
+        return
     for made in (Change({}, reads), Change(change)):
         yield Fix(code, title, at, instances, made, notes, help_text, lines)
 

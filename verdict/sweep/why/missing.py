@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from verdict.graph import ABSENT
-from verdict.ops import RULES
+from verdict.ops import FACTS, RULES
 from verdict.sweep.elements import Ids
 from verdict.sweep.flow import REDUCTIONS, SUM, Step
 from verdict.sweep.why.fix import Fix
@@ -93,11 +93,13 @@ def _reduced_next(scene: Scene, values: set[int]) -> bool:
 
 
 def _linear(step: Step, value: int) -> bool:
-    """Whether a step is linear in this one of its inputs."""
+    """Whether a step is linear in this one of its inputs, or adds it to others."""
     rule = RULES.get(step.op)
     if rule is None:
         return False
     arity = len(step.inputs)
+    if FACTS.is_sum(step.op):
+        return True
     positions = range(arity) if rule.moves else rule.linear_in(arity, step.attrs)
     return step.inputs.count(value) == 1 and step.inputs.index(value) in positions
 

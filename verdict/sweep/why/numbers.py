@@ -7,9 +7,9 @@ import numpy as np
 from verdict.ops import Array
 from verdict.outcome import Mismatch
 from verdict.sweep.compare import partner
-from verdict.sweep.why.causes import Cause
 from verdict.sweep.why.mend import rank_of
 from verdict.sweep.why.scene import Scene, arrays_of
+from verdict.sweep.why.search import Cause
 
 MOST_SHOWN = 12
 """How many elements that differ a finding holds; the others are left out."""
