@@ -32,6 +32,11 @@ def cited_in(name: str) -> Cited | None:
     return Cited(file, int(line), int(column or 0), function)
 
 
+def in_short(name: str) -> str:
+    """A name with the lines that it cites, without columns and functions."""
+    return _CITED.sub(lambda found: f"{found[1]}:{found[2]}", name)
+
+
 def source_of(plan: Plan, where: str) -> Source | None:
     """The line to which the place of a finding belongs, a node on ranks in words: of the program that was recorded,
     else of the text that the plan was read from.

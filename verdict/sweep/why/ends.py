@@ -14,7 +14,7 @@ from verdict.sweep.why.mend import Change, State, rank_of
 from verdict.sweep.why.naming import within
 from verdict.sweep.why.scene import Arrays, Scene, arrays_of, close
 from verdict.sweep.why.search import Cause
-from verdict.sweep.why.words import elements_text, node_text, owners
+from verdict.sweep.why.words import called, elements_text, node_text, owners
 
 
 def other_values(scene: Scene, state: State) -> tuple[list[Cause], tuple[Different, ...]]:
@@ -88,7 +88,7 @@ def _meaning(scene: Scene, has: Ids, due: Ids) -> tuple[str, str]:
             if FACTS.is_sum(step.op):
                 others = " and ".join(elements_text(scene, ids) for ids in reads if not within(has, ids))
                 return "gradient-missing", f": the summand {others} is missing"
-            return "operator-differs", f": the parallel plan has no {step.op} {step.place.name}"
+            return "operator-differs", f": the parallel plan has no {called(step.op, step.place.name)}"
     return "wrong-input", ""
 
 

@@ -13,6 +13,8 @@ from verdict.sweep.why.mend import Change, State
 from verdict.sweep.why.scene import Arrays, Scene, close
 from verdict.sweep.why.siblings import Instance, Partition, Siblings
 from verdict.sweep.why.words import (
+    REDUCING,
+    called,
     elements_text,
     entered,
     node_text,
@@ -23,7 +25,6 @@ from verdict.sweep.why.words import (
 )
 
 Values = dict[Instance, int]
-REDUCING = ("all_reduce", "reduce_scatter", "reduce")
 MOST_LINEAR = 4
 """How many linear steps may stand between a part and the reduction that sums it."""
 MOST_LOST = 12
@@ -60,7 +61,8 @@ def _told(scene: Scene, at: Siblings, position: int, groups: Partition, change: 
     if collective in REDUCING:
         inside = members(scene, at, group[:1])
         due = members(scene, at, group)
-        title = f"{collective} {at.name} sums over {ranks_text(inside)}; the parts of {text} are on {ranks_text(due)}"
+        node = called(collective, at.name)
+        title = f"{node} sums over {ranks_text(inside)}; the parts of {text} are on {ranks_text(due)}"
         return Fix("wrong-group", title, at, group, change, single=single)
     due = sorted({rank for rank, _ in group})
     word_of = "microbatches" if scene.parallel.microbatches > 1 else "runs"

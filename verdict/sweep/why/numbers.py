@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from verdict.graph.sources import in_short
 from verdict.ops import Array
 from verdict.outcome import Mismatch
 from verdict.sweep.compare import partner
@@ -28,7 +29,7 @@ def numbers(scene: Scene, cause: Cause) -> tuple[Mismatch, ...]:
         found = cause.before.arrays(value)
         if found is None or found[0].shape != due[0].shape or scene.look(due) is None:
             continue
-        label = scene.step(scene.maker[value]).place.name if value in scene.maker else fix.at.name
+        label = in_short(scene.step(scene.maker[value]).place.name if value in scene.maker else fix.at.name)
         shown = _apart(label, due[0], found[0])
         if shown:
             return shown

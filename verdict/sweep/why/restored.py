@@ -1,6 +1,6 @@
 """Several corrections together: what makes single-device values again where the parallel plan goes astray."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from verdict.graph import ABSENT
 from verdict.sweep.elements import Kind
@@ -10,7 +10,6 @@ from verdict.sweep.why.mend import MOST_APPLIED, Budget, State, mended
 from verdict.sweep.why.missing import MOST_LINEAR
 from verdict.sweep.why.scene import Scene
 from verdict.sweep.why.search import Found, Pass, Search, astray, cause_of, concerned, one_of
-from verdict.sweep.why.siblings import Siblings
 
 MOST_BEHIND = 2
 """How many corrections in a row may mend no output by themselves."""
@@ -29,9 +28,8 @@ def restored(search: Search, state: State) -> Found | None:
     fixes: list[Fix] = []
     after, budget = state, Budget(2 * MOST_APPLIED)
     for at in concerned(search, state, search.scene.classes):
-        if not astray(search, after)([at]):
-            continue
-        fixed = next(_restoring(search, after, at, budget), None)
+        kind = search.restoring if astray(search, after)([at]) else search.added
+        fixed = next(_restoring(search, after, kind(after, at), budget), None)
         if fixed is not None:
             fixes.append(fixed[0])
             after = fixed[1]
@@ -42,11 +40,11 @@ def restored(search: Search, state: State) -> Found | None:
     return [cause_of(state, after, fix) for fix in _needed(search, state, after, fixes)], after
 
 
-def _restoring(search: Search, state: State, at: Siblings, budget: Budget) -> Iterator[tuple[Fix, State]]:
-    """Corrections for which matching steps make single-device values, or parts whose sum is one, and what comes of
-    them.
+def _restoring(search: Search, state: State, fixes: Iterable[Fix], budget: Budget) -> Iterator[tuple[Fix, State]]:
+    """Those of some corrections for which steps make single-device values, or parts whose sum is one, and what comes
+    of them.
     """
-    for fix in search.restoring(state, at):
+    for fix in fixes:
         if not _makes_own(search.scene, fix) and fix.code != "reduced-twice":
             continue
         after = mended(search.scene, state, fix.change, budget)

@@ -53,7 +53,7 @@ class Search:
         """What ranks sum and join, otherwise; what each of them adds to a part."""
         yield from reductions(self.scene, state, at)
         yield from gathers(self.scene, state, at)
-        yield from counted_often(self.scene, state, at)
+        yield from self.added(state, at)
 
     def operators(self, state: State, at: Siblings) -> Iterator[Fix]:
         """Operators of the single-device plan on the same values."""
@@ -87,6 +87,10 @@ class Search:
         yield from (fix for fix in shares if fix.code in ("missing-reduction", "wrong-slice", "wrong-order"))
         yield from self.scales(state, at)
         yield from self.sums(state, at)
+
+    def added(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """What each rank adds to a part of a sum."""
+        yield from counted_often(self.scene, state, at)
 
     def solved(self, budget: Budget, state: State, at: Siblings) -> Iterator[Fix]:
         """Factors that are found by trial."""
