@@ -33,8 +33,18 @@ from verdict.errors import PlanFileError, UsageError
 SUFFIX = ".pair"
 WORDS = frozenset(
     {
-        "expect", "place", "missed", "deny", "says", "source", "category", "parallelism", "reported-right", "model",
-        "sizes", "single",
+        "expect",
+        "place",
+        "missed",
+        "deny",
+        "says",
+        "source",
+        "category",
+        "parallelism",
+        "reported-right",
+        "model",
+        "sizes",
+        "single",
     }  # fmt: skip
 )
 
