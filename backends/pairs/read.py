@@ -45,7 +45,7 @@ WORDS = frozenset(
         "model",
         "sizes",
         "single",
-    }  # fmt: skip
+    }
 )
 
 
