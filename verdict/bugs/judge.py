@@ -13,6 +13,8 @@ from verdict.outcome import Finding
 from verdict.report import Verdict
 from verdict.verify import verify
 
+NAME = re.compile(r"[\w.'-]+(?::\d+)?")
+"""A name in a place, or a line of a file."""
 REFUSED = "REFUSED"
 """No question could be put: a plan is malformed, or the two have nothing in common."""
 
@@ -112,7 +114,7 @@ class Judged:
             return False
         first = self.found.findings[0]
         ranks = not self.bug.ranks or set(first.ranks) == set(self.bug.ranks)
-        return ranks and bool(set(self.bug.place) & set(re.findall(r"[\w.'-]+", first.where)))
+        return ranks and bool(set(self.bug.place) & set(NAME.findall(first.where)))
 
     @property
     def single(self) -> bool:
