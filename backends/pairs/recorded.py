@@ -5,6 +5,7 @@ docstring of the program has, one a line below its title,
 
     world 2              how many ranks there are
     tensors real         where it must be recorded on real tensors
+    expect CODE or CODE  where the program's finding must be another one than the pair's
     place NAME or NAME   what the first finding may name besides the lines of the program that end in `# place`
     missed WORD ...      as in a pair
 """
@@ -66,7 +67,7 @@ class Recorded:
     @property
     def expected(self) -> Sequence[str]:
         """The codes of the findings that belong to it."""
-        return self.pair.expected
+        return (self.words["expect"],) if "expect" in self.words else self.pair.expected
 
     @property
     def place(self) -> Sequence[str]:
@@ -139,5 +140,5 @@ def _path(folder: Path, name: str) -> Path:
 def _words(docstring: str) -> Iterator[tuple[str, str]]:
     for line in docstring.splitlines()[1:]:
         word, _, rest = line.partition(" ")
-        if word in ("world", "tensors", "place", "missed"):
+        if word in ("world", "tensors", "expect", "place", "missed"):
             yield word, rest
