@@ -50,6 +50,11 @@ class Pair:
     outlines: tuple[Outline, ...] = ()
 
     @property
+    def recorded(self) -> bool:
+        """Its plans are written or generated."""
+        return False
+
+    @property
     def title(self) -> str:
         """What went wrong, in one line."""
         return self.about[0] if self.about else ""

@@ -45,6 +45,11 @@ class Recorded:
         return self.pair.name + SUFFIX
 
     @property
+    def recorded(self) -> bool:
+        """It is."""
+        return True
+
+    @property
     def title(self) -> str:
         """What went wrong, in one line."""
         return self.pair.title

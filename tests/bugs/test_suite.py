@@ -130,9 +130,12 @@ def test_the_command_says_the_sums(tmp_path):
     folder = written(tmp_path, RIGHT)
     sums = json.loads(run("--suite", folder, "--format", "json").output)["sums"]
     assert {sums.pop(name) for name in ("bugs", "refuted", "right_plans_proved", "codes", "places_first")} == {1}
+    assert sums.pop("recorded_programs") == 0
     assert set(sums) == {"single_findings", "repaired_with_proof"}
     told = run("--suite", folder, "--format", "markdown").output
-    assert told.splitlines()[-1].startswith("1 bugs: refuted 1, right plans proved 1, codes 1, places first 1, ")
+    assert told.splitlines()[-1].startswith(
+        "1 bugs, 0 of them as recorded programs: refuted 1, right plans proved 1, codes 1, places first 1, "
+    )
 
 
 @pytest.mark.parametrize("place, reached", [("y", True), ("x or y on 0 1", True), ("y on 1", False), ("x", False)])

@@ -92,6 +92,7 @@ def _sums(told: Sequence[Judged]) -> dict[str, int]:
     """How many bugs there are, and of how many each question is answered with yes."""
     return {
         "bugs": len(told),
+        "recorded_programs": sum(one.bug.recorded for one in told),
         "refuted": sum(one.refuted for one in told),
         "right_plans_proved": sum(one.proved for one in told),
         "codes": sum(one.code for one in told),
@@ -103,9 +104,9 @@ def _sums(told: Sequence[Judged]) -> dict[str, int]:
 
 def _sentence(told: Sequence[Judged]) -> str:
     """The sums in one line."""
-    bugs, *others = _sums(told).items()
+    (_, bugs), (_, programs), *others = _sums(told).items()
     counts = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in others)
-    return f"{bugs[1]} bugs: {counts}; {sum(one.seconds for one in told):.1f} seconds"
+    return f"{bugs} bugs, {programs} of them as recorded programs: {counts}; {sum(one.seconds for one in told):.1f} seconds"
 
 
 def _line(words: Sequence[str]) -> str:

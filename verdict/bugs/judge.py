@@ -27,6 +27,10 @@ class Bug(Protocol):
         """Of its file."""
 
     @property
+    def recorded(self) -> bool:
+        """Whether its plans are recordings of programs."""
+
+    @property
     def title(self) -> str:
         """What went wrong, in one line."""
 
