@@ -106,7 +106,8 @@ def _sentence(told: Sequence[Judged]) -> str:
     """The sums in one line."""
     (_, bugs), (_, programs), *others = _sums(told).items()
     counts = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in others)
-    return f"{bugs} bugs, {programs} of them as recorded programs: {counts}; {sum(one.seconds for one in told):.1f} seconds"
+    seconds = sum(one.seconds for one in told)
+    return f"{bugs} bugs, {programs} of them as recorded programs: {counts}; {seconds:.1f} seconds"
 
 
 def _line(words: Sequence[str]) -> str:
