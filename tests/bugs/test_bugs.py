@@ -37,6 +37,12 @@ def test_exactly_that_is_missed_which_the_file_says(name):
     assert found.as_expected, (found.missed, found.twin, found.found)
 
 
+def test_a_step_that_is_blamed_for_what_another_rank_reads_stands_where_it_is_said_to():
+    first, *_ = judge(load("nemo-speech-6449"), FAST).found.findings
+    assert (first.where, first.ranks) == ("h2 on rank 0", (0,))
+    assert first.title.startswith("linear h2 on rank 0 reads h1")
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_numbers_say_the_same(name):
     bug = load(name)
