@@ -143,7 +143,7 @@ def _wired(
     instances = tuple(has)
     value = step.inputs[k]
     if state.look(scene, value) is None and not adds_too_much(scene, state, value, candidate.arrays):
-        found = parting(scene, state, value, candidate.ids, places_text(scene, instances))
+        found = parting(scene, state, value, candidate.ids, instances)
         if found is not None:
             notes = (*notes, title)
             code, title, lines, help_text = found.code, found.title, (single_line(scene, found.single),), ""
