@@ -240,7 +240,9 @@ class Facts:
 
     def rises(self, op: str, attrs: Mapping[str, Any]) -> bool:
         """Whether a node may make plus infinity where it reads, as numbers beyond all others, minus infinity alone."""
-        return name_of(op) not in CHOICES or inf in attrs.values()
+        rule = self._rules.get(op)
+        chooses = name_of(op) in CHOICES or (rule is not None and rule.moves)
+        return not chooses or inf in attrs.values()
 
     def adds_products(self, op: str) -> bool:
         """Whether a node adds to its first input a multiple of the product, or the quotient, of the others."""
