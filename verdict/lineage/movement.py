@@ -13,7 +13,7 @@ from verdict.graph.lockstep import COMMUNICATION, Step, attribute
 from verdict.lineage.exchange import asked, place_of
 from verdict.lineage.holdings import Holdings
 from verdict.lineage.origins import NOTHING, Numbering, Origins, moved
-from verdict.lineage.values import Value, scaled
+from verdict.lineage.values import ONCE, Value, scaled
 from verdict.ops import FACTS
 from verdict.ops.types import FLOAT, kind
 
@@ -83,6 +83,10 @@ class Movement:
             return None
         if not known[device]:
             return {device: [_zeros(self.holdings, t) for t in step.node.outputs]} if _is_zero(step) else None
+        if FACTS.is_plain_sum(step.node.op, step.node.attrs):
+            alike = len({origins.shape for origins in known[device]}) == 1
+            total = self.numbering.added(known[device], self._add(ONCE)) if alike else None
+            return None if total is None else {device: [total]}
         made = moved(step.node, known[device])
         return None if made is None else {device: made}
 
@@ -107,7 +111,7 @@ class Movement:
         reduce = attribute(node, "reduce")
         if reduce not in (None, "sum", *AVERAGES):
             return None
-        times = Fraction(1, len(ranks)) if reduce in AVERAGES else Fraction(1)
+        times = Fraction(1, len(ranks)) if reduce in AVERAGES else ONCE
         total = self.numbering.added(put_in, self._add(times))
         if total is None or node.op == "all_reduce":
             return None if total is None else {rank: [total] for rank in ranks}
@@ -116,7 +120,15 @@ class Movement:
         return {rank: [piece] for rank, piece in zip(ranks, np.split(total, len(ranks), axis=dim), strict=True)}
 
     def _add(self, times: Fraction) -> Callable[[Sequence[Value]], Value]:
-        return lambda values: scaled(self.holdings.sum(values), times)
+        return lambda values: self._as_one(scaled(self.holdings.sum(values), times))
+
+    def _as_one(self, total: Value) -> Value:
+        """A sum, as the single-device value that is that sum, where there is one."""
+        if len(total) < 2 or len({share[1:] for share in total}) > 1:
+            return total
+        reference = self.holdings.reference
+        base = reference.sums.get(reference.added(share.base for share in total))
+        return total if base is None else (total[0]._replace(base=base),)
 
 
 def _is_zero(step: Step) -> bool:
