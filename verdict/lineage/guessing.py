@@ -7,25 +7,23 @@ cut point: a claim that somebody has to prove before anything is concluded from 
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 from fractions import Fraction
 from itertools import islice, product
 from typing import NoReturn
 
-from verdict.graph import ABSENT, Interval, Node, Place, Plan, Region, extent
+from verdict.graph import ABSENT, Interval, Node, Place, Plan, Region
 from verdict.graph.lockstep import Step
 from verdict.lineage.binding import Binding
-from verdict.lineage.columns import NO_COLUMN, UNDECIDED
+from verdict.lineage.columns import UNDECIDED
 from verdict.lineage.compare import Difference
 from verdict.lineage.holdings import Holdings
 from verdict.lineage.infinite import infinite_bases
-from verdict.lineage.judged import judge
-from verdict.lineage.lineages import End, Evidence, IgnoredLaw, Lineages, Unfollowed
+from verdict.lineage.lineages import Evidence, IgnoredLaw, Unfollowed
 from verdict.lineage.meaning import Signature
 from verdict.lineage.movement import Movement
 from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.transfer import Misfit
-from verdict.lineage.values import ONCE, Label, Share, Value
+from verdict.lineage.values import ONCE, Share, Value
 from verdict.ops import FACTS
 from verdict.ops.types import FLOAT, kind
 
@@ -267,31 +265,3 @@ def _counterparts(single: Plan, parallel: Plan) -> dict[tuple[int, tuple[int, ..
                 found[device, node.outputs] = [*alike[place : place + 1], *alike[:place], *alike[place + 1 :]]
                 seen[key] += 1
     return found
-
-
-def guessed_ends(walk: Lineages, plan: Plan, binding: Binding) -> Lineages:
-    """A walk with cut points at declared outputs of which nothing is known: guessed is what they must be."""
-    cuts, held, ends = dict(walk.cuts), [dict(found) for found in walk.held], list(walk.ends)
-    for one in judge(walk, plan, binding):
-        number, device, tensor = one.number, one.held.device, one.held.tensor
-        part, parts = plan.tensors[tensor].part
-        if one.value is not None or one.must is None or one.must.shard or not one.due:
-            continue
-        value = tuple(Share(base, one.must.region) for base in one.due)
-        bases = [walk.reference.bases[base] for base in one.due]
-        inexact = any(kind(base.dtype) != FLOAT for base in bases)
-        later = number >= len(plan.losses) and plan.columns > 1 and any(base.column != NO_COLUMN for base in bases)
-        if inexact or later or extent(one.must.region) != extent(plan.tensors[tensor].region):
-            continue
-        if parts > 1 and (plan.columns > 1 or (device, tensor) in walk.cuts):
-            continue
-        if parts == 1:
-            held[device][tensor] = value
-        cuts[device, tensor] = value if parts == 1 else tuple(_addend(share, part, parts) for share in value)
-        ends[number] = End(one.held, value)
-    return replace(walk, cuts=cuts, held=tuple(held), ends=tuple(ends))
-
-
-def _addend(share: Share, part: int, parts: int) -> Share:
-    """One of several addends of a share, whatever each of them is."""
-    return share._replace(part=((Label(ABSENT, ABSENT, "addends", parts), (part, part + 1)),))

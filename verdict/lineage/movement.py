@@ -12,7 +12,7 @@ from verdict.graph import ABSENT, ACCUMULATOR, PER_STEP, Place
 from verdict.graph.lockstep import COMMUNICATION, Step, attribute
 from verdict.lineage.exchange import asked, place_of
 from verdict.lineage.holdings import Holdings
-from verdict.lineage.origins import NOTHING, Numbering, Origins, moved
+from verdict.lineage.origins import NOTHING, Numbering, Origins, moves
 from verdict.lineage.values import ONCE, Value, scaled
 from verdict.ops import FACTS
 from verdict.ops.types import FLOAT, kind
@@ -25,14 +25,12 @@ class Movement:
 
     def __init__(self, holdings: Holdings) -> None:
         self.holdings = holdings
-        self.numbering = Numbering(holdings.reference)
+        self.numbering = Numbering(holdings.reference, holdings.trust)
         self._known: list[dict[int, Origins]] = [{} for _ in range(holdings.plan.devices)]
 
     def moves(self, device: int, step: Step) -> bool:
         """Whether a step only moves elements that are known."""
-        rule = FACTS.of(step.node.op)
-        known = (self.of(device, tensor) is not None for tensor in step.node.inputs)
-        return rule is not None and rule.moves and bool(step.node.inputs) and all(known)
+        return moves(step.node) and all(self.of(device, tensor) is not None for tensor in step.node.inputs)
 
     def follow(self, steps: Mapping[int, Step]) -> Iterator[tuple[int, int, Value, Place]]:
         """Steps that devices take together: what each output holds that is a region of a value, by device and tensor;
@@ -87,7 +85,7 @@ class Movement:
             alike = len({origins.shape for origins in known[device]}) == 1
             total = self.numbering.added(known[device], self._add(ONCE)) if alike else None
             return None if total is None else {device: [total]}
-        made = moved(step.node, known[device])
+        made = self.numbering.moved(step.node, known[device])
         return None if made is None else {device: made}
 
     def _exchanged(
@@ -124,7 +122,7 @@ class Movement:
 
     def _as_one(self, total: Value) -> Value:
         """A sum, as the single-device value that is that sum, where there is one."""
-        if len(total) < 2 or len({share[1:] for share in total}) > 1:
+        if len(total) < 2 or total[0].part or len({share[1:] for share in total}) > 1:
             return total
         reference = self.holdings.reference
         base = reference.sums.get(reference.added(share.base for share in total))

@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from math import prod
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.values import ONCE, OWN_COLUMN, Part, Share, Value
 from verdict.ops import FACTS
 from verdict.ops.types import FLOAT, kind
+from verdict.outcome import Assumption
 
 Origins = npt.NDArray[np.int64]
 """For each element the number of the element that it is, `NOTHING` for zero."""
@@ -27,6 +29,7 @@ NOTHING = 0
 MOST_MOVED = 1 << 24
 """The most elements of a tensor that are followed one by one: 128 MiB of numbers."""
 
+Move = tuple[Origins, ...]
 Add = Callable[[Sequence[Value]], Value]
 
 
@@ -51,21 +54,23 @@ class Block(NamedTuple):
 
 class Numbering:
     """Numbers for the elements of all values that are met. Values that are made of others by moving elements alone have
-    the numbers of these.
+    the numbers of these. trust: is told of what the rules of operators that move elements take on trust.
     """
 
-    def __init__(self, reference: Reference) -> None:
-        self.reference = reference
+    def __init__(self, reference: Reference, trust: Callable[[Assumption], None]) -> None:
+        self.reference, self.trust = reference, trust
         self._blocks: list[Block] = []
         self._firsts: list[int] = []
         self._known: dict[Value, Block] = {}
         self._plain: dict[Bases, Origins | None] = {}
-        self._shown: dict[Bases, list[Bases]] = defaultdict(list)
+        self._shown: dict[Bases, Sequence[Bases]] = {}
         self._next = NOTHING + 1
+        self._moves: dict[tuple[str, str, tuple[Shape, ...]], Move | None] = {}
+        self._children: dict[Bases, list[int]] = defaultdict(list)
         for partner in reference.partners:
-            for base in partner.outputs:
-                if base >= 0 and _moves(partner.node):
-                    self._of((base,))
+            if moves(partner.node):
+                for bases in partner.inputs:
+                    self._children[bases].extend(base for base in partner.outputs if base >= 0)
 
     def of(self, value: Value, shape: Shape) -> Origins | None:
         """The elements of a tensor that holds a value; None where these are no region of one sum of values."""
@@ -113,16 +118,38 @@ class Numbering:
         if not ((offsets == offset) | (offsets == -1)).all():
             return None
         found = np.full(flat.shape[1], NOTHING, dtype=np.int64)
-        columns, which = np.unique(places, axis=1, return_inverse=True)
-        for number, column in enumerate(columns.T):
-            values = [self._blocks[place - 1].value for place in column if place]
-            if len({self.shape_of(value[0].base) for value in values}) > 1:
+        changes = np.flatnonzero((places[:, 1:] != places[:, :-1]).any(axis=0)) + 1
+        totals: dict[tuple[int, ...], int | None] = {}
+        for start, stop in pairwise([0, *changes.tolist(), flat.shape[1]]):
+            column = tuple(places[:, start].tolist()) if start < stop else ()
+            if column not in totals:
+                totals[column] = self._total([self._blocks[place - 1].value for place in column if place], add)
+            first = totals[column]
+            if first is None:
                 return None
-            total = add(values)
-            if total:
-                here = which.ravel() == number
-                found[here] = self._block(total).first + offset[here]
+            found[start:stop] = first + offset[start:stop] if first else NOTHING
         return found.reshape(addends[0].shape)
+
+    def _total(self, values: Sequence[Value], add: Add) -> int | None:
+        """The first number of a sum of values, `NOTHING` of none; None where they have different shapes."""
+        if len({self.shape_of(value[0].base) for value in values}) > 1:
+            return None
+        total = add(values)
+        return self._block(total).first if total else NOTHING
+
+    def moved(self, node: Node, inputs: Sequence[Origins]) -> tuple[Origins, ...] | None:
+        """The elements of what a node makes of some elements; None where it does more than to move them."""
+        shapes = tuple(origins.shape for origins in inputs)
+        key = node.op, repr(node.attrs), shapes
+        if key not in self._moves:
+            self._moves[key] = _move(node, shapes) if moves(node) else None
+        found, rule = self._moves[key], FACTS.of(node.op)
+        if found is None or rule is None:
+            return None
+        for assumption in rule.assumptions:
+            self.trust(assumption)
+        side = np.concatenate([[NOTHING], *(origins.ravel() for origins in inputs)])
+        return tuple(side[places] for places in found)
 
     def shape_of(self, base: int) -> Shape:
         """The shape of a single-device value."""
@@ -138,7 +165,7 @@ class Numbering:
                     plain,
                     tuple(Share(base, (), block.how.part, block.how.spread, times=block.how.times) for base in bases),
                 )
-                for bases in self._shown[block.bases]
+                for bases in self._made_of(block.bases)
                 if (plain := self._plain[bases]) is not None
             ]
             shift = self._block(self._whole(block.bases, How())).first - block.first
@@ -148,6 +175,18 @@ class Numbering:
             if region is not None:
                 yield tuple(sorted(share._replace(region=region) for share in value))
 
+    def _made_of(self, bases: Bases) -> Sequence[Bases]:
+        """The sums of values of which elements are those of one, itself included."""
+        if bases not in self._shown:
+            found = {bases: None}
+            stack = [bases]
+            while stack:
+                fresh = [(child,) for child in self._children[stack.pop()] if (child,) not in found]
+                found.update(dict.fromkeys(fresh))
+                stack.extend(fresh)
+            self._shown[bases] = tuple(one for one in found if self._of(one) is not None)
+        return self._shown[bases]
+
     def _of(self, bases: Bases) -> Origins | None:
         """The elements of a sum of whole values."""
         if bases not in self._plain:
@@ -156,10 +195,6 @@ class Numbering:
             if found is None and prod(full) <= MOST_MOVED:
                 found = _row(self._block(self._whole(bases, How())).first, full)
             self._plain[bases] = found
-            if found is not None:
-                for place in np.unique(np.searchsorted(self._firsts, found, side="right") - 1):
-                    if place >= 0:
-                        self._shown[self._blocks[place].bases].append(bases)
         return self._plain[bases]
 
     def _moved(self, base: int) -> Origins | None:
@@ -168,10 +203,10 @@ class Numbering:
         if of.node < 0 or kind(of.dtype) != FLOAT:
             return None
         partner = self.reference.partners[of.node]
-        if not _moves(partner.node) or not all(map(self._is_real, partner.inputs)):
+        if not moves(partner.node) or not all(map(self._is_real, partner.inputs)):
             return None
         read = [found for bases in partner.inputs if (found := self._of(bases)) is not None]
-        made = moved(partner.node, read) if len(read) == len(partner.inputs) else None
+        made = self.moved(partner.node, read) if len(read) == len(partner.inputs) else None
         found = None if made is None else made[of.output]
         return found if found is not None and found.shape == self.shape_of(base) else None
 
@@ -206,39 +241,38 @@ class Numbering:
             self._blocks.append(block)
             self._firsts.append(block.first)
             self._next += prod(self.shape_of(value[0].base))
-            if block.how is not None:
-                self._of(bases)
         return self._known[value]
 
 
-def moved(node: Node, inputs: Sequence[Origins]) -> tuple[Origins, ...] | None:
-    """The elements of what a node makes of some elements; None where it does more than to move them.
-
-    It is run twice, on numbers and on numbers that are all further on: what goes on with them are elements that were
-    read, what is zero both times is zero, and all else is none of either.
-    """
+def moves(node: Node) -> bool:
+    """Whether a node does nothing but to move elements of what it reads, and to put zeros beside them."""
     rule = FACTS.of(node.op)
-    if rule is None or not _moves(node) or not inputs or sum(origins.size for origins in inputs) > MOST_MOVED:
+    return rule is not None and rule.moves and bool(node.inputs) and not node.op.endswith(GRAD)
+
+
+def _move(node: Node, shapes: Sequence[Shape]) -> Move | None:
+    """Of each output the places of its elements among those of all inputs side by side, from 1 on, and 0 for zero.
+
+    The operator is run twice, on these places and on places that are all further on: what goes on with them was read,
+    what is zero both times is zero, and anything else is neither.
+    """
+    rule, attrs = FACTS.of(node.op), dict(node.attrs)
+    sizes = [prod(shape) for shape in shapes]
+    count = sum(sizes)
+    if rule is None or count > MOST_MOVED:
         return None
-    further = 1 + max(int(origins.max(initial=NOTHING)) for origins in inputs)
-    attrs = dict(node.attrs)
-    here = rule.forward([origins.astype(np.float64) for origins in inputs], attrs)
-    there = rule.forward([(origins + further).astype(np.float64) for origins in inputs], attrs)
-    read = np.unique(np.concatenate([origins.ravel() for origins in inputs]))
+    ends = np.cumsum([1, *sizes]).tolist()
+    read = [np.arange(first, last, dtype=np.float64) for first, last in pairwise(ends)]
+    here = rule.forward([x.reshape(shape) for x, shape in zip(read, shapes, strict=True)], attrs)
+    there = rule.forward([(x + count).reshape(shape) for x, shape in zip(read, shapes, strict=True)], attrs)
     found = []
     for one, other in zip(here, there, strict=True):
         made, again = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
-        is_moved, is_zero = again == made + further, (made == 0) & (again == 0)
-        if not (is_moved | is_zero).all() or not np.isin(made[is_moved], read).all():
+        is_moved = (again == made + count) & (made >= 1) & (made <= count)
+        if not (is_moved | ((made == 0) & (again == 0))).all():
             return None
         found.append(made.astype(np.int64))
     return tuple(found)
-
-
-def _moves(node: Node) -> bool:
-    """Whether a node does nothing but to move elements of what it reads."""
-    rule = FACTS.of(node.op)
-    return rule is not None and rule.moves and bool(node.inputs) and not node.op.endswith(GRAD)
 
 
 def _row(first: int, shape: Shape) -> Origins:

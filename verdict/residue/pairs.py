@@ -83,7 +83,7 @@ def _parallel(island: Island, source: Source, single: Single) -> Plan:
         built.logicals.append(Logical(name, extent(single.tile[base]), of.dtype, single.kind(base)))
     for point, (share,) in island.given.items():
         once = built.share(logicals[share.base], moved(share.region, single.tile[share.base]))
-        tensors[point] = built.times(devices.get(point[0], 0), once, share.times.numerator)
+        tensors[point] = built.times(devices[point[0]], once, share.times.numerator)
 
     def made(device: int, tensor: int) -> int:
         if tensor == ABSENT:
@@ -104,14 +104,14 @@ def _parallel(island: Island, source: Source, single: Single) -> Plan:
     held: list[Held] = []
     ends: dict[End, int] = {}
     for (device, tensor), value in island.due.items():
-        of = end_of(value)
-        tile = single.tile[of.bases[0]]
-        if of not in ends:
-            ends[of] = len(built.logicals)
-            dtype = table.bases[of.bases[0]].dtype
-            built.logicals.append(Logical(single.outputs[of], extent(tile), dtype, ACTIVATION))
-        end = built.share(ends[of], moved(value[0].region, tile), _part(value))
-        due = built.times(devices[device], tensors[device, tensor], of.times.denominator)
+        what = end_of(value)
+        tile = single.tile[what.bases[0]]
+        if what not in ends:
+            ends[what] = len(built.logicals)
+            dtype = table.bases[what.bases[0]].dtype
+            built.logicals.append(Logical(single.outputs[what], extent(tile), dtype, ACTIVATION))
+        end = built.share(ends[what], moved(value[0].region, tile), _part(value))
+        due = built.times(devices[device], tensors[device, tensor], what.times.denominator)
         built.node(devices[device], COPY, [due], [end])
         held.append(Held(devices[device], end))
     return built.build(len(devices), held, "the parallel plan between cut points")

@@ -12,7 +12,8 @@ from fractions import Fraction
 from verdict.graph import Plan
 from verdict.graph.microbatches import walked_microbatches
 from verdict.lineage import Binding, Lineages, Reference, Signature
-from verdict.lineage.guessing import CutPoint, Guess, guessed_ends
+from verdict.lineage.guessed_ends import guessed_ends
+from verdict.lineage.guessing import CutPoint, Guess
 from verdict.lineage.poles import absorbed_poles
 from verdict.lineage.propagate import guessed
 from verdict.lineage.transfer import Member

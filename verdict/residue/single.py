@@ -29,6 +29,7 @@ from verdict.lineage.indexing import join_region, split_region
 from verdict.lineage.meaning import column_attrs
 from verdict.lineage.poles import POSITIVE, signs_of
 from verdict.lineage.transfer import Misfit, transfer
+from verdict.lineage.values import Label
 from verdict.ops.types import is_whole, kind
 from verdict.residue.builder import Builder
 from verdict.semantics import full
@@ -40,15 +41,17 @@ class NoShareError(Exception):
 
 
 class End(NamedTuple):
-    """What an output of a pair is: a number times a sum of values."""
+    """What an output of a pair is: a number times a sum of values. addends: whose sum it is, if it is cut up so."""
 
     bases: tuple[int, ...]
     times: Fraction
+    addends: Label | None
 
 
 def end_of(value: Value) -> End:
     """What a cut point is a share of."""
-    return End(tuple(share.base for share in value), value[0].times)
+    first = value[0]
+    return End(tuple(share.base for share in value), first.times, first.part[0][0] if first.part else None)
 
 
 class Source(NamedTuple):
