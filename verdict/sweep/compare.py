@@ -110,7 +110,7 @@ def _multiple(
         if here is None or there is None:
             return None
         due = there[result.region] if there.ndim == len(result.region) else there
-        if due.shape != here.shape or not _greatest(due):
+        if due.shape != here.shape or not _greatest(due) or not np.isfinite(here).all():
             return None
         if times is None:
             greatest = np.unravel_index(int(np.argmax(np.abs(due))), due.shape)
