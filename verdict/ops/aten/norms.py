@@ -9,6 +9,7 @@ output_mask does not ask for is an output all the same, which the plan leaves AB
 elements, or by `count`, which at reduced shapes is that number at full ones.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -81,7 +82,8 @@ def _rms_norm(args: Arguments) -> tuple[Array, ...]:
 def _backward_axes(args: Arguments) -> Axes:
     """Row by row; the gradients of weight and bias are summed over the rows."""
     x = args["input"]
-    atoms, lead, last = _layout(args, x)
+    found, lead, last = _layout(args, x)
+    atoms = tuple(replace(atom, least=2) if atom.law is Law.EACH else atom for atom in found)
     if args["grad_out"] != x:
         raise args.misfit(f"the gradient of shape {args['grad_out']} does not belong to x of shape {x}")
     moments = (*x[: len(lead)], *(1 for _ in last))
