@@ -81,6 +81,10 @@ class Movement:
             return None
         if not known[device]:
             return {device: [_zeros(self.holdings, t) for t in step.node.outputs]} if _is_zero(step) else None
+        factor = FACTS.factor(step.node.op, len(step.node.inputs), dict(step.node.attrs))
+        if factor is not None:
+            total = self.numbering.added(known[device], self._add(factor))
+            return None if total is None else {device: [total]}
         if FACTS.is_plain_sum(step.node.op, step.node.attrs):
             alike = len({origins.shape for origins in known[device]}) == 1
             total = self.numbering.added(known[device], self._add(ONCE)) if alike else None

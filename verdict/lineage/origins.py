@@ -84,9 +84,9 @@ class Numbering:
         bases = tuple(share.base for share in value)
         if len(hows) > 1:
             block = self._block(tuple(sorted(share._replace(region=whole(full)) for share in value)))
-            return _row(block.first, full)[slices(region)]
+            return np.asarray(_row(block.first, full)[slices(region)])
         plain = self._of(bases)
-        return None if plain is None else self._so(plain[slices(region)], hows.pop())
+        return None if plain is None else self._so(np.asarray(plain[slices(region)]), hows.pop())
 
     def value(self, origins: Origins, like: Node) -> Value | None:
         """What a tensor of these elements holds, if that is one region of one sum of values. Zeros are none.
@@ -149,7 +149,7 @@ class Numbering:
         for assumption in rule.assumptions:
             self.trust(assumption)
         side = np.concatenate([[NOTHING], *(origins.ravel() for origins in inputs)])
-        return tuple(side[places] for places in found)
+        return tuple(np.asarray(side[places]) for places in found)
 
     def shape_of(self, base: int) -> Shape:
         """The shape of a single-device value."""
@@ -220,7 +220,7 @@ class Numbering:
         if how == How():
             return plain
         places = np.searchsorted(self._firsts, plain, side="right") - 1
-        found = plain.copy()
+        found = np.array(plain)
         for place in np.unique(places):
             if place >= 0:
                 block = self._blocks[place]
