@@ -55,7 +55,7 @@ class Guessing(Holdings):
         self.refused, self.closed, self.factors = refused, closed, factors
         self.cuts: dict[CutPoint, Value] = {}
         self.infinite = infinite_bases(reference)
-        self.movement = Movement(self)
+        self.movement = Movement(self, self.infinite)
         self._scales: dict[CutPoint, Fraction] = {}
         self._pieces: list[dict[tuple[int, int], Interval]] = [{} for _ in range(plan.devices)]
         self._counterparts = _counterparts(reference.plan, plan)

@@ -3,16 +3,16 @@
 As soon as a tensor is a region of one value again, or of one sum of values, it holds that.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from fractions import Fraction
 
 import numpy as np
 
-from verdict.graph import ABSENT, ACCUMULATOR, PER_STEP, Place
+from verdict.graph import ABSENT, ACCUMULATOR, PER_STEP, Node, Place
 from verdict.graph.lockstep import COMMUNICATION, Step, attribute
 from verdict.lineage.exchange import asked, place_of
 from verdict.lineage.holdings import Holdings
-from verdict.lineage.origins import NOTHING, Numbering, Origins, moves
+from verdict.lineage.origins import NOTHING, Numbering, Origins
 from verdict.lineage.values import ONCE, Value, scaled
 from verdict.ops import FACTS
 from verdict.ops.types import FLOAT, kind
@@ -21,16 +21,20 @@ AVERAGES = frozenset({"avg", "mean"})
 
 
 class Movement:
-    """Of each device the tensors whose elements are known one by one. One column of the batch is all there is."""
+    """Of each device the tensors whose elements are known one by one. One column of the batch is all there is.
 
-    def __init__(self, holdings: Holdings) -> None:
-        self.holdings = holdings
+    infinite: single-device values of which elements may be infinite; nothing is said of multiples of these.
+    """
+
+    def __init__(self, holdings: Holdings, infinite: Set[int]) -> None:
+        self.holdings, self.infinite = holdings, infinite
         self.numbering = Numbering(holdings.reference, holdings.trust)
         self._known: list[dict[int, Origins]] = [{} for _ in range(holdings.plan.devices)]
 
     def moves(self, device: int, step: Step) -> bool:
         """Whether a step only moves elements that are known."""
-        return moves(step.node) and all(self.of(device, tensor) is not None for tensor in step.node.inputs)
+        known = (self.of(device, tensor) is not None for tensor in step.node.inputs)
+        return FACTS.moves(step.node.op, len(step.node.inputs)) and all(known)
 
     def follow(self, steps: Mapping[int, Step]) -> Iterator[tuple[int, int, Value, Place]]:
         """Steps that devices take together: what each output holds that is a region of a value, by device and tensor;
@@ -70,27 +74,26 @@ class Movement:
         return kind(plan.logicals[plan.tensors[tensor].logical].dtype) == FLOAT
 
     def _made(self, steps: Mapping[int, Step]) -> Mapping[int, Sequence[Origins]] | None:
+        ((device, step), *others) = steps.items()
+        if not others and FACTS.makes_zeros(step.node.op, len(step.node.inputs), dict(step.node.attrs)):
+            return {device: [_zeros(self.holdings, tensor) for tensor in step.node.outputs]}
         read = {device: [self.of(device, t) for t in step.node.inputs] for device, step in steps.items()}
         known = {device: [o for o in found if o is not None] for device, found in read.items()}
         if any(len(known[device]) < len(read[device]) for device in read):
             return None
-        ((device, step), *others) = steps.items()
         if step.node.op in COMMUNICATION:
             return self._exchanged(steps, known)
-        if others:
-            return None
-        if not known[device]:
-            return {device: [_zeros(self.holdings, t) for t in step.node.outputs]} if _is_zero(step) else None
-        factor = FACTS.factor(step.node.op, len(step.node.inputs), dict(step.node.attrs))
-        if factor is not None:
-            total = self.numbering.added(known[device], self._add(factor))
-            return None if total is None else {device: [total]}
-        if FACTS.is_plain_sum(step.node.op, step.node.attrs):
-            alike = len({origins.shape for origins in known[device]}) == 1
-            total = self.numbering.added(known[device], self._add(ONCE)) if alike else None
-            return None if total is None else {device: [total]}
-        made = self.numbering.moved(step.node, known[device])
+        made = None if others or not known[device] else self._computed(step.node, known[device])
         return None if made is None else {device: made}
+
+    def _computed(self, node: Node, read: Sequence[Origins]) -> Sequence[Origins] | None:
+        """What a node makes of elements: a multiple of them, a sum, the same elements elsewhere."""
+        factor = FACTS.factor(node.op, len(read), dict(node.attrs))
+        adds = FACTS.is_plain_sum(node.op, node.attrs) and len({origins.shape for origins in read}) == 1
+        if factor is None and not adds:
+            return self.numbering.moved(node, read)
+        total = self.numbering.added(read, self._add(ONCE if factor is None else factor))
+        return None if total is None else [total]
 
     def _exchanged(
         self, steps: Mapping[int, Step], read: Mapping[int, Sequence[Origins]]
@@ -121,8 +124,13 @@ class Movement:
             return None
         return {rank: [piece] for rank, piece in zip(ranks, np.split(total, len(ranks), axis=dim), strict=True)}
 
-    def _add(self, times: Fraction) -> Callable[[Sequence[Value]], Value]:
-        return lambda values: self._as_one(scaled(self.holdings.sum(values), times))
+    def _add(self, times: Fraction) -> Callable[[Sequence[Value]], Value | None]:
+        def add(values: Sequence[Value]) -> Value | None:
+            if times != 1 and any(share.base in self.infinite for value in values for share in value):
+                return None
+            return self._as_one(scaled(self.holdings.sum(values), times))
+
+        return add
 
     def _as_one(self, total: Value) -> Value:
         """A sum, as the single-device value that is that sum, where there is one."""
@@ -131,10 +139,6 @@ class Movement:
         reference = self.holdings.reference
         base = reference.sums.get(reference.added(share.base for share in total))
         return total if base is None else (total[0]._replace(base=base),)
-
-
-def _is_zero(step: Step) -> bool:
-    return FACTS.zero(step.node.op, dict(step.node.attrs))
 
 
 def _zeros(holdings: Holdings, tensor: int) -> Origins:

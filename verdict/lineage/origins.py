@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from verdict.graph import GRAD, Node, Region, Shape, extent, slices, whole
+from verdict.graph import Node, Region, Shape, extent, slices, whole
 from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.values import ONCE, OWN_COLUMN, Part, Share, Value
 from verdict.ops import FACTS
@@ -30,7 +30,7 @@ MOST_MOVED = 1 << 24
 """The most elements of a tensor that are followed one by one: 128 MiB of numbers."""
 
 Move = tuple[Origins, ...]
-Add = Callable[[Sequence[Value]], Value]
+Add = Callable[[Sequence[Value]], Value | None]
 
 
 class How(NamedTuple):
@@ -68,7 +68,7 @@ class Numbering:
         self._moves: dict[tuple[str, str, tuple[Shape, ...]], Move | None] = {}
         self._children: dict[Bases, list[int]] = defaultdict(list)
         for partner in reference.partners:
-            if moves(partner.node):
+            if FACTS.moves(partner.node.op, len(partner.inputs)):
                 for bases in partner.inputs:
                     self._children[bases].extend(base for base in partner.outputs if base >= 0)
 
@@ -131,18 +131,18 @@ class Numbering:
         return found.reshape(addends[0].shape)
 
     def _total(self, values: Sequence[Value], add: Add) -> int | None:
-        """The first number of a sum of values, `NOTHING` of none; None where they have different shapes."""
+        """The first number of a sum of values, `NOTHING` of none; None where nothing is said of it."""
         if len({self.shape_of(value[0].base) for value in values}) > 1:
             return None
         total = add(values)
-        return self._block(total).first if total else NOTHING
+        return None if total is None else self._block(total).first if total else NOTHING
 
     def moved(self, node: Node, inputs: Sequence[Origins]) -> tuple[Origins, ...] | None:
         """The elements of what a node makes of some elements; None where it does more than to move them."""
         shapes = tuple(origins.shape for origins in inputs)
         key = node.op, repr(node.attrs), shapes
         if key not in self._moves:
-            self._moves[key] = _move(node, shapes) if moves(node) else None
+            self._moves[key] = _move(node, shapes) if FACTS.moves(node.op, len(inputs)) else None
         found, rule = self._moves[key], FACTS.of(node.op)
         if found is None or rule is None:
             return None
@@ -203,7 +203,7 @@ class Numbering:
         if of.node < 0 or kind(of.dtype) != FLOAT:
             return None
         partner = self.reference.partners[of.node]
-        if not moves(partner.node) or not all(map(self._is_real, partner.inputs)):
+        if not FACTS.moves(partner.node.op, len(partner.inputs)) or not all(map(self._is_real, partner.inputs)):
             return None
         read = [found for bases in partner.inputs if (found := self._of(bases)) is not None]
         made = self.moved(partner.node, read) if len(read) == len(partner.inputs) else None
@@ -242,12 +242,6 @@ class Numbering:
             self._firsts.append(block.first)
             self._next += prod(self.shape_of(value[0].base))
         return self._known[value]
-
-
-def moves(node: Node) -> bool:
-    """Whether a node does nothing but to move elements of what it reads, and to put zeros beside them."""
-    rule = FACTS.of(node.op)
-    return rule is not None and rule.moves and bool(node.inputs) and not node.op.endswith(GRAD)
 
 
 def _move(node: Node, shapes: Sequence[Shape]) -> Move | None:

@@ -41,6 +41,8 @@ HOMOGENEOUS = AT_ZERO - {"log"} | {"div", "reciprocal", "square"}
 """Operators that make a positive multiple, power or inverse of it of a positive multiple of what they read."""
 STEPS = frozenset({"adam", "adamw"})
 """Operators that divide by a root, and add to a weight: they make anything where all inputs but one may be anything."""
+PADS = frozenset({"constant_pad_nd", "slice_backward", "select_backward"})
+"""Operators that put what they read among elements of one number."""
 MOST_FACTOR = 1 << 20
 """The greatest numerator and denominator of a number by which values are known to be multiplied: 0.1 is none such."""
 BACKWARD = "_backward"
@@ -250,6 +252,16 @@ class Facts:
     def adds_products(self, op: str) -> bool:
         """Whether a node adds to its first input a multiple of the product, or the quotient, of the others."""
         return name_of(op) in {"addcmul", "addcdiv"}
+
+    def moves(self, op: str, inputs: int) -> bool:
+        """Whether a node does nothing but to move elements of what it reads, and to put one number beside them."""
+        rule = self._rules.get(op)
+        return rule is not None and inputs > 0 and (rule.moves or name_of(op) in PADS)
+
+    def makes_zeros(self, op: str, inputs: int, attrs: Mapping[str, Any]) -> bool:
+        """Whether a node makes zeros, whatever it reads, of which the shape alone counts."""
+        rule = self._rules.get(op)
+        return rule is not None and rule.zero(attrs) and rule.shape_only >= frozenset(range(inputs))
 
     def factor(self, op: str, arity: int, attrs: Mapping[str, Any]) -> Fraction | None:
         """The number by which a node multiplies all that it reads, where that is written with few digits; None where it
