@@ -39,7 +39,7 @@ def missing_sums(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
         present = {place: found for place, found in arrays.items() if found is not None}
         if len(present) < 2 or len({found[0].shape for found in present.values()}) != 1:
             continue
-        if _reduced_next(scene, set(values.values())):
+        if reduced_next(scene, set(values.values())):
             continue
         for groups in groupings(scene, list(present)):
             if any(all(close(present[p], present[group[0]]) for p in group) for group in groups):
@@ -79,7 +79,7 @@ def _told(scene: Scene, at: Siblings, position: int, groups: Partition, change: 
     )  # fmt: skip
 
 
-def _reduced_next(scene: Scene, values: set[int]) -> bool:
+def reduced_next(scene: Scene, values: set[int]) -> bool:
     """Whether these values go into nothing but reductions over ranks, or into what is linear in them and goes there."""
     declared = {result.value for result in scene.other.results}
     for _ in range(MOST_LINEAR):

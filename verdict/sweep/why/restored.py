@@ -1,6 +1,6 @@
 """Several corrections together: what makes single-device values again where the parallel plan goes astray."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from verdict.graph import ABSENT
 from verdict.sweep.elements import Kind
@@ -23,7 +23,7 @@ MOST_APPLIED_BEHIND = 4_000
 
 def restored(search: Search, state: State) -> Found | None:
     """All steps that go astray put right, from the first one on, where outputs are mended by taking them together:
-    a reduction left out in every layer. What is not needed for that is left out again.
+    a reduction left out in every layer.
     """
     fixes: list[Fix] = []
     after, budget = state, Budget(2 * MOST_APPLIED)
@@ -37,7 +37,7 @@ def restored(search: Search, state: State) -> Found | None:
             break
     if not after.wrong < state.wrong:
         return None
-    return [cause_of(state, after, fix) for fix in _needed(search, state, after, fixes)], after
+    return [cause_of(state, after, fix) for fix in fixes], after
 
 
 def _restoring(search: Search, state: State, fixes: Iterable[Fix], budget: Budget) -> Iterator[tuple[Fix, State]]:
@@ -84,19 +84,6 @@ def _is_summed(scene: Scene, after: State, value: int) -> bool:
         if not values:
             return True
     return False
-
-
-def _needed(search: Search, state: State, after: State, fixes: Sequence[Fix]) -> Sequence[Fix]:
-    """The corrections without which less is mended, as far as the budget goes."""
-    kept, budget = list(fixes), Budget()
-    for fix in fixes if len(fixes) > 1 else ():
-        others = [other for other in kept if other is not fix]
-        without: State | None = state
-        for other in others:
-            without = mended(search.scene, without, other.change, budget) if without is not None else None
-        if without is not None and without.wrong == after.wrong:
-            kept = others
-    return kept
 
 
 def several(search: Search, state: State) -> Found | None:
