@@ -1,7 +1,6 @@
 """The gradient of an all-reduce is an all-reduce, though every rank holds the same loss.
 
 world 2
-missed code
 """
 
 import torch

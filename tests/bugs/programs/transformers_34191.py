@@ -1,6 +1,7 @@
 """Each microbatch's loss is divided by its own number of tokens, and by the number of microbatches.
 
 world 1
+missed code
 """
 
 import torch

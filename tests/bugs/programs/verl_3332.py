@@ -1,7 +1,7 @@
 """The loss of a microbatch is not divided by the number of microbatches.
 
 world 1
-missed place
+missed code
 """
 
 import torch
