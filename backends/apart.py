@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from verdict.errors import PlanFileError
 from verdict.graph import Call, Held, Logical, Node, Plan, Segment, Storage, Tensor
-from verdict.outcome import Assumption, Finding
+from verdict.outcome import Assumption, Finding, Source
 
 _Reply = tuple[str, Any]
 
@@ -155,6 +155,7 @@ _PACK: dict[str, Callable[[Any], Any]] = {
     "gradients": _plain,
     "outputs": _plain,
     "storages": _plain,
+    "sources": _plain,
     "assumptions": lambda rows: tuple((row.name, row.text) for row in rows),
     "faults": lambda rows: tuple((row.code, row.title, row.where, row.help) for row in rows),
 }
@@ -170,6 +171,7 @@ _UNPACK: dict[str, Callable[[Any], Any]] = {
     "gradients": _rows(Held),
     "outputs": _rows(Held),
     "storages": _rows(Storage),
+    "sources": _rows(Source),
     "assumptions": lambda rows: tuple(Assumption(*row) for row in rows),
     "faults": lambda rows: tuple(Finding(code, title, where, help=help) for code, title, where, help in rows),
 }

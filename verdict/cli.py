@@ -6,6 +6,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -101,6 +102,7 @@ class MainJob(click.Group):
 @click.option("--loglevel", type=click.Choice(["DEBUG", "INFO", "WARNING", "ERROR"], case_sensitive=False),
               help="Alias: DEBUG is -v, ERROR is -q.")  # fmt: skip
 @click.option("--time", "_time", is_flag=True, help="Alias without effect: times are always reported.")
+@click.option("--called", nargs=2, hidden=True, help="What reports call the plans, whose files do not stay.")
 @click.option("--no_cache_nodes", is_flag=True, help="Alias without effect: nothing is cached on disk.")
 @click.option("--no_cache_stages", is_flag=True, help="Alias without effect: nothing is cached on disk.")
 @click.version_option(package_name="verdict")
@@ -125,7 +127,7 @@ cli.add_command(diff_command)
 cli.add_command(explain_command)
 cli.add_command(run_command(load_all, torch_engine))
 cli.add_command(mutate_command(load_all, save))
-cli.add_command(bugs_command(pairs.names, pairs.load))
+cli.add_command(bugs_command(pairs.names_of_bugs, pairs.load_bug))
 cli.add_command(capture_command)
 cli.add_command(torch_command(_status))
 cli.add_command(hlo_command(_status))
@@ -170,7 +172,7 @@ def _main_job(single: str, parallel: str, given: dict[str, Any]) -> int:
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
         observer: Observer = _Watching(watch, progress, given["dump"])
         observer.begin(Phase.LOAD)
-        plans = _loaded(single, parallel, options.limits)
+        plans = _loaded(single, parallel, options.limits, given["called"])
         _require_known("--deny-assumption", given["denied"], known_assumptions(plans))
         report = verify(*plans, options, observer)
     measured = watch.measured(options.workers)
@@ -198,12 +200,14 @@ def _outputs(single: str, parallel: str, given: dict[str, Any]) -> tuple[Output,
     return outputs
 
 
-def _loaded(single: str, parallel: str, limits: Limits) -> tuple[Plan, Plan]:
+def _loaded(single: str, parallel: str, limits: Limits, called: tuple[str, str] | None) -> tuple[Plan, Plan]:
     try:
         with limited(limits):
             one, other = load_all((single, parallel))
     except (OutOfTime, MemoryError) as error:
         raise UsageError("the plans", f"they were not read: {limits.in_words(error)}", "give it more") from None
+    if called is not None:
+        return replace(one, source=called[0], lines=()), replace(other, source=called[1], lines=())
     return one, other
 
 

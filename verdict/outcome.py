@@ -137,6 +137,21 @@ class Counterexample:
     recipes: tuple[tuple[Recipe, Recipe], ...]
 
 
+class Source(NamedTuple):
+    """A line of a program, or of a file that a plan was read from. line, column: from 1; column 0 where it is not
+    known. text: of the line, "" where it is not at hand.
+    """
+
+    file: str
+    line: int
+    column: int = 0
+    text: str = ""
+
+    def __str__(self) -> str:
+        """As compilers cite it."""
+        return f"{self.file}:{self.line}" + (f":{self.column}" if self.column else "")
+
+
 @dataclass(frozen=True)
 class Finding:
     """Something that is wrong with a plan, as data. Text is made of it in the report room alone.
@@ -146,6 +161,7 @@ class Finding:
     ranks: the plan devices at which it shows. modules: the parts of the model in which it shows ("layers.0").
     single, parallel: the nodes of both sides, one line each.
     kind: what is wrong, but for names of layers, ranks and sizes: findings of one code and kind may have one cause.
+    source: the line of the program, or of the plan's text, that is to blame.
     """
 
     code: str
@@ -163,6 +179,7 @@ class Finding:
     counterexample: Counterexample | None = None
     also: tuple[Hashable, ...] = ()
     kind: Hashable = ""
+    source: Source | None = None
 
 
 def joined(first: Finding, others: Sequence[Finding], notes: Sequence[str]) -> Finding:

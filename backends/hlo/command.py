@@ -75,7 +75,8 @@ def hlo_command(run: Callable[[list[str]], int]) -> click.Command:
             with TemporaryDirectory(prefix="verdict-hlo-") as name:
                 sides = zip(plans, ("single", "parallel"), strict=True)
                 files = [_written(plan, (out or Path(name)) / f"{side}.plan") for plan, side in sides]
-                return run(["--sm", files[0], "--pm", files[1], *options])
+                called = () if out else ("--called", before, module)
+                return run(["--sm", files[0], "--pm", files[1], *called, *options])
 
         if passes is None:
             context.exit(verified(after))

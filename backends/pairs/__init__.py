@@ -2,5 +2,8 @@
 
 from backends.pairs.pair import Pair
 from backends.pairs.read import load, names
+from backends.pairs.recorded import Recorded
+from backends.pairs.recorded import load as load_bug
+from backends.pairs.recorded import names as names_of_bugs
 
-__all__ = ["Pair", "load", "names"]
+__all__ = ["Pair", "Recorded", "load", "load_bug", "names", "names_of_bugs"]

@@ -21,6 +21,8 @@ class Pair:
 
     about: the comment at its head, of which the first line is the title.
     expected, notes: codes of findings and of notes. says: what titles hold.
+    place, ranks: the names of which the first finding must name one, and the ranks at which it must be; none are any.
+    missed: what of all this Verdict is known not to reach.
     denied: assumptions under whose denial it is expected.
     sources, category, parallelism: of a bug that was reported somewhere.
     reported_right: the right plan is what was reported as a bug.
@@ -33,6 +35,9 @@ class Pair:
     expected: Lines
     notes: Lines = ()
     says: Lines = ()
+    place: Lines = ()
+    ranks: tuple[int, ...] = ()
+    missed: Lines = ()
     denied: Lines = ()
     sources: Lines = ()
     category: str = ""
@@ -43,6 +48,11 @@ class Pair:
     single: Choices = ()
     hunks: tuple[Hunk, ...] = ()
     outlines: tuple[Outline, ...] = ()
+
+    @property
+    def recorded(self) -> bool:
+        """Its plans are written or generated."""
+        return False
 
     @property
     def title(self) -> str:

@@ -5,6 +5,9 @@ A file has a comment (its first line is the title), then
     expect CODE          for each finding; `expect note CODE` for a note beside the verdict; `expect CODE or CODE`
                          where either says what is wrong: a factor that stands in an attribute is a scale and a constant
     says TEXT            what a title holds
+    place NAME or NAME   what the first finding must name: the tensor that a wrong node makes, or the weight; with
+                         `on RANK ...` behind it, the ranks at which it must be
+    missed WORD ...      what Verdict is known not to reach: proved (the right plan), refuted, code, place
     deny NAME            an assumption that is denied when the plans are looked at
     source URL           where the bug was reported; `category WORD`, `parallelism WORDS`
     reported-right       the plan that was reported as a bug is right; the edit breaks it
@@ -29,7 +32,20 @@ from verdict.errors import PlanFileError, UsageError
 
 SUFFIX = ".pair"
 WORDS = frozenset(
-    {"expect", "deny", "says", "source", "category", "parallelism", "reported-right", "model", "sizes", "single"}
+    {
+        "expect",
+        "place",
+        "missed",
+        "deny",
+        "says",
+        "source",
+        "category",
+        "parallelism",
+        "reported-right",
+        "model",
+        "sizes",
+        "single",
+    }
 )
 
 
@@ -73,12 +89,16 @@ def _pair(name: str, lines: Sequence[str]) -> Pair:
             raise PlanFileError(f"{name}:{number}", f"expected one of {', '.join(sorted(WORDS))}, found {word}")
     expected = [code for code in found["expect"] if not code.startswith("note ")]
     notes = [code.removeprefix("note ") for code in found["expect"] if code.startswith("note ")]
+    place, _, ranks = " ".join(found["place"]).partition(" on ")
     return Pair(
         name,
         tuple(about),
         tuple(expected),
         tuple(notes),
         tuple(found["says"]),
+        tuple(word for word in place.split(" or ") if word),
+        _ranks(name, ranks),
+        tuple(" ".join(found["missed"]).split()),
         tuple(found["deny"]),
         tuple(found["source"]),
         " ".join(found["category"]),
@@ -90,6 +110,12 @@ def _pair(name: str, lines: Sequence[str]) -> Pair:
         _frozen(hunks),
         _outlines(name, plans),
     )
+
+
+def _ranks(name: str, text: str) -> tuple[int, ...]:
+    if not all(word.isdecimal() for word in text.split()):
+        raise PlanFileError(name, f"expected `place NAME on RANK ...`, found {text}")
+    return tuple(map(int, text.split()))
 
 
 def _outlines(name: str, plans: Sequence[tuple[str, list[tuple[str, str]]]]) -> tuple[Outline, ...]:

@@ -9,7 +9,7 @@ from backends.text.values import DEEPEST
 from backends.text.words import KINDS
 from verdict.errors import PlanFileError
 from verdict.graph import ABSENT, Attrs, Call, Held, Logical, Node, Plan, Region, Segment, Storage, Tensor, has_effects
-from verdict.outcome import Assumption, Finding
+from verdict.outcome import Assumption, Finding, Source
 
 _NAME, _VERSION = FORMAT.split()
 MOST_ITEMS = 50_000_000
@@ -94,6 +94,13 @@ class _Reader:
     def _range(self, where: str, value: Any) -> tuple[str, int, int]:
         name, low, high = self._row(where, value, 3)
         return self._string(where, name), self._integer(where, low), self._integer(where, high)
+
+    def sources(self, where: str, value: Any) -> tuple[Source, ...]:
+        return self._each(where, value, self._line_of_program)
+
+    def _line_of_program(self, where: str, value: Any) -> Source:
+        file, line, text = self._row(where, value, 3)
+        return Source(self._string(where, file), self._integer(where, line), text=self._string(where, text))
 
     def _size(self, where: str, value: Any) -> tuple[str, int]:
         name, size = self._row(where, value, 2)
@@ -262,7 +269,8 @@ _FIELDS: dict[str, Callable[[_Reader, str, Any], Any]] = {
     "storages": _Reader.storages,
     "faults": _Reader.faults,
     "groups": _Reader.groups,
+    "sources": _Reader.sources,
 }
 _OPTIONAL = frozenset(
-    {"mesh", "batch_axes", "shard_axes", "ranges", "assumptions", "outputs", "storages", "faults", "groups"}
+    {"mesh", "batch_axes", "shard_axes", "ranges", "assumptions", "outputs", "storages", "faults", "groups", "sources"}
 )

@@ -61,6 +61,7 @@ def write_plain(plan: Plan) -> bytes:
         "outputs": [tuple(held) for held in plan.outputs],
         "storages": [tuple(storage) for storage in plan.storages],
         "groups": plan.groups,
+        "sources": [(source.file, source.line, source.text) for source in plan.sources],
         "faults": [(fault.code, fault.title, fault.where, fault.help) for fault in plan.faults],
     }
     return pickle.dumps(data, protocol=4)

@@ -2,7 +2,8 @@
 
 from collections import defaultdict
 from difflib import get_close_matches
-from itertools import pairwise
+from functools import cached_property
+from itertools import islice, pairwise
 from typing import Any, NoReturn
 
 from backends.text.values import Family, Varied, gather, listed, ordinals, part, region, value
@@ -63,6 +64,12 @@ class Program:
         self.lines: dict[str, list[int]] = defaultdict(list)
         self._labels: dict[str, int] = {}
         self._segment_labels: dict[tuple[str, int], int] = {}
+
+    @cached_property
+    def lines_of_nodes(self) -> tuple[tuple[int, ...], ...]:
+        """For each segment the lines of its nodes. To be asked when all of the family is read."""
+        lines = iter(self.lines[NODE])
+        return tuple(tuple(islice(lines, len(nodes))) for _, nodes in self.segments)
 
     def segment(self, line: Line) -> None:
         """`segment NAME`: what follows indented are its nodes. `<"a" | "b">` gives each device's name for it."""

@@ -8,13 +8,13 @@ from backends.text.canonical import FORMAT
 from backends.text.places import line_of
 from backends.text.program import Program, Tables, logical_of, view
 from backends.text.values import Family, Varied, value
-from backends.text.words import KINDS, Line, label
+from backends.text.words import KINDS, Line, label, text_lines
 from verdict.errors import PlanFileError
 from verdict.graph import Call, Held, Logical, Plan, Segment, Storage, Tensor, has_effects
 from verdict.graph.form import misfits
 from verdict.graph.limits import MOST_DEVICES
 from verdict.graph.misfit import LOGICAL, TENSOR
-from verdict.outcome import Assumption, Finding
+from verdict.outcome import Assumption, Finding, Source
 
 _NO_DEVICES = Family((0,), {}, {}, {})
 """Where a line stands in no family: constants only."""
@@ -37,7 +37,7 @@ def admit(data: bytes, source: str) -> Plan:
 
 
 def _read(data: bytes, source: str) -> tuple["_Reader", Plan]:
-    lines = _lines(data, source)
+    lines = text_lines(data, source, FORMAT)
     reader = _Reader(source)
     section = ""
     for number, text in enumerate(lines[1:], 2):
@@ -56,20 +56,6 @@ def _read(data: bytes, source: str) -> tuple["_Reader", Plan]:
     return reader, reader.plan(len(lines))
 
 
-def _lines(data: bytes, source: str) -> list[str]:
-    try:
-        lines = data.decode("utf-8").rstrip().split("\n")
-    except UnicodeDecodeError as error:
-        where = data.count(b"\n", 0, error.start) + 1
-        raise PlanFileError(
-            f"{source}:{where}", f"byte {error.start} is not UTF-8", "the file may be damaged"
-        ) from None
-    found = lines[0].split("#")[0].split()
-    if found != FORMAT.split():
-        raise PlanFileError(f"{source}:1", f"expected {FORMAT}, found {lines[0][:60].strip()}", "this version reads 1")
-    return lines
-
-
 class _Reader:
     def __init__(self, source: str) -> None:
         self.source = source
@@ -83,6 +69,7 @@ class _Reader:
         self.assumptions: list[Assumption] = []
         self.faults: list[Finding] = []
         self.groups: list[tuple[int, ...]] = []
+        self.sources: list[Source] = []
         self.loose: list[Tensor] = []
         self.lines: dict[str, list[int]] = defaultdict(list)
         self.programs: list[Program] = []
@@ -113,6 +100,10 @@ class _Reader:
                 code, title, where, more = (line.name(what) for what in ("a code", *3 * ("a sentence between quotes",)))
                 self.faults.append(Finding(code, title, where, help=more))
                 line.end()
+            case "source":
+                file, number = line.name("the name of a file"), line.integer("a line")
+                self.sources.append(Source(file, number, text=line.name("the line between quotes")))
+                line.end()
             case "tensors" | "loose" | "end":
                 line.end()
             case "segment" | "call" | "loss" | "gradient" | "output" | "seed" | "storage":
@@ -121,8 +112,8 @@ class _Reader:
                 getattr(self.programs[-1], word)(line)
             case _:
                 line.fail(
-                    f"expected mesh, devices, replicas, microbatches, batch, shard, range, assume, group, fault, "
-                    f"tensors, loose, family, segment, call, loss, gradient, output, seed, storage or end, "
+                    f"expected mesh, devices, replicas, microbatches, batch, shard, range, assume, group, source, "
+                    f"fault, tensors, loose, family, segment, call, loss, gradient, output, seed, storage or end, "
                     f"found {word[:60]}",
                     "the nodes of a segment and the entries of a table are indented",
                 )
@@ -247,6 +238,7 @@ class _Reader:
             )
         tensors: list[Tensor] = []
         segments: list[Segment] = []
+        lines: list[tuple[int, ...]] = []
         programs: list[tuple[Call, ...]] = []
         losses: list[Held] = []
         gradients: list[Held] = []
@@ -261,6 +253,7 @@ class _Reader:
             for at in range(len(program.segments)):
                 name = program.name_of(at, position)
                 segments.append(Segment(name, device, program.nodes_of(at, position, start)))
+                lines.append(program.lines_of_nodes[at])
             programs.append(
                 tuple(
                     Call(first + at, microbatch, tuple((where[tensor], mb) for tensor, mb in crossed))
@@ -295,4 +288,6 @@ class _Reader:
             effects=has_effects(segments, storages),
             faults=tuple(self.faults),
             groups=tuple(self.groups),
+            sources=tuple(self.sources),
+            lines=tuple(lines),
         )

@@ -27,6 +27,21 @@ _LONGEST_NUMBER = 40
 """The most characters of a number: all that attributes may hold need fewer, and longer ones are refused unconverted."""
 
 
+def text_lines(data: bytes, source: str, head: str) -> list[str]:
+    """The lines of a text, of which the first is `head`. Raises PlanFileError(source:line) where it is none such."""
+    try:
+        lines = data.decode("utf-8").rstrip().split("\n")
+    except UnicodeDecodeError as error:
+        where = data.count(b"\n", 0, error.start) + 1
+        raise PlanFileError(
+            f"{source}:{where}", f"byte {error.start} is not UTF-8", "the file may be damaged"
+        ) from None
+    found = lines[0].split("#")[0].split()
+    if found != head.split():
+        raise PlanFileError(f"{source}:1", f"expected {head}, found {lines[0][:60].strip()}", "this version reads 1")
+    return lines
+
+
 def quoted(name: str) -> str:
     """`name` as a word where it is one, else between quotes, in JSON's escapes."""
     return name if _WORD.fullmatch(name) else json.dumps(name)

@@ -64,6 +64,8 @@ def _head(plan: Plan) -> Iterator[str]:
         yield f"range {quoted(name)} {low} {high}"
     for assumption in plan.assumptions:
         yield f"assume {quoted(assumption.name)} {literal(assumption.text)}"
+    for source in plan.sources:
+        yield f"source {literal(source.file)} {source.line} {literal(source.text)}"
     for group in plan.groups:
         yield f"group {' '.join(map(str, group))}"
     for fault in plan.faults:

@@ -26,7 +26,8 @@ from verdict.graph import (
     whole,
 )
 from verdict.graph.effects import has_effects
-from verdict.outcome import Assumption
+from verdict.graph.sources import cited_in
+from verdict.outcome import Assumption, Source
 
 RECORDED = Assumption(
     "recorded-step",
@@ -61,10 +62,19 @@ def plan_of(traces: Sequence[Trace], source: str) -> Plan:
         seeds=(),
         effects=has_effects([rank.segment for rank in ranks], ()),
         ranges=tuple(ranges),
+        sources=_sources(traces),
         assumptions=(RECORDED, *(Assumption(name, text) for name, text in notes)),
     )
     doubts = [f"{doubt} (rank {trace.rank})" for trace in traces for doubt in trace.doubts]
     return doubted(plan, [*doubts, *disagreements([trace.meetings for trace in traces])])
+
+
+def _sources(traces: Sequence[Trace]) -> tuple[Source, ...]:
+    """The lines that the names of nodes cite first, of all ranks, each once."""
+    cited = {cited_in(name) for trace in traces for name in {step.name for step in trace.steps}}
+    places = {(place.file, place.line) for place in cited if place is not None}
+    texts = {(file, line): text for trace in reversed(traces) for file, line, text in trace.sources if text}
+    return tuple(Source(*place, text=texts[place]) for place in sorted(places & texts.keys()))
 
 
 def doubted(plan: Plan, doubts: Sequence[str]) -> Plan:

@@ -141,6 +141,7 @@ def torch_command(run: Callable[[list[str]], int]) -> click.Command:
             limits = Limits(seconds, mebibytes, confirm_timeout if confirm else 0.0)
             plans = capture([(alone, 1), (target, world)], tensors, cores or 0, limits)
             files = [_write(plan, folder, side) for plan, side in zip(plans, ("single", "parallel"), strict=True)]
-            context.exit(run(["--sm", files[0], "--pm", files[1], *options]))
+            called = () if out else ("--called", str(alone), str(target))
+            context.exit(run(["--sm", files[0], "--pm", files[1], *called, *options]))
 
     return command

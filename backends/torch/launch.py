@@ -30,6 +30,10 @@ class Target(NamedTuple):
     file: str
     function: str
 
+    def __str__(self) -> str:
+        """As it is given."""
+        return f"{self.file}:{self.function}"
+
     @staticmethod
     def of(text: str, otherwise: str) -> "Target":
         """FILE.py:FUNCTION, or FILE.py for the function `otherwise`."""

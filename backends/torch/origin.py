@@ -2,11 +2,16 @@
 
 import sys
 import sysconfig
+from itertools import islice
+from linecache import getline
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import torch
 import typing_extensions
+
+from verdict.graph.sources import Cited
 
 _OURS = str(Path(__file__).resolve().parent)
 _TORCH = str(Path(torch.__file__).resolve().parent)
@@ -15,15 +20,23 @@ _WRAPPERS = str(Path(typing_extensions.__file__).resolve())
 """Where the functions are wrapped that torch calls deprecated."""
 _ENGINE = str(Path(_TORCH) / "autograd" / "graph.py")
 
+MOST_CHARACTERS = 240
+"""Of a line of the program, what a plan keeps: more than any style has in a line."""
+
 
 class Origin:
-    """Follows the forward calls of modules, and remembers for each autograd node where its forward stands."""
+    """Follows the forward calls of modules, and remembers for each autograd node where its forward stands.
+
+    lines: the text of the lines that were cited, by file and line; "" where two files of one name have others.
+    """
 
     def __init__(self) -> None:
         self._modules: list[str] = []
         self._names: dict[int, str] = {}
         self._forward: dict[int, str] = {}
         self._foreign: dict[str, bool] = {}
+        self._columns: dict[tuple[CodeType, int], int] = {}
+        self.lines: dict[tuple[str, int], str] = {}
         self._hooks: list[Any] = []
 
     def __enter__(self) -> "Origin":
@@ -70,16 +83,27 @@ class Origin:
         return f"{module}: {short} ({place})" if module else f"{short} ({place})"
 
     def _place(self) -> tuple[str, bool]:
-        """file:line function of the innermost frame of the user's, and whether the engine runs in between."""
+        """The innermost frame of the user's, as names cite it, and whether the engine runs in between."""
         frame: Any = sys._getframe(1)
         in_engine = False
         while frame is not None:
             code = frame.f_code
             in_engine = in_engine or (code.co_filename == _ENGINE)
             if not self._is_foreign(code.co_filename):
-                return f"{Path(code.co_filename).name}:{frame.f_lineno} {code.co_name}", in_engine
+                return self._cited(code, frame.f_lineno, frame.f_lasti), in_engine
             frame = frame.f_back
         return "torch", in_engine
+
+    def _cited(self, code: CodeType, line: int, instruction: int) -> str:
+        """The place of an instruction, whose line is kept."""
+        file = Path(code.co_filename).name
+        text = getline(code.co_filename, line).rstrip()[:MOST_CHARACTERS]
+        if self.lines.setdefault((file, line), text) != text:
+            self.lines[file, line] = ""
+        if (code, instruction) not in self._columns:
+            _, _, column, _ = next(islice(code.co_positions(), instruction // 2, None), (None, None, None, None))
+            self._columns[code, instruction] = 0 if column is None else column + 1
+        return str(Cited(file, line, self._columns[code, instruction], code.co_name))
 
     def _is_foreign(self, file: str) -> bool:
         """Whether a file is torch's, Python's or ours, and not the user's."""

@@ -86,6 +86,7 @@ def _step(program: Program, recorder: Recorder, rank: int, ranks: int, around: W
         meetings=tuple(recorder.meetings),
         beginnings=tuple((called(program, name), how[value]) for name, value in held.items() if value in how),
         ranges=_ranges(program),
+        sources=tuple((file, line, text) for (file, line), text in sorted(recorder.origin.lines.items())),
     )
     allocated = frozenset(recorder.memory.leaked)
     steps = tuple(_settled(step, at < built, at in allocated, tape.values) for at, step in enumerate(trace.steps))

@@ -62,6 +62,7 @@ class Trace:
     notes: (name, text) of what is assumed. doubts: why nothing can be said of the program, as clauses.
     meetings: groups, barriers and communication in their order. beginnings: (name, word) of weights and buffers, for
     how what they hold before the step was made. ranges: of inputs of integers, what they lie between.
+    sources: (file, line, text) of the lines of the program that names cite.
     """
 
     rank: int
@@ -76,6 +77,7 @@ class Trace:
     meetings: tuple[Meeting, ...] = ()
     beginnings: tuple[tuple[str, str], ...] = ()
     ranges: tuple[tuple[str, int, int], ...] = ()
+    sources: tuple[tuple[str, int, str], ...] = ()
 
 
 class Tape:

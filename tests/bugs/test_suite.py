@@ -9,9 +9,11 @@ from click.testing import CliRunner
 from backends import pairs
 from backends.pairs.outline import Outline, complete
 from backends.text import canonical, read, write
+from verdict.bugs import judge
 from verdict.bugs.command import bugs_command
 from verdict.errors import PlanFileError, UsageError
 from verdict.graph import GRADIENT
+from verdict.options import Options
 
 EDIT = """\
 - y[dp, :] = mul(x[dp, :]) other=2
@@ -24,6 +26,7 @@ source https://example.org/1
 category scale
 parallelism DP
 expect wrong-constant
+place y
 
 plan single
   x input [2, 2]
@@ -59,6 +62,7 @@ def test_a_pair_is_read(tmp_path):
         (EDIT, "  z = relu(x)\n", "no line that begins"),
         ("category scale", "kind scale", "expected one of category"),
         ("plan single", "plan first", "plan single"),
+        ("place y", "place y on one", "on RANK"),
         ("dp=2", "dp=two", "NAME=SIZE"),
         ("other=2\n  output", "others=2\n  output", "unknown attribute"),
         ("x[dp, :]", "q[dp, :]", "q is in no plan"),
@@ -116,10 +120,34 @@ def test_the_command_prints_a_table(tmp_path):
 def test_the_command_says_what_is_not_as_expected(tmp_path):
     folder = written(tmp_path, RIGHT.replace("expect wrong-constant", "expect deadlock"))
     found = run("--suite", folder)
-    assert (found.exit_code, "expected: deadlock" in found.output) == (1, True)
-    (told,) = json.loads(run("--suite", folder, "--format", "json").output)
+    assert (found.exit_code, "missed: code; expected: deadlock at y" in found.output) == (1, True)
+    (told,) = json.loads(run("--suite", folder, "--format", "json").output)["bugs"]
     assert (told["as_expected"], told["right_plan"]["verdict"]) == (False, "PROVED")
     assert told["plan_with_the_bug"] == {"verdict": "REFUTED", "codes": ["wrong-constant"]}
+
+
+def test_the_command_says_the_sums(tmp_path):
+    folder = written(tmp_path, RIGHT)
+    sums = json.loads(run("--suite", folder, "--format", "json").output)["sums"]
+    assert {sums.pop(name) for name in ("bugs", "refuted", "right_plans_proved", "codes", "places_first")} == {1}
+    assert sums.pop("recorded_programs") == 0
+    assert set(sums) == {"single_findings", "repaired_with_proof"}
+    told = run("--suite", folder, "--format", "markdown").output
+    assert told.splitlines()[-1].startswith(
+        "1 bugs, 0 of them as recorded programs: refuted 1, right plans proved 1, codes 1, places first 1, "
+    )
+
+
+@pytest.mark.parametrize("place, reached", [("y", True), ("x or y on 0 1", True), ("y on 1", False), ("x", False)])
+def test_the_first_finding_must_name_the_place_and_its_ranks(tmp_path, place, reached):
+    judged = judge(pairs.load(written(tmp_path, RIGHT.replace("place y", f"place {place}")), "one"), Options())
+    assert (judged.place, judged.as_expected) == (reached, reached)
+
+
+@pytest.mark.parametrize("place, as_expected", [("x", True), ("y", False)])
+def test_what_is_said_to_be_missed_must_be(tmp_path, place, as_expected):
+    text = RIGHT.replace("place y", f"place {place}\nmissed place")
+    assert judge(pairs.load(written(tmp_path, text), "one"), Options()).as_expected == as_expected
 
 
 def test_a_right_plan_that_is_not_proved_is_not_as_expected(tmp_path):

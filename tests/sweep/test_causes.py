@@ -150,3 +150,39 @@ plan parallel tp=2
   output y
 """)
     assert any(finding.code in ("operator-differs", "wrong-input") for finding in told(*bad))
+
+
+LAYERS = """plan single
+  x input [4, 4]
+  w weight [4, 4]
+  b weight [4]
+  v weight [3, 4]
+  c weight [3]
+  p = linear(x, w)
+  h = add(p, b)
+  q = linear(h, v)
+  y = add(q, c)
+  output y
+plan parallel tp=2
+  part{tp} = linear(x[:, tp], w[:, tp])
+- p = all_reduce(part) ranks=tp reduce="sum"
+- h = add(p, b)
++ more{tp} = add(part, b)
++ h = all_reduce(more) ranks=tp reduce="sum"
+  h'2[:, tp] = chunk(h) dim=1 ranks=tp
+  other{tp} = linear(h'2, v[:, tp])
+- q = all_reduce(other) ranks=tp reduce="sum"
+- y = add(q, c)
++ most{tp} = add(other, c)
++ y = all_reduce(most) ranks=tp reduce="sum"
+  output y
+"""
+
+
+def test_one_cause_in_two_layers_is_one_finding():
+    """No correction in one layer alone mends the output."""
+    good, bad = twins(LAYERS)
+    assert swept(*good) == "PROVED"
+    found = told(*bad)
+    assert {finding.code for finding in found} == {"reduced-twice"}
+    assert len(found) == 1 and "adds b" in found[0].title

@@ -26,11 +26,11 @@ Conventions that every backend keeps:
 """
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from verdict.graph.region import Region, Shape
-from verdict.outcome import Assumption, Finding
+from verdict.outcome import Assumption, Finding, Source
 
 ABSENT = -1
 GRAD = ".grad"
@@ -130,6 +130,8 @@ class Plan:
     groups: the groups of ranks that the program makes before its step, of all replicas; empty where any group is there.
     faults: what is wrong with it that nodes and calls cannot say, as whoever read it from another format found: code,
         title and place only.
+    sources: the lines of the program that was recorded, each once, without columns.
+    lines: for each segment the lines of its nodes in the text that the plan was read from; empty where it was not.
     """
 
     source: str
@@ -154,6 +156,8 @@ class Plan:
     faults: tuple[Finding, ...] = ()
     groups: tuple[tuple[int, ...], ...] = ()
     ranges: tuple[tuple[str, int, int], ...] = ()
+    sources: tuple[Source, ...] = ()
+    lines: tuple[tuple[int, ...], ...] = field(default=(), repr=False, compare=False)
 
     @property
     def declared(self) -> tuple[Held, ...]:

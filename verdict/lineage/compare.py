@@ -40,15 +40,9 @@ def difference(
                 f"{label.atom} only",
                 ("part", label.atom),
             )
-    for share in value:
-        if share.spread and bases[share.base].column not in (SUMMED, UNDECIDED):
-            return Difference(
-                "reduced-twice",
-                (share.base, share.spread),
-                f"{bases[share.base].name} is added up over {_columns(share.spread)}, "
-                "though it is no sum over the batch",
-                ("added up", share.spread),
-            )
+    again = _not_once(value, bases)
+    if again is not None:
+        return again
     for base in sorted(held):
         if 0 < due[base] < held[base]:
             return Difference("reduced-twice", (base,), f"{bases[base].name} is counted {held[base]} times", "counted")
@@ -76,6 +70,19 @@ def difference(
             held_so, due_so = (_on(spelled(share.region), mark) for mark in (share.shard, shard))
             text = f"it holds {held_so} of {bases[share.base].name}, expected {due_so}"
             return Difference("wrong-slice", (share.base,), text, ("shard", len(region)))
+    return None
+
+
+def _not_once(value: Value, bases: tuple[Base, ...]) -> Difference | None:
+    """Why something is added up too often in a value, or is another multiple of itself; None where it is not."""
+    for share in value:
+        base = bases[share.base]
+        if share.spread and base.column not in (SUMMED, UNDECIDED):
+            text = f"{base.name} is added up over {_columns(share.spread)}, though it is no sum over the batch"
+            return Difference("reduced-twice", (share.base, share.spread), text, ("added up", share.spread))
+        if share.times != 1:
+            text = f"it holds {share.times} times {base.name}"
+            return Difference("wrong-factor", (share.base, share.times), text, ("times", share.times))
     return None
 
 

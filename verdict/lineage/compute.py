@@ -2,18 +2,19 @@
 
 from collections.abc import Sequence
 
-from verdict.graph import ABSENT, GRAD, Attrs, Node, Place, inside
+from verdict.graph import ABSENT, GRAD, Attrs, Node, Place
 from verdict.graph.lockstep import Step
 from verdict.lineage.columns import SUMMED
 from verdict.lineage.compare import Difference, difference, incomplete
 from verdict.lineage.holdings import Computed, Holdings
-from verdict.lineage.lineages import Evidence, IgnoredLaw, LinearLaw
+from verdict.lineage.inherit import NOT_INHERITED, ignore, inherit
+from verdict.lineage.lineages import Evidence, IgnoredLaw
 from verdict.lineage.meaning import Meaning, base_op, made_of_parts
-from verdict.lineage.reference import Bases, Partner
-from verdict.lineage.replicas import of_each_replica, value_mark
+from verdict.lineage.reference import Bases
+from verdict.lineage.replicas import of_each_replica
 from verdict.lineage.sums import as_sum, times_zero
 from verdict.lineage.transfer import Misfit, Replicas
-from verdict.lineage.values import OWN_COLUMN, WHOLE, Label, Mark, Part, Share, Value
+from verdict.lineage.values import OWN_COLUMN, WHOLE, Label, Share, Value
 from verdict.ops import FACTS
 
 
@@ -60,10 +61,10 @@ def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
         return None
     partner = holdings.reference.partners[index]
     meaning = partner.meaning
-    part, mark = _ALL
+    part, mark, times = NOT_INHERITED
     expected: tuple[Value, ...] | None = values
     if len(candidates) != 1 or not all(map(_is_one_region, values)):
-        (part, mark), values = _inherit(holdings, meaning, _ignore(holdings, partner, values))
+        (part, mark, times), values = inherit(holdings, meaning, ignore(holdings, partner, values))
         expected = _expected(holdings, step, values, index, place)
     if expected is None:
         _forget(holdings, device, node.outputs, place)
@@ -91,7 +92,7 @@ def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
             continue
         own = tuple((Label(index, k, name, meaning.sizes[name]), cut) for name, cut in claim.part)
         joined = tuple(sorted((*own, *part))) if part else own
-        outputs.append((Share(base, claim.region, joined, spread, mark or found.mark(k, index, meaning)),))
+        outputs.append((Share(base, claim.region, joined, spread, mark or found.mark(k, index, meaning), times),))
     lasting = whole and len(candidates) == 1 and expected == values
     return Computed(tuple((index, number) for number in found.numbers), tuple(outputs), lasting)
 
@@ -119,13 +120,9 @@ def _misfit(holdings: Holdings, device: int, node: Node, index: int, found: Misf
     _forget(holdings, device, node.outputs, place)
 
 
-_ALL: tuple[Part, Mark] = ((), WHOLE)
-"""No part, but the whole."""
-
-
 def _is_one_region(value: Value) -> bool:
-    """Whether a value is one region of one base, as a whole, or nothing."""
-    return not value or (len(value) == 1 and not value[0].part and not value[0].spread)
+    """Whether a value is one region of one base, as a whole and once, or nothing."""
+    return not value or (len(value) == 1 and not value[0].part and not value[0].spread and value[0].times == 1)
 
 
 def _drawn_apart(holdings: Holdings, node: Node, bases: tuple[Bases, ...]) -> bool:
@@ -255,46 +252,3 @@ def _spread(holdings: Holdings, meaning: Meaning, values: tuple[Value, ...]) -> 
     if len(found) > 1:
         return None
     return found.pop() if found else OWN_COLUMN
-
-
-def _ignore(holdings: Holdings, partner: Partner, values: tuple[Value, ...]) -> tuple[Value, ...]:
-    """The values, with what the partner reads in place of what it does not matter to read."""
-    found = list(values)
-    for position in sorted(partner.meaning.ignored):
-        due = partner.inputs[position]
-        if not values[position] or not due:
-            continue
-        region = values[position][0].region
-        going_on = value_mark(values[position])
-        instead = tuple(Share(base, region, shard=going_on) for base in due)
-        fits = all(inside(region, holdings.reference.column_shape(base)) for base in due)
-        if fits and instead != values[position]:
-            found[position] = instead
-            holdings.laws.add(IgnoredLaw(partner.signature, (position,)))
-    return tuple(found)
-
-
-def _inherit(
-    holdings: Holdings, meaning: Meaning, values: tuple[Value, ...]
-) -> tuple[tuple[Part, Mark], tuple[Value, ...]]:
-    """The part that the outputs inherit by linearity, with how it goes on from replica to replica, and the values as
-    the node sees them, without it.
-
-    All that is partial must be one and the same part, and be all that the node is linear in together: every
-    gradient that a gradient node reads, or one single input of a forward node. Else nothing is inherited.
-    """
-    partial = [position for position, value in enumerate(values) if any(share.part for share in value)]
-    if not partial:
-        return _ALL, values
-    parts = {(share.part, value_mark((share,), of_part=True)) for position in partial for share in values[position]}
-    grads = [position for position in range(meaning.signature.grads) if values[position]]
-    joint = partial == grads if meaning.is_gradient else len(partial) == 1 and partial[0] in meaning.linear
-    if len(parts) != 1 or not joint:
-        return _ALL, values
-    holdings.laws.add(LinearLaw(meaning.signature, tuple(partial)))
-    (part,) = parts
-    whole = tuple(
-        tuple(share._replace(part=(), shard=value_mark((share,))) if share.part else share for share in value)
-        for value in values
-    )
-    return part, whole

@@ -47,7 +47,7 @@ def meet(holdings: Holdings, members: Mapping[int, Step]) -> None:
     put_in = {rank: holdings.read(rank, tensor) for rank in ranks for tensor in members[rank].node.inputs}
     known = {rank: value for rank, value in put_in.items() if value is not None}
     results: Sequence[Value | None] = [None] * len(ranks)
-    if len({_asked(step) for step in members.values()}) > 1:
+    if len({asked(step) for step in members.values()}) > 1:
         holdings.gap("the members of its group run different collectives", place)
     elif attribute(first.node, "replicas") and first.node.op != "all_reduce":
         if len(known) == len(ranks) == 1:
@@ -63,7 +63,7 @@ def meet(holdings: Holdings, members: Mapping[int, Step]) -> None:
             holdings.write(rank, tensor, value, place_of(rank, members[rank]))
 
 
-def _asked(step: Step) -> tuple[object, ...]:
+def asked(step: Step) -> tuple[object, ...]:
     """What a member asks of its group."""
     return (step.node.op, *(value for value in step.node.attrs if value[0] != "channel"))
 

@@ -6,24 +6,24 @@ cut point: a claim that somebody has to prove before anything is concluded from 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from fractions import Fraction
 from itertools import islice, product
 from typing import NoReturn
 
-from verdict.graph import ABSENT, Interval, Node, Place, Plan, Region, extent
+from verdict.graph import ABSENT, Interval, Node, Place, Plan, Region
 from verdict.graph.lockstep import Step
 from verdict.lineage.binding import Binding
-from verdict.lineage.columns import NO_COLUMN, UNDECIDED
+from verdict.lineage.columns import UNDECIDED
 from verdict.lineage.compare import Difference
 from verdict.lineage.holdings import Holdings
 from verdict.lineage.infinite import infinite_bases
-from verdict.lineage.judged import judge
-from verdict.lineage.lineages import End, Evidence, Lineages, Unfollowed
+from verdict.lineage.lineages import Evidence, IgnoredLaw, Unfollowed
 from verdict.lineage.meaning import Signature
+from verdict.lineage.movement import Movement
 from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.transfer import Misfit
-from verdict.lineage.values import Share, Value
+from verdict.lineage.values import ONCE, Share, Value
 from verdict.ops import FACTS
 from verdict.ops.types import FLOAT, kind
 
@@ -33,23 +33,30 @@ Piece = tuple[Interval, int]
 """An interval of an axis, and the size of the axis."""
 MOST_REGIONS = 16
 """How many regions of a value are tried for a tensor: two axes that are cut have a few choices each."""
-Refused = Set[tuple[int, int, Bases]]
-"""Guesses that are wrong, or have no proof: the device, the tensor, the single-device values."""
+Guess = tuple[int, int, Bases]
+"""That a device's tensor is a share of a sum of single-device values."""
+Refused = Set[Guess]
+"""Guesses that are wrong, or have no proof."""
+Factors = Mapping[Guess, Fraction]
+"""By which number times that sum a tensor is guessed to be a share, if not once."""
 
 
 class Guessing(Holdings):
     """Holdings whose gaps and divergences end a step, and leave its outputs unknown.
 
-    cuts: what was guessed. refused: what may not be. closed: nodes that are not followed.
+    cuts: what was guessed. refused: what may not be. closed: nodes that are not followed. factors: of guesses.
     """
 
     def __init__(
-        self, reference: Reference, plan: Plan, binding: Binding, refused: Refused, closed: Set[Signature]
-    ) -> None:
+        self, reference: Reference, plan: Plan, binding: Binding, refused: Refused, closed: Set[Signature],
+        factors: Factors,
+    ) -> None:  # fmt: skip
         super().__init__(reference, plan, binding, frozenset(), every=False)
-        self.refused, self.closed = refused, closed
+        self.refused, self.closed, self.factors = refused, closed, factors
         self.cuts: dict[CutPoint, Value] = {}
         self.infinite = infinite_bases(reference)
+        self.movement = Movement(self, self.infinite)
+        self._scales: dict[CutPoint, Fraction] = {}
         self._pieces: list[dict[tuple[int, int], Interval]] = [{} for _ in range(plan.devices)]
         self._counterparts = _counterparts(reference.plan, plan)
         self._by_read: dict[tuple[str, int, Bases], list[int]] = defaultdict(list)
@@ -93,16 +100,41 @@ class Guessing(Holdings):
     def guess(self, device: int, step: Step, values: tuple[Value | None, ...]) -> tuple[Value, ...] | None:
         """What a node reads, with what is unknown of it guessed; None where there is nothing to guess from."""
         node = step.node
+        if self.movement.moves(device, step):
+            return None
         adds = FACTS.addends(node.op, values, len(node.outputs)) is not None
         for due in self._due(device, node, values):
             guessed = (self._addends if adds else self._fitting)(device, node, values, due)
             if guessed is not None and _is_one_value_each(node, guessed):
-                for tensor, known, value in zip(node.inputs, values, guessed, strict=True):
-                    if known is None:
+                ignored = () if adds else self._ignored(node, due)
+                for position, (tensor, known, value) in enumerate(zip(node.inputs, values, guessed, strict=True)):
+                    if known is None and position not in ignored:
                         self.cuts[device, tensor] = value
                         self.env[device][tensor] = value
                 return guessed
         return None
+
+    def _ignored(self, node: Node, due: tuple[Bases, ...]) -> frozenset[int]:
+        """The inputs of which the single-device counterpart of a node needs no value; that is noted as a law."""
+        meaning = self.reference.partners[self.reference.by_inputs[node.op, due][0]].meaning
+        self.laws.update(IgnoredLaw(meaning.signature, (position,)) for position in meaning.ignored)
+        return meaning.ignored
+
+    def follow(self, steps: Mapping[int, Step]) -> None:
+        """Look at the elements of what steps make of which nothing else is known, and how often they count."""
+        outputs = [(d, t) for d, step in steps.items() for t in step.node.outputs if t != ABSENT]
+        if all(self.env[device].get(tensor) is not None for device, tensor in outputs):
+            return
+        for device, tensor, value, place in self.movement.follow(steps):
+            self.write(device, tensor, value, place)
+        times = next((t for d, step in steps.items() for i in step.node.inputs if (t := self._times(d, i)) != 1), ONCE)
+        for device, tensor in outputs if times != 1 else ():
+            self._scales[device, tensor] = times
+
+    def _times(self, device: int, tensor: int) -> Fraction:
+        """How often a tensor seems to hold what it must."""
+        value = self.env[device].get(tensor)
+        return value[0].times if value else self._scales.get((device, tensor), ONCE)
 
     def _due(self, device: int, node: Node, values: tuple[Value | None, ...]) -> Iterator[tuple[Bases, ...]]:
         """What single-device nodes read that may be the counterpart of a node. One addend says nothing of the other."""
@@ -136,7 +168,7 @@ class Guessing(Holdings):
             region = next(iter(self._regions(device, tensor, bases[0], beside)), None)
             if region is None:
                 return None
-            found.append(tuple(Share(base, region) for base in bases))
+            found.append(self._shares(device, tensor, bases, region))
         return tuple(found)
 
     def _fitting(
@@ -156,7 +188,7 @@ class Guessing(Holdings):
             [known]
             if known is not None
             else [
-                tuple(Share(base, region) for base in due[position])
+                self._shares(device, node.inputs[position], due[position], region)
                 for region in self._regions(device, node.inputs[position], due[position][0], beside)
             ]
             for position, known in enumerate(values)
@@ -166,6 +198,11 @@ class Guessing(Holdings):
             if not isinstance(self.transfer(meaning, node.attrs, regions, wanted), Misfit):
                 return found
         return None
+
+    def _shares(self, device: int, tensor: int, bases: Bases, region: Region) -> Value:
+        """The guess that a tensor is a region of a sum."""
+        times = self.factors.get((device, tensor, bases)) or self._times(device, tensor)
+        return tuple(Share(base, region, times=times) for base in bases)
 
     def _cut(self, values: Iterable[Value | None]) -> list[Piece]:
         """The pieces of axes that are read, with the sizes of these axes."""
@@ -228,27 +265,3 @@ def _counterparts(single: Plan, parallel: Plan) -> dict[tuple[int, tuple[int, ..
                 found[device, node.outputs] = [*alike[place : place + 1], *alike[:place], *alike[place + 1 :]]
                 seen[key] += 1
     return found
-
-
-def guessed_ends(walk: Lineages, plan: Plan, binding: Binding) -> Lineages:
-    """A walk with cut points at declared outputs of which nothing is known: guessed is what they must be."""
-    cuts, held, ends = dict(walk.cuts), [dict(found) for found in walk.held], list(walk.ends)
-    for one in judge(walk, plan, binding):
-        number, device, tensor = one.number, one.held.device, one.held.tensor
-        if (
-            one.value is not None
-            or one.must is None
-            or one.must.shard
-            or not one.due
-            or plan.tensors[tensor].part[1] > 1
-        ):
-            continue
-        value = tuple(Share(base, one.must.region) for base in one.due)
-        bases = [walk.reference.bases[base] for base in one.due]
-        inexact = any(kind(base.dtype) != FLOAT for base in bases)
-        later = number >= len(plan.losses) and plan.columns > 1 and any(base.column != NO_COLUMN for base in bases)
-        if inexact or later or extent(one.must.region) != extent(plan.tensors[tensor].region):
-            continue
-        cuts[device, tensor] = held[device][tensor] = value
-        ends[number] = End(one.held, value)
-    return replace(walk, cuts=cuts, held=tuple(held), ends=tuple(ends))

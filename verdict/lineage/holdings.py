@@ -191,6 +191,9 @@ class Holdings:
         """What a node reads, with what is unknown of it guessed: nothing is, here."""
         return None
 
+    def follow(self, steps: Mapping[int, Step]) -> None:
+        """Look at the elements of what steps make of which nothing else is known: they are not looked at, here."""
+
     def gap(self, reason: str, place: Place) -> None:
         """Note something about which nothing can be said."""
         self.gaps.setdefault(reason, Gap(reason, place))

@@ -10,6 +10,7 @@ from verdict.ops import FACTS
 def infinite_bases(table: Reference) -> Set[int]:
     """Single-device values of which elements may be infinite: symbols of a proof are real numbers."""
     infinite: set[int] = set()
+    rising: set[int] = set()
     for partner in table.partners:
         op, attrs = partner.node.op, dict(partner.node.attrs)
         grads = partner.signature.grads
@@ -17,6 +18,9 @@ def infinite_bases(table: Reference) -> Set[int]:
         positions -= partner.meaning.ignored
         if grads and FACTS.is_additive(op):
             positions &= set(range(grads))
-        if FACTS.makes_infinite(op, attrs) or (positions and not FACTS.finite(op, positions, grads, rises=True)):
-            infinite.update(base for base in partner.outputs if base != ABSENT)
+        rises = any(not rising.isdisjoint(partner.inputs[k]) for k in positions)
+        if FACTS.makes_infinite(op, attrs) or (positions and not FACTS.finite(op, positions, grads, rises)):
+            found = {base for base in partner.outputs if base != ABSENT}
+            infinite |= found
+            rising |= found if rises or FACTS.rises(op, attrs) else set()
     return infinite

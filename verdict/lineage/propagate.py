@@ -8,6 +8,7 @@ as if the plan's own claim held, so that independent faults are found too.
 
 from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
+from types import MappingProxyType
 
 from verdict.graph import ABSENT, GRADIENT, ONCE_A_STEP, PER_STEP, Place, Plan
 from verdict.graph.lockstep import CHUNK, LOADER, Handlers, Step, Walk, lockstep, program
@@ -15,7 +16,7 @@ from verdict.lineage.binding import Binding
 from verdict.lineage.compute import compute
 from verdict.lineage.ends import ends_of
 from verdict.lineage.exchange import chunk, meet, place_of
-from verdict.lineage.guessing import Guessing, Refused
+from verdict.lineage.guessing import Factors, Guessing, Refused
 from verdict.lineage.holdings import Holdings
 from verdict.lineage.lineages import Evidence, Gap, Lineages, Unfollowed
 from verdict.lineage.meaning import Signature
@@ -47,9 +48,10 @@ def guessed(
     refused: Refused = frozenset(),
     closed: Set[Signature] = frozenset(),
     microbatch: int = 0,
+    factors: Factors = MappingProxyType({}),
 ) -> Lineages:
     """Say what every tensor of one column holds, as far as the guesses are right that are its `cuts`."""
-    return _walk(Guessing(reference, plan, binding, refused, closed), plan, microbatch)
+    return _walk(Guessing(reference, plan, binding, refused, closed, factors), plan, microbatch)
 
 
 def _walk(holdings: Holdings, plan: Plan, microbatch: int) -> Lineages:
@@ -80,6 +82,7 @@ def _followed(holdings: Holdings, steps: Mapping[int, Step], follow: Callable[[]
     except Unfollowed:
         for device, step in steps.items():
             holdings.env[device].update({tensor: None for tensor in step.node.outputs if tensor != ABSENT})
+    holdings.follow(steps)
 
 
 def _local(holdings: Holdings, device: int, step: Step) -> None:

@@ -7,6 +7,7 @@ because the trees that add gradients differ between the plans. Sums that tile an
 """
 
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from itertools import groupby
 from typing import NamedTuple
 
@@ -44,14 +45,18 @@ WHOLE: tuple[()] = ()
 """The mark of a share that all replicas have."""
 
 
+ONCE = Fraction(1)
+
+
 class Share(NamedTuple):
-    """A region of a base, or a part of its sum; of each replica its own where there is a shard mark."""
+    """A region of a base, or a part of its sum, times a number; of each replica its own where there is a shard mark."""
 
     base: int
     region: Region
     part: Part = ()
     spread: int = OWN_COLUMN
     shard: Mark = WHOLE
+    times: Fraction = ONCE
 
 
 Value = tuple[Share, ...]
@@ -89,10 +94,15 @@ def _is_zero(share: Share) -> bool:
     return not moves and any(begin == stop for _, (begin, stop) in share.part)
 
 
-def _place(share: Share) -> tuple[int, Region, int, Mark]:
+def scaled(value: Value, times: Fraction) -> Value:
+    """A number times a value."""
+    return tuple(share._replace(times=share.times * times) for share in value)
+
+
+def _place(share: Share) -> tuple[int, Region, int, Mark, Fraction]:
     """Equal for parts that add up."""
-    base, region, _, spread, shard = share
-    return base, region, spread, shard
+    base, region, _, spread, shard, times = share
+    return base, region, spread, shard, times
 
 
 def merge_parts(parts: Sequence[Part]) -> tuple[Part, ...]:

@@ -58,11 +58,15 @@ def table(rules: Iterable[OpRule]) -> Mapping[str, OpRule]:
 
 def _of_arrays(rule: OpRule) -> OpRule:
     """The rule with arrays where numpy makes a bare number or term of arrays without a dimension, and with a ShapeError
-    where gradients have shapes that no output has.
+    where inputs do not fit the attributes, or gradients have shapes that no output has.
     """
 
     def forward(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
-        return tuple(numbers.array(y, inputs) for y in rule.forward(inputs, attrs))
+        try:
+            made = rule.forward(inputs, attrs)
+        except ValueError as error:
+            raise ShapeError(f"{rule.name}: its inputs do not fit: {error}") from None
+        return tuple(numbers.array(y, inputs) for y in made)
 
     def gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
         try:

@@ -1,6 +1,7 @@
 """What engines ask of operators: facts that the rules state, of nodes and of their gradients alike."""
 
 from collections.abc import Mapping, Sequence, Set
+from fractions import Fraction
 from math import inf, isfinite
 from typing import Any, TypeVar
 
@@ -40,6 +41,10 @@ HOMOGENEOUS = AT_ZERO - {"log"} | {"div", "reciprocal", "square"}
 """Operators that make a positive multiple, power or inverse of it of a positive multiple of what they read."""
 STEPS = frozenset({"adam", "adamw"})
 """Operators that divide by a root, and add to a weight: they make anything where all inputs but one may be anything."""
+PADS = frozenset({"constant_pad_nd", "slice_backward", "select_backward"})
+"""Operators that put what they read among elements of one number."""
+MOST_FACTOR = 1 << 20
+"""The greatest numerator and denominator of a number by which values are known to be multiplied: 0.1 is none such."""
 BACKWARD = "_backward"
 """In the names of gradients that are operators of their own; they are linear in what they read first."""
 FINITE = frozenset(
@@ -240,11 +245,36 @@ class Facts:
 
     def rises(self, op: str, attrs: Mapping[str, Any]) -> bool:
         """Whether a node may make plus infinity where it reads, as numbers beyond all others, minus infinity alone."""
-        return name_of(op) not in CHOICES or inf in attrs.values()
+        rule = self._rules.get(op)
+        chooses = name_of(op) in CHOICES or (rule is not None and rule.moves)
+        return not chooses or inf in attrs.values()
 
     def adds_products(self, op: str) -> bool:
         """Whether a node adds to its first input a multiple of the product, or the quotient, of the others."""
         return name_of(op) in {"addcmul", "addcdiv"}
+
+    def moves(self, op: str, inputs: int) -> bool:
+        """Whether a node does nothing but to move elements of what it reads, and to put one number beside them."""
+        rule = self._rules.get(op)
+        return rule is not None and inputs > 0 and (rule.moves or name_of(op) in PADS)
+
+    def makes_zeros(self, op: str, inputs: int, attrs: Mapping[str, Any]) -> bool:
+        """Whether a node makes zeros, whatever it reads, of which the shape alone counts."""
+        rule = self._rules.get(op)
+        return rule is not None and rule.zero(attrs) and rule.shape_only >= frozenset(range(inputs))
+
+    def factor(self, op: str, arity: int, attrs: Mapping[str, Any]) -> Fraction | None:
+        """The number by which a node multiplies all that it reads, where that is written with few digits; None where it
+        does anything else.
+        """
+        name, other = name_of(op), attrs.get("other")
+        if name not in ("mul", "div") or arity != 1 or attrs.keys() != {"other"} or op.endswith(GRAD):
+            return None
+        if isinstance(other, bool) or not isinstance(other, int | float) or not other or not isfinite(other):
+            return None
+        number = Fraction(other)
+        simple = max(abs(number.numerator), number.denominator) <= MOST_FACTOR
+        return None if not simple else number if name == "mul" else 1 / number
 
     def keeps_zeros(self, op: str, arity: int, attrs: Mapping[str, Any]) -> bool:
         """Whether a node makes zeros of zeros, at any shapes."""

@@ -27,7 +27,9 @@ class Law(Enum):
     """How an operator acts along an atom. A law proposes a goal; the goal is always proved."""
 
     EACH = "each"
-    """Index by index: the output at i depends on the inputs at i only."""
+    """Index by index: the output at i depends on the inputs at i only. An output without the atom, beside others that
+    have it, is a sum over it: the gradient of a weight beside that of the rows that it was applied to.
+    """
     SUM = "sum"
     """The atom is in no output, and outputs of disjoint intervals add up to the output of their union."""
     WHOLE = "whole"

@@ -6,7 +6,7 @@ from functools import partial
 
 from verdict.graph import Plan
 from verdict.graph.lockstep import CHUNK, COMMUNICATION, LOADER
-from verdict.lineage import Signature, bind
+from verdict.lineage import Signature, bind, reference
 from verdict.observer import SILENT, Phase
 from verdict.ops import FACTS
 from verdict.outcome import Proved
@@ -28,7 +28,7 @@ def between_cut_points(query: Query, examined: Examined) -> Examined | None:
     too large is run on numbers besides: raises InternalError where these say the contrary.
     """
     options, (single, parallel) = query.options, query.values
-    if options.exhaustive or options.assume or not examined.walks:
+    if options.exhaustive or options.assume:
         return None
     if _takes_from_another(parallel) or not _has_rules(parallel):
         return None
@@ -39,7 +39,9 @@ def between_cut_points(query: Query, examined: Examined) -> Examined | None:
         return frozenset(stage.signature for stage in stages if not isinstance(known[stage], Proved))
 
     progress = partial(query.observer.advance, Phase.SWEEP)
-    found = decide(examined.walks[0].reference, parallel, bind(single, parallel), options, unproved, progress)
+    binding = bind(single, parallel)
+    table = reference(single, parallel.columns, binding.batch)
+    found = decide(table, parallel, binding, options, unproved, progress)
     if found is None:
         return None
     again = walk_on(replace(query, observer=SILENT), known, examined, found.walk)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from verdict.diagnose import diagnose, scene_of
+from verdict.graph.sources import source_of
 from verdict.outcome import Finding
 from verdict.phases.query import Examined, Query
 from verdict.phases.summary import swept_of
@@ -28,6 +29,15 @@ def explain(query: Query, examined: Examined) -> Report:
 
     A plan that was refuted stays so: where nothing can be explained, the findings stand as they were made.
     """
+    report = _explained(query, examined)
+    findings, notes = (
+        tuple(replace(finding, source=source_of(query.parallel, finding.where)) for finding in found)
+        for found in (report.findings, report.notes)
+    )
+    return replace(report, findings=findings, notes=notes)
+
+
+def _explained(query: Query, examined: Examined) -> Report:
     report = examined.report
     if not report.findings or report.swept is not None:
         return report

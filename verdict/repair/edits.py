@@ -52,6 +52,7 @@ def apply(plan: Plan, patch: Patch) -> Plan:
         logicals=(*plan.logicals, *patch.logicals),
         tensors=(*plan.tensors, *patch.tensors),
         segments=(*segments, *patch.segments),
+        lines=(),
         programs=tuple(patch.programs.get(device, program) for device, program in enumerate(plan.programs)),
         losses=tuple(patch.losses.get(number, held) for number, held in enumerate(plan.losses)),
         gradients=(

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from verdict.outcome import Finding
+from verdict.outcome import Finding, Source
 from verdict.report.example import example_lines, number
 from verdict.report.lines import WIDTH, counted, wrapped
 
@@ -28,6 +28,7 @@ def finding_lines(finding: Finding, replicas: int, kind: str = "error", width: i
     colour = "bold red" if kind == "error" else "bold yellow"
     yield Text.assemble((lines[0][:head], colour), lines[0][head:])
     yield from map(Text, lines[1:])
+    yield from map(Text, _excerpt(finding.source, width))
     yield from map(Text, wrapped(f"at {finding.where}", "  ", "     ", width))
     extent = extent_of(finding, replicas)
     if extent:
@@ -45,6 +46,21 @@ def finding_lines(finding: Finding, replicas: int, kind: str = "error", width: i
         yield Text(f"  ... and {counted(len(finding.notes) - SHOWN_NOTES, 'more note')}")
     if finding.help:
         yield from _labelled("help", "bold cyan", finding.help, width)
+
+
+def _excerpt(source: Source | None, width: int) -> Iterator[str]:
+    """The line that is to blame as compilers show it, with a mark under where the call begins."""
+    if source is None:
+        return
+    number = str(source.line)
+    margin = " " * len(number)
+    yield f"{margin}--> {source}"
+    if source.text:
+        text = source.text.expandtabs(1)
+        indent = len(text) - len(text.lstrip())
+        yield f"{number} |   {text[indent:]}"[:width]
+        if indent < source.column < width:
+            yield f"{margin} |   {' ' * (source.column - 1 - indent)}^"
 
 
 def extent_of(finding: Finding, replicas: int) -> str:

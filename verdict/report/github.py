@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from verdict.outcome import Source
 from verdict.report.headline import headline
 from verdict.report.readable import readable
 from verdict.report.report import Report, Verdict
@@ -19,16 +20,20 @@ def _lines(report: Report) -> Iterator[str]:
     for level, findings in (("error", report.findings), ("notice", report.notes)):
         for finding in findings:
             told = [f"{finding.title} (at {finding.where})", *finding.notes]
-            yield _command(level, source, finding.code, [*told, *([f"help: {finding.help}"] if finding.help else [])])
+            if finding.help:
+                told.append(f"help: {finding.help}")
+            yield _command(level, finding.source or source, finding.code, told)
     for item in () if report.findings else report.unanswered:
         yield _command("warning", source, "unknown", [f"{item.where}: {item.reason}"])
     if report.verdict is Verdict.PROVED:
         yield _command("notice", source, report.verdict.name, [headline(report)])
 
 
-def _command(level: str, source: str, title: str, lines: list[str]) -> str:
-    file, name = (_data(text).replace(":", "%3A").replace(",", "%2C") for text in (source, title))
-    return f"::{level} file={file},title={name}::{NEW_LINE.join(map(_data, lines))}"
+def _command(level: str, source: Source | str, title: str, lines: list[str]) -> str:
+    file = source if isinstance(source, str) else source.file
+    at = "" if isinstance(source, str) else f",line={source.line}" + (f",col={source.column}" if source.column else "")
+    file, name = (_data(text).replace(":", "%3A").replace(",", "%2C") for text in (file, title))
+    return f"::{level} file={file}{at},title={name}::{NEW_LINE.join(map(_data, lines))}"
 
 
 def _data(text: str) -> str:

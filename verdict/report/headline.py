@@ -10,7 +10,9 @@ def headline(report: Report) -> str:
         ranks = counted(report.parallel.ranks, "rank")
         return f"on {ranks} the plan computes {_declared(report)} of the single-device plan"
     if report.verdict is Verdict.REFUTED:
-        return f"the parallel plan computes something else ({counted(len(report.findings), 'finding')})"
+        first, more = report.findings[0], len(report.findings) - 1
+        others = f" (and {counted(more, 'more finding')})" if more else ""
+        return f"{first.code} at {first.source or first.where}: {first.title}{others}"
     return f"{counted(len(report.unanswered), 'question')} left open"
 
 

@@ -66,6 +66,9 @@ def _finding(main: Element, finding: Finding, kind: str, report: Report) -> None
     _add(title, "span", f" {finding.title}")
     extent = extent_of(finding, report.parallel.replicas)
     _add(section, "p", f"at {finding.where}" + (f" — {extent}" if extent else ""))
+    if finding.source is not None:
+        _add(section, "h3", str(finding.source))
+        _add(_add(section, "pre", **{"class": "nodes"}), "code", finding.source.text.strip())
     for name, lines in (("single", finding.single), ("parallel", finding.parallel)):
         if lines:
             _add(section, "h3", name)

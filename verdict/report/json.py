@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from verdict.outcome import Block, Counterexample, Finding
+from verdict.outcome import Block, Counterexample, Finding, Source
 from verdict.report.report import VERSION, Asked, Measured, Report, Side, Sweep
 
 
@@ -87,6 +87,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "code": finding.code,
         "title": finding.title,
         "where": finding.where,
+        "source": _source(finding.source),
         "extent": finding.extent,
         "notes": list(finding.notes),
         "help": finding.help,
@@ -105,6 +106,10 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "parallel": list(finding.parallel),
         "counterexample": _counterexample(finding.counterexample),
     }
+
+
+def _source(source: Source | None) -> dict[str, Any] | None:
+    return None if source is None else source._asdict()
 
 
 def _counterexample(found: Counterexample | None) -> dict[str, Any] | None:

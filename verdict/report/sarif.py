@@ -4,7 +4,7 @@ import json
 from typing import Any
 from urllib.parse import quote
 
-from verdict.outcome import Finding
+from verdict.outcome import Finding, Source
 from verdict.report.codes import CODES
 from verdict.report.headline import headline
 from verdict.report.report import Report, Verdict
@@ -49,7 +49,7 @@ def _result(finding: Finding, level: str, report: Report) -> dict[str, Any]:
         "ruleId": finding.code,
         "level": level,
         "message": {"text": "\n".join(told)},
-        "locations": _places(finding.where, report),
+        "locations": _places(finding.where, report, finding.source),
         "properties": {"ranks": list(finding.ranks), "modules": list(finding.modules), "extent": finding.extent},
     }
 
@@ -60,7 +60,17 @@ def _said(rule: str, kind: str, text: str, where: str, report: Report) -> dict[s
             "locations": _places(where, report)}  # fmt: skip
 
 
-def _places(where: str, report: Report) -> list[dict[str, Any]]:
-    file = {"artifactLocation": {"uri": quote(report.parallel.source, errors="replace")}}
+def _places(where: str, report: Report, source: Source | None = None) -> list[dict[str, Any]]:
+    """The plan, or the line of a program or text where it is known, and the node."""
+    uri = source.file if source is not None else report.parallel.source
+    file = {"artifactLocation": {"uri": quote(uri, errors="replace")}, **_region(source)}
     logical = {"logicalLocations": [{"fullyQualifiedName": where}]} if where else {}
     return [{"physicalLocation": file, **logical}]
+
+
+def _region(source: Source | None) -> dict[str, Any]:
+    if source is None or source.line < 1:
+        return {}
+    column = {"startColumn": source.column} if source.column else {}
+    snippet = {"snippet": {"text": source.text}} if source.text else {}
+    return {"region": {"startLine": source.line, **column, **snippet}}

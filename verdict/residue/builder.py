@@ -2,7 +2,21 @@
 
 from collections.abc import Sequence
 
-from verdict.graph import ACTIVATION, Attrs, Call, Held, Logical, Node, Plan, Region, Segment, Tensor, whole
+from verdict.graph import (
+    ACTIVATION,
+    SUM,
+    Attrs,
+    Call,
+    Held,
+    Logical,
+    Node,
+    Plan,
+    Region,
+    Segment,
+    Tensor,
+    extent,
+    whole,
+)
 
 
 class Builder:
@@ -18,9 +32,19 @@ class Builder:
         self.logicals.append(Logical(name, shape, dtype, kind))
         return self.share(len(self.logicals) - 1, whole(shape))
 
-    def share(self, logical: int, region: Region) -> int:
-        self.regions.append(Tensor(logical, region))
+    def share(self, logical: int, region: Region, part: tuple[int, int] = (0, 1)) -> int:
+        """A tensor that is a region of a logical tensor, or an addend of it."""
+        self.regions.append(Tensor(logical, region, part))
         return len(self.regions) - 1
+
+    def times(self, device: int, tensor: int, count: int) -> int:
+        """A tensor that is the sum of so many copies of one; itself for one copy."""
+        if count == 1:
+            return tensor
+        of = self.logicals[self.regions[tensor].logical]
+        total = self.tensor(f"{count} times {len(self.logicals)}", extent(self.regions[tensor].region), of.dtype)
+        self.node(device, SUM, [tensor] * count, [total])
+        return total
 
     def node(self, device: int, op: str, inputs: Sequence[int], outputs: Sequence[int], attrs: Attrs = ()) -> None:
         nodes = self.nodes.setdefault(device, [])

@@ -19,6 +19,9 @@ from verdict.lineage.infinite import infinite_bases
 from verdict.ops import FACTS
 from verdict.ops.types import FLOAT, kind
 
+MOST_COPIES = 64
+"""The greatest multiple of a value that an island is given, or that is due of it: it is added up of copies."""
+
 
 class Event(NamedTuple):
     """A step that devices take together: one of one device, a message with its sender, or a collective.
@@ -67,7 +70,7 @@ def islands_of(walk: Lineages, plan: Plan, microbatch: int = 0) -> tuple[list[Is
         return _island(cuts, cones, events, known, due)
 
     def parts(cuts: Sequence[CutPoint]) -> tuple[Island, ...]:
-        groups = _together(cuts, lambda cut: _steps(cones[cut], known))
+        groups = _together(cuts, lambda cut: (*_steps(cones[cut], known), *_addends(due[cut])))
         return tuple(map(island, groups)) if len(groups) > 1 else ()
 
     groups = _together(list(cones), lambda cut: (*_steps(cones[cut], known), *_values(cones[cut], due[cut], known)))
@@ -96,6 +99,8 @@ class _Known:
         device, tensor = cut
         value = self.due.get(cut) or self.walk.held[device].get(tensor)
         if value is None or len(value) != 1 or value[0].part or value[0].spread or value[0].shard:
+            return None
+        if value[0].times.denominator > 1 or not 1 <= value[0].times <= MOST_COPIES:
             return None
         table, number = self.walk.reference, value[0].base
         base = table.bases[number]
@@ -140,6 +145,11 @@ def _cone(cut: CutPoint, events: Sequence[Event], makers: Mapping[CutPoint, int]
 def _steps(cone: _Cone, known: _Known) -> Iterator[Hashable]:
     """The steps of a cone that are those of one island."""
     return (("step", number) for number in cone.events if number not in known.constants)
+
+
+def _addends(value: Value) -> Iterator[Hashable]:
+    """The sums that a cut point is an addend of, which say nothing of one of them alone."""
+    return (("sum", share.base) for share in value if share.part)
 
 
 def _values(cone: _Cone, due: Value, known: _Known) -> Iterator[Hashable]:

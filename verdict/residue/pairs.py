@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 from verdict.graph import ABSENT, ACTIVATION, COPY, Attrs, Held, Logical, Plan, Region, extent, moved
 from verdict.graph.lockstep import attribute
+from verdict.lineage import Value
 from verdict.lineage.guessing import CutPoint
 from verdict.residue.builder import Builder
 from verdict.residue.islands import Island
-from verdict.residue.single import NoShareError, Single, Source
+from verdict.residue.single import End, NoShareError, Single, Source, end_of
 from verdict.stage import Members
 
 
@@ -50,13 +51,13 @@ def tile_of(island: Island, source: Source) -> Placed | None:
 
 def _pair(island: Island, source: Source, tiles: Mapping[int, Region]) -> Placed | None:
     given = {share.base for value in island.given.values() for share in value}
-    due: dict[tuple[int, ...], list[Region]] = {}
+    due: dict[End, list[Region]] = {}
     for value in island.due.values():
-        due.setdefault(tuple(share.base for share in value), []).append(value[0].region)
+        due.setdefault(end_of(value), []).append(value[0].region)
     single = Single(source, given, tiles)
     try:
-        for bases, regions in due.items():
-            single.ends(bases, regions)
+        for end, regions in due.items():
+            single.ends(end, regions)
     except NoShareError:
         return None
     single.also(sorted(given - single.inputs.keys()))
@@ -71,7 +72,7 @@ def _hull(one: Region, other: Region) -> Region:
 
 def _parallel(island: Island, source: Source, single: Single) -> Plan:
     """The parallel side: the devices that take part, numbered anew."""
-    table, plan, _, known = source
+    table, plan, known = source.table, source.plan, source.attrs
     built = Builder()
     devices = {device: k for k, device in enumerate(_devices(island))}
     tensors: dict[CutPoint, int] = {}
@@ -81,7 +82,8 @@ def _parallel(island: Island, source: Source, single: Single) -> Plan:
         logicals[base] = len(built.logicals)
         built.logicals.append(Logical(name, extent(single.tile[base]), of.dtype, single.kind(base)))
     for point, (share,) in island.given.items():
-        tensors[point] = built.share(logicals[share.base], moved(share.region, single.tile[share.base]))
+        once = built.share(logicals[share.base], moved(share.region, single.tile[share.base]))
+        tensors[point] = built.times(devices[point[0]], once, share.times.numerator)
 
     def made(device: int, tensor: int) -> int:
         if tensor == ABSENT:
@@ -100,17 +102,27 @@ def _parallel(island: Island, source: Source, single: Single) -> Plan:
             attrs = _renumbered(node.attrs, devices, channels)
             built.node(number, node.op, reads, writes, known.setdefault(repr(attrs), attrs))
     held: list[Held] = []
-    ends: dict[tuple[int, ...], int] = {}
+    ends: dict[End, int] = {}
     for (device, tensor), value in island.due.items():
-        bases = tuple(share.base for share in value)
-        if bases not in ends:
-            ends[bases] = len(built.logicals)
-            shape, dtype = extent(single.tile[bases[0]]), table.bases[bases[0]].dtype
-            built.logicals.append(Logical(single.outputs[bases], shape, dtype, ACTIVATION))
-        end = built.share(ends[bases], moved(value[0].region, single.tile[bases[0]]))
-        built.node(devices[device], COPY, [tensors[device, tensor]], [end])
+        what = end_of(value)
+        tile = single.tile[what.bases[0]]
+        if what not in ends:
+            ends[what] = len(built.logicals)
+            dtype = table.bases[what.bases[0]].dtype
+            built.logicals.append(Logical(single.outputs[what], extent(tile), dtype, ACTIVATION))
+        end = built.share(ends[what], moved(value[0].region, tile), _part(value))
+        due = built.times(devices[device], tensors[device, tensor], what.times.denominator)
+        built.node(devices[device], COPY, [due], [end])
         held.append(Held(devices[device], end))
     return built.build(len(devices), held, "the parallel plan between cut points")
+
+
+def _part(value: Value) -> tuple[int, int]:
+    """Which addend of how many a cut point is."""
+    if not value[0].part:
+        return (0, 1)
+    ((label, (part, _)),) = value[0].part
+    return part, label.size
 
 
 def _devices(island: Island) -> list[int]:

@@ -5,20 +5,21 @@ the island reads holds what the walk says, which rests on stages and on islands 
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from verdict.graph import Plan
 from verdict.graph.microbatches import walked_microbatches
 from verdict.lineage import Binding, Lineages, Reference, Signature
-from verdict.lineage.guessing import CutPoint, guessed_ends
+from verdict.lineage.guessed_ends import guessed_ends
+from verdict.lineage.guessing import CutPoint, Guess
 from verdict.lineage.poles import absorbed_poles
 from verdict.lineage.propagate import guessed
-from verdict.lineage.reference import Bases
 from verdict.lineage.transfer import Member
 from verdict.options import Options
 from verdict.outcome import Unknown
-from verdict.residue.islands import Island, islands_of
+from verdict.residue.islands import MOST_COPIES, Island, islands_of
 from verdict.residue.pairs import Pair, Placed, pair_of, tile_of
 from verdict.residue.single import Source, source_of
 from verdict.stage import Members, Stage, cut
@@ -62,13 +63,16 @@ def decide(
     if absorbed_poles(table):
         return None
     (microbatch,) = walked_microbatches(plan, every=False)
-    refused: set[tuple[int, int, Bases]] = set()
+    refused: set[Guess] = set()
     closed: set[Signature] = set()
+    factors: dict[Guess, Fraction] = {}
     known: dict[Pair, Swept | Unknown] = {}
     source = source_of(table, plan)
     for _ in range(MOST_ROUNDS):
         walk = guessed_ends(
-            guessed(table, plan, binding, frozenset(refused), frozenset(closed), microbatch), plan, binding
+            guessed(table, plan, binding, frozenset(refused), frozenset(closed), microbatch, dict(factors)),
+            plan,
+            binding,
         )
         fresh = unproved(cut((walk,)).questions) - closed
         if fresh:
@@ -87,6 +91,10 @@ def decide(
             return Decided(walk, tuple(islands), each)
         if sum(isinstance(one, Unknown) for one in known.values()) > MOST_UNDECIDED:
             return None
+        multiples = _multiples(wrong, islands, walk)
+        if multiples.keys() - factors.keys():
+            factors |= {guess: times for guess, times in multiples.items() if guess not in factors}
+            continue
         doubtful = [*lost, *(point for k, one in wrong.items() for point in _doubtful(one, islands[k]))]
         ends = {(end.held.device, end.held.tensor) for end in walk.ends}
         fresh_refused = {(*point, tuple(s.base for s in walk.cuts[point])) for point in doubtful if point not in ends}
@@ -145,6 +153,26 @@ def _doubtful(swept: Swept | Unknown | None, island: Island) -> list[CutPoint]:
     points = list(island.due)
     different = swept.different if isinstance(swept, Swept) else ()
     return [points[place] for one in different for place in one.result.declared] or points
+
+
+def _multiples(
+    wrong: Mapping[int, Swept | Unknown | None], islands: Sequence[Island], walk: Lineages
+) -> dict[Guess, Fraction]:
+    """By which numbers guesses are wrong, where they are multiples: those of the island with the earliest of them. What
+    comes after it may rest on it.
+    """
+    order = {point: place for place, point in enumerate(walk.cuts)}
+    for number in sorted(wrong, key=lambda k: min(order[point] for point in islands[k].due)):
+        one, points = wrong[number], list(islands[number].due)
+        different = one.different if isinstance(one, Swept) else ()
+        found = {points[place]: item.times for item in different for place in item.result.declared}
+        values = {point: walk.cuts[point] for point in found}
+        return {
+            (*point, tuple(share.base for share in values[point])): times * values[point][0].times
+            for point, times in found.items()
+            if times and 0 < times <= MOST_COPIES and not values[point][0].part
+        }
+    return {}
 
 
 def _is_proved(swept: Swept | Unknown | None, island: Island) -> bool:

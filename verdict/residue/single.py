@@ -1,6 +1,9 @@
 """The single-device side of an island: the nodes between what is given and what is due, of values whole or of tiles."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
 from typing import NamedTuple
 
 from verdict.graph import (
@@ -19,13 +22,17 @@ from verdict.graph import (
     moved,
     whole,
 )
-from verdict.lineage import Partner, Reference
+from verdict.inputs import domains
+from verdict.lineage import Partner, Reference, Value
 from verdict.lineage.cover import covers
 from verdict.lineage.indexing import join_region, split_region
 from verdict.lineage.meaning import column_attrs
 from verdict.lineage.poles import POSITIVE, signs_of
 from verdict.lineage.transfer import Misfit, transfer
+from verdict.lineage.values import Label
+from verdict.ops.types import is_whole, kind
 from verdict.residue.builder import Builder
+from verdict.semantics import full
 from verdict.stage import Members
 
 
@@ -33,22 +40,50 @@ class NoShareError(Exception):
     """What a node computes of one column of the batch, or of a tile of it, is not known."""
 
 
+class End(NamedTuple):
+    """What an output of a pair is: a number times a sum of values. addends: whose sum it is, if it is cut up so."""
+
+    bases: tuple[int, ...]
+    times: Fraction
+    addends: Label | None
+
+
+def end_of(value: Value) -> End:
+    """What a cut point is a share of."""
+    first = value[0]
+    return End(tuple(share.base for share in value), first.times, first.part[0][0] if first.part else None)
+
+
 class Source(NamedTuple):
     """What the pairs of islands are made from. signs: of the values of `table` that are not negative
     where its buffers are not.
 
     attrs: attributes that were met, by how they are written: 1, 1.0 and True are not one.
+    ranges: of each given value of integers those between which all are that the single-device plan has a value for.
     """
 
     table: Reference
     plan: Plan
     signs: Mapping[int, int]
     attrs: dict[str, Attrs]
+    ranges: Callable[[], Mapping[int, tuple[int, int]]]
 
 
 def source_of(table: Reference, plan: Plan) -> Source:
     """The source of all islands of a parallel plan."""
-    return Source(table, plan, signs_of(table, POSITIVE), {})
+    return Source(table, plan, signs_of(table, POSITIVE), {}, cache(lambda: _ranges(table)))
+
+
+def _ranges(table: Reference) -> Mapping[int, tuple[int, int]]:
+    found: dict[int, tuple[int, int]] = {}
+    known = domains(table.plan, full(table.plan))
+    for logical, base in table.given.items():
+        kinds = known[logical].kinds if logical in known else ()
+        lows = [integers.low for integers in kinds if integers.low is not None and not integers.beside]
+        highs = [integers.high for integers in kinds if integers.high is not None]
+        if kinds and len(lows) == len(highs) == len(kinds):
+            found[base] = min(lows), max(highs)
+    return found
 
 
 class Single(Builder):
@@ -58,25 +93,27 @@ class Single(Builder):
 
     def __init__(self, source: Source, given: set[int], tiles: Mapping[int, Region]) -> None:
         super().__init__()
-        self.table, self.known, self.signs = source.table, source.attrs, source.signs
+        self.source, self.table, self.known, self.signs = source, source.table, source.attrs, source.signs
         self.given, self.tiles = given, tiles
         self.tensors: dict[int, int] = {}
         self.tile: dict[int, Region] = {}
         self.inputs: dict[int, str] = {}
-        self.outputs: dict[tuple[int, ...], str] = {}
+        self.outputs: dict[End, str] = {}
         self.held: list[Held] = []
         self.members: list[Members] = []
 
-    def ends(self, bases: tuple[int, ...], regions: Sequence[Region]) -> None:
-        """Declare the sum of some values as an output, of which these regions are due."""
+    def ends(self, end: End, regions: Sequence[Region]) -> None:
+        """Declare a multiple of the sum of some values as an output, of which these regions are due."""
+        bases = end.bases
         self._compute(bases)
         tile = self._common(bases)
         due = [moved(region, tile) for region in regions]
         if self.tiles and not (all(inside(region, extent(tile)) for region in due) and covers(due, extent(tile))):
             raise NoShareError
-        name = self.outputs[bases] = f"output {len(self.outputs)}"
+        name = self.outputs[end] = f"output {len(self.outputs)}"
         tensor = self.tensor(name, extent(tile), self.table.bases[bases[0]].dtype)
-        self.node(0, COPY if len(bases) == 1 else SUM, [self.tensors[base] for base in bases], [tensor])
+        addends = [self.tensors[base] for base in bases] * end.times.numerator
+        self.node(0, COPY if len(addends) == 1 else SUM, addends, [tensor])
         self.held.append(Held(0, tensor))
 
     def also(self, bases: Sequence[int]) -> None:
@@ -85,7 +122,10 @@ class Single(Builder):
 
     def plan(self) -> Plan:
         """All that was met, as a plan."""
-        return self.build(1, self.held, "the single-device plan between cut points")
+        integers = [base for base in self.inputs if is_whole(kind(self.table.bases[base].dtype))]
+        ranges = self.source.ranges() if integers else {}
+        stated = tuple((self.inputs[base], *ranges[base]) for base in integers if base in ranges)
+        return replace(self.build(1, self.held, "the single-device plan between cut points"), ranges=stated)
 
     def _compute(self, wanted: Sequence[int]) -> None:
         """Add the nodes that compute some values, those before them first."""

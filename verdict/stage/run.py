@@ -12,6 +12,9 @@ from verdict.stage.numbers import on_numbers
 from verdict.stage.shrink import OTHER, Sizes, TooManyElementsError
 from verdict.stage.stage import Members, Stage
 
+CANNOT = (ShapeError, SolverError, ZeroDivisionError, ValueError)
+"""How an operator ends that cannot be run at some shapes; the last is numpy's, as of shares that a view cannot take."""
+
 
 def run(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool = False) -> Outcome:
     """Prove or refute one stage of a parallel plan of `columns` columns.
@@ -22,7 +25,7 @@ def run(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool = F
     """
     try:
         question = obligation(stage, columns, exhaustive)
-    except (ShapeError, SolverError, ZeroDivisionError) as error:
+    except CANNOT as error:
         if isinstance(error, TooManyElementsError) and not exhaustive and columns == 1 and _is_one_node(stage):
             return Proved((("same", stage.signature.arity),))
         why = f"{stage.signature.op} cannot be run at reduced shapes: {error}"
@@ -68,7 +71,7 @@ def _is_one_node(stage: Stage) -> bool:
 def _at_other_sizes(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool) -> Outcome:
     try:
         question = obligation(stage, columns, exhaustive, OTHER)
-    except (ShapeError, SolverError) as error:
+    except CANNOT as error:
         return Unknown(f"{stage.signature.op} cannot be run at other reduced shapes: {error}")
     misshapen = _misshapen(question)
     return Unknown(f"{stage.signature.op}: {misshapen}") if misshapen else check(question, options)
@@ -84,7 +87,7 @@ def _at_equal_sizes(stage: Stage, columns: int, options: SolverOptions, exhausti
     """A refutation with one size for axes that have one at full size: there, exchanged axes differ in values only."""
     try:
         question = obligation(stage, columns, exhaustive, Sizes(apart=False))
-    except (ShapeError, SolverError, ZeroDivisionError):
+    except CANNOT:
         return None
     outcome = check(question, options) if not _misshapen(question) else None
     return outcome if isinstance(outcome, Refuted) else None

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -15,17 +16,23 @@ from verdict.sweep.results import LOSS, Missing
 
 DIFFERENT = 1e-6
 """The least difference, relative to the greatest element, that is more than rounding."""
+MOST_TIMES = 64
+"""The greatest denominator of a multiple that is looked for: gradients that are averaged over more ranks are rare."""
 NOTHING = 1e-11
 """A single-device output below this, relative to the greatest output, is zero but for rounding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Different:
-    """A declared output whose values differ: the greatest difference and the greatest element; infinite for shapes."""
+    """A declared output whose values differ: the greatest difference and the greatest element; infinite for shapes.
+
+    times: the number times which it is what it must be, on all seeds, if it is one times one.
+    """
 
     result: Result
     error: float
     size: float
+    times: Fraction | None = None
 
 
 class Compared(NamedTuple):
@@ -89,8 +96,28 @@ def _worst(
         with np.errstate(invalid="ignore"):
             error, size = _greatest(np.asarray(here - due)), _greatest(due)
         if not error <= DIFFERENT * size + NOTHING * greatest:
-            return Different(result, error, size)
+            return Different(result, error, size, _multiple(result, other, right, found))
     return None
+
+
+def _multiple(
+    result: Result, other: Result, right: list[list[Array | None]], found: list[list[Array | None]]
+) -> Fraction | None:
+    """The simple number times which an output is what it must be on all seeds; None where there is none."""
+    times: Fraction | None = None
+    for mine, theirs in zip(found, right, strict=True):
+        here, there = mine[result.value], theirs[other.value]
+        if here is None or there is None:
+            return None
+        due = there[result.region] if there.ndim == len(result.region) else there
+        if due.shape != here.shape or not _greatest(due) or not np.isfinite(here).all():
+            return None
+        if times is None:
+            greatest = np.unravel_index(int(np.argmax(np.abs(due))), due.shape)
+            times = Fraction(float(here[greatest] / due[greatest])).limit_denominator(MOST_TIMES)
+        if not _greatest(np.asarray(here - float(times) * due)) <= DIFFERENT * _greatest(due):
+            return None
+    return times
 
 
 def _shape(array: Array | None) -> Shape:

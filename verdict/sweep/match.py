@@ -107,10 +107,7 @@ class Catalogue:
         for k, size in enumerate(np.bincount(group).tolist()):
             if k in owners:
                 weight[np.unique(owners[k])] += size
-        among = {
-            k: np.sort(places[owners[k] == owners[k][np.argmax(weight[owners[k]])]])
-            for k, places in near.items()
-        }
+        among = {k: np.sort(places[owners[k] == owners[k][np.argmax(weight[owners[k]])]]) for k, places in near.items()}
         ids, met = np.zeros(len(group), dtype=np.int64), np.isin(group, list(among))
         single = np.isin(group, [k for k, places in among.items() if places.size == 1])
         sure = {int(k): int(among[int(group[k])][0]) for k in np.flatnonzero(single)}

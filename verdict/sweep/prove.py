@@ -32,9 +32,7 @@ def prove(
     return tuple(_prove(execution, plainly, claim, terms, options) for claim in claims)
 
 
-def _prove(
-    execution: "Execution", plainly: "Execution", claim: Claim, terms: Terms, options: SolverOptions
-) -> Outcome:
+def _prove(execution: "Execution", plainly: "Execution", claim: Claim, terms: Terms, options: SolverOptions) -> Outcome:
     if is_infinite(execution.traces, claim, execution.unfolded):
         terms = Terms()
         execution = Guarded(execution.traces, Cone((), tuple(execution.unfolded)), terms)

@@ -63,6 +63,11 @@ FAULTS = {
     "another learning rate": ("mlp_dp", "constant(0.1)", "constant(0.2)"),
     "shards permuted": ("roll", "{{0,1},{1,2},{2,3},{3,0}}", "{{0,3},{1,0},{2,1},{3,2}}"),
     "operands exchanged": ("mlp_dp", "subtract(%dot.1, %param.4)", "subtract(%param.4, %dot.1)"),
+    "contraction of a square matrix transposed": (
+        "mlp_tp",
+        "dot(%add_any.2, %param), lhs_contracting_dims={0}, rhs_contracting_dims={0}",
+        "dot(%add_any.2, %param), lhs_contracting_dims={0}, rhs_contracting_dims={1}",
+    ),
     "offset of a shard": ("mlp_fs", "constant({0, 2})", "constant({0, 1})"),
     "table of shards": ("mlp_fs", "constant({0, 0, 0, 0, 1, 1, 1, 1})", "constant({0, 0, 0, 0, 1, 1, 1, 0})"),
     "slice moved": ("roll", "slice(%param), slice={[0:1], [0:4]}", "slice(%param), slice={[1:2], [0:4]}"),

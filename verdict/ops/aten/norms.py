@@ -9,6 +9,7 @@ output_mask does not ask for is an output all the same, which the plan leaves AB
 elements, or by `count`, which at reduced shapes is that number at full ones.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -78,17 +79,21 @@ def _rms_norm(args: Arguments) -> tuple[Array, ...]:
     return _affine(args, np.asarray(x * rate)), rate
 
 
-def _backward_shapes(args: Arguments) -> tuple[Shape, ...]:
+def _backward_axes(args: Arguments) -> Axes:
+    """Row by row; the gradients of weight and bias are summed over the rows."""
     x = args["input"]
-    _layout(args, x)
+    found, lead, last = _layout(args, x)
+    atoms = tuple(replace(atom, least=2) if atom.law is Law.EACH else atom for atom in found)
     if args["grad_out"] != x:
         raise args.misfit(f"the gradient of shape {args['grad_out']} does not belong to x of shape {x}")
-    normalised = tuple(args["normalized_shape"])
-    lead = x[: len(x) - len(normalised)]
+    moments = (*x[: len(lead)], *(1 for _ in last))
     for name in ("mean", "rstd"):
-        if args[name] is not None and args[name] != (*lead, *(1 for _ in normalised)):
+        if args[name] is not None and args[name] != moments:
             raise args.misfit(f"{name} of shape {args[name]} does not belong to x of shape {x}")
-    return (x, normalised) if "rms" in args.name else (x, normalised, normalised)
+    rows, of_row = (*lead, *last), (*lead, *(() for _ in last))
+    dims = {"grad_out": rows, "input": rows, "mean": of_row, "rstd": of_row, "weight": last, "bias": last}
+    inputs = tuple(found for name, found in dims.items() if args[name] is not None)
+    return make_axes(atoms, inputs, (rows, last) if "rms" in args.name else (rows, last, last))
 
 
 def _normalised(args: Arguments) -> tuple[Array, Array, Array]:
@@ -129,7 +134,7 @@ RULES: tuple[OpRule, ...] = (
         "aten.native_layer_norm_backward",
         "grad_out input mean rstd weight? bias?",
         BACKWARD,
-        _backward_shapes,
+        _backward_axes,
         _layer_norm_backward,
         "dx = r (a - mean of a - h mean of a h), dweight = dy h, dbias = dy",
         linear=(0,),
@@ -148,7 +153,7 @@ RULES: tuple[OpRule, ...] = (
         "aten._fused_rms_norm_backward",
         "grad_out input rstd weight?",
         BACKWARD,
-        _backward_shapes,
+        _backward_axes,
         _rms_norm_backward,
         "dx = r (a - h mean of a h), dweight = dy h",
         linear=(0,),

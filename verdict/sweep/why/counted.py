@@ -9,7 +9,7 @@ from verdict.ops import FACTS, Array
 from verdict.sweep.flow import CANNOT, attempt
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State
-from verdict.sweep.why.missing import groupings, values_of
+from verdict.sweep.why.missing import groupings, reduced_next, values_of
 from verdict.sweep.why.scene import Arrays, Scene, close
 from verdict.sweep.why.siblings import Instance, Siblings
 from verdict.sweep.why.words import elements_text, node_text, owners, ranks_text
@@ -21,6 +21,8 @@ def counted_often(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
     if len(first.inputs) < 2 or not FACTS.is_adding(first.op, len(first.inputs), first.attrs):
         return
     values = values_of(scene, at, 0)
+    if not reduced_next(scene, set(values.values())):
+        return
     for k in reversed(range(len(first.inputs))):
         added: dict[Instance, Arrays] = {}
         for place in values:

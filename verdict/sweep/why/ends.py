@@ -9,12 +9,12 @@ from verdict.ops import FACTS
 from verdict.sweep.compare import Different, partner
 from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import Step
-from verdict.sweep.why.causes import Cause
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State, rank_of
 from verdict.sweep.why.naming import within
 from verdict.sweep.why.scene import Arrays, Scene, arrays_of, close
-from verdict.sweep.why.words import elements_text, node_text, owners
+from verdict.sweep.why.search import Cause
+from verdict.sweep.why.words import called, elements_text, node_text, owners
 
 
 def other_values(scene: Scene, state: State) -> tuple[list[Cause], tuple[Different, ...]]:
@@ -61,7 +61,7 @@ def _instead(scene: Scene, state: State, item: Different) -> Cause | None:
     place = next(place for place, k in at.steps.items() if k == number)
     change = Change({}, {(result.value, rank): arrays})
     help_text = f"declare {holder}" if holder else f"compute {elements_text(scene, due)}"
-    kin = (result.what, node_text(scene, step))
+    kin = (str(result.key[0]),)
     fix = Fix(code, title, at, (place,), change, notes, help_text, owners(scene, due), kin)
     return Cause(fix, state, (item,))
 
@@ -88,7 +88,7 @@ def _meaning(scene: Scene, has: Ids, due: Ids) -> tuple[str, str]:
             if FACTS.is_sum(step.op):
                 others = " and ".join(elements_text(scene, ids) for ids in reads if not within(has, ids))
                 return "gradient-missing", f": the summand {others} is missing"
-            return "operator-differs", f": the parallel plan has no {step.op} {step.place.name}"
+            return "operator-differs", f": the parallel plan has no {called(step.op, step.place.name)}"
     return "wrong-input", ""
 
 

@@ -26,6 +26,10 @@ MOST_CANDIDATES = 8
 """How many other values are tried in place of one input of a step, the first that fit."""
 
 
+EXOTIC = frozenset({"wrong-input", "operator-differs"})
+"""What reading a value of which the rank has nothing comes to: nobody gets that wrong by a slip."""
+
+
 class Candidate(NamedTuple):
     """A value that could be read. name: of the node of the same rank that makes it; empty where none does."""
 
@@ -37,8 +41,11 @@ class Candidate(NamedTuple):
 Chosen = Mapping[Instance, Candidate]
 
 
-def other_input(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
-    """Another value in place of one input, of those that a single-device step of the same operator reads."""
+def other_input(scene: Scene, state: State, at: Siblings, held: bool) -> Iterator[Fix]:
+    """Another value in place of one input, of those that a single-device step of the same operator reads.
+
+    held: values that the rank has, and other shares or sums of what it reads; else those alone that it has not.
+    """
     if at.op.startswith("~"):
         return
     first = doubtful(scene, state, at)
@@ -56,7 +63,7 @@ def other_input(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
             if tried > MOST_PARTNERS:
                 return
             for chosen in _choices(scene, state, at, number, k):
-                yield from _wired(scene, state, at, number, k, chosen)
+                yield from _wired(scene, state, at, number, k, chosen, held)
 
 
 def _cut_here(scene: Scene, step: Step, k: int) -> bool:
@@ -106,7 +113,9 @@ def _at(boxes: list[Candidate], number: int, count: int, across: bool) -> Candid
     return boxes[number % len(boxes) if across else number * len(boxes) // count]
 
 
-def _wired(scene: Scene, state: State, at: Siblings, number: int, k: int, chosen: Chosen) -> Iterator[Fix]:
+def _wired(
+    scene: Scene, state: State, at: Siblings, number: int, k: int, chosen: Chosen, held: bool
+) -> Iterator[Fix]:
     """The input replaced wherever the rank reads it, then for this step alone."""
     change: dict[int, Arrays] = {}
     reads: dict[tuple[int, int], Arrays] = {}
@@ -126,17 +135,21 @@ def _wired(scene: Scene, state: State, at: Siblings, number: int, k: int, chosen
     where = places_text(scene, (place,))
     read = Read(step, k, current, candidate.arrays, candidate.ids, scene.trace.reads[number][k])
     code, title = misread(scene, state, read, where)
+    if code == "wrong-slice" and candidate.ids.size > current[0].size:
+        code = "missing-reduction"
     notes = (f"rank {place[0]} holds that as {candidate.name}",) if candidate.name else ()
     help_text = f"wire in {candidate.name or elements_text(scene, candidate.ids)}"
     lines = (single_line(scene, number),)
     instances = tuple(has)
     value = step.inputs[k]
     if state.look(scene, value) is None and not adds_too_much(scene, state, value, candidate.arrays):
-        found = parting(scene, state, value, candidate.ids, places_text(scene, instances))
+        found = parting(scene, state, value, candidate.ids, instances)
         if found is not None:
             notes = (*notes, title)
             code, title, lines, help_text = found.code, found.title, (single_line(scene, found.single),), ""
             at, instances = _class_of(scene, found.step)
+    if held == (code in EXOTIC and not candidate.name):
+        return
     for made in (Change({}, reads), Change(change)):
         yield Fix(code, title, at, instances, made, notes, help_text, lines)
 
@@ -163,7 +176,7 @@ def _held(scene: Scene, state: State, place: Instance, current: Arrays, due: Ids
 
 
 def _boxes(scene: Scene, current: Arrays, due: Ids) -> list[Candidate]:
-    """The boxes of `due` of the shape that is read; all of it where none fits."""
+    """The boxes of `due` of the shape that is read, and all of it: a norm of a share where the whole is due."""
     shape = current[0].shape
     for item in scene.catalogue.known:
         if item.ids.shape != due.shape or not np.array_equal(item.ids, due):
@@ -174,5 +187,9 @@ def _boxes(scene: Scene, current: Arrays, due: Ids) -> list[Candidate]:
         slices = [
             tuple(slice(a, a + size) for a, size in zip(offset, shape, strict=True)) for offset in product(*steps)
         ]
-        return [Candidate(tuple(np.asarray(array[box]) for array in item.values), due[box], "") for box in slices]
+        whole = [] if due.shape == shape else [Candidate(tuple(map(np.asarray, item.values)), due, "")]
+        return [
+            *(Candidate(tuple(np.asarray(array[box]) for array in item.values), due[box], "") for box in slices),
+            *whole,
+        ]
     return []

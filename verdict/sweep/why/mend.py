@@ -16,8 +16,8 @@ from verdict.sweep.why.cone import readers_of
 from verdict.sweep.why.scene import Arrays, Scene, Values, arrays_of
 from verdict.sweep.why.siblings import Siblings
 
-MOST_APPLIED = 12_000
-"""How many operators are applied in all before the search for causes ends."""
+MOST_APPLIED = 6_000
+"""How many operators are applied before the search for a cause of one kind ends."""
 
 
 class Change(NamedTuple):
@@ -103,7 +103,8 @@ def mended(scene: Scene, state: State, change: Change, budget: Budget, seeds: in
                     if reader not in queued:
                         queued.add(reader)
                         heappush(queue, reader)
-        return State(values, merged, _different(scene, state, values, merged, change, changed))
+        seen = {value: ids for value, ids in state.seen.items() if value not in changed}
+        return State(values, merged, _different(scene, state, values, merged, change, changed), seen)
     except (*CANNOT, Faulty):
         return None
 

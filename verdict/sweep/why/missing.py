@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from verdict.graph import ABSENT
-from verdict.ops import RULES
+from verdict.ops import FACTS, RULES
 from verdict.sweep.elements import Ids
 from verdict.sweep.flow import REDUCTIONS, SUM, Step
 from verdict.sweep.why.fix import Fix
@@ -13,6 +13,8 @@ from verdict.sweep.why.mend import Change, State
 from verdict.sweep.why.scene import Arrays, Scene, close
 from verdict.sweep.why.siblings import Instance, Partition, Siblings
 from verdict.sweep.why.words import (
+    REDUCING,
+    called,
     elements_text,
     entered,
     node_text,
@@ -23,7 +25,6 @@ from verdict.sweep.why.words import (
 )
 
 Values = dict[Instance, int]
-REDUCING = ("all_reduce", "reduce_scatter", "reduce")
 MOST_LINEAR = 4
 """How many linear steps may stand between a part and the reduction that sums it."""
 MOST_LOST = 12
@@ -38,7 +39,7 @@ def missing_sums(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
         present = {place: found for place, found in arrays.items() if found is not None}
         if len(present) < 2 or len({found[0].shape for found in present.values()}) != 1:
             continue
-        if _reduced_next(scene, set(values.values())):
+        if reduced_next(scene, set(values.values())):
             continue
         for groups in groupings(scene, list(present)):
             if any(all(close(present[p], present[group[0]]) for p in group) for group in groups):
@@ -60,7 +61,8 @@ def _told(scene: Scene, at: Siblings, position: int, groups: Partition, change: 
     if collective in REDUCING:
         inside = members(scene, at, group[:1])
         due = members(scene, at, group)
-        title = f"{collective} {at.name} sums over {ranks_text(inside)}; the parts of {text} are on {ranks_text(due)}"
+        node = called(collective, at.name)
+        title = f"{node} sums over {ranks_text(inside)}; the parts of {text} are on {ranks_text(due)}"
         return Fix("wrong-group", title, at, group, change, single=single)
     due = sorted({rank for rank, _ in group})
     word_of = "microbatches" if scene.parallel.microbatches > 1 else "runs"
@@ -77,7 +79,7 @@ def _told(scene: Scene, at: Siblings, position: int, groups: Partition, change: 
     )  # fmt: skip
 
 
-def _reduced_next(scene: Scene, values: set[int]) -> bool:
+def reduced_next(scene: Scene, values: set[int]) -> bool:
     """Whether these values go into nothing but reductions over ranks, or into what is linear in them and goes there."""
     declared = {result.value for result in scene.other.results}
     for _ in range(MOST_LINEAR):
@@ -93,11 +95,13 @@ def _reduced_next(scene: Scene, values: set[int]) -> bool:
 
 
 def _linear(step: Step, value: int) -> bool:
-    """Whether a step is linear in this one of its inputs."""
+    """Whether a step is linear in this one of its inputs, or adds it to others."""
     rule = RULES.get(step.op)
     if rule is None:
         return False
     arity = len(step.inputs)
+    if FACTS.is_sum(step.op):
+        return True
     positions = range(arity) if rule.moves else rule.linear_in(arity, step.attrs)
     return step.inputs.count(value) == 1 and step.inputs.index(value) in positions
 

@@ -42,6 +42,8 @@ def misread(scene: Scene, state: State, read: Read, where: str) -> tuple[str, st
     if within(has, read.whole):
         same = np.array_equal(np.sort(has.ravel()), np.sort(read.elements.ravel()))
         code = "wrong-order" if same else "wrong-slice"
+        if read.elements.size > has.size:
+            return code, f"{node} on {where} takes {text} only, where {due}, all of it, is due"
         how = "in another order" if same and text == due else f"{text} as input {read.k}"
         return code, f"{node} on {where} reads {how}, where {due} is due"
     lacking = _lacks(scene, has, read.elements)

@@ -4,12 +4,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from verdict.graph.sources import in_short
 from verdict.ops import Array
 from verdict.outcome import Mismatch
 from verdict.sweep.compare import partner
-from verdict.sweep.why.causes import Cause
 from verdict.sweep.why.mend import rank_of
 from verdict.sweep.why.scene import Scene, arrays_of
+from verdict.sweep.why.search import Cause
 
 MOST_SHOWN = 12
 """How many elements that differ a finding holds; the others are left out."""
@@ -28,7 +29,7 @@ def numbers(scene: Scene, cause: Cause) -> tuple[Mismatch, ...]:
         found = cause.before.arrays(value)
         if found is None or found[0].shape != due[0].shape or scene.look(due) is None:
             continue
-        label = scene.step(scene.maker[value]).place.name if value in scene.maker else fix.at.name
+        label = in_short(scene.step(scene.maker[value]).place.name if value in scene.maker else fix.at.name)
         shown = _apart(label, due[0], found[0])
         if shown:
             return shown

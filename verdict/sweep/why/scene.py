@@ -51,7 +51,7 @@ class Scene:
     classes: tuple[Siblings, ...]
     repeated: tuple[Siblings, ...]
     partitions: tuple[Partition, ...]
-    collectives: Mapping[tuple[int, str], Node]
+    collectives: Mapping[tuple[int, str], tuple[Node, ...]]
 
     def step(self, number: int) -> Step:
         """A step of the parallel flow."""
@@ -119,14 +119,14 @@ def _graph(flow: Flow, maker: Mapping[int, int]) -> networkx.DiGraph:
     return graph
 
 
-def _collectives(plan: Plan) -> dict[tuple[int, str], Node]:
+def _collectives(plan: Plan) -> dict[tuple[int, str], tuple[Node, ...]]:
     """The nodes of a plan that move or reduce tensors, by device and name."""
-    return {
-        (segment.device, node.name): node
-        for segment in plan.segments
-        for node in segment.nodes
-        if node.op in COLLECTIVES or node.op == CHUNK
-    }
+    found: dict[tuple[int, str], list[Node]] = defaultdict(list)
+    for segment in plan.segments:
+        for node in segment.nodes:
+            if node.op in COLLECTIVES or node.op == CHUNK:
+                found[segment.device, node.name].append(node)
+    return {key: tuple(nodes) for key, nodes in found.items()}
 
 
 def arrays_of(values: Values, value: int) -> Arrays | None:

@@ -15,7 +15,7 @@ from verdict.sweep.why.mend import Change, State
 from verdict.sweep.why.naming import within
 from verdict.sweep.why.scene import Arrays, Scene, arrays_of, close
 from verdict.sweep.why.siblings import Instance, Siblings
-from verdict.sweep.why.words import node_text, places_text, single_line
+from verdict.sweep.why.words import called, node_text, places_text, single_line
 
 MOST_PARTNERS = 8
 """How many single-device steps that read the same are tried as what a step should be, the first ones."""
@@ -116,7 +116,8 @@ def other_operator(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
             if not change:
                 continue
             step = first_of(places)
-            title = f"{node_text(scene, step)} stands where the single-device plan has {other.op} {other.place.name}"
+            due = called(other.op, other.place.name)
+            title = f"{node_text(scene, step)} stands where the single-device plan has {due}"
             averaging = FACTS.averages(step.op, other.op)
             yield Fix(
                 "mean-instead-of-sum" if averaging else "operator-differs", title, at, tuple(places), Change(change),

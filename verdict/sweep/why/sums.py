@@ -10,10 +10,9 @@ from verdict.sweep.why.mend import Change, State
 from verdict.sweep.why.missing import groupings, members, total
 from verdict.sweep.why.scene import Arrays, Scene, close
 from verdict.sweep.why.siblings import Siblings
-from verdict.sweep.why.words import elements_text, entered, operator_text, owners, ranks_text
+from verdict.sweep.why.words import REDUCING, called, elements_text, entered, operator_text, owners, ranks_text
 
 KINDS = frozenset(REDUCTIONS.values())
-COLLECTIVE = ("all_reduce", "reduce_scatter", "reduce")
 
 
 def reductions(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
@@ -24,7 +23,7 @@ def reductions(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
     if at.op == SUM:
         yield from _of_copies(scene, state, at, operator)
     yield from _of_another_kind(scene, state, at, operator)
-    if operator in COLLECTIVE:
+    if operator in REDUCING:
         yield from _elsewhere(scene, state, at, operator)
         yield from _none(scene, state, at, operator)
 
@@ -56,11 +55,12 @@ def _of_copies(scene: Scene, state: State, at: Siblings, operator: str) -> Itera
     if len(counts) == 1 and next(iter(counts))[1] == 1:
         count = next(iter(counts))[0]
         whole = f"{what}, which each of them holds whole" if ids is not None else "what each of them holds whole"
-        title = f"{operator} {at.name} sums over {ranks} {whole}: it is counted {count} times"
+        title = f"{called(operator, at.name)} sums over {ranks} {whole}: it is counted {count} times"
         help_text = f"remove the {operator}, or let each rank put in its own part only"
         yield Fix("reduced-twice", title, at, instances, Change(values), help=help_text, single=single)
     else:
-        title = f"{operator} {at.name} sums over {ranks}, some of which hold the same summand: it is counted twice"
+        node = called(operator, at.name)
+        title = f"{node} sums over {ranks}, some of which hold the same summand: it is counted twice"
         yield Fix("wrong-group", title, at, instances, Change(values), single=single)
 
 
@@ -76,19 +76,19 @@ def _of_another_kind(scene: Scene, state: State, at: Siblings, operator: str) ->
         ids = scene.look(sums[at.first])
         of = f" of {elements_text(scene, ids)}" if ids is not None else ""
         factor = f" (off by a factor 1/{first})" if at.op == "~mean" else ""
-        title = f"{operator} {at.name} {said} over {ranks} where the sum{of} is due{factor}"
+        title = f"{called(operator, at.name)} {said} over {ranks} where the sum{of} is due{factor}"
         code = "mean-instead-of-sum" if at.op == "~mean" else "wrong-collective"
         single = owners(scene, ids) if ids is not None else ()
         yield Fix(code, title, at, tuple(at.steps), change, help="reduce by the sum", single=single)
         return
-    if operator not in COLLECTIVE:
+    if operator not in REDUCING:
         return
     means = {n: tuple(np.asarray(array / counts[n]) for array in arrays) for n, arrays in sums.items()}
     ids = scene.look(means[at.first])
     if ids is not None:
         change = Change({scene.step(n).outputs[0]: arrays for n, arrays in means.items()})
         title = (
-            f"{operator} {at.name} sums over {ranks} where the mean, {elements_text(scene, ids)}, is due "
+            f"{called(operator, at.name)} sums over {ranks} where the mean, {elements_text(scene, ids)}, is due "
             f"(off by a factor {first})"
         )
         single = owners(scene, ids)
@@ -116,7 +116,8 @@ def _elsewhere(scene: Scene, state: State, at: Siblings, operator: str) -> Itera
                 continue
             own = ranks_text(members(scene, at, [next(iter(at.steps))]))
             due = ranks_text(rank for rank, _ in groups[0])
-            title = f"{operator} {at.name} sums over {own}; the parts of {elements_text(scene, ids)} are on {due}"
+            node = called(operator, at.name)
+            title = f"{node} sums over {own}; the parts of {elements_text(scene, ids)} are on {due}"
             yield Fix(
                 "wrong-group", title, at, tuple(at.steps), Change({}, reads), single=owners(scene, ids),
                 help=f"sum over {due}",
@@ -140,5 +141,5 @@ def _none(scene: Scene, state: State, at: Siblings, operator: str) -> Iterator[F
         for rank, arrays in put_in(scene, state, number):
             reads[scene.step(number).outputs[0], rank] = arrays
     ranks = ranks_text(members(scene, at, tuple(at.steps)[:1]))
-    title = f"{operator} {at.name} sums over {ranks}, and what it makes is summed over them again later"
+    title = f"{called(operator, at.name)} sums over {ranks}, and what it makes is summed over them again later"
     yield Fix("reduced-twice", title, at, tuple(at.steps), Change({}, reads), help=f"remove the {operator}")

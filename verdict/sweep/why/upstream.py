@@ -1,16 +1,19 @@
 """From a value that the single-device plan has nowhere back to the step that first goes another way."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from verdict.graph.sources import in_short
 from verdict.ops import RULES, Law
 from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import Step
 from verdict.sweep.trace import frozen
 from verdict.sweep.why.mend import State
 from verdict.sweep.why.scene import Scene
-from verdict.sweep.why.words import elements_text, node_text
+from verdict.sweep.why.siblings import Instance
+from verdict.sweep.why.words import called, elements_text, node_text, places_text, ranks_text
 
 MOST_STEPS = 24
 """How many steps the way is followed back; a parting that lies further is not told, but what it leads to."""
@@ -25,17 +28,19 @@ class Parting(NamedTuple):
     single: int
 
 
-def parting(scene: Scene, state: State, value: int, due: Ids, where: str) -> Parting | None:
-    """Where the way to `value` leaves the way to the elements `due`; None where that is not to be seen."""
+def parting(scene: Scene, state: State, value: int, due: Ids, readers: Sequence[Instance]) -> Parting | None:
+    """Where the way to `value`, which `readers` read, leaves that to the elements `due`; None where it is not seen."""
+    ranks = {rank for rank, _ in readers}
     for _ in range(MOST_STEPS):
         maker, block = scene.maker.get(value), scene.elements.of(int(due.flat[0]))
         if maker is None or block.kind is not Kind.SINGLE:
             return None
         step, other = scene.step(maker), scene.one.steps[block.owner]
         reads = scene.trace.reads[block.owner]
-        node = f"{node_text(scene, step)} on {where}"
+        rank = step.place.rank
+        node = f"{node_text(scene, step)} on {places_text(scene, readers) if rank in ranks else ranks_text([rank])}"
         if step.op != other.op or len(step.inputs) != len(other.inputs):
-            title = f"{node} stands where the single-device plan has {other.op} {other.place.name}"
+            title = f"{node} stands where the single-device plan has {called(other.op, other.place.name)}"
             return Parting("operator-differs", title, maker, block.owner)
         seen = [state.look(scene, number) for number in step.inputs]
         apart = [k for k, (ids, whole) in enumerate(zip(seen, reads, strict=True)) if not _within(ids, whole)]
@@ -66,12 +71,11 @@ def _own_fault(
         return Parting("wrong-constant", f"{node} has {told}; the single-device node has {wanted}", maker, single)
     if share and _sums(step, seen):
         text = elements_text(scene, next(ids for ids in seen if ids is not None))
-        title = f"{node} sums {text} only, and is read before the other parts of {other.place.name} are added"
+        title = f"{node} sums {text} only, and is read before the other parts of {in_short(other.place.name)} are added"
         return Parting("missing-reduction", title, maker, single)
     told = " ".join(f"{name}={text}" for name, text in mine.items())
-    title = (
-        f"{node} makes of its region what is no region of {other.op} {other.place.name}, with {told or 'no attributes'}"
-    )
+    right = called(other.op, other.place.name)
+    title = f"{node} makes of its region what is no region of {right}, with {told or 'no attributes'}"
     return Parting("wrong-constant" if told else "not-equivalent", title, maker, single)
 
 

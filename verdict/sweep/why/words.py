@@ -7,14 +7,17 @@ import numpy as np
 from verdict import words
 from verdict.graph import ONCE_A_STEP, Node, spelled
 from verdict.graph.lockstep import attribute
+from verdict.graph.sources import cited_in, in_short
 from verdict.sweep.elements import Ids, Kind
-from verdict.sweep.flow import CONCATENATE, PIECE, SUM, Step
+from verdict.sweep.flow import CONCATENATE, PIECE, REDUCTIONS, SUM, Step
 from verdict.sweep.why.scene import Scene
 from verdict.sweep.why.siblings import Instance, Siblings
 
 SPOKEN = {
     SUM: "sum", PIECE: "piece", CONCATENATE: "concatenation", "~mean": "mean", "~max": "maximum", "~min": "minimum"
 }  # fmt: skip
+REDUCING = ("all_reduce", "reduce_scatter", "reduce")
+"""Collectives that sum what ranks put in, or reduce it otherwise."""
 MOST_RUNS = 6
 """How many runs of ranks are named; dots stand for the others."""
 
@@ -35,7 +38,12 @@ def places_text(scene: Scene, instances: Sequence[Instance]) -> str:
 
 def node_text(scene: Scene, step: Step) -> str:
     """A parallel step: its operator and name."""
-    return f"{operator_text(scene, step)} {step.place.name}"
+    return called(operator_text(scene, step), step.place.name)
+
+
+def called(operator: str, name: str) -> str:
+    """An operator and the name of its node; the name alone where it cites a line of a program, since it tells both."""
+    return f"{operator} {name}" if cited_in(name) is None else in_short(name)
 
 
 def operator_text(scene: Scene, step: Step) -> str:
@@ -62,7 +70,10 @@ def collective(scene: Scene, step: Step) -> Node | None:
     """The communication node of a plan of which a step is part."""
     if not step.op.startswith("~"):
         return None
-    return scene.collectives.get((step.place.rank % scene.parallel.devices, step.place.name))
+    named = scene.collectives.get((step.place.rank % scene.parallel.devices, step.place.name), ())
+    reducing = step.op in REDUCTIONS.values()
+    fitting = (node for node in named if (node.op in REDUCING) == reducing or node.op == "reduce_scatter")
+    return next(fitting, named[-1] if named else None)
 
 
 def node_line(scene: Scene, step: Step) -> str:
@@ -78,14 +89,14 @@ def single_line(scene: Scene, number: int) -> str:
 
 def owner_lines(scene: Scene, names: Sequence[str]) -> tuple[str, ...]:
     """Names of single-device nodes as lines; what is a line already, and what is given, as it is."""
-    lines = {step.place.name: _line(step.op, step) for step in scene.one.steps}
+    lines = {in_short(step.place.name): _line(step.op, step) for step in scene.one.steps}
     return tuple(dict.fromkeys(lines.get(name, name) for name in names))
 
 
 def _line(op: str, step: Step) -> str:
     own = {} if step.op.startswith("~") else step.attrs
     attrs = " ".join(f"{key}={value!r}" for key, value in sorted(own.items()))
-    return f"{op} {step.place.name}" + (f" {attrs}" if attrs else "")
+    return called(op, step.place.name) + (f" {attrs}" if attrs else "")
 
 
 def elements_text(scene: Scene, ids: Ids) -> str:
@@ -116,7 +127,7 @@ def owners(scene: Scene, ids: Ids) -> tuple[str, ...]:
 def _owner(scene: Scene, kind: Kind, owner: int) -> str:
     if kind is Kind.GIVEN:
         return scene.single.logicals[owner].name
-    return scene.one.steps[owner].place.name if kind is Kind.SINGLE else "a parallel value"
+    return in_short(scene.one.steps[owner].place.name) if kind is Kind.SINGLE else "a parallel value"
 
 
 def readers_text(scene: Scene, siblings: Siblings, position: int = 0) -> str:

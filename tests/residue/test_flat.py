@@ -1,0 +1,141 @@
+"""Parameters that are gathered and reduced in flat buffers, as FSDP does: the right plan beside wrong twins."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.residue.test_between import OPTIONS
+from tests.values.outline import plans as outlined
+from verdict.phases import Query, walk
+from verdict.phases.between import between_cut_points
+from verdict.report import Verdict
+from verdict.verify import verify
+
+GIVEN = """
+  x input [4, 3]
+  w weight [6, 3]
+  v weight [2, 6]
+"""
+STEP = """
+  {own}h = linear({x}, {w})
+  {own}a = silu({own}h)
+  {own}y = linear({own}a, {v})
+  {own}m = mean({own}y)
+  seed {own}dm
+  {own}dy = mean.grad({own}dm, {own}y)
+  {own}da, {own}dv = linear.grad({own}dy, {own}a, {v})
+  {own}dh = silu.grad({own}da, {own}h)
+  -, {own}dw = linear.grad({own}dh, {x}, {w})
+"""
+SINGLE = (
+    STEP.format(own="", x="x", w="w", v="v")
+    + """
+  l = mul(m) other=1.0
+  loss l
+  gradient dw of w
+  gradient dv of v
+"""
+)
+GATHERED = """
+  shard_w = view(w[rank, :]) size=(9,)
+  shard_v = view(v[rank, :]) size=(6,)
+  flat = concatenate({laid}) dim=0
+  gathered = {gathered}
+  rows = view(gathered) size=(2, 15)
+  {columns} = split(rows) sizes=(9, 6) dim=1
+  full_w = view(cols_w) size=(6, 3)
+  full_v = view(cols_v) size=(2, 6)
+"""
+REDUCED = """
+  rows_w = view(own_dw) size=(2, 9)
+  rows_v = view(own_dv) size=(2, 6)
+  grads = concatenate(rows_w, rows_v) dim=1
+  by_rank = view(grads) size=(30,)
+  all_w = view(own_dw) size=(18,)
+  all_v = view(own_dv) size=(12,)
+  by_weight = concatenate(all_w, all_v) dim=0
+  mine = {mine}
+  mine_w, mine_v = split(mine) sizes=(9, 6) dim=0
+  dw[rank, :] = view(mine_w) size=(3, 3)
+  dv[rank, :] = view(mine_v) size=(1, 6)
+  l{{rank}} = mul(own_m) other={share}
+  loss l
+  gradient dw of w
+  gradient dv of v
+"""
+RIGHT = {
+    "laid": "shard_w, shard_v",
+    "gathered": "all_gather(flat) dim=0 ranks=rank",
+    "columns": "cols_w, cols_v",
+    "mine": 'reduce_scatter(by_rank) dim=0 ranks=rank reduce="avg"',
+    "share": 0.5,
+}
+WRONG = {
+    "shards of two weights exchanged": {"laid": "shard_v, shard_w"},
+    "one rank's shard forgotten": {"gathered": "concatenate(flat, flat) dim=0"},
+    "gradients weight by weight": {"mine": 'reduce_scatter(by_weight) dim=0 ranks=rank reduce="avg"'},
+    "gradients added up": {"mine": "reduce_scatter(by_rank) dim=0 ranks=rank"},
+    "gradients of its own rows alone": {"mine": "chunk(by_rank) dim=0 ranks=rank"},
+    "a loss of another share": {"share": 1.0},
+    "a loss of which one share counts more": {"share": "<0.75 | 0.25>"},
+}
+
+
+def plans(**changed):
+    step = STEP.format(own="own_", x="x[rank, :]", w="full_w", v="full_v")
+    parallel = (GATHERED + "{step}" + REDUCED).format(step=step, **{**RIGHT, **changed})
+    return outlined(GIVEN + SINGLE, GIVEN + parallel, rank=2)
+
+
+def between(single, parallel):
+    """The report of what is proved between cut points, whatever the walk says; None where nothing is."""
+    query = Query(single, parallel, OPTIONS)
+    found = between_cut_points(query, walk(query))
+    return None if found is None else found.report
+
+
+def exhaustive(plans):
+    return verify(*plans, replace(OPTIONS, exhaustive=True)).verdict
+
+
+def test_flat_buffers_are_followed_element_by_element():
+    report = between(*plans())
+    assert report.verdict is Verdict.PROVED
+    assert exhaustive(plans()) is Verdict.PROVED
+
+
+@pytest.mark.parametrize("changed", WRONG.values(), ids=WRONG)
+def test_a_wrong_twin_is_not_proved(changed):
+    assert between(*plans(**changed)) is None
+    assert exhaustive(plans(**changed)) is Verdict.REFUTED
+
+
+TWO = """
+  x input [4, 2]
+  w weight [2, 2]
+  v weight [2, 2]
+  h = linear(x, w)
+  a = silu(h)
+  y = linear(a, v)
+  l = sum(y)
+  loss l
+  seed dl
+  dy = sum.grad(dl, y)
+  da, {} = linear.grad(dy, a, v)
+  dh = silu.grad(da, h)
+  -, {} = linear.grad(dh, x, w)
+  gradient dw of w
+"""
+
+
+@pytest.mark.parametrize(("of_v", "verdict"), [("dv", Verdict.PROVED), ("dw", None)])
+def test_one_tensor_is_not_two_gradients(of_v, verdict):
+    single = TWO.format("dv", "dw") + "gradient dv of v"
+    parallel = TWO.format("minus_v", "minus_w").replace("gradient", """
+      minus_dv = neg(minus_v)
+      minus_dw = neg(minus_w)
+      dv = neg(minus_dv)
+      dw = neg(minus_dw)
+      gradient""") + f"gradient {of_v} of v"
+    report = between(*outlined(single, parallel))
+    assert (report and report.verdict) is verdict

@@ -1,0 +1,73 @@
+"""What a node hands on without computing with it: parts of sums and factors; and what it does not look at."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from verdict.graph import inside
+from verdict.lineage.holdings import Holdings
+from verdict.lineage.lineages import IgnoredLaw, LinearLaw
+from verdict.lineage.meaning import Meaning
+from verdict.lineage.reference import Partner
+from verdict.lineage.replicas import value_mark
+from verdict.lineage.values import ONCE, WHOLE, Mark, Part, Share, Value
+
+Inherited = tuple[Part, Mark, Fraction]
+NOT_INHERITED: Inherited = ((), WHOLE, ONCE)
+"""No part, but the whole, once."""
+
+
+def ignore(holdings: Holdings, partner: Partner, values: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The values, with what the partner reads in place of what it does not matter to read."""
+    found = list(values)
+    for position in sorted(partner.meaning.ignored):
+        due = partner.inputs[position]
+        if not values[position] or not due:
+            continue
+        region = values[position][0].region
+        going_on = value_mark(values[position])
+        instead = tuple(Share(base, region, shard=going_on) for base in due)
+        fits = all(inside(region, holdings.reference.column_shape(base)) for base in due)
+        if fits and instead != values[position]:
+            found[position] = instead
+            holdings.laws.add(IgnoredLaw(partner.signature, (position,)))
+    return tuple(found)
+
+
+def inherit(holdings: Holdings, meaning: Meaning, values: tuple[Value, ...]) -> tuple[Inherited, tuple[Value, ...]]:
+    """The part that the outputs inherit by linearity, with how it goes on from replica to replica, the factor that they
+    inherit so, and the values as the node sees them, without these.
+
+    All that is partial or scaled must be so in one and the same way, and be all that the node is linear in together:
+    every gradient that a gradient node reads, one single input of a forward node, or all that it adds or joins. Else
+    nothing is inherited.
+    """
+    partial = [k for k, value in enumerate(values) if any(share.part or share.times != 1 for share in value)]
+    if not partial:
+        return NOT_INHERITED, values
+    read = [(share, value_mark((share,), of_part=True)) for position in partial for share in values[position]]
+    found = {(share.part, mark, share.times) for share, mark in read}
+    if len(found) != 1 or not _is_linear_in(meaning, partial, [k for k, value in enumerate(values) if value]):
+        return NOT_INHERITED, values
+    holdings.laws.add(LinearLaw(meaning.signature, tuple(partial)))
+    (inherited,) = found
+    whole = tuple(
+        tuple(
+            share._replace(part=(), shard=value_mark((share,)) if share.part else share.shard, times=ONCE)
+            for share in value
+        )
+        for value in values
+    )
+    return inherited, whole
+
+
+def _is_linear_in(meaning: Meaning, positions: Sequence[int], present: Sequence[int]) -> bool:
+    """Whether a rule says that a node is linear in its inputs at some positions together. present: those that are read.
+
+    What is additive is so for every rational multiple, too.
+    """
+    if meaning.is_gradient:
+        return list(positions) == [k for k in present if k < meaning.signature.grads]
+    if len(positions) == 1:
+        return positions[0] in meaning.linear
+    rule = meaning.rule
+    return rule is not None and (rule.additive or rule.moves) and list(positions) == list(present)

@@ -1,0 +1,145 @@
+"""What the walk knows of tensors that are no region of one value: whose elements they are made of, and were moved.
+
+As soon as a tensor is a region of one value again, or of one sum of values, it holds that.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from fractions import Fraction
+
+import numpy as np
+
+from verdict.graph import ABSENT, ACCUMULATOR, PER_STEP, Node, Place
+from verdict.graph.lockstep import COMMUNICATION, Step, attribute
+from verdict.lineage.exchange import asked, place_of
+from verdict.lineage.holdings import Holdings
+from verdict.lineage.origins import NOTHING, Numbering, Origins
+from verdict.lineage.values import ONCE, Value, scaled
+from verdict.ops import FACTS
+from verdict.ops.types import FLOAT, kind
+
+AVERAGES = frozenset({"avg", "mean"})
+
+
+class Movement:
+    """Of each device the tensors whose elements are known one by one. One column of the batch is all there is.
+
+    infinite: single-device values of which elements may be infinite; nothing is said of multiples of these.
+    """
+
+    def __init__(self, holdings: Holdings, infinite: Set[int]) -> None:
+        self.holdings, self.infinite = holdings, infinite
+        self.numbering = Numbering(holdings.reference, holdings.trust)
+        self._known: list[dict[int, Origins]] = [{} for _ in range(holdings.plan.devices)]
+
+    def moves(self, device: int, step: Step) -> bool:
+        """Whether a step only moves elements that are known."""
+        known = (self.of(device, tensor) is not None for tensor in step.node.inputs)
+        return FACTS.moves(step.node.op, len(step.node.inputs)) and all(known)
+
+    def follow(self, steps: Mapping[int, Step]) -> Iterator[tuple[int, int, Value, Place]]:
+        """Steps that devices take together: what each output holds that is a region of a value, by device and tensor;
+        of all others the elements are noted.
+        """
+        found = self._made(steps) if self._may(steps) else None
+        for device, made in (found or {}).items():
+            step = steps[device]
+            for tensor, origins in zip(step.node.outputs, made, strict=True):
+                if tensor == ABSENT or origins.shape != self.holdings.shapes[tensor]:
+                    continue
+                value = self.numbering.value(origins, step.node)
+                if value is None:
+                    self._known[device][tensor] = origins
+                else:
+                    yield device, tensor, value, place_of(device, step)
+
+    def of(self, device: int, tensor: int) -> Origins | None:
+        """The elements of a tensor, where they are known."""
+        if tensor == ABSENT or not self._is_real(tensor):
+            return None
+        if tensor in self._known[device]:
+            return self._known[device][tensor]
+        value = self.holdings.read(device, tensor)
+        return None if value is None else self.numbering.of(value, self.holdings.shapes[tensor])
+
+    def _may(self, steps: Mapping[int, Step]) -> bool:
+        """Whether outputs of steps are what is made once, of real numbers, for all of the batch."""
+        if self.holdings.plan.columns > 1 or any(attribute(step.node, "replicas") for step in steps.values()):
+            return False
+        outputs = [tensor for step in steps.values() for tensor in step.node.outputs if tensor != ABSENT]
+        changing = {ACCUMULATOR, *PER_STEP}
+        return all(self._is_real(tensor) and self.holdings.kinds[tensor] not in changing for tensor in outputs)
+
+    def _is_real(self, tensor: int) -> bool:
+        plan = self.holdings.plan
+        return kind(plan.logicals[plan.tensors[tensor].logical].dtype) == FLOAT
+
+    def _made(self, steps: Mapping[int, Step]) -> Mapping[int, Sequence[Origins]] | None:
+        ((device, step), *others) = steps.items()
+        if not others and FACTS.makes_zeros(step.node.op, len(step.node.inputs), dict(step.node.attrs)):
+            return {device: [_zeros(self.holdings, tensor) for tensor in step.node.outputs]}
+        read = {device: [self.of(device, t) for t in step.node.inputs] for device, step in steps.items()}
+        known = {device: [o for o in found if o is not None] for device, found in read.items()}
+        if any(len(known[device]) < len(read[device]) for device in read):
+            return None
+        if step.node.op in COMMUNICATION:
+            return self._exchanged(steps, known)
+        made = None if others or not known[device] else self._computed(step.node, known[device])
+        return None if made is None else {device: made}
+
+    def _computed(self, node: Node, read: Sequence[Origins]) -> Sequence[Origins] | None:
+        """What a node makes of elements: a multiple of them, a sum, the same elements elsewhere."""
+        factor = FACTS.factor(node.op, len(read), dict(node.attrs))
+        adds = FACTS.is_plain_sum(node.op, node.attrs) and len({origins.shape for origins in read}) == 1
+        if factor is None and not adds:
+            return self.numbering.moved(node, read)
+        total = self.numbering.added(read, self._add(ONCE if factor is None else factor))
+        return None if total is None else [total]
+
+    def _exchanged(
+        self, steps: Mapping[int, Step], read: Mapping[int, Sequence[Origins]]
+    ) -> Mapping[int, Sequence[Origins]] | None:
+        """What the members of a group get of the elements that each puts in."""
+        node = next(iter(steps.values())).node
+        ranks, dim = tuple(attribute(node, "ranks") or ()), attribute(node, "dim")
+        if set(ranks) != set(steps) or len({asked(step) for step in steps.values()}) > 1:
+            return None
+        if any(len(read[rank]) != 1 for rank in ranks):
+            return None
+        put_in = [read[rank][0] for rank in ranks]
+        if len({origins.shape for origins in put_in}) > 1:
+            return None
+        if node.op == "all_gather":
+            whole = np.concatenate(put_in, axis=dim)
+            return {rank: [whole] for rank in ranks}
+        if node.op not in ("all_reduce", "reduce_scatter"):
+            return None
+        reduce = attribute(node, "reduce")
+        if reduce not in (None, "sum", *AVERAGES):
+            return None
+        times = Fraction(1, len(ranks)) if reduce in AVERAGES else ONCE
+        total = self.numbering.added(put_in, self._add(times))
+        if total is None or node.op == "all_reduce":
+            return None if total is None else {rank: [total] for rank in ranks}
+        if total.shape[dim] % len(ranks):
+            return None
+        return {rank: [piece] for rank, piece in zip(ranks, np.split(total, len(ranks), axis=dim), strict=True)}
+
+    def _add(self, times: Fraction) -> Callable[[Sequence[Value]], Value | None]:
+        def add(values: Sequence[Value]) -> Value | None:
+            if times != 1 and any(share.base in self.infinite for value in values for share in value):
+                return None
+            return self._as_one(scaled(self.holdings.sum(values), times))
+
+        return add
+
+    def _as_one(self, total: Value) -> Value:
+        """A sum, as the single-device value that is that sum, where there is one."""
+        if len(total) < 2 or total[0].part or len({share[1:] for share in total}) > 1:
+            return total
+        reference = self.holdings.reference
+        base = reference.sums.get(reference.added(share.base for share in total))
+        return total if base is None else (total[0]._replace(base=base),)
+
+
+def _zeros(holdings: Holdings, tensor: int) -> Origins:
+    return np.full(holdings.shapes[tensor] if tensor != ABSENT else (), NOTHING, dtype=np.int64)

@@ -1,0 +1,283 @@
+"""Where the elements of a tensor come from, one by one: of flat buffers in which pieces of several values lie.
+
+A tensor that is no region of one value may still be made of elements of known values, moved as they are: shards of
+parameters laid end to end, gathered from all ranks, and cut up again. Each element has a number, that of its value's
+element; a node that only moves elements is run on these numbers themselves, at full shapes.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from verdict.graph import Node, Region, Shape, extent, slices, whole
+from verdict.lineage.reference import Bases, Reference
+from verdict.lineage.values import ONCE, OWN_COLUMN, Part, Share, Value
+from verdict.ops import FACTS
+from verdict.ops.types import FLOAT, kind
+from verdict.outcome import Assumption
+
+Origins = npt.NDArray[np.int64]
+"""For each element the number of the element that it is, `NOTHING` for zero."""
+NOTHING = 0
+MOST_MOVED = 1 << 24
+"""The most elements of a tensor that are followed one by one: 128 MiB of numbers."""
+
+Move = tuple[Origins, ...]
+Add = Callable[[Sequence[Value]], Value | None]
+
+
+class How(NamedTuple):
+    """What a tensor holds of a sum of values: a part of the sum that defines them, over what, and how often."""
+
+    part: Part = ()
+    spread: int = OWN_COLUMN
+    times: Fraction = ONCE
+
+
+class Block(NamedTuple):
+    """A sum of single-device values whose elements are numbered in a row, from `first` on. how: None where its shares
+    differ in that.
+    """
+
+    first: int
+    value: Value
+    bases: Bases
+    how: How | None
+
+
+class Numbering:
+    """Numbers for the elements of all values that are met. Values that are made of others by moving elements alone have
+    the numbers of these. trust: is told of what the rules of operators that move elements take on trust.
+    """
+
+    def __init__(self, reference: Reference, trust: Callable[[Assumption], None]) -> None:
+        self.reference, self.trust = reference, trust
+        self._blocks: list[Block] = []
+        self._firsts: list[int] = []
+        self._known: dict[Value, Block] = {}
+        self._plain: dict[Bases, Origins | None] = {}
+        self._shown: dict[Bases, Sequence[Bases]] = {}
+        self._next = NOTHING + 1
+        self._moves: dict[tuple[str, str, tuple[Shape, ...]], Move | None] = {}
+        self._children: dict[Bases, list[int]] = defaultdict(list)
+        for partner in reference.partners:
+            if FACTS.moves(partner.node.op, len(partner.inputs)):
+                for bases in partner.inputs:
+                    self._children[bases].extend(base for base in partner.outputs if base >= 0)
+
+    def of(self, value: Value, shape: Shape) -> Origins | None:
+        """The elements of a tensor that holds a value; None where these are no region of one sum of values."""
+        if not value:
+            return np.full(shape, NOTHING, dtype=np.int64)
+        full, region = self.shape_of(value[0].base), value[0].region
+        alike = all(share.region == region and self.shape_of(share.base) == full for share in value)
+        if not alike or any(share.shard for share in value) or extent(region) != shape or prod(full) > MOST_MOVED:
+            return None
+        hows = {How(share.part, share.spread, share.times) for share in value}
+        bases = tuple(share.base for share in value)
+        if len(hows) > 1:
+            block = self._block(tuple(sorted(share._replace(region=whole(full)) for share in value)))
+            return np.asarray(_row(block.first, full)[slices(region)])
+        plain = self._of(bases)
+        return None if plain is None else self._so(np.asarray(plain[slices(region)]), hows.pop())
+
+    def value(self, origins: Origins, like: Node) -> Value | None:
+        """What a tensor of these elements holds, if that is one region of one sum of values. Zeros are none.
+
+        Of several that are the same, it is what nodes of the operator, and of the name, of `like` make.
+        """
+        if not origins.size or not origins.flat[0]:
+            return None
+        block = self._blocks[bisect_right(self._firsts, int(origins.flat[0])) - 1]
+        found = list(self._regions(origins, block))
+        if not found:
+            return None
+        partners, bases = self.reference.partners, self.reference.bases
+
+        def alike(value: Value) -> tuple[bool, bool]:
+            maker = bases[value[0].base].node
+            node = partners[maker].node if maker >= 0 and len(value) == 1 else None
+            return node is not None and node.op == like.op, node is not None and node.name == like.name
+
+        return max(found, key=alike)
+
+    def added(self, addends: Sequence[Origins], add: Add) -> Origins | None:
+        """The elements of a sum; None where at one place elements of different places of values are added up."""
+        flat = np.stack([origins.ravel() for origins in addends])
+        firsts = np.asarray([NOTHING, *self._firsts], dtype=np.int64)
+        places = np.searchsorted(firsts, flat, side="right") - 1
+        offsets = np.where(flat == NOTHING, -1, flat - firsts[places])
+        offset = offsets.max(axis=0)
+        if not ((offsets == offset) | (offsets == -1)).all():
+            return None
+        found = np.full(flat.shape[1], NOTHING, dtype=np.int64)
+        changes = np.flatnonzero((places[:, 1:] != places[:, :-1]).any(axis=0)) + 1
+        totals: dict[tuple[int, ...], int | None] = {}
+        for start, stop in pairwise([0, *changes.tolist(), flat.shape[1]]):
+            column = tuple(places[:, start].tolist()) if start < stop else ()
+            if column not in totals:
+                totals[column] = self._total([self._blocks[place - 1].value for place in column if place], add)
+            first = totals[column]
+            if first is None:
+                return None
+            found[start:stop] = first + offset[start:stop] if first else NOTHING
+        return found.reshape(addends[0].shape)
+
+    def _total(self, values: Sequence[Value], add: Add) -> int | None:
+        """The first number of a sum of values, `NOTHING` of none; None where nothing is said of it."""
+        if len({self.shape_of(value[0].base) for value in values}) > 1:
+            return None
+        total = add(values)
+        return None if total is None else self._block(total).first if total else NOTHING
+
+    def moved(self, node: Node, inputs: Sequence[Origins]) -> tuple[Origins, ...] | None:
+        """The elements of what a node makes of some elements; None where it does more than to move them."""
+        shapes = tuple(origins.shape for origins in inputs)
+        key = node.op, repr(node.attrs), shapes
+        if key not in self._moves:
+            self._moves[key] = _move(node, shapes) if FACTS.moves(node.op, len(inputs)) else None
+        found, rule = self._moves[key], FACTS.of(node.op)
+        if found is None or rule is None:
+            return None
+        for assumption in rule.assumptions:
+            self.trust(assumption)
+        side = np.concatenate([[NOTHING], *(origins.ravel() for origins in inputs)])
+        return tuple(np.asarray(side[places]) for places in found)
+
+    def shape_of(self, base: int) -> Shape:
+        """The shape of a single-device value."""
+        return self.reference.column_shape(base)
+
+    def _regions(self, origins: Origins, block: Block) -> Iterator[Value]:
+        """The regions of sums of values that consist of these elements, of which the first is one of a block."""
+        if block.how is None:
+            shown, shift = [(_row(block.first, self.shape_of(block.value[0].base)), block.value)], 0
+        else:
+            shown = [
+                (
+                    plain,
+                    tuple(Share(base, (), block.how.part, block.how.spread, times=block.how.times) for base in bases),
+                )
+                for bases in self._made_of(block.bases)
+                if (plain := self._plain[bases]) is not None
+            ]
+            shift = self._block(self._whole(block.bases, How())).first - block.first
+        wanted = np.where(origins == NOTHING, NOTHING, origins + shift)
+        for whole_of, value in shown:
+            region = _box(whole_of, wanted)
+            if region is not None:
+                yield tuple(sorted(share._replace(region=region) for share in value))
+
+    def _made_of(self, bases: Bases) -> Sequence[Bases]:
+        """The sums of values of which elements are those of one, itself included."""
+        if bases not in self._shown:
+            found = {bases: None}
+            stack = [bases]
+            while stack:
+                fresh = [(child,) for child in self._children[stack.pop()] if (child,) not in found]
+                found.update(dict.fromkeys(fresh))
+                stack.extend(fresh)
+            self._shown[bases] = tuple(one for one in found if self._of(one) is not None)
+        return self._shown[bases]
+
+    def _of(self, bases: Bases) -> Origins | None:
+        """The elements of a sum of whole values."""
+        if bases not in self._plain:
+            found = self._moved(bases[0]) if len(bases) == 1 else None
+            full = self.shape_of(bases[0])
+            if found is None and prod(full) <= MOST_MOVED:
+                found = _row(self._block(self._whole(bases, How())).first, full)
+            self._plain[bases] = found
+        return self._plain[bases]
+
+    def _moved(self, base: int) -> Origins | None:
+        """The elements of a value that is made by moving those of others; None where it is not."""
+        of = self.reference.bases[base]
+        if of.node < 0 or kind(of.dtype) != FLOAT:
+            return None
+        partner = self.reference.partners[of.node]
+        if not FACTS.moves(partner.node.op, len(partner.inputs)) or not all(map(self._is_real, partner.inputs)):
+            return None
+        read = [found for bases in partner.inputs if (found := self._of(bases)) is not None]
+        made = self.moved(partner.node, read) if len(read) == len(partner.inputs) else None
+        found = None if made is None else made[of.output]
+        return found if found is not None and found.shape == self.shape_of(base) else None
+
+    def _is_real(self, bases: Bases) -> bool:
+        """Whether a sum is one of real numbers, each of the same shape."""
+        alike = len({self.shape_of(base) for base in bases}) == 1
+        return alike and all(kind(self.reference.bases[base].dtype) == FLOAT for base in bases)
+
+    def _so(self, plain: Origins, how: How) -> Origins:
+        """The elements of a part, or of a multiple, of values, from those of the values."""
+        if how == How():
+            return plain
+        places = np.searchsorted(self._firsts, plain, side="right") - 1
+        found = np.array(plain)
+        for place in np.unique(places):
+            if place >= 0:
+                block = self._blocks[place]
+                found[places == place] += self._block(self._whole(block.bases, how)).first - block.first
+        return found
+
+    def _whole(self, bases: Bases, how: How) -> Value:
+        region = whole(self.shape_of(bases[0]))
+        return tuple(sorted(Share(base, region, how.part, how.spread, times=how.times) for base in bases))
+
+    def _block(self, value: Value) -> Block:
+        """The numbers of the elements of a sum of whole values."""
+        if value not in self._known:
+            hows = {How(share.part, share.spread, share.times) for share in value}
+            bases = tuple(share.base for share in value)
+            block = Block(self._next, value, bases, hows.pop() if len(hows) == 1 else None)
+            self._known[value] = block
+            self._blocks.append(block)
+            self._firsts.append(block.first)
+            self._next += prod(self.shape_of(value[0].base))
+        return self._known[value]
+
+
+def _move(node: Node, shapes: Sequence[Shape]) -> Move | None:
+    """Of each output the places of its elements among those of all inputs side by side, from 1 on, and 0 for zero.
+
+    The operator is run twice, on these places and on places that are all further on: what goes on with them was read,
+    what is zero both times is zero, and anything else is neither.
+    """
+    rule, attrs = FACTS.of(node.op), dict(node.attrs)
+    sizes = [prod(shape) for shape in shapes]
+    count = sum(sizes)
+    if rule is None or count > MOST_MOVED:
+        return None
+    ends = np.cumsum([1, *sizes]).tolist()
+    read = [np.arange(first, last, dtype=np.float64) for first, last in pairwise(ends)]
+    here = rule.forward([x.reshape(shape) for x, shape in zip(read, shapes, strict=True)], attrs)
+    there = rule.forward([(x + count).reshape(shape) for x, shape in zip(read, shapes, strict=True)], attrs)
+    found = []
+    for one, other in zip(here, there, strict=True):
+        made, again = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
+        is_moved = (again == made + count) & (made >= 1) & (made <= count)
+        if not (is_moved | ((made == 0) & (again == 0))).all():
+            return None
+        found.append(made.astype(np.int64))
+    return tuple(found)
+
+
+def _row(first: int, shape: Shape) -> Origins:
+    return first + np.arange(prod(shape), dtype=np.int64).reshape(shape)
+
+
+def _box(of: Origins, wanted: Origins) -> Region | None:
+    """The region of one array that is another one; None where there is none that begins at its first element."""
+    if of.ndim != wanted.ndim or not of.size:
+        return None
+    first = np.unravel_index(int(np.argmax(of == wanted.flat[0])), of.shape)
+    region = tuple((int(low), int(low) + size) for low, size in zip(first, wanted.shape, strict=True))
+    fits = all(stop <= size for (_, stop), size in zip(region, of.shape, strict=True))
+    return region if fits and np.array_equal(of[slices(region)], wanted) else None

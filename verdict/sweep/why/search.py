@@ -1,0 +1,167 @@
+"""One step of the search: the corrections that there are, and the one of a kind that mends outputs and breaks none."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from verdict.graph import ABSENT
+from verdict.sweep.compare import Different
+from verdict.sweep.why.cone import cone_of
+from verdict.sweep.why.counted import counted_often
+from verdict.sweep.why.elsewhere import as_elsewhere
+from verdict.sweep.why.factors import Scaled, factors, solved
+from verdict.sweep.why.fix import Fix
+from verdict.sweep.why.gathers import gathers
+from verdict.sweep.why.inputs import other_input
+from verdict.sweep.why.mend import Budget, State, behind, improved, mended
+from verdict.sweep.why.missing import lost_summands, missing_sums
+from verdict.sweep.why.scene import Scene
+from verdict.sweep.why.siblings import Siblings
+from verdict.sweep.why.steps import other_attributes, other_operator
+from verdict.sweep.why.sums import reductions
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A correction that mends outputs. before: the state without it. mends: the outputs."""
+
+    fix: Fix
+    before: State
+    mends: tuple[Different, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What a search needs beside the state."""
+
+    scene: Scene
+    scaled: Scaled
+
+    def fixes(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """All corrections of matching steps, but for those that are looked for last."""
+        scene = self.scene
+        yield from reductions(scene, state, at)
+        yield from gathers(scene, state, at)
+        yield from other_attributes(scene, state, at)
+        yield from other_input(scene, state, at, held=True)
+        yield from factors(scene, state, at, self.scaled)
+        yield from counted_often(scene, state, at)
+        yield from missing_sums(scene, state, at)
+        yield from lost_summands(scene, state, at)
+
+    def collectives(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """What ranks sum and join, otherwise; what each of them adds to a part."""
+        yield from reductions(self.scene, state, at)
+        yield from gathers(self.scene, state, at)
+        yield from self.added(state, at)
+
+    def operators(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """Operators of the single-device plan on the same values."""
+        yield from other_operator(self.scene, state, at)
+
+    def attributes(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """Attributes of the single-device step, but for what a mean counts, which is another one on a share."""
+        yield from (fix for fix in other_attributes(self.scene, state, at) if fix.code != "wrong-scale")
+
+    def elsewhere(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """What the same operator reads in another place."""
+        yield from as_elsewhere(self.scene, state, at)
+
+    def sums(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """Parts that nobody sums."""
+        yield from missing_sums(self.scene, state, at)
+
+    def unlikely(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """Values that the rank has not at all."""
+        yield from other_input(self.scene, state, at, held=False)
+
+    def scales(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """Factors."""
+        yield from factors(self.scene, state, at, self.scaled)
+
+    def restoring(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """Those for which steps do not make single-device values just because they are given some."""
+        yield from self.collectives(state, at)
+        yield from (fix for fix in self.attributes(state, at) if fix.single)
+        shares = other_input(self.scene, state, at, held=True)
+        yield from (fix for fix in shares if fix.code in ("missing-reduction", "wrong-slice", "wrong-order"))
+        yield from self.scales(state, at)
+        yield from self.sums(state, at)
+
+    def added(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """What each rank adds to a part of a sum."""
+        yield from counted_often(self.scene, state, at)
+
+    def solved(self, budget: Budget, state: State, at: Siblings) -> Iterator[Fix]:
+        """Factors that are found by trial."""
+        yield from solved(self.scene, state, at, lambda change: mended(self.scene, state, change, budget))
+
+
+Found = tuple[list[Cause], State]
+Tried = Callable[[State, Siblings], Iterator[Fix]]
+
+
+class Pass(NamedTuple):
+    """Corrections of one kind, at some steps."""
+
+    kind: Tried
+    classes: Sequence[Siblings]
+
+
+class Mending(NamedTuple):
+    """A cause and what is left with it put right. whole: whether it mends all that depends on it."""
+
+    cause: Cause
+    after: State
+    whole: bool
+
+
+def one_of(search: Search, state: State, among: Pass, budget: Budget | None = None) -> Mending | None:
+    """The earliest correction that mends all that depends on it, else the one that mends most."""
+    best: Mending | None = None
+    budget = budget or Budget()
+    for at in concerned(search, state, among.classes):
+        for fix in among.kind(state, at):
+            after = improved(search.scene, state, fix.change, budget)
+            if budget.left < 0:
+                return best
+            if after is None:
+                continue
+            whole = after.wrong.isdisjoint(behind(search.scene, fix.change, fix.at))
+            found = Mending(cause_of(state, after, fix), after, whole)
+            if whole:
+                return found
+            if best is None or len(after.wrong) < len(best.after.wrong):
+                best = found
+    return best
+
+
+def astray(search: Search, state: State) -> Callable[[Sequence[Siblings]], Sequence[Siblings]]:
+    """Those of matching steps of which one makes what the single-device plan has nowhere, of what it has."""
+
+    def is_astray(number: int) -> bool:
+        step = search.scene.step(number)
+        outputs = [value for value in step.outputs if value != ABSENT]
+        return any(state.look(search.scene, value) is None for value in outputs) and all(
+            state.look(search.scene, value) is not None for value in step.inputs
+        )
+
+    def chosen(classes: Sequence[Siblings]) -> Sequence[Siblings]:
+        return [at for at in concerned(search, state, classes) if any(map(is_astray, at.steps.values()))]
+
+    return chosen
+
+
+def concerned(search: Search, state: State, classes: Sequence[Siblings]) -> Iterator[Siblings]:
+    """The steps that outputs that differ depend on."""
+    cone = cone_of(search.scene, [item.result.value for item in state.different])
+    return (at for at in classes if any(number in cone for number in at.steps.values()))
+
+
+def cause_of(state: State, after: State, fix: Fix) -> Cause:
+    wrong = {_name(item) for item in after.different}
+    return Cause(fix, state, tuple(item for item in state.different if _name(item) not in wrong))
+
+
+def _name(item: Different) -> tuple[object, ...]:
+    return item.result.key, item.result.what, item.result.where
