@@ -47,9 +47,9 @@ class Movement:
                 if tensor == ABSENT or origins.shape != self.holdings.shapes[tensor]:
                     continue
                 value = self.numbering.value(origins, step.node)
-                if value is None:
+                if value is None and self.numbering.keep(origins):
                     self._known[device][tensor] = origins
-                else:
+                elif value is not None:
                     yield device, tensor, value, place_of(device, step)
 
     def of(self, device: int, tensor: int) -> Origins | None:
