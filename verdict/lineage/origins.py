@@ -77,6 +77,8 @@ class Numbering:
 
     def of(self, value: Value, shape: Shape) -> Origins | None:
         """The elements of a tensor that holds a value; None where these are no region of one sum of values."""
+        if prod(shape) > MOST_MOVED:
+            return None
         if not value:
             return np.full(shape, NOTHING, dtype=np.int64)
         full, region = self.shape_of(value[0].base), value[0].region
