@@ -91,7 +91,7 @@ def decide(
             return Decided(walk, tuple(islands), each)
         if sum(isinstance(one, Unknown) for one in known.values()) > MOST_UNDECIDED:
             return None
-        multiples = _multiples(wrong, islands, walk)
+        multiples = _multiples(wrong, islands, walk) if plan.columns == 1 else {}
         if multiples.keys() - factors.keys():
             factors |= {guess: times for guess, times in multiples.items() if guess not in factors}
             continue
