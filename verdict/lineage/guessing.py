@@ -132,7 +132,7 @@ class Guessing(Holdings):
             with suppress(Unfollowed):
                 self.write(device, tensor, value, place)
         times = next((t for d, step in steps.items() for i in step.node.inputs if (t := self._times(d, i)) != 1), ONCE)
-        for device, tensor in outputs if times != 1 else ():
+        for device, tensor in outputs if times > 0 and times != 1 else ():
             self._scales[device, tensor] = times
 
     def _times(self, device: int, tensor: int) -> Fraction:

@@ -170,7 +170,7 @@ def _multiples(
         return {
             (*point, tuple(share.base for share in values[point])): times * values[point][0].times
             for point, times in found.items()
-            if times and 0 < times <= MOST_COPIES and not values[point][0].part
+            if times and 0 < times * values[point][0].times <= MOST_COPIES and not values[point][0].part
         }
     return {}
 
