@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from verdict.errors import ShapeError
 from verdict.graph import Node, Region, Shape, extent, slices, whole
 from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.values import ONCE, OWN_COLUMN, Part, Share, Value
@@ -266,10 +267,16 @@ def _move(node: Node, shapes: Sequence[Shape]) -> Move | None:
     count = sum(sizes)
     if rule is None or count > MOST_MOVED:
         return None
+    try:
+        due = rule.axes(shapes, attrs).output_shapes
+    except ShapeError:
+        return None
     ends = np.cumsum([1, *sizes]).tolist()
     read = [np.arange(first, last, dtype=np.float64) for first, last in pairwise(ends)]
     here = rule.forward([x.reshape(shape) for x, shape in zip(read, shapes, strict=True)], attrs)
     there = rule.forward([(x + count).reshape(shape) for x, shape in zip(read, shapes, strict=True)], attrs)
+    if tuple(np.shape(one) for one in here) != due:
+        return None
     found = []
     for one, other in zip(here, there, strict=True):
         made, again = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
