@@ -179,11 +179,11 @@ TWO = """
 @pytest.mark.parametrize(("of_v", "verdict"), [("dv", Verdict.PROVED), ("dw", None)])
 def test_one_tensor_is_not_two_gradients(of_v, verdict):
     single = TWO.format("dv", "dw") + "gradient dv of v"
-    parallel = TWO.format("minus_v", "minus_w").replace("gradient", """
-      minus_dv = neg(minus_v)
-      minus_dw = neg(minus_w)
-      dv = neg(minus_dv)
-      dw = neg(minus_dw)
+    parallel = TWO.format("all_v", "all_w").replace("gradient", """
+      less_v = mul(all_v) other=0.1
+      less_w = mul(all_w) other=0.1
+      dv = div(less_v) other=0.1
+      dw = div(less_w) other=0.1
       gradient""") + f"gradient {of_v} of v"
     report = between(*outlined(single, parallel))
     assert (report and report.verdict) is verdict
