@@ -13,7 +13,8 @@ from verdict.graph import ABSENT, ACCUMULATOR, PER_STEP, Node, Place
 from verdict.graph.lockstep import COMMUNICATION, Step, attribute
 from verdict.lineage.exchange import asked, place_of
 from verdict.lineage.holdings import Holdings
-from verdict.lineage.origins import MOST_MOVED, NOTHING, Numbering, Origins
+from verdict.lineage.origins import NOTHING, Numbering, Origins
+from verdict.lineage.places import MOST_MOVED
 from verdict.lineage.values import ONCE, Value, scaled
 from verdict.ops import FACTS
 from verdict.ops.types import FLOAT, kind

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from verdict.errors import ShapeError
 from verdict.graph import Node, Region, Shape, extent, slices, whole
+from verdict.lineage.places import MOST_MOVED, Move, move
 from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.values import ONCE, OWN_COLUMN, Part, Share, Value
 from verdict.ops import FACTS
@@ -27,12 +27,9 @@ from verdict.outcome import Assumption
 Origins = npt.NDArray[np.int64]
 """For each element the number of the element that it is, `NOTHING` for zero."""
 NOTHING = 0
-MOST_MOVED = 1 << 20
-"""The most elements of a tensor that are followed one by one: 8 MiB of numbers."""
 MOST_KEPT = 1 << 26
 """The most elements of all tensors whose numbers are kept: 512 MiB. Beyond these no more are followed."""
 
-Move = tuple[Origins, ...]
 Add = Callable[[Sequence[Value]], Value | None]
 
 
@@ -153,7 +150,7 @@ class Numbering:
         shapes = tuple(origins.shape for origins in inputs)
         key = node.op, repr(node.attrs), shapes
         if key not in self._moves:
-            found = _move(node, shapes) if FACTS.moves(node.op, len(inputs)) else None
+            found = move(node, shapes) if FACTS.moves(node.op, len(inputs)) else None
             self._moves[key] = found if found is not None and self.keep(*found) else None
         found, rule = self._moves[key], FACTS.of(node.op)
         if found is None or rule is None:
@@ -254,37 +251,6 @@ class Numbering:
             self._firsts.append(block.first)
             self._next += prod(self.shape_of(value[0].base))
         return self._known[value]
-
-
-def _move(node: Node, shapes: Sequence[Shape]) -> Move | None:
-    """Of each output the places of its elements among those of all inputs side by side, from 1 on, and 0 for zero.
-
-    The operator is run twice, on these places and on places that are all further on: what goes on with them was read,
-    what is zero both times is zero, and anything else is neither.
-    """
-    rule, attrs = FACTS.of(node.op), dict(node.attrs)
-    sizes = [prod(shape) for shape in shapes]
-    count = sum(sizes)
-    if rule is None or count > MOST_MOVED:
-        return None
-    try:
-        due = rule.axes(shapes, attrs).output_shapes
-    except ShapeError:
-        return None
-    ends = np.cumsum([1, *sizes]).tolist()
-    read = [np.arange(first, last, dtype=np.float64) for first, last in pairwise(ends)]
-    here = rule.forward([x.reshape(shape) for x, shape in zip(read, shapes, strict=True)], attrs)
-    there = rule.forward([(x + count).reshape(shape) for x, shape in zip(read, shapes, strict=True)], attrs)
-    if tuple(np.shape(one) for one in here) != due:
-        return None
-    found = []
-    for one, other in zip(here, there, strict=True):
-        made, again = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
-        is_moved = (again == made + count) & (made >= 1) & (made <= count)
-        if not (is_moved | ((made == 0) & (again == 0))).all():
-            return None
-        found.append(made.astype(np.int64))
-    return tuple(found)
 
 
 def _row(first: int, shape: Shape) -> Origins:
