@@ -4,7 +4,8 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from verdict.graph import GRAD
-from verdict.ops.facts import FINITE, name_of
+from verdict.ops.facts import name_of
+from verdict.ops.names import FINITE
 
 NEVER_NEGATIVE = frozenset(
     {
