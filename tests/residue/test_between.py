@@ -107,8 +107,8 @@ PARALLEL = """
   x input [4, 6]
   a = exp(x)
   c = tanh(x)
-  d = neg(c)
-  t = neg(d)
+  d = mul(c) other=0.1
+  t = div(d) other=0.1
   y = mul({}, t)
   l = sum(y)
   loss l"""

@@ -4,8 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from backends.torch.oracle import oracle
 from tests.residue.test_between import OPTIONS
 from tests.values.outline import plans as outlined
+from verdict.concrete import AGREE
+from verdict.errors import VerdictError
+from verdict.mutate import mutate
 from verdict.phases import Query, walk
 from verdict.phases.between import between_cut_points
 from verdict.report import Verdict
@@ -110,6 +114,50 @@ def test_a_wrong_twin_is_not_proved(changed):
     assert exhaustive(plans(**changed)) is Verdict.REFUTED
 
 
+def test_no_fault_is_proved():
+    single, parallel = plans()
+    truth, proved, refused = oracle(1, 2), 0, 0
+    for mutant in mutate(parallel, 1, 30):
+        try:
+            report = between(single, mutant.plan)
+        except VerdictError:
+            continue
+        refused += report is None
+        if report is not None:
+            proved += 1
+            assert truth(single, mutant.plan)[0] == AGREE, (mutant.kind, mutant.description)
+    assert proved > 0
+    assert refused > 10
+
+
+def test_multiples_and_signs_are_followed():
+    assert between(*signed("-2.0", "sum", "-0.5")).verdict is Verdict.PROVED
+    assert between(*signed("<-2.0 | -4.0>", "sum", "-0.5")) is None
+    assert between(*signed("-2.0", "avg", "-0.5")) is None
+    assert between(*signed("-2.0", "sum", "0.5")) is None
+    assert between(*signed("-2.0", "avg", "-1.0")).verdict is Verdict.PROVED
+
+
+def signed(less, reduce, more):
+    """The contraction of a product in parts, of which multiples are added up."""
+    single = SIGNED.format("h = linear(x, w)")
+    parallel = SIGNED.format(f"""
+      columns = chunk(x) dim=1 ranks=tp
+      part = linear(columns, w[:, tp])
+      less = mul(part) other={less}
+      all = all_reduce(less) ranks=tp reduce="{reduce}"
+      h = mul(all) other={more}""")
+    return outlined(single, parallel, tp=2)
+
+
+SIGNED = """
+  x input [4, 6]
+  w buffer [5, 6]
+  {}
+  l = sum(h)
+  loss l
+  output h
+"""
 TWO = """
   x input [4, 2]
   w weight [2, 2]
@@ -124,18 +172,19 @@ TWO = """
   da, {} = linear.grad(dy, a, v)
   dh = silu.grad(da, h)
   -, {} = linear.grad(dh, x, w)
-  gradient dw of w
 """
 
 
 @pytest.mark.parametrize(("of_v", "verdict"), [("dv", Verdict.PROVED), ("dw", None)])
 def test_one_tensor_is_not_two_gradients(of_v, verdict):
-    single = TWO.format("dv", "dw") + "gradient dv of v"
-    parallel = TWO.format("minus_v", "minus_w").replace("gradient", """
-      minus_dv = neg(minus_v)
-      minus_dw = neg(minus_w)
-      dv = neg(minus_dv)
-      dw = neg(minus_dw)
-      gradient""") + f"gradient {of_v} of v"
+    single = TWO.format("dv", "dw") + "gradient dv of v\n gradient dw of w"
+    parallel = TWO.format("all_v", "all_w") + f"""
+      less_v = mul(all_v) other=0.1
+      less_w = mul(all_w) other=0.1
+      dv = div(less_v) other=0.1
+      dw = div(less_w) other=0.1
+      gradient {of_v} of v
+      gradient dw of w
+    """
     report = between(*outlined(single, parallel))
     assert (report and report.verdict) is verdict

@@ -61,7 +61,7 @@ REDUCED = """
   own = linear(columns, q[:, tp])
   less = mul(own) other={}
   all = all_reduce(less) ranks=tp reduce="{}"
-  a = neg(all)
+  a = div(all) other=-0.1
   b = linear(x, k)
   g = silu(a)
   m = mul(g, b)
@@ -94,8 +94,8 @@ def verdict(single, lines):
     [
         pytest.param(ATTENTION, FUSED_PROJECTIONS, ("a, b, c",), ("b, a, c",), id="queries for keys"),
         pytest.param(GATED, FUSED_GATE, ("q, k",), ("k, q",), id="gate for up"),
-        pytest.param(GATED, REDUCED, ("-1.0", "sum"), ("<-1.0 | -2.0>", "sum"), id="one rank's part counts twice"),
-        pytest.param(GATED, REDUCED, ("-1.0", "sum"), ("-1.0", "avg"), id="the mean of the parts"),
+        pytest.param(GATED, REDUCED, ("-0.1", "sum"), ("<-0.1 | -0.2>", "sum"), id="one rank's part counts twice"),
+        pytest.param(GATED, REDUCED, ("-0.1", "sum"), ("-0.1", "avg"), id="the mean of the parts"),
         pytest.param(ATTENTION, OWN_ROWS, ("a", "own"), ("b", "own"), id="rows of the keys"),
         pytest.param(ATTENTION, OWN_ROWS, ("a", "own"), ("a", "mixed"), id="weights that do not add up to one"),
     ],

@@ -82,7 +82,7 @@ def _not_once(value: Value, bases: tuple[Base, ...]) -> Difference | None:
             return Difference("reduced-twice", (share.base, share.spread), text, ("added up", share.spread))
         if share.times != 1:
             text = f"it holds {share.times} times {base.name}"
-            return Difference("wrong-factor", (share.base, share.times), text, ("times", share.times))
+            return Difference("wrong-scale", (share.base, share.times), text, ("times", share.times))
     return None
 
 

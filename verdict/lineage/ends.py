@@ -2,10 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 
 from verdict.graph import ONCE_A_STEP, Held, Place
 from verdict.lineage.holdings import Holdings
-from verdict.lineage.lineages import End
+from verdict.lineage.lineages import End, Unfollowed
 from verdict.lineage.values import Value
 
 _Sum = tuple[int, object, int]
@@ -34,7 +35,8 @@ def _total(holdings: Holdings, held: Held, first: dict[int, Held]) -> Value | No
     missing = [part for part in range(parts) if part not in first]
     if missing:
         place = Place(held.device, ONCE_A_STEP, "the end of the step", "output")
-        holdings.gap(f"no rank holds part {missing[0]} of {parts} of {holdings.name(held.tensor)}", place)
+        with suppress(Unfollowed):
+            holdings.gap(f"no rank holds part {missing[0]} of {parts} of {holdings.name(held.tensor)}", place)
         return None
     of = [held if part == mine else first[part] for part in range(parts)]
     values = [value for end in of if (value := holdings.read(end.device, end.tensor)) is not None]

@@ -37,8 +37,11 @@ def guessed_ends(walk: Lineages, plan: Plan, binding: Binding) -> Lineages:
 
 
 def _due(one: Judged, plan: Plan, reference: Reference, holders: Mapping[Addend, int]) -> Value | None:
-    """What a declared output must hold, of which nothing is known; None where nothing is guessed of it."""
-    if one.value is not None or one.must is None or one.must.shard or not one.due:
+    """What a declared output must hold, of which nothing is known, or only of what part of a node's inputs it is made;
+    None where nothing is guessed of it.
+    """
+    known = one.value is not None and not any(share.part for share in one.value)
+    if known or one.right or one.must is None or one.must.shard or not one.due:
         return None
     tensor = plan.tensors[one.held.tensor]
     bases = [reference.bases[base] for base in one.due]

@@ -7,6 +7,7 @@ cut point: a claim that somebody has to prove before anything is concluded from 
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from fractions import Fraction
 from itertools import islice, product
 from typing import NoReturn
@@ -79,6 +80,8 @@ class Guessing(Holdings):
 
     def write(self, device: int, tensor: int, value: Value | None, place: Place) -> None:
         """Let a tensor hold a value, and note which pieces of axes the device has."""
+        if any(share.times != 1 and share.base in self.infinite for share in value or ()):
+            raise Unfollowed("it is a multiple of what may be infinite")
         super().write(device, tensor, value, place)
         for share in value or ():
             for interval, full in zip(share.region, self.reference.column_shape(share.base), strict=True):
@@ -126,9 +129,10 @@ class Guessing(Holdings):
         if all(self.env[device].get(tensor) is not None for device, tensor in outputs):
             return
         for device, tensor, value, place in self.movement.follow(steps):
-            self.write(device, tensor, value, place)
+            with suppress(Unfollowed):
+                self.write(device, tensor, value, place)
         times = next((t for d, step in steps.items() for i in step.node.inputs if (t := self._times(d, i)) != 1), ONCE)
-        for device, tensor in outputs if times != 1 else ():
+        for device, tensor in outputs if times > 0 and times != 1 else ():
             self._scales[device, tensor] = times
 
     def _times(self, device: int, tensor: int) -> Fraction:

@@ -5,6 +5,7 @@ As soon as a tensor is a region of one value again, or of one sum of values, it 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from fractions import Fraction
+from math import prod
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from verdict.graph.lockstep import COMMUNICATION, Step, attribute
 from verdict.lineage.exchange import asked, place_of
 from verdict.lineage.holdings import Holdings
 from verdict.lineage.origins import NOTHING, Numbering, Origins
+from verdict.lineage.places import MOST_MOVED
 from verdict.lineage.values import ONCE, Value, scaled
 from verdict.ops import FACTS
 from verdict.ops.types import FLOAT, kind
@@ -47,9 +49,9 @@ class Movement:
                 if tensor == ABSENT or origins.shape != self.holdings.shapes[tensor]:
                     continue
                 value = self.numbering.value(origins, step.node)
-                if value is None:
+                if value is None and self.numbering.keep(origins):
                     self._known[device][tensor] = origins
-                else:
+                elif value is not None:
                     yield device, tensor, value, place_of(device, step)
 
     def of(self, device: int, tensor: int) -> Origins | None:
@@ -62,11 +64,13 @@ class Movement:
         return None if value is None else self.numbering.of(value, self.holdings.shapes[tensor])
 
     def _may(self, steps: Mapping[int, Step]) -> bool:
-        """Whether outputs of steps are what is made once, of real numbers, for all of the batch."""
+        """Whether outputs of steps are what is made once, of not too many real numbers, for all of the batch."""
         if self.holdings.plan.columns > 1 or any(attribute(step.node, "replicas") for step in steps.values()):
             return False
         outputs = [tensor for step in steps.values() for tensor in step.node.outputs if tensor != ABSENT]
         changing = {ACCUMULATOR, *PER_STEP}
+        if any(prod(self.holdings.shapes[tensor]) > MOST_MOVED for tensor in outputs):
+            return False
         return all(self._is_real(tensor) and self.holdings.kinds[tensor] not in changing for tensor in outputs)
 
     def _is_real(self, tensor: int) -> bool:

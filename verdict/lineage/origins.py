@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from verdict.graph import Node, Region, Shape, extent, slices, whole
+from verdict.lineage.places import MOST_MOVED, Move, move
 from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.values import ONCE, OWN_COLUMN, Part, Share, Value
 from verdict.ops import FACTS
@@ -26,10 +27,9 @@ from verdict.outcome import Assumption
 Origins = npt.NDArray[np.int64]
 """For each element the number of the element that it is, `NOTHING` for zero."""
 NOTHING = 0
-MOST_MOVED = 1 << 24
-"""The most elements of a tensor that are followed one by one: 128 MiB of numbers."""
+MOST_KEPT = 1 << 26
+"""The most elements of all tensors whose numbers are kept: 512 MiB. Beyond these no more are followed."""
 
-Move = tuple[Origins, ...]
 Add = Callable[[Sequence[Value]], Value | None]
 
 
@@ -65,6 +65,7 @@ class Numbering:
         self._plain: dict[Bases, Origins | None] = {}
         self._shown: dict[Bases, Sequence[Bases]] = {}
         self._next = NOTHING + 1
+        self._kept = 0
         self._moves: dict[tuple[str, str, tuple[Shape, ...]], Move | None] = {}
         self._children: dict[Bases, list[int]] = defaultdict(list)
         for partner in reference.partners:
@@ -74,6 +75,8 @@ class Numbering:
 
     def of(self, value: Value, shape: Shape) -> Origins | None:
         """The elements of a tensor that holds a value; None where these are no region of one sum of values."""
+        if prod(shape) > MOST_MOVED:
+            return None
         if not value:
             return np.full(shape, NOTHING, dtype=np.int64)
         full, region = self.shape_of(value[0].base), value[0].region
@@ -137,12 +140,18 @@ class Numbering:
         total = add(values)
         return None if total is None else self._block(total).first if total else NOTHING
 
+    def keep(self, *origins: Origins) -> bool:
+        """Whether there is room for these, which is taken."""
+        self._kept += sum(found.size for found in origins)
+        return self._kept <= MOST_KEPT
+
     def moved(self, node: Node, inputs: Sequence[Origins]) -> tuple[Origins, ...] | None:
         """The elements of what a node makes of some elements; None where it does more than to move them."""
         shapes = tuple(origins.shape for origins in inputs)
         key = node.op, repr(node.attrs), shapes
         if key not in self._moves:
-            self._moves[key] = _move(node, shapes) if FACTS.moves(node.op, len(inputs)) else None
+            found = move(node, shapes) if FACTS.moves(node.op, len(inputs)) else None
+            self._moves[key] = found if found is not None and self.keep(*found) else None
         found, rule = self._moves[key], FACTS.of(node.op)
         if found is None or rule is None:
             return None
@@ -166,7 +175,7 @@ class Numbering:
                     tuple(Share(base, (), block.how.part, block.how.spread, times=block.how.times) for base in bases),
                 )
                 for bases in self._made_of(block.bases)
-                if (plain := self._plain[bases]) is not None
+                if (plain := self._of(bases)) is not None
             ]
             shift = self._block(self._whole(block.bases, How())).first - block.first
         wanted = np.where(origins == NOTHING, NOTHING, origins + shift)
@@ -191,10 +200,10 @@ class Numbering:
         """The elements of a sum of whole values."""
         if bases not in self._plain:
             found = self._moved(bases[0]) if len(bases) == 1 else None
-            full = self.shape_of(bases[0])
-            if found is None and prod(full) <= MOST_MOVED:
-                found = _row(self._block(self._whole(bases, How())).first, full)
-            self._plain[bases] = found
+            self._plain[bases] = found if found is not None and self.keep(found) else None
+        full = self.shape_of(bases[0])
+        if self._plain[bases] is None and prod(full) <= MOST_MOVED:
+            return _row(self._block(self._whole(bases, How())).first, full)
         return self._plain[bases]
 
     def _moved(self, base: int) -> Origins | None:
@@ -242,31 +251,6 @@ class Numbering:
             self._firsts.append(block.first)
             self._next += prod(self.shape_of(value[0].base))
         return self._known[value]
-
-
-def _move(node: Node, shapes: Sequence[Shape]) -> Move | None:
-    """Of each output the places of its elements among those of all inputs side by side, from 1 on, and 0 for zero.
-
-    The operator is run twice, on these places and on places that are all further on: what goes on with them was read,
-    what is zero both times is zero, and anything else is neither.
-    """
-    rule, attrs = FACTS.of(node.op), dict(node.attrs)
-    sizes = [prod(shape) for shape in shapes]
-    count = sum(sizes)
-    if rule is None or count > MOST_MOVED:
-        return None
-    ends = np.cumsum([1, *sizes]).tolist()
-    read = [np.arange(first, last, dtype=np.float64) for first, last in pairwise(ends)]
-    here = rule.forward([x.reshape(shape) for x, shape in zip(read, shapes, strict=True)], attrs)
-    there = rule.forward([(x + count).reshape(shape) for x, shape in zip(read, shapes, strict=True)], attrs)
-    found = []
-    for one, other in zip(here, there, strict=True):
-        made, again = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
-        is_moved = (again == made + count) & (made >= 1) & (made <= count)
-        if not (is_moved | ((made == 0) & (again == 0))).all():
-            return None
-        found.append(made.astype(np.int64))
-    return tuple(found)
 
 
 def _row(first: int, shape: Shape) -> Origins:

@@ -46,6 +46,7 @@ WHOLE: tuple[()] = ()
 
 
 ONCE = Fraction(1)
+"""The factor of what is neither multiplied nor averaged."""
 
 
 class Share(NamedTuple):

@@ -6,63 +6,24 @@ from math import inf, isfinite
 from typing import Any, TypeVar
 
 from verdict.graph import GRAD, Node
+from verdict.ops.names import (
+    AT_ZERO,
+    BACKWARD,
+    CHOICES,
+    FINITE,
+    HOMOGENEOUS,
+    MASKED,
+    MOST_FACTOR,
+    PADS,
+    REACHING,
+    SCALED,
+    SMOOTH,
+    STEPS,
+)
 from verdict.ops.rule import OpRule
 from verdict.ops.types import cast
 
 T = TypeVar("T")
-SMOOTH = frozenset(
-    {
-        *("sub", "rsub", "square", "lerp", "addcmul", "addcdiv", "addmm", "baddbmm", "div", "reciprocal", "pow", "exp"),
-        *("tanh", "sigmoid", "silu", "gelu", "mish", "glu", "erf", "sin", "cos", "expm1", "log_sigmoid_forward"),
-        *("var", "var_mean", "logsumexp", "softmax", "_softmax", "_safe_softmax", "log_softmax", "_log_softmax"),
-        *("rms_norm", "_fused_rms_norm", "layernorm", "native_layer_norm", "native_group_norm"),
-        *("tanh_backward", "sigmoid_backward", "_softmax_backward_data", "_log_softmax_backward_data"),
-        *("native_layer_norm_backward", "_fused_rms_norm_backward", "native_group_norm_backward"),
-        *("apply_mask", "apply_rotary_emb", "embedding", "constant_pad_nd", "index_add", "scatter", "scatter_add"),
-        *("cross_entropy", "nll_loss_forward", "nll_loss_backward", "mse_loss", "binary_cross_entropy_with_logits"),
-        *("feedforward", "self_attention", "_scaled_dot_product_flash_attention_for_cpu"),
-        *("_scaled_dot_product_flash_attention_for_cpu_backward", "sgd", "dropout", "keyed_dropout"),
-    }
-)
-"""Operators of one formula for all numbers but poles, gradients included.
-
-Neither roots, norms and logarithms, which are the absolute value, or nothing at all, for some numbers.
-"""
-REACHING = frozenset(
-    {
-        *("sqrt", "pow", "linalg_vector_norm", "exp", "log", "logsumexp", "relu", "abs"),
-        *("apply_mask", "apply_rotary_emb", "lerp", "addcmul", "addcdiv", "addmm", "baddbmm", "index_put"),
-    }
-)
-"""Operators that make anything of numbers that may be anything, but for their sign."""
-AT_ZERO = frozenset({"sqrt", "rsqrt", "pow", "linalg_vector_norm", "log", "abs", "relu"})
-"""Operators that have cases, and all of them at zero."""
-HOMOGENEOUS = AT_ZERO - {"log"} | {"div", "reciprocal", "square"}
-"""Operators that make a positive multiple, power or inverse of it of a positive multiple of what they read."""
-STEPS = frozenset({"adam", "adamw"})
-"""Operators that divide by a root, and add to a weight: they make anything where all inputs but one may be anything."""
-PADS = frozenset({"constant_pad_nd", "slice_backward", "select_backward"})
-"""Operators that put what they read among elements of one number."""
-MOST_FACTOR = 1 << 20
-"""The greatest numerator and denominator of a number by which values are known to be multiplied: 0.1 is none such."""
-BACKWARD = "_backward"
-"""In the names of gradients that are operators of their own; they are linear in what they read first."""
-FINITE = frozenset(
-    {
-        *("softmax", "_softmax", "_safe_softmax", "sigmoid", "tanh", "erf"),
-        *("eq", "ne", "lt", "le", "gt", "ge", "sign"),
-    }
-)
-"""Operators that make no infinite number of infinite ones, of either sign: exp does of plus infinity."""
-MASKED = {
-    "_scaled_dot_product_flash_attention_for_cpu": 3,
-    "_scaled_dot_product_flash_attention_for_cpu_backward": 6,
-}
-"""The position of a mask that is minus infinity at some places, of which nothing infinite is made."""
-CHOICES = frozenset({"where", "masked_fill"})
-"""Operators that make one of what they read, or of a number that is an attribute."""
-SCALED = frozenset({"native_layer_norm", "_fused_rms_norm", "layernorm", "rms_norm", "rmsnorm"})
-"""Operators that times their results by a weight, where they have one."""
 
 
 class Facts:
@@ -268,9 +229,13 @@ class Facts:
         does anything else.
         """
         name, other = name_of(op), attrs.get("other")
-        if name not in ("mul", "div") or arity != 1 or attrs.keys() != {"other"} or op.endswith(GRAD):
+        if arity != 1 or op.endswith(GRAD) or name not in ("mul", "div", "neg"):
             return None
-        if isinstance(other, bool) or not isinstance(other, int | float) or not other or not isfinite(other):
+        if name == "neg":
+            return None if attrs else Fraction(-1)
+        if attrs.keys() != {"other"} or isinstance(other, bool) or not isinstance(other, int | float):
+            return None
+        if not other or not isfinite(other):
             return None
         number = Fraction(other)
         simple = max(abs(number.numerator), number.denominator) <= MOST_FACTOR

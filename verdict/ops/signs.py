@@ -4,7 +4,8 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from verdict.graph import GRAD
-from verdict.ops.facts import FINITE, name_of
+from verdict.ops.facts import name_of
+from verdict.ops.names import FINITE
 
 NEVER_NEGATIVE = frozenset(
     {
@@ -32,6 +33,10 @@ ABSORBING = FINITE | {
     *("log_softmax", "_log_softmax", "isinf", "isfinite", "logical_not", "floor", "nonzero"),
 }
 """Operators that may make a number of what is infinite, or none."""
+ROOTS = frozenset({"sqrt", "acos", "asin", "acosh", "atanh", "log1p", "logit", "erfinv", "pow", "std", "cholesky"})
+"""Operators that make no number of some numbers, beside those with poles; a power where its exponent is no integer."""
+COMPARING = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
+"""Operators that are false (the last one: true) where an operand is no number."""
 STRICT = frozenset({"exp", "sigmoid", "sum", "mean", "mul", "div", "matmul", "rsqrt", "reciprocal", "sqrt", "amax"})
 """Operators that make positive numbers of positive ones; the first two of any."""
 
@@ -62,6 +67,18 @@ def pole(op: str, attrs: Mapping[str, Any]) -> int | None:
     if "other" in attrs and name in POLES:
         return 0 if attrs.get("reflected") or POLES[name] == 0 else None
     return POLES.get(name)
+
+
+def may_fail(op: str, attrs: Mapping[str, Any]) -> bool:
+    """Whether a node makes no number of some numbers, whatever is known of their signs."""
+    exponent = attrs.get("exponent")
+    whole = isinstance(exponent, int) or (isinstance(exponent, float) and exponent.is_integer())
+    return pole(op, attrs) is not None or (name_of(op) in ROOTS and not whole)
+
+
+def compares(op: str) -> bool:
+    """Whether a node compares two values."""
+    return name_of(op) in COMPARING
 
 
 def absorbs(op: str, attrs: Mapping[str, Any], positions: Set[int], grads: int) -> bool:

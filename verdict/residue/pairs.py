@@ -56,8 +56,8 @@ def _pair(island: Island, source: Source, tiles: Mapping[int, Region]) -> Placed
         due.setdefault(end_of(value), []).append(value[0].region)
     single = Single(source, given, tiles)
     try:
-        for end, regions in due.items():
-            single.ends(end, regions)
+        for end in sorted(due, key=lambda end: end.bases):
+            single.ends(end, due[end])
     except NoShareError:
         return None
     single.also(sorted(given - single.inputs.keys()))

@@ -91,7 +91,7 @@ def decide(
             return Decided(walk, tuple(islands), each)
         if sum(isinstance(one, Unknown) for one in known.values()) > MOST_UNDECIDED:
             return None
-        multiples = _multiples(wrong, islands, walk)
+        multiples = _multiples(wrong, islands, walk) if plan.columns == 1 else {}
         if multiples.keys() - factors.keys():
             factors |= {guess: times for guess, times in multiples.items() if guess not in factors}
             continue
@@ -170,7 +170,7 @@ def _multiples(
         return {
             (*point, tuple(share.base for share in values[point])): times * values[point][0].times
             for point, times in found.items()
-            if times and 0 < times <= MOST_COPIES and not values[point][0].part
+            if times and 0 < times * values[point][0].times <= MOST_COPIES and not values[point][0].part
         }
     return {}
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from verdict.graph import ABSENT
 from verdict.ops import Array
+from verdict.ops.signs import may_fail
 from verdict.sweep.elements import Elements, Ids, Kind, of_numbers
 from verdict.sweep.flow import CANNOT, Flow, Step, apply
 from verdict.sweep.infinite import note_infinite
@@ -61,6 +62,8 @@ def follow_single(flow: Flow, given: Mapping[int, Ids], values: list[list[Array 
         trace.reads.append(reads)
         trace.made.append(tuple(made))
         trace.above.append(above(trace, reads, follower.elements))
+        if may_fail(step.op, step.attrs) or trace.above[number] & trace.failing:
+            trace.failing |= 1 << number
         for position, value in enumerate(step.outputs):
             if value != ABSENT:
                 trace.ids[value] = known[position] if known is not None else made[position]

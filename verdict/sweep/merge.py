@@ -108,4 +108,5 @@ def _made_of(trace: Trace, number: int, position: int) -> Ids:
 
 
 def _bare(trace: Trace) -> Trace:
-    return Trace(trace.flow, [None] * trace.flow.values, infinite=trace.infinite, rising=trace.rising)
+    ids: list[Ids | None] = [None] * trace.flow.values
+    return Trace(trace.flow, ids, infinite=trace.infinite, rising=trace.rising, failing=trace.failing)

@@ -10,9 +10,10 @@ import numpy as np
 from verdict.ops import FACTS, Array
 from verdict.ops.aten.form import exactly
 from verdict.ops.integers import symbol
+from verdict.ops.signs import compares
 from verdict.options import SolverOptions
 from verdict.outcome import Outcome, Unknown
-from verdict.solver import Goal, Obligation, PlainTerms, SolverError, Terms, decide
+from verdict.solver import Goal, Obligation, PlainTerms, SolverError, Term, Terms, decide
 from verdict.sweep.claim import Claim, Cone, is_infinite
 from verdict.sweep.elements import Block, Ids, Kind
 from verdict.sweep.flow import CANNOT, apply
@@ -60,6 +61,7 @@ class Execution:
         self.traces, self.terms = traces, terms
         self.unfolded = frozenset(cone.single)
         self.known: dict[int, Any] = {}
+        self.failing: set[Term] = set()
         self.done: dict[tuple[Kind, int], tuple[Array | None, ...]] = {}
 
     def goal(self, claim: Claim) -> Goal:
@@ -85,7 +87,10 @@ class Execution:
         if block.kind is Kind.GIVEN:
             return self.given(element, block)
         if block.kind is Kind.SINGLE and block.owner not in self.unfolded:
-            return self.terms.real(f"v{element}")
+            variable = self.terms.real(f"v{element}")
+            if isinstance(variable, Term) and self.traces.single.failing >> block.owner & 1:
+                self.failing.add(variable)
+            return variable
         made = self.step(block.kind, block.owner)[block.output]
         if made is None:
             raise SolverError("nothing is made where an output is wanted")
@@ -108,9 +113,23 @@ class Execution:
             trace = self.trace_of(kind)
             reads = [self.array(ids) for ids in trace.reads[number]]
             self.terms.chooses_partial = kind is Kind.PARALLEL
-            made = apply(trace.flow.steps[number], reads)
+            step = trace.flow.steps[number]
+            if compares(step.op) and any(map(self.may_fail, reads)):
+                name = f"operator {self.traces.keys.of(step)}"
+                self.done[kind, number] = unknown_functions(name, partial(apply, step), reads)
+                return self.done[kind, number]
+            made = apply(step, reads)
             self.done[kind, number] = tuple(None if x is None else np.asarray(x, dtype=object) for x in made)
         return self.done[kind, number]
+
+    def may_fail(self, array: Array) -> bool:
+        """Whether an element may be no number. A comparison is false of it, and so is the opposite comparison: they
+        have nothing to do with each other. Of terms alone: on what is written plainly, they are what they are.
+        """
+        terms = [value for value in array.flat if isinstance(value, Term)]
+        if not isinstance(self.terms, Terms) or not terms:
+            return False
+        return any(not term.total for term in terms) or not self.failing.isdisjoint(self.terms.below(terms))
 
 
 class Guarded(Execution):

@@ -17,7 +17,7 @@ class Trace:
     made: of each step, for each output the numbers of what it computes (before any of them was found to be another).
     above: for each single-device step, as bits, the steps from which what it reads is computed.
     infinite: of the elements of the single-device flow, those that may be infinite. rising: of these, those that may
-    be plus infinity.
+    be plus infinity. failing: of the single-device flow, as bits, the steps that may make what is no number.
     """
 
     flow: Flow
@@ -27,6 +27,7 @@ class Trace:
     above: list[int] = field(default_factory=list)
     infinite: set[int] = field(default_factory=set)
     rising: set[int] = field(default_factory=set)
+    failing: int = 0
 
 
 def above(trace: Trace, reads: tuple[Ids, ...], elements: Elements) -> int:
