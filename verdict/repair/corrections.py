@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from fractions import Fraction
 
-from verdict.graph import COPY, Fault, Node, Tensor
+from verdict.graph import COPY, Attrs, Fault, Node, Tensor
 from verdict.graph.fault import Dropped, Edit, Given, Multiplied, NodeAt, Reduced, Wired
 from verdict.graph.sources import cited_in, in_short
+from verdict.ops.scaling import multiplied_by
 from verdict.outcome import Finding
 from verdict.phases import Examined, Query
 from verdict.repair.case import Candidate, Case, ranks_in_words
@@ -70,9 +70,9 @@ def _patch(case: Case, edit: Edit) -> Patch | None:
             return Patch(instead={site: (with_attrs(node_at(case.plan, site), **dict(attrs)),) for site in there})
         case Reduced(output=output, how=how):
             ranks = tuple(node.device for node in edit.nodes)
-            return _behind(case, there, output, lambda node: (("all_reduce", (("ranks", ranks), ("reduce", how))),))
+            return _behind(case, there, output, (("all_reduce", (("ranks", ranks), ("reduce", how))),))
         case Multiplied(output=output, factor=factor):
-            return _behind(case, there, output, lambda node: _products(factor))
+            return _behind(case, there, output, multiplied_by(factor))
 
 
 def _site(case: Case, node: NodeAt) -> Site | None:
@@ -97,16 +97,10 @@ def _wired(case: Case, sites: list[Site], position: int, sources: Sequence[tuple
     return Patch(instead=instead)
 
 
-Call = tuple[str, tuple[tuple[str, object], ...]]
+Calls = tuple[tuple[str, Attrs], ...]
 
 
-def _products(factor: Fraction) -> tuple[Call, ...]:
-    """The operators that multiply by a factor."""
-    times, over = ("mul", (("other", factor.numerator),)), ("div", (("other", factor.denominator),))
-    return tuple(call for call, number in ((times, factor.numerator), (over, factor.denominator)) if number != 1)
-
-
-def _behind(case: Case, sites: list[Site], output: int, calls: Callable[[Node], tuple[Call, ...]]) -> Patch | None:
+def _behind(case: Case, sites: list[Site], output: int, calls: Calls) -> Patch | None:
     """Operators of one input behind an output of nodes, which keeps its number; what they read gets new ones."""
     tensors: list[Tensor] = []
     instead: dict[Site, tuple[Node, ...]] = {}
@@ -115,11 +109,11 @@ def _behind(case: Case, sites: list[Site], output: int, calls: Callable[[Node], 
         if output >= len(node.outputs) or site in instead:
             return None
         kept = node.outputs[output]
-        names = [len(case.plan.tensors) + len(tensors) + k for k in range(len(calls(node)))]
+        names = [len(case.plan.tensors) + len(tensors) + k for k in range(len(calls))]
         tensors.extend(case.plan.tensors[kept] for _ in names)
         made = [
             Node(op, (read,), (wrote,), attrs, node.name)
-            for (op, attrs), read, wrote in zip(calls(node), names, (*names[1:], kept), strict=True)
+            for (op, attrs), read, wrote in zip(calls, names, (*names[1:], kept), strict=True)
         ]
         instead[site] = (with_output(node, kept, names[0]), *made)
     return Patch(instead=instead, tensors=tuple(tensors))
