@@ -9,7 +9,7 @@ from verdict.observer import SILENT, Observer, Phase
 from verdict.options import Options
 from verdict.outcome import Finding
 from verdict.phases import Examined, Query, certify, contradict, explain, side_of, sweep, unconfirmed, walk
-from verdict.repair import repairs, with_repairs
+from verdict.repair import corrections, repairs, with_repairs
 from verdict.report import Open, Proofs, Report, Verdict
 
 
@@ -37,8 +37,17 @@ def _answers(query: Query) -> Iterator[Report]:
     yield examined.report
     query.observer.begin(Phase.REPAIR)
     proposals = repairs(query, examined)
+    explained = explain(query, examined)
+    if not any(repair.proved for repair in proposals):
+        proposals = corrections(query, examined, explained, _verdict) or proposals
     query.observer.begin(Phase.REPORT)
-    yield with_repairs(explain(query, examined), proposals)
+    yield with_repairs(explained, proposals)
+
+
+def _verdict(query: Query) -> Report:
+    """The verdict alone, of a plan that was repaired."""
+    quiet = replace(query, observer=SILENT)
+    return decide(quiet, walk(quiet)).report
 
 
 def decide(query: Query, examined: Examined) -> Examined:

@@ -51,7 +51,7 @@ def test_limits_hold_for_recordings_and_runs():
 
 @pytest.mark.parametrize("asked", [False, True])
 def test_a_program_is_run_unless_that_is_refused(asked):
-    command = [sys.executable, "-m", "verdict", "torch", f"{PROGRAMS}:build_mean", "--world", "2"]
+    command = [sys.executable, "-m", "verdict", "torch", f"{PROGRAMS}:build_mean", "--world", "2", "-v"]
     command += ["--single", f"{PROGRAMS}:build_mean", *([] if asked else ["--no-confirm"])]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     ended = subprocess.run(command, check=False, env=environment, capture_output=True, text=True)

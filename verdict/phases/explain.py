@@ -18,6 +18,8 @@ and in recorded programs, of whose operators the walk knows least.
 """
 RECORDED = "recorded-step"
 """The assumption that a recorded program comes with."""
+SCALES = frozenset({"wrong-scale", "mean-instead-of-sum"})
+"""Codes of one thing, a factor, at different nodes: where the walk finds it, its place is the nearer one."""
 MATTERS_OF_FORM = frozenset(
     {"assumption-denied", "dtype-differs", "gradient-missing", "loss-missing", "output-missing"}
 )
@@ -71,6 +73,7 @@ def _corrected(query: Query, report: Report) -> Report:
     found = findings(single, parallel, swept) if swept.different and swept.fault is None else ()
     codes = {finding.code for finding in found}
     unexplained = found[:1] if recorded else found
-    if not found or any(finding.code == "not-equivalent" for finding in unexplained) or codes == told:
+    same = codes == told or codes | told <= SCALES
+    if not found or any(finding.code == "not-equivalent" for finding in unexplained) or same:
         return report
     return replace(report, findings=found, open=(), proofs=Proofs(), swept=swept_of(swept))

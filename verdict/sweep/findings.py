@@ -50,7 +50,7 @@ def _finding(scene: Scene, cause: Cause) -> Finding:
         fix.help,
         len(fix.instances),
         numbers(scene, cause),
-        Fault(tuple(dict.fromkeys(_places(scene, cause)))),
+        Fault(tuple(dict.fromkeys(_places(scene, cause))), edits=fix.edits()),
         ranks=tuple(dict.fromkeys(rank % scene.parallel.devices for rank in ranks)),
         single=owner_lines(scene, fix.single)[:MOST_LINES],
         parallel=(f"{ranks_text(ranks)}: {node_line(scene, step)}",),

@@ -2,7 +2,7 @@
 
 world 1
 place weight
-missed code
+missed code place
 """
 
 import torch

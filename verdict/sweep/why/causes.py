@@ -35,7 +35,7 @@ def causes(scene: Scene, start: State) -> tuple[list[Cause], State]:
         state = step[1]
         if not state.different or len(found) >= MOST_CAUSES:
             break
-    return found, state
+    return sorted(found, key=lambda cause: cause.fix.at.first), state
 
 
 def _next(search: Search, state: State) -> Found | None:

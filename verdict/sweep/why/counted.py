@@ -1,12 +1,14 @@
 """What each of several ranks adds to its part of a sum, though it should be added once: a bias before an all_reduce."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
 from verdict.graph import ABSENT
 from verdict.ops import FACTS, Array
 from verdict.sweep.flow import CANNOT, attempt
+from verdict.sweep.why.edits import without
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State
 from verdict.sweep.why.missing import groupings, reduced_next, values_of
@@ -20,6 +22,7 @@ def counted_often(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
     first = scene.step(at.first)
     if len(first.inputs) < 2 or not FACTS.is_adding(first.op, len(first.inputs), first.attrs):
         return
+    plain = FACTS.is_sum(first.op) and {*first.attrs.values()} <= {1}
     values = values_of(scene, at, 0)
     if not reduced_next(scene, set(values.values())):
         return
@@ -34,6 +37,7 @@ def counted_often(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
             if not all(close(added[place], added[group[0]]) for group in groups for place in group):
                 continue
             change: dict[int, Arrays] = {}
+            others = [at.steps[place] for group in groups for place in group[1:]]
             for group in groups:
                 for place in group[1:]:
                     made = _without(scene, state, at.steps[place], k)
@@ -49,6 +53,7 @@ def counted_often(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
             yield Fix(
                 "reduced-twice", title, at, tuple(values), Change(change), single=single,
                 help=f"add {what} behind the sum over {ranks}, or on one of them only",
+                edits=partial(without, scene, others, k) if plain else tuple,
             )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -10,6 +11,7 @@ from verdict.graph import Shape
 from verdict.ops import Array
 from verdict.sweep.compare import partner
 from verdict.sweep.elements import Ids
+from verdict.sweep.why.edits import multiplied
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State, rank_of
 from verdict.sweep.why.missing import groupings, total, values_of
@@ -82,7 +84,7 @@ def factors(scene: Scene, state: State, at: Siblings, scaled: Scaled) -> Iterato
         found = {place: scaled.of(own) for place, own in arrays.items()}
         hits = {place: hit for place, hit in found.items() if hit is not None}
         if hits:
-            yield _told(scene, at, {values[p]: (arrays[p], hit) for p, hit in hits.items()}, tuple(hits))
+            yield _told(scene, at, position, {values[p]: (arrays[p], hit) for p, hit in hits.items()}, tuple(hits))
             continue
         if len({own[0].shape for own in arrays.values()}) != 1 or len(arrays) < 2:
             continue
@@ -95,20 +97,26 @@ def factors(scene: Scene, state: State, at: Siblings, scaled: Scaled) -> Iterato
                     for p in group
                     if hit is not None
                 }
-                yield _told(scene, at, each, tuple(arrays))
+                yield _told(scene, at, position, each, tuple(arrays))
                 break
 
 
 def _told(
-    scene: Scene, at: Siblings, each: Mapping[int, tuple[Arrays, tuple[float, Ids]]], places: tuple[Instance, ...]
-) -> Fix:
+    scene: Scene, at: Siblings, position: int, each: Mapping[int, tuple[Arrays, tuple[float, Ids]]],
+    places: tuple[Instance, ...],
+) -> Fix:  # fmt: skip
     change = Change({v: tuple(np.asarray(a / factor) for a in own) for v, (own, (factor, _)) in each.items()})
     text = " or ".join(dict.fromkeys(factor_text(factor) for _, (factor, _) in each.values()))
     ids = next(iter(each.values()))[1][1]
     title = f"{node_text(scene, scene.step(at.first))} makes {text} times {elements_text(scene, ids)}"
     inverse = " or ".join(dict.fromkeys(factor_text(1 / factor) for _, (factor, _) in each.values()))
     help_text = f"multiply it by {inverse}"
-    return Fix("wrong-scale", title, at, places, change, help=help_text, single=owners(scene, ids), kin=(text,))
+    factors = {factor for _, (factor, _) in each.values()}
+    numbers = [at.steps[place] for place in places]
+    edits = partial(multiplied, scene, numbers, position, 1 / factors.pop()) if len(factors) == 1 else tuple
+    return Fix(
+        "wrong-scale", title, at, places, change, help=help_text, single=owners(scene, ids), kin=(text,), edits=edits
+    )
 
 
 def solved(scene: Scene, state: State, at: Siblings, tried: Callable[[Change], State | None]) -> Iterator[Fix]:
@@ -124,7 +132,8 @@ def solved(scene: Scene, state: State, at: Siblings, tried: Callable[[Change], S
         title = f"{node_text(scene, scene.step(at.first))} makes {factor_text(1 / factor)} times what is due"
         help_text = f"multiply it by {factor_text(factor)}"
         kin = (factor_text(factor),)
-        yield Fix("wrong-scale", title, at, tuple(values), change, help=help_text, kin=kin)
+        edits = partial(multiplied, scene, at.steps.values(), position, factor)
+        yield Fix("wrong-scale", title, at, tuple(values), change, help=help_text, kin=kin, edits=edits)
 
 
 def _solution(scene: Scene, state: State, double: State) -> float | None:

@@ -1,11 +1,13 @@
 """Pieces that are joined, or handed out, in another order or among other ranks than they should be."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import islice, permutations
 
 import numpy as np
 
 from verdict.sweep.flow import CONCATENATE, PIECE
+from verdict.sweep.why.edits import grouped
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State
 from verdict.sweep.why.missing import groupings, values_of
@@ -70,7 +72,10 @@ def _groups(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
             due = next(group for group in groups if own[0] in {rank for rank, _ in group})
             text = ranks_text(rank for rank, _ in due)
             title = f"{node_text(scene, first)} joins what {ranks_text(own)} hold; the pieces are on {text}"
-            yield Fix("wrong-group", title, at, tuple(at.steps), Change({}, reads), help=f"gather over {text}")
+            edits = partial(grouped, scene, at.steps.values(), groups)
+            yield Fix(
+                "wrong-group", title, at, tuple(at.steps), Change({}, reads), help=f"gather over {text}", edits=edits
+            )
 
 
 def _exchanged(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:

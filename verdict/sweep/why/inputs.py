@@ -1,6 +1,7 @@
 """Steps that read another value than the single-device step of their kind: with the right one in its place."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import product
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from verdict.ops import RULES
 from verdict.sweep.elements import Ids
 from verdict.sweep.flow import Step
 from verdict.sweep.trace import frozen
+from verdict.sweep.why.edits import wired
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State
 from verdict.sweep.why.naming import Read, adds_too_much, misread, within
@@ -31,11 +33,15 @@ EXOTIC = frozenset({"wrong-input", "operator-differs"})
 
 
 class Candidate(NamedTuple):
-    """A value that could be read. name: of the node of the same rank that makes it; empty where none does."""
+    """A value that could be read. name: of the node of the same rank that makes it; empty where none does.
+
+    value: its number, where it is one.
+    """
 
     arrays: Arrays
     ids: Ids
     name: str
+    value: int | None = None
 
 
 Chosen = Mapping[Instance, Candidate]
@@ -141,6 +147,7 @@ def _wired(
     help_text = f"wire in {candidate.name or elements_text(scene, candidate.ids)}"
     lines = (single_line(scene, number),)
     instances = tuple(has)
+    edits = partial(wired, scene, [at.steps[own] for own in has], k, [chosen[own].value for own in has])
     value = step.inputs[k]
     if state.look(scene, value) is None and not adds_too_much(scene, state, value, candidate.arrays):
         found = parting(scene, state, value, candidate.ids, instances)
@@ -151,7 +158,7 @@ def _wired(
     if held == (code in EXOTIC and not candidate.name):
         return
     for made in (Change({}, reads), Change(change)):
-        yield Fix(code, title, at, instances, made, notes, help_text, lines)
+        yield Fix(code, title, at, instances, made, notes, help_text, lines, edits=edits)
 
 
 def _class_of(scene: Scene, number: int) -> tuple[Siblings, tuple[Instance, ...]]:
@@ -172,7 +179,7 @@ def _held(scene: Scene, state: State, place: Instance, current: Arrays, due: Ids
             ids = state.look(scene, value)
             if ids is not None and within(ids, due) and not any(close(arrays, other) for other in seen):
                 seen.append(arrays)
-                yield Candidate(arrays, ids, node_text(scene, scene.step(number)))
+                yield Candidate(arrays, ids, node_text(scene, scene.step(number)), value)
 
 
 def _boxes(scene: Scene, current: Arrays, due: Ids) -> list[Candidate]:

@@ -1,6 +1,7 @@
 """Parts that are used as if they were the sum; and summands that nobody adds."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -8,6 +9,7 @@ from verdict.graph import ABSENT
 from verdict.ops import FACTS, RULES
 from verdict.sweep.elements import Ids
 from verdict.sweep.flow import REDUCTIONS, SUM, Step
+from verdict.sweep.why.edits import reduced
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State
 from verdict.sweep.why.scene import Arrays, Scene, close
@@ -46,11 +48,11 @@ def missing_sums(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
                 continue
             sums = [total([present[place] for place in group]) for group in groups]
             means = [tuple(np.asarray(a / len(g)) for a in own) for g, own in zip(groups, sums, strict=True)]
-            for reduced, word in ((sums, "summed"), (means, "averaged")):
-                found = [ids for array in reduced if (ids := scene.look(array)) is not None]
-                if len(found) < len(reduced):
+            for whole, word in ((sums, "summed"), (means, "averaged")):
+                found = [ids for array in whole if (ids := scene.look(array)) is not None]
+                if len(found) < len(whole):
                     continue
-                change = Change({values[p]: own for group, own in zip(groups, reduced, strict=True) for p in group})
+                change = Change({values[p]: own for group, own in zip(groups, whole, strict=True) for p in group})
                 yield _told(scene, at, position, groups, change, found[0], word)
 
 
@@ -76,6 +78,7 @@ def _told(scene: Scene, at: Siblings, position: int, groups: Partition, change: 
     return Fix(
         "missing-reduction", title, at, tuple(p for g in groups for p in g), change,
         help=f"let it be {word} over {over} before {read}", single=single, kin=(over,),
+        edits=partial(reduced, scene, at, position, groups, "sum" if word == "summed" else "avg"),
     )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Steps against single-device steps: other attributes, another operator, another input."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -10,6 +11,7 @@ from verdict.graph import ABSENT, GRAD
 from verdict.ops import FACTS, RULES, Array
 from verdict.sweep.flow import CANNOT, Step, attempt, require_fit
 from verdict.sweep.trace import frozen
+from verdict.sweep.why.edits import attributes
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State
 from verdict.sweep.why.naming import within
@@ -64,7 +66,8 @@ def _changed(
     code = "wrong-order" if rule is not None and rule.moves and number >= 0 else "wrong-constant"
     if told == ["count"]:
         code = "wrong-scale"
-    yield Fix(code, title, at, tuple(apart), Change(change), single=lines, help=f"use {wanted}")
+    edits = partial(attributes, scene, [at.steps[place] for place in apart], attrs, told)
+    yield Fix(code, title, at, tuple(apart), Change(change), single=lines, help=f"use {wanted}", edits=edits)
 
 
 def _counting(scene: Scene, number: int) -> Mapping[str, Any]:

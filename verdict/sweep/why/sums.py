@@ -1,10 +1,12 @@
 """Sums and means over ranks that should be none, or others: what is whole is summed again, or averaged."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
 from verdict.sweep.flow import REDUCTIONS, SUM
+from verdict.sweep.why.edits import dropped, grouped, reducing
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State
 from verdict.sweep.why.missing import groupings, members, total
@@ -57,7 +59,8 @@ def _of_copies(scene: Scene, state: State, at: Siblings, operator: str) -> Itera
         whole = f"{what}, which each of them holds whole" if ids is not None else "what each of them holds whole"
         title = f"{called(operator, at.name)} sums over {ranks} {whole}: it is counted {count} times"
         help_text = f"remove the {operator}, or let each rank put in its own part only"
-        yield Fix("reduced-twice", title, at, instances, Change(values), help=help_text, single=single)
+        edits = partial(dropped, scene, at.steps.values())
+        yield Fix("reduced-twice", title, at, instances, Change(values), help=help_text, single=single, edits=edits)
     else:
         node = called(operator, at.name)
         title = f"{node} sums over {ranks}, some of which hold the same summand: it is counted twice"
@@ -79,7 +82,8 @@ def _of_another_kind(scene: Scene, state: State, at: Siblings, operator: str) ->
         title = f"{called(operator, at.name)} {said} over {ranks} where the sum{of} is due{factor}"
         code = "mean-instead-of-sum" if at.op == "~mean" else "wrong-collective"
         single = owners(scene, ids) if ids is not None else ()
-        yield Fix(code, title, at, tuple(at.steps), change, help="reduce by the sum", single=single)
+        edits = partial(reducing, scene, at.steps.values(), "sum")
+        yield Fix(code, title, at, tuple(at.steps), change, help="reduce by the sum", single=single, edits=edits)
         return
     if operator not in REDUCING:
         return
@@ -92,7 +96,8 @@ def _of_another_kind(scene: Scene, state: State, at: Siblings, operator: str) ->
             f"(off by a factor {first})"
         )
         single = owners(scene, ids)
-        yield Fix("mean-instead-of-sum", title, at, tuple(at.steps), change, single=single)
+        edits = partial(reducing, scene, at.steps.values(), "avg")
+        yield Fix("mean-instead-of-sum", title, at, tuple(at.steps), change, single=single, edits=edits)
 
 
 def _elsewhere(scene: Scene, state: State, at: Siblings, operator: str) -> Iterator[Fix]:
@@ -120,7 +125,7 @@ def _elsewhere(scene: Scene, state: State, at: Siblings, operator: str) -> Itera
             title = f"{node} sums over {own}; the parts of {elements_text(scene, ids)} are on {due}"
             yield Fix(
                 "wrong-group", title, at, tuple(at.steps), Change({}, reads), single=owners(scene, ids),
-                help=f"sum over {due}",
+                help=f"sum over {due}", edits=partial(grouped, scene, at.steps.values(), groups),
             )  # fmt: skip
 
 
@@ -142,4 +147,5 @@ def _none(scene: Scene, state: State, at: Siblings, operator: str) -> Iterator[F
             reads[scene.step(number).outputs[0], rank] = arrays
     ranks = ranks_text(members(scene, at, tuple(at.steps)[:1]))
     title = f"{called(operator, at.name)} sums over {ranks}, and what it makes is summed over them again later"
-    yield Fix("reduced-twice", title, at, tuple(at.steps), Change({}, reads), help=f"remove the {operator}")
+    edits, help_text = partial(dropped, scene, at.steps.values()), f"remove the {operator}"
+    yield Fix("reduced-twice", title, at, tuple(at.steps), Change({}, reads), help=help_text, edits=edits)
