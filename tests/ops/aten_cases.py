@@ -214,6 +214,13 @@ def _normalised():
             is_causal=causal,
             **({} if mask else {"scale": 0.3}),
         )
+        few = (1, 2, 3, 4)
+        many, rows = (1, 6, 3, 4), (1, 6, 3)
+        yield node("_scaled_dot_product_flash_attention_for_cpu", many, few, few, *mask, **kind)
+        shared = (many, many, few, few, many, rows)
+        yield node(
+            "_scaled_dot_product_flash_attention_for_cpu_backward", *shared, *mask, dropout_p=0.0, is_causal=causal
+        )
 
 
 def _lookups():

@@ -5,7 +5,8 @@
     dv = p^T dy     ds = p (dy v^T - sum of dy y)     dq = scale ds k     dk = scale ds^T q
 
 A row of nothing but minus infinity has l = 0, and hence y = 0. q, k, v are (batch, head, position, feature); the scale
-is 1 / sqrt(features) where none is given. Dropout has no rule.
+is 1 / sqrt(features) where none is given. Where q has n times as many heads, each head of k and v is that of n heads of
+q, one after the other. Dropout has no rule.
 """
 
 import math
@@ -26,7 +27,7 @@ def _check(args: Arguments) -> tuple[Shape, Shape]:
     q, k, v = args["query"], args["key"], args["value"]
     if args["dropout_p"]:
         raise args.unruled("dropout within attention has no rule")
-    if len(q) != 4 or len(k) != 4 or q[:2] != k[:2] or k[:3] != v[:3] or q[3] != k[3]:
+    if len(q) != 4 or len(k) != 4 or q[0] != k[0] or not k[1] or q[1] % k[1] or k[:3] != v[:3] or q[3] != k[3]:
         raise args.misfit(f"query {q}, key {k} and value {v} do not fit")
     return (*q[:3], v[3]), q[:3]
 
@@ -45,8 +46,23 @@ def _scale(args: Arguments) -> Any:
     return constant(q, 1 / math.sqrt(q.shape[-1]) if args["scale"] is None else args["scale"])
 
 
+def _shared(args: Arguments, name: str) -> Array:
+    """The keys or values that each head of the queries meets."""
+    x = args[name]
+    return np.repeat(x, args["query"].shape[1] // x.shape[1], axis=1)
+
+
+def _added(args: Arguments, gradient: Array) -> Array:
+    """The gradient of keys or values from those of all heads of the queries that met them."""
+    batch, heads, *rest = gradient.shape
+    kept = args["key"].shape[1]
+    if heads == kept:
+        return gradient
+    return numbers.total(gradient.reshape(batch, kept, heads // kept, *rest), (2,))[:, :, 0]
+
+
 def _scores(args: Arguments) -> Array:
-    q, k = args["query"], args["key"]
+    q, k = args["query"], _shared(args, "key")
     scores = np.asarray(_scale(args) * numbers.matmul(q, np.swapaxes(k, -1, -2)))
     if args["attn_mask"] is not None:
         scores = np.asarray(scores + args["attn_mask"])
@@ -60,17 +76,17 @@ def _forward(args: Arguments) -> tuple[Array, Array]:
     scores = _scores(args)
     rows = numbers.finite(logsumexp(scores, (scores.ndim - 1,)))
     weights = numbers.exp(np.asarray(scores - rows))
-    return numbers.matmul(weights, args["value"]), rows[..., 0]
+    return numbers.matmul(weights, _shared(args, "value")), rows[..., 0]
 
 
 def _backward(args: Arguments) -> tuple[Array, ...]:
-    dy, v = args["grad_out"], args["value"]
+    dy, v = args["grad_out"], _shared(args, "value")
     weights = numbers.exp(np.asarray(_scores(args) - args["logsumexp"][..., None]))
     pull = numbers.total(np.asarray(dy * args["out"]), (dy.ndim - 1,))
     ds = np.asarray(_scale(args) * (weights * (numbers.matmul(dy, np.swapaxes(v, -1, -2)) - pull)))
-    dq = numbers.matmul(ds, args["key"])
+    dq = numbers.matmul(ds, _shared(args, "key"))
     dk = numbers.matmul(np.swapaxes(ds, -1, -2), args["query"])
-    return dq, dk, numbers.matmul(np.swapaxes(weights, -1, -2), dy)
+    return dq, _added(args, dk), _added(args, numbers.matmul(np.swapaxes(weights, -1, -2), dy))
 
 
 KIND = {"dropout_p": 0.0, "is_causal": False, "scale": None}

@@ -68,9 +68,9 @@ def _of_fewer(attrs: Attributes) -> Callable[[Attributes, Scale], Attributes]:
     return lambda given, scale: {"count": count, **given, "normalized_shape": scale.outputs[0][-last:]}
 
 
-def _dim(name: str, full: int, size: int) -> Dim:
+def _dim(dim: Dim, full: int, size: int) -> Dim:
     """A dimension of a mask, which may be repeated."""
-    return () if size == 1 and full != 1 else (name,)
+    return () if size == 1 and full != 1 else dim
 
 
 def _attention(first: int) -> Patterns:
@@ -79,19 +79,20 @@ def _attention(first: int) -> Patterns:
     def pattern(shapes: Sequence[Shape], attrs: Attributes) -> Pattern | None:
         query, key, value = shapes[first : first + 3]
         rows = POSITIONS if attrs.get("is_causal") else 1
+        heads = FEWEST if query[1] > key[1] else 1
         atoms = (
-            Atom("b", query[0]), Atom("h", query[1]), Atom("i", query[2], least=rows),
-            Atom("j", key[2], least=max(rows, FEWEST)), Atom("e", query[3], least=FEWEST), Atom("f", value[3]),
+            Atom("b", query[0]), Atom("h", key[1], least=heads), Atom("r", query[1] // key[1], least=heads),
+            Atom("i", query[2], least=rows), Atom("j", key[2], least=max(rows, FEWEST)),
+            Atom("e", query[3], least=FEWEST), Atom("f", value[3]),
         )  # fmt: skip
-        q, k, v, y = (tuple((name,) for name in names) for names in ("bhie", "bhje", "bhjf", "bhif"))
-        lse: tuple[Dim, ...] = (("b",), ("h",), ("i",))
+        k, v = (tuple((name,) for name in names) for names in ("bhje", "bhjf"))
+        lse: tuple[Dim, ...] = (("b",), ("h", "r"), ("i",))
+        q, y = (*lse, ("e",)), (*lse, ("f",))
         inputs: list[tuple[Dim, ...]] = [q, k, v] if first == 0 else [y, q, k, v, y, lse]
         mask = shapes[len(inputs) :]
         for shape in mask:
-            full = dict(zip("bhij", (query[0], query[1], query[2], key[2]), strict=True))
-            last = "bhij"[4 - len(shape) :]
-            dims = tuple(_dim(name, full[name], size) for size, name in zip(shape, last, strict=True))
-            inputs.append(dims)
+            full = list(zip((*lse, ("j",)), (*query[:3], key[2]), strict=True))[4 - len(shape) :]
+            inputs.append(tuple(_dim(dim, of, size) for size, (dim, of) in zip(shape, full, strict=True)))
         outputs = [y, lse] if first == 0 else [q, k, v]
         ties = (("i", "j"),) if attrs.get("is_causal") and min(query[2], key[2]) > 1 else ()
 
