@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from backends.apart import abandon, apart, begin, finish
-from backends.text import admit, write
-from backends.text.packing import MOST_BYTES, PACKINGS, packing_of, unpack
-from backends.text.plain import read_plain, write_plain
+from verdict.backends.apart import abandon, apart, begin, finish
+from verdict.backends.text import admit, write
+from verdict.backends.text.packing import MOST_BYTES, PACKINGS, packing_of, unpack
+from verdict.backends.text.plain import read_plain, write_plain
 from verdict.errors import PlanFileError, UsageError
 from verdict.graph import Plan
 
@@ -33,13 +33,13 @@ class Kind(NamedTuple):
 
 
 def _is_nnscaler(head: bytes) -> bool:
-    from backends import nnscaler  # noqa: PLC0415  (read only where a file may be of this kind)
+    from verdict.backends import nnscaler  # noqa: PLC0415  (read only where a file may be of this kind)
 
     return nnscaler.recognises(head)
 
 
 def _parse_nnscaler(data: bytes, source: str) -> Plan:
-    from backends import nnscaler  # noqa: PLC0415
+    from verdict.backends import nnscaler  # noqa: PLC0415
 
     return nnscaler.parse(data, source)
 

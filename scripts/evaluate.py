@@ -34,13 +34,13 @@ import click
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from backends.generator import Sizes  # noqa: E402
-from backends.nnscaler import unpickle  # noqa: E402
-from backends.text.packing import unpack  # noqa: E402
 from scripts import processes  # noqa: E402
 from scripts.machine import machine, processor  # noqa: E402
 from scripts.pairs import files as files_of  # noqa: E402
 from scripts.runs import DEMOS, WORK, Run  # noqa: E402
+from verdict.backends.generator import Sizes  # noqa: E402
+from verdict.backends.nnscaler import unpickle  # noqa: E402
+from verdict.backends.text.packing import unpack  # noqa: E402
 
 NAME = re.compile(
     r"dp(?P<num_dp>\d+)_pp(?P<num_pp>\d+)_tp(?P<num_tp>\d+)_nm(?P<num_mb>\d+)_gbs(?P<gbs>\d+)_ly(?P<num_layers>\d+)"

@@ -33,10 +33,10 @@ from typing import NamedTuple
 import click
 import zstandard
 
-from backends import READER_BYTES, load, read_here
-from backends.generator import Sizes, generate
-from backends.text import write
-from backends.text.plain import write_plain
+from verdict.backends import READER_BYTES, load, read_here
+from verdict.backends.generator import Sizes, generate
+from verdict.backends.text import write
+from verdict.backends.text.plain import write_plain
 from verdict.errors import PlanFileError, VerdictError
 from verdict.graph import Plan
 from verdict.options import Options, SolverOptions

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from backends import load, save
 from scripts import processes
 from scripts.runs import Run
+from verdict.backends import load, save
 from verdict.graph import Node, Plan
 
 

@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from backends import load_all
+from verdict.backends import load_all
 from verdict.diagnose.counter import replays
 from verdict.options import Options
 from verdict.repair import ALL_ATTEMPTS

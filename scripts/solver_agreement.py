@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from backends import load
+from verdict.backends import load
 from verdict.errors import PlanMismatchError
 from verdict.lineage import CHUNK_ORDER
 from verdict.options import Options, SolverOptions

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from backends.generator import MODELS, Sizes, generate
 from tests.builders import answer, ask, attrs_of, rewrite, rewrite_where, with_attrs
+from verdict.backends.generator import MODELS, Sizes, generate
 from verdict.graph import ABSENT
 
 SMALL = Sizes(

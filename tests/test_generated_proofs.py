@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from backends.generator import Sizes, generate
-from backends.generator.flat import boxes
-from backends.text import canonical, read, write
 from tests.builders import answer, attrs_of, rewrite_where, with_attrs
+from verdict.backends.generator import Sizes, generate
+from verdict.backends.generator.flat import boxes
+from verdict.backends.text import canonical, read, write
 from verdict.concrete import AGREE, DIFFER, FAULT, compare
 from verdict.graph.check import check_plan
 from verdict.graph.form import require_form

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from backends.generator import Sizes, generate
-from backends.text import canonical, read, write
 from tests.builders import answer, attrs_of, rewrite_where, with_attrs
+from verdict.backends.generator import Sizes, generate
+from verdict.backends.text import canonical, read, write
 from verdict.concrete import AGREE, DIFFER, FAULT, compare
 from verdict.graph import shard_axes
 from verdict.graph.check import check_plan

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
-from backends.generator import Sizes, generate
-from backends.text import canonical, read, write
 from tests.builders import attrs_of, rewrite_where, with_attrs
+from verdict.backends.generator import Sizes, generate
+from verdict.backends.text import canonical, read, write
 from verdict.cli import cli
 from verdict.concrete import AGREE, DIFFER, FAULT, compare
 from verdict.errors import UsageError

@@ -6,8 +6,6 @@ from functools import cache
 
 import pytest
 
-from backends.generator import Sizes, generate
-from backends.text import canonical
 from tests.builders import FAST, Builder, rewrite_where
 from tests.plans import ulysses
 from tests.tape import Tape
@@ -18,6 +16,8 @@ from tests.transformations import (
     rename_tensors,
     reorder_nodes,
 )
+from verdict.backends.generator import Sizes, generate
+from verdict.backends.text import canonical
 from verdict.options import Options, SolverOptions
 from verdict.verify import verify
 

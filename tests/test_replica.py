@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from backends.generator import Sizes, generate
 from tests.builders import FAST, ask, mlp, rewrite_where, with_attrs
 from tests.sweep.plans import agrees, swept
+from verdict.backends.generator import Sizes, generate
 from verdict.mutate import mutate
 from verdict.options import Options
 from verdict.phases import Query, walk

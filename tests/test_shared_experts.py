@@ -4,9 +4,9 @@ from functools import cache
 
 import pytest
 
-from backends import load
 from tests.builders import ask, codes, rewrite_where, with_attrs
 from tests.shared import HERE, REASON, dense, pairs
+from verdict.backends import load
 from verdict.graph import Plan
 from verdict.lineage import CHUNK_ORDER
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from backends import load
 from tests.shared import HERE, REASON, Pair, dense, pairs
+from verdict.backends import load
 from verdict.lineage import CHUNK_ORDER
 from verdict.options import Options
 from verdict.report import Report

@@ -2,10 +2,10 @@
 
 import pytest
 
-from backends.generator import Sizes, generate
-from backends.text import admit, write
 from tests.builders import FAST
 from tests.interpreter.compare import AGREE, compare
+from verdict.backends.generator import Sizes, generate
+from verdict.backends.text import admit, write
 from verdict.errors import VerdictError
 from verdict.options import Options
 from verdict.verify import verify

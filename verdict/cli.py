@@ -13,11 +13,11 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
-from backends import load_all, pairs, save
-from backends.generator.command import generate_command
-from backends.hlo.command import hlo_command
-from backends.torch.command import capture_command, torch_command
-from backends.torch.engine import torch_engine
+from verdict.backends import load_all, pairs, save
+from verdict.backends.generator.command import generate_command
+from verdict.backends.hlo.command import hlo_command
+from verdict.backends.torch.command import capture_command, torch_command
+from verdict.backends.torch.engine import torch_engine
 from verdict.bugs.command import bugs_command
 from verdict.concrete.command import run_command
 from verdict.diagnose import repro_script

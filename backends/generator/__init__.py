@@ -8,12 +8,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-from backends.generator import deepseek, gpt, llama3, mlp
-from backends.generator.consecutive import consecutive
-from backends.generator.sizes import Sizes, check
-from backends.generator.stages import assemble
-from backends.generator.tape import Tape
-from backends.generator.value import Value
+from verdict.backends.generator import deepseek, gpt, llama3, mlp
+from verdict.backends.generator.consecutive import consecutive
+from verdict.backends.generator.sizes import Sizes, check
+from verdict.backends.generator.stages import assemble
+from verdict.backends.generator.tape import Tape
+from verdict.backends.generator.value import Value
 from verdict.errors import UsageError
 from verdict.graph import Plan
 

@@ -3,11 +3,11 @@
 from collections.abc import Hashable
 from math import sqrt
 
-from backends.generator.layers import dropout, elementwise
-from backends.generator.ring import ring_attend
-from backends.generator.sizes import Sizes
-from backends.generator.tape import EVERYWHERE, Tape
-from backends.generator.value import Value
+from verdict.backends.generator.layers import dropout, elementwise
+from verdict.backends.generator.ring import ring_attend
+from verdict.backends.generator.sizes import Sizes
+from verdict.backends.generator.tape import EVERYWHERE, Tape
+from verdict.backends.generator.value import Value
 
 
 def causal_mask(tape: Tape, sizes: Sizes, tokens: Value, h: Value) -> Value:

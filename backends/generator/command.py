@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from backends import save
-from backends.generator import MODELS, Sizes, generate
-from backends.generator.sizes import LOSSES, OPTIMIZERS, ROUTINGS
+from verdict.backends import save
+from verdict.backends.generator import MODELS, Sizes, generate
+from verdict.backends.generator.sizes import LOSSES, OPTIMIZERS, ROUTINGS
 from verdict.errors import UsageError
 
 _SUFFIXES = {"none": "", "xz": ".xz", "gz": ".gz", "zst": ".zst"}

@@ -8,7 +8,7 @@ else is new in every step: its inputs, its accumulators, which begin at zero, an
 from dataclasses import replace
 from typing import NamedTuple
 
-from backends.generator.layers import KEYS
+from verdict.backends.generator.layers import KEYS
 from verdict.graph import (
     ABSENT,
     ACTIVATION,

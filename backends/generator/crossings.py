@@ -22,8 +22,8 @@ Source: Korthikanti et al., Reducing Activation Recomputation in Large Transform
 
 from collections.abc import Hashable
 
-from backends.generator.tape import Tape
-from backends.generator.value import Value
+from verdict.backends.generator.tape import Tape
+from verdict.backends.generator.value import Value
 
 TP, EP = ("tp",), ("ep",)
 

@@ -8,13 +8,13 @@ take every token. The attention is LLaMA3's and not latent.
 Source: DeepSeek-V3 Technical Report, arXiv 2412.19437, section 2.1.2; its inference code, classes Gate and MoE.
 """
 
-from backends.generator import llama3
-from backends.generator.experts import routed_experts
-from backends.generator.gated import gated_experts
-from backends.generator.layers import add
-from backends.generator.sizes import Sizes, divides
-from backends.generator.tape import Tape
-from backends.generator.value import Value
+from verdict.backends.generator import llama3
+from verdict.backends.generator.experts import routed_experts
+from verdict.backends.generator.gated import gated_experts
+from verdict.backends.generator.layers import add
+from verdict.backends.generator.sizes import Sizes, divides
+from verdict.backends.generator.tape import Tape
+from verdict.backends.generator.value import Value
 from verdict.errors import UsageError
 
 INPUT = llama3.INPUT

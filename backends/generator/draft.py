@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 from typing import Protocol
 
-from backends.generator.mesh import Mesh
+from verdict.backends.generator.mesh import Mesh
 from verdict.errors import UsageError
 from verdict.graph import Attrs, Interval, Logical, Node, Region, Shape, Tensor
 

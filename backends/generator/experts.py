@@ -11,10 +11,10 @@ all samples to the ranks that have their experts, another one takes the outputs 
 Source: Lepikhin et al., GShard, ICLR 2021, algorithm 1, with dispatch and combine as tensors.
 """
 
-from backends.generator.layers import elementwise, mul
-from backends.generator.sizes import Sizes
-from backends.generator.tape import Tape
-from backends.generator.value import Value
+from verdict.backends.generator.layers import elementwise, mul
+from verdict.backends.generator.sizes import Sizes
+from verdict.backends.generator.tape import Tape
+from verdict.backends.generator.value import Value
 from verdict.graph import Shape
 
 

@@ -13,9 +13,9 @@ from collections.abc import Hashable, Iterator
 from math import prod
 from typing import NamedTuple
 
-from backends.generator.draft import Draft
-from backends.generator.mesh import Mesh
-from backends.generator.value import DATA, Value
+from verdict.backends.generator.draft import Draft
+from verdict.backends.generator.mesh import Mesh
+from verdict.backends.generator.value import DATA, Value
 from verdict.graph import ACTIVATION, BUFFER, GRADIENT, WEIGHT, Interval, Node, Region, Shape, extent
 
 

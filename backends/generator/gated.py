@@ -14,10 +14,10 @@ rank runs its experts on all of them, and the sums go back by a reduce_scatter:
 Source: Megatron-LM, megatron/core/transformer/moe/token_dispatcher.py, MoEAllGatherTokenDispatcher.
 """
 
-from backends.generator.crossings import collect, enter, gather_positions, leave, spread
-from backends.generator.sizes import Sizes
-from backends.generator.tape import Tape
-from backends.generator.value import Value
+from verdict.backends.generator.crossings import collect, enter, gather_positions, leave, spread
+from verdict.backends.generator.sizes import Sizes
+from verdict.backends.generator.tape import Tape
+from verdict.backends.generator.value import Value
 
 ROUTE_SCALE = 2.5
 

@@ -8,10 +8,10 @@ weight of the embedding, and where they are on different pipeline stages, both h
 
 from collections.abc import Hashable
 
-from backends.generator import llama3
-from backends.generator.attention import attend, causal_mask, heads
-from backends.generator.crossings import enter
-from backends.generator.layers import (
+from verdict.backends.generator import llama3
+from verdict.backends.generator.attention import attend, causal_mask, heads
+from verdict.backends.generator.crossings import enter
+from verdict.backends.generator.layers import (
     add,
     column_split_linear,
     dropout,
@@ -20,10 +20,10 @@ from backends.generator.layers import (
     layer_norm,
     row_split_linear,
 )
-from backends.generator.losses import loss_of
-from backends.generator.sizes import Sizes, check_attention
-from backends.generator.tape import Tape
-from backends.generator.value import Value
+from verdict.backends.generator.losses import loss_of
+from verdict.backends.generator.sizes import Sizes, check_attention
+from verdict.backends.generator.tape import Tape
+from verdict.backends.generator.value import Value
 
 INPUT = llama3.INPUT
 

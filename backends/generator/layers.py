@@ -8,9 +8,9 @@ columns are, those of A are, the outputs of B are addends as those of W, and so 
 from collections.abc import Hashable
 from zlib import crc32
 
-from backends.generator.crossings import leave
-from backends.generator.tape import EVERYWHERE, Tape
-from backends.generator.value import Value
+from verdict.backends.generator.crossings import leave
+from verdict.backends.generator.tape import EVERYWHERE, Tape
+from verdict.backends.generator.value import Value
 
 KEYS = 1 << 20
 """How many keys of random states there are in a step."""

@@ -7,9 +7,9 @@ causal mask, and each hands it on with the hidden state.
 
 from collections.abc import Callable
 
-from backends.generator.attention import attend, causal_mask, heads
-from backends.generator.crossings import enter
-from backends.generator.layers import (
+from verdict.backends.generator.attention import attend, causal_mask, heads
+from verdict.backends.generator.crossings import enter
+from verdict.backends.generator.layers import (
     add,
     column_split_linear,
     elementwise,
@@ -18,10 +18,10 @@ from backends.generator.layers import (
     rms_norm,
     row_split_linear,
 )
-from backends.generator.losses import loss_of
-from backends.generator.sizes import Sizes, check_attention, divides
-from backends.generator.tape import Tape
-from backends.generator.value import Value
+from verdict.backends.generator.losses import loss_of
+from verdict.backends.generator.sizes import Sizes, check_attention, divides
+from verdict.backends.generator.tape import Tape
+from verdict.backends.generator.value import Value
 
 INPUT = "tokens"
 EMBEDDING = "tok_embeddings"

@@ -15,11 +15,11 @@ Source: Megatron-LM, megatron/core/tensor_parallel/cross_entropy.py.
 
 from collections.abc import Hashable
 
-from backends.generator.crossings import gather, greatest, leave
-from backends.generator.layers import elementwise, sum_loss
-from backends.generator.sizes import Sizes
-from backends.generator.tape import EVERYWHERE, Tape
-from backends.generator.value import DATA, Value
+from verdict.backends.generator.crossings import gather, greatest, leave
+from verdict.backends.generator.layers import elementwise, sum_loss
+from verdict.backends.generator.sizes import Sizes
+from verdict.backends.generator.tape import EVERYWHERE, Tape
+from verdict.backends.generator.value import DATA, Value
 from verdict.graph import ACCUMULATOR, ACTIVATION, Node
 
 TARGETS = "targets"

@@ -4,11 +4,11 @@ Tensor parallel as Megatron's: even linears are split by rows, odd ones by colum
 an even linear hands on what it has, divided as it is.
 """
 
-from backends.generator.crossings import enter
-from backends.generator.layers import column_split_linear, elementwise, row_split_linear, sum_loss
-from backends.generator.sizes import Sizes
-from backends.generator.tape import Tape
-from backends.generator.value import Value
+from verdict.backends.generator.crossings import enter
+from verdict.backends.generator.layers import column_split_linear, elementwise, row_split_linear, sum_loss
+from verdict.backends.generator.sizes import Sizes
+from verdict.backends.generator.tape import Tape
+from verdict.backends.generator.value import Value
 
 INPUT = "x"
 

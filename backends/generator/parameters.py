@@ -9,10 +9,10 @@ Source: Rajbhandari et al., ZeRO: Memory Optimizations Toward Training Trillion 
 
 from typing import NamedTuple
 
-from backends.generator.draft import Draft
-from backends.generator.mesh import Mesh
-from backends.generator.shards import Shards
-from backends.generator.value import Value
+from verdict.backends.generator.draft import Draft
+from verdict.backends.generator.mesh import Mesh
+from verdict.backends.generator.shards import Shards
+from verdict.backends.generator.value import Value
 from verdict.graph import ACCUMULATOR, ACTIVATION, GRADIENT, WEIGHT, Node
 
 

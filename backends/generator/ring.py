@@ -20,8 +20,8 @@ from collections.abc import Hashable
 from math import sqrt
 from typing import NamedTuple
 
-from backends.generator.tape import Tape
-from backends.generator.value import Value
+from verdict.backends.generator.tape import Tape
+from verdict.backends.generator.value import Value
 from verdict.graph import Node, Shape
 
 

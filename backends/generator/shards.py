@@ -10,9 +10,9 @@ data parallel ranks goes over devices and then over replicas, or the other way r
 
 from collections.abc import Hashable
 
-from backends.generator.draft import Draft
-from backends.generator.mesh import Mesh
-from backends.generator.value import Value
+from verdict.backends.generator.draft import Draft
+from verdict.backends.generator.mesh import Mesh
+from verdict.backends.generator.value import Value
 from verdict.graph import Node
 
 

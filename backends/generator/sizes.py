@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 
-from backends.generator.mesh import Mesh
+from verdict.backends.generator.mesh import Mesh
 from verdict.errors import UsageError
 
 LOSSES = ("sum", "cross-entropy")

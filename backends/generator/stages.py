@@ -4,9 +4,9 @@ from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
-from backends.generator.draft import Draft
-from backends.generator.parameters import Parameters
-from backends.generator.schedule import (
+from verdict.backends.generator.draft import Draft
+from verdict.backends.generator.parameters import Parameters
+from verdict.backends.generator.schedule import (
     BACKWARD,
     BACKWARD_WEIGHTS,
     FORWARD,
@@ -17,11 +17,11 @@ from backends.generator.schedule import (
     named,
     schedule,
 )
-from backends.generator.shards import UnevenError
-from backends.generator.sizes import Sizes
-from backends.generator.tape import Tape
-from backends.generator.update import Update
-from backends.generator.value import Value
+from verdict.backends.generator.shards import UnevenError
+from verdict.backends.generator.sizes import Sizes
+from verdict.backends.generator.tape import Tape
+from verdict.backends.generator.update import Update
+from verdict.backends.generator.value import Value
 from verdict.graph import ABSENT, GRADIENT, INPUT, ONCE_A_STEP, Call, Held, Node, Plan, Segment
 
 COUNT, TOTAL = "count", "total"

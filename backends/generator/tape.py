@@ -8,11 +8,11 @@ devices to another is in crossings.py, how weights and their gradients are held 
 from collections.abc import Callable, Hashable, Mapping
 from types import MappingProxyType
 
-from backends.generator.draft import Draft, cut
-from backends.generator.mesh import Mesh
-from backends.generator.parameters import Parameters
-from backends.generator.sizes import Sizes
-from backends.generator.value import BATCH, Value
+from verdict.backends.generator.draft import Draft, cut
+from verdict.backends.generator.mesh import Mesh
+from verdict.backends.generator.parameters import Parameters
+from verdict.backends.generator.sizes import Sizes
+from verdict.backends.generator.value import BATCH, Value
 from verdict.graph import ABSENT, ACTIVATION, BUFFER, GRADIENT, INPUT, Interval, Node, Shape
 
 Lies = Mapping[str, bool | int | str | None]

@@ -21,12 +21,12 @@ from collections import defaultdict
 from collections.abc import Hashable
 from typing import NamedTuple
 
-from backends.generator.draft import Draft
-from backends.generator.flat import Flat
-from backends.generator.mesh import Mesh
-from backends.generator.parameters import Parameters, Trained
-from backends.generator.sizes import Sizes
-from backends.generator.value import Value
+from verdict.backends.generator.draft import Draft
+from verdict.backends.generator.flat import Flat
+from verdict.backends.generator.mesh import Mesh
+from verdict.backends.generator.parameters import Parameters, Trained
+from verdict.backends.generator.sizes import Sizes
+from verdict.backends.generator.value import Value
 from verdict.graph import ABSENT, ACTIVATION, BUFFER, GRADIENT, WEIGHT, Node
 
 REDUCE, STEP = "reduce_gradients", "update"

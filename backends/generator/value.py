@@ -3,8 +3,8 @@
 from functools import cache
 from typing import NamedTuple
 
-from backends.generator.draft import Cuts
-from backends.generator.mesh import Mesh
+from verdict.backends.generator.draft import Cuts
+from verdict.backends.generator.mesh import Mesh
 from verdict.graph import ACTIVATION, Shape
 
 BATCH, DATA = ("dp", "ep"), ("dp", "ep", "cp")

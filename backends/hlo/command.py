@@ -7,10 +7,10 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from backends.apart import apart
-from backends.hlo.pair import parallel_of, single_of
-from backends.hlo.text import Module, read_module
-from backends.text import write
+from verdict.backends.apart import apart
+from verdict.backends.hlo.pair import parallel_of, single_of
+from verdict.backends.hlo.text import Module, read_module
+from verdict.backends.text import write
 from verdict.errors import PlanFileError, UsageError
 from verdict.graph import Plan
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from backends.hlo.devices import Groups, groups_of, pairs_of
-from backends.hlo.instruction import REDUCERS, At, named
-from backends.hlo.text import DTYPES, Array, Instruction, Tuple
-from backends.hlo.values import Found, Known, Leaf, Made, Refused
-from backends.torch.trace import Value
+from verdict.backends.hlo.devices import Groups, groups_of, pairs_of
+from verdict.backends.hlo.instruction import REDUCERS, At, named
+from verdict.backends.hlo.text import DTYPES, Array, Instruction, Tuple
+from verdict.backends.hlo.values import Found, Known, Leaf, Made, Refused
+from verdict.backends.torch.trace import Value
 
 REDUCING = frozenset({"all-reduce", "reduce-scatter"})
 GATHERING = frozenset({"all-gather"})

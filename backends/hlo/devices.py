@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from backends.hlo.text import split
+from verdict.backends.hlo.text import split
 from verdict.graph import Region, whole
 
 Groups = tuple[tuple[int, ...], ...]

@@ -2,9 +2,9 @@
 
 from typing import Any, NamedTuple
 
-from backends.hlo.text import DTYPES, Computation, Instruction, Module, split
-from backends.hlo.values import Leaf, Recording, Refused, array_of
-from backends.torch.trace import Value
+from verdict.backends.hlo.text import DTYPES, Computation, Instruction, Module, split
+from verdict.backends.hlo.values import Leaf, Recording, Refused, array_of
+from verdict.backends.torch.trace import Value
 
 REDUCERS = {"add": "sum", "maximum": "max", "minimum": "min", "and": "and", "or": "or"}
 """Operators that a computation may reduce by, and what collectives call them."""

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from backends.hlo.communication import COLLECTIVES, communicated
-from backends.hlo.instruction import At, named
-from backends.hlo.opcodes import lowered
-from backends.hlo.text import DTYPES, Array, Computation, Instruction, Module, Tuple
-from backends.hlo.values import Found, Known, Leaf, Made, Recording, Refused
-from backends.torch.trace import UNMODELLED, Value
+from verdict.backends.hlo.communication import COLLECTIVES, communicated
+from verdict.backends.hlo.instruction import At, named
+from verdict.backends.hlo.opcodes import lowered
+from verdict.backends.hlo.text import DTYPES, Array, Computation, Instruction, Module, Tuple
+from verdict.backends.hlo.values import Found, Known, Leaf, Made, Recording, Refused
+from verdict.backends.torch.trace import UNMODELLED, Value
 
 MOST_STEPS = 400_000
 """The most instructions that are evaluated on one device, those of loops each time: more take minutes."""

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from backends.hlo.instruction import ASSIGN, At, named
-from backends.hlo.literals import literal_of
-from backends.hlo.text import DTYPES, split
-from backends.hlo.values import Known, Leaf, Refused, array_of, whole
-from backends.hlo.windows import dynamic_slice, dynamic_update_slice, gather, scatter
-from backends.torch.trace import Value
+from verdict.backends.hlo.instruction import ASSIGN, At, named
+from verdict.backends.hlo.literals import literal_of
+from verdict.backends.hlo.text import DTYPES, split
+from verdict.backends.hlo.values import Known, Leaf, Refused, array_of, whole
+from verdict.backends.hlo.windows import dynamic_slice, dynamic_update_slice, gather, scatter
+from verdict.backends.torch.trace import Value
 
 ELEMENTWISE = frozenset(
     {

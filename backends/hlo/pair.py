@@ -8,12 +8,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from backends.hlo.devices import regions_of
-from backends.hlo.lower import Device
-from backends.hlo.text import DTYPES, Array, Instruction, Module, Tuple, split
-from backends.hlo.values import Found, Known, Made
-from backends.torch.assemble import plan_of
-from backends.torch.trace import Bound, Trace, Value, living, shared
+from verdict.backends.hlo.devices import regions_of
+from verdict.backends.hlo.lower import Device
+from verdict.backends.hlo.text import DTYPES, Array, Instruction, Module, Tuple, split
+from verdict.backends.hlo.values import Found, Known, Made
+from verdict.backends.torch.assemble import plan_of
+from verdict.backends.torch.trace import Bound, Trace, Value, living, shared
 from verdict.errors import PlanFileError
 from verdict.graph import Plan, Region, whole
 from verdict.outcome import Assumption

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backends.hlo.text import DTYPES, Array, Instruction, Tuple
-from backends.torch.trace import Tape, Value
+from verdict.backends.hlo.text import DTYPES, Array, Instruction, Tuple
+from verdict.backends.torch.trace import Tape, Value
 from verdict.errors import ShapeError
 from verdict.ops import RULES
 from verdict.ops.domain import of_type

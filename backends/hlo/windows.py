@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from backends.hlo.instruction import ASSIGN, At
-from backends.hlo.values import Known, Leaf, Refused
+from verdict.backends.hlo.instruction import ASSIGN, At
+from verdict.backends.hlo.values import Known, Leaf, Refused
 
 
 def _starts(at: At, first: int, sizes: tuple[int, ...]) -> tuple[int, ...] | None:

@@ -1,5 +1,5 @@
 """Plan files of nnScaler (https://github.com/microsoft/nnscaler): pickles of its ModuleCodeGen objects."""
 
-from backends.nnscaler.load import parse, read, recognises
+from verdict.backends.nnscaler.load import parse, read, recognises
 
 __all__ = ["parse", "read", "recognises"]

@@ -10,7 +10,7 @@ even; a receive makes room for the shape and the number format that its primitiv
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
-from backends.nnscaler.records import (
+from verdict.backends.nnscaler.records import (
     IRFullTensor,
     IRSubTensor,
     MalformedError,

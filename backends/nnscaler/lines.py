@@ -9,7 +9,7 @@ Gradients of weights are sums from the start: every production adds to the weigh
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from backends.nnscaler.tensors import GIVEN, LOADED, NEVER, SEED, SUMMED, Share, Tensors
+from verdict.backends.nnscaler.tensors import GIVEN, LOADED, NEVER, SEED, SUMMED, Share, Tensors
 from verdict.graph import ABSENT, Attrs, Node
 
 

@@ -7,12 +7,12 @@ of plan device d with its groups shifted by r * devices (`ModuleCodeGen.scale`).
 
 from collections.abc import Iterator, Sequence
 
-from backends.apart import apart
-from backends.nnscaler import unpickle
-from backends.nnscaler.microbatches import Numbering, template
-from backends.nnscaler.nodes import Writer
-from backends.nnscaler.programs import Program, programs
-from backends.nnscaler.records import (
+from verdict.backends.apart import apart
+from verdict.backends.nnscaler import unpickle
+from verdict.backends.nnscaler.microbatches import Numbering, template
+from verdict.backends.nnscaler.nodes import Writer
+from verdict.backends.nnscaler.programs import Program, programs
+from verdict.backends.nnscaler.records import (
     ExecutionPlan,
     IRAdapter,
     IRSegment,
@@ -23,8 +23,8 @@ from backends.nnscaler.records import (
     integers,
     state,
 )
-from backends.nnscaler.runtime import faults, groups
-from backends.nnscaler.tensors import Tensors
+from verdict.backends.nnscaler.runtime import faults, groups
+from verdict.backends.nnscaler.tensors import Tensors
 from verdict.errors import PlanFileError
 from verdict.graph import Held, Plan
 from verdict.graph.limits import MOST_RANKS

@@ -11,7 +11,7 @@ crossed.
 
 from collections.abc import Mapping, Sequence
 
-from backends.nnscaler.records import (
+from verdict.backends.nnscaler.records import (
     ExeReuseCell,
     IRAdapter,
     IRBpOperation,

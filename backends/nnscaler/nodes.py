@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from backends.nnscaler.collectives import Step, steps
-from backends.nnscaler.lines import Forward, Line
-from backends.nnscaler.operators import meaning, plain
-from backends.nnscaler.records import (
+from verdict.backends.nnscaler.collectives import Step, steps
+from verdict.backends.nnscaler.lines import Forward, Line
+from verdict.backends.nnscaler.operators import meaning, plain
+from verdict.backends.nnscaler.records import (
     IRAdapter,
     IRBpOperation,
     IRDataOperation,
@@ -19,7 +19,7 @@ from backends.nnscaler.records import (
     integers,
     state,
 )
-from backends.nnscaler.tensors import REDUCED, Share
+from verdict.backends.nnscaler.tensors import REDUCED, Share
 from verdict.graph import ABSENT, Attrs, Node
 
 _NONE: Attrs = ()

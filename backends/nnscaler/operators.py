@@ -7,7 +7,7 @@ the operator "unknown:<signature>", whose meaning nobody claims; nothing is drop
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from backends.nnscaler.records import IRSubTensor
+from verdict.backends.nnscaler.records import IRSubTensor
 from verdict.graph import Attrs
 
 Value = Hashable

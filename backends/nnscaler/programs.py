@@ -8,10 +8,10 @@ written as nodes once for each way its inputs are bound; in a regular plan that 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from backends.nnscaler.lines import Device, Forward, Line
-from backends.nnscaler.microbatches import Numbering, template
-from backends.nnscaler.nodes import Writer
-from backends.nnscaler.records import (
+from verdict.backends.nnscaler.lines import Device, Forward, Line
+from verdict.backends.nnscaler.microbatches import Numbering, template
+from verdict.backends.nnscaler.nodes import Writer
+from verdict.backends.nnscaler.records import (
     IRAdapter,
     IRSegment,
     IRSubTensor,
@@ -20,7 +20,7 @@ from backends.nnscaler.records import (
     Record,
     integer,
 )
-from backends.nnscaler.tensors import Share, Tensors
+from verdict.backends.nnscaler.tensors import Share, Tensors
 from verdict.graph import Call, Segment
 
 

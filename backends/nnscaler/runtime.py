@@ -10,9 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from backends.nnscaler.microbatches import Numbering, template
-from backends.nnscaler.programs import Program
-from backends.nnscaler.records import (
+from verdict.backends.nnscaler.microbatches import Numbering, template
+from verdict.backends.nnscaler.programs import Program
+from verdict.backends.nnscaler.records import (
     IRSegment,
     IRSubTensor,
     MalformedError,

@@ -8,7 +8,7 @@ is what is given (weights, buffers) or produced first, each further production o
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
-from backends.nnscaler.records import (
+from verdict.backends.nnscaler.records import (
     IndexMap,
     IRFullTensor,
     IRSubTensor,

@@ -13,8 +13,8 @@ import io
 import pickle
 from typing import Any
 
-from backends.nnscaler import records
-from backends.nnscaler.records import Ignored, MalformedError, NumpyScalar, NumpyType, Prim, Record
+from verdict.backends.nnscaler import records
+from verdict.backends.nnscaler.records import Ignored, MalformedError, NumpyScalar, NumpyType, Prim, Record
 from verdict.errors import PlanFileError
 
 LARGEST_FILE = 2 << 30

@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from backends.pairs.shapes import Table, describe
-from backends.text import FORMAT, read
-from backends.text.values import Family
-from backends.text.words import KINDS, Line
+from verdict.backends.pairs.shapes import Table, describe
+from verdict.backends.text import FORMAT, read
+from verdict.backends.text.values import Family
+from verdict.backends.text.words import KINDS, Line
 from verdict.graph import Logical, Plan, Shape
 
 _HEADS = ("replicas", "microbatches", "batch", "shard", "range", "assume")

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from backends.generator import Sizes, generate
-from backends.pairs.outline import Outline, complete
-from backends.text import read, write
+from verdict.backends.generator import Sizes, generate
+from verdict.backends.pairs.outline import Outline, complete
+from verdict.backends.text import read, write
 from verdict.errors import PlanFileError
 from verdict.graph import Plan
 

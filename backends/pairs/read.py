@@ -26,8 +26,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from backends.pairs.outline import Outline
-from backends.pairs.pair import Choices, Hunk, Pair
+from verdict.backends.pairs.outline import Outline
+from verdict.backends.pairs.pair import Choices, Hunk, Pair
 from verdict.errors import PlanFileError, UsageError
 
 SUFFIX = ".pair"

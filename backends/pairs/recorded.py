@@ -17,11 +17,11 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from backends.pairs.pair import Lines, Pair
-from backends.pairs.read import load as load_pair
-from backends.pairs.read import names as names_of_pairs
-from backends.torch.assemble import plan_of
-from backends.torch.launch import UNCONFIRMED, Target, record_all
+from verdict.backends.pairs.pair import Lines, Pair
+from verdict.backends.pairs.read import load as load_pair
+from verdict.backends.pairs.read import names as names_of_pairs
+from verdict.backends.torch.assemble import plan_of
+from verdict.backends.torch.launch import UNCONFIRMED, Target, record_all
 from verdict.errors import PlanFileError
 from verdict.graph import Plan
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from backends.text.values import Family, Varied, part, region, value
-from backends.text.words import KINDS, Line
+from verdict.backends.text.values import Family, Varied, part, region, value
+from verdict.backends.text.words import KINDS, Line
 from verdict.errors import ShapeError
 from verdict.graph import ACTIVATION, GRADIENT, Logical, Shape, extent
 from verdict.graph.effects import ATTRIBUTES

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NoReturn, TypeVar
 
-from backends.text.canonical import FORMAT
-from backends.text.values import DEEPEST
-from backends.text.words import KINDS
+from verdict.backends.text.canonical import FORMAT
+from verdict.backends.text.values import DEEPEST
+from verdict.backends.text.words import KINDS
 from verdict.errors import PlanFileError
 from verdict.graph import ABSENT, Attrs, Call, Held, Logical, Node, Plan, Region, Segment, Storage, Tensor, has_effects
 from verdict.outcome import Assumption, Finding, Source

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from backends.text.program import Program
+from verdict.backends.text.program import Program
 from verdict.graph import Plan
 from verdict.graph.misfit import CALL, GRADIENT_OF, LOSS, NODE, OUTPUT, SEED, STORAGE, TENSOR, At
 

@@ -10,8 +10,8 @@ import pickle
 import pickletools
 from typing import Any, NoReturn
 
-from backends.text.canonical import FORMAT, canonical
-from backends.text.fields import plan_of
+from verdict.backends.text.canonical import FORMAT, canonical
+from verdict.backends.text.fields import plan_of
 from verdict.errors import PlanFileError
 from verdict.graph import Plan
 

@@ -6,8 +6,8 @@ from functools import cached_property
 from itertools import islice, pairwise
 from typing import Any, NoReturn
 
-from backends.text.values import Family, Varied, gather, listed, ordinals, part, region, value
-from backends.text.words import Line, label
+from verdict.backends.text.values import Family, Varied, gather, listed, ordinals, part, region, value
+from verdict.backends.text.words import Line, label
 from verdict.graph import ABSENT, Attrs, Logical, Node, Tensor, whole
 from verdict.graph.limits import MOST_INSTANCES
 from verdict.graph.misfit import CALL, GRADIENT_OF, LOSS, NODE, OUTPUT, SEED, STORAGE, TENSOR

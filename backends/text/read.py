@@ -4,11 +4,11 @@ from collections import defaultdict
 from math import prod
 from typing import Any
 
-from backends.text.canonical import FORMAT
-from backends.text.places import line_of
-from backends.text.program import Program, Tables, logical_of, view
-from backends.text.values import Family, Varied, value
-from backends.text.words import KINDS, Line, label, text_lines
+from verdict.backends.text.canonical import FORMAT
+from verdict.backends.text.places import line_of
+from verdict.backends.text.program import Program, Tables, logical_of, view
+from verdict.backends.text.values import Family, Varied, value
+from verdict.backends.text.words import KINDS, Line, label, text_lines
 from verdict.errors import PlanFileError
 from verdict.graph import Call, Held, Logical, Plan, Segment, Storage, Tensor, has_effects
 from verdict.graph.form import misfits

@@ -5,8 +5,8 @@ from itertools import permutations
 from numbers import Integral
 from typing import Any
 
-from backends.text.values import DEEPEST, Family
-from backends.text.words import quoted
+from verdict.backends.text.values import DEEPEST, Family
+from verdict.backends.text.words import quoted
 from verdict.graph import Region, Shape
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import inf, nan, prod
 from typing import Any
 
-from backends.text.words import RESERVED, Line
+from verdict.backends.text.words import RESERVED, Line
 from verdict.graph import Interval, Region, Shape
 
 DEEPEST = 16

@@ -6,10 +6,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from backends.text.canonical import FORMAT, numbered
-from backends.text.spell import Spelling, literal
-from backends.text.values import Family
-from backends.text.words import label, quoted
+from verdict.backends.text.canonical import FORMAT, numbered
+from verdict.backends.text.spell import Spelling, literal
+from verdict.backends.text.values import Family
+from verdict.backends.text.words import label, quoted
 from verdict.errors import PlanFileError
 from verdict.graph import ABSENT, ONCE_A_STEP, Node, Plan, Segment
 

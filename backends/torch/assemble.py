@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from backends.torch.meetings import disagreements
-from backends.torch.trace import KEPT, SUFFIXES, UNMODELLED, Bound, Trace, Value
+from verdict.backends.torch.meetings import disagreements
+from verdict.backends.torch.trace import KEPT, SUFFIXES, UNMODELLED, Bound, Trace, Value
 from verdict.errors import UsageError
 from verdict.graph import (
     ABSENT,

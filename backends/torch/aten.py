@@ -8,18 +8,18 @@ from torch._decomp import decomposition_table
 from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 from torch.utils._python_dispatch import _disable_current_modes
 
-from backends.torch.arguments import Call, called, encode, functional_of, plain, tensors_in
-from backends.torch.collectives import Unknown
-from backends.torch.folded import folded
-from backends.torch.foreach import elements
-from backends.torch.memory import value_of
-from backends.torch.trace import Value
-from backends.torch.views import selected, sliced, view_of
-from backends.torch.widths import modulo
+from verdict.backends.torch.arguments import Call, called, encode, functional_of, plain, tensors_in
+from verdict.backends.torch.collectives import Unknown
+from verdict.backends.torch.folded import folded
+from verdict.backends.torch.foreach import elements
+from verdict.backends.torch.memory import value_of
+from verdict.backends.torch.trace import Value
+from verdict.backends.torch.views import selected, sliced, view_of
+from verdict.backends.torch.widths import modulo
 from verdict.errors import UsageError
 
 if TYPE_CHECKING:
-    from backends.torch.recorder import Recorder
+    from verdict.backends.torch.recorder import Recorder
 
 _UNSET = frozenset({"empty", "new_empty", "empty_like", "empty_strided", "new_empty_strided", "empty_permuted"})
 _ESCAPES = frozenset({"_local_scalar_dense", "equal", "is_nonzero", "nonzero", "_assert_async"})

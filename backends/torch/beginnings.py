@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from backends.torch.trace import COMMUNICATION, SEEDED, Tape
+from verdict.backends.torch.trace import COMMUNICATION, SEEDED, Tape
 from verdict.graph import ABSENT
 
 NO_SEED = "no seed"

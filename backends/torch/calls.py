@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from backends.torch.collectives import Communication, Unknown, member, ranks_of, reduction_of
-from backends.torch.memory import value_of
-from backends.torch.trace import Value
+from verdict.backends.torch.collectives import Communication, Unknown, member, ranks_of, reduction_of
+from verdict.backends.torch.memory import value_of
+from verdict.backends.torch.trace import Value
 
 Arguments = Mapping[str, Any]
 

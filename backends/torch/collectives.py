@@ -6,8 +6,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from backends.torch.memory import value_of
-from backends.torch.trace import UNMODELLED, Shape, Value
+from verdict.backends.torch.memory import value_of
+from verdict.backends.torch.trace import UNMODELLED, Shape, Value
 
 REDUCTIONS = {0: "sum", 1: "avg", 3: "min", 4: "max"}
 """c10d's ReduceOp by number."""

@@ -9,11 +9,11 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from backends.text import write
-from backends.torch.assemble import plan_of
-from backends.torch.confirmation import AGREES, NOT_RUN, Confirmation, confirmed
-from backends.torch.launch import Limits, Target, record_all
-from backends.torch.trace import UNMODELLED
+from verdict.backends.text import write
+from verdict.backends.torch.assemble import plan_of
+from verdict.backends.torch.confirmation import AGREES, NOT_RUN, Confirmation, confirmed
+from verdict.backends.torch.launch import Limits, Target, record_all
+from verdict.backends.torch.trace import UNMODELLED
 from verdict.errors import UsageError
 from verdict.graph import Plan
 

@@ -13,13 +13,13 @@ from typing import Any
 
 import torch
 
-from backends.torch.assemble import plan_of
-from backends.torch.confirmation import AGREES, DIFFERS, FAILS, NOT_RUN, Confirmation
-from backends.torch.launched import Ended, launch
-from backends.torch.numbers import OWN
-from backends.torch.real import Place, Ran, Run
-from backends.torch.replay import replay_held
-from backends.torch.trace import UNMODELLED, Trace
+from verdict.backends.torch.assemble import plan_of
+from verdict.backends.torch.confirmation import AGREES, DIFFERS, FAILS, NOT_RUN, Confirmation
+from verdict.backends.torch.launched import Ended, launch
+from verdict.backends.torch.numbers import OWN
+from verdict.backends.torch.real import Place, Ran, Run
+from verdict.backends.torch.replay import replay_held
+from verdict.backends.torch.trace import UNMODELLED, Trace
 from verdict.errors import UsageError
 from verdict.graph import Plan
 from verdict.graph.lockstep import Handlers, lockstep, program

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from backends.torch.assemble import RECORDED, doubted
-from backends.torch.trace import GIVEN, SEEDED, Trace
+from verdict.backends.torch.assemble import RECORDED, doubted
+from verdict.backends.torch.trace import GIVEN, SEEDED, Trace
 from verdict.errors import UsageError
 from verdict.graph import Plan
 from verdict.outcome import Assumption

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from backends.torch.program import Program, Share
+from verdict.backends.torch.program import Program, Share
 from verdict.errors import UsageError
 
 _TENSORS = (torch.Tensor, "tensors")

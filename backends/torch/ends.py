@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import torch
 
-from backends.torch.door import require_outputs
-from backends.torch.program import Program, Share
-from backends.torch.shares import local
-from backends.torch.trace import UPDATED
+from verdict.backends.torch.door import require_outputs
+from verdict.backends.torch.program import Program, Share
+from verdict.backends.torch.shares import local
+from verdict.backends.torch.trace import UPDATED
 
 
 class End(NamedTuple):

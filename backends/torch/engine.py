@@ -9,6 +9,6 @@ def torch_engine() -> Engine | None:
     """The engine, None where torch is not installed. torch is imported here and not before."""
     if find_spec("torch") is None:
         return None
-    from backends.torch.oracle import ENGINE  # noqa: PLC0415
+    from verdict.backends.torch.oracle import ENGINE  # noqa: PLC0415
 
     return ENGINE

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.random.bit_generator as numpy_bits
 
-from backends.torch import unordered
+from verdict.backends.torch import unordered
 
 ADDRESS, PORT = "127.0.0.1", "29500"
 _PYTHON = sysconfig.get_paths()["stdlib"]

@@ -4,8 +4,8 @@ from typing import Any
 
 from torch.utils._python_dispatch import _disable_current_modes
 
-from backends.torch.replay import apply, typed
-from backends.torch.trace import Step, Tape
+from verdict.backends.torch.replay import apply, typed
+from verdict.backends.torch.trace import Step, Tape
 from verdict.graph import ABSENT
 
 

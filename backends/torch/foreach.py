@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from backends.torch.arguments import bound
+from verdict.backends.torch.arguments import bound
 
 _NAMES = {"norm": "linalg_vector_norm"}
 _RENAMED = {"tensors1": "end", "scalar": "value", "scalars": "value"}

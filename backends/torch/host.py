@@ -17,8 +17,8 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils._python_dispatch import _disable_current_modes
 
-from backends.torch import pipelines
-from backends.torch.meetings import MAKING, Meeting
+from verdict.backends.torch import pipelines
+from verdict.backends.torch.meetings import MAKING, Meeting
 from verdict.errors import UsageError
 
 DDP = (

@@ -12,12 +12,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from backends.torch.confirmation import NOT_RUN, Confirmation
-from backends.torch.trace import Trace, from_plain
-from backends.torch.worker import Job, Program, write_job
+import verdict
+from verdict.backends.torch.confirmation import NOT_RUN, Confirmation
+from verdict.backends.torch.trace import Trace, from_plain
+from verdict.backends.torch.worker import Job, Program, write_job
 from verdict.errors import UsageError, VerdictError
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(verdict.__file__).resolve().parents[1]
 WAIT = 0.05
 """Seconds between two looks at what was found."""
 Progress = Callable[[str, int, int], None]
@@ -109,7 +110,7 @@ def _worker(programs: Sequence[tuple[Target, int]], tensors: str, cores: int, li
         paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
         environment["PYTHONPATH"] = os.pathsep.join(paths)
-        command = [sys.executable, "-m", "backends.torch.worker", name]
+        command = [sys.executable, "-m", "verdict.backends.torch.worker", name]
         with open(folder / "log", "w") as log:
             process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
         try:

@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from backends.torch.processes import WAIT, Copy, Stillness, copy, ended, kill
-from backends.torch.real import Run, run
+from verdict.backends.torch.processes import WAIT, Copy, Stillness, copy, ended, kill
+from verdict.backends.torch.real import Run, run
 
 GRACE = 1.0
 """Seconds for the other ranks to end by themselves when one has failed."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any, NamedTuple
 
-from backends.torch.runs import Runs, meet, runs_of, without
-from backends.torch.trace import Shape, Tape, Value
-from backends.torch.views import View, permuted, reshaped, sliced, strided
+from verdict.backends.torch.runs import Runs, meet, runs_of, without
+from verdict.backends.torch.trace import Shape, Tape, Value
+from verdict.backends.torch.views import View, permuted, reshaped, sliced, strided
 
 
 class Unfollowed(Exception):

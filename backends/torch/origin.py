@@ -11,9 +11,10 @@ from typing import Any
 import torch
 import typing_extensions
 
+import verdict
 from verdict.graph.sources import Cited
 
-_OURS = str(Path(__file__).resolve().parent)
+_OURS = str(Path(verdict.__file__).resolve().parent / "backends" / "torch")
 _TORCH = str(Path(torch.__file__).resolve().parent)
 _LIBRARY = str(Path(sysconfig.get_paths()["stdlib"]).resolve())
 _WRAPPERS = str(Path(typing_extensions.__file__).resolve())

@@ -16,11 +16,11 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
-from backends.torch.arguments import called
-from backends.torch.folded import folded
-from backends.torch.host import replaced
-from backends.torch.recorder import NAME_IT, Recorder
-from backends.torch.unordered import is_foreign
+from verdict.backends.torch.arguments import called
+from verdict.backends.torch.folded import folded
+from verdict.backends.torch.host import replaced
+from verdict.backends.torch.recorder import NAME_IT, Recorder
+from verdict.backends.torch.unordered import is_foreign
 from verdict.errors import UsageError
 
 _READERS = ("numpy", "__array__", "tolist", "data_ptr", "storage", "__dlpack__")

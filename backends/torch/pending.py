@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import torch.distributed as dist
 
-from backends.torch.runs import Runs, meet, runs_of
+from verdict.backends.torch.runs import Runs, meet, runs_of
 
 _PYTHON_WORK = dist.Work
 

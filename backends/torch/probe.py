@@ -15,9 +15,9 @@ import torch
 from torch.distributed.tensor import Replicate, Shard
 from torch.utils._python_dispatch import _disable_current_modes
 
-from backends.torch.host import replaced
-from backends.torch.program import Share
-from backends.torch.shares import local, told
+from verdict.backends.torch.host import replaced
+from verdict.backends.torch.program import Share
+from verdict.backends.torch.shares import local, told
 from verdict.errors import UsageError
 
 MOST = 2**53

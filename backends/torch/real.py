@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import torch
 import torch.distributed as dist
 
-from backends.torch import environment
-from backends.torch.door import require_loss, require_program
-from backends.torch.ends import called, ends_of, named
-from backends.torch.numbers import drawn
-from backends.torch.program import Context, Program
-from backends.torch.shares import local, share_of
-from backends.torch.trace import SUFFIXES
+from verdict.backends.torch import environment
+from verdict.backends.torch.door import require_loss, require_program
+from verdict.backends.torch.ends import called, ends_of, named
+from verdict.backends.torch.numbers import drawn
+from verdict.backends.torch.program import Context, Program
+from verdict.backends.torch.shares import local, share_of
+from verdict.backends.torch.trace import SUFFIXES
 
 
 class Place(NamedTuple):

@@ -10,17 +10,28 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import _disable_current_modes
 
-from backends.torch.beginnings import FIRST_SEED, ways
-from backends.torch.door import require_loss, require_program
-from backends.torch.ends import End, called, ends_of, named
-from backends.torch.host import World, waits, world
-from backends.torch.memory import value_of
-from backends.torch.origin import Origin
-from backends.torch.outside import outside
-from backends.torch.program import Context, Program
-from backends.torch.recorder import NAME_IT, Recorder
-from backends.torch.shares import local, share_of
-from backends.torch.trace import COMMUNICATION, KEPT, UNMODELLED, UPDATED, Bound, Step, Trace, Value, living, shared
+from verdict.backends.torch.beginnings import FIRST_SEED, ways
+from verdict.backends.torch.door import require_loss, require_program
+from verdict.backends.torch.ends import End, called, ends_of, named
+from verdict.backends.torch.host import World, waits, world
+from verdict.backends.torch.memory import value_of
+from verdict.backends.torch.origin import Origin
+from verdict.backends.torch.outside import outside
+from verdict.backends.torch.program import Context, Program
+from verdict.backends.torch.recorder import NAME_IT, Recorder
+from verdict.backends.torch.shares import local, share_of
+from verdict.backends.torch.trace import (
+    COMMUNICATION,
+    KEPT,
+    UNMODELLED,
+    UPDATED,
+    Bound,
+    Step,
+    Trace,
+    Value,
+    living,
+    shared,
+)
 from verdict.errors import UsageError
 from verdict.graph import ABSENT
 

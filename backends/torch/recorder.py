@@ -7,18 +7,18 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
-from backends.torch.arguments import Call, called, plain, tensors_in
-from backends.torch.aten import record_aten
-from backends.torch.beginnings import Draws
-from backends.torch.calls import functional, in_place
-from backends.torch.collectives import Communication, Unknown, member, name_of, ranks_of
-from backends.torch.meetings import BARRIERS, Meeting
-from backends.torch.memory import Memory, Unfollowed, geometry, value_of
-from backends.torch.origin import Origin
-from backends.torch.pending import Pending
-from backends.torch.special import fsdp
-from backends.torch.trace import COMMUNICATION, UNMODELLED, Tape, Value
-from backends.torch.watch import Watch
+from verdict.backends.torch.arguments import Call, called, plain, tensors_in
+from verdict.backends.torch.aten import record_aten
+from verdict.backends.torch.beginnings import Draws
+from verdict.backends.torch.calls import functional, in_place
+from verdict.backends.torch.collectives import Communication, Unknown, member, name_of, ranks_of
+from verdict.backends.torch.meetings import BARRIERS, Meeting
+from verdict.backends.torch.memory import Memory, Unfollowed, geometry, value_of
+from verdict.backends.torch.origin import Origin
+from verdict.backends.torch.pending import Pending
+from verdict.backends.torch.special import fsdp
+from verdict.backends.torch.trace import COMMUNICATION, UNMODELLED, Tape, Value
+from verdict.backends.torch.watch import Watch
 from verdict.errors import UsageError
 from verdict.graph.effects import WAIT
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from backends.torch.arguments import decode, operator
-from backends.torch.trace import UNMODELLED
+from verdict.backends.torch.arguments import decode, operator
+from verdict.backends.torch.trace import UNMODELLED
 from verdict.errors import UsageError
 from verdict.graph import ABSENT, Held, Node, Plan
 from verdict.graph.effects import WAIT

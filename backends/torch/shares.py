@@ -7,8 +7,8 @@ from torch.distributed.tensor import DTensor
 from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
 from torch.utils._python_dispatch import _disable_current_modes
 
-from backends.torch.program import REPLICATE, Share
-from backends.torch.trace import Shape
+from verdict.backends.torch.program import REPLICATE, Share
+from verdict.backends.torch.trace import Shape
 from verdict.errors import UsageError
 
 Region = tuple[tuple[int, int], ...]

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from backends.torch.arguments import Call
-from backends.torch.memory import Memory, value_of
-from backends.torch.trace import Value
+from verdict.backends.torch.arguments import Call
+from verdict.backends.torch.memory import Memory, value_of
+from verdict.backends.torch.trace import Value
 
 
 def _reshape(emit: Any, value: int, found: Value, shape: tuple[int, ...]) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from backends.torch.meetings import Meeting
+from verdict.backends.torch.meetings import Meeting
 from verdict.graph import ABSENT
 from verdict.graph.effects import ASYNCHRONOUS
 

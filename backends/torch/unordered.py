@@ -17,12 +17,13 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
+import verdict
 from verdict.errors import UsageError
 
 _SETS = "_verdict_sets"
-_OWN = Path(__file__).resolve().parents[2]
+_OWN = Path(verdict.__file__).resolve().parent
 _FOREIGN = tuple(
-    str(Path(path).resolve()) for path in [*sysconfig.get_paths().values(), f"{_OWN}/backends", f"{_OWN}/verdict"]
+    str(Path(path).resolve()) for path in [*sysconfig.get_paths().values(), str(_OWN), str(_OWN / "backends")]
 )
 _MIDDLE, _BYTES = 1 << 46, 64
 """Ids are about so great, and so far apart."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from backends.torch.arguments import tensors_in
+from verdict.backends.torch.arguments import tensors_in
 from verdict.ops.integers import wrapped
 from verdict.ops.types import NUMBERS, is_whole
 

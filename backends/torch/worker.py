@@ -1,4 +1,4 @@
-"""The processes that record: `python -m backends.torch.worker FOLDER`, which holds what to do as `job.json`.
+"""The processes that record: `python -m verdict.backends.torch.worker FOLDER`, which holds what to do as `job.json`.
 
 torch is imported once, by a process that never runs any of it; each rank of each program is recorded in a fresh copy
 of that process, at most `cores` at once. A copy writes its trace, or why there is none, to FOLDER/PROGRAM-RANK.json.
@@ -18,12 +18,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from backends.torch import environment, unordered
-from backends.torch.processes import WAIT, Copy, copy, ended, kill, told_of_parent
-from backends.torch.trace import from_plain, to_plain
+import verdict
+from verdict.backends.torch import environment, unordered
+from verdict.backends.torch.processes import WAIT, Copy, copy, ended, kill, told_of_parent
+from verdict.backends.torch.trace import from_plain, to_plain
 from verdict.errors import UsageError, VerdictError
 
-ROOT = Path(__file__).resolve().parents[2]
+OWN = Path(verdict.__file__).resolve().parent / "backends"
 LATER = (
     "verdict.torch",
     "torch._dynamo",
@@ -207,7 +208,7 @@ def _write(out: Path, found: dict[str, Any]) -> None:
 def _is_own(error: BaseException) -> bool:
     """Whether it happened in these rooms, and not in the user's program or in torch."""
     frames = traceback.extract_tb(error.__traceback__)
-    return Path(frames[-1].filename).is_relative_to(ROOT / "backends")
+    return Path(frames[-1].filename).is_relative_to(OWN)
 
 
 def _place(error: BaseException, file: str) -> str:
@@ -231,8 +232,8 @@ def main(arguments: list[str]) -> None:
     try:
         for module in LATER:
             importlib.import_module(module)
-        from backends.torch.confirm import confirm_traces  # noqa: PLC0415
-        from backends.torch.record import record  # noqa: PLC0415  (torch may be missing, which is an answer, too)
+        from verdict.backends.torch.confirm import confirm_traces  # noqa: PLC0415
+        from verdict.backends.torch.record import record  # noqa: PLC0415  (torch may be missing, which is an answer, too)
     except ImportError as error:
         _write(folder / "0-0.json", {"error": ["torch", str(error), "python -m pip install 'verdict[torch]'"]})
         return

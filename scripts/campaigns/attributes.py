@@ -16,15 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from backends.text import read
-from backends.torch.arguments import operator
-from backends.torch.oracle import nodes
 from scripts.campaigns.changes import DOMAINS, changed
 from scripts.campaigns.lines import NO_RULE, NONE, Answer, Campaign
 from scripts.campaigns.own_cases import COMPLEX, FLOAT, Case, own_case
 from scripts.campaigns.plans import answered, judged
 from scripts.campaigns.truth import truth
 from tests.ops.aten_cases import NODES
+from verdict.backends.text import read
+from verdict.backends.torch.arguments import operator
+from verdict.backends.torch.oracle import nodes
 from verdict.comparison import AGREE, CANNOT, Faulty
 from verdict.errors import NoRuleError, ShapeError
 from verdict.graph import GRAD

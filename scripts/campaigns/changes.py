@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from backends.torch.arguments import operator
+from verdict.backends.torch.arguments import operator
 
 Attrs = Mapping[str, Any]
 WORDS = {

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from backends import load
-from backends.generator import Sizes, generate
+from verdict.backends import load
+from verdict.backends.generator import Sizes, generate
 from verdict.graph import Plan
 
 SHARED = Path(os.environ.get("VERDICT_SHARED", Path(__file__).resolve().parents[3] / "shared")) / "plans"

@@ -5,11 +5,11 @@ import traceback
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from backends.text import write
 from scripts.campaigns.families import FAMILIES, Pair
 from scripts.campaigns.lines import CRASH, DISAGREE, Answer, Campaign, TooLong
 from scripts.campaigns.shrinking import pruned, shrunk
 from scripts.campaigns.truth import truth
+from verdict.backends.text import write
 from verdict.graph import Plan
 from verdict.mutate import KINDS
 from verdict.mutate.judge import EQUIVALENT, Judgement, Known, Oracle, judge

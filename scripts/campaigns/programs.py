@@ -13,8 +13,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from backends.text import write
-from backends.torch.oracle.compare import work_of
 from scripts.campaigns import handmade, modules
 from scripts.campaigns.edits import edits
 from scripts.campaigns.handmade import Text
@@ -23,6 +21,8 @@ from scripts.campaigns.plans import OPTIONS
 from scripts.campaigns.recordings import Program, recorded, warm
 from tests.torch import truth
 from tests.torch.verdicts import plan
+from verdict.backends.text import write
+from verdict.backends.torch.oracle.compare import work_of
 from verdict.comparison import AGREE, CANNOT, DIFFER
 from verdict.errors import UsageError, VerdictError
 from verdict.mutate.judge import outcome_of

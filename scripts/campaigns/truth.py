@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 import torch
 
-from backends.text import read, write
-from backends.torch.oracle import FULL_WORK
-from backends.torch.oracle.compare import Ready, compare_ready, ready, values_of, work_of
 from scripts.campaigns.lines import DISAGREE
 from tests.interpreter import compare as interpreter
 from tests.interpreter.text import read as read_anew
+from verdict.backends.text import read, write
+from verdict.backends.torch.oracle import FULL_WORK
+from verdict.backends.torch.oracle.compare import Ready, compare_ready, ready, values_of, work_of
 from verdict.comparison import AGREE, CANNOT, FAULT, Comparison, Faulty
 from verdict.concrete.comparison import smaller
 from verdict.graph import Plan

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from backends import load, read_here
+from verdict.backends import load, read_here
 from verdict.errors import PlanFileError
 
 ROOT = Path(__file__).resolve().parents[2]

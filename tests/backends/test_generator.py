@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from run_plan import Fault, random_values, rendezvous, run
 
-from backends.generator import MODELS, Sizes, generate
-from backends.generator.schedule import one_forward_one_backward
+from verdict.backends.generator import MODELS, Sizes, generate
+from verdict.backends.generator.schedule import one_forward_one_backward
 from verdict.errors import UsageError
 from verdict.graph import WEIGHT, inside
 

@@ -14,12 +14,12 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backends import load, save
-from backends.generator import Sizes, generate
-from backends.generator.command import generate_command
-from backends.text import canonical, write
-from backends.text.packing import unpack
-from backends.text.plain import read_plain, write_plain
+from verdict.backends import load, save
+from verdict.backends.generator import Sizes, generate
+from verdict.backends.generator.command import generate_command
+from verdict.backends.text import canonical, write
+from verdict.backends.text.packing import unpack
+from verdict.backends.text.plain import read_plain, write_plain
 from verdict.errors import PlanFileError, UsageError
 
 SMALL = Sizes(layers=2, hidden=8, heads=4, seq=4, batch=8, dp=2, tp=2, pp=2, microbatches=2, vocab=16, ffn=12)
@@ -258,7 +258,7 @@ def test_plain_data_too_deep_or_too_often(put, monkeypatch):
     node = ("op", (), (), (("a", deep),))
     data = pickle.loads(PLAIN) | {"segments": [("s", 0, [node])]}
     assert "nested at most 16 deep" in fails(put(pickle.dumps(data)))
-    monkeypatch.setattr("backends.text.fields.MOST_ITEMS", 1_000_000)
+    monkeypatch.setattr("verdict.backends.text.fields.MOST_ITEMS", 1_000_000)
     wide = (0,) * 10_000
     shared = [("x", wide, "f", "input")] * 10_000
     assert "items in all" in fails(put(pickle.dumps(data | {"logicals": shared})))

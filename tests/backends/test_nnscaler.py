@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from backends import nnscaler
-from backends.nnscaler import operators
+from verdict.backends import nnscaler
+from verdict.backends.nnscaler import operators
 from verdict.graph import (
     ABSENT,
     ACCUMULATOR,

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from backends import nnscaler
-from backends.nnscaler import load, records, unpickle
+from verdict.backends import nnscaler
+from verdict.backends.nnscaler import load, records, unpickle
 from verdict.errors import PlanFileError
 from verdict.graph import Plan
 

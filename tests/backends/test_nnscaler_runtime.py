@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from backends.nnscaler import load, unpickle
-from backends.nnscaler.microbatches import template
-from backends.nnscaler.records import IRAdapter, IRDataOperation, IRSegment, IRSubTensor
-from backends.text import canonical, read, write
-from backends.text.plain import read_plain, write_plain
 from tests.builders import FAST
+from verdict.backends.nnscaler import load, unpickle
+from verdict.backends.nnscaler.microbatches import template
+from verdict.backends.nnscaler.records import IRAdapter, IRDataOperation, IRSegment, IRSubTensor
+from verdict.backends.text import canonical, read, write
+from verdict.backends.text.plain import read_plain, write_plain
 from verdict.errors import PlanFileError
 from verdict.options import Options
 from verdict.verify import verify

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from backends.nnscaler.collectives import steps
-from backends.nnscaler.operators import FORMS, meaning
-from backends.nnscaler.records import IRFullTensor, IRSubTensor, MalformedError, Record
-from backends.nnscaler.unpickle import _GLOBALS
+from verdict.backends.nnscaler.collectives import steps
+from verdict.backends.nnscaler.operators import FORMS, meaning
+from verdict.backends.nnscaler.records import IRFullTensor, IRSubTensor, MalformedError, Record
+from verdict.backends.nnscaler.unpickle import _GLOBALS
 
 T = IRSubTensor()
 

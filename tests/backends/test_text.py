@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backends import load
-from backends.generator import Sizes, generate
-from backends.text import canonical, read, write
+from verdict.backends import load
+from verdict.backends.generator import Sizes, generate
+from verdict.backends.text import canonical, read, write
 from verdict.errors import PlanFileError
 from verdict.graph import (
     ABSENT,
@@ -83,7 +83,7 @@ def nnscaler_plans():
 @pytest.mark.skipif(not nnscaler_plans(), reason="no nnScaler plans beside the project")
 @pytest.mark.parametrize("file", nnscaler_plans(), ids=lambda file: file.stem)
 def test_nnscaler_plans_are_read_back(file):
-    pytest.importorskip("backends.nnscaler")
+    pytest.importorskip("verdict.backends.nnscaler")
     plan = load(str(file))
     text = write(plan)
     assert read(text.encode(), plan.source) == canonical(plan)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from backends import pairs
+from verdict.backends import pairs
 from verdict.bugs import judge
 from verdict.concrete import AGREE, DIFFER, FAULT, compare
 from verdict.graph.form import require_form

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from backends import pairs
+from verdict.backends import pairs
 from verdict.bugs import judge
 from verdict.errors import PlanFileError
 from verdict.options import Options, SolverOptions

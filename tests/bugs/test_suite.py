@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from backends import pairs
-from backends.pairs.outline import Outline, complete
-from backends.text import canonical, read, write
+from verdict.backends import pairs
+from verdict.backends.pairs.outline import Outline, complete
+from verdict.backends.text import canonical, read, write
 from verdict.bugs import judge
 from verdict.bugs.command import bugs_command
 from verdict.errors import PlanFileError, UsageError

@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from backends.text import read
-from backends.torch.oracle import compare
 from scripts.campaigns import attributes, handmade, modules, plans, programs
 from scripts.campaigns.changes import changed
 from scripts.campaigns.edits import edits
@@ -22,6 +20,8 @@ from scripts.campaigns.shrinking import pruned, shrunk
 from scripts.campaigns.truth import truth
 from tests import builders
 from tests.torch.truth import launch
+from verdict.backends.text import read
+from verdict.backends.torch.oracle import compare
 from verdict.comparison import AGREE, DIFFER
 from verdict.graph import Plan
 from verdict.mutate.judge import Judgement, outcome_of

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from backends import load, save
-from backends.generator import Sizes, generate
 from tests import builders
+from verdict.backends import load, save
+from verdict.backends.generator import Sizes, generate
 from verdict.cli import cli
 from verdict.concrete import AGREE, CANNOT, DIFFER, FAULT, compare, compare_prepared
 from verdict.concrete.comparison import alone, prepare

@@ -2,9 +2,9 @@
 
 import pytest
 
-from backends.text import canonical, read, write
-from backends.text.plain import read_plain, write_plain
 from tests.builders import ask, walked
+from verdict.backends.text import canonical, read, write
+from verdict.backends.text.plain import read_plain, write_plain
 from verdict.concrete import AGREE, CANNOT, DIFFER, FAULT, compare
 from verdict.errors import PlanFileError
 from verdict.graph.form import require_form

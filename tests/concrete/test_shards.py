@@ -4,10 +4,10 @@ on numbers and in proofs, and what is wrong is found.
 
 import pytest
 
-from backends.text import canonical, read, write
-from backends.text.plain import read_plain, write_plain
 from tests.builders import answer
 from tests.sweep.plans import swept
+from verdict.backends.text import canonical, read, write
+from verdict.backends.text.plain import read_plain, write_plain
 from verdict.concrete import AGREE, DIFFER, FAULT, compare
 from verdict.graph.check import check_plan
 from verdict.graph.form import require_form

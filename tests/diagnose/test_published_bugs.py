@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import pytest
 
-from backends import load
 from tests.shared import HERE, PLANS, REASON
+from verdict.backends import load
 from verdict.diagnose.counter import replays
 from verdict.options import Options, SolverOptions
 from verdict.report import Verdict

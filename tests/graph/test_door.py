@@ -8,9 +8,9 @@ import re
 
 import pytest
 
-from backends.generator import Sizes, generate
-from backends.text import admit, write
 from tests.builders import FAST
+from verdict.backends.generator import Sizes, generate
+from verdict.backends.text import admit, write
 from verdict.errors import PlanFileError, VerdictError
 from verdict.options import Options
 from verdict.verify import verify

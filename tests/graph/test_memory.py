@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
-from backends.pairs.outline import Outline, complete
-from backends.text import canonical, read, write
-from backends.text.plain import read_plain, write_plain
+from verdict.backends.pairs.outline import Outline, complete
+from verdict.backends.text import canonical, read, write
+from verdict.backends.text.plain import read_plain, write_plain
 from verdict.errors import PlanFileError
 from verdict.graph import without_effects
 from verdict.graph.effects import has_effects

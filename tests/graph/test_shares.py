@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from backends.text import read
+from verdict.backends.text import read
 from verdict.graph import shard, shard_axes
 from verdict.graph.shares import check_shards
 

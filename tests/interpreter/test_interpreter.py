@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from backends import pairs
-from backends.generator import Sizes, generate
-from backends.text import read, write
-from backends.torch.oracle import compare as by_torch
-from backends.torch.oracle import given
-from backends.torch.oracle.compare import Ready, ready, work_of
-from backends.torch.oracle.machine import execute
 from tests.interpreter import text
 from tests.interpreter.compare import AGREE, DIFFER, compare, giver
 from tests.interpreter.run import run
+from verdict.backends import pairs
+from verdict.backends.generator import Sizes, generate
+from verdict.backends.text import read, write
+from verdict.backends.torch.oracle import compare as by_torch
+from verdict.backends.torch.oracle import given
+from verdict.backends.torch.oracle.compare import Ready, ready, work_of
+from verdict.backends.torch.oracle.machine import execute
 from verdict.comparison import FAULT
 from verdict.mutate import mutate
 

@@ -8,9 +8,9 @@ from functools import cache
 
 import pytest
 
-from backends import load
 from tests.builders import ask, attrs_of, codes, rewrite_where, with_attrs
 from tests.shared import HERE, PLANS, REASON
+from verdict.backends import load
 from verdict.graph import ONCE_A_STEP, Call, Plan
 
 pytestmark = pytest.mark.skipif(not HERE, reason=REASON)

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from backends.generator import Sizes, generate
-from backends.text import read, write
 from tests.builders import FAST, answer, codes, rewrite_where, walked, with_attrs
+from verdict.backends.generator import Sizes, generate
+from verdict.backends.text import read, write
 from verdict.concrete import AGREE, DIFFER, compare
 from verdict.errors import VerdictError
 from verdict.mutate import mutate

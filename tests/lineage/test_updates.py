@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from backends.generator import Sizes, generate
 from tests.builders import ask, codes, rewrite_where, walked, with_attrs
+from verdict.backends.generator import Sizes, generate
 from verdict.lineage import Signature, mean
 from verdict.lineage.columns import NO_COLUMN
 from verdict.lineage.meaning import made_of_parts

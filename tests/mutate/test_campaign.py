@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from backends.generator import Sizes, generate
-from backends.torch.oracle import oracle
 from tests.builders import FAST
+from verdict.backends.generator import Sizes, generate
+from verdict.backends.torch.oracle import oracle
 from verdict.graph import ACTIVATION
 from verdict.mutate import KINDS, mutate
 from verdict.mutate.judge import EQUIVALENT, FALSE_ALARM, KILLED, MISSED, UNCHECKED, Known, judge, own_oracle

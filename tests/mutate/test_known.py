@@ -1,7 +1,7 @@
 """What mutants of one pair have in common is not asked again, and says the same."""
 
-from backends.generator import Sizes, generate
-from backends.text import read
+from verdict.backends.generator import Sizes, generate
+from verdict.backends.text import read
 from verdict.mutate.judge import Known, judge, own_oracle
 from verdict.mutate.mutate import mutant_of
 from verdict.options import Options

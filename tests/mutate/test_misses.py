@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from backends.generator import Sizes, generate
 from tests import builders
 from tests.builders import answer, mlp, rewrite_where
+from verdict.backends.generator import Sizes, generate
 
 SINGLE = mlp()
 

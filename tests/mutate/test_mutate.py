@@ -6,10 +6,10 @@ from collections import Counter
 import pytest
 from click.testing import CliRunner
 
-from backends import load, save
-from backends.generator import Sizes, generate
-from backends.text import write
 from tests.builders import Builder, mlp
+from verdict.backends import load, save
+from verdict.backends.generator import Sizes, generate
+from verdict.backends.text import write
 from verdict.cli import cli
 from verdict.errors import UsageError
 from verdict.graph import INPUT, Plan

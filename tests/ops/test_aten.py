@@ -11,10 +11,10 @@ pytest.importorskip("torch", reason="torch is what the rules are held against; i
 
 import torch
 
-from backends.torch.arguments import decode, operator
 from tests.ops.aten_cases import NODES, truth
 from tests.ops.harness import Case, check_laws, same
 from tests.ops.terms import to_fractions, to_terms
+from verdict.backends.torch.arguments import decode, operator
 from verdict.errors import ShapeError
 from verdict.ops import FACTS, RULES, facts
 

@@ -14,11 +14,11 @@ pytest.importorskip("hypothesis", reason="hypothesis draws the cases; it is not 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backends.torch.arguments import operator
 from tests.ops.aten_cases import NODES, Node, inside, nonzero, positive, real
 from tests.ops.terms import to_floats, to_fractions, to_terms
 from tests.ops.test_aten import given as as_numbers
 from tests.ops.test_aten import run
+from verdict.backends.torch.arguments import operator
 from verdict.errors import ShapeError
 from verdict.ops import RULES
 

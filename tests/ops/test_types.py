@@ -7,8 +7,8 @@ pytest.importorskip("torch", reason="torch is what the rules are held against; i
 
 import torch
 
-from backends.torch.arguments import decode, operator
 from tests.ops.aten_cases import NODES
+from verdict.backends.torch.arguments import decode, operator
 from verdict.ops import RULES
 from verdict.ops.types import kind
 

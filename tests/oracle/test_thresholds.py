@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from backends.text import read
-from backends.torch.oracle.compare import compare, ready, values_of
-from backends.torch.oracle.own import own as made
+from verdict.backends.text import read
+from verdict.backends.torch.oracle.compare import compare, ready, values_of
+from verdict.backends.torch.oracle.own import own as made
 from verdict.comparison import AGREE, DIFFER
 from verdict.concrete import compare as own
 from verdict.options import Options

@@ -11,13 +11,13 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-from backends import pairs, save
-from backends.generator import Sizes, generate
-from backends.text import read
-from backends.torch import oracle
-from backends.torch.oracle import compare
-from backends.torch.oracle.compare import ready
 from tests import builders
+from verdict.backends import pairs, save
+from verdict.backends.generator import Sizes, generate
+from verdict.backends.text import read
+from verdict.backends.torch import oracle
+from verdict.backends.torch.oracle import compare
+from verdict.backends.torch.oracle.compare import ready
 from verdict.cli import cli
 from verdict.comparison import AGREE, CANNOT, DIFFER, FAULT
 from verdict.concrete import compare as own
@@ -178,8 +178,8 @@ def test_the_engine_runs_where_nothing_of_the_proof_can_be_imported(tmp_path):
         "import sys\n"
         f"for room in {PROOF}: sys.modules[room] = None\n"
         "from pathlib import Path\n"
-        "from backends.text import read\n"
-        "from backends.torch.oracle import compare\n"
+        "from verdict.backends.text import read\n"
+        "from verdict.backends.torch.oracle import compare\n"
         f"single, right, wrong = (read(Path(file).read_bytes(), file) for file in {files})\n"
         "print(compare(single, right).outcome, compare(single, wrong).outcome)\n"
     )
@@ -193,7 +193,9 @@ def test_the_engine_imports_the_plan_and_nothing_else_of_verdict():
             names = [node.module] if isinstance(node, ast.ImportFrom) else []
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             ours = [name for name in names if name.startswith("verdict")]
-            assert all(name.startswith(("verdict.graph", "verdict.comparison")) for name in ours), file
+            assert all(name.startswith(("verdict.graph", "verdict.comparison", "verdict.backends")) for name in ours), (
+                file
+            )
 
 
 def test_the_command(tmp_path):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from backends import pairs
+from verdict.backends import pairs
 
 FOLDER = Path(__file__).resolve().parent
 

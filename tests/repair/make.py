@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from backends.generator import Sizes, generate
 from tests.builders import FAST
+from verdict.backends.generator import Sizes, generate
 from verdict.graph import Node, Plan
 from verdict.options import Options
 from verdict.phases import Examined, Query, walk

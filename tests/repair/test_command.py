@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from backends import save
 from tests.repair.make import pair
 from tests.repair.test_generated import no_forward_all_reduce
 from tests.test_cli import verdict
+from verdict.backends import save
 
 
 def files(folder: Path) -> tuple[str, str]:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from backends import load, load_all
 from tests.shared import HERE, PLANS, REASON, Pair, pairs
+from verdict.backends import load, load_all
 from verdict.graph import Plan
 from verdict.options import Options
 from verdict.phases import Query, walk

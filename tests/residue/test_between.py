@@ -2,11 +2,11 @@
 
 import pytest
 
-from backends.generator import Sizes, generate
-from backends.text import read
-from backends.torch.oracle import oracle
 from tests.builders import FAST
 from tests.values.outline import plans as outlined
+from verdict.backends.generator import Sizes, generate
+from verdict.backends.text import read
+from verdict.backends.torch.oracle import oracle
 from verdict.concrete import AGREE, DIFFER
 from verdict.errors import VerdictError
 from verdict.graph import without_effects

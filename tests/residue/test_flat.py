@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from backends.torch.oracle import oracle
 from tests.residue.test_between import OPTIONS
 from tests.values.outline import plans as outlined
+from verdict.backends.torch.oracle import oracle
 from verdict.concrete import AGREE
 from verdict.errors import VerdictError
 from verdict.mutate import mutate

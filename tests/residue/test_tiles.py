@@ -2,10 +2,10 @@
 
 import pytest
 
-from backends.generator import Sizes, generate
-from backends.torch.oracle import oracle
 from tests.builders import FAST
 from tests.values.outline import plans as outlined
+from verdict.backends.generator import Sizes, generate
+from verdict.backends.torch.oracle import oracle
 from verdict.concrete import AGREE
 from verdict.errors import VerdictError
 from verdict.mutate import mutate

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from backends.generator import Sizes, generate
 from tests.builders import ONCE, Builder
+from verdict.backends.generator import Sizes, generate
 from verdict.comparison import Faulty
 from verdict.concrete.execute import execute
 from verdict.graph import ACCUMULATOR, ACTIVATION, INPUT, ONCE_A_STEP, WEIGHT, Held

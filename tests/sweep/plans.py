@@ -3,8 +3,8 @@
 import tempfile
 from pathlib import Path
 
-from backends import pairs
 from tests.builders import FAST
+from verdict.backends import pairs
 from verdict.concrete import compare as oracle
 from verdict.options import Options
 from verdict.sweep import findings, sweep

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from backends.generator import Sizes, generate
 from tests.builders import ask, mlp
 from tests.sweep.plans import OPTIONS, agrees, swept, told, twins
 from tests.sweep.test_causes import DATA, SINGLE
 from tests.values.outline import verdict as outline_verdict
+from verdict.backends.generator import Sizes, generate
 from verdict.mutate import mutate
 from verdict.sweep import sweep
 

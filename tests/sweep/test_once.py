@@ -2,8 +2,8 @@
 
 import pytest
 
-from backends.text import read
 from tests.sweep.plans import agrees, swept
+from verdict.backends.text import read
 
 SINGLE = """verdict-plan 1
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 
 import torch
 
-from backends.torch.replay import replay
+from verdict.backends.torch.replay import replay
 
 CLOSE = 2e-4
 INDICES = 6

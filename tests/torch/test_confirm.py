@@ -11,12 +11,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from backends.torch.confirm import unfit  # noqa: E402
-from backends.torch.confirmation import AGREES, HANGS, NOT_CONFIRMED, NOT_RUN, Confirmation, confirmed  # noqa: E402
-from backends.torch.launch import Limits, Target, record_each  # noqa: E402
-from backends.torch.numbers import OWN, drawn  # noqa: E402
 from tests.torch.test_recorded import PROGRAMS, ROOT, recorded_here  # noqa: E402
 from tests.torch.verdicts import answers  # noqa: E402
+from verdict.backends.torch.confirm import unfit  # noqa: E402
+from verdict.backends.torch.confirmation import AGREES, HANGS, NOT_CONFIRMED, NOT_RUN, Confirmation, confirmed  # noqa: E402
+from verdict.backends.torch.launch import Limits, Target, record_each  # noqa: E402
+from verdict.backends.torch.numbers import OWN, drawn  # noqa: E402
 from verdict.errors import UsageError, VerdictError  # noqa: E402
 
 

@@ -6,10 +6,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from backends.torch.door import require_loss, require_outputs, require_program  # noqa: E402
-from backends.torch.host import world  # noqa: E402
-from backends.torch.program import Program, piece, shard  # noqa: E402
-from backends.torch.shares import told  # noqa: E402
+from verdict.backends.torch.door import require_loss, require_outputs, require_program  # noqa: E402
+from verdict.backends.torch.host import world  # noqa: E402
+from verdict.backends.torch.program import Program, piece, shard  # noqa: E402
+from verdict.backends.torch.shares import told  # noqa: E402
 from verdict.errors import UsageError  # noqa: E402
 
 RIGHT = Program({"x": torch.zeros(2)}, {"w": torch.zeros(2)}, torch.zeros, specs={"x": shard(0, 0, 2)}, ranges={})

@@ -6,9 +6,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from backends.torch.origin import Origin  # noqa: E402
-from backends.torch.recorder import Recorder  # noqa: E402
-from backends.torch.replay import apply  # noqa: E402
+from verdict.backends.torch.origin import Origin  # noqa: E402
+from verdict.backends.torch.recorder import Recorder  # noqa: E402
+from verdict.backends.torch.replay import apply  # noqa: E402
 
 PROGRAMS, LENGTH = 100, 12
 

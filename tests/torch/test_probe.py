@@ -8,8 +8,8 @@ from torch import nn  # noqa: E402
 from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module  # noqa: E402
 
-from backends.torch.host import world  # noqa: E402
 from tests.torch.test_recorded import recorded_here  # noqa: E402
+from verdict.backends.torch.host import world  # noqa: E402
 from verdict.errors import UsageError  # noqa: E402
 from verdict.graph import WEIGHT  # noqa: E402
 from verdict.options import Options  # noqa: E402

@@ -3,7 +3,7 @@
 import itertools
 import random
 
-from backends.torch.runs import Runs, meet, runs_of, without
+from verdict.backends.torch.runs import Runs, meet, runs_of, without
 
 
 def places(runs: Runs) -> set[int]:

@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from backends.torch.trace import UNMODELLED, Bound, Step, Trace, Value, shared
+from verdict.backends.torch.trace import UNMODELLED, Bound, Step, Trace, Value, shared
 
 VALUE = Value((2,), "float32")
 

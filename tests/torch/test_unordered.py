@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from backends.torch import unordered
+from verdict.backends.torch import unordered
 
 PROGRAM = """
 class Thing:

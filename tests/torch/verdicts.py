@@ -3,10 +3,10 @@
 from functools import cache
 from typing import NamedTuple
 
-from backends.text import read, write
-from backends.torch.assemble import plan_of
-from backends.torch.confirmation import confirmed
-from backends.torch.launch import Limits, Target, record_each
+from verdict.backends.text import read, write
+from verdict.backends.torch.assemble import plan_of
+from verdict.backends.torch.confirmation import confirmed
+from verdict.backends.torch.launch import Limits, Target, record_each
 from verdict.errors import VerdictError
 from verdict.options import Options
 from verdict.verify import verify

@@ -1,7 +1,7 @@
 """Pairs of plans in outline, a few lines each, and what Verdict says of them."""
 
-from backends.pairs.outline import Outline, complete
 from tests.builders import ask
+from verdict.backends.pairs.outline import Outline, complete
 from verdict.report import Report
 
 

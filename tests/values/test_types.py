@@ -2,8 +2,8 @@
 
 import pytest
 
-from backends.torch.oracle.compare import compare
 from tests.values.outline import plans, report, verdict
+from verdict.backends.torch.oracle.compare import compare
 from verdict.comparison import DIFFER
 from verdict.concrete import compare as own
 from verdict.concrete.comparison import prepare

@@ -15,7 +15,7 @@ at the top of a file. Recording needs torch, `python -m pip install 'verdict[tor
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from backends.torch.program import REPLICATE, Context, Program, Share, mean, partial, piece, shard
+from verdict.backends.torch.program import REPLICATE, Context, Program, Share, mean, partial, piece, shard
 
 if TYPE_CHECKING:
     from verdict.torch.proving import assert_equivalent, capture, require_equivalent
@@ -46,6 +46,6 @@ def probe(
     name. specs: further ones; those of the same parameters must agree with what is found. To be called in `build`.
     Raises UsageError where they do not, or where a tensor is no rectangular part of one parameter.
     """
-    from backends.torch.probe import probe as _probe  # noqa: PLC0415  (importing this needs no torch)
+    from verdict.backends.torch.probe import probe as _probe  # noqa: PLC0415  (importing this needs no torch)
 
     return _probe(make, cut, specs or {})

@@ -9,10 +9,10 @@ from typing import Any
 
 from rich.console import Console
 
-from backends.torch.command import BUILD, BUILD_SINGLE, LIMITS
-from backends.torch.command import capture as _capture
-from backends.torch.launch import Target
-from backends.torch.program import Context, Program
+from verdict.backends.torch.command import BUILD, BUILD_SINGLE, LIMITS
+from verdict.backends.torch.command import capture as _capture
+from verdict.backends.torch.launch import Target
+from verdict.backends.torch.program import Context, Program
 from verdict.errors import UsageError
 from verdict.graph import Plan
 from verdict.measure import Stopwatch

@@ -6,7 +6,7 @@ compared. `own.py` and `blocks.py` say which torch functions the plan format's o
 node; `machine.py` a plan; `given.py` draws what it is given; `ends.py` compares what two plans declare.
 """
 
-from backends.torch.oracle.compare import FULL_WORK, alone, compare, oracle
+from verdict.backends.torch.oracle.compare import FULL_WORK, alone, compare, oracle
 from verdict.comparison import Engine
 
 ENGINE = Engine(compare, alone, FULL_WORK)

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import torch
 
-from backends.torch.oracle import given
-from backends.torch.oracle.ends import Sides, name_of, rows
-from backends.torch.oracle.integers import Integers, ranges
-from backends.torch.oracle.machine import Ran, execute
-from backends.torch.oracle.nodes import is_whole
-from backends.torch.oracle.thresholds import thresholds
+from verdict.backends.torch.oracle import given
+from verdict.backends.torch.oracle.ends import Sides, name_of, rows
+from verdict.backends.torch.oracle.integers import Integers, ranges
+from verdict.backends.torch.oracle.machine import Ran, execute
+from verdict.backends.torch.oracle.nodes import is_whole
+from verdict.backends.torch.oracle.thresholds import thresholds
 from verdict.comparison import AGREE, CANNOT, DIFFER, FAULT, Comparison, Fault, Faulty, Held
 from verdict.graph import BUFFER, Plan, extent, without_effects
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from backends.torch.oracle.given import Partners, columns_axis, free_outputs
-from backends.torch.oracle.machine import Ran, Rank
+from verdict.backends.torch.oracle.given import Partners, columns_axis, free_outputs
+from verdict.backends.torch.oracle.machine import Ran, Rank
 from verdict.comparison import Fault, Faulty, Row
 from verdict.graph import ABSENT, ONCE_A_STEP, WEIGHT, Held, Plan, Region, piece_of, shard, shard_axes
 

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import torch
 
-from backends.torch.oracle.integers import Integers, drawn
-from backends.torch.oracle.machine import Given
-from backends.torch.oracle.nodes import COMPLEX, is_whole, type_of
-from backends.torch.oracle.thresholds import mixed
+from verdict.backends.torch.oracle.integers import Integers, drawn
+from verdict.backends.torch.oracle.machine import Given
+from verdict.backends.torch.oracle.nodes import COMPLEX, is_whole, type_of
+from verdict.backends.torch.oracle.thresholds import mixed
 from verdict.comparison import Fault, Faulty
 from verdict.graph import ABSENT, BUFFER, INPUT, WEIGHT, Held, Logical, Plan, shard, shard_axes, times
 

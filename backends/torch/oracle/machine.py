@@ -8,8 +8,8 @@ that some device loads is there where the loader has run for the microbatch; any
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from backends.torch.oracle import nodes
-from backends.torch.oracle.groups import exchange, group_of, piece
+from verdict.backends.torch.oracle import nodes
+from verdict.backends.torch.oracle.groups import exchange, group_of, piece
 from verdict.comparison import Fault, Faulty
 from verdict.graph import (
     ABSENT,

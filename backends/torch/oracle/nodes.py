@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from backends.torch.arguments import decode, operator
-from backends.torch.oracle.own import OWN, own
+from verdict.backends.torch.arguments import decode, operator
+from verdict.backends.torch.oracle.own import OWN, own
 from verdict.comparison import Fault, Faulty
 from verdict.graph import GRAD
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from backends.torch.oracle import blocks
+from verdict.backends.torch.oracle import blocks
 
 Attrs = Mapping[str, Any]
 Function = Callable[..., Any]

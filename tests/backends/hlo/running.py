@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from backends.hlo.pair import names_of, single_of
-from backends.hlo.text import read_module
+from verdict.backends.hlo.pair import names_of, single_of
+from verdict.backends.hlo.text import read_module
 from verdict.concrete.execute import execute
 from verdict.graph import INPUT
 from verdict.semantics import full, itself

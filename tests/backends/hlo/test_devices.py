@@ -2,7 +2,7 @@
 
 import pytest
 
-from backends.hlo.devices import groups_of, pairs_of, regions_of
+from verdict.backends.hlo.devices import groups_of, pairs_of, regions_of
 
 ROWS = ((0, 1, 2, 3), (4, 5, 6, 7))
 COLUMNS = ((0, 4), (1, 5), (2, 6), (3, 7))

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from backends.hlo.pair import parallel_of, single_of
-from backends.hlo.text import read_module
+from verdict.backends.hlo.pair import parallel_of, single_of
+from verdict.backends.hlo.text import read_module
 from verdict.errors import PlanFileError
 from verdict.options import Options
 from verdict.report import Verdict
