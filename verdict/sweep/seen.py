@@ -8,7 +8,7 @@ import numpy as np
 
 from verdict.comparison import Fault, Faulty
 from verdict.graph import Plan
-from verdict.inputs import Domain, marks, random_values, with_usual_rows
+from verdict.inputs import Domain, marks, random_values, thresholds, with_usual_rows
 from verdict.ops import Array
 from verdict.reduction import Reduced
 from verdict.semantics import itself
@@ -60,6 +60,19 @@ def seen(
     return Seen(tuple(given), (right, found), compared, not compared.different)
 
 
+def telling_first(flows: tuple[Flow, Flow], found: Seen) -> Seen:
+    """The same on the seeds in another order: first one on which outputs differ, if there is one."""
+    telling = (k for k, pair in enumerate(zip(*found.values, strict=True)) if _differs(flows, *pair))
+    first = next(telling, 0)
+    order = sorted(range(len(found.given)), key=lambda k: k != first)
+    right, other = ([flow[k] for k in order] for flow in found.values)
+    return found._replace(given=tuple(found.given[k] for k in order), values=(right, other))
+
+
+def _differs(flows: tuple[Flow, Flow], right: list[Array | None], found: list[Array | None]) -> bool:
+    return bool(compare(*flows, [right], [found]).different)
+
+
 def _made(flow: Flow, plan: Plan, given: Sequence[Mapping[int, Array]], kept: frozenset[int] | None) -> Values:
     with _running(plan):
         return [run(flow, values, kept) for values in given]
@@ -72,10 +85,14 @@ def _drawn(
     first seed, if all that the flow declares is then a number. integers, kept: see `seen`.
     """
     single, near = reduced.single, marks(reduced.single, reduced.parallel)
+    named = thresholds(reduced.single, reduced.parallel)
     for wild in (True, False):
         drawn = [
-            random_values(single, reduced.small[0], seed, False, near, wild and seed == seeds[0], integers)
-            for seed in seeds
+            random_values(
+                single, reduced.small[0], seed, False, near, wild and seed == seeds[0], integers,
+                named if number % 2 else (),
+            )
+            for number, seed in enumerate(seeds)
         ]
         given = [positive_buffers(single, values) for values in drawn]
         made = _made(flow, single, given, kept)
