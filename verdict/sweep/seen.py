@@ -22,6 +22,13 @@ Values = list[list[Array | None]]
 Kept = tuple[frozenset[int], frozenset[int]]
 
 
+Turn = tuple[Mapping[int, Array], list[Array | None], list[Array | None]]
+"""Of one seed: what is given, what the single flow makes of it, and what the parallel one does."""
+
+MOST_TURNS = 5
+"""So often as many seeds again are tried for such as tell two plans apart: what shows beyond a bound shows seldom."""
+
+
 class Seen(NamedTuple):
     """given: what both plans are given on each seed. values: what the single and the parallel flow make of it.
     compared: their declared outputs; those that differ do so with usual integers (`Domain.usual`). unusual: whether
@@ -60,17 +67,29 @@ def seen(
     return Seen(tuple(given), (right, found), compared, not compared.different)
 
 
-def telling_first(flows: tuple[Flow, Flow], found: Seen) -> Seen:
-    """The same on the seeds in another order: first one on which outputs differ, if there is one."""
-    telling = (k for k, pair in enumerate(zip(*found.values, strict=True)) if _differs(flows, *pair))
-    first = next(telling, 0)
-    order = sorted(range(len(found.given)), key=lambda k: k != first)
-    right, other = ([flow[k] for k in order] for flow in found.values)
-    return found._replace(given=tuple(found.given[k] for k in order), values=(right, other))
+def telling(
+    flows: tuple[Flow, Flow], reduced: Reduced, found: Seen, seeds: range, integers: Mapping[int, Domain]
+) -> Seen:
+    """The same on as many seeds, of which as many as can be had tell the plans apart: a correction that mends what one
+    seed shows may do so by chance. seeds, integers: of `found`.
+    """
+    apart, alike = _sorted(flows, found)
+    for _ in range(MOST_TURNS):
+        if len(apart) >= len(seeds):
+            break
+        seeds = range(seeds.stop, seeds.stop + len(seeds))
+        apart += _sorted(flows, seen(flows, reduced, seeds, integers))[0]
+    given, right, other = zip(*[*apart, *alike][: len(seeds)], strict=True)
+    return found._replace(given=given, values=(list(right), list(other)))
 
 
-def _differs(flows: tuple[Flow, Flow], right: list[Array | None], found: list[Array | None]) -> bool:
-    return bool(compare(*flows, [right], [found]).different)
+def _sorted(flows: tuple[Flow, Flow], found: Seen) -> tuple[list[Turn], list[Turn]]:
+    """What is given and made on the seeds on which outputs differ, and on the others."""
+    apart: list[Turn] = []
+    alike: list[Turn] = []
+    for turn in zip(found.given, *found.values, strict=True):
+        (apart if compare(*flows, [turn[1]], [turn[2]]).different else alike).append(turn)
+    return apart, alike
 
 
 def _made(flow: Flow, plan: Plan, given: Sequence[Mapping[int, Array]], kept: frozenset[int] | None) -> Values:
@@ -89,7 +108,13 @@ def _drawn(
     for wild in (True, False):
         drawn = [
             random_values(
-                single, reduced.small[0], seed, False, near, wild and seed == seeds[0], integers,
+                single,
+                reduced.small[0],
+                seed,
+                False,
+                near,
+                wild and seed == seeds[0],
+                integers,
                 named if number % 2 else (),
             )
             for number, seed in enumerate(seeds)

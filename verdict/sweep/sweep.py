@@ -36,7 +36,7 @@ from verdict.sweep.merge import merged, repeats, without
 from verdict.sweep.multiple import factors_of
 from verdict.sweep.parallel import Guesses, first_of, follow_parallel
 from verdict.sweep.results import Missing
-from verdict.sweep.seen import Seen, Values, flows_of, seen, telling_first
+from verdict.sweep.seen import Seen, Values, flows_of, seen, telling
 from verdict.sweep.trace import Keys, Trace, Traces
 from verdict.sweep.unroll import MOST_STEPS, steps_of
 from verdict.sweep.values import SEEDS
@@ -194,11 +194,12 @@ def _swept(reduced: Reduced, options: Options, progress: Progress) -> Swept:
     single, parallel, binding, small = reduced
     flows = flows_of(reduced)
     integers = domains(single, small[0])
-    both = seen(flows, reduced, [options.solver.seed + k for k in range(SEEDS)], integers)
+    seeds = range(options.solver.seed, options.solver.seed + SEEDS)
+    both = seen(flows, reduced, seeds, integers)
     values, compared = both.values, both.compared
     missing = (*compared.missing, *undeclared(flows[0], parallel, small[1], binding.logical))
     if compared.different or missing:
-        told = telling_first(flows, both)
+        told = telling(flows, reduced, both, seeds, integers)
         runs = Runs((single, parallel), flows, told.given, told.values)
         return Swept(compared.total, compared.different, missing, steps=len(flows[1].steps), runs=runs)
     if both.unusual:

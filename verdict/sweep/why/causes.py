@@ -46,6 +46,7 @@ def _next(search: Search, state: State) -> Found | None:
         Pass(search.attributes, early(scene.classes)),
         Pass(search.sums, scene.classes),
         Pass(search.sums, scene.repeated),
+        Pass(search.read_early, scene.classes),
         Pass(search.elsewhere, scene.classes),
         Pass(search.fixes, early(scene.repeated)),
         Pass(search.fixes, early(scene.classes)),

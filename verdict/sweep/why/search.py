@@ -71,6 +71,11 @@ class Search:
         """Parts that nobody sums."""
         yield from missing_sums(self.scene, state, at)
 
+    def read_early(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """Sums that the rank has, where a part of them is read."""
+        shares = other_input(self.scene, state, at, held=True)
+        yield from (fix for fix in shares if fix.code == "missing-reduction")
+
     def unlikely(self, state: State, at: Siblings) -> Iterator[Fix]:
         """Values that the rank has not at all."""
         yield from other_input(self.scene, state, at, held=False)
