@@ -1,4 +1,4 @@
-"""Faults that show beyond a bound only, and shapes that depend on how a batch is cut: the cause is told, not the form."""
+"""Faults that show beyond a bound only, and shapes that depend on how a batch is cut: the cause is told."""
 
 import pytest
 
