@@ -12,8 +12,7 @@ What no proof decides is run the same way: where the numbers of the results diff
 from collections.abc import Collection
 from dataclasses import replace
 
-from verdict.comparison import Comparison
-from verdict.concrete import AGREE, CANNOT, DIFFER, FAULT
+from verdict.concrete import AGREE, CANNOT, DIFFER, FAULT, Comparison
 from verdict.diagnose import Raw
 from verdict.graph import Plan
 from verdict.observer import Phase
