@@ -16,6 +16,8 @@ MOST_RECORDED = 5_000
 """Up to so many steps of all ranks, what the walk refutes is explained by corrections that mend the outputs: in plans,
 and in recorded programs, of whose operators the walk knows least.
 """
+FEW = 3
+"""So many causes are believed where the walk has fewer findings: faults that are made together are two or three."""
 RECORDED = "recorded-step"
 """The assumption that a recorded program comes with."""
 SCALES = frozenset({"wrong-scale", "mean-instead-of-sum"})
@@ -61,7 +63,8 @@ def _corrected(query: Query, report: Report) -> Report:
     lists all its ranks.
 
     What the walk says of a plan that is built otherwise than the single-device plan may be beside the point; where
-    both find the same, the walk's findings say more.
+    both find the same, the walk's findings say more. So they do where it takes more corrections than the walk has
+    findings, each of which mends a little by chance.
     """
     single, parallel = query.values
     recorded = any(assumption.name == RECORDED for assumption in parallel.assumptions)
@@ -70,10 +73,11 @@ def _corrected(query: Query, report: Report) -> Report:
     if not small or told & MATTERS_OF_FORM:
         return report
     swept = sweep(single, parallel, query.options)
-    found = findings(single, parallel, swept) if swept.different and swept.fault is None else ()
+    most = max(len(report.findings), FEW)
+    found = findings(single, parallel, swept, most + 1) if swept.different and swept.fault is None else ()
     codes = {finding.code for finding in found}
     unexplained = found[:1] if recorded else found
-    same = codes == told or codes | told <= SCALES
+    same = codes == told or codes | told <= SCALES or len(found) > most
     if not found or any(finding.code == "not-equivalent" for finding in unexplained) or same:
         return report
     return replace(report, findings=found, open=(), proofs=Proofs(), swept=swept_of(swept))
