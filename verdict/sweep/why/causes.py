@@ -10,6 +10,8 @@ from dataclasses import replace
 from functools import partial
 
 from verdict.ops import RULES
+from verdict.sweep.flow import REDUCTIONS
+from verdict.sweep.trace import frozen
 from verdict.sweep.why.factors import Scaled
 from verdict.sweep.why.mend import Budget, State
 from verdict.sweep.why.restored import restored, several
@@ -62,14 +64,14 @@ def _next(search: Search, state: State) -> Found | None:
     for one in likely:
         step = _alone(search, state, one, partly)
         if step is not None:
-            return _with_ties(search, state, step, early)
+            return _at_factor(search, state, _with_ties(search, state, step, early))
     step = restored(search, state)
     if step is not None:
         return step
     for one in late:
         step = _alone(search, state, one, partly)
         if step is not None:
-            return step
+            return _at_factor(search, state, step)
     if partly:
         most = min(partly, key=lambda mending: len(mending.after.wrong))
         return [most.cause], most.after
@@ -91,6 +93,36 @@ def _with_ties(search: Search, state: State, step: Found, early: Callable[..., S
             note = f"{other.cause.fix.title}: to {other.cause.fix.help} mends the same"
             return [replace(c, fix=c.fix._replace(notes=(*c.fix.notes, note))) for c in found], after
     return step
+
+
+def _at_factor(search: Search, state: State, step: Found) -> Found:
+    """A single wrong scale where the parallel plan itself has a factor or sums over ranks, if that mends the same: what
+    is linear between can be scaled anywhere.
+    """
+    found, after = step
+    if len(found) != 1 or found[0].fix.code != "wrong-scale":
+        return step
+    scene = search.scene
+    own = [at for at in scene.classes if _multiplies(scene, state, at) and not _is_in_single(scene, at)]
+    summing = [at for at in scene.classes if at.op in REDUCTIONS.values()]
+    for classes in (own, summing):
+        if found[0].fix.at in classes:
+            return step
+        kinds = (search.scales, partial(search.solved, Budget()))
+        tried = (one_of(search, state, Pass(kind, classes)) for kind in kinds)
+        fitting = (one for one in tried if one is not None and one.whole and one.after.wrong <= after.wrong)
+        other = next(fitting, None)
+        if other is not None:
+            fix = other.cause.fix
+            note = f"{found[0].fix.title}: to {found[0].fix.help} mends the same"
+            return [replace(other.cause, fix=fix._replace(notes=(*fix.notes, note)))], other.after
+    return step
+
+
+def _is_in_single(scene: Scene, at: Siblings) -> bool:
+    """Whether the single-device plan has a step of the same operator and attributes."""
+    own = scene.step(at.first)
+    return any(step.op == own.op and frozen(step.attrs) == frozen(own.attrs) for step in scene.one.steps)
 
 
 def _multiplies(scene: Scene, state: State, at: Siblings) -> bool:
