@@ -32,11 +32,11 @@ def run_on_numbers(single: Plan, parallel: Plan, full_work: int = FULL_WORK) -> 
 
     full_work: up to so many elements that all nodes read and write they are not reduced.
     """
-    if draws_again(reference(single, 1, {})):
-        return "several of its nodes draw random numbers for one input, and would draw the same if they were run"
     steps = steps_of(single) + steps_of(parallel)
     if steps > MOST_STEPS:
         return f"to run both plans would take {steps:,} nodes, the limit is {MOST_STEPS:,}"
+    if draws_again(reference(single, 1, {})):
+        return "several of its nodes draw random numbers for one input, and would draw the same if they were run"
     prepared = prepare(single, parallel, MOST_WORK, full_work)
     if isinstance(prepared, Comparison):
         return prepared
