@@ -9,7 +9,7 @@ from tests.pairs import load, names, report_on
 from verdict.diagnose.counter import replays
 from verdict.report import Verdict
 
-pytestmark = [pytest.mark.xdist_group("pairs"), pytest.mark.usefixtures("shared_proofs")]
+pytestmark = pytest.mark.usefixtures("shared_proofs")
 
 
 @pytest.mark.parametrize("name", names())

@@ -14,7 +14,7 @@ from tests.pairs import names, report_on
 from verdict.report import Measured, show
 from verdict.report.lines import WIDTH
 
-pytestmark = [pytest.mark.xdist_group("pairs"), pytest.mark.usefixtures("shared_proofs")]
+pytestmark = pytest.mark.usefixtures("shared_proofs")
 GOLDEN = Path(__file__).resolve().parent / "golden"
 WRITE = os.environ.get("VERDICT_GOLDEN") == "write"
 

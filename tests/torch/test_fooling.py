@@ -14,7 +14,6 @@ from tests.sampled import sampled  # noqa: E402
 from tests.torch.fooling import SINGLES  # noqa: E402
 from tests.torch.verdicts import answers  # noqa: E402
 
-pytestmark = pytest.mark.xdist_group("fooling")
 FILE = Path(__file__).with_name("fooling.py")
 WRONG = {
     "build_thread": "a thread of the program runs aten.mul_",

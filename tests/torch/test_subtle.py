@@ -11,7 +11,6 @@ torch = pytest.importorskip("torch")
 from tests.torch import subtle  # noqa: E402
 from tests.torch.verdicts import answers  # noqa: E402
 
-pytestmark = pytest.mark.xdist_group("subtle")
 FILE = Path(__file__).with_name("subtle.py")
 BUILDERS = tuple(name for name in vars(subtle) if name.startswith("build_") and not name.endswith("_single"))
 RIGHT = tuple(name for name in BUILDERS if name.endswith("_right"))
