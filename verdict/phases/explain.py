@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from verdict.diagnose import diagnose, scene_of
 from verdict.graph.sources import source_of
+from verdict.lineage import Evidence
 from verdict.outcome import Finding
 from verdict.phases.query import Examined, Query
 from verdict.phases.summary import swept_of
@@ -55,7 +56,13 @@ def _diagnosed(query: Query, examined: Examined) -> tuple[Finding, ...]:
     outcomes = tuple(examined.outcomes[stage] for stage in stages.questions)
     scene = scene_of(single, parallel, walks, stages, outcomes, query.options.exhaustive) if walks else None
     denied = (finding for finding in examined.report.findings if finding.code == "assumption-denied")
-    return (*diagnose(parallel, examined.raw, scene), *denied)
+    found = diagnose(parallel, examined.raw, scene)
+    return (*found[:1], *(finding for finding in found[1:] if not _is_misfit(finding)), *denied)
+
+
+def _is_misfit(finding: Finding) -> bool:
+    """Whether the walk says that a tensor holds a value of another shape, as it does of what follows from a cause."""
+    return finding.code == "shape-mismatch" and isinstance(finding.evidence, Evidence)
 
 
 def _corrected(query: Query, report: Report) -> Report:
