@@ -7,7 +7,7 @@ import pytest
 
 from verdict.__main__ import main
 
-TEXTS = Path(__file__).parents[1] / "hlo" / "texts"
+TEXTS = Path(__file__).parent / "texts"
 STAND_IN = "__version__ = {version!r}\n\n\ndef devices():\n    return list(range({devices}))\n"
 PROGRAM = '''
 from pathlib import Path
