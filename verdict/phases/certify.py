@@ -12,7 +12,7 @@ What no proof decides is run the same way: where the numbers of the results diff
 from collections.abc import Collection
 from dataclasses import replace
 
-from verdict.concrete import AGREE, CANNOT, DIFFER, FAULT
+from verdict.concrete import AGREE, CANNOT, DIFFER, FAULT, Comparison
 from verdict.diagnose import Raw
 from verdict.graph import Plan
 from verdict.observer import Phase
@@ -39,6 +39,8 @@ NOT_THERE = frozenset({"gradient-missing", "loss-missing", "output-missing", "we
 
 SHARES = frozenset({"missing-reduction", "reduced-twice", "wrong-scale"})
 """Codes of declared outputs that are made of what they must be made of, in other multiples."""
+
+MISFIT = "shape-mismatch"
 
 
 def certify(query: Query, examined: Examined) -> Examined:
@@ -101,7 +103,7 @@ def _certified(query: Query, report: Report, proved: Collection[Finding]) -> Rep
     elif found.outcome != AGREE:
         full = at_full_shapes(*query.values, found) if found.outcome == DIFFER else found
         if isinstance(full, str) or full.outcome != AGREE:
-            return report
+            return _without_misfits(report, proved, full)
     return _open_again(report, proved, told)
 
 
@@ -114,20 +116,39 @@ def _one_column(query: Query) -> tuple[Plan, Plan] | None:
     return one.single, one.parallel
 
 
+def _without_misfits(report: Report, proved: Collection[Finding], found: Comparison | str) -> Report:
+    """The report of plans that were run: shapes fit there, and a walk that begins with one that does not has followed
+    another part of a value than the plan means. What it says behind that goes with it.
+    """
+    doubtful = _doubtful(report, proved)
+    if not doubtful or doubtful[0].code != MISFIT or isinstance(found, str):
+        return report
+    told = _difference(found)
+    return report if told is None else replace(report, findings=(*(f for f in report.findings if f in proved), told))
+
+
 def _contradiction(single: Plan, parallel: Plan, report: Report) -> Finding | None:
     """That the results differ, of plans of which no proof decides; None where they do not for certain."""
     found = run_on_numbers(single, parallel)
     if isinstance(found, str) or found.outcome != DIFFER:
         return None
     found = at_full_shapes(single, parallel, found)
-    if isinstance(found, str) or found.outcome != DIFFER or is_reduced(found):
+    told = None if isinstance(found, str) else _difference(found)
+    if told is None:
+        return None
+    notes = tuple(f"where it goes wrong is open; the first question: {each.where}" for each in report.open[:1])
+    return replace(told, notes=notes)
+
+
+def _difference(found: Comparison) -> Finding | None:
+    """The first result in which plans that were run at full shapes differ for certain."""
+    if found.outcome != DIFFER or is_reduced(found):
         return None
     row = next((row for row in found.differing if row.error > DIFFERENT * row.size), None)
     if row is None:
         return None
     title = f"run on random numbers it is off by {row.error:.3g}, where the greatest element is {row.size:.3g}"
-    notes = tuple(f"where it goes wrong is open; the first question: {each.where}" for each in report.open[:1])
-    return Finding("not-equivalent", title, f"{row.what} {row.where}", notes=notes)
+    return Finding("not-equivalent", title, f"{row.what} {row.where}")
 
 
 def _open_again(report: Report, proved: Collection[Finding], why: str) -> Report:

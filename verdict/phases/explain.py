@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from verdict.diagnose import diagnose, scene_of
 from verdict.graph.sources import source_of
+from verdict.lineage import Evidence
 from verdict.outcome import Finding
 from verdict.phases.query import Examined, Query
 from verdict.phases.summary import swept_of
@@ -16,6 +17,8 @@ MOST_RECORDED = 5_000
 """Up to so many steps of all ranks, what the walk refutes is explained by corrections that mend the outputs: in plans,
 and in recorded programs, of whose operators the walk knows least.
 """
+FEW = 3
+"""So many causes are believed where the walk has fewer findings: faults that are made together are two or three."""
 RECORDED = "recorded-step"
 """The assumption that a recorded program comes with."""
 SCALES = frozenset({"wrong-scale", "mean-instead-of-sum"})
@@ -53,7 +56,13 @@ def _diagnosed(query: Query, examined: Examined) -> tuple[Finding, ...]:
     outcomes = tuple(examined.outcomes[stage] for stage in stages.questions)
     scene = scene_of(single, parallel, walks, stages, outcomes, query.options.exhaustive) if walks else None
     denied = (finding for finding in examined.report.findings if finding.code == "assumption-denied")
-    return (*diagnose(parallel, examined.raw, scene), *denied)
+    found = diagnose(parallel, examined.raw, scene)
+    return (*found[:1], *(finding for finding in found[1:] if not _is_misfit(finding)), *denied)
+
+
+def _is_misfit(finding: Finding) -> bool:
+    """Whether the walk says that a tensor holds a value of another shape, as it does of what follows from a cause."""
+    return finding.code == "shape-mismatch" and isinstance(finding.evidence, Evidence)
 
 
 def _corrected(query: Query, report: Report) -> Report:
@@ -61,7 +70,8 @@ def _corrected(query: Query, report: Report) -> Report:
     lists all its ranks.
 
     What the walk says of a plan that is built otherwise than the single-device plan may be beside the point; where
-    both find the same, the walk's findings say more.
+    both find the same, the walk's findings say more. So they do where it takes more corrections than the walk has
+    findings, each of which mends a little by chance.
     """
     single, parallel = query.values
     recorded = any(assumption.name == RECORDED for assumption in parallel.assumptions)
@@ -70,10 +80,11 @@ def _corrected(query: Query, report: Report) -> Report:
     if not small or told & MATTERS_OF_FORM:
         return report
     swept = sweep(single, parallel, query.options)
-    found = findings(single, parallel, swept) if swept.different and swept.fault is None else ()
+    most = max(len(report.findings), FEW)
+    found = findings(single, parallel, swept, most + 1) if swept.different and swept.fault is None else ()
     codes = {finding.code for finding in found}
     unexplained = found[:1] if recorded else found
-    same = codes == told or codes | told <= SCALES
+    same = codes == told or codes | told <= SCALES or len(found) > most
     if not found or any(finding.code == "not-equivalent" for finding in unexplained) or same:
         return report
     return replace(report, findings=found, open=(), proofs=Proofs(), swept=swept_of(swept))

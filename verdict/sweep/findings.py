@@ -8,7 +8,18 @@ from verdict.outcome import Finding, joined
 from verdict.sweep.compare import Different
 from verdict.sweep.results import GRADIENT, LOSS, Missing
 from verdict.sweep.sweep import Swept
-from verdict.sweep.why import Cause, Change, Scene, State, causes, numbers, other_values, scene_of, trails
+from verdict.sweep.why import (
+    MOST_CAUSES,
+    Cause,
+    Change,
+    Scene,
+    State,
+    causes,
+    numbers,
+    other_values,
+    scene_of,
+    trails,
+)  # fmt: skip
 from verdict.sweep.why.words import node_line, operator_text, owner_lines, places_text, ranks_text
 from verdict.words import listed
 
@@ -20,15 +31,15 @@ MOST_LINES = 4
 """How many single-device nodes are shown beside a cause; the others are left out."""
 
 
-def findings(single: Plan, parallel: Plan, swept: Swept) -> tuple[Finding, ...]:
-    """The findings of a sweep whose outputs differ, or are held by nobody."""
+def findings(single: Plan, parallel: Plan, swept: Swept, most: int = MOST_CAUSES) -> tuple[Finding, ...]:
+    """The findings of a sweep whose outputs differ, or are held by nobody. most: causes that are looked for."""
     shaped = [item for item in swept.different if item.error == float("inf")]
     left: Sequence[Different] = [item for item in swept.different if item.error != float("inf")]
     found: list[Finding] = []
     begins: Mapping[str, str] = {}
     if left and swept.runs is not None:
         scene = scene_of(swept.runs)
-        known, state = causes(scene, State(swept.runs.values[1], Change(), tuple(left)))
+        known, state = causes(scene, State(swept.runs.values[1], Change(), tuple(left)), most)
         others, left = other_values(scene, state)
         found = list(_merged([_finding(scene, cause) for cause in (*known, *others)]))
         begins = trails(scene, state, left)

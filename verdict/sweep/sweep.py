@@ -36,7 +36,7 @@ from verdict.sweep.merge import merged, repeats, without
 from verdict.sweep.multiple import factors_of
 from verdict.sweep.parallel import Guesses, first_of, follow_parallel
 from verdict.sweep.results import Missing
-from verdict.sweep.seen import Seen, Values, flows_of, seen
+from verdict.sweep.seen import Seen, Values, flows_of, seen, telling
 from verdict.sweep.trace import Keys, Trace, Traces
 from verdict.sweep.unroll import MOST_STEPS, steps_of
 from verdict.sweep.values import SEEDS
@@ -194,11 +194,13 @@ def _swept(reduced: Reduced, options: Options, progress: Progress) -> Swept:
     single, parallel, binding, small = reduced
     flows = flows_of(reduced)
     integers = domains(single, small[0])
-    both = seen(flows, reduced, [options.solver.seed + k for k in range(SEEDS)], integers)
-    given, values, compared = both.given, both.values, both.compared
+    seeds = range(options.solver.seed, options.solver.seed + SEEDS)
+    both = seen(flows, reduced, seeds, integers)
+    values, compared = both.values, both.compared
     missing = (*compared.missing, *undeclared(flows[0], parallel, small[1], binding.logical))
     if compared.different or missing:
-        runs = Runs((single, parallel), flows, given, values)
+        told = telling(flows, reduced, both, seeds, integers)
+        runs = Runs((single, parallel), flows, told.given, told.values)
         return Swept(compared.total, compared.different, missing, steps=len(flows[1].steps), runs=runs)
     if both.unusual:
         return Swept(compared.total, unusual=True, steps=len(flows[1].steps))
@@ -207,12 +209,12 @@ def _swept(reduced: Reduced, options: Options, progress: Progress) -> Swept:
         return Swept(compared.total, open=drawn, steps=len(flows[1].steps))
     elements = Elements()
     follower = Follower(elements, Keys())
-    ids = {k: elements.block(Kind.GIVEN, k, 0, array.shape) for k, array in given[0].items()}
+    ids = {k: elements.block(Kind.GIVEN, k, 0, array.shape) for k, array in both.given[0].items()}
     trace = follow_single(flows[0], ids, values[0], follower)
     known = Decided({})
     if not options.exhaustive:
         trace = _merged(trace, ids, both, follower, known, integers, options)
-    guesses = Guesses(catalogue_of(flows[0], values[0], ids, given, trace.ids), trace, factors_of(parallel))
+    guesses = Guesses(catalogue_of(flows[0], values[0], ids, both.given, trace.ids), trace, factors_of(parallel))
     for _ in range(MOST_ROUNDS):
         other, claims = follow_parallel(flows[1], ids, values[1], trace, follower, guesses)
         traces = Traces(elements, trace, other, integers, follower.keys)

@@ -14,7 +14,7 @@ from verdict.sweep.why.factors import Scaled
 from verdict.sweep.why.mend import Budget, State
 from verdict.sweep.why.restored import restored, several
 from verdict.sweep.why.scene import Scene
-from verdict.sweep.why.search import Cause, Found, Mending, Pass, Search, astray, one_of
+from verdict.sweep.why.search import Cause, Found, Mending, Pass, Search, astray, next_to_astray, one_of
 from verdict.sweep.why.siblings import Siblings
 
 MOST_CAUSES = 40
@@ -23,8 +23,8 @@ MOST_ROUNDS = 8
 """How often the whole search, in which nothing was found at first, is gone through in all."""
 
 
-def causes(scene: Scene, start: State) -> tuple[list[Cause], State]:
-    """The causes, the earliest first, and the flow with all of them put right."""
+def causes(scene: Scene, start: State, most: int = MOST_CAUSES) -> tuple[list[Cause], State]:
+    """The causes, the earliest first, and the flow with all of them put right. most: of these, where it ends."""
     search, state = Search(scene, Scaled(scene)), start
     found: list[Cause] = []
     for _ in range(MOST_ROUNDS):
@@ -33,7 +33,7 @@ def causes(scene: Scene, start: State) -> tuple[list[Cause], State]:
             break
         found.extend(step[0])
         state = step[1]
-        if not state.different or len(found) >= MOST_CAUSES:
+        if not state.different or len(found) >= most:
             break
     return sorted(found, key=lambda cause: cause.fix.at.first), state
 
@@ -46,6 +46,7 @@ def _next(search: Search, state: State) -> Found | None:
         Pass(search.attributes, early(scene.classes)),
         Pass(search.sums, scene.classes),
         Pass(search.sums, scene.repeated),
+        Pass(search.read_early, next_to_astray(search, state, scene.classes)),
         Pass(search.elsewhere, scene.classes),
         Pass(search.fixes, early(scene.repeated)),
         Pass(search.fixes, early(scene.classes)),

@@ -24,7 +24,7 @@ def counted_often(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
         return
     plain = FACTS.is_sum(first.op) and {*first.attrs.values()} <= {1}
     values = values_of(scene, at, 0)
-    if not reduced_next(scene, set(values.values())):
+    if not reduced_next(scene, state, set(values.values())):
         return
     for k in reversed(range(len(first.inputs))):
         added: dict[Instance, Arrays] = {}

@@ -24,7 +24,7 @@ def reduced(scene: Scene, at: Siblings, output: int, groups: Partition, how: str
 def dropped(scene: Scene, numbers: Iterable[int]) -> tuple[Edit, ...]:
     """No collective where there is an all-reduce."""
     nodes = _members(scene, numbers)
-    return (Dropped(nodes),) if all(node.op == "all_reduce" for node in nodes) else ()
+    return (Dropped(nodes),) if nodes and all(node.op == "all_reduce" for node in nodes) else ()
 
 
 def without(scene: Scene, numbers: Iterable[int], k: int) -> tuple[Edit, ...]:
@@ -48,7 +48,8 @@ def wired(scene: Scene, numbers: Iterable[int], k: int, values: Iterable[int | N
 
 def reducing(scene: Scene, numbers: Iterable[int], how: str) -> tuple[Edit, ...]:
     """Collectives that reduce in another way."""
-    return (Given(_members(scene, numbers), (("reduce", how),)),)
+    nodes = _members(scene, numbers)
+    return (Given(nodes, (("reduce", how),)),) if nodes else ()
 
 
 def grouped(scene: Scene, numbers: Iterable[int], groups: Partition) -> tuple[Edit, ...]:

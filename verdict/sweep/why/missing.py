@@ -9,6 +9,7 @@ from verdict.graph import ABSENT
 from verdict.ops import FACTS, RULES
 from verdict.sweep.elements import Ids
 from verdict.sweep.flow import REDUCTIONS, SUM, Step
+from verdict.sweep.results import DECLARED
 from verdict.sweep.why.edits import reduced
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State
@@ -41,7 +42,7 @@ def missing_sums(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
         present = {place: found for place, found in arrays.items() if found is not None}
         if len(present) < 2 or len({found[0].shape for found in present.values()}) != 1:
             continue
-        if reduced_next(scene, set(values.values())):
+        if reduced_next(scene, state, set(values.values())):
             continue
         for groups in groupings(scene, list(present)):
             if any(all(close(present[p], present[group[0]]) for p in group) for group in groups):
@@ -82,19 +83,40 @@ def _told(scene: Scene, at: Siblings, position: int, groups: Partition, change: 
     )  # fmt: skip
 
 
-def reduced_next(scene: Scene, values: set[int]) -> bool:
-    """Whether these values go into nothing but reductions over ranks, or into what is linear in them and goes there."""
+def reduced_next(scene: Scene, state: State, values: set[int]) -> bool:
+    """Whether these values go into nothing but reductions over ranks, or into what is linear in them and goes there;
+    what is the same whatever they are (their shape, a one) aside.
+    """
     declared = {result.value for result in scene.other.results}
+    summed = False
     for _ in range(MOST_LINEAR):
         readers = [(scene.step(k), value) for value in values for k in scene.readers.get(value, ())]
         if not readers or not declared.isdisjoint(values):
             return False
-        if all(step.op in REDUCTIONS.values() and operator_text(scene, step) in REDUCING for step, _ in readers):
-            return True
-        if not all(_linear(step, value) for step, value in readers):
-            return False
-        values = {output for step, _ in readers for output in step.outputs if output != ABSENT}
+        further: set[int] = set()
+        for step, value in readers:
+            if _reduces(scene, step):
+                summed = True
+            elif _linear(step, value):
+                further.update(output for output in step.outputs if output != ABSENT)
+            elif not _steady(state, step):
+                return False
+        if not further:
+            return summed
+        values = further
     return False
+
+
+def _reduces(scene: Scene, step: Step) -> bool:
+    """Whether a step is a reduction over ranks, or the sum that outputs are declared to be parts of."""
+    is_one = step.op in REDUCTIONS.values()
+    return is_one and (operator_text(scene, step) in REDUCING or step.place.name == DECLARED.step.node.name)
+
+
+def _steady(state: State, step: Step) -> bool:
+    """Whether a step makes the same on all seeds."""
+    made = [arrays for value in step.outputs if value != ABSENT and (arrays := state.arrays(value)) is not None]
+    return all(np.array_equal(array, arrays[0]) for arrays in made for array in arrays)
 
 
 def _linear(step: Step, value: int) -> bool:

@@ -71,6 +71,11 @@ class Search:
         """Parts that nobody sums."""
         yield from missing_sums(self.scene, state, at)
 
+    def read_early(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """Sums that the rank has, where a part of them is read."""
+        shares = other_input(self.scene, state, at, held=True)
+        yield from (fix for fix in shares if fix.code == "missing-reduction")
+
     def unlikely(self, state: State, at: Siblings) -> Iterator[Fix]:
         """Values that the rank has not at all."""
         yield from other_input(self.scene, state, at, held=False)
@@ -139,17 +144,30 @@ def one_of(search: Search, state: State, among: Pass, budget: Budget | None = No
 def astray(search: Search, state: State) -> Callable[[Sequence[Siblings]], Sequence[Siblings]]:
     """Those of matching steps of which one makes what the single-device plan has nowhere, of what it has."""
 
-    def is_astray(number: int) -> bool:
-        step = search.scene.step(number)
-        outputs = [value for value in step.outputs if value != ABSENT]
-        return any(state.look(search.scene, value) is None for value in outputs) and all(
-            state.look(search.scene, value) is not None for value in step.inputs
-        )
-
     def chosen(classes: Sequence[Siblings]) -> Sequence[Siblings]:
-        return [at for at in concerned(search, state, classes) if any(map(is_astray, at.steps.values()))]
+        each = concerned(search, state, classes)
+        return [at for at in each if any(_is_astray(search.scene, state, number) for number in at.steps.values())]
 
     return chosen
+
+
+def next_to_astray(search: Search, state: State, classes: Sequence[Siblings]) -> Sequence[Siblings]:
+    """Those of matching steps of which one reads what a step makes that goes astray."""
+    scene = search.scene
+
+    def reads_one(number: int) -> bool:
+        makers = (scene.maker.get(value) for value in scene.step(number).inputs)
+        return any(maker is not None and _is_astray(scene, state, maker) for maker in makers)
+
+    return [at for at in concerned(search, state, classes) if any(map(reads_one, at.steps.values()))]
+
+
+def _is_astray(scene: Scene, state: State, number: int) -> bool:
+    step = scene.step(number)
+    outputs = [value for value in step.outputs if value != ABSENT]
+    return any(state.look(scene, value) is None for value in outputs) and all(
+        state.look(scene, value) is not None for value in step.inputs
+    )
 
 
 def concerned(search: Search, state: State, classes: Sequence[Siblings]) -> Iterator[Siblings]:

@@ -12,17 +12,25 @@ from verdict.sweep.flow import Flow
 
 Instance = tuple[int, int]
 """A rank and a microbatch."""
+Kind = tuple[str, str, int]
+"""Operator, name and number of inputs of a step."""
 Partition = tuple[tuple[Instance, ...], ...]
 MOST_PARTITIONS = 64
 """How many groupings are tried, those of the smallest groups."""
 
 
 class Siblings(NamedTuple):
-    """Matching steps. steps: by rank and microbatch."""
+    """Matching steps. arity: how many inputs each has. steps: by rank and microbatch."""
 
     op: str
     name: str
+    arity: int
     steps: Mapping[Instance, int]
+
+    @property
+    def kind(self) -> Kind:
+        """What steps have in common that match."""
+        return self.op, self.name, self.arity
 
     @property
     def first(self) -> int:
@@ -32,14 +40,15 @@ class Siblings(NamedTuple):
 
 def siblings_of(flow: Flow) -> tuple[Siblings, ...]:
     """All steps of a flow, those that match together; equal names are told apart by their order."""
-    counts: Counter[tuple[str, str, Instance]] = Counter()
-    found: dict[tuple[str, str, int], dict[Instance, int]] = {}
+    counts: Counter[tuple[Kind, Instance]] = Counter()
+    found: dict[tuple[Kind, int], dict[Instance, int]] = {}
     for number, step in enumerate(flow.steps):
         at = (step.place.rank, step.place.microbatch)
-        occurrence = counts[step.op, step.place.name, at]
-        counts[step.op, step.place.name, at] += 1
-        found.setdefault((step.op, step.place.name, occurrence), {})[at] = number
-    classes = [Siblings(op, name, steps) for (op, name, _), steps in found.items()]
+        kind = (step.op, step.place.name, len(step.inputs))
+        occurrence = counts[kind, at]
+        counts[kind, at] += 1
+        found.setdefault((kind, occurrence), {})[at] = number
+    classes = [Siblings(*kind, steps) for (kind, _), steps in found.items()]
     return tuple(sorted(classes, key=lambda one: one.first))
 
 
@@ -47,15 +56,15 @@ def repeated_of(classes: Sequence[Siblings]) -> tuple[Siblings, ...]:
     """What stands in one line of a program and runs several times in one microbatch, all runs together: a loop over
     microbatches. A run takes the place of the microbatch.
     """
-    runs: Counter[tuple[str, str]] = Counter()
-    together: dict[tuple[str, str], dict[Instance, int]] = {}
+    runs: Counter[Kind] = Counter()
+    together: dict[Kind, dict[Instance, int]] = {}
     for one in classes:
         if len({microbatch for _, microbatch in one.steps}) == 1:
-            run = runs[one.op, one.name]
-            runs[one.op, one.name] += 1
+            run = runs[one.kind]
+            runs[one.kind] += 1
             found = {(rank, run): number for (rank, _), number in one.steps.items()}
-            together.setdefault((one.op, one.name), {}).update(found)
-    several = [Siblings(op, name, steps) for (op, name), steps in together.items() if runs[op, name] > 1]
+            together.setdefault(one.kind, {}).update(found)
+    several = [Siblings(*kind, steps) for kind, steps in together.items() if runs[kind] > 1]
     return tuple(sorted(several, key=lambda one: one.first))
 
 
