@@ -253,7 +253,8 @@ def _options(given: dict[str, Any], limits: Limits) -> Options:
 def _solvers(choice: str) -> tuple[str, ...]:
     missing = [solver for solver in SOLVERS[choice] if not installed(solver)]
     if missing:
-        raise UsageError("--solver", f"{missing[0]} is not installed", f"python -m pip install 'verdict-parallel[{missing[0]}]'")
+        extra = f"verdict-parallel[{missing[0]}]"
+        raise UsageError("--solver", f"{missing[0]} is not installed", f"python -m pip install '{extra}'")
     return SOLVERS[choice]
 
 
