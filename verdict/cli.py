@@ -17,6 +17,7 @@ from verdict import __version__
 from verdict.backends import load_all, pairs, save
 from verdict.backends.generator.command import generate_command
 from verdict.backends.hlo.command import hlo_command
+from verdict.backends.jax.command import jax_command
 from verdict.backends.torch.command import capture_command, torch_command
 from verdict.backends.torch.engine import torch_engine
 from verdict.bugs.command import bugs_command
@@ -132,6 +133,7 @@ cli.add_command(bugs_command(pairs.names_of_bugs, pairs.load_bug))
 cli.add_command(capture_command)
 cli.add_command(torch_command(_status))
 cli.add_command(hlo_command(_status))
+cli.add_command(jax_command(_status))
 
 
 def main() -> None:

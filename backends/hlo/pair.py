@@ -41,12 +41,15 @@ def single_of(before: Module, after: Module) -> Plan:
     return _plan([_trace(before, before, 0, wholes, results)], before.path)
 
 
-def parallel_of(before: Module, after: Module) -> Plan:
-    """What `after` computes, on all of its devices."""
+def parallel_of(before: Module, after: Module, stating: Sequence[Module] = ()) -> Plan:
+    """What `after` computes, on all of its devices. stating: further modules that say how it is sharded."""
     devices = partitions(after)
     _require_alike(before, after)
-    inputs = [_regions(before, after, k, devices) for k in range(len(before.parameters))]
-    results = _result_regions(before, after, devices)
+    for each in stating:
+        _require_alike(before, each)
+    told = (before, after, *stating)
+    inputs = [_regions(told, k, devices) for k in range(len(before.parameters))]
+    results = _result_regions(told, devices)
     return _plan([_trace(before, after, rank, inputs, results) for rank in range(devices)], after.path)
 
 
@@ -138,17 +141,20 @@ def _require_alike(before: Module, after: Module) -> None:
                 raise PlanFileError(f"{before.path} and {after.path}", problem, "give two modules of one program")
 
 
-def _regions(before: Module, after: Module, number: int, devices: int) -> tuple[Region, ...]:
-    """Which part of a parameter each device holds."""
-    mine, its = before.parameters[number], after.parameters[number]
-    stated = [text for text in (mine.attrs.get("sharding", ""), its.attrs.get("sharding", "")) if text]
-    return _held(before, after, f"parameter {number}", _array(mine.shape), _array(its.shape), stated, devices)
+def _regions(told: Sequence[Module], number: int, devices: int) -> tuple[Region, ...]:
+    """Which part of a parameter each device holds. told: before, after, others that state shardings."""
+    before, after = told[:2]
+    found = [module.parameters[number] for module in told]
+    stated = [text for each in found if (text := each.attrs.get("sharding", ""))]
+    mine, its = (_array(each.shape) for each in found[:2])
+    return _held(before, after, f"parameter {number}", mine, its, stated, devices)
 
 
-def _result_regions(before: Module, after: Module, devices: int) -> list[tuple[Region, ...]]:
+def _result_regions(told: Sequence[Module], devices: int) -> list[tuple[Region, ...]]:
     """Which part of each result each device holds."""
+    before, after = told[:2]
     shapes = zip(_results(before), _results(after), strict=True)
-    stated = [_root_shardings(module) for module in (before, after)]
+    stated = [_root_shardings(module) for module in told]
     return [
         _held(before, after, f"result {k}", mine, its, [texts[k] for texts in stated if texts[k]], devices)
         for k, (mine, its) in enumerate(shapes)
@@ -179,7 +185,7 @@ def _held(
         raise PlanFileError(f"{before.path} and {after.path}", problem, "give two modules of one compilation")
     if not found and mine.dims != its.dims:
         problem = f"{what} is {list(mine.dims)}, on a device {list(its.dims)}, and no sharding says which part that is"
-        raise PlanFileError(before.path, problem, "state out_shardings, or give the module before the partitioner")
+        raise PlanFileError(before.path, problem, "state out_shardings, or name --shardings")
     regions = found.pop() if found else (whole(mine.dims),) * devices
     sizes = {tuple(stop - start for start, stop in region) for region in regions}
     if sizes != {its.dims}:
