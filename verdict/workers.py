@@ -4,6 +4,7 @@ A worker that takes too long, dies or runs out of memory costs its own task an U
 from the terminal reaches all processes; the parent alone heeds it, and ends the others.
 """
 
+import gc
 import resource
 import signal
 import time
@@ -97,6 +98,7 @@ def _start(context: Any, tasks: Sequence[Task], run: Callable[[Task], Result], m
 def _work(
     connection: Any, other_end: Any, tasks: Sequence[Task], run: Callable[[Task], Result], memory_mib: int
 ) -> None:
+    gc.freeze()  # of what this process was begun with nothing is garbage: it need not be gone through
     other_end.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     limit = address_space() + memory_mib * MIB
