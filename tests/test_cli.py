@@ -13,6 +13,7 @@ import pytest
 import z3
 from click.testing import CliRunner
 
+from tests.process import verdict
 from verdict.cli import cli
 from verdict.errors import UsageError
 
@@ -21,9 +22,10 @@ SINGLE = str(ROOT / "data" / "llama3" / "single.plan")
 PARALLEL = str(ROOT / "data" / "llama3" / "parallel.plan")
 
 
-def verdict(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def in_a_process(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """A process of its own, as a shell begins it."""
     return subprocess.run(
-        [sys.executable, "-m", "verdict", *arguments], capture_output=True, text=True, cwd=cwd or ROOT, check=False
+        [sys.executable, "-m", "verdict", *arguments], capture_output=True, text=True, cwd=ROOT, check=False
     )
 
 
@@ -38,7 +40,7 @@ def wrong_plan(folder: Path) -> str:
 
 
 def test_a_right_plan_is_proved_and_says_what_it_rests_on() -> None:
-    run = verdict("--sm", SINGLE, "--pm", PARALLEL)
+    run = in_a_process("--sm", SINGLE, "--pm", PARALLEL)
     assert (run.returncode, run.stderr) == (0, "")
     assert run.stdout.startswith("PROVED")
     assert "real-arithmetic" in run.stdout
@@ -46,7 +48,7 @@ def test_a_right_plan_is_proved_and_says_what_it_rests_on() -> None:
 
 
 def test_a_wrong_plan_is_refuted(tmp_path: Path) -> None:
-    run = verdict("--sm", SINGLE, "--pm", wrong_plan(tmp_path))
+    run = in_a_process("--sm", SINGLE, "--pm", wrong_plan(tmp_path))
     assert run.returncode == 1
     assert run.stdout.startswith("REFUTED")
     assert "error[missing-reduction]" in run.stdout
@@ -199,7 +201,7 @@ def test_a_solver_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("verdict.solver.solvers.find_spec", lambda name: None if name == "cvc5" else name)
     run = CliRunner().invoke(cli, ["--sm", SINGLE, "--pm", PARALLEL, "--solver", "both"])
     assert isinstance(run.exception, UsageError)
-    assert str(run.exception) == "--solver: cvc5 is not installed (python -m pip install 'verdict[cvc5]')"
+    assert str(run.exception) == "--solver: cvc5 is not installed (python -m pip install 'verdict-parallel[cvc5]')"
 
 
 def test_dumped_obligations_are_scripts_that_any_solver_reads() -> None:

@@ -5,6 +5,7 @@ several attempts, what a worker died of is tried anew. An interrupt from the ter
 alone heeds it, and ends the others.
 """
 
+import gc
 import resource
 import signal
 import time
@@ -121,6 +122,7 @@ def _start(
 def _work(
     connection: Any, other_end: Any, tasks: Sequence[Task], run: Callable[[Task], Result], memory_mib: int | None
 ) -> None:
+    gc.freeze()  # of what this process was begun with nothing is garbage: it need not be gone through
     other_end.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if memory_mib is not None:
