@@ -20,6 +20,7 @@ from verdict.backends.hlo.command import hlo_command
 from verdict.backends.jax.command import jax_command
 from verdict.backends.torch.command import capture_command, torch_command
 from verdict.backends.torch.engine import torch_engine
+from verdict.batches.command import batch_command, check_command, merge_command
 from verdict.bugs.command import bugs_command
 from verdict.concrete.command import run_command
 from verdict.diagnose import repro_script
@@ -130,6 +131,9 @@ cli.add_command(explain_command)
 cli.add_command(run_command(load_all, torch_engine))
 cli.add_command(mutate_command(load_all, save))
 cli.add_command(bugs_command(pairs.names_of_bugs, pairs.load_bug))
+cli.add_command(check_command)
+cli.add_command(batch_command)
+cli.add_command(merge_command)
 cli.add_command(capture_command)
 cli.add_command(torch_command(_status))
 cli.add_command(hlo_command(_status))
