@@ -201,7 +201,7 @@ def test_a_solver_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("verdict.solver.solvers.find_spec", lambda name: None if name == "cvc5" else name)
     run = CliRunner().invoke(cli, ["--sm", SINGLE, "--pm", PARALLEL, "--solver", "both"])
     assert isinstance(run.exception, UsageError)
-    assert str(run.exception) == "--solver: cvc5 is not installed (python -m pip install 'verdict[cvc5]')"
+    assert str(run.exception) == "--solver: cvc5 is not installed (python -m pip install 'verdict-parallel[cvc5]')"
 
 
 def test_dumped_obligations_are_scripts_that_any_solver_reads() -> None:

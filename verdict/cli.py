@@ -13,12 +13,14 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
+from verdict import __version__
 from verdict.backends import load_all, pairs, save
 from verdict.backends.generator.command import generate_command
 from verdict.backends.hlo.command import hlo_command
 from verdict.backends.jax.command import jax_command
 from verdict.backends.torch.command import capture_command, torch_command
 from verdict.backends.torch.engine import torch_engine
+from verdict.batches.command import batch_command, check_command, merge_command
 from verdict.bugs.command import bugs_command
 from verdict.concrete.command import run_command
 from verdict.diagnose import repro_script
@@ -86,7 +88,7 @@ class MainJob(click.Group):
               help="For the main process (default: all that is free); what takes more is unknown.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random points that are tried.")
 @click.option("--solver", type=click.Choice(sorted(SOLVERS)), default="z3", show_default=True,
-              help="Who is asked about each distinct obligation; cvc5 needs verdict[cvc5].")  # fmt: skip
+              help="Who is asked about each distinct obligation; cvc5 needs verdict-parallel[cvc5].")  # fmt: skip
 @click.option("--exhaustive", is_flag=True, help="Prove every stage and every column by itself (slow).")
 @click.option("--assume", multiple=True, metavar="NAME",
               help=f"Take NAME for granted (repeatable): {', '.join(sorted(MAY_ASSUME))}.")  # fmt: skip
@@ -106,7 +108,7 @@ class MainJob(click.Group):
 @click.option("--called", nargs=2, hidden=True, help="What reports call the plans, whose files do not stay.")
 @click.option("--no_cache_nodes", is_flag=True, help="Alias without effect: nothing is cached on disk.")
 @click.option("--no_cache_stages", is_flag=True, help="Alias without effect: nothing is cached on disk.")
-@click.version_option(package_name="verdict")
+@click.version_option(__version__, prog_name="verdict")
 @click.pass_context
 def cli(context: click.Context, /, single: str | None, parallel: str | None, **given: Any) -> None:
     """Prove, or refute with numbers, that a parallel training plan computes what the single-device plan does."""
@@ -129,6 +131,9 @@ cli.add_command(explain_command)
 cli.add_command(run_command(load_all, torch_engine))
 cli.add_command(mutate_command(load_all, save))
 cli.add_command(bugs_command(pairs.names_of_bugs, pairs.load_bug))
+cli.add_command(check_command)
+cli.add_command(batch_command)
+cli.add_command(merge_command)
 cli.add_command(capture_command)
 cli.add_command(torch_command(_status))
 cli.add_command(hlo_command(_status))
@@ -254,7 +259,8 @@ def _options(given: dict[str, Any], limits: Limits) -> Options:
 def _solvers(choice: str) -> tuple[str, ...]:
     missing = [solver for solver in SOLVERS[choice] if not installed(solver)]
     if missing:
-        raise UsageError("--solver", f"{missing[0]} is not installed", f"python -m pip install 'verdict[{missing[0]}]'")
+        extra = f"verdict-parallel[{missing[0]}]"
+        raise UsageError("--solver", f"{missing[0]} is not installed", f"python -m pip install '{extra}'")
     return SOLVERS[choice]
 
 

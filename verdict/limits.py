@@ -41,7 +41,7 @@ class Limits:
 
 def begin(seconds: float | None, memory_mib: int | None) -> Limits:
     """The limits of a run that begins now; of memory what the machine has free, where no other limit is given."""
-    return Limits(seconds, memory_mib if memory_mib is not None else _free_mib(), time.monotonic())
+    return Limits(seconds, memory_mib if memory_mib is not None else free_mib(), time.monotonic())
 
 
 @contextmanager
@@ -91,7 +91,8 @@ def _over(number: int, frame: FrameType | None) -> NoReturn:
     raise OutOfTime
 
 
-def _free_mib() -> int | None:
+def free_mib() -> int | None:
+    """The memory that the machine has free, in MiB; None where it does not say."""
     with open("/proc/meminfo") as told:
         lines = dict(line.split(":") for line in told)
     free = lines.get("MemAvailable")
