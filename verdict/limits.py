@@ -1,5 +1,6 @@
 """Limits of time and memory of the process that decides: what is found within them stands, the rest is UNKNOWN."""
 
+import gc
 import resource
 import signal
 import threading
@@ -11,6 +12,8 @@ from types import FrameType
 from typing import NoReturn
 
 MIB = 2**20
+AGAIN = 1.0
+"""Seconds after which it is said again that the time is over: said while an object is deleted, it is lost."""
 
 
 class OutOfTime(BaseException):
@@ -42,6 +45,20 @@ def begin(seconds: float | None, memory_mib: int | None) -> Limits:
 
 
 @contextmanager
+def uncollected() -> Iterator[None]:
+    """The garbage collector rests: what runs inside makes few cycles, and much that stays, which it would go through
+    time and again.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@contextmanager
 def limited(limits: Limits) -> Iterator[None]:
     """What runs inside raises OutOfTime or MemoryError when it goes beyond the limits. The clock needs the main thread;
     processes that are forked inside have limits of their own.
@@ -55,7 +72,7 @@ def limited(limits: Limits) -> Iterator[None]:
             resource.setrlimit(resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
         if timed and limits.seconds is not None:
             left = limits.begun + limits.seconds - time.monotonic()
-            signal.setitimer(signal.ITIMER_REAL, max(left, 1e-6))
+            signal.setitimer(signal.ITIMER_REAL, max(left, 1e-6), AGAIN)
         yield
     finally:
         if timed:
