@@ -213,3 +213,13 @@ def test_dumped_obligations_are_scripts_that_any_solver_reads() -> None:
         solver = z3.Solver()
         solver.from_string(script)
         assert solver.check() == z3.unsat
+
+
+def test_a_piped_run_tells_of_each_phase_in_one_line() -> None:
+    told = in_a_process("--sm", SINGLE, "--pm", PARALLEL, "-v").stderr.splitlines()
+    phases = [line.split(":")[0] for line in told]
+    assert phases == ["load", "check", "lineage", "stage", "prove", "report", "repair", "report"]
+    assert told[0].endswith(" s, 2 of 2")
+    done, _, total = told[4].rpartition(" s, ")[2].partition(" of ")
+    assert int(done) == int(total) > 1
+    assert in_a_process("--sm", SINGLE, "--pm", PARALLEL).stderr == ""

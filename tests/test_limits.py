@@ -1,5 +1,6 @@
 """Limits of the main process: what is decided within them stands, and the rest is UNKNOWN with the limit's name."""
 
+import gc
 import json
 import resource
 import signal
@@ -84,3 +85,36 @@ def test_the_command_ends_in_time(tmp_path):
         assert "--time-limit" in run.stderr
     assert "Traceback" not in run.stderr
     assert verdict("--sm", SINGLE, "--pm", wrong_plan(tmp_path), "--time-limit", "300").returncode == 1
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_collector_rests_while_a_plan_is_verified_and_is_then_as_before(enabled, monkeypatch):
+    seen, before, decide = [], gc.isenabled(), story.decide
+    monkeypatch.setattr(story, "decide", lambda *given: seen.append(gc.isenabled()) or decide(*given))
+    try:
+        (gc.enable if enabled else gc.disable)()
+        assert told(TWIN).verdict is Verdict.PROVED
+        assert (seen, gc.isenabled()) == ([False], enabled)
+        with pytest.raises(KeyboardInterrupt):
+            monkeypatch.setattr(story, "decide", lambda *given: (_ for _ in ()).throw(KeyboardInterrupt))
+            told(TWIN)
+        assert gc.isenabled() == enabled
+    finally:
+        (gc.enable if before else gc.disable)()
+
+
+class Slow:
+    """Of what is raised while it is deleted nobody hears."""
+
+    def __del__(self):
+        time.sleep(0.5)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_the_end_of_the_time_is_said_again_where_it_was_lost():
+    started = time.monotonic()
+    with pytest.raises(OutOfTime), limited(begin(0.1, 8000)):
+        Slow()
+        time.sleep(30)
+    assert 0.5 < time.monotonic() - started < 15
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)

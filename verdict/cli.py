@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +20,7 @@ from verdict.backends.hlo.command import hlo_command
 from verdict.backends.jax.command import jax_command
 from verdict.backends.torch.command import capture_command, torch_command
 from verdict.backends.torch.engine import torch_engine
+from verdict.batches.command import batch_command, check_command, merge_command
 from verdict.bugs.command import bugs_command
 from verdict.concrete.command import run_command
 from verdict.diagnose import repro_script
@@ -31,7 +31,7 @@ from verdict.group import MainJob, path_of, use_utf8
 from verdict.limits import Limits, OutOfTime, begin, limited
 from verdict.measure import Stopwatch, append_row, require_rows
 from verdict.mutate.command import mutate_command
-from verdict.observer import Observer, Phase
+from verdict.observer import Phase
 from verdict.options import Options, SolverOptions
 from verdict.phases import known_assumptions
 from verdict.repair import ALL_ATTEMPTS
@@ -43,16 +43,16 @@ from verdict.report.readable import readable
 from verdict.solver import installed
 from verdict.stdout import to_stdout
 from verdict.verify import verify
+from verdict.watching import Dumps, Watching
 
 QUESTION_NOT_PUT, UNDECIDED, INTERNAL_ERROR = 2, 3, 4
 SOLVERS = {"z3": ("z3",), "cvc5": ("cvc5",), "both": ("z3", "cvc5")}
-DUMPS: dict[str, tuple[Phase, Callable[[Any], Iterable[str]]]] = {
+DUMPS: Dumps = {
     "nodes": (Phase.CHECK, dump_nodes),
     "lineages": (Phase.STAGE, dump_lineages),
     "stages": (Phase.PROVE, dump_stages),
     "obligations": (Phase.PROVE, dump_obligations),
 }
-"""What can be dumped: at the beginning of which phase, and how what it is given becomes lines."""
 
 EPILOG = "Exit status: 0 proved, 1 refuted, 2 the question could not be put, 3 unknown, 4 a bug in verdict."
 
@@ -121,6 +121,9 @@ cli.add_command(explain_command)
 cli.add_command(run_command(load_all, torch_engine))
 cli.add_command(mutate_command(load_all, save))
 cli.add_command(bugs_command(pairs.names_of_bugs, pairs.load_bug))
+cli.add_command(check_command)
+cli.add_command(batch_command)
+cli.add_command(merge_command)
 cli.add_command(capture_command)
 cli.add_command(torch_command(_status))
 cli.add_command(hlo_command(_status))
@@ -168,11 +171,14 @@ def _main_job(single: str, parallel: str, given: dict[str, Any]) -> int:
     options = _options(given, begin(given["time_limit"], given["memory_limit"]))
     watch = Stopwatch()
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
-        observer: Observer = _Watching(watch, progress, given["dump"])
+        dumps = {name: DUMPS[name] for name in given["dump"]}
+        observer = Watching(watch, progress, dumps, given["verbose"] > 0 and not sys.stderr.isatty())
         observer.begin(Phase.LOAD)
         plans = _loaded(single, parallel, options.limits, given["called"])
         require_known("--deny-assumption", given["denied"], known_assumptions(plans))
+        observer.advance(Phase.LOAD, len(plans), len(plans))
         report = verify(*plans, options, observer)
+        observer.end()
     measured = watch.measured(options.workers)
     _tell(report, measured, outputs, given)
     if given["repair"]:
@@ -247,29 +253,6 @@ def _solvers(choice: str) -> tuple[str, ...]:
         extra = f"verdict-parallel[{missing[0]}]"
         raise UsageError("--solver", f"{missing[0]} is not installed", f"python -m pip install '{extra}'")
     return SOLVERS[choice]
-
-
-class _Watching:
-    """Times the phases, draws the progress, and dumps what the phases are given that were asked for."""
-
-    def __init__(self, watch: Stopwatch, progress: Progress, dumps: tuple[str, ...]) -> None:
-        self._watch = watch
-        self._progress = progress
-        self._dumps = dumps
-        self._task = progress.add_task(Phase.LOAD, total=None)
-
-    def begin(self, phase: Phase, given: object = None) -> None:
-        """Time the phase, and dump what it is given."""
-        if phase != self._watch.phase:
-            self._watch.begin(phase)
-            for name in self._dumps:
-                if given is not None and DUMPS[name][0] == phase:
-                    click.echo("\n".join(DUMPS[name][1](given)))
-        self._progress.update(self._task, description=phase, completed=0, total=None)
-
-    def advance(self, phase: Phase, done: int, total: int) -> None:
-        """Draw how far it is."""
-        self._progress.update(self._task, description=phase, completed=done, total=total if total > 1 else None)
 
 
 def _tell(report: Report, measured: Measured, outputs: tuple[Output, ...], given: dict[str, Any]) -> None:

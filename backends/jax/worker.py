@@ -40,22 +40,27 @@ def _compiled(folder: Path, job: dict[str, Any]) -> dict[str, Any]:
     module = _run(file, lambda: _loaded(file))
     lowered = _lowered(module, file, function)
     alone = _lowered(module, file, single) if hasattr(module, single) else lowered
-    before, dump = folder / "before.txt", folder / "dump"
-    before.write_text(_run(file, lambda: alone.as_text("hlo")))
-    options = {
-        "xla_dump_to": str(dump),
-        "xla_dump_hlo_as_text": True,
-        "xla_dump_large_constants": True,
-        "xla_dump_hlo_pass_re": ".*" if job["passes"] else PARTITIONER,
-    }
-    _run(file, lambda: lowered.compile(compiler_options=options))
+    dump = _compile(lowered, folder / "dump", file, ".*" if job["passes"] else PARTITIONER)
+    whole = dump if alone is lowered else _compile(alone, folder / "single", file, PARTITIONER)
     return {
         "jax": jax.__version__,
         "alone": alone is not lowered,
-        "before": str(before),
+        "before": str(_dumped(whole, ".before_optimizations.", file, function)),
         "shardings": str(_dumped(dump, f".before_{PARTITIONER}.", file, function)),
         "after": str(_dumped(dump, f".after_{PARTITIONER}.", file, function)),
     }
+
+
+def _compile(lowered: Any, folder: Path, file: str, passes: str) -> Path:
+    """The folder of XLA's texts of a program. passes: a regular expression."""
+    options = {
+        "xla_dump_to": str(folder),
+        "xla_dump_hlo_as_text": True,
+        "xla_dump_large_constants": True,
+        "xla_dump_hlo_pass_re": passes,
+    }
+    _run(file, lambda: lowered.compile(compiler_options=options))
+    return folder
 
 
 def _jax(devices: int) -> Any:

@@ -17,6 +17,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from verdict.backends.hlo.pair import NO_RANGES, Ranges
 from verdict.backends.jax.command import DEVICES, pair_of_program
 from verdict.errors import UsageError
 from verdict.options import Options
@@ -29,19 +30,31 @@ Build = Callable[[], Any] | str
 """A function at the top of a file, or FILE.py:FUNCTION."""
 
 
-def verify(build: Build, devices: int = DEVICES, python: str = "", options: Options | None = None) -> Report:
+def verify(
+    build: Build,
+    devices: int = DEVICES,
+    python: str = "",
+    ranges: Ranges = NO_RANGES,
+    options: Options | None = None,
+) -> Report:
     """The report on the program that `build` returns, compiled for so many virtual devices.
 
-    python: the Python that has jax, where that is not this one. Raises UsageError where it cannot be compiled.
+    python: the Python that has jax, where that is not this one. ranges: the least and the greatest integer of arguments
+    of integers, by name: {"ids": (0, 15)}. Raises UsageError where it cannot be compiled.
     """
-    return _verify(*pair_of_program(_target(build), devices, python), options or Options())
+    return _verify(*pair_of_program(_target(build), devices, python, ranges), options or Options())
 
 
 def assert_equivalent(
-    build: Build, devices: int = DEVICES, python: str = "", denied: Sequence[str] = (), options: Options | None = None
+    build: Build,
+    devices: int = DEVICES,
+    python: str = "",
+    ranges: Ranges = NO_RANGES,
+    denied: Sequence[str] = (),
+    options: Options | None = None,
 ) -> Report:
     """The report, if it is PROVED; else an AssertionError that holds it. denied: assumptions it must not rest on."""
-    return require_equivalent(*pair_of_program(_target(build), devices, python), denied, options)
+    return require_equivalent(*pair_of_program(_target(build), devices, python, ranges), denied, options)
 
 
 def _target(build: Any) -> str:

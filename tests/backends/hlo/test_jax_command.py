@@ -19,12 +19,11 @@ class Lowered:
     def __init__(self, name):
         self.name = name
 
-    def as_text(self, kind):
-        return (TEXTS / (self.name + ".before.hlo")).read_text()
-
     def compile(self, compiler_options):
         folder = Path(compiler_options["xla_dump_to"])
         folder.mkdir()
+        before = (TEXTS / (self.name + ".before.hlo")).read_text()
+        (folder / "module_0001.x.before_optimizations.txt").write_text(before)
         for number, (part, side) in enumerate((("a.before_{p}", "before"), ("{p}.before_b", "after"))):
             text = (TEXTS / (self.name + "." + side + ".hlo")).read_text()
             (folder / ("module_0001.step.000%d.x.after_%s.txt" % (number, part))).write_text(text)
@@ -115,7 +114,7 @@ def test_another_program_is_compared_with_where_the_file_has_one(run):
 def test_texts_and_plans_are_kept(run, tmp_path):
     assert run(":build", "-o", str(tmp_path / "kept"))[0] == 0
     kept = {path.name for path in (tmp_path / "kept").iterdir()}
-    assert kept >= {"before.txt", "dump", "single.plan", "parallel.plan"}
+    assert kept >= {"job.json", "dump", "single.plan", "parallel.plan"}
 
 
 def test_the_passes_are_gone_through(run):
@@ -125,6 +124,8 @@ def test_the_passes_are_gone_through(run):
 
 
 REFUSED = {
+    "two ranges": ({}, "", ("--range", "ids", "0", "1", "--range", "ids", "0", "2"), "two ranges of one parameter"),
+    "a range of nothing": ({}, "", ("--range", "ids", "0", "1"), "a range is stated of ids"),
     "no jax": ({"version": ""}, "", (), "pip install 'jax>=0.10,<0.11'"),
     "another version": ({"version": "0.4.38"}, "", (), "jax 0.4.38 is not among the versions that were tested: 0.10"),
     "other devices": ({"devices": 4}, "", (), "jax made 4 devices of 8"),
