@@ -19,7 +19,7 @@ from verdict.verify import verify
 PLAIN, TWIN = mlp(), mlp(tp=2)
 WRONG = rewrite_where(TWIN, "relu.grad", lambda node: node._replace(op="identity.grad"), device=1)
 NONE = Limits()
-STORY = import_module("verdict.verify")
+story = import_module("verdict.verify")
 
 
 def told(parallel, limits=NONE):
@@ -60,7 +60,7 @@ def test_nothing_is_limited_where_no_limit_is_set():
 @pytest.mark.parametrize("stop", [too_late, too_much])
 @pytest.mark.parametrize("step", ["walk", "decide"])
 def test_what_is_ended_before_it_is_decided_is_unknown(step, stop, monkeypatch):
-    monkeypatch.setattr(STORY, step, stop)
+    monkeypatch.setattr(story, step, stop)
     for plan in (WRONG, TWIN) if step == "walk" else (WRONG,):
         report = told(plan, begin(300, 8000))
         assert report.verdict is Verdict.UNKNOWN
@@ -69,7 +69,7 @@ def test_what_is_ended_before_it_is_decided_is_unknown(step, stop, monkeypatch):
 
 @pytest.mark.parametrize("step", ["explain", "repairs"])
 def test_what_is_ended_after_it_is_decided_keeps_its_verdict_and_says_so(step, monkeypatch):
-    monkeypatch.setattr(STORY, step, too_late)
+    monkeypatch.setattr(story, step, too_late)
     report = told(WRONG, begin(300, 8000))
     assert report.verdict is Verdict.REFUTED
     assert [note.code for note in report.notes] == ["cut-short"]
