@@ -66,7 +66,7 @@ def test_an_unknown_operator_is_unknown(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], "--sm (the single-device plan) is missing"),
+        (["--pm", PARALLEL], "--sm (the single-device plan) is missing"),
         (["--sm", SINGLE], "--pm (the parallel plan) is missing"),
         (["--sm", "nowhere", "--pm", PARALLEL], "nowhere: the file cannot be read: no such file or directory"),
         (["--sm", PARALLEL, "--pm", SINGLE], "give the single-device plan to --sm"),
@@ -77,7 +77,7 @@ def test_an_unknown_operator_is_unknown(tmp_path: Path) -> None:
         (["--sm", SINGLE, "--pm", PARALLEL, "--stats", "/nowhere/stats"], "the statistics cannot be written"),
         (["--sm", SINGLE, "--pm", PARALLEL, "--workers", "0"], "0 is not in the range"),
         (["--frobnicate"], "No such option"),
-        (["frobnicate"], "No such command"),
+        (["frobnicate"], "there is no such command"),
         (["generate", "llama3", "--heads", "4", "--tp", "3", "-o", "/tmp"], "left without a share"),
     ],
 )

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from verdict import __version__
+from verdict.api import MAY_ASSUME, require_known
 from verdict.backends import load_all, pairs, save
 from verdict.backends.generator.command import generate_command
 from verdict.backends.hlo.command import hlo_command
@@ -26,8 +27,8 @@ from verdict.diagnose import repro_script
 from verdict.dump import dump_lineages, dump_nodes, dump_obligations, dump_stages
 from verdict.errors import UsageError, VerdictError
 from verdict.graph import Plan
+from verdict.group import MainJob, path_of, use_utf8
 from verdict.limits import Limits, OutOfTime, begin, limited
-from verdict.lineage import CHUNK_ORDER
 from verdict.measure import Stopwatch, append_row, require_rows
 from verdict.mutate.command import mutate_command
 from verdict.observer import Phase
@@ -44,8 +45,7 @@ from verdict.stdout import to_stdout
 from verdict.verify import verify
 from verdict.watching import Dumps, Watching
 
-QUESTION_NOT_PUT, INTERNAL_ERROR = 2, 4
-MAY_ASSUME = frozenset({CHUNK_ORDER})
+QUESTION_NOT_PUT, UNDECIDED, INTERNAL_ERROR = 2, 3, 4
 SOLVERS = {"z3": ("z3",), "cvc5": ("cvc5",), "both": ("z3", "cvc5")}
 DUMPS: Dumps = {
     "nodes": (Phase.CHECK, dump_nodes),
@@ -57,18 +57,9 @@ DUMPS: Dumps = {
 EPILOG = "Exit status: 0 proved, 1 refuted, 2 the question could not be put, 3 unknown, 4 a bug in verdict."
 
 
-class MainJob(click.Group):
-    """A group whose own options are the main job: `verdict --sm S --pm P` needs no command name."""
-
-    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Show both ways of calling."""
-        formatter.write_usage(ctx.command_path, "--sm SINGLE --pm PARALLEL [OPTIONS]")
-        formatter.write_usage(ctx.command_path, "COMMAND [ARGS]...")
-
-
 @click.group(cls=MainJob, invoke_without_command=True, epilog=EPILOG)
-@click.option("--sm", "single", metavar="FILE", help="The single-device plan.")
-@click.option("--pm", "parallel", metavar="FILE", help="The parallel plan.")
+@click.option("--sm", "single", metavar="FILE", help="The single-device plan; - is standard input.")
+@click.option("--pm", "parallel", metavar="FILE", help="The parallel plan; - is standard input.")
 @click.option("--format", "form", type=click.Choice(list(FORMS)), default="text", help="Form of the report.")
 @click.option("--output", "outputs", multiple=True, metavar="[FORMAT:]FILE",
               help="Write the report in FORMAT to FILE, too (repeatable); without FORMAT, "
@@ -115,8 +106,8 @@ def cli(context: click.Context, /, single: str | None, parallel: str | None, **g
         return
     if not single or not parallel:
         missing = "--sm (the single-device plan)" if not single else "--pm (the parallel plan)"
-        raise UsageError("usage", f"{missing} is missing", "verdict --sm single.pkl --pm parallel.pkl")
-    context.exit(_main_job(single, parallel, given))
+        raise UsageError("usage", f"{missing} is missing", "verdict single.plan parallel.plan")
+    context.exit(_main_job(path_of(single), path_of(parallel), given))
 
 
 def _status(arguments: list[str]) -> int:
@@ -141,6 +132,7 @@ cli.add_command(jax_command(_status))
 
 def main() -> None:
     """The console script: any failure becomes one sentence and an exit status."""
+    use_utf8()
     complain = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
     signal.signal(signal.SIGTERM, _interrupt)
     try:
@@ -155,6 +147,9 @@ def main() -> None:
     except VerdictError as error:
         complain.print(readable(f"verdict: {error}"), markup=False)
         status = QUESTION_NOT_PUT
+    except MemoryError:
+        complain.print("verdict: there was no memory left; nothing was decided")
+        status = UNDECIDED
     except Exception:
         complain.print(traceback.format_exc(), markup=False)
         complain.print("verdict: this is a bug in verdict, not a verdict on the plans")
@@ -168,7 +163,7 @@ def _interrupt(*_: object) -> None:
 
 
 def _main_job(single: str, parallel: str, given: dict[str, Any]) -> int:
-    _require_known("--assume", given["assume"], MAY_ASSUME)
+    require_known("--assume", given["assume"], MAY_ASSUME)
     if given["repair"] and given["unrepaired"]:
         raise UsageError("--repair", "it contradicts --no-repair", "give one of them")
     outputs = _outputs(single, parallel, given)
@@ -180,7 +175,7 @@ def _main_job(single: str, parallel: str, given: dict[str, Any]) -> int:
         observer = Watching(watch, progress, dumps, given["verbose"] > 0 and not sys.stderr.isatty())
         observer.begin(Phase.LOAD)
         plans = _loaded(single, parallel, options.limits, given["called"])
-        _require_known("--deny-assumption", given["denied"], known_assumptions(plans))
+        require_known("--deny-assumption", given["denied"], known_assumptions(plans))
         observer.advance(Phase.LOAD, len(plans), len(plans))
         report = verify(*plans, options, observer)
         observer.end()
@@ -233,16 +228,10 @@ def _write_repro(path: str, report: Report) -> None:
         click.echo(f"{path} is not written: no finding has a counterexample", err=True)
         return
     try:
-        with open(path, "w") as file:
+        with open(path, "w", encoding="utf-8") as file:
             file.write(script)
     except OSError as error:
         raise UsageError(path, f"the script cannot be written: {error.strerror}", "give a writable file") from None
-
-
-def _require_known(option: str, names: tuple[str, ...], known: frozenset[str]) -> None:
-    unknown = sorted(set(names) - known)
-    if unknown:
-        raise UsageError(option, f"there is no assumption {unknown[0]}", f"known: {', '.join(sorted(known))}")
 
 
 def _options(given: dict[str, Any], limits: Limits) -> Options:

@@ -28,7 +28,7 @@ def test_there_are_mutants_of_all_kinds_but_those_of_other_texts():
     assert kinds >= {"all-reduce dropped", "groups of two", "table turned", "scale", "reducer", "permutation", "slice"}
 
 
-@pytest.mark.parametrize(("name", "text"), chosen())
+@pytest.mark.parametrize(("name", "text"), list(chosen()))
 def test_verdict_and_the_oracle_agree(name, text):
     answer = ask((TEXTS / f"{name}.before.hlo").read_text(), text)
     assert answer is None or answer.verdict in DUE[answer.truth]
