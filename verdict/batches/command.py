@@ -2,7 +2,9 @@
 
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -11,13 +13,16 @@ import click
 
 import verdict
 from verdict.backends import load_all
+from verdict.backends.text import write
 from verdict.backends.torch.command import BUILD, BUILD_SINGLE, capture_each
 from verdict.backends.torch.launch import Target
+from verdict.batches.cache import opened
 from verdict.batches.listing import questions_of
 from verdict.batches.merging import merged
 from verdict.batches.project import project_of
 from verdict.batches.question import Pair, Program, Question, Settings, fingerprint, shard
-from verdict.batches.run import Executor, Found, Task, local, run_tasks
+from verdict.batches.reuse import Run, run_or_reuse
+from verdict.batches.run import Found, Task, local, run_tasks
 from verdict.batches.version import version_of
 from verdict.errors import UsageError, VerdictError
 from verdict.graph import Plan
@@ -29,6 +34,8 @@ from verdict.report.readable import readable
 
 EPILOG = ("Exit status: that of the worst, in this order: 4 a bug in verdict, 2 a question that could not be put, "
           "1 refuted, 3 unknown, 0 all proved.")  # fmt: skip
+DAY = 24 * 3600
+"""Seconds after which another sample of the cache is proved again."""
 MAY_ASSUME = frozenset({CHUNK_ORDER})
 PACKAGE = Path(verdict.__file__).resolve().parent
 
@@ -62,6 +69,11 @@ _MEMORY = click.option("--memory-limit", type=click.IntRange(64), metavar="MIB",
 _VERBOSE = click.option("-v", "--verbose", is_flag=True, help="Tell of each as soon as it is decided.")
 _QUIET = click.option("-q", "--quiet", is_flag=True, help="Only how many there are of each verdict.")
 
+_CACHE = click.option("--cache", metavar="DIR", help="Keep proofs in DIR, and take over those that are there.")
+_NO_CACHE = click.option("--no-cache", is_flag=True, help="Prove everything anew, and keep nothing.")
+_SAMPLE = click.option("--sample-seed", type=int, metavar="N",
+                       help="Chooses which proofs of the cache are made again (default: by the day).")  # fmt: skip
+
 
 @click.command("check", epilog=EPILOG)
 @click.option("--config", metavar="FILE", help="The project's file (default: the nearest pyproject.toml).")
@@ -72,10 +84,14 @@ _QUIET = click.option("-q", "--quiet", is_flag=True, help="Only how many there a
 @_MEMORY
 @_VERBOSE
 @_QUIET
+@_CACHE
+@_NO_CACHE
+@_SAMPLE
 @click.pass_context
 def check_command(context: click.Context, /, config: str | None, outputs: tuple[str, ...], **given: Any) -> None:
     """Decide all pairs and programs that [tool.verdict] of the project's pyproject.toml lists."""
     project = project_of(config)
+    given["cache"] = given["cache"] or ""
     context.exit(_run(project.questions, (*project.outputs, *outputs), given))
 
 
@@ -97,6 +113,9 @@ def check_command(context: click.Context, /, config: str | None, outputs: tuple[
 @_MEMORY
 @_VERBOSE
 @_QUIET
+@_CACHE
+@_NO_CACHE
+@_SAMPLE
 @click.pass_context
 def batch_command(
     context: click.Context, /, list_file: str, assume: tuple[str, ...], denied: tuple[str, ...], timeout: float,
@@ -138,9 +157,13 @@ def _run(questions: Sequence[Question], texts: Sequence[str], given: dict[str, A
     jobs = given["jobs"] or os.cpu_count() or 1
     free = free_mib()
     memory = given["memory_limit"] or (free and free // min(jobs, max(len(mine), 1)))
-    found = _decide(mine, local(jobs), memory, told)
+    version = version_of(PACKAGE)
+    run = partial(run_tasks, executor=local(jobs), load=load_all, memory_mib=memory, told=told)
+    tasks = _tasks(mine)
+    anew = given["no_cache"] or given["cache"] is None
+    found = run(tasks) if anew else _reusing(tasks, run, given, version, told)
     denied = {name for question in questions for name in question.settings.denied}
-    header = Header(fingerprint(questions, version_of(PACKAGE)), len(questions), (part, of), _unused(denied, found))
+    header = Header(fingerprint(questions, version), len(questions), (part, of), _unused(denied, found))
     if of == 1:
         _warn(header.unused)
     _tell(header, [each.case for each in found], outputs, given)
@@ -160,13 +183,24 @@ def _inputs(questions: Sequence[Question]) -> list[str]:
     return [path for pair in pairs for path in pair] + [program.program.partition(":")[0] for program in programs]
 
 
-def _decide(
-    questions: Sequence[Question], executor: Executor, memory_mib: int | None, told: Callable[[Case], None]
+def _reusing(
+    tasks: Sequence[Task], run: Run, given: dict[str, Any], version: str, told: Callable[[Case], None]
 ) -> list[Found]:
-    """What is found of each. The programs are recorded first, all by processes that import torch once."""
+    """What is found, with the cache; of that nothing is said but where it was used."""
+    seed = int(time.time()) // DAY if given["sample_seed"] is None else given["sample_seed"]
+    reuse = run_or_reuse(tasks, run, opened(given["cache"] or None), seed, version, write, told)
+    if reuse.used:
+        again = f", {reuse.again} of them proved again (--sample-seed {seed})" if reuse.again else ""
+        click.echo(f"note: {reuse.used} of {len(tasks)} proved before{again}", err=True)
+    if reuse.otherwise:
+        click.echo(f"note: {reuse.otherwise} came out otherwise than in the cache; nothing of it was used", err=True)
+    return reuse.found
+
+
+def _tasks(questions: Sequence[Question]) -> list[Task]:
+    """The tasks. Programs are recorded first, all by processes that import torch once."""
     recorded = _recorded([question for question in questions if isinstance(question.asked, Program)])
-    tasks = [Task(question, recorded.get(question.number)) for question in questions]
-    return run_tasks(tasks, executor, load_all, memory_mib, told)
+    return [Task(question, recorded.get(question.number)) for question in questions]
 
 
 def _recorded(questions: Sequence[Question]) -> dict[int, Any]:
