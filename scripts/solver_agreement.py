@@ -3,7 +3,7 @@
     python scripts/solver_agreement.py [--plans ../shared/plans] [--only TEXT] [--seconds 10] [--limit 20000]
 
 Equal obligations of different plans are asked once. An obligation that our own methods prove must be `unsat`, one
-that they refute must not be. The exit status is 1 where anything disagrees. cvc5: pip install 'verdict[cvc5]'.
+that they refute must not be. The exit status is 1 where anything disagrees. cvc5: pip install 'verdict-parallel[cvc5]'.
 """
 
 import csv

@@ -201,13 +201,13 @@ def rewrite_where(plan: Plan, op: str, change, device: int | None = None, nth: i
 
 def ask(single: Plan, parallel: Plan, exhaustive=False, assume=(), denied=()) -> Report:
     """The report, in this process and without z3."""
-    options = Options(1, 4096, exhaustive, frozenset(assume), frozenset(denied), FAST)
+    options = Options(0, 4096, exhaustive, frozenset(assume), frozenset(denied), FAST)
     return verify(single, parallel, options)
 
 
 def walked(single: Plan, parallel: Plan) -> Report:
     """The report of the walk alone: nothing is run on numbers, and no sweep is asked."""
-    return walk(Query(single, parallel, Options(1, 4096, solver=FAST))).report
+    return walk(Query(single, parallel, Options(0, solver=FAST))).report
 
 
 def answer(single: Plan, parallel: Plan, **options) -> str:

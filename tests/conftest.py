@@ -1,8 +1,24 @@
 """What tests of several rooms ask pytest for."""
 
+import gc
+import os
 import signal
+import sys
+from functools import cache
 
 import pytest
+
+from verdict.observer import SILENT
+from verdict.outcome import Unknown
+from verdict.phases.prove import prove
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the suite has a process for each core
+
+
+def pytest_collection_finish(session):
+    """Tests make few cycles, and what is imported is none: the collector seldom runs, and looks at what is new."""
+    gc.freeze()
+    gc.set_threshold(1_000_000, 5, 5)
 
 
 @pytest.fixture
@@ -11,3 +27,23 @@ def heeds_interrupts():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@cache
+def outcomes_of(columns, solver, exhaustive):
+    """What is known of stages, by all that an outcome depends on."""
+    return {}
+
+
+@pytest.fixture
+def shared_proofs(monkeypatch):
+    """What plans of several tests have in common is proved once. Not for tests that change how anything is proved."""
+
+    def remembered(stages, columns, options, known, observer=SILENT):
+        shared = outcomes_of(columns, options.solver, options.exhaustive)
+        found = prove(stages, columns, options, {**shared, **known}, observer)
+        both = zip(stages, found, strict=True)
+        shared.update((stage, outcome) for stage, outcome in both if not isinstance(outcome, Unknown))
+        return found
+
+    monkeypatch.setattr(sys.modules["verdict.phases.walk"], "prove", remembered)

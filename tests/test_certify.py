@@ -260,3 +260,16 @@ def test_an_output_with_other_dimensions_is_refuted(lost):
     assert report(texts[0], texts[0]).verdict is Verdict.PROVED
     for one, other in (texts, texts[::-1]):
         assert "output-missing" in codes(report(one, other))
+
+
+def test_what_is_too_large_for_its_own_shapes_is_not_run_twice(monkeypatch):
+    """A run at full shapes would be the one that was made."""
+    single, right = mlp(batch=64), mlp(tp=2, batch=64)
+    wrong = rewrite_where(right, "relu.grad", lambda node: node._replace(op="identity.grad"), device=1)
+    monkeypatch.setattr(numbers, "MOST_FULL", 100)
+    small = numbers.run_on_numbers(single, wrong, 100)
+    assert numbers.is_reduced(small) and small.outcome == DIFFER
+    assert numbers.at_full_shapes(single, wrong, small) is small
+    assert numbers.run_on_numbers(single, wrong, numbers.MOST_FULL) == small
+    monkeypatch.setattr(numbers, "MOST_FULL", 10**9)
+    assert not numbers.is_reduced(numbers.at_full_shapes(single, wrong, small))

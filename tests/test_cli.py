@@ -13,6 +13,7 @@ import pytest
 import z3
 from click.testing import CliRunner
 
+from tests.process import verdict
 from verdict.cli import cli
 from verdict.errors import UsageError
 
@@ -21,9 +22,10 @@ SINGLE = str(ROOT / "data" / "llama3" / "single.plan")
 PARALLEL = str(ROOT / "data" / "llama3" / "parallel.plan")
 
 
-def verdict(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def in_a_process(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """A process of its own, as a shell begins it."""
     return subprocess.run(
-        [sys.executable, "-m", "verdict", *arguments], capture_output=True, text=True, cwd=cwd or ROOT, check=False
+        [sys.executable, "-m", "verdict", *arguments], capture_output=True, text=True, cwd=ROOT, check=False
     )
 
 
@@ -38,7 +40,7 @@ def wrong_plan(folder: Path) -> str:
 
 
 def test_a_right_plan_is_proved_and_says_what_it_rests_on() -> None:
-    run = verdict("--sm", SINGLE, "--pm", PARALLEL)
+    run = in_a_process("--sm", SINGLE, "--pm", PARALLEL)
     assert (run.returncode, run.stderr) == (0, "")
     assert run.stdout.startswith("PROVED")
     assert "real-arithmetic" in run.stdout
@@ -46,7 +48,7 @@ def test_a_right_plan_is_proved_and_says_what_it_rests_on() -> None:
 
 
 def test_a_wrong_plan_is_refuted(tmp_path: Path) -> None:
-    run = verdict("--sm", SINGLE, "--pm", wrong_plan(tmp_path))
+    run = in_a_process("--sm", SINGLE, "--pm", wrong_plan(tmp_path))
     assert run.returncode == 1
     assert run.stdout.startswith("REFUTED")
     assert "error[missing-reduction]" in run.stdout
@@ -64,7 +66,7 @@ def test_an_unknown_operator_is_unknown(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], "--sm (the single-device plan) is missing"),
+        (["--pm", PARALLEL], "--sm (the single-device plan) is missing"),
         (["--sm", SINGLE], "--pm (the parallel plan) is missing"),
         (["--sm", "nowhere", "--pm", PARALLEL], "nowhere: the file cannot be read: no such file or directory"),
         (["--sm", PARALLEL, "--pm", SINGLE], "give the single-device plan to --sm"),
@@ -75,7 +77,7 @@ def test_an_unknown_operator_is_unknown(tmp_path: Path) -> None:
         (["--sm", SINGLE, "--pm", PARALLEL, "--stats", "/nowhere/stats"], "the statistics cannot be written"),
         (["--sm", SINGLE, "--pm", PARALLEL, "--workers", "0"], "0 is not in the range"),
         (["--frobnicate"], "No such option"),
-        (["frobnicate"], "No such command"),
+        (["frobnicate"], "there is no such command"),
         (["generate", "llama3", "--heads", "4", "--tp", "3", "-o", "/tmp"], "left without a share"),
     ],
 )
@@ -199,7 +201,7 @@ def test_a_solver_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("verdict.solver.solvers.find_spec", lambda name: None if name == "cvc5" else name)
     run = CliRunner().invoke(cli, ["--sm", SINGLE, "--pm", PARALLEL, "--solver", "both"])
     assert isinstance(run.exception, UsageError)
-    assert str(run.exception) == "--solver: cvc5 is not installed (python -m pip install 'verdict[cvc5]')"
+    assert str(run.exception) == "--solver: cvc5 is not installed (python -m pip install 'verdict-parallel[cvc5]')"
 
 
 def test_dumped_obligations_are_scripts_that_any_solver_reads() -> None:
@@ -211,3 +213,13 @@ def test_dumped_obligations_are_scripts_that_any_solver_reads() -> None:
         solver = z3.Solver()
         solver.from_string(script)
         assert solver.check() == z3.unsat
+
+
+def test_a_piped_run_tells_of_each_phase_in_one_line() -> None:
+    told = in_a_process("--sm", SINGLE, "--pm", PARALLEL, "-v").stderr.splitlines()
+    phases = [line.split(":")[0] for line in told]
+    assert phases == ["load", "check", "lineage", "stage", "prove", "report", "repair", "report"]
+    assert told[0].endswith(" s, 2 of 2")
+    done, _, total = told[4].rpartition(" s, ")[2].partition(" of ")
+    assert int(done) == int(total) > 1
+    assert in_a_process("--sm", SINGLE, "--pm", PARALLEL).stderr == ""

@@ -5,6 +5,8 @@ import pytest
 from tests.builders import BACKWARD, Builder, answer, ask, codes, declare, rewrite_where, with_attrs
 from verdict.graph import ABSENT, ACCUMULATOR, GRADIENT, INPUT, WEIGHT
 
+pytestmark = pytest.mark.usefixtures("shared_proofs")
+
 TOKENS, FEATURES, EXPERTS, HIDDEN = 8, 6, 12, 10
 CHOICE = {"score_func": "sigmoid", "n_groups": 4, "topk_groups": 2, "topk": 3, "route_scale": 2.5}
 START, END = "local_expert_start", "local_expert_end"

@@ -8,6 +8,8 @@ from tests.builders import answer, ask, attrs_of, rewrite, rewrite_where, with_a
 from verdict.backends.generator import MODELS, Sizes, generate
 from verdict.graph import ABSENT
 
+pytestmark = pytest.mark.usefixtures("shared_proofs")
+
 SMALL = Sizes(
     layers=2, hidden=16, heads=4, seq=4, batch=8, dp=2, tp=2, pp=2, microbatches=2, vocab=16, ffn=12, experts=8, topk=3,
     groups=4, topk_groups=2, shared_experts=1, moe_ffn=8, dense_layers=1,

@@ -13,6 +13,8 @@ from verdict.graph.check import check_plan
 from verdict.graph.form import require_form
 from verdict.ops import RULES
 
+pytestmark = pytest.mark.usefixtures("shared_proofs")
+
 TINY = Sizes(
     layers=1, hidden=4, heads=2, seq=4, batch=2, vocab=8, ffn=4, dp=1, tp=1, pp=1, microbatches=1, experts=4, topk=2,
     groups=2, topk_groups=1, shared_experts=1, moe_ffn=4, dense_layers=0,

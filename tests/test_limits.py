@@ -1,15 +1,16 @@
 """Limits of the main process: what is decided within them stands, and the rest is UNKNOWN with the limit's name."""
 
+import gc
 import json
 import resource
 import signal
 import time
+from importlib import import_module
 
 import pytest
 
 from tests.builders import FAST, mlp, rewrite_where
 from tests.test_cli import PARALLEL, SINGLE, verdict, wrong_plan
-from verdict import verify as story
 from verdict.limits import Limits, OutOfTime, begin, limited
 from verdict.options import Options
 from verdict.report import Verdict
@@ -18,6 +19,7 @@ from verdict.verify import verify
 PLAIN, TWIN = mlp(), mlp(tp=2)
 WRONG = rewrite_where(TWIN, "relu.grad", lambda node: node._replace(op="identity.grad"), device=1)
 NONE = Limits()
+story = import_module("verdict.verify")
 
 
 def told(parallel, limits=NONE):
@@ -83,3 +85,36 @@ def test_the_command_ends_in_time(tmp_path):
         assert "--time-limit" in run.stderr
     assert "Traceback" not in run.stderr
     assert verdict("--sm", SINGLE, "--pm", wrong_plan(tmp_path), "--time-limit", "300").returncode == 1
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_collector_rests_while_a_plan_is_verified_and_is_then_as_before(enabled, monkeypatch):
+    seen, before, decide = [], gc.isenabled(), story.decide
+    monkeypatch.setattr(story, "decide", lambda *given: seen.append(gc.isenabled()) or decide(*given))
+    try:
+        (gc.enable if enabled else gc.disable)()
+        assert told(TWIN).verdict is Verdict.PROVED
+        assert (seen, gc.isenabled()) == ([False], enabled)
+        with pytest.raises(KeyboardInterrupt):
+            monkeypatch.setattr(story, "decide", lambda *given: (_ for _ in ()).throw(KeyboardInterrupt))
+            told(TWIN)
+        assert gc.isenabled() == enabled
+    finally:
+        (gc.enable if before else gc.disable)()
+
+
+class Slow:
+    """Of what is raised while it is deleted nobody hears."""
+
+    def __del__(self):
+        time.sleep(0.5)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_the_end_of_the_time_is_said_again_where_it_was_lost():
+    started = time.monotonic()
+    with pytest.raises(OutOfTime), limited(begin(0.1, 8000)):
+        Slow()
+        time.sleep(30)
+    assert 0.5 < time.monotonic() - started < 15
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)

@@ -105,6 +105,7 @@ def known(model, mesh, fault="right"):
 
 
 @pytest.mark.parametrize(("model", "mesh"), CASES)
+@pytest.mark.usefixtures("shared_proofs")
 def test_the_right_plan_is_right_and_the_faults_are_faults(model, mesh):
     for fault in FAULTS:
         found = decided(model, mesh, fault)
@@ -115,6 +116,7 @@ def test_the_right_plan_is_right_and_the_faults_are_faults(model, mesh):
 @by_name
 @pytest.mark.parametrize(("model", "mesh"), CASES)
 @pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.usefixtures("shared_proofs")
 def test_a_change_that_changes_nothing_keeps_the_verdict(fault, model, mesh, change):
     single, parallel, before = known(model, mesh, fault)
     after = decide(single, change(parallel, random.Random(f"{fault}{model}{mesh}")))
@@ -126,6 +128,7 @@ def test_a_change_that_changes_nothing_keeps_the_verdict(fault, model, mesh, cha
 
 @by_name
 @pytest.mark.parametrize(("model", "mesh"), [("mlp", "tp4"), ("llama3", "tp2"), ("branches", "dp2 tp2")])
+@pytest.mark.usefixtures("shared_proofs")
 def test_nor_does_one_of_the_single_device_plan(model, mesh, change):
     single, parallel, before = known(model, mesh)
     after = decide(change(single, random.Random(0)), parallel)
@@ -134,6 +137,7 @@ def test_nor_does_one_of_the_single_device_plan(model, mesh, change):
 
 
 @pytest.mark.parametrize(("model", "mesh"), CASES)
+@pytest.mark.usefixtures("shared_proofs")
 def test_all_changes_together(model, mesh):
     single, parallel, before = known(model, mesh)
     draw = random.Random(7)
@@ -172,6 +176,7 @@ def test_seed_and_workers_change_nothing(model, fault):
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize(("model", "mesh"), CASES)
+@pytest.mark.usefixtures("shared_proofs")
 def test_every_stage_by_itself_gives_the_same_verdict(model, mesh, fault):
     single, parallel, quick = known(model, mesh, fault)
     slow = decide(single, parallel, exhaustive=True)

@@ -13,6 +13,8 @@ from verdict.phases import Query, walk
 from verdict.phases.replica import split
 from verdict.report import Verdict
 
+pytestmark = pytest.mark.usefixtures("shared_proofs")
+
 RING = {"layers": 1, "hidden": 4, "heads": 1, "seq": 4, "batch": 2, "vocab": 4, "ffn": 4, "cp": 2, "dp": 2, "tp": 1}
 ONE = {"pp": 1, "microbatches": 1}
 

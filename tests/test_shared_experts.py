@@ -5,12 +5,13 @@ from functools import cache
 import pytest
 
 from tests.builders import ask, codes, rewrite_where, with_attrs
+from tests.sampled import sampled
 from tests.shared import HERE, REASON, dense, pairs
 from verdict.backends import load
 from verdict.graph import Plan
 from verdict.lineage import CHUNK_ORDER
 
-pytestmark = pytest.mark.skipif(not HERE, reason=REASON)
+pytestmark = [pytest.mark.skipif(not HERE, reason=REASON), pytest.mark.usefixtures("shared_proofs")]
 
 SMALL = [pair for pair in pairs() if not dense(pair) and pair.family != "large"]
 UNKNOWN_TO_ALL = {
@@ -23,7 +24,7 @@ UNKNOWN_TO_ALL = {
 """Rows of the index without an expected verdict. Ours is PROVED for each of them."""
 
 
-@pytest.mark.parametrize("pair", SMALL, ids=lambda pair: pair.name)
+@pytest.mark.parametrize("pair", sampled(SMALL, 5), ids=lambda pair: pair.name)
 def test_small_plans_get_their_verdict(pair):
     single, parallel = load(str(pair.single)), load(str(pair.parallel))
     assert bool(pair.expected) == (pair.name not in UNKNOWN_TO_ALL)
@@ -44,7 +45,7 @@ GPT = "policies/gpt_mgener_dp2_pp2_tp2_nm2"
 
 @pytest.mark.parametrize(
     ("words", "op", "attrs"),
-    [
+    sampled([
         (EXPERTS, "moe_gmm", {"local_expert_start": 7, "local_expert_end": 15}),
         (EXPERTS, "moe_gmm.grad", {"local_expert_start": 1, "local_expert_end": 9}),
         (EXPERTS, "gate", {"topk_groups": 1}),
@@ -53,8 +54,8 @@ GPT = "policies/gpt_mgener_dp2_pp2_tp2_nm2"
         (GPT, "dropout.grad", {"training": False}),
         (GPT, "self_attention", {"mask": True}),
         (GPT, "feedforward", {"dropout": 0.1}),
-    ],
-)
+    ], 5),
+)  # fmt: skip
 def test_one_changed_node_is_refuted(words, op, attrs):
     single, parallel = plans(words)
     changed = (rewrite_where(parallel, op, lambda node: with_attrs(node, **attrs), device, 0) for device in (0, 1))

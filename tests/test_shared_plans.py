@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.sampled import sampled
 from tests.shared import HERE, REASON, Pair, dense, pairs
 from verdict.backends import load
 from verdict.lineage import CHUNK_ORDER
@@ -9,7 +10,7 @@ from verdict.options import Options
 from verdict.report import Report
 from verdict.verify import verify
 
-pytestmark = pytest.mark.skipif(not HERE, reason=REASON)
+pytestmark = [pytest.mark.skipif(not HERE, reason=REASON), pytest.mark.usefixtures("shared_proofs")]
 
 SMALL = [pair for pair in pairs() if dense(pair) and pair.family not in ("large", "bugs")]
 OTHERWISE = [pair for pair in SMALL if pair.expected != pair.assumed]
@@ -32,18 +33,21 @@ UNKNOWN_TO_ALL = {
 """Rows of the index without an expected verdict. Ours is PROVED for each of them."""
 
 
+EXHAUSTIVE = ("mlp_mgener_dp2_pp2_tp2", "llama3_tp_dp1_pp1_tp2", "llama3adpt_mgener_dp1_pp1_tp2")
+
+
 def decide(pair: Pair, assume: frozenset[str] = frozenset()) -> Report:
     return verify(load(str(pair.single)), load(str(pair.parallel)), Options(assume=assume))
 
 
-@pytest.mark.parametrize("pair", SMALL, ids=lambda pair: pair.name)
+@pytest.mark.parametrize("pair", sampled(SMALL, 10), ids=lambda pair: pair.name)
 def test_small_plans_get_their_verdict(pair: Pair) -> None:
     report = decide(pair)
     assert report.verdict.name == (pair.expected or "PROVED"), report.findings or report.open
     assert bool(pair.expected) == (pair.name not in UNKNOWN_TO_ALL)
 
 
-@pytest.mark.parametrize("pair", ASSUMED, ids=lambda pair: pair.name)
+@pytest.mark.parametrize("pair", sampled(ASSUMED, 6), ids=lambda pair: pair.name)
 def test_small_plans_get_their_verdict_under_the_assumption(pair: Pair) -> None:
     report = decide(pair, frozenset({CHUNK_ORDER}))
     assert report.verdict.name == (pair.assumed or "PROVED"), report.findings or report.open
@@ -51,7 +55,7 @@ def test_small_plans_get_their_verdict_under_the_assumption(pair: Pair) -> None:
     assert rests_on == (pair.expected != pair.assumed)
 
 
-@pytest.mark.parametrize("pair", OTHERWISE[::2], ids=lambda pair: pair.name)
+@pytest.mark.parametrize("pair", sampled(OTHERWISE[::2], 2), ids=lambda pair: pair.name)
 def test_permuted_activations_are_one_finding(pair: Pair) -> None:
     assert [finding.code for finding in decide(pair).findings] == ["wrong-order"]
 
@@ -74,7 +78,7 @@ def test_distinct_stages_do_not_grow_with_layers() -> None:
     assert four.stages < eight.stages
 
 
-@pytest.mark.parametrize("wanted", ["mlp_mgener_dp2_pp2_tp2", "llama3adpt_mgener_dp1_pp1_tp2", "llama3_tp_dp1_pp1_tp2"])
+@pytest.mark.parametrize("wanted", sampled(EXHAUSTIVE, 2))
 def test_the_exhaustive_mode_agrees(wanted: str) -> None:
     pair = next(pair for pair in SMALL if wanted in pair.name)
     single, parallel = load(str(pair.single)), load(str(pair.parallel))

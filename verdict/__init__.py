@@ -1,1 +1,59 @@
-"""Proves, or refutes with numbers, that a parallelized training plan computes what the single-device plan computes."""
+"""Proves, or refutes with numbers, that a parallelized training plan computes what the single-device plan computes.
+
+    import verdict
+
+    report = verdict.verify("single.plan", "parallel.plan")
+    assert report.verdict is verdict.Verdict.PROVED
+
+The names below are the public interface (docs/api.md). They are imported at their first use: programs that only build
+a plan, and the processes that record one, import this package and must not pay for the prover.
+"""
+
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from verdict.api import (
+        Finding,
+        Options,
+        Plan,
+        PlanFileError,
+        PlanMismatchError,
+        Report,
+        SolverOptions,
+        UsageError,
+        Verdict,
+        VerdictError,
+        generate,
+        load,
+        save,
+        verify,
+    )
+
+__version__ = "0.1.0"
+__all__ = [
+    "Finding", "Options", "Plan", "PlanFileError", "PlanMismatchError", "Report", "SolverOptions", "UsageError",
+    "Verdict", "VerdictError", "__version__", "generate", "load", "save", "verify",
+]  # fmt: skip
+
+
+class _Package(ModuleType):
+    """This package: `verdict.verify` is the function, though there is a module of that name to import from, too."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in __all__:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        from verdict import api  # noqa: PLC0415  (see above)
+
+        return getattr(api, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name == "verify" and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *__all__})
+
+
+sys.modules[__name__].__class__ = _Package

@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -13,22 +12,26 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
+from verdict import __version__
+from verdict.api import MAY_ASSUME, require_known
 from verdict.backends import load_all, pairs, save
 from verdict.backends.generator.command import generate_command
 from verdict.backends.hlo.command import hlo_command
+from verdict.backends.jax.command import jax_command
 from verdict.backends.torch.command import capture_command, torch_command
 from verdict.backends.torch.engine import torch_engine
+from verdict.batches.command import batch_command, check_command, merge_command
 from verdict.bugs.command import bugs_command
 from verdict.concrete.command import run_command
 from verdict.diagnose import repro_script
 from verdict.dump import dump_lineages, dump_nodes, dump_obligations, dump_stages
 from verdict.errors import UsageError, VerdictError
 from verdict.graph import Plan
+from verdict.group import MainJob, path_of, use_utf8
 from verdict.limits import Limits, OutOfTime, begin, limited
-from verdict.lineage import CHUNK_ORDER
 from verdict.measure import Stopwatch, append_row, require_rows
 from verdict.mutate.command import mutate_command
-from verdict.observer import Observer, Phase
+from verdict.observer import Phase
 from verdict.options import Options, SolverOptions
 from verdict.phases import known_assumptions
 from verdict.repair import ALL_ATTEMPTS
@@ -40,33 +43,23 @@ from verdict.report.readable import readable
 from verdict.solver import installed
 from verdict.stdout import to_stdout
 from verdict.verify import verify
+from verdict.watching import Dumps, Watching
 
-QUESTION_NOT_PUT, INTERNAL_ERROR = 2, 4
-MAY_ASSUME = frozenset({CHUNK_ORDER})
+QUESTION_NOT_PUT, UNDECIDED, INTERNAL_ERROR = 2, 3, 4
 SOLVERS = {"z3": ("z3",), "cvc5": ("cvc5",), "both": ("z3", "cvc5")}
-DUMPS: dict[str, tuple[Phase, Callable[[Any], Iterable[str]]]] = {
+DUMPS: Dumps = {
     "nodes": (Phase.CHECK, dump_nodes),
     "lineages": (Phase.STAGE, dump_lineages),
     "stages": (Phase.PROVE, dump_stages),
     "obligations": (Phase.PROVE, dump_obligations),
 }
-"""What can be dumped: at the beginning of which phase, and how what it is given becomes lines."""
 
 EPILOG = "Exit status: 0 proved, 1 refuted, 2 the question could not be put, 3 unknown, 4 a bug in verdict."
 
 
-class MainJob(click.Group):
-    """A group whose own options are the main job: `verdict --sm S --pm P` needs no command name."""
-
-    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Show both ways of calling."""
-        formatter.write_usage(ctx.command_path, "--sm SINGLE --pm PARALLEL [OPTIONS]")
-        formatter.write_usage(ctx.command_path, "COMMAND [ARGS]...")
-
-
 @click.group(cls=MainJob, invoke_without_command=True, epilog=EPILOG)
-@click.option("--sm", "single", metavar="FILE", help="The single-device plan.")
-@click.option("--pm", "parallel", metavar="FILE", help="The parallel plan.")
+@click.option("--sm", "single", metavar="FILE", help="The single-device plan; - is standard input.")
+@click.option("--pm", "parallel", metavar="FILE", help="The parallel plan; - is standard input.")
 @click.option("--format", "form", type=click.Choice(list(FORMS)), default="text", help="Form of the report.")
 @click.option("--output", "outputs", multiple=True, metavar="[FORMAT:]FILE",
               help="Write the report in FORMAT to FILE, too (repeatable); without FORMAT, "
@@ -85,7 +78,7 @@ class MainJob(click.Group):
               help="For the main process (default: all that is free); what takes more is unknown.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random points that are tried.")
 @click.option("--solver", type=click.Choice(sorted(SOLVERS)), default="z3", show_default=True,
-              help="Who is asked about each distinct obligation; cvc5 needs verdict[cvc5].")  # fmt: skip
+              help="Who is asked about each distinct obligation; cvc5 needs verdict-parallel[cvc5].")  # fmt: skip
 @click.option("--exhaustive", is_flag=True, help="Prove every stage and every column by itself (slow).")
 @click.option("--assume", multiple=True, metavar="NAME",
               help=f"Take NAME for granted (repeatable): {', '.join(sorted(MAY_ASSUME))}.")  # fmt: skip
@@ -105,7 +98,7 @@ class MainJob(click.Group):
 @click.option("--called", nargs=2, hidden=True, help="What reports call the plans, whose files do not stay.")
 @click.option("--no_cache_nodes", is_flag=True, help="Alias without effect: nothing is cached on disk.")
 @click.option("--no_cache_stages", is_flag=True, help="Alias without effect: nothing is cached on disk.")
-@click.version_option(package_name="verdict")
+@click.version_option(__version__, prog_name="verdict")
 @click.pass_context
 def cli(context: click.Context, /, single: str | None, parallel: str | None, **given: Any) -> None:
     """Prove, or refute with numbers, that a parallel training plan computes what the single-device plan does."""
@@ -113,8 +106,8 @@ def cli(context: click.Context, /, single: str | None, parallel: str | None, **g
         return
     if not single or not parallel:
         missing = "--sm (the single-device plan)" if not single else "--pm (the parallel plan)"
-        raise UsageError("usage", f"{missing} is missing", "verdict --sm single.pkl --pm parallel.pkl")
-    context.exit(_main_job(single, parallel, given))
+        raise UsageError("usage", f"{missing} is missing", "verdict single.plan parallel.plan")
+    context.exit(_main_job(path_of(single), path_of(parallel), given))
 
 
 def _status(arguments: list[str]) -> int:
@@ -128,13 +121,18 @@ cli.add_command(explain_command)
 cli.add_command(run_command(load_all, torch_engine))
 cli.add_command(mutate_command(load_all, save))
 cli.add_command(bugs_command(pairs.names_of_bugs, pairs.load_bug))
+cli.add_command(check_command)
+cli.add_command(batch_command)
+cli.add_command(merge_command)
 cli.add_command(capture_command)
 cli.add_command(torch_command(_status))
 cli.add_command(hlo_command(_status))
+cli.add_command(jax_command(_status))
 
 
 def main() -> None:
     """The console script: any failure becomes one sentence and an exit status."""
+    use_utf8()
     complain = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
     signal.signal(signal.SIGTERM, _interrupt)
     try:
@@ -149,6 +147,9 @@ def main() -> None:
     except VerdictError as error:
         complain.print(readable(f"verdict: {error}"), markup=False)
         status = QUESTION_NOT_PUT
+    except MemoryError:
+        complain.print("verdict: there was no memory left; nothing was decided")
+        status = UNDECIDED
     except Exception:
         complain.print(traceback.format_exc(), markup=False)
         complain.print("verdict: this is a bug in verdict, not a verdict on the plans")
@@ -162,7 +163,7 @@ def _interrupt(*_: object) -> None:
 
 
 def _main_job(single: str, parallel: str, given: dict[str, Any]) -> int:
-    _require_known("--assume", given["assume"], MAY_ASSUME)
+    require_known("--assume", given["assume"], MAY_ASSUME)
     if given["repair"] and given["unrepaired"]:
         raise UsageError("--repair", "it contradicts --no-repair", "give one of them")
     outputs = _outputs(single, parallel, given)
@@ -170,11 +171,14 @@ def _main_job(single: str, parallel: str, given: dict[str, Any]) -> int:
     options = _options(given, begin(given["time_limit"], given["memory_limit"]))
     watch = Stopwatch()
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
-        observer: Observer = _Watching(watch, progress, given["dump"])
+        dumps = {name: DUMPS[name] for name in given["dump"]}
+        observer = Watching(watch, progress, dumps, given["verbose"] > 0 and not sys.stderr.isatty())
         observer.begin(Phase.LOAD)
         plans = _loaded(single, parallel, options.limits, given["called"])
-        _require_known("--deny-assumption", given["denied"], known_assumptions(plans))
+        require_known("--deny-assumption", given["denied"], known_assumptions(plans))
+        observer.advance(Phase.LOAD, len(plans), len(plans))
         report = verify(*plans, options, observer)
+        observer.end()
     measured = watch.measured(options.workers)
     _tell(report, measured, outputs, given)
     if given["repair"]:
@@ -224,16 +228,10 @@ def _write_repro(path: str, report: Report) -> None:
         click.echo(f"{path} is not written: no finding has a counterexample", err=True)
         return
     try:
-        with open(path, "w") as file:
+        with open(path, "w", encoding="utf-8") as file:
             file.write(script)
     except OSError as error:
         raise UsageError(path, f"the script cannot be written: {error.strerror}", "give a writable file") from None
-
-
-def _require_known(option: str, names: tuple[str, ...], known: frozenset[str]) -> None:
-    unknown = sorted(set(names) - known)
-    if unknown:
-        raise UsageError(option, f"there is no assumption {unknown[0]}", f"known: {', '.join(sorted(known))}")
 
 
 def _options(given: dict[str, Any], limits: Limits) -> Options:
@@ -252,31 +250,9 @@ def _options(given: dict[str, Any], limits: Limits) -> Options:
 def _solvers(choice: str) -> tuple[str, ...]:
     missing = [solver for solver in SOLVERS[choice] if not installed(solver)]
     if missing:
-        raise UsageError("--solver", f"{missing[0]} is not installed", f"python -m pip install 'verdict[{missing[0]}]'")
+        extra = f"verdict-parallel[{missing[0]}]"
+        raise UsageError("--solver", f"{missing[0]} is not installed", f"python -m pip install '{extra}'")
     return SOLVERS[choice]
-
-
-class _Watching:
-    """Times the phases, draws the progress, and dumps what the phases are given that were asked for."""
-
-    def __init__(self, watch: Stopwatch, progress: Progress, dumps: tuple[str, ...]) -> None:
-        self._watch = watch
-        self._progress = progress
-        self._dumps = dumps
-        self._task = progress.add_task(Phase.LOAD, total=None)
-
-    def begin(self, phase: Phase, given: object = None) -> None:
-        """Time the phase, and dump what it is given."""
-        if phase != self._watch.phase:
-            self._watch.begin(phase)
-            for name in self._dumps:
-                if given is not None and DUMPS[name][0] == phase:
-                    click.echo("\n".join(DUMPS[name][1](given)))
-        self._progress.update(self._task, description=phase, completed=0, total=None)
-
-    def advance(self, phase: Phase, done: int, total: int) -> None:
-        """Draw how far it is."""
-        self._progress.update(self._task, description=phase, completed=done, total=total if total > 1 else None)
 
 
 def _tell(report: Report, measured: Measured, outputs: tuple[Output, ...], given: dict[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """Limits of time and memory of the process that decides: what is found within them stands, the rest is UNKNOWN."""
 
+import gc
 import resource
 import signal
 import threading
@@ -11,6 +12,8 @@ from types import FrameType
 from typing import NoReturn
 
 MIB = 2**20
+AGAIN = 1.0
+"""Seconds after which it is said again that the time is over: said while an object is deleted, it is lost."""
 
 
 class OutOfTime(BaseException):
@@ -38,7 +41,21 @@ class Limits:
 
 def begin(seconds: float | None, memory_mib: int | None) -> Limits:
     """The limits of a run that begins now; of memory what the machine has free, where no other limit is given."""
-    return Limits(seconds, memory_mib if memory_mib is not None else _free_mib(), time.monotonic())
+    return Limits(seconds, memory_mib if memory_mib is not None else free_mib(), time.monotonic())
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """The garbage collector rests: what runs inside makes few cycles, and much that stays, which it would go through
+    time and again.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 @contextmanager
@@ -55,7 +72,7 @@ def limited(limits: Limits) -> Iterator[None]:
             resource.setrlimit(resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
         if timed and limits.seconds is not None:
             left = limits.begun + limits.seconds - time.monotonic()
-            signal.setitimer(signal.ITIMER_REAL, max(left, 1e-6))
+            signal.setitimer(signal.ITIMER_REAL, max(left, 1e-6), AGAIN)
         yield
     finally:
         if timed:
@@ -74,7 +91,8 @@ def _over(number: int, frame: FrameType | None) -> NoReturn:
     raise OutOfTime
 
 
-def _free_mib() -> int | None:
+def free_mib() -> int | None:
+    """The memory that the machine has free, in MiB; None where it does not say."""
     with open("/proc/meminfo") as told:
         lines = dict(line.split(":") for line in told)
     free = lines.get("MemAvailable")

@@ -1,4 +1,4 @@
-"""The pytest plugin: a fixture that proves a parallel PyTorch program equivalent to its single-device program."""
+"""The pytest plugin: fixtures that prove a parallel program equivalent to its single-device program."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,3 +13,12 @@ def assert_equivalent() -> Callable[..., Any]:
     from verdict import torch  # noqa: PLC0415  (a test run that does not ask for it does not pay for it)
 
     return torch.assert_equivalent
+
+
+@pytest.fixture
+def assert_jax_equivalent() -> Callable[..., Any]:
+    """`verdict.jax.assert_equivalent`; skips the test where jax is not installed."""
+    pytest.importorskip("jax")
+    from verdict import jax  # noqa: PLC0415  (a test run that does not ask for it does not pay for it)
+
+    return jax.assert_equivalent

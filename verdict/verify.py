@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from verdict.graph import Plan
-from verdict.limits import OutOfTime, limited
+from verdict.limits import OutOfTime, limited, uncollected
 from verdict.observer import SILENT, Observer, Phase
 from verdict.options import Options
 from verdict.outcome import Finding
@@ -21,7 +21,7 @@ def verify(single: Plan, parallel: Plan, options: Options, observer: Observer = 
     """
     report = Report(side_of(single), side_of(parallel), (), (), (), Proofs())
     try:
-        with limited(options.limits):
+        with uncollected(), limited(options.limits):
             for answer in _answers(Query(single, parallel, options, observer)):
                 report = answer
     except (OutOfTime, MemoryError) as error:

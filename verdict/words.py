@@ -1,6 +1,7 @@
 """Ranks and lists in words. Of regions: `verdict.graph.spelled`."""
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 MOST_RUNS = 8
 """How many ranks, or ranges of them, are named; dots stand for the others."""
@@ -22,3 +23,9 @@ def listed(items: Sequence[object], most: int, between: str = ", ") -> str:
     """The first of some things; dots stand for the others."""
     shown = [str(item) for item in items[:most]]
     return between.join([*shown, *(["..."] if len(items) > most else [])])
+
+
+def known_text(name: str, known: Sequence[str]) -> str:
+    """What a name that is not known may have meant, and all that are."""
+    near = get_close_matches(name.lower(), known, n=1)
+    return "".join(f"did you mean {one}? " for one in near) + f"known: {', '.join(known)}"

@@ -1,9 +1,11 @@
 """Stages to outcomes in a pool of processes, each task within limits of time and memory.
 
-A worker that takes too long, dies or runs out of memory costs its own task an Unknown, nothing else. An interrupt
-from the terminal reaches all processes; the parent alone heeds it, and ends the others.
+A worker that takes too long, dies or runs out of memory costs its own task an Unknown, nothing else; where tasks have
+several attempts, what a worker died of is tried anew. An interrupt from the terminal reaches all processes; the parent
+alone heeds it, and ends the others.
 """
 
+import gc
 import resource
 import signal
 import time
@@ -29,18 +31,22 @@ def run_all(
     run: Callable[[Task], Result],
     workers: int,
     timeout: float,
-    memory_mib: int,
+    memory_mib: int | None,
     done: Callable[[int], None],
+    found: Callable[[int, Result | Unknown], None] | None = None,
+    attempts: int = 1,
 ) -> list[Result | Unknown]:
     """The outcome of every task, in the order of the tasks, whatever the number of workers. A lost one is Unknown.
 
-    workers: processes, each with the limits; 0 runs all tasks in this process, without limits.
-    done: called with the number of finished tasks each time there is one more.
+    workers: processes, each with the limits; 0 runs all tasks in this process, without limits. memory_mib: None where
+    the tasks limit themselves. done: called with the number of finished tasks each time there is one more; found: with
+    the place of a task and its outcome, before that. attempts: how often a task is begun at most if its workers die.
     """
     if workers == 0 or not tasks:
-        return _run_here(tasks, run, done)
+        return _run_here(tasks, run, done, found)
     outcomes: list[Result | Unknown | None] = [None] * len(tasks)
     pending = deque(range(len(tasks)))
+    begun = [0] * len(tasks)
     busy: dict[Any, tuple[Any, int, float]] = {}
     finished = 0
     context = multiprocess.get_context("fork")
@@ -50,6 +56,7 @@ def run_all(
             while pending and idle:
                 process, connection = idle.pop()
                 index = pending.popleft()
+                begun[index] += 1
                 connection.send(index)
                 busy[connection] = (process, index, time.monotonic() + timeout + GRACE)
             ready = wait(list(busy), timeout=_patience(busy))
@@ -59,15 +66,19 @@ def run_all(
                 outcome = _receive(connection) if connection in ready else None
                 del busy[connection]
                 if outcome is None:
-                    why = "its worker process died" if connection in ready else f"no answer within {timeout:g} s"
-                    outcomes[index] = Unknown(why)
                     process.kill()
                     process.join()
                     idle.append(_start(context, tasks, run, memory_mib))
+                    if connection in ready and begun[index] < attempts:
+                        pending.append(index)
+                        continue
+                    outcome = Unknown(_lost(connection in ready, timeout, attempts))
                 else:
-                    outcomes[index] = outcome
                     idle.append((process, connection))
+                outcomes[index] = outcome
                 finished += 1
+                if found is not None:
+                    found(index, outcome)
                 done(finished)
     finally:
         for process in [p for p, _ in idle] + [p for p, _, _ in busy.values()]:
@@ -76,17 +87,31 @@ def run_all(
     return [outcome or Unknown("never run") for outcome in outcomes]
 
 
+def _lost(died: bool, timeout: float, attempts: int) -> str:
+    """Why a task has no outcome."""
+    if not died:
+        return f"no answer within {timeout:g} s"
+    return "its worker process died" if attempts == 1 else f"its worker process died, {attempts} times"
+
+
 def _run_here(
-    tasks: Sequence[Task], run: Callable[[Task], Result], done: Callable[[int], None]
+    tasks: Sequence[Task],
+    run: Callable[[Task], Result],
+    done: Callable[[int], None],
+    found: Callable[[int, Result | Unknown], None] | None,
 ) -> list[Result | Unknown]:
     outcomes: list[Result | Unknown] = []
-    for task in tasks:
+    for index, task in enumerate(tasks):
         outcomes.append(run(task))
+        if found is not None:
+            found(index, outcomes[-1])
         done(len(outcomes))
     return outcomes
 
 
-def _start(context: Any, tasks: Sequence[Task], run: Callable[[Task], Result], memory_mib: int) -> tuple[Any, Any]:
+def _start(
+    context: Any, tasks: Sequence[Task], run: Callable[[Task], Result], memory_mib: int | None
+) -> tuple[Any, Any]:
     here, there = context.Pipe()
     process = context.Process(target=_work, args=(there, here, tasks, run, memory_mib), daemon=True)
     process.start()
@@ -95,12 +120,14 @@ def _start(context: Any, tasks: Sequence[Task], run: Callable[[Task], Result], m
 
 
 def _work(
-    connection: Any, other_end: Any, tasks: Sequence[Task], run: Callable[[Task], Result], memory_mib: int
+    connection: Any, other_end: Any, tasks: Sequence[Task], run: Callable[[Task], Result], memory_mib: int | None
 ) -> None:
+    gc.freeze()  # of what this process was begun with nothing is garbage: it need not be gone through
     other_end.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    limit = address_space() + memory_mib * MIB
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    if memory_mib is not None:
+        limit = address_space() + memory_mib * MIB
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     while True:
         try:
             index = connection.recv()
@@ -109,7 +136,8 @@ def _work(
         try:
             answer: Result | Unknown | BaseException = run(tasks[index])
         except MemoryError:
-            answer = Unknown(f"more than {memory_mib} MiB of memory were needed")
+            most = "there was" if memory_mib is None else f"{memory_mib} MiB"
+            answer = Unknown(f"more than {most} of memory were needed")
         except Exception as error:
             answer = error
         connection.send(answer)

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 import click
 
 from verdict.backends.apart import apart
-from verdict.backends.hlo.pair import parallel_of, single_of
+from verdict.backends.hlo.pair import NO_RANGES, Ranges, parallel_of, single_of
 from verdict.backends.hlo.text import Module, read_module
 from verdict.backends.text import write
 from verdict.errors import PlanFileError, UsageError
@@ -17,19 +17,35 @@ from verdict.graph import Plan
 REFUTED, UNDECIDED = 1, 3
 """Exit statuses of a run."""
 _DUMP = re.compile(r"(module_\d+\..*?)\.(\d{4,})\..*\.txt")
+ranged = click.option("--range", "ranges", type=(str, int, int), multiple=True, metavar="NAME LEAST GREATEST",
+                      help="What a parameter of integers lies between: an assumption of the report.")  # fmt: skip
 READER_BYTES = 4 << 30
 """The most memory that making one plan of two modules may take."""
 MOST_BYTES = 1 << 28
 """The most bytes of one module; the text of a whole model has some megabytes."""
 
 
-def load_pair(before: str, after: str) -> tuple[Plan, Plan]:
+def load_pair(
+    before: str, after: str, shardings: str | None = None, ranges: Ranges = NO_RANGES
+) -> tuple[Plan, Plan]:
     """The two plans of two files of HLO text. Raises VerdictError where no question can be put.
 
-    Each is made in a process of its own, which may take READER_BYTES of memory.
+    shardings: a third one, of which only what it says of parameters and results is looked at.
+    ranges: what parameters of integers lie between, by name.
+    Each plan is made in a process of its own, which may take READER_BYTES of memory.
     """
-    single = apart(lambda: single_of(_module(before), _module(after)), before, READER_BYTES)
-    return single, apart(lambda: parallel_of(_module(before), _module(after)), after, READER_BYTES)
+    stating = [shardings] if shardings else []
+    single = apart(lambda: single_of(_module(before), _module(after), ranges), before, READER_BYTES)
+    make = lambda: parallel_of(_module(before), _module(after), [_module(path) for path in stating], ranges)  # noqa: E731
+    return single, apart(make, after, READER_BYTES)
+
+
+def stated(rows: Sequence[tuple[str, int, int]]) -> Ranges:
+    """The ranges that --range names. Raises UsageError where one name has two."""
+    found = {name: (low, high) for name, low, high in rows}
+    if len(found) < len(rows):
+        raise UsageError("--range", "it states two ranges of one parameter", "state one")
+    return found
 
 
 def _read(path: str) -> bytes:
@@ -60,29 +76,35 @@ def hlo_command(run: Callable[[list[str]], int]) -> click.Command:
                   help="Keep the two plans in DIR.")  # fmt: skip
     @click.option("--passes", type=click.Path(path_type=Path, file_okay=False, exists=True), metavar="DIR",
                   help="Verify AFTER and each later dump in DIR, until one computes something else.")  # fmt: skip
+    @click.option("--shardings", metavar="FILE",
+                  help="The module right before the partitioner: what it says of parameters and results.")  # fmt: skip
+    @ranged
     @click.argument("options", nargs=-1, type=click.UNPROCESSED)
     @click.pass_context
     def command(
-        context: click.Context, before: str, after: str, out: Path | None, passes: Path | None, options: tuple[str, ...]
-    ) -> None:
+        context: click.Context, before: str, after: str, out: Path | None, passes: Path | None, shardings: str | None,
+        ranges: Sequence[tuple[str, int, int]], options: tuple[str, ...],
+    ) -> None:  # fmt: skip
         """Verify that the partitioned module AFTER computes on all devices what the module BEFORE computes.
 
         Both are HLO text, as XLA dumps it. Further OPTIONS are those of verdict itself.
         """
 
-        def verified(module: str) -> int:
-            plans = load_pair(before, module)
+        def of(module: str) -> int:
+            plans = load_pair(before, module, shardings, stated(ranges))
+            called = () if out else ("--called", before, module)
             with TemporaryDirectory(prefix="verdict-hlo-") as name:
-                sides = zip(plans, ("single", "parallel"), strict=True)
-                files = [_written(plan, (out or Path(name)) / f"{side}.plan") for plan, side in sides]
-                called = () if out else ("--called", before, module)
-                return run(["--sm", files[0], "--pm", files[1], *called, *options])
+                return verified(plans, out or Path(name), [*called, *options], run)
 
-        if passes is None:
-            context.exit(verified(after))
-        context.exit(_through(passes_of(Path(after), passes), verified))
+        context.exit(of(after) if passes is None else through(Path(after), passes, of))
 
     return command
+
+
+def verified(plans: tuple[Plan, Plan], folder: Path, options: Sequence[str], run: Callable[[list[str]], int]) -> int:
+    """The exit status of `run` on two plans, which are written to `folder`."""
+    files = [_written(plan, folder / f"{side}.plan") for plan, side in zip(plans, ("single", "parallel"), strict=True)]
+    return run(["--sm", files[0], "--pm", files[1], *options])
 
 
 def passes_of(after: Path, folder: Path) -> list[Path]:
@@ -102,9 +124,11 @@ def passes_of(after: Path, folder: Path) -> list[Path]:
     return kept
 
 
-def _through(modules: Sequence[Path], verified: Callable[[str], int]) -> int:
-    """The exit status of one module after the other, until one is refuted; what cannot be decided is passed over."""
-    undecided = 0
+def through(after: Path, folder: Path, verified: Callable[[str], int]) -> int:
+    """The exit status of `after` and the dumps behind it in `folder`, one after the other, until one is refuted; what
+    cannot be decided is passed over.
+    """
+    modules, undecided = passes_of(after, folder), 0
     for module in modules:
         click.echo(f"\n{module.name}")
         try:

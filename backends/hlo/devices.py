@@ -24,7 +24,9 @@ _TILES = re.compile(r"\{devices=(\[[\d,]+\])(<=\[[\d,]+\](?:T\([\d,]+\))?|[\d,]+
 
 
 def groups_of(text: str, order: str, devices: int) -> Groups:
-    """The groups that `text` names, empty for all. order: the devices of a mesh. Raises ValueError where it is none."""
+    """The groups that `text` names, empty for all. order: the devices of a mesh, and behind them its axes where these
+    are not in `text`. Raises ValueError where it is none.
+    """
     if text in ("", "{}"):
         return (tuple(range(devices)),)
     if found := _IOTA.fullmatch(text):
@@ -32,8 +34,9 @@ def groups_of(text: str, order: str, devices: int) -> Groups:
         if table.ndim != 2:
             raise ValueError(f"groups {text} have no rows")
         return _checked(tuple(map(tuple, table.tolist())), devices, text)
-    if found := _MESH.fullmatch(text):
-        return _checked(_of_mesh(found.group(1), found.group(2), order, devices), devices, text)
+    listed, brace, axes = order.partition(" {")
+    if found := _MESH.fullmatch(f"{text}{brace}{axes}"):
+        return _checked(_of_mesh(found.group(1), found.group(2), listed, devices), devices, text)
     if text.startswith("{{") and text.endswith("}}"):
         parts = split(text[1:-1])
         if all(map(_LISTED.fullmatch, parts)):

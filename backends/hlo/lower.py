@@ -19,6 +19,8 @@ MOST_STEPS = 400_000
 """The most instructions that are evaluated on one device, those of loops each time: more take minutes."""
 MOST_CALLS = 200
 """How deep computations may call each other."""
+PURE = frozenset({"constant"})
+"""Opcodes that do nothing but make a value: where nobody reads it, it does not matter that it has no meaning here."""
 UNKNOWN_DTYPE = "float32"
 """What plans are told of values whose type has no meaning here: nothing is known of these either."""
 
@@ -144,7 +146,8 @@ class Device:
                 return tuple(of(part) for part in shape.parts)
             dtype = DTYPES.get(shape.dtype, UNKNOWN_DTYPE)
             value = Value(shape.dims, dtype)
-            return Made(self.recording.tape.emit(UNMODELLED, (), (value,), {"reason": reason}, reason, True)[0], *value)
+            kept = each.opcode not in PURE
+            return Made(self.recording.tape.emit(UNMODELLED, (), (value,), {"reason": reason}, reason, kept)[0], *value)
 
         return of(each.shape)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from verdict.backends.hlo.instruction import ASSIGN, At, named
 from verdict.backends.hlo.literals import literal_of
+from verdict.backends.hlo.ranges import compared
 from verdict.backends.hlo.text import DTYPES, split
 from verdict.backends.hlo.values import Known, Leaf, Refused, array_of, whole
 from verdict.backends.hlo.windows import dynamic_slice, dynamic_update_slice, gather, scatter
@@ -96,6 +97,10 @@ def _compare(at: At) -> Leaf:
         raise Refused(f"the direction {direction} is not known")
     if at.each.attrs.get("type", "") == "TOTALORDER":
         raise Refused("the total order of floating-point numbers, in which -0 is less than 0, has no rule")
+    shape = array_of(at.each).dims
+    known = compared(direction, *(at.recording.span(operand) for operand in at.operands))
+    if known is not None and all(operand.shape == shape for operand in at.operands):
+        return Known(np.full(shape, int(known), dtype=np.int64), "bool")
     return at.emit("hlo.compare", direction=direction)
 
 

@@ -5,8 +5,9 @@ shardings of the first one's parameters and root say.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from verdict.backends.hlo.devices import regions_of
 from verdict.backends.hlo.lower import Device
@@ -16,6 +17,7 @@ from verdict.backends.torch.assemble import plan_of
 from verdict.backends.torch.trace import Bound, Trace, Value, living, shared
 from verdict.errors import PlanFileError
 from verdict.graph import Plan, Region, whole
+from verdict.ops.domain import of_type
 from verdict.outcome import Assumption
 
 FORMAT = "HLO module"
@@ -28,26 +30,37 @@ MOST_DEVICES = 4096
 _OP_NAME = re.compile(r'op_name="((?:[^"\\]|\\.)*)"')
 
 
+Ranges = Mapping[str, tuple[int, int]]
+NO_RANGES: Ranges = MappingProxyType({})
+
+
 def pair_of(before: Module, after: Module) -> tuple[Plan, Plan]:
     """Both plans. Raises PlanFileError where no question can be put."""
     return single_of(before, after), parallel_of(before, after)
 
 
-def single_of(before: Module, after: Module) -> Plan:
-    """What `before` computes, whatever its shardings say."""
+def single_of(before: Module, after: Module, ranges: Ranges = NO_RANGES) -> Plan:
+    """What `before` computes, whatever its shardings say. ranges: what parameters of integers lie between, by name."""
     _require_alike(before, after)
+    _require_known(before, ranges)
     wholes = [(whole(_array(each.shape).dims),) for each in before.parameters]
     results = [(whole(shape.dims),) for shape in _results(before)]
-    return _plan([_trace(before, before, 0, wholes, results)], before.path)
+    plan = _plan([_trace(before, before, 0, wholes, results, ranges)], before.path)
+    return replace(plan, ranges=tuple((name, *span) for name, span in sorted(ranges.items())))
 
 
-def parallel_of(before: Module, after: Module) -> Plan:
-    """What `after` computes, on all of its devices."""
+def parallel_of(
+    before: Module, after: Module, stating: Sequence[Module] = (), ranges: Ranges = NO_RANGES
+) -> Plan:
+    """What `after` computes, on all of its devices. stating: further modules that say how it is sharded."""
     devices = partitions(after)
     _require_alike(before, after)
-    inputs = [_regions(before, after, k, devices) for k in range(len(before.parameters))]
-    results = _result_regions(before, after, devices)
-    return _plan([_trace(before, after, rank, inputs, results) for rank in range(devices)], after.path)
+    for each in stating:
+        _require_alike(before, each)
+    told = (before, after, *stating)
+    inputs = [_regions(told, k, devices) for k in range(len(before.parameters))]
+    results = _result_regions(told, devices)
+    return _plan([_trace(before, after, rank, inputs, results, ranges) for rank in range(devices)], after.path)
 
 
 def partitions(module: Module) -> int:
@@ -72,6 +85,7 @@ def _trace(
     rank: int,
     inputs: Sequence[Sequence[Region]],
     results: Sequence[Sequence[Region]],
+    ranges: Ranges,
 ) -> Trace:
     """What one device of `module` does.
 
@@ -87,7 +101,7 @@ def _trace(
         shape = _array(parameter.shape)
         value = Value(shape.dims, DTYPES[shape.dtype])
         number = tape.value(value)
-        arguments.append(Made(number, *value))
+        arguments.append(device.recording.given(Made(number, *value), ranges.get(name)))
         bound.append(Bound("input", name, number, _array(of.shape).dims, regions[rank]))
     made = device.run(arguments)
     found = (made,) if isinstance(made, Known | Made) else made
@@ -138,17 +152,37 @@ def _require_alike(before: Module, after: Module) -> None:
                 raise PlanFileError(f"{before.path} and {after.path}", problem, "give two modules of one program")
 
 
-def _regions(before: Module, after: Module, number: int, devices: int) -> tuple[Region, ...]:
-    """Which part of a parameter each device holds."""
-    mine, its = before.parameters[number], after.parameters[number]
-    stated = [text for text in (mine.attrs.get("sharding", ""), its.attrs.get("sharding", "")) if text]
-    return _held(before, after, f"parameter {number}", _array(mine.shape), _array(its.shape), stated, devices)
+def _require_known(before: Module, ranges: Ranges) -> None:
+    """Ranges are of parameters of integers, and within their types."""
+    dtypes = {
+        name: DTYPES[_array(each.shape).dtype]
+        for name, each in zip(names_of(before.parameters), before.parameters, strict=True)
+    }
+    for name, (low, high) in ranges.items():
+        own = of_type(dtypes.get(name, ""))
+        if own is None:
+            named = ", ".join(each for each, dtype in dtypes.items() if of_type(dtype) is not None) or "none"
+            problem = f"a range is stated of {name}, which is no parameter of integers"
+            raise PlanFileError(before.path, problem, f"these are: {named}")
+        if low > high or (own.low is not None and low < own.low) or (own.high is not None and high > own.high):
+            problem = f"the range {low} to {high} of {name} is no range of {dtypes[name]}"
+            raise PlanFileError(before.path, problem, "give the least and the greatest integer")
 
 
-def _result_regions(before: Module, after: Module, devices: int) -> list[tuple[Region, ...]]:
+def _regions(told: Sequence[Module], number: int, devices: int) -> tuple[Region, ...]:
+    """Which part of a parameter each device holds. told: before, after, others that state shardings."""
+    before, after = told[:2]
+    found = [module.parameters[number] for module in told]
+    stated = [text for each in found if (text := each.attrs.get("sharding", ""))]
+    mine, its = (_array(each.shape) for each in found[:2])
+    return _held(before, after, f"parameter {number}", mine, its, stated, devices)
+
+
+def _result_regions(told: Sequence[Module], devices: int) -> list[tuple[Region, ...]]:
     """Which part of each result each device holds."""
+    before, after = told[:2]
     shapes = zip(_results(before), _results(after), strict=True)
-    stated = [_root_shardings(module) for module in (before, after)]
+    stated = [_root_shardings(module) for module in told]
     return [
         _held(before, after, f"result {k}", mine, its, [texts[k] for texts in stated if texts[k]], devices)
         for k, (mine, its) in enumerate(shapes)
@@ -179,7 +213,7 @@ def _held(
         raise PlanFileError(f"{before.path} and {after.path}", problem, "give two modules of one compilation")
     if not found and mine.dims != its.dims:
         problem = f"{what} is {list(mine.dims)}, on a device {list(its.dims)}, and no sharding says which part that is"
-        raise PlanFileError(before.path, problem, "state out_shardings, or give the module before the partitioner")
+        raise PlanFileError(before.path, problem, "state out_shardings, or name --shardings")
     regions = found.pop() if found else (whole(mine.dims),) * devices
     sizes = {tuple(stop - start for start, stop in region) for region in regions}
     if sizes != {its.dims}:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from verdict.backends.hlo.ranges import Span, span_of
 from verdict.backends.hlo.text import DTYPES, Array, Instruction, Tuple
 from verdict.backends.torch.trace import Tape, Value
 from verdict.errors import ShapeError
@@ -50,6 +51,7 @@ class Recording:
         self.tape = Tape()
         self._constants: dict[tuple[object, ...], int] = {}
         self._scalars: dict[int, int | float] = {}
+        self._spans: dict[int, Span] = {}
 
     def number(self, value: Leaf) -> int:
         """The number of a value in the recording; known numbers become a constant there, once."""
@@ -74,9 +76,19 @@ class Recording:
             return int(value.array.reshape(-1)[0]) if value.array.size == 1 else None
         return self._scalars.get(value.number)
 
-    def emit(
-        self, op: str, operands: tuple[Leaf, ...], value: Value, name: str, attrs: dict[str, Any]
-    ) -> Leaf:
+    def span(self, value: Leaf) -> Span | None:
+        """Between which integers the elements of a value lie, where that is known."""
+        if isinstance(value, Made):
+            return self._spans.get(value.number)
+        return (int(value.array.min()), int(value.array.max())) if value.array.size else None
+
+    def given(self, value: Made, span: Span | None) -> Made:
+        """A value that is given, of which a range may be stated."""
+        if span is not None:
+            self._spans[value.number] = span
+        return value
+
+    def emit(self, op: str, operands: tuple[Leaf, ...], value: Value, name: str, attrs: dict[str, Any]) -> Leaf:
         """What an operator makes of values: computed at once where all of these are known. Raises Refused."""
         shape, dtype = value
         made = _computed(op, operands, shape, dtype, attrs)
@@ -84,7 +96,9 @@ class Recording:
             return made
         _require_fit(op, operands, shape, attrs)
         inputs = [self.number(operand) for operand in operands]
-        return Made(self.tape.emit(op, inputs, (Value(shape, dtype),), attrs, name)[0], shape, dtype)
+        number = self.tape.emit(op, inputs, (Value(shape, dtype),), attrs, name)[0]
+        span = span_of(op, [self.span(operand) for operand in operands], dtype)
+        return self.given(Made(number, shape, dtype), span)
 
 
 def whole(dtype: str) -> bool:

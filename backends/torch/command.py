@@ -12,9 +12,9 @@ import click
 from verdict.backends.text import write
 from verdict.backends.torch.assemble import plan_of
 from verdict.backends.torch.confirmation import AGREES, NOT_RUN, Confirmation, confirmed
-from verdict.backends.torch.launch import Limits, Target, record_all
+from verdict.backends.torch.launch import Limits, Progress, Recorded, Target, record_all, record_each
 from verdict.backends.torch.trace import UNMODELLED
-from verdict.errors import UsageError
+from verdict.errors import UsageError, VerdictError
 from verdict.graph import Plan
 
 BUILD, BUILD_SINGLE = "build", "build_single"
@@ -63,6 +63,33 @@ def capture(
         )
     click.echo(f"recorded in {time.monotonic() - begun:.1f} s", err=True)
     return plans
+
+
+def capture_each(
+    programs: Sequence[tuple[Target, int]], tensors: str, confirm: bool, progress: Progress
+) -> list[Plan | VerdictError | RuntimeError]:
+    """The plan of each (program, number of ranks), recorded by processes that import torch once, or why there is none:
+    RuntimeError where that is no fault of the program.
+
+    A program that such a process does not survive is found by recording each by itself.
+    """
+    limits, cores = LIMITS if confirm else LIMITS._replace(confirm=0.0), os.cpu_count() or 1
+    try:
+        found = record_each(programs, tensors, cores, limits, progress)
+    except (VerdictError, RuntimeError) as error:
+        if len(programs) == 1:
+            return [error]
+        return [each for one in programs for each in capture_each([one], tensors, confirm, progress)]
+    return [_plan_or_error(target, each) for (target, _), each in zip(programs, found, strict=True)]
+
+
+def _plan_or_error(target: Target, found: Recorded | VerdictError) -> Plan | VerdictError:
+    if isinstance(found, VerdictError):
+        return found
+    try:
+        return confirmed(plan_of(found.traces, ":".join(target)), found.confirmation, found.traces)
+    except VerdictError as error:
+        return error
 
 
 def _told(found: Confirmation) -> str:

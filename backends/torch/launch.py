@@ -88,11 +88,15 @@ def record_all(
 
 
 def record_each(
-    programs: Sequence[tuple[Target, int]], tensors: str = "fake", cores: int = 1, limits: Limits = UNCONFIRMED
+    programs: Sequence[tuple[Target, int]],
+    tensors: str = "fake",
+    cores: int = 1,
+    limits: Limits = UNCONFIRMED,
+    progress: Progress = _silent,
 ) -> tuple[Recorded | VerdictError, ...]:
     """The same, with why a program cannot be recorded in its place."""
     with _worker(programs, tensors, cores, limits) as worker:
-        return tuple(_watch(programs, worker, limits, _silent, early=False))
+        return tuple(_watch(programs, worker, limits, progress, early=False))
 
 
 class _Worker(NamedTuple):

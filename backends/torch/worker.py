@@ -235,7 +235,7 @@ def main(arguments: list[str]) -> None:
         from verdict.backends.torch.confirm import confirm_traces  # noqa: PLC0415
         from verdict.backends.torch.record import record  # noqa: PLC0415  (torch may be missing, which is an answer, too)
     except ImportError as error:
-        _write(folder / "0-0.json", {"error": ["torch", str(error), "python -m pip install 'verdict[torch]'"]})
+        _write(folder / "0-0.json", {"error": ["torch", str(error), "python -m pip install 'verdict-parallel[torch]'"]})
         return
     work(folder, job, record, confirm_traces)
 

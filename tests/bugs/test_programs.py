@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sampled import sampled
 from verdict.backends import pairs
 from verdict.bugs import judge
 from verdict.errors import PlanFileError
@@ -16,7 +17,7 @@ FAST = Options(solver=SolverOptions(z3=False))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sampled(NAMES, 10))
 def test_exactly_that_is_missed_which_the_file_says(name):
     found = judge(pairs.load_bug(FOLDER, name), FAST)
     assert found.as_expected, (found.missed, found.twin, found.found)

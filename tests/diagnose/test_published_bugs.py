@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.sampled import sampled
 from tests.shared import HERE, PLANS, REASON
 from verdict.backends import load
 from verdict.diagnose.counter import replays
@@ -11,7 +12,11 @@ from verdict.options import Options, SolverOptions
 from verdict.report import Verdict
 from verdict.verify import verify
 
-pytestmark = [pytest.mark.skipif(not HERE, reason=REASON), pytest.mark.slow]
+pytestmark = [
+    pytest.mark.skipif(not HERE, reason=REASON),
+    pytest.mark.slow,
+    pytest.mark.usefixtures("shared_proofs"),
+]
 
 SINGLE = "llama3_default_dp1_pp1_tp1_nm1_gbs32_ly32_h32_hi128_sq8192.pkl.xz"
 REST = "dp2_pp2_tp2_nm2_gbs32_ly32_h32_hi128_sq8192.pkl.xz"
@@ -64,7 +69,7 @@ def ask(name):
     return verify(load(str(folder / SINGLE)), load(str(folder / f"llama3_{name}_{REST}")), options)
 
 
-@pytest.mark.parametrize("number", BUGS)
+@pytest.mark.parametrize("number", sampled(BUGS, 4))
 def test_the_fault_is_named(number):
     bug, report = BUGS[number], ask(f"br{number}")
     assert report.verdict is Verdict.REFUTED

@@ -22,6 +22,8 @@ from tests.builders import (
 from tests.plans import batch_split, delayed, sequence_parallel, sharded, tied, ulysses
 from tests.tape import Tape
 
+pytestmark = pytest.mark.usefixtures("shared_proofs")
+
 RIGHT = {
     "alone": (mlp, {}),
     "replicas": (mlp, {"dp": 4}),

@@ -74,7 +74,7 @@ def test_a_fault_among_replicas_is_found(name):
 def test_the_replicas_that_stand_for_all_say_what_all_say(more):
     single, parallel = pair(**more)
     for exhaustive in (False, True):
-        report = walk(Query(single, parallel, Options(1, 4096, exhaustive=exhaustive, solver=FAST))).report
+        report = walk(Query(single, parallel, Options(exhaustive=exhaustive, solver=FAST))).report
         assert report.verdict.name == "PROVED", report.open
 
 
@@ -84,7 +84,7 @@ def test_no_mutant_that_differs_on_numbers_is_proved(more):
     said, known = Counter(), {}
     for mutant in mutate(parallel, seed=11, count=34):
         try:
-            options = Options(1, 4096, solver=FAST)
+            options = Options(solver=FAST)
             examined = walk(Query(single, mutant.plan, options), known.get(mutant.plan.columns))
             known.setdefault(mutant.plan.columns, {}).update(examined.outcomes)
             verdict = examined.report.verdict.name
@@ -134,7 +134,7 @@ def test_pieces_of_own_sums_side_by_side_are_no_sum():
 @pytest.mark.parametrize("more", [{}, {"zero": 2}, {"zero": 3, "dp": 4, "microbatches": 1}])
 def test_the_sweep_says_the_same_of_every_replica(more):
     single, parallel = pair(**more)
-    options = Options(1, 4096, solver=FAST)
+    options = Options(solver=FAST)
     wrong = rewrite_where(parallel, "adamw", lambda n: n._replace(inputs=(*n.inputs[:2], *n.inputs[:1:-1])), nth=0)
     for plan, verdict, open_or_apart in ((parallel, "PROVED", False), (wrong, "REFUTED", True)):
         swept = sweep(single, plan, options)

@@ -6,12 +6,15 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import FAST
+from tests.sampled import up_to
 from verdict.backends.generator import Sizes, generate
 from verdict.backends.torch.oracle import oracle
 from verdict.graph import ACTIVATION
 from verdict.mutate import KINDS, mutate
 from verdict.mutate.judge import EQUIVALENT, FALSE_ALARM, KILLED, MISSED, UNCHECKED, Known, judge, own_oracle
 from verdict.options import Options
+
+pytestmark = pytest.mark.usefixtures("shared_proofs")
 
 SMALL = {"layers": 2, "hidden": 16, "heads": 4, "seq": 4, "batch": 8, "vocab": 8, "ffn": 8}
 FAMILIES = {
@@ -35,7 +38,8 @@ OPTIONS = Options(workers=0, solver=FAST)
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_fault_that_changes_a_value_is_proved(family):
-    model, mesh, count = FAMILIES[family]
+    model, mesh, whole = FAMILIES[family]
+    count = up_to(whole, 12)
     single, parallel = generate(model, Sizes(**{**SMALL, **mesh}))
     known = Known()
     assert judge(single, parallel, oracle(1), OPTIONS, known).outcome == EQUIVALENT

@@ -5,15 +5,17 @@ from functools import cache
 import pytest
 
 from tests.builders import ask
-from tests.pairs import load, names
+from tests.pairs import load, names, report_on
 from verdict.diagnose.counter import replays
 from verdict.report import Verdict
+
+pytestmark = pytest.mark.usefixtures("shared_proofs")
 
 
 @pytest.mark.parametrize("name", names())
 def test_a_bug_gets_its_code(name):
     pair = load(name)
-    report = ask(*pair.plans())
+    report = report_on(name)
     assert report.verdict is (Verdict.REFUTED if pair.expected else Verdict.PROVED), report.open
     assert tuple(finding.code for finding in report.findings) == pair.expected
     assert tuple(finding.code for finding in report.notes) == pair.notes

@@ -11,7 +11,7 @@ from verdict.repair import repairs
 from verdict.report import Repair
 
 SMALL = Sizes(layers=2, hidden=8, heads=2, seq=4, batch=8, dp=2, tp=2, pp=2, microbatches=2, vocab=8, ffn=12)
-OPTIONS = Options(workers=1, solver=FAST, attempts=None)
+OPTIONS = Options(solver=FAST, attempts=None)
 
 
 def pair(model: str = "mlp", **sizes: int) -> tuple[Plan, Plan]:

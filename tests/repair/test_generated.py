@@ -9,6 +9,8 @@ from tests.builders import answer, rewrite, with_attrs
 from tests.repair.make import first, pair, repaired
 from verdict.graph import ABSENT, ONCE_A_STEP, Call, Node, Plan
 
+pytestmark = pytest.mark.usefixtures("shared_proofs")
+
 Fault = Callable[[Plan], Plan]
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.sampled import sampled
 from tests.shared import HERE, PLANS, REASON, Pair, pairs
 from verdict.backends import load, load_all
 from verdict.graph import Plan
@@ -10,9 +11,9 @@ from verdict.phases import Query, walk
 from verdict.repair import repairs, with_repairs
 from verdict.verify import verify
 
-pytestmark = pytest.mark.skipif(not HERE, reason=REASON)
+pytestmark = [pytest.mark.skipif(not HERE, reason=REASON), pytest.mark.usefixtures("shared_proofs")]
 
-OPTIONS = Options(workers=1, attempts=None)
+OPTIONS = Options(attempts=None)
 SINGLE = "llama3_default_dp1_pp1_tp1_nm1_gbs32_ly32_h32_hi128_sq8192.pkl.xz"
 BUGS = {
     1: "all_reduce(sum) over ranks 0, 1 in place of linear_6 (node identity linear_6)",
@@ -40,7 +41,7 @@ def single() -> Plan:
     return load(str(PLANS / "bugs" / SINGLE))
 
 
-@pytest.mark.parametrize("number", RUN)
+@pytest.mark.parametrize("number", sampled(RUN, 3))
 def test_a_published_bug_gets_one_repair_that_is_proved(single: Plan, number: int) -> None:
     wrong = load(str(PLANS / "bugs" / f"llama3_br{number}_dp2_pp2_tp2_nm2_gbs32_ly32_h32_hi128_sq8192.pkl.xz"))
     query = Query(single, wrong, OPTIONS)
@@ -54,7 +55,7 @@ def test_a_published_bug_gets_one_repair_that_is_proved(single: Plan, number: in
     assert {finding.help for finding in helped.findings} == {proposals[0].sentence}
 
 
-@pytest.mark.parametrize("pair", PERMUTED, ids=lambda pair: pair.name)
+@pytest.mark.parametrize("pair", sampled(PERMUTED, 2), ids=lambda pair: pair.name)
 def test_permuted_activations_are_repaired_by_pieces_in_the_order_of_the_ranks(pair: Pair) -> None:
     """The groups stay as torch.distributed makes them, sorted: other peers get other pieces."""
     one, many = load_all((str(pair.single), str(pair.parallel)))

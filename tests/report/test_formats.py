@@ -12,6 +12,7 @@ from tests.pairs import names
 from tests.report.reports import HOSTILE, MEASURED, hostile, right, unknown, wrong
 from verdict.report.outputs import FORMS, rendered
 
+pytestmark = pytest.mark.usefixtures("shared_proofs")
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "report.schema.json").read_text())
 ALL = {"right": right, "wrong": wrong, "hostile": hostile, "unknown": unknown}

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tests.builders import ask
-from tests.pairs import load, names
+from tests.pairs import names, report_on
 from verdict.report import Measured, show
 from verdict.report.lines import WIDTH
 
+pytestmark = pytest.mark.usefixtures("shared_proofs")
 GOLDEN = Path(__file__).resolve().parent / "golden"
 WRITE = os.environ.get("VERDICT_GOLDEN") == "write"
 
@@ -29,7 +29,7 @@ def told(report, **console):
 
 @pytest.mark.parametrize("name", names())
 def test_a_report_reads_as_kept(name):
-    text, path = told(ask(*load(name).plans())), GOLDEN / f"{name}.txt"
+    text, path = told(report_on(name)), GOLDEN / f"{name}.txt"
     if WRITE:
         path.write_text(text)
     assert text == path.read_text()
@@ -41,7 +41,7 @@ def test_no_file_is_left_over():
 
 
 def test_colours_mark_the_code_and_what_differs_on_a_terminal_only():
-    report = ask(*load("missing_reduction").plans())
+    report = report_on("missing_reduction")
     plain, coloured = told(report), told(report, force_terminal=True, color_system="standard")
     assert "\x1b[" not in plain
     assert "\x1b[1;31merror[missing-reduction]\x1b[0m" in coloured

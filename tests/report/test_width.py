@@ -11,6 +11,7 @@ from tests.report.reports import MEASURED, right, wrong
 from verdict.report import show
 from verdict.report.lines import counted
 
+pytestmark = pytest.mark.usefixtures("shared_proofs")
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 

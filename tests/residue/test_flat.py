@@ -15,6 +15,8 @@ from verdict.phases.between import between_cut_points
 from verdict.report import Verdict
 from verdict.verify import verify
 
+pytestmark = pytest.mark.usefixtures("shared_proofs")
+
 GIVEN = """
   x input [4, 3]
   w weight [6, 3]

@@ -14,6 +14,8 @@ from verdict.phases import Query, walk
 from verdict.phases.between import between_cut_points
 from verdict.report import Verdict
 
+pytestmark = pytest.mark.usefixtures("shared_proofs")
+
 OPTIONS = Options(workers=0, solver=FAST)
 RING = {
     **{"layers": 1, "hidden": 8, "heads": 4, "seq": 8, "batch": 1, "vocab": 4, "ffn": 4, "microbatches": 1},

@@ -10,6 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from tests.sampled import sampled  # noqa: E402
 from tests.torch.fooling import SINGLES  # noqa: E402
 from tests.torch.verdicts import answers  # noqa: E402
 
@@ -63,14 +64,24 @@ def single(name):
     return next((value for start, value in SINGLES.items() if name.startswith(start)), "build_single")
 
 
+RECORDED = (*WRONG, *RUNS_ALONE, *sampled(RIGHT, 4))
+"""What is judged by its recording alone: all that this must see."""
+RUN = (*sampled(WRONG, 6), *RUNS_ALONE, *RIGHT, RARE)
+"""What is run besides: all that runs must agree with, or see alone."""
+
+
 def told(run):
-    return answers(
-        FILE, tuple((name, single(name)) for name in (*WRONG, *RUNS_ALONE, *RIGHT, RARE)), confirm=60.0 if run else 0.0
-    )
+    pairs = tuple((name, single(name)) for name in (RUN if run else RECORDED))
+    return answers(FILE, pairs, confirm=60.0 if run else 0.0)
 
 
-@pytest.mark.parametrize("run", [False, True], ids=["recorded", "run"])
-@pytest.mark.parametrize("name", WRONG)
+def ways(names):
+    """Each of the names as it is judged, with runs and without."""
+    found = [(name, run) for name in names for run in (False, True) if name in (RUN if run else RECORDED)]
+    return pytest.mark.parametrize(("name", "run"), found, ids=[f"{n}-{'run' if r else 'recorded'}" for n, r in found])
+
+
+@ways(WRONG)
 def test_a_program_that_fools_a_recording_is_not_proved(name, run):
     found = told(run)[name]
     assert found.verdict != "PROVED"
@@ -85,8 +96,7 @@ def test_runs_see_what_the_recording_does_not(name):
     assert re.search("not what the program does when it is run: rank 0 holds other numbers", found.why)
 
 
-@pytest.mark.parametrize("run", [False, True], ids=["recorded", "run"])
-@pytest.mark.parametrize("name", RIGHT)
+@ways(RIGHT)
 def test_its_right_twin_is_proved(name, run):
     found = told(run)[name]
     assert found.verdict == "PROVED", found.why

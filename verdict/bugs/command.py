@@ -1,7 +1,6 @@
 """`verdict bugs`: run the suite of real bugs and print a table."""
 
 import json
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,8 @@ from verdict.words import ranks_text
 Load = Callable[[Path, str], Bug]
 Names = Callable[[Path], list[str]]
 
-PLACES = (
-    Path(__file__).resolve().parents[2] / "tests" / "bugs",
-    Path(sys.prefix) / "share" / "verdict" / "bugs",
-)
-"""Where the suite is: in a checkout beside the package, and where an installation puts it."""
+SUITE = (Path(__file__).parent / "suite").resolve()
+"""Where the suite is: data of this package, in a checkout a link to tests/bugs."""
 ALL_AS_EXPECTED, SOME_NOT = 0, 1
 HEAD = (
     "bug", "category", "right plan", "with the bug", "found", "place", "findings", "repaired", "seconds", "source"
@@ -45,7 +41,7 @@ def bugs_command(names: Names, load: Load) -> click.Command:
 
         The place is that of the first finding; what is known not to be reached stands in the file of the bug.
         """
-        folder = suite or _suite()
+        folder = suite or SUITE
         known = names(folder)
         missing = [name for name in wanted if name not in known]
         if missing or not known:
@@ -57,13 +53,6 @@ def bugs_command(names: Names, load: Load) -> click.Command:
         context.exit(ALL_AS_EXPECTED if all(one.as_expected for one in told) else SOME_NOT)
 
     return command
-
-
-def _suite() -> Path:
-    found = next((place for place in PLACES if place.is_dir()), None)
-    if found is None:
-        raise UsageError("bugs", "the suite is not installed", "name its folder with --suite")
-    return found
 
 
 def _tell(judged: Iterator[Judged]) -> list[Judged]:

@@ -1,7 +1,7 @@
 """Concrete execution (the oracle): plans run on arrays of numbers and compared. It knows operators, and no proofs."""
 
 from verdict.comparison import AGREE, CANNOT, DIFFER, FAULT, Comparison, Fault, Faulty, Row
-from verdict.concrete.comparison import MOST_WORK, Prepared, compare, compare_prepared, prepare, work_of
+from verdict.concrete.comparison import MOST_WORK, Prepared, compare, compare_prepared, prepare, work_at, work_of
 
 __all__ = [
     "AGREE",
@@ -17,5 +17,6 @@ __all__ = [
     "compare",
     "compare_prepared",
     "prepare",
+    "work_at",
     "work_of",
 ]

@@ -71,7 +71,7 @@ def _engine(wanted: str | None, exact: bool, other: Callable[[], Engine | None])
         return OWN, own
     found = other()
     if found is None and wanted == TORCH:
-        raise UsageError("--engine torch", "torch is not installed", "pip install 'verdict[torch]'")
+        raise UsageError("--engine torch", "torch is not installed", "pip install 'verdict-parallel[torch]'")
     return (OWN, own) if found is None else (TORCH, found)
 
 

@@ -9,6 +9,7 @@ from verdict.errors import UsageError
 from verdict.graph import Plan
 from verdict.mutate import collectives, content, nodes, programs, shards, updates
 from verdict.mutate.sites import Change
+from verdict.words import known_text
 
 Kind = Callable[[Plan, Random], Change | None]
 """A plan with one fault and what it is; None where the plan has no place for such a fault."""
@@ -107,7 +108,7 @@ def mutate(plan: Plan, seed: int, count: int, kinds: Sequence[str] = ()) -> tupl
     """
     unknown = sorted(set(kinds) - set(KINDS))
     if unknown:
-        raise UsageError("--kinds", f"there is no kind {unknown[0]}", f"known: {', '.join(KINDS)}")
+        raise UsageError("--kinds", f"there is no kind {unknown[0]}", known_text(unknown[0], list(KINDS)))
     remaining = list(kinds or KINDS)
     found: list[Mutant] = []
     number = 0

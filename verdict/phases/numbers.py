@@ -1,8 +1,8 @@
 """Both plans, or one column of them, run on random numbers from end to end."""
 
-from verdict.concrete import AGREE, DIFFER, Comparison, Prepared, compare_prepared, prepare, work_of
+from verdict.concrete import AGREE, DIFFER, Comparison, Prepared, compare_prepared, prepare, work_at, work_of
 from verdict.concrete.comparison import FULL_WORK
-from verdict.graph import Plan
+from verdict.graph import Plan, without_effects
 from verdict.inputs import outside, unstated
 from verdict.lineage.reference import draws_again, reference
 from verdict.semantics import full
@@ -32,11 +32,11 @@ def run_on_numbers(single: Plan, parallel: Plan, full_work: int = FULL_WORK) -> 
 
     full_work: up to so many elements that all nodes read and write they are not reduced.
     """
-    if draws_again(reference(single, 1, {})):
-        return "several of its nodes draw random numbers for one input, and would draw the same if they were run"
     steps = steps_of(single) + steps_of(parallel)
     if steps > MOST_STEPS:
         return f"to run both plans would take {steps:,} nodes, the limit is {MOST_STEPS:,}"
+    if draws_again(reference(single, 1, {})):
+        return "several of its nodes draw random numbers for one input, and would draw the same if they were run"
     prepared = prepare(single, parallel, MOST_WORK, full_work)
     if isinstance(prepared, Comparison):
         return prepared
@@ -51,7 +51,9 @@ def at_full_shapes(single: Plan, parallel: Plan, found: Comparison) -> Compariso
 
     A mean over tokens is one over fewer of them at reduced shapes, where a constant that stands for their number stays.
     """
-    return run_on_numbers(single, parallel, MOST_FULL) if is_reduced(found) else found
+    if not is_reduced(found) or work_at(without_effects(single)) + work_at(without_effects(parallel)) > MOST_FULL:
+        return found
+    return run_on_numbers(single, parallel, MOST_FULL)
 
 
 def differs_at_own_shapes(single: Plan, parallel: Plan) -> bool:

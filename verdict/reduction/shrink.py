@@ -5,23 +5,15 @@ computes along keep the elements that its rule asks for. Constants keep their fu
 An axis shrinks by one rational number wherever it occurs, so that whatever fits at the full shapes fits here.
 """
 
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
-from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from verdict.comparison import Fault, Faulty
-from verdict.errors import ShapeError
-from verdict.graph import ABSENT, Node, Plan, Shape, extent, shard_axes
-from verdict.graph.lockstep import CHUNK, COMMUNICATION, attribute
-from verdict.ops import FACTS, PATTERNS, Axes, Scale
-from verdict.reduction.coordinates import Coordinates
+from verdict.graph import Plan
+from verdict.ops import PATTERNS
 from verdict.reduction.factors import Factors, Scales
-from verdict.reduction.reach import keep_reach
-from verdict.reduction.stand_ins import Tables, attributes, rewritten, stand_ins
-from verdict.reduction.transitions import divides_by_counts, follow
-from verdict.reduction.visit import Visit, visited
-from verdict.semantics import Binding, Reading, Small, axes_of, nodes_of, walk_messages
+from verdict.reduction.side import Side
+from verdict.reduction.stand_ins import stand_ins
+from verdict.reduction.transitions import divides_by_counts
+from verdict.semantics import Binding, Small
 from verdict.semantics.bind import partners, with_buffers
 
 LEAST = 3
@@ -47,7 +39,7 @@ def shrink(single: Plan, parallel: Plan, binding: Binding, grow: int = 0) -> Red
     factors = Factors()
     recorded = any(node.op in PATTERNS for segment in parallel.segments for node in segment.nodes)
     least = LEAST_RECORDED if recorded else LEAST
-    one, two = _Side(single, factors, least), _Side(parallel, factors, least)
+    one, two = Side(single, factors, least), Side(parallel, factors, least)
     for mine, theirs in binding.logical.items():
         for dim, other in zip(two.dims[mine], one.dims[theirs], strict=True):
             factors.join(dim, other)
@@ -80,214 +72,3 @@ def shrink(single: Plan, parallel: Plan, binding: Binding, grow: int = 0) -> Red
     plans = one.rewritten(found[0], scales), two.rewritten(found[1], scales)
     (single, first), (parallel, second) = plans
     return Reduced(single, parallel, with_buffers(binding, single, parallel), (first, second))
-
-
-class _Side:
-    """One plan, while its dimensions are joined."""
-
-    def __init__(self, plan: Plan, factors: Factors, least: int) -> None:
-        self.plan, self.factors, self.least = plan, factors, least
-        self.shapes = [extent(tensor.region) for tensor in plan.tensors]
-        self.dims = [tuple(factors.new() for _ in logical.shape) for logical in plan.logicals]
-        self.nodes = {
-            key: (node, read, pattern, {atom.name: factors.new() for atom in pattern.axes.atoms})
-            for key, (node, read, pattern) in nodes_of(plan).items()
-        }
-        self.messages = walk_messages(plan)
-        self.coordinates = Coordinates(plan, factors, self.messages)
-        self.tables = Tables((), {}, ())
-        self.added: list[tuple[int, ...]] = []
-
-    def dims_of(self, tensor: int) -> tuple[int, ...]:
-        return self.dims[self.plan.tensors[tensor].logical]
-
-    def join_all(self) -> list[Visit]:
-        """Make every node's, message's and declared output's equations between scales hold, and follow what is made."""
-        for one, other in self.messages:
-            self.join_tensors(one, other)
-        for held in (*self.plan.gradients, *self.plan.outputs):
-            if held.weight != ABSENT:
-                self.join_tensors(held.tensor, held.weight)
-        for node, read, pattern, atoms in self.nodes.values():
-            self.join_node(node, read, pattern.axes, atoms)
-        for _, _, pattern, atoms in self.nodes.values():
-            for one_atom, other_atom in pattern.ties:
-                if one_atom in atoms and other_atom in atoms:
-                    self.factors.join(atoms[one_atom], atoms[other_atom])
-        visits = [
-            visited(self.plan, key, node, pattern, atoms) for key, (node, _, pattern, atoms) in self.nodes.items()
-        ]
-        for visit in visits:
-            follow(self.coordinates, visit)
-        return visits
-
-    def finish(self, visits: Sequence[Visit], apart: bool) -> None:
-        """Keep the axes that must have their sizes.
-
-        apart: whether one plan alone divides by what it counts: the axes of that keep their sizes.
-        """
-        for visit in visits:
-            if apart and FACTS.divides_by_count(visit.node.op, visit.attrs):
-                self.coordinates.keep_axes(visit.axes(visit.contracted(visit.pattern.along)))
-        keep_reach(self.coordinates, visits)
-        self.coordinates.finish()
-
-    def take(self, tables: Tables, single: "_Side") -> None:
-        """Let what stands for tables have the scales of the tables. single: the side of the single-device plan."""
-        self.tables = tables
-        self.added = []
-        for tensor in tables.kept:
-            self.coordinates.keep(self.plan.tensors[tensor].logical)
-        for added in tables.added:
-            own = self.dims_of(added.tensor)
-            if added.number is None:
-                theirs = single.dims_of(added.like)
-                for dim, size, other, its in zip(own, self.shapes[added.tensor], theirs, added.shape, strict=True):
-                    self.factors.tie(dim, size, other, its)
-                own = theirs
-            self.added.append(own)
-
-    def rewritten(self, small: Small, scales: Scales) -> tuple[Plan, Small]:
-        """The plan that reads what stands for its tables, and its small shapes."""
-        plan = rewritten(self.plan, self.tables)
-        logicals, regions = list(small.logicals), list(small.regions)
-        dims = dict(zip(range(len(self.plan.tensors), len(plan.tensors)), self.added, strict=True))
-        for tensor, own in dims.items():
-            share = plan.tensors[tensor]
-            shape = plan.logicals[share.logical].shape
-            by = [scales.scale(v, size) for v, size in zip(own, shape, strict=True)]
-            regions.append(tuple((_scaled(a, f), _scaled(b, f)) for (a, b), f in zip(share.region, by, strict=True)))
-            if share.logical == len(logicals):
-                logicals.append(tuple(_scaled(size, f) for size, f in zip(shape, by, strict=True)))
-        shapes = [extent(region) for region in regions]
-        attrs = attributes(self.plan, plan, self.tables, small.attrs, shapes)
-        return plan, Small(tuple(regions), tuple(logicals), attrs)
-
-    def axes(self, tensor: int) -> frozenset[int]:
-        """The factors of the dimensions of a tensor that has more than one element along them."""
-        pairs = zip(self.dims_of(tensor), self.shapes[tensor], strict=True)
-        return frozenset(self.factors.find(p.factor) for v, size in pairs for p in self.factors.pieces(v, size))
-
-    def join_tensors(self, one: int, other: int) -> None:
-        if len(self.shapes[one]) == len(self.shapes[other]):
-            sizes = zip(self.shapes[one], self.shapes[other], strict=True)
-            for left, right, (size, its) in zip(self.dims_of(one), self.dims_of(other), sizes, strict=True):
-                self.factors.tie(left, size, right, its)
-
-    def join_node(self, node: Node, read: Reading, axes: Axes, atoms: Mapping[str, int]) -> None:
-        sizes = {atom.name: atom.size for atom in axes.atoms}
-        outputs = node.inputs[: read.grads] if read.is_gradient else node.outputs
-        tensors = [*zip(read.forward, axes.inputs, strict=True), *zip(outputs, axes.outputs, strict=False)]
-        if read.is_gradient:
-            tensors += zip(node.outputs, axes.inputs, strict=False)
-        for tensor, dims in tensors:
-            if tensor == ABSENT:
-                continue
-            for variable, size, names in zip(self.dims_of(tensor), self.shapes[tensor], dims, strict=True):
-                product = [p for name in names for p in self.factors.pieces(atoms[name], sizes[name])]
-                if product:
-                    self.factors.equate(self.factors.pieces(variable, size), product)
-
-    def constrain(self, scales: Scales) -> None:
-        """Say where dimensions are cut and how many elements they keep."""
-        for tensor in self.plan.tensors:
-            shape = self.plan.logicals[tensor.logical].shape
-            for variable, size, interval in zip(self.dims[tensor.logical], shape, tensor.region, strict=True):
-                scales.cut(variable, max(size, interval[1]), interval)
-                scales.least(variable, interval[1] - interval[0], self.least)
-        for segment in self.plan.segments:
-            for node in segment.nodes:
-                if node.op in COMMUNICATION or node.op == CHUNK:
-                    self.constrain_pieces(scales, node)
-        for _, read, pattern, atoms in self.nodes.values():
-            for atom in pattern.axes.atoms:
-                cuts = pattern.cuts.get(atom.name, ())
-                scales.cut(atoms[atom.name], max((atom.size, *cuts)), (atom.size, *cuts))
-                scales.least(atoms[atom.name], atom.size, max(atom.least, self.least))
-                if atom.name in read.rule.keeps:
-                    self.factors.freeze(atoms[atom.name])
-        self.coordinates.constrain(scales)
-        for added, own in zip(self.tables.added, self.added, strict=True):
-            for variable, size, interval in zip(own, added.shape, added.region, strict=False):
-                scales.cut(variable, size, interval)
-
-    def constrain_pieces(self, scales: Scales, node: Node) -> None:
-        """Every piece that communication may cut a tensor into keeps its bounds."""
-        across = bool(attribute(node, "replicas"))
-        if not node.inputs or node.inputs[0] == ABSENT or (node.op == "all_gather" and not across):
-            return
-        cut = node.outputs[0] if node.op == "all_gather" else node.inputs[0]
-        variables, shape = self.dims_of(cut), self.shapes[cut]
-        for name in ("dim", "split_dim"):
-            dim = attribute(node, name)
-            if isinstance(dim, int) and -len(shape) <= dim < len(shape):
-                step = -(-shape[dim] // (len(attribute(node, "ranks")) * (self.plan.replicas if across else 1)))
-                scales.cut(variables[dim], shape[dim], (*range(0, shape[dim], step), shape[dim]))
-
-    def constrain_shards(self, scales: Scales) -> None:
-        """Every shard of what replicas divide keeps its bounds in the whole."""
-        divided, replicas = shard_axes(self.plan), self.plan.replicas
-        for tensor in self.plan.tensors:
-            axis = divided.get(tensor.logical)
-            if axis is not None:
-                whole = self.plan.logicals[tensor.logical].shape[axis] * replicas
-                start, stop = tensor.region[axis]
-                scales.cut(self.dims[tensor.logical][axis], whole, (start * replicas, stop - start))
-
-    def small(self, scales: Scales) -> Small:
-        """The plan at these scales."""
-        by = [
-            [scales.scale(v, size) for v, size in zip(dims, logical.shape, strict=True)]
-            for dims, logical in zip(self.dims, self.plan.logicals, strict=True)
-        ]
-        logicals = tuple(
-            tuple(_scaled(size, scale) for size, scale in zip(logical.shape, own, strict=True))
-            for logical, own in zip(self.plan.logicals, by, strict=True)
-        )
-        regions = tuple(
-            tuple((_scaled(a, scale), _scaled(b, scale)) for (a, b), scale in zip(region, by[logical], strict=True))
-            for logical, region in ((tensor.logical, tensor.region) for tensor in self.plan.tensors)
-        )
-        return Small(regions, logicals, self.attrs(scales, [extent(region) for region in regions]))
-
-    def attrs(self, scales: Scales, shapes: Sequence[Shape]) -> dict[tuple[object, ...], Mapping[str, Any]]:
-        found: dict[tuple[object, ...], Mapping[str, Any]] = {}
-        for key, (node, read, pattern, atoms) in self.nodes.items():
-            axes = pattern.axes
-            by = {atom.name: scales.scale(atoms[atom.name], atom.size) for atom in axes.atoms}
-            points = {
-                atom.name: {at: _scaled(at, by[atom.name]) for at in (0, atom.size, *pattern.cuts.get(atom.name, ()))}
-                for atom in axes.atoms
-            }
-            sizes = {atom.name: points[atom.name][atom.size] for atom in axes.atoms}
-            scale = Scale(
-                {atom.name: (0, atom.size) for atom in axes.atoms},
-                sizes,
-                points,
-                tuple(shapes[tensor] for tensor in read.forward),
-                tuple(tuple(prod(sizes[n] for n in names) for names in dims) for dims in axes.outputs),
-            )
-            try:
-                found[key] = self.coordinates.reduced(key, scales, pattern.reduce(dict(node.attrs), scale))
-            except ShapeError as error:
-                raise Faulty(Fault(error.problem, f"{node.op} {node.name}")) from None
-        return found
-
-    def require_fitting(self, small: Small) -> None:
-        """The reduced plan must fit as the full one does. Raises Faulty."""
-        shapes = [small.shape(tensor) for tensor in range(len(self.plan.tensors))]
-        known: set[tuple[object, ...]] = set()
-        for key, (node, read, _, _) in self.nodes.items():
-            attrs = tuple(sorted(small.attrs[key].items()))
-            kind = (node.op, attrs, *(shapes[t] if t != ABSENT else None for t in (*node.inputs, *node.outputs)))
-            if kind not in known:
-                known.add(kind)
-                axes_of(node._replace(attrs=attrs), read, shapes, f"{node.op} {node.name}, at reduced shapes")
-
-
-def _scaled(coordinate: int, scale: Fraction) -> int:
-    """Where a coordinate lies at this scale, which divides it. Raises Faulty."""
-    number, rest = divmod(coordinate * scale.numerator, scale.denominator)
-    if rest:
-        raise Faulty(Fault(f"a coordinate shrinks to {coordinate * scale}", "shape reduction", ours=True))
-    return number

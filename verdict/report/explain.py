@@ -8,6 +8,7 @@ from verdict.errors import UsageError
 from verdict.report.code import Code
 from verdict.report.codes import CODES
 from verdict.report.lines import wrapped
+from verdict.words import known_text
 
 
 @click.command("explain")
@@ -20,7 +21,7 @@ def explain_command(code: str | None) -> None:
             click.echo(f"{known.code:<{width}}{known.name}")
         return
     if code not in CODES:
-        raise UsageError(code, "there is no such code", f"known: {', '.join(CODES)}")
+        raise UsageError(code, "there is no such code", known_text(code, list(CODES)))
     click.echo("\n".join(explained(CODES[code])))
 
 

@@ -11,7 +11,7 @@ from verdict.report.report import VERSION, Asked, Measured, Report, Side, Sweep
 
 def to_json(report: Report, measured: Measured) -> str:
     """The report as JSON text with a final newline."""
-    return json.dumps({**as_data(report), **_measured(measured)}, indent=2) + "\n"
+    return json.dumps({**as_data(report), **measured_data(measured)}, indent=2) + "\n"
 
 
 def as_data(report: Report) -> dict[str, Any]:
@@ -71,7 +71,8 @@ def _solvers(solvers: Sequence[Asked]) -> dict[str, dict[str, int]]:
     }
 
 
-def _measured(measured: Measured) -> dict[str, Any]:
+def measured_data(measured: Measured) -> dict[str, Any]:
+    """What differs from run to run, as plain data."""
     return {
         "timings": {
             **{name: round(seconds, 3) for name, seconds in measured.seconds},

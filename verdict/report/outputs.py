@@ -3,7 +3,7 @@
 import io
 import os
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -44,13 +44,13 @@ class Output(NamedTuple):
     instead: bool
 
 
-def output_of(text: str, form: str) -> Output:
-    """`FORMAT:FILE`, or a file of this form that is written instead of the terminal."""
+def output_of(text: str, form: str, forms: Collection[str] = FORMS) -> Output:
+    """`FORMAT:FILE`, or a file of this form that is written instead of the terminal. forms: those that there are."""
     before, colon, path = text.partition(":")
-    if colon and before in FORMS and path:
+    if colon and before in forms and path:
         return Output(before, path, instead=False)
-    if colon and (before in FORMS or (len(before) > 1 and before.isalnum())):
-        raise UsageError("--output", f"{text} is not FORMAT:FILE", f"formats: {', '.join(FORMS)}")
+    if colon and (before in forms or (len(before) > 1 and before.isalnum())):
+        raise UsageError("--output", f"{text} is not FORMAT:FILE", f"formats: {', '.join(forms)}")
     return Output(form, text, instead=True)
 
 

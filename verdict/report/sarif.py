@@ -1,6 +1,7 @@
 """Report -> SARIF 2.1.0, which code hosts and editors show. The same from run to run."""
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -15,7 +16,24 @@ OWN_RULES = {OPEN: "A question that is neither proved nor refuted.", PROVED: "Bo
 
 
 def to_sarif(report: Report) -> str:
-    """One run. Findings are errors, what is open is told as open, and a proof as a result that passes."""
+    """One run."""
+    return log_of([run_of(report)])
+
+
+def log_of(runs: Sequence[Mapping[str, Any]]) -> str:
+    """The text of a log with these runs."""
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": list(runs)}, indent=2) + "\n"
+
+
+def lost_run(why: str, status: int) -> dict[str, Any]:
+    """A run that ended without a report."""
+    told = {"level": "error", "message": {"text": why}}
+    ended = {"executionSuccessful": False, "exitCode": status, "toolExecutionNotifications": [told]}
+    return {"tool": {"driver": {"name": "verdict", "rules": []}}, "invocations": [ended], "results": []}
+
+
+def run_of(report: Report) -> dict[str, Any]:
+    """Findings are errors, what is open is told as open, and a proof as a result that passes."""
     results = [
         *(_result(finding, "error", report) for finding in report.findings),
         *(_result(finding, "note", report) for finding in report.notes),
@@ -26,13 +44,12 @@ def to_sarif(report: Report) -> str:
         results.append(_said(PROVED, "pass", headline(report), "", report))
     used = dict.fromkeys(result["ruleId"] for result in results)
     driver = {"name": "verdict", "rules": [_rule(code) for code in used]}
-    run = {
+    return {
         "tool": {"driver": driver},
         "invocations": [{"executionSuccessful": True, "exitCode": report.verdict.value}],
         "results": results,
         "properties": {"verdict": report.verdict.name, "assumptions": [a.name for a in report.assumptions]},
     }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
 
 def _rule(code: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@
 
 A `build` function returns a Program: one rank's training step, its inputs and parameters, and what each of its
 tensors is of the single-device tensor. It is recorded in processes of its own, so it must be importable: a function
-at the top of a file. Recording needs torch, `python -m pip install 'verdict[torch]'`; importing this does not.
+at the top of a file. Recording needs torch, `python -m pip install 'verdict-parallel[torch]'`; importing this does not.
 """
 
 from collections.abc import Callable, Mapping

@@ -12,6 +12,8 @@ from verdict.options import Options
 from verdict.report import Verdict
 from verdict.verify import verify
 
+pytestmark = pytest.mark.usefixtures("shared_proofs")
+
 SHARDING = re.compile(r", sharding=\{(?:[^{}]|\{[^{}]*\})*\}")
 TEXTS = Path(__file__).with_name("texts")
 WRONG = TEXTS.with_name("wrong")

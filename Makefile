@@ -1,0 +1,24 @@
+# The checks that CI runs (.ci/run), one by one, in the environment that is active.
+PYTHON ?= python
+
+.PHONY: check lint types test quick pages wheel
+check: lint types test
+
+lint:
+	$(PYTHON) -m ruff check .
+
+types:
+	$(PYTHON) -m mypy
+
+test:
+	$(PYTHON) -m pytest -n 2
+
+quick:
+	$(PYTHON) -m pytest -n 2 -m "not slow"
+
+pages:  # those that are written from the code
+	$(PYTHON) scripts/operator_table.py
+	$(PYTHON) scripts/limits_table.py
+
+wheel:
+	$(PYTHON) -m pip wheel --no-deps -w dist .

@@ -1,0 +1,67 @@
+"""`verdict jax`: whether what XLA makes of a JAX program computes, on all devices, what the program computes."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+
+from verdict.backends.hlo.command import load_pair, ranged, stated, through, verified
+from verdict.backends.hlo.pair import NO_RANGES, Ranges
+from verdict.backends.jax.launch import Limits, texts_of
+from verdict.graph import Plan
+
+LIMITS = Limits()
+DEVICES = 8
+"""So many virtual devices there are where nobody says: meshes of 2 x 4 and 2 x 2 x 2 fit."""
+
+
+def pair_of_program(
+    target: str, devices: int, python: str = "", ranges: Ranges = NO_RANGES, limits: Limits = LIMITS
+) -> tuple[Plan, Plan]:
+    """The two plans of FILE.py[:FUNCTION]. Raises VerdictError where no question can be put."""
+    with TemporaryDirectory(prefix="verdict-jax-") as name:
+        texts = texts_of(target, devices, Path(name), python, False, limits)
+        return load_pair(texts.before, texts.after, texts.shardings, ranges)
+
+
+def jax_command(run: Callable[[list[str]], int]) -> click.Command:
+    """The command; `run` is the command line that verifies a pair of plans, and returns its exit status."""
+
+    @click.command("jax", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True})
+    @click.argument("program", metavar="FILE.py[:FUNCTION]")
+    @click.option("--devices", type=click.IntRange(2), default=DEVICES, show_default=True, metavar="N",
+                  help="How many virtual CPU devices there are.")  # fmt: skip
+    @click.option("--passes", is_flag=True, help="Verify the module after each pass, until one is refuted.")
+    @click.option("-o", "--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+                  help="Keep XLA's texts and the two plans in DIR.")  # fmt: skip
+    @click.option("--python", default="", metavar="PATH", help="The Python that has jax (default: Verdict's own).")
+    @click.option("--compile-timeout", "seconds", type=click.FloatRange(0, min_open=True), default=LIMITS.seconds,
+                  show_default=True, metavar="SECONDS", help="For running the file and compiling.")  # fmt: skip
+    @click.option("--compile-memory", "mebibytes", type=click.IntRange(2048), default=LIMITS.mebibytes,
+                  show_default=True, metavar="MIB", help="For the process that does so.")  # fmt: skip
+    @ranged
+    @click.argument("options", nargs=-1, type=click.UNPROCESSED)
+    @click.pass_context
+    def command(
+        context: click.Context, program: str, devices: int, passes: bool, out: Path | None, python: str,
+        seconds: float, mebibytes: int, ranges: Sequence[tuple[str, int, int]], options: tuple[str, ...],
+    ) -> None:  # fmt: skip
+        """Compile a JAX program in a process of its own, and verify what XLA's partitioner makes of it.
+
+        FUNCTION (build) returns a jitted function with shardings, and its arguments. Where FILE.py has a function
+        build_single, what that returns is the program that is compared with. Further OPTIONS are those of verdict.
+        """
+        with TemporaryDirectory(prefix="verdict-jax-") as name:
+            folder = out or Path(name)
+            folder.mkdir(parents=True, exist_ok=True)
+            texts = texts_of(program, devices, folder, python, passes, Limits(seconds, mebibytes))
+            called = () if out else ("--called", f"{program}, as written", f"{program}, partitioned")
+
+            def of(module: str) -> int:
+                plans = load_pair(texts.before, module, texts.shardings, stated(ranges))
+                return verified(plans, folder, [*called, *options], run)
+
+            context.exit(through(Path(texts.after), folder / "dump", of) if passes else of(texts.after))
+
+    return command

@@ -1,0 +1,78 @@
+"""A user's file in a process of its own, on virtual CPU devices, until XLA's texts are there."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from verdict.backends.jax import worker
+from verdict.errors import UsageError
+
+BUILD, BUILD_SINGLE = "build", "build_single"
+MOST_SHOWN = 300
+"""The most characters of what a process that died said last, so that it stays a sentence."""
+
+
+class Limits(NamedTuple):
+    """Of the process: its time, and its address space. XLA reserves some gibibytes of the latter."""
+
+    seconds: float = 300.0
+    mebibytes: int = 32768
+
+
+class Texts(NamedTuple):
+    """Files of HLO text. shardings: the module right before the partitioner. alone: `before` is of BUILD_SINGLE."""
+
+    before: str
+    shardings: str
+    after: str
+    alone: bool
+
+
+def texts_of(target: str, devices: int, folder: Path, python: str, passes: bool, limits: Limits) -> Texts:
+    """The texts of FILE.py[:FUNCTION], in `folder`. Raises UsageError where there are none."""
+    file, function = _target(target)
+    job = {"file": str(Path(file).resolve()), "function": function, "single": BUILD_SINGLE, "devices": devices}
+    (folder / "job.json").write_text(json.dumps({**job, "passes": passes, "mebibytes": limits.mebibytes}))
+    _run([python or sys.executable, "-P", str(worker.__file__), str(folder)], devices, folder, target, limits)
+    reply = json.loads((folder / "reply.json").read_text())
+    if "refused" in reply:
+        where, problem, what = reply["refused"]
+        raise UsageError(where, problem, what)
+    return Texts(reply["before"], reply["shardings"], reply["after"], reply["alone"])
+
+
+def _target(text: str) -> tuple[str, str]:
+    file, colon, function = text.rpartition(":")
+    if not colon or not function.isidentifier():
+        file, function = text, BUILD
+    if not Path(file).is_file():
+        raise UsageError(file, "there is no such file", "give FILE.py or FILE.py:FUNCTION")
+    return file, function
+
+
+def _run(command: list[str], devices: int, folder: Path, target: str, limits: Limits) -> None:
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={devices}".strip()
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags, "PYTHONWARNINGS": "ignore"}
+    log = folder / "log"
+    try:
+        with open(log, "wb") as out:
+            process = subprocess.Popen(command, env=environment, stdout=out, stderr=out, start_new_session=True)
+    except OSError as error:
+        raise UsageError(command[0], f"it cannot be run: {error.strerror}", "is --python right?") from None
+    try:
+        process.wait(limits.seconds)
+    except subprocess.TimeoutExpired:
+        raise UsageError(target, f"it is not compiled in {limits.seconds:g} s", "raise --compile-timeout") from None
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    if not (folder / "reply.json").exists():
+        said = log.read_text(errors="replace").strip().splitlines() or [f"status {process.returncode}"]
+        problem = f"its process died: {said[-1][:MOST_SHOWN]}"
+        raise UsageError(target, problem, "raise --compile-memory, or run the file by itself")

@@ -1,0 +1,132 @@
+"""The process that runs a user's file: `python worker.py FOLDER` compiles what its functions build.
+
+It is run by the Python that has jax, which may be another than Verdict's, so it imports nothing of Verdict. FOLDER
+holds job.json; reply.json is written there: the paths of XLA's texts, or why there are none.
+"""
+
+import importlib.util
+import json
+import resource
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+TESTED = ("0.10",)
+"""Minor versions of jax whose texts the tests hold."""
+PARTITIONER = "spmd-partitioning"
+INSTALL = "python -m pip install 'jax>=0.10,<0.11'"
+
+
+class Refused(Exception):
+    """Why there are no texts: where, the problem, what to do."""
+
+
+def main(folder: Path) -> None:
+    """Do the job in `folder`."""
+    job = json.loads((folder / "job.json").read_text())
+    try:
+        reply = _compiled(folder, job)
+    except Refused as refused:
+        reply = {"refused": list(refused.args)}
+    (folder / "reply.json").write_text(json.dumps(reply))
+
+
+def _compiled(folder: Path, job: dict[str, Any]) -> dict[str, Any]:
+    size = job["mebibytes"] << 20
+    resource.setrlimit(resource.RLIMIT_AS, (size, size))
+    jax = _jax(job["devices"])
+    file, function, single = job["file"], job["function"], job["single"]
+    module = _run(file, lambda: _loaded(file))
+    lowered = _lowered(module, file, function)
+    alone = _lowered(module, file, single) if hasattr(module, single) else lowered
+    dump = _compile(lowered, folder / "dump", file, ".*" if job["passes"] else PARTITIONER)
+    whole = dump if alone is lowered else _compile(alone, folder / "single", file, PARTITIONER)
+    return {
+        "jax": jax.__version__,
+        "alone": alone is not lowered,
+        "before": str(_dumped(whole, ".before_optimizations.", file, function)),
+        "shardings": str(_dumped(dump, f".before_{PARTITIONER}.", file, function)),
+        "after": str(_dumped(dump, f".after_{PARTITIONER}.", file, function)),
+    }
+
+
+def _compile(lowered: Any, folder: Path, file: str, passes: str) -> Path:
+    """The folder of XLA's texts of a program. passes: a regular expression."""
+    options = {
+        "xla_dump_to": str(folder),
+        "xla_dump_hlo_as_text": True,
+        "xla_dump_large_constants": True,
+        "xla_dump_hlo_pass_re": passes,
+    }
+    _run(file, lambda: lowered.compile(compiler_options=options))
+    return folder
+
+
+def _jax(devices: int) -> Any:
+    try:
+        import jax  # noqa: PLC0415  (the limit of memory comes first, and its absence is a sentence)
+    except ImportError as error:
+        raise Refused(sys.executable, f"jax cannot be imported: {error}", f"{INSTALL}, or name --python") from None
+    if ".".join(jax.__version__.split(".")[:2]) not in TESTED:
+        problem = f"jax {jax.__version__} is not among the versions that were tested: {', '.join(TESTED)}"
+        raise Refused(sys.executable, problem, f"{INSTALL}; texts of any version: verdict hlo BEFORE AFTER")
+    if len(jax.devices()) != devices:
+        raise Refused("--devices", f"jax made {len(jax.devices())} devices of {devices}", "is JAX_PLATFORMS set?")
+    return jax
+
+
+def _loaded(file: str) -> Any:
+    path = Path(file).resolve()
+    sys.path.insert(0, str(path.parent))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise Refused(file, "it is no Python file", "give FILE.py or FILE.py:FUNCTION")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _lowered(module: Any, file: str, function: str) -> Any:
+    """The lowered program that a function of the file builds."""
+    build = getattr(module, function, None)
+    if not callable(build):
+        raise Refused(file, f"it has no function {function}", "give FILE.py:FUNCTION")
+    built = _run(file, build)
+    if not isinstance(built, tuple) or len(built) != 2 or not hasattr(built[0], "lower"):
+        due = "return jax.jit(step, in_shardings=..., out_shardings=...), arguments"
+        raise Refused(f"{file}:{function}", "it returns no pair of a jitted function and its arguments", due)
+    jitted, arguments = built
+    if not isinstance(arguments, tuple):
+        raise Refused(f"{file}:{function}", "the arguments are no tuple", "return jitted, (weights, x)")
+    return _run(file, lambda: jitted.lower(*arguments))
+
+
+def _run(file: str, what: Any) -> Any:
+    """What the user's code, or jax on its behalf, returns. Raises Refused with its place in the file."""
+    try:
+        return what()
+    except Refused:
+        raise
+    except MemoryError:
+        raise Refused(file, "it needs more memory than --compile-memory", "raise it, or take smaller arrays") from None
+    except BaseException as error:  # a user's file may raise anything, also SystemExit
+        name = Path(file).name
+        frames = [each for each in traceback.extract_tb(error.__traceback__) if Path(each.filename).name == name]
+        lines = str(error).strip().splitlines()
+        where = f"{file}:{frames[-1].lineno}" if frames else file
+        problem = f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__
+        raise Refused(where, problem, "does the file run by itself?") from None
+
+
+def _dumped(dump: Path, part: str, file: str, function: str) -> Path:
+    found = sorted(path for path in dump.glob("*.txt") if part in path.name)
+    if not found:
+        problem = "XLA did not partition what it builds"
+        raise Refused(f"{file}:{function}", problem, "give jax.jit in_shardings of a mesh of several devices")
+    return found[0]
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

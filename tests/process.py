@@ -1,0 +1,45 @@
+"""The command line in a copy of this process: what it prints and its exit status, without importing it anew."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+from verdict.__main__ import main
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def verdict(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """What `python -m verdict ARGUMENTS` does, without a terminal."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        child = os.fork()
+        if not child:
+            _run(arguments, cwd, out.fileno(), err.fileno())
+        _, status = os.waitpid(child, 0)
+        for file in (out, err):
+            file.seek(0)
+        return subprocess.CompletedProcess(arguments, os.waitstatus_to_exitcode(status), out.read(), err.read())
+
+
+def _run(arguments: tuple[str, ...], cwd: Path, out: int, err: int) -> None:
+    status = -1
+    try:
+        for target, source in enumerate((os.open(os.devnull, os.O_RDONLY), out, err)):
+            os.dup2(source, target)
+        sys.stdin, sys.stdout, sys.stderr = (open(number, mode) for number, mode in enumerate("rww"))  # noqa: SIM115
+        os.chdir(cwd)
+        sys.argv = ["verdict", *arguments]
+        main()
+    except SystemExit as ended:
+        status = int(ended.code or 0)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status & 255)

@@ -1,0 +1,97 @@
+"""The command line's conveniences: plans without options, standard input, nearest names, help, encodings, memory."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from verdict import cli
+
+ROOT = Path(__file__).resolve().parents[1]
+SINGLE, PARALLEL = (str(ROOT / "data" / "llama3" / f"{name}.plan") for name in ("single", "parallel"))
+
+
+def run(*arguments: str, given: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "verdict", *arguments], capture_output=True, input=given, cwd=ROOT, check=False,
+        encoding="utf-8", env={**os.environ, **environment},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (SINGLE, PARALLEL, "-q"),
+        ("-q", SINGLE, PARALLEL),
+        ("-q", "--", SINGLE, PARALLEL),
+        (SINGLE, "-q", "--pm", PARALLEL),
+    ],
+    ids=["first", "last", "behind dashes", "one"],
+)
+def test_two_files_are_the_two_plans(arguments: tuple[str, ...]) -> None:
+    ran = run(*arguments)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.startswith("PROVED")
+
+
+def test_one_plan_may_come_from_standard_input() -> None:
+    for arguments, given in (((SINGLE, "-", "-q"), PARALLEL), (("--sm", "-", "--pm", PARALLEL, "-q"), SINGLE)):
+        ran = run(*arguments, given=Path(given).read_text())
+        assert (ran.returncode, ran.stderr) == (0, "")
+    ran = run("-", "-")
+    assert (ran.returncode, "given as both plans" in ran.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((), "--sm SINGLE --pm PARALLEL"),
+        ((SINGLE,), "--pm (the parallel plan) is missing"),
+        ((SINGLE, PARALLEL, "frobnicate"), "frobnicate: there is no such command or file"),
+        (("nowhere.plan", PARALLEL), "nowhere.plan: the file cannot be read"),
+        (("generat", "llama3"), "did you mean generate?"),
+        (("explain", "missing-reductoin"), "did you mean missing-reduction?"),
+        (("mutate", SINGLE, "--kinds", "skip-nod", "-o", "nowhere"), "did you mean skip-node?"),
+        ((SINGLE, PARALLEL, "--assume", "chunk-order-by-regio"), "did you mean chunk-order-by-region?"),
+        ((SINGLE, PARALLEL, "--deny-assumption", "real-aritmetic"), "did you mean real-arithmetic?"),
+    ],
+)
+def test_what_is_misspelled_or_missing_is_told(arguments: tuple[str, ...], sentence: str) -> None:
+    ran = run(*arguments)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert sentence in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_reports_are_utf_8_whatever_the_locale(tmp_path: Path) -> None:
+    named = tmp_path / "einzeln-ü.plan"
+    named.write_bytes(Path(PARALLEL).read_bytes().replace(b"verdict-plan", b"no plan", 1))
+    for locale in ({"LC_ALL": "C"}, {"PYTHONIOENCODING": "ascii"}):
+        ran = run(SINGLE, str(named), **locale)
+        assert ran.returncode == 2
+        assert "einzeln-ü.plan: not a plan" in ran.stderr
+
+
+def test_no_memory_is_a_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(cli, "_main_job", fail)
+    monkeypatch.setattr(sys, "argv", ["verdict", SINGLE, PARALLEL])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 3
+    assert capsys.readouterr().err == "verdict: there was no memory left; nothing was decided\n"
+
+
+def test_commands_and_options_are_completed() -> None:
+    completing = {"_VERDICT_COMPLETE": "bash_complete"}
+    command = [sys.executable, "-c", "from verdict.cli import cli; cli(prog_name='verdict')"]
+    for words, at, wanted in (("verdict ge", "1", "generate"), ("verdict --deny", "1", "--deny-assumption")):
+        ran = subprocess.run(
+            command, capture_output=True, text=True, cwd=ROOT, check=False,
+            env={**os.environ, **completing, "COMP_WORDS": words, "COMP_CWORD": at},
+        )  # fmt: skip
+        assert wanted in ran.stdout, ran.stderr

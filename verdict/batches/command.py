@@ -1,0 +1,278 @@
+"""`verdict check`, `verdict batch` and `verdict merge`: whole lists, in one pool of processes or in shards."""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import click
+
+import verdict
+from verdict.backends import load_all
+from verdict.backends.text import write
+from verdict.backends.torch.command import BUILD, BUILD_SINGLE, capture_each
+from verdict.backends.torch.launch import Target
+from verdict.batches.cache import opened
+from verdict.batches.listing import questions_of
+from verdict.batches.merging import merged
+from verdict.batches.project import project_of
+from verdict.batches.question import Pair, Program, Question, Settings, fingerprint, shard
+from verdict.batches.reuse import Run, run_or_reuse
+from verdict.batches.run import Found, Task, local, run_tasks
+from verdict.batches.version import version_of
+from verdict.errors import UsageError, VerdictError
+from verdict.graph import Plan
+from verdict.limits import free_mib
+from verdict.lineage import CHUNK_ORDER
+from verdict.report.many import FORMS_OF_MANY, Case, Header, counts_line, many_data, table, to_text, worst
+from verdict.report.outputs import Output, output_of, require_writable, write_whole
+from verdict.report.readable import readable
+
+EPILOG = ("Exit status: that of the worst, in this order: 4 a bug in verdict, 2 a question that could not be put, "
+          "1 refuted, 3 unknown, 0 all proved.")  # fmt: skip
+DAY = 24 * 3600
+"""Seconds after which another sample of the cache is proved again."""
+MAY_ASSUME = frozenset({CHUNK_ORDER})
+PACKAGE = Path(verdict.__file__).resolve().parent
+
+
+class _Part(click.ParamType[tuple[int, int]]):
+    """PART/OF, both from 1."""
+
+    name = "shard"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        """The two numbers."""
+        if isinstance(value, tuple):
+            return value
+        part, _, of = str(value).partition("/")
+        if not (part.isdecimal() and of.isdecimal() and 1 <= int(part) <= int(of)):
+            self.fail(f"{value} is not PART/OF, as 1/4 to 4/4 for four shards", param, ctx)
+        return int(part), int(of)
+
+
+_FORMAT = click.option("--format", "form", type=click.Choice(list(FORMS_OF_MANY)), default="text", show_default=True,
+                       help="Form of the report.")  # fmt: skip
+_OUTPUT = click.option("--output", "outputs", multiple=True, metavar="[FORMAT:]FILE",
+                       help="Write one report of all in FORMAT to FILE, too (repeatable); without FORMAT, in that of "
+                            "--format and instead of the terminal.")  # fmt: skip
+_SHARD = click.option("--shard", "part", type=_Part(), default="1/1", metavar="PART/OF",
+                      help="Only this part of the list; `verdict merge` puts the JSON reports together.")  # fmt: skip
+_JOBS = click.option("--jobs", type=click.IntRange(1), metavar="N",
+                     help="Pairs that are decided side by side (default: the cores).")  # fmt: skip
+_MEMORY = click.option("--memory-limit", type=click.IntRange(64), metavar="MIB",
+                       help="For each (default: an even share of what is free); more is unknown.")  # fmt: skip
+_VERBOSE = click.option("-v", "--verbose", is_flag=True, help="Tell of each as soon as it is decided.")
+_QUIET = click.option("-q", "--quiet", is_flag=True, help="Only how many there are of each verdict.")
+
+_CACHE = click.option("--cache", metavar="DIR", help="Keep proofs in DIR, and take over those that are there.")
+_NO_CACHE = click.option("--no-cache", is_flag=True, help="Prove everything anew, and keep nothing.")
+_SAMPLE = click.option("--sample-seed", type=int, metavar="N",
+                       help="Chooses which proofs of the cache are made again (default: by the day).")  # fmt: skip
+
+
+@click.command("check", epilog=EPILOG)
+@click.option("--config", metavar="FILE", help="The project's file (default: the nearest pyproject.toml).")
+@_FORMAT
+@_OUTPUT
+@_SHARD
+@_JOBS
+@_MEMORY
+@_VERBOSE
+@_QUIET
+@_CACHE
+@_NO_CACHE
+@_SAMPLE
+@click.pass_context
+def check_command(context: click.Context, /, config: str | None, outputs: tuple[str, ...], **given: Any) -> None:
+    """Decide all pairs and programs that [tool.verdict] of the project's pyproject.toml lists."""
+    project = project_of(config)
+    given["cache"] = given["cache"] or ""
+    context.exit(_run(project.questions, (*project.outputs, *outputs), given))
+
+
+@click.command("batch", epilog=EPILOG)
+@click.argument("list_file", metavar="LIST")
+@click.option("--assume", multiple=True, metavar="NAME", help="Take NAME for granted (repeatable).")
+@click.option("--deny-assumption", "denied", multiple=True, metavar="NAME",
+              help="Refuse a proof that rests on NAME (repeatable).")  # fmt: skip
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True, metavar="SECONDS",
+              help="For one obligation; what takes longer is unknown.")  # fmt: skip
+@click.option("--time-limit", type=click.FloatRange(0, min_open=True), default=1800.0, show_default=True,
+              metavar="SECONDS", help="For one pair; what is not decided then is unknown.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the random points that are tried.")
+@click.option("--exhaustive", is_flag=True, help="Prove every stage and every column by itself (slow).")
+@_FORMAT
+@_OUTPUT
+@_SHARD
+@_JOBS
+@_MEMORY
+@_VERBOSE
+@_QUIET
+@_CACHE
+@_NO_CACHE
+@_SAMPLE
+@click.pass_context
+def batch_command(
+    context: click.Context, /, list_file: str, assume: tuple[str, ...], denied: tuple[str, ...], timeout: float,
+    time_limit: float, seed: int, exhaustive: bool, outputs: tuple[str, ...], **given: Any,
+) -> None:  # fmt: skip
+    """Decide all pairs and programs that the file LIST holds, one a line (- for standard input).
+
+    A line is SINGLE.plan PARALLEL.plan, or FILE.py:BUILD WORLD [FILE.py:BUILD_SINGLE]; what follows # is a comment.
+    """
+    settings = Settings(tuple(sorted({*assume})), tuple(sorted({*denied})), timeout, time_limit, seed, exhaustive)
+    context.exit(_run(questions_of(list_file, settings), outputs, given))
+
+
+@click.command("merge", epilog=EPILOG)
+@click.argument("results", nargs=-1, required=True, metavar="RESULT.json...")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
+              help="Form of the report.")  # fmt: skip
+@click.option("--output", metavar="FILE", help="Write the JSON report of the whole list to FILE, too.")
+@click.pass_context
+def merge_command(context: click.Context, results: tuple[str, ...], form: str, output: str | None) -> None:
+    """Put together the JSON results of all shards of one list."""
+    data = merged(results)
+    if output:
+        require_writable(results, [("the report", output)])
+        write_whole(output, to_text(data))
+    _warn(data["unused_assumptions"])
+    click.echo(to_text(data) if form == "json" else table(data), nl=False)
+    context.exit(worst(entry["verdict"] for entry in data["cases"]))
+
+
+def _run(questions: Sequence[Question], texts: Sequence[str], given: dict[str, Any]) -> int:
+    """Decide one part of a list, tell of it, and return the exit status."""
+    require_assumable(questions)
+    outputs = tuple(output_of(text, given["form"], FORMS_OF_MANY) for text in texts)
+    require_writable(_inputs(questions), [("the report", output.path) for output in outputs])
+    part, of = given["part"]
+    mine = shard(questions, part, of)
+    told = _teller(len(mine)) if given["verbose"] or (sys.stderr.isatty() and not given["quiet"]) else lambda _: None
+    jobs = given["jobs"] or os.cpu_count() or 1
+    free = free_mib()
+    memory = given["memory_limit"] or (free and free // min(jobs, max(len(mine), 1)))
+    version = version_of(PACKAGE)
+    run = partial(run_tasks, executor=local(jobs), load=load_all, memory_mib=memory, told=told)
+    tasks = _tasks(mine)
+    anew = given["no_cache"] or given["cache"] is None
+    found = run(tasks) if anew else _reusing(tasks, run, given, version, told)
+    denied = {name for question in questions for name in question.settings.denied}
+    header = Header(fingerprint(questions, version), len(questions), (part, of), _unused(denied, found))
+    if of == 1:
+        _warn(header.unused)
+    _tell(header, [each.case for each in found], outputs, given)
+    return worst(each.case.standing.name for each in found) if found else 0
+
+
+def require_assumable(questions: Sequence[Question]) -> None:
+    """Raises UsageError where something is assumed that cannot be."""
+    unknown = sorted({name for question in questions for name in question.settings.assume} - MAY_ASSUME)
+    if unknown:
+        raise UsageError("--assume", f"there is no assumption {unknown[0]}", f"known: {', '.join(sorted(MAY_ASSUME))}")
+
+
+def _inputs(questions: Sequence[Question]) -> list[str]:
+    pairs = [question.asked for question in questions if isinstance(question.asked, Pair)]
+    programs = [question.asked for question in questions if isinstance(question.asked, Program)]
+    return [path for pair in pairs for path in pair] + [program.program.partition(":")[0] for program in programs]
+
+
+def _reusing(
+    tasks: Sequence[Task], run: Run, given: dict[str, Any], version: str, told: Callable[[Case], None]
+) -> list[Found]:
+    """What is found, with the cache; of that nothing is said but where it was used."""
+    seed = int(time.time()) // DAY if given["sample_seed"] is None else given["sample_seed"]
+    reuse = run_or_reuse(tasks, run, opened(given["cache"] or None), seed, version, write, told)
+    if reuse.used:
+        again = f", {reuse.again} of them proved again (--sample-seed {seed})" if reuse.again else ""
+        click.echo(f"note: {reuse.used} of {len(tasks)} proved before{again}", err=True)
+    if reuse.otherwise:
+        click.echo(f"note: {reuse.otherwise} came out otherwise than in the cache; nothing of it was used", err=True)
+    return reuse.found
+
+
+def _tasks(questions: Sequence[Question]) -> list[Task]:
+    """The tasks. Programs are recorded first, all by processes that import torch once."""
+    recorded = _recorded([question for question in questions if isinstance(question.asked, Program)])
+    return [Task(question, recorded.get(question.number)) for question in questions]
+
+
+def _recorded(questions: Sequence[Question]) -> dict[int, Any]:
+    """Of each program, by its question's number, both plans or why there are none."""
+    found: dict[int, Any] = {}
+    wanted: dict[int, tuple[tuple[Target, int], tuple[Target, int]]] = {}
+    for question in questions:
+        try:
+            wanted[question.number] = _sides(question.asked)
+        except VerdictError as error:
+            found[question.number] = error
+    alike = sorted((q for q in questions if q.number in wanted), key=_manner)
+    for manner, group in groupby(alike, key=_manner):
+        numbers = [question.number for question in group]
+        distinct = list(dict.fromkeys(side for number in numbers for side in wanted[number]))
+        plans = dict(zip(distinct, capture_each(distinct, *manner, _progress()), strict=True))
+        for number in numbers:
+            both = [plans[side] for side in wanted[number]]
+            wrong = next((plan for plan in both if not isinstance(plan, Plan)), None)
+            found[number] = tuple(both) if wrong is None else wrong
+    return found
+
+
+def _manner(question: Question) -> tuple[str, bool]:
+    """How a program is recorded."""
+    asked: Any = question.asked
+    return asked.tensors, asked.confirm
+
+
+def _sides(asked: Any) -> tuple[tuple[Target, int], tuple[Target, int]]:
+    """The two programs, each with its number of ranks."""
+    parallel = Target.of(asked.program, BUILD)
+    return (Target.of(asked.single or parallel.file, BUILD_SINGLE), 1), (parallel, asked.world)
+
+
+def _progress() -> Callable[[str, int, int], None]:
+    def progress(what: str, done: int, total: int) -> None:
+        if sys.stderr.isatty():
+            click.echo(f"\r{what}: {done} of {total}", nl=done == total, err=True)
+
+    return progress
+
+
+def _teller(total: int) -> Callable[[Case], None]:
+    """What tells of each case as soon as it is decided, and how many are."""
+    done: list[Case] = []
+
+    def told(case: Case) -> None:
+        done.append(case)
+        seconds = f"{case.measured.total:.1f} s"
+        click.echo(readable(f"{len(done)} of {total}: {case.standing.name} {case.name}, {seconds}"), err=True)
+
+    return told
+
+
+def _unused(denied: set[str], found: Sequence[Found]) -> tuple[str, ...]:
+    """The denied assumptions that no plan knows; none can be told where a pair has no report."""
+    if any(each.case.report is None for each in found):
+        return ()
+    return tuple(sorted(denied - {name for each in found for name in each.known}))
+
+
+def _warn(unused: Sequence[str]) -> None:
+    """A denied assumption that no plan knows may be one that is spelled wrongly, or of a trust that nobody needed."""
+    for name in unused:
+        click.echo(f"note: {readable(name)} is denied, and no plan of the list names it", err=True)
+
+
+def _tell(header: Header, cases: Sequence[Case], outputs: Sequence[Output], given: dict[str, Any]) -> None:
+    for output in outputs:
+        write_whole(output.path, FORMS_OF_MANY[output.form](header, cases))
+    if given["quiet"]:
+        click.echo(counts_line(many_data(header, [case.data for case in cases])))
+    elif not any(output.instead for output in outputs):
+        click.echo(FORMS_OF_MANY[given["form"]](header, cases), nl=False)
