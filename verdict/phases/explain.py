@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from verdict.diagnose import diagnose, scene_of
+from verdict.graph import ABSENT
 from verdict.graph.sources import source_of
 from verdict.lineage import Evidence
 from verdict.outcome import Finding
@@ -84,7 +85,14 @@ def _corrected(query: Query, report: Report) -> Report:
     found = findings(single, parallel, swept, most + 1) if swept.different and swept.fault is None else ()
     codes = {finding.code for finding in found}
     unexplained = found[:1] if recorded else found
-    same = codes == told or codes | told <= SCALES or len(found) > most
+    nearer = any(map(_of_result, report.findings)) and not any(map(_of_result, found))
+    same = (codes == told and not nearer) or codes | told <= SCALES or len(found) > most
     if not found or any(finding.code == "not-equivalent" for finding in unexplained) or same:
         return report
     return replace(report, findings=found, open=(), proofs=Proofs(), swept=swept_of(swept))
+
+
+def _of_result(finding: Finding) -> bool:
+    """Whether a finding says of a result alone that it is wrong, and not at which node it becomes so."""
+    about = finding.evidence
+    return isinstance(about, Evidence) and about.partner == ABSENT
