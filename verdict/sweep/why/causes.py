@@ -15,7 +15,7 @@ from verdict.sweep.why.restored import restored, several
 from verdict.sweep.why.scene import Scene
 from verdict.sweep.why.search import Cause, Found, Mending, Pass, Search, astray, next_to_astray, one_of
 from verdict.sweep.why.siblings import Siblings
-from verdict.sweep.why.stated import multiplies
+from verdict.sweep.why.stated import as_number, multiplies
 
 MOST_CAUSES = 40
 """How many causes are looked for; outputs that differ still are reported without one."""
@@ -92,11 +92,13 @@ def _with_ties(search: Search, state: State, step: Found, early: Callable[..., S
 
 
 def _stated(search: Search, state: State, step: Found) -> Found:
-    """The causes; factors at steps that have none in them as the numbers in other steps that mend the same."""
+    """The causes; factors as numbers in the steps, or in other steps that mend the same."""
     found, after = step
     scene = search.scene
-    if any(cause.fix.code != "wrong-scale" or multiplies(scene, cause.before, cause.fix.at) for cause in found):
+    if any(cause.fix.code != "wrong-scale" for cause in found):
         return step
+    if any(multiplies(scene, cause.before, cause.fix.at) for cause in found):
+        return [replace(cause, fix=as_number(scene, cause.before, cause.fix)) for cause in found], after
     other = _alone(search, state, Pass(search.numbers, scene.classes), [])
     if other is None or not other[1].wrong <= after.wrong or len(other[0]) > len(found):
         return step

@@ -32,16 +32,17 @@ def other_numbers(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
         return
     budget = Budget()
     for fix in solved(scene, state, at, lambda change: mended(scene, state, change, budget)):
-        yield _as_number(scene, state, at, fix)
+        yield as_number(scene, state, fix)
 
 
-def _as_number(scene: Scene, state: State, at: Siblings, fix: Fix) -> Fix:
+def as_number(scene: Scene, state: State, fix: Fix) -> Fix:
     """A factor behind steps as the number in them that makes the same; the factor where there is none."""
-    steps = {place: scene.step(number) for place, number in at.steps.items()}
+    numbers = [fix.at.steps[place] for place in fix.instances]
+    steps = {place: scene.step(fix.at.steps[place]) for place in fix.instances}
     step, value = first_of(steps), first_of(steps).outputs[0]
-    due, now = fix.change.values[value], state.arrays(value)
+    due, now = fix.change.values.get(value), state.arrays(value)
     pivot = int(np.argmax(np.abs(now[0]))) if now is not None else 0
-    if now is None or not now[0].size or not now[0].ravel()[pivot]:
+    if due is None or now is None or not now[0].size or not now[0].ravel()[pivot]:
         return fix
     factor = float(due[0].ravel()[pivot] / now[0].ravel()[pivot])
     for name, number in sorted(step.attrs.items()):
@@ -49,7 +50,7 @@ def _as_number(scene: Scene, state: State, at: Siblings, fix: Fix) -> Fix:
             continue
         if any(one.attrs.get(name) != number for one in steps.values()):
             continue
-        for wanted in (_whole(number * factor), _whole(number / factor)):
+        for wanted in (_round(number * factor), _round(number / factor)):
             changed = {n: step._replace(attrs={**step.attrs, name: wanted}) for n, step in steps.items()}
             made = [outputs_with(state, one, {}) for one in changed.values()]
             held = {v: arrays for one in made if one is not None for v, arrays in one.items()}
@@ -59,14 +60,15 @@ def _as_number(scene: Scene, state: State, at: Siblings, fix: Fix) -> Fix:
                 f"{node_text(scene, step)} has {name}={number!r} on {places_text(scene, tuple(steps))}, "
                 f"where {name}={wanted!r} is due (off by a factor {factor_text(1 / factor)})"
             )
-            edits = partial(attributes, scene, list(at.steps.values()), {name: wanted}, (name,))
+            edits = partial(attributes, scene, numbers, {name: wanted}, (name,))
             return fix._replace(title=title, help=f"use {name}={wanted!r}", change=Change(held), edits=edits)
     return fix
 
 
-def _whole(number: float) -> float:
-    """A number as an integer where it is one."""
-    return round(number) if abs(number - round(number)) <= SAME * abs(number) else number
+def _round(number: float) -> float:
+    """A number without what rounding left of it."""
+    near = float(f"{number:.12g}")
+    return int(near) if near.is_integer() else near
 
 
 def _alike(one: Change, other: Change) -> bool:
