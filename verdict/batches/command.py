@@ -188,10 +188,19 @@ def _reusing(
 ) -> list[Found]:
     """What is found, with the cache; of that nothing is said but where it was used."""
     seed = int(time.time()) // DAY if given["sample_seed"] is None else given["sample_seed"]
-    reuse = run_or_reuse(tasks, run, opened(given["cache"] or None), seed, version, write, told)
+    try:
+        cache = opened(given["cache"] or None)
+    except UsageError as error:
+        if given["cache"]:
+            raise
+        click.echo(f"note: nothing is kept: {error}", err=True)
+        return run(tasks)
+    reuse = run_or_reuse(tasks, run, cache, seed, version, write, told)
     if reuse.used:
         again = f", {reuse.again} of them proved again (--sample-seed {seed})" if reuse.again else ""
         click.echo(f"note: {reuse.used} of {len(tasks)} proved before{again}", err=True)
+    if reuse.unkept:
+        click.echo(f"note: nothing is kept: {reuse.unkept}", err=True)
     if reuse.otherwise:
         click.echo(f"note: {reuse.otherwise} came out otherwise than in the cache; nothing of it was used", err=True)
     return reuse.found
