@@ -128,6 +128,16 @@ def _deadly(task, folder, times):
     return answer(task, _never, None)
 
 
+def _raise(error, paths):
+    raise error
+
+
+def test_plans_that_memory_does_not_hold_are_refused_and_any_other_failure_is_ours():
+    task = Task(Question(0, "x", Pair("a", "b"), Settings()))
+    assert answer(task, partial(_raise, ValueError("odd")), None).case.standing is Standing.FAILED
+    assert answer(task, partial(_raise, MemoryError()), None).case.standing is Standing.REFUSED
+
+
 def _never(paths):
     raise AssertionError(paths)
 

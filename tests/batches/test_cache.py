@@ -116,10 +116,24 @@ def test_another_key_believes_nothing(here, monkeypatch):
     assert check()[2] == 0
     assert check()[2] == 1
     (here / "key").chmod(0o640)
-    assert "others than you may use the cache's key" in refused("check")
+    assert "others than you may use the cache's key" in refused("check", "--cache", "kept")
     (here / "key").chmod(0o600)
     (here / "key").write_bytes(b"short")
-    assert "fewer than 32 bytes" in refused("check")
+    assert "fewer than 32 bytes" in refused("check", "--cache", "kept")
+
+
+def test_a_cache_that_cannot_be_had_costs_no_verdict(here, monkeypatch):
+    """Nobody asked for it: a machine without a home, or with one that cannot be written, decides as any other."""
+    write_project(here, ("one",))
+    (here / "file").write_text("")
+    monkeypatch.setenv("VERDICT_CACHE", str(here / "file"))
+    done = run("check", "-q")
+    assert (done.exit_code, done.stdout) == (0, "1 checked: 1 PROVED\n")
+    assert "note: nothing is kept:" in done.stderr
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(here / "file"))
+    done = run("check", "-q")
+    assert done.exit_code == 0
+    assert "note: nothing is kept:" in done.stderr
 
 
 def test_the_key_is_private(here):

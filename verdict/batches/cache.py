@@ -51,8 +51,8 @@ class Cache(NamedTuple):
 
 def opened(folder: str | None) -> Cache:
     """The cache in this folder; without one, where the variable says, or in the user's folder for caches."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Cache(Path(folder or os.environ.get(FOLDER) or home / "verdict"), _key())
+    where = folder or os.environ.get(FOLDER)
+    return Cache(Path(where) if where else _of_user("XDG_CACHE_HOME", ".cache") / "verdict", _key())
 
 
 def name_of(contents: Sequence[bytes], called: Sequence[str], settings: Settings, version: str) -> str:
@@ -117,10 +117,19 @@ def _version(distribution: str) -> str:
         return "unknown"
 
 
+def _of_user(variable: str, otherwise: str) -> Path:
+    """The user's folder of one kind. Raises UsageError where the user has no home."""
+    folder = os.environ.get(variable)
+    try:
+        return Path(folder) if folder else Path.home() / otherwise
+    except RuntimeError:
+        raise UsageError("the cache", "this user has no home folder", f"set {FOLDER} and {KEY}") from None
+
+
 def _key() -> bytes:
     """The user's key, made where there is none. Raises UsageError where others may read or write it."""
-    home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    path = Path(os.environ.get(KEY) or home / "verdict" / "cache.key")
+    where = os.environ.get(KEY)
+    path = Path(where) if where else _of_user("XDG_CONFIG_HOME", ".config") / "verdict" / "cache.key"
     try:
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -12,13 +12,15 @@ from typing import Any
 import click
 
 import verdict
-from verdict.backends import load_all
+from verdict.backends import load_all, read_here
 from verdict.backends.text import write
 from verdict.backends.torch.command import BUILD, BUILD_SINGLE, capture_each
 from verdict.backends.torch.launch import Target
 from verdict.batches.cache import opened
+from verdict.batches.cluster import on_ray
 from verdict.batches.listing import questions_of
 from verdict.batches.merging import merged
+from verdict.batches.options import shared
 from verdict.batches.project import project_of
 from verdict.batches.question import Pair, Program, Question, Settings, fingerprint, shard
 from verdict.batches.reuse import Run, run_or_reuse
@@ -40,53 +42,9 @@ MAY_ASSUME = frozenset({CHUNK_ORDER})
 PACKAGE = Path(verdict.__file__).resolve().parent
 
 
-class _Part(click.ParamType[tuple[int, int]]):
-    """PART/OF, both from 1."""
-
-    name = "shard"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
-        """The two numbers."""
-        if isinstance(value, tuple):
-            return value
-        part, _, of = str(value).partition("/")
-        if not (part.isdecimal() and of.isdecimal() and 1 <= int(part) <= int(of)):
-            self.fail(f"{value} is not PART/OF, as 1/4 to 4/4 for four shards", param, ctx)
-        return int(part), int(of)
-
-
-_FORMAT = click.option("--format", "form", type=click.Choice(list(FORMS_OF_MANY)), default="text", show_default=True,
-                       help="Form of the report.")  # fmt: skip
-_OUTPUT = click.option("--output", "outputs", multiple=True, metavar="[FORMAT:]FILE",
-                       help="Write one report of all in FORMAT to FILE, too (repeatable); without FORMAT, in that of "
-                            "--format and instead of the terminal.")  # fmt: skip
-_SHARD = click.option("--shard", "part", type=_Part(), default="1/1", metavar="PART/OF",
-                      help="Only this part of the list; `verdict merge` puts the JSON reports together.")  # fmt: skip
-_JOBS = click.option("--jobs", type=click.IntRange(1), metavar="N",
-                     help="Pairs that are decided side by side (default: the cores).")  # fmt: skip
-_MEMORY = click.option("--memory-limit", type=click.IntRange(64), metavar="MIB",
-                       help="For each (default: an even share of what is free); more is unknown.")  # fmt: skip
-_VERBOSE = click.option("-v", "--verbose", is_flag=True, help="Tell of each as soon as it is decided.")
-_QUIET = click.option("-q", "--quiet", is_flag=True, help="Only how many there are of each verdict.")
-
-_CACHE = click.option("--cache", metavar="DIR", help="Keep proofs in DIR, and take over those that are there.")
-_NO_CACHE = click.option("--no-cache", is_flag=True, help="Prove everything anew, and keep nothing.")
-_SAMPLE = click.option("--sample-seed", type=int, metavar="N",
-                       help="Chooses which proofs of the cache are made again (default: by the day).")  # fmt: skip
-
-
 @click.command("check", epilog=EPILOG)
 @click.option("--config", metavar="FILE", help="The project's file (default: the nearest pyproject.toml).")
-@_FORMAT
-@_OUTPUT
-@_SHARD
-@_JOBS
-@_MEMORY
-@_VERBOSE
-@_QUIET
-@_CACHE
-@_NO_CACHE
-@_SAMPLE
+@shared
 @click.pass_context
 def check_command(context: click.Context, /, config: str | None, outputs: tuple[str, ...], **given: Any) -> None:
     """Decide all pairs and programs that [tool.verdict] of the project's pyproject.toml lists."""
@@ -106,16 +64,7 @@ def check_command(context: click.Context, /, config: str | None, outputs: tuple[
               metavar="SECONDS", help="For one pair; what is not decided then is unknown.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random points that are tried.")
 @click.option("--exhaustive", is_flag=True, help="Prove every stage and every column by itself (slow).")
-@_FORMAT
-@_OUTPUT
-@_SHARD
-@_JOBS
-@_MEMORY
-@_VERBOSE
-@_QUIET
-@_CACHE
-@_NO_CACHE
-@_SAMPLE
+@shared
 @click.pass_context
 def batch_command(
     context: click.Context, /, list_file: str, assume: tuple[str, ...], denied: tuple[str, ...], timeout: float,
@@ -154,11 +103,7 @@ def _run(questions: Sequence[Question], texts: Sequence[str], given: dict[str, A
     part, of = given["part"]
     mine = shard(questions, part, of)
     told = _teller(len(mine)) if given["verbose"] or (sys.stderr.isatty() and not given["quiet"]) else lambda _: None
-    jobs = given["jobs"] or os.cpu_count() or 1
-    free = free_mib()
-    memory = given["memory_limit"] or (free and free // min(jobs, max(len(mine), 1)))
-    version = version_of(PACKAGE)
-    run = partial(run_tasks, executor=local(jobs), load=load_all, memory_mib=memory, told=told)
+    version, run = version_of(PACKAGE), partial(_runner(given, len(mine)), told=told)
     tasks = _tasks(mine)
     anew = given["no_cache"] or given["cache"] is None
     found = run(tasks) if anew else _reusing(tasks, run, given, version, told)
@@ -168,6 +113,22 @@ def _run(questions: Sequence[Question], texts: Sequence[str], given: dict[str, A
         _warn(header.unused)
     _tell(header, [each.case for each in found], outputs, given)
     return worst(each.case.standing.name for each in found) if found else 0
+
+
+def _runner(given: dict[str, Any], count: int) -> Callable[..., list[Found]]:
+    """What runs so many tasks, with the limits of the place where it does. A worker of Ray reads plans by itself, as it
+    has threads and cannot be copied.
+    """
+    if given["engine"] == "ray":
+        executor = on_ray(given["ray_address"])
+        return partial(run_tasks, executor=executor, load=_read_here, memory_mib=given["memory_limit"])
+    jobs, free = given["jobs"] or os.cpu_count() or 1, free_mib()
+    memory = given["memory_limit"] or (free and free // min(jobs, max(count, 1)))
+    return partial(run_tasks, executor=local(jobs), load=load_all, memory_mib=memory)
+
+
+def _read_here(paths: Sequence[str]) -> list[Plan]:
+    return [read_here(path) for path in paths]
 
 
 def require_assumable(questions: Sequence[Question]) -> None:
@@ -188,10 +149,19 @@ def _reusing(
 ) -> list[Found]:
     """What is found, with the cache; of that nothing is said but where it was used."""
     seed = int(time.time()) // DAY if given["sample_seed"] is None else given["sample_seed"]
-    reuse = run_or_reuse(tasks, run, opened(given["cache"] or None), seed, version, write, told)
+    try:
+        cache = opened(given["cache"] or None)
+    except UsageError as error:
+        if given["cache"]:
+            raise
+        click.echo(f"note: nothing is kept: {error}", err=True)
+        return run(tasks)
+    reuse = run_or_reuse(tasks, run, cache, seed, version, write, told)
     if reuse.used:
         again = f", {reuse.again} of them proved again (--sample-seed {seed})" if reuse.again else ""
         click.echo(f"note: {reuse.used} of {len(tasks)} proved before{again}", err=True)
+    if reuse.unkept:
+        click.echo(f"note: nothing is kept: {reuse.unkept}", err=True)
     if reuse.otherwise:
         click.echo(f"note: {reuse.otherwise} came out otherwise than in the cache; nothing of it was used", err=True)
     return reuse.found

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from verdict.batches.cache import Cache, Entry, drop, get, is_sampled, name_of, put
 from verdict.batches.question import Pair
 from verdict.batches.run import Found, Task
-from verdict.errors import PlanFileError
+from verdict.errors import PlanFileError, UsageError
 from verdict.graph import Plan
 from verdict.report import Measured
 from verdict.report.many import Case, Standing, answered
@@ -18,13 +18,15 @@ Run = Callable[[Sequence[Task]], list[Found]]
 
 class Reuse(NamedTuple):
     """What is found of each task. used: how many were taken from the cache; again: how many of these were proved again;
-    denied: how many of those came out otherwise, after which nothing of the cache is believed.
+    otherwise: how many of those came out otherwise, after which nothing of the cache is believed. unkept: why proofs
+    could not be kept, "" where they could.
     """
 
     found: list[Found]
     used: int
     again: int
     otherwise: int
+    unkept: str
 
 
 def run_or_reuse(
@@ -46,9 +48,13 @@ def run_or_reuse(
         for place in others:
             found[place] = kept[place]
             told(found[place].case)
-    for place, name in enumerate(names):
-        _keep(tasks[place], found[place], cache, name, version, write)
-    return Reuse([found[place] for place in range(len(tasks))], len(entries), len(sample), len(wrong))
+    unkept = ""
+    try:
+        for place, name in enumerate(names):
+            _keep(tasks[place], found[place], cache, name, version, write)
+    except UsageError as error:
+        unkept = str(error)
+    return Reuse([found[place] for place in range(len(tasks))], len(entries), len(sample), len(wrong), unkept)
 
 
 def _run_some(tasks: Sequence[Task], run: Run, places: Sequence[int]) -> dict[int, Found]:

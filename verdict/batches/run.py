@@ -95,6 +95,8 @@ def answer(task: Task, load: Load, memory_mib: int | None) -> Found:
         return Found(answered(question.number, question.name, report, watch.measured(1)), known)
     except VerdictError as error:
         return _without(question, Standing.REFUSED, str(error), watch)
+    except MemoryError:
+        return _lost(question, "there was not enough memory")
     except Exception:
         return _without(question, Standing.FAILED, traceback.format_exc(), watch)
     finally:
