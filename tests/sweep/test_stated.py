@@ -50,10 +50,11 @@ def test_a_factor_is_told_where_the_plan_states_a_number(name):
     assert any(repair.proved for repair in found.repairs)
 
 
-def test_without_a_number_the_factor_is_told_where_it_shows_first():
+def test_without_a_number_the_factor_is_told_where_ranks_are_summed():
     (finding,) = told(*plans(SINGLE, PARALLEL.format(divide="identity(total)"), dp=2))
     assert finding.code == "wrong-scale"
-    assert "pow.grad dy_r" in finding.title
+    assert "all_reduce total" in finding.title
+    assert "pow.grad dy_r" in " ".join(finding.notes)
 
 
 EARLY = """plan single
