@@ -78,7 +78,8 @@ class Origin:
             return here.format(short)
         module, _, forward = self._forward.get(node._sequence_nr(), "|").partition("|")
         if in_engine:
-            place = f"backward of {forward}" if forward else f"backward, {node.name().rpartition('::')[2]}"
+            what = node.name().rpartition("::")[2]
+            place = f"backward of {forward}" if forward else f"{what}, backward at {place}"
         elif forward:
             place = f"{place}, backward of {forward}"
         return f"{module}: {short} ({place})" if module else f"{short} ({place})"

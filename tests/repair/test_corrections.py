@@ -18,7 +18,8 @@ REPAIRED = {
     "no reduction of a gradient": "all_reduce(sum) over ranks 0, 1 behind",
     "a mean of gradients": "reduce='sum' in all_reduce",
     "another exponent": "exponent=2 in",
-    "a factor": "times 1/2",
+    "a factor": "other=1 in mul two",
+    "a factor that no number states": "times 1/3",
 }
 """Faults of tests/sweep/test_causes.py, and what the sentence of the repair says."""
 

@@ -71,6 +71,8 @@ CASES = {
     "another operator": (TENSOR, "a[:, tp] = relu(h)", "a[:, tp] = silu(h)", "operator-differs", "relu"),
     "a factor": (DATA, "de[dp, :] = sum.grad(one, e)",
                  "two = mul(one) other=2\n+ de[dp, :] = sum.grad(two, e)", "wrong-scale", "2"),
+    "a factor that no number states": (DATA, "de[dp, :] = sum.grad(one, e)",
+                 "two = add(one, one)\n+ three = add(two, one)\n+ de[dp, :] = sum.grad(three, e)", "wrong-scale", "3"),
     "another input": (TENSOR, "dh[:, tp] = relu.grad(da, h)", "dh[:, tp] = relu.grad(a, h)", "wrong-input", "da"),
 }  # fmt: skip
 

@@ -1,8 +1,10 @@
 """Why a refuted plan is wrong: one finding for each cause, the earliest first."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from verdict.diagnose import diagnose, scene_of
+from verdict.graph import ABSENT, Fault, Node, Plan
 from verdict.graph.sources import source_of
 from verdict.lineage import Evidence
 from verdict.outcome import Finding
@@ -70,8 +72,9 @@ def _corrected(query: Query, report: Report) -> Report:
     lists all its ranks.
 
     What the walk says of a plan that is built otherwise than the single-device plan may be beside the point; where
-    both find the same, the walk's findings say more. So they do where it takes more corrections than the walk has
-    findings, each of which mends a little by chance.
+    both find the same, the walk's findings say more, unless they are about results alone that a node far before makes
+    wrong. So they do where it takes more corrections than the walk has findings, each of which mends a little by
+    chance.
     """
     single, parallel = query.values
     recorded = any(assumption.name == RECORDED for assumption in parallel.assumptions)
@@ -84,7 +87,30 @@ def _corrected(query: Query, report: Report) -> Report:
     found = findings(single, parallel, swept, most + 1) if swept.different and swept.fault is None else ()
     codes = {finding.code for finding in found}
     unexplained = found[:1] if recorded else found
-    same = codes == told or codes | told <= SCALES or len(found) > most
-    if not found or any(finding.code == "not-equivalent" for finding in unexplained) or same:
+    same = codes == told and not _nearer(parallel, report.findings, found)
+    if not found or any(finding.code == "not-equivalent" for finding in unexplained):
+        return report
+    if same or codes | told <= SCALES or len(found) > most:
         return report
     return replace(report, findings=found, open=(), proofs=Proofs(), swept=swept_of(swept))
+
+
+def _nearer(plan: Plan, told: Sequence[Finding], found: Sequence[Finding]) -> bool:
+    """Whether corrections name a node far before the results of which alone the walk says that they are wrong."""
+    results = [about for finding in told if isinstance(about := finding.evidence, Evidence) and about.partner == ABSENT]
+    made = {(node.op, node.name) for about in results if (node := _made_by(plan, about)) is not None}
+    named = {(p.op, p.name) for one in found if isinstance(one.evidence, Fault) for p in one.evidence.places}
+    return bool(results and named) and len(found) <= len(told) and made.isdisjoint(named)
+
+
+def _made_by(plan: Plan, about: Evidence) -> Node | None:
+    """The node that makes a result; where one of a single input does, that which makes what it reads."""
+    device, tensor = about.places[0].device, about.tensors[0]
+    nodes = [node for segment in plan.segments if segment.device == device for node in segment.nodes]
+    makers = {output: node for node in nodes for output in node.outputs}
+    node = makers.get(tensor)
+    for _ in nodes:
+        if node is None or len(node.inputs) != 1 or node.inputs[0] not in makers:
+            break
+        node = makers[node.inputs[0]]
+    return node

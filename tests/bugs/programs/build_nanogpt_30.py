@@ -3,7 +3,6 @@
 world 2
 tensors real
 place weight
-missed place
 """
 
 import torch

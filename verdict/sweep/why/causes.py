@@ -9,13 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from verdict.ops import RULES
+from verdict.sweep.flow import REDUCTIONS
 from verdict.sweep.why.factors import Scaled
 from verdict.sweep.why.mend import Budget, State
 from verdict.sweep.why.restored import restored, several
 from verdict.sweep.why.scene import Scene
 from verdict.sweep.why.search import Cause, Found, Mending, Pass, Search, astray, next_to_astray, one_of
 from verdict.sweep.why.siblings import Siblings
+from verdict.sweep.why.stated import as_number, multiplies
 
 MOST_CAUSES = 40
 """How many causes are looked for; outputs that differ still are reported without one."""
@@ -62,14 +63,14 @@ def _next(search: Search, state: State) -> Found | None:
     for one in likely:
         step = _alone(search, state, one, partly)
         if step is not None:
-            return _with_ties(search, state, step, early)
+            return _stated(search, state, _with_ties(search, state, step, early))
     step = restored(search, state)
     if step is not None:
         return step
     for one in late:
         step = _alone(search, state, one, partly)
         if step is not None:
-            return step
+            return _stated(search, state, step)
     if partly:
         most = min(partly, key=lambda mending: len(mending.after.wrong))
         return [most.cause], most.after
@@ -84,23 +85,36 @@ def _with_ties(search: Search, state: State, step: Found, early: Callable[..., S
     for classes in (early(search.scene.classes), early(search.scene.repeated)):
         other = one_of(search, state, Pass(search.scales, classes))
         if other is not None and other.after.wrong <= after.wrong:
-            if _multiplies(search.scene, state, other.cause.fix.at):
-                titles = dict.fromkeys(cause.fix.title for cause in found)
-                notes = (*other.cause.fix.notes, *(f"the same would be mended by another one: {t}" for t in titles))
-                return [replace(other.cause, fix=other.cause.fix._replace(notes=notes))], other.after
+            if multiplies(search.scene, state, other.cause.fix.at):
+                return _instead(found, [other.cause]), other.after
             note = f"{other.cause.fix.title}: to {other.cause.fix.help} mends the same"
             return [replace(c, fix=c.fix._replace(notes=(*c.fix.notes, note))) for c in found], after
     return step
 
 
-def _multiplies(scene: Scene, state: State, at: Siblings) -> bool:
-    """Whether steps do nothing but multiply by a number that stands in them."""
-    step = scene.step(at.first)
-    rule = RULES.get(step.op)
-    if rule is None or len(step.inputs) != 1 or not step.attrs or 0 not in rule.linear_in(1, step.attrs):
-        return False
-    read, made = state.arrays(step.inputs[0]), state.arrays(step.outputs[0])
-    return read is not None and made is not None and read[0].shape == made[0].shape
+def _stated(search: Search, state: State, step: Found) -> Found:
+    """The causes; factors as numbers in the steps, or in others that mend the same, or else where ranks are summed."""
+    found, after = step
+    scene = search.scene
+    if any(cause.fix.code != "wrong-scale" for cause in found):
+        return step
+    if any(multiplies(scene, cause.before, cause.fix.at) for cause in found):
+        return [replace(cause, fix=as_number(scene, cause.before, cause.fix)) for cause in found], after
+    summing = [at for at in scene.classes if at.op in REDUCTIONS.values()]
+    if any(cause.fix.at in summing for cause in found):
+        return step
+    for one in (Pass(search.numbers, scene.classes), Pass(search.scales, summing)):
+        other = _alone(search, state, one, [])
+        if other is not None and other[1].wrong <= after.wrong and len(other[0]) <= len(found):
+            return _instead(found, other[0]), other[1]
+    return step
+
+
+def _instead(found: Sequence[Cause], others: Sequence[Cause]) -> list[Cause]:
+    """Other causes, with the word that those which were found mend the same."""
+    titles = dict.fromkeys(cause.fix.title for cause in found)
+    notes = tuple(f"the same would be mended by another one: {title}" for title in titles)
+    return [replace(other, fix=other.fix._replace(notes=(*other.fix.notes, *notes))) for other in others]
 
 
 def _alone(search: Search, state: State, among: Pass, partly: list[Mending]) -> Found | None:

@@ -81,8 +81,10 @@ def multiplied(scene: Scene, numbers: Iterable[int], output: int, factor: float)
     exact = Fraction(factor).limit_denominator(SMALL)
     if not exact or abs(exact.numerator) > SMALL or abs(float(exact) - factor) > 1e-9 * abs(factor):
         return ()
-    nodes = [_node(scene, number) for number in numbers if not scene.step(number).op.startswith("~")]
-    return (Multiplied(tuple(nodes), output, exact),) if nodes else ()
+    steps = list(numbers)
+    collectives = _members(scene, steps)
+    nodes = collectives or tuple(_node(scene, k) for k in steps if not scene.step(k).op.startswith("~"))
+    return (Multiplied(nodes, output, exact),) if nodes else ()
 
 
 def _node(scene: Scene, number: int) -> NodeAt:

@@ -106,14 +106,15 @@ def _told(
     places: tuple[Instance, ...],
 ) -> Fix:  # fmt: skip
     change = Change({v: tuple(np.asarray(a / factor) for a in own) for v, (own, (factor, _)) in each.items()})
-    text = " or ".join(dict.fromkeys(factor_text(factor) for _, (factor, _) in each.values()))
+    texts = dict.fromkeys(factor_text(factor) for _, (factor, _) in each.values())
+    text = " or ".join(texts)
     ids = next(iter(each.values()))[1][1]
     title = f"{node_text(scene, scene.step(at.first))} makes {text} times {elements_text(scene, ids)}"
     inverse = " or ".join(dict.fromkeys(factor_text(1 / factor) for _, (factor, _) in each.values()))
     help_text = f"multiply it by {inverse}"
-    factors = {factor for _, (factor, _) in each.values()}
+    factor = next(factor for _, (factor, _) in each.values())
     numbers = [at.steps[place] for place in places]
-    edits = partial(multiplied, scene, numbers, position, 1 / factors.pop()) if len(factors) == 1 else tuple
+    edits = partial(multiplied, scene, numbers, position, 1 / factor) if len(texts) == 1 else tuple
     return Fix(
         "wrong-scale", title, at, places, change, help=help_text, single=owners(scene, ids), kin=(text,), edits=edits
     )

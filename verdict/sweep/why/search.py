@@ -17,6 +17,7 @@ from verdict.sweep.why.mend import Budget, State, behind, improved, mended
 from verdict.sweep.why.missing import lost_summands, missing_sums
 from verdict.sweep.why.scene import Scene
 from verdict.sweep.why.siblings import Siblings
+from verdict.sweep.why.stated import other_numbers
 from verdict.sweep.why.steps import other_attributes, other_operator
 from verdict.sweep.why.sums import reductions
 
@@ -83,6 +84,10 @@ class Search:
     def scales(self, state: State, at: Siblings) -> Iterator[Fix]:
         """Factors."""
         yield from factors(self.scene, state, at, self.scaled)
+
+    def numbers(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """Other numbers in steps that multiply by one."""
+        yield from other_numbers(self.scene, state, at)
 
     def restoring(self, state: State, at: Siblings) -> Iterator[Fix]:
         """Those for which steps do not make single-device values just because they are given some."""

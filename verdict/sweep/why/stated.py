@@ -1,0 +1,79 @@
+"""Factors that stand in the plan as a number: of all steps in a row at which a factor mends the same, one of these."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from verdict.ops import RULES
+from verdict.sweep.why.edits import attributes
+from verdict.sweep.why.factors import SAME, factor_text, solved
+from verdict.sweep.why.fix import Fix
+from verdict.sweep.why.mend import Budget, Change, State, mended
+from verdict.sweep.why.scene import Scene
+from verdict.sweep.why.siblings import Siblings
+from verdict.sweep.why.steps import first_of, outputs_with
+from verdict.sweep.why.words import node_text, places_text
+
+
+def multiplies(scene: Scene, state: State, at: Siblings) -> bool:
+    """Whether steps do nothing but multiply by a number that stands in them."""
+    step = scene.step(at.first)
+    rule = RULES.get(step.op)
+    if rule is None or len(step.inputs) != 1 or not step.attrs or 0 not in rule.linear_in(1, step.attrs):
+        return False
+    read, made = state.arrays(step.inputs[0]), state.arrays(step.outputs[0])
+    return read is not None and made is not None and read[0].shape == made[0].shape
+
+
+def other_numbers(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
+    """Steps that multiply by a number, with the number that mends an output."""
+    if not multiplies(scene, state, at):
+        return
+    budget = Budget()
+    for fix in solved(scene, state, at, lambda change: mended(scene, state, change, budget)):
+        yield as_number(scene, state, fix)
+
+
+def as_number(scene: Scene, state: State, fix: Fix) -> Fix:
+    """A factor behind steps as the number in them that makes the same; the factor where there is none."""
+    numbers = [fix.at.steps[place] for place in fix.instances]
+    steps = {place: scene.step(fix.at.steps[place]) for place in fix.instances}
+    step, value = first_of(steps), first_of(steps).outputs[0]
+    due, now = fix.change.values.get(value), state.arrays(value)
+    pivot = int(np.argmax(np.abs(now[0]))) if now is not None else 0
+    if due is None or now is None or not now[0].size or not now[0].ravel()[pivot]:
+        return fix
+    factor = float(due[0].ravel()[pivot] / now[0].ravel()[pivot])
+    for name, number in sorted(step.attrs.items()):
+        if isinstance(number, bool) or not isinstance(number, int | float) or not number:
+            continue
+        if any(one.attrs.get(name) != number for one in steps.values()):
+            continue
+        for wanted in (_round(number * factor), _round(number / factor)):
+            changed = {n: step._replace(attrs={**step.attrs, name: wanted}) for n, step in steps.items()}
+            made = [outputs_with(state, one, {}) for one in changed.values()]
+            held = {v: arrays for one in made if one is not None for v, arrays in one.items()}
+            if None in made or not _alike(fix.change, Change(held)):
+                continue
+            title = (
+                f"{node_text(scene, step)} has {name}={number!r} on {places_text(scene, tuple(steps))}, "
+                f"where {name}={wanted!r} is due (off by a factor {factor_text(1 / factor)})"
+            )
+            edits = partial(attributes, scene, numbers, {name: wanted}, (name,))
+            return fix._replace(title=title, help=f"use {name}={wanted!r}", change=Change(held), edits=edits)
+    return fix
+
+
+def _round(number: float) -> float:
+    """A number without what rounding left of it."""
+    near = float(f"{number:.12g}")
+    return int(near) if near.is_integer() else near
+
+
+def _alike(one: Change, other: Change) -> bool:
+    return one.values.keys() == other.values.keys() and all(
+        np.allclose(a, b, rtol=SAME, atol=0.0)
+        for value in one.values
+        for a, b in zip(one.values[value], other.values[value], strict=True)
+    )
