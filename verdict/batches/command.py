@@ -98,7 +98,7 @@ def merge_command(context: click.Context, results: tuple[str, ...], form: str, o
 def _run(questions: Sequence[Question], texts: Sequence[str], given: dict[str, Any]) -> int:
     """Decide one part of a list, tell of it, and return the exit status."""
     if given["cache"] and given["engine"] == "ray":
-        raise UsageError("--cache", "what other machines prove is not kept: this one cannot vouch for it", "leave it out")
+        raise UsageError("--cache", "what other machines prove is not kept: this one cannot vouch for it", "omit it")
     require_assumable(questions)
     outputs = tuple(output_of(text, given["form"], FORMS_OF_MANY) for text in texts)
     require_writable(_inputs(questions), [("the report", output.path) for output in outputs])
