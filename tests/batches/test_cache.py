@@ -194,3 +194,11 @@ def test_the_sample_is_one_of_so_many_and_another_by_seed():
     samples = [{name for name in names if is_sampled(name, seed)} for seed in range(20)]
     assert 256 / ONE_IN / 2 < sum(map(len, samples)) / 20 < 256 / ONE_IN * 2
     assert len(set().union(*samples)) > 128
+
+
+def test_what_a_cluster_proves_is_not_kept(here):
+    """Of another machine's sources this one knows nothing."""
+    write_project(here, ("one",))
+    told = refused("check", "--engine", "ray", "--cache", "kept")
+    assert "cannot vouch" in told
+    assert not entries(here)

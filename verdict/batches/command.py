@@ -97,6 +97,8 @@ def merge_command(context: click.Context, results: tuple[str, ...], form: str, o
 
 def _run(questions: Sequence[Question], texts: Sequence[str], given: dict[str, Any]) -> int:
     """Decide one part of a list, tell of it, and return the exit status."""
+    if given["cache"] and given["engine"] == "ray":
+        raise UsageError("--cache", "what other machines prove is not kept: this one cannot vouch for it", "omit it")
     require_assumable(questions)
     outputs = tuple(output_of(text, given["form"], FORMS_OF_MANY) for text in texts)
     require_writable(_inputs(questions), [("the report", output.path) for output in outputs])
@@ -105,7 +107,7 @@ def _run(questions: Sequence[Question], texts: Sequence[str], given: dict[str, A
     told = _teller(len(mine)) if given["verbose"] or (sys.stderr.isatty() and not given["quiet"]) else lambda _: None
     version, run = version_of(PACKAGE), partial(_runner(given, len(mine)), told=told)
     tasks = _tasks(mine)
-    anew = given["no_cache"] or given["cache"] is None
+    anew = given["no_cache"] or given["cache"] is None or given["engine"] == "ray"
     found = run(tasks) if anew else _reusing(tasks, run, given, version, told)
     denied = {name for question in questions for name in question.settings.denied}
     header = Header(fingerprint(questions, version), len(questions), (part, of), _unused(denied, found))
