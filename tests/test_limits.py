@@ -77,7 +77,8 @@ def test_what_is_ended_after_it_is_decided_keeps_its_verdict_and_says_so(step, m
 
 
 def test_the_command_ends_in_time(tmp_path):
-    run = verdict("--sm", SINGLE, "--pm", PARALLEL, "--time-limit", "0.4", "--format", "json")
+    slow = ("--exhaustive", "--workers", "1")
+    run = verdict("--sm", SINGLE, "--pm", PARALLEL, *slow, "--time-limit", "0.4", "--format", "json")
     assert run.returncode in (2, 3), run.stderr
     if run.returncode == 3:
         assert "--time-limit" in json.loads(run.stdout)["unknown"][0]["reason"]
