@@ -4,13 +4,16 @@ With --check nothing is written and the exit status tells whether the page is up
 """
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
-from verdict.report.code import Code
-from verdict.report.codes import CODES
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
 
-PAGE = Path(__file__).parent.parent / "docs" / "codes.md"
+from scripts.page import write_or_check  # noqa: E402
+from verdict.report.code import Code  # noqa: E402
+from verdict.report.codes import CODES  # noqa: E402
+
+PAGE = ROOT / "docs" / "codes.md"
 HEAD = """# Codes of findings
 
 Generated from the code by `python scripts/codes_page.py`; do not edit. A code is stable: it keeps its meaning, and what
@@ -31,14 +34,5 @@ def _section(code: Code) -> str:
     )
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Write the page, or with --check compare it."""
-    text = page()
-    if "--check" in arguments:
-        return int(not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text)
-    PAGE.write_text(text, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(write_or_check(PAGE, page(), sys.argv[1:]))

@@ -7,12 +7,16 @@ tells whether the page is up to date.
 
 import ast
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from scripts.page import write_or_check  # noqa: E402
+
 PAGE = ROOT / "docs" / "limits.md"
 ROOMS = ("verdict", "backends")
 NO_LIMITS: Mapping[str, frozenset[str]] = {
@@ -112,14 +116,5 @@ def _row(number: Number) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Write the page, or with --check compare it."""
-    text = page()
-    if "--check" in arguments:
-        return int(not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text)
-    PAGE.write_text(text, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(write_or_check(PAGE, page(), sys.argv[1:]))

@@ -10,11 +10,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from verdict.graph import Shape
-from verdict.ops import RULES, Axes, Dim, Law, OpRule
-from verdict.ops.aten.form import PLACEMENT
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
 
-PAGE = Path(__file__).parent.parent / "docs" / "operators.md"
+from scripts.page import write_or_check  # noqa: E402
+from verdict.graph import Shape  # noqa: E402
+from verdict.ops import RULES, Axes, Dim, Law, OpRule  # noqa: E402
+from verdict.ops.aten.form import PLACEMENT  # noqa: E402
+
+PAGE = ROOT / "docs" / "operators.md"
 
 
 class Example(NamedTuple):
@@ -203,15 +207,5 @@ def _laws(axes: Axes) -> str:
     return ", ".join(marks)
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Write the page, or with --check compare it."""
-    text = page()
-    if "--check" in arguments:
-        return int(not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text)
-    PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(text, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(write_or_check(PAGE, page(), sys.argv[1:]))

@@ -41,6 +41,7 @@ SHARES = frozenset({"missing-reduction", "reduced-twice", "wrong-scale"})
 """Codes of declared outputs that are made of what they must be made of, in other multiples."""
 
 MISFIT = "shape-mismatch"
+"""What the walk says of a tensor that holds a value of another shape than what reads it takes."""
 
 
 def certify(query: Query, examined: Examined) -> Examined:

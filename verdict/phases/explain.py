@@ -8,6 +8,7 @@ from verdict.graph import ABSENT, Fault, Node, Plan
 from verdict.graph.sources import source_of
 from verdict.lineage import Evidence
 from verdict.outcome import Finding
+from verdict.phases.certify import MISFIT
 from verdict.phases.query import Examined, Query
 from verdict.phases.summary import swept_of
 from verdict.report import Proofs, Report
@@ -64,17 +65,17 @@ def _diagnosed(query: Query, examined: Examined) -> tuple[Finding, ...]:
 
 def _is_misfit(finding: Finding) -> bool:
     """Whether the walk says that a tensor holds a value of another shape, as it does of what follows from a cause."""
-    return finding.code == "shape-mismatch" and isinstance(finding.evidence, Evidence)
+    return finding.code == MISFIT and isinstance(finding.evidence, Evidence)
 
 
 def _corrected(query: Query, report: Report) -> Report:
     """A refuted report with the causes that corrections show, where they mend all that differs, in a small plan that
     lists all its ranks.
 
-    What the walk says of a plan that is built otherwise than the single-device plan may be beside the point; where
-    both find the same, the walk's findings say more, unless they are about results alone that a node far before makes
-    wrong. So they do where it takes more corrections than the walk has findings, each of which mends a little by
-    chance.
+    What the walk says of a plan that is built otherwise than the single-device plan may be beside the point, so causes
+    that corrections show replace it. The walk's findings stay where they say more: where both find the same, unless
+    the walk speaks of results alone that a node far before makes wrong; and where it takes more corrections than the
+    walk has findings, as some of them then mend a little by chance.
     """
     single, parallel = query.values
     recorded = any(assumption.name == RECORDED for assumption in parallel.assumptions)

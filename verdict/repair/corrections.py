@@ -97,10 +97,7 @@ def _wired(case: Case, sites: list[Site], position: int, sources: Sequence[tuple
     return Patch(instead=instead)
 
 
-Calls = tuple[tuple[str, Attrs], ...]
-
-
-def _behind(case: Case, sites: list[Site], output: int, calls: Calls) -> Patch | None:
+def _behind(case: Case, sites: list[Site], output: int, calls: Sequence[tuple[str, Attrs]]) -> Patch | None:
     """Operators of one input behind an output of nodes, which keeps its number; what they read gets new ones."""
     tensors: list[Tensor] = []
     instead: dict[Site, tuple[Node, ...]] = {}
