@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "graph": {"errors", "outcome"},
     "comparison": {"graph"},
     "solver": {"errors", "outcome", "options"},
-    "ops": {"errors", "outcome", "graph", "solver"},
+    "ops": {"errors", "outcome", "words", "graph", "solver"},
     "lineage": {"errors", "outcome", "graph", "ops"},
     "stage": {*WORDS, "graph", "ops", "lineage", "solver"},
     "report": {*WORDS, "graph"},

@@ -56,6 +56,7 @@ def test_one_plan_may_come_from_standard_input() -> None:
         (("mutate", SINGLE, "--kinds", "skip-nod", "-o", "nowhere"), "did you mean skip-node?"),
         ((SINGLE, PARALLEL, "--assume", "chunk-order-by-regio"), "did you mean chunk-order-by-region?"),
         ((SINGLE, PARALLEL, "--deny-assumption", "real-aritmetic"), "did you mean real-arithmetic?"),
+        (("bugs", "accelerate-266"), "did you mean accelerate-2665?"),
     ],
 )
 def test_what_is_misspelled_or_missing_is_told(arguments: tuple[str, ...], sentence: str) -> None:
@@ -95,3 +96,27 @@ def test_commands_and_options_are_completed() -> None:
             env={**os.environ, **completing, "COMP_WORDS": words, "COMP_CWORD": at},
         )  # fmt: skip
         assert wanted in ran.stdout, ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("choice", "environment", "coloured"),
+    [
+        ("auto", {}, False),
+        ("auto", {"FORCE_COLOR": "1"}, True),
+        ("always", {}, True),
+        ("never", {"FORCE_COLOR": "1"}, False),
+    ],
+)
+def test_colours_are_for_terminals_or_where_they_are_asked_for(
+    choice: str, environment: dict[str, str], coloured: bool
+) -> None:
+    ran = run(SINGLE, PARALLEL, "-q", "--color", choice, **environment)
+    assert (ran.returncode, "\x1b[" in ran.stdout) == (0, coloured)
+
+
+def test_an_operator_that_is_misspelled_is_told_with_the_nearest(tmp_path: Path) -> None:
+    for path in (SINGLE, PARALLEL):
+        (tmp_path / Path(path).name).write_text(Path(path).read_text().replace(" silu(", " sillu("))
+    ran = run(str(tmp_path / "single.plan"), str(tmp_path / "parallel.plan"))
+    assert ran.returncode == 3
+    assert "operator sillu has no rule (did you mean silu?)" in " ".join(ran.stdout.split())

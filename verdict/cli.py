@@ -46,6 +46,7 @@ from verdict.verify import verify
 from verdict.watching import Dumps, Watching
 
 QUESTION_NOT_PUT, UNDECIDED, INTERNAL_ERROR = 2, 3, 4
+COLORS: dict[str, dict[str, Any]] = {"auto": {}, "always": {"force_terminal": True}, "never": {"color_system": None}}
 SOLVERS = {"z3": ("z3",), "cvc5": ("cvc5",), "both": ("z3", "cvc5")}
 DUMPS: Dumps = {
     "nodes": (Phase.CHECK, dump_nodes),
@@ -90,6 +91,8 @@ EPILOG = "Exit status: 0 proved, 1 refuted, 2 the question could not be put, 3 u
 @click.option("--repro", metavar="FILE.py", help="Write a numpy script that shows the counterexamples to FILE.py.")
 @click.option("--stats", metavar="FILE.csv", help="Append one row about this run to FILE.csv.")
 @click.option("--dump", type=click.Choice(sorted(DUMPS)), multiple=True, help="Print this before the report.")
+@click.option("--color", type=click.Choice(list(COLORS)), default="auto", show_default=True,
+              help="Of the report on the terminal; auto heeds NO_COLOR and FORCE_COLOR.")  # fmt: skip
 @click.option("-v", "--verbose", count=True, help="More: the phases, and all that is open.")
 @click.option("-q", "--quiet", is_flag=True, help="Only the verdict.")
 @click.option("--loglevel", type=click.Choice(["DEBUG", "INFO", "WARNING", "ERROR"], case_sensitive=False),
@@ -263,6 +266,7 @@ def _tell(report: Report, measured: Measured, outputs: tuple[Output, ...], given
     if any(output.instead for output in outputs):
         return
     if given["form"] == "text":
-        show(report, measured, Console(soft_wrap=True, highlight=False, markup=False, emoji=False), verbose)
+        plain: dict[str, Any] = {"soft_wrap": True, "highlight": False, "markup": False, "emoji": False}
+        show(report, measured, Console(**plain, **COLORS[given["color"]]), verbose)
     else:
         sys.stdout.write(rendered(given["form"], report, measured, verbose))

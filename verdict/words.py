@@ -27,5 +27,9 @@ def listed(items: Sequence[object], most: int, between: str = ", ") -> str:
 
 def known_text(name: str, known: Sequence[str]) -> str:
     """What a name that is not known may have meant, and all that are."""
-    near = get_close_matches(name.lower(), known, n=1)
-    return "".join(f"did you mean {one}? " for one in near) + f"known: {', '.join(known)}"
+    return f"{near_text(name, known)}known: {', '.join(known)}"
+
+
+def near_text(name: str, known: Sequence[str]) -> str:
+    """The question whether the nearest of the known names was meant; nothing where none is near."""
+    return "".join(f"did you mean {one}? " for one in get_close_matches(name.lower(), known, n=1))

@@ -10,7 +10,7 @@ import click
 from verdict.bugs.judge import Bug, Judged, judge
 from verdict.errors import UsageError
 from verdict.options import Options, SolverOptions
-from verdict.words import ranks_text
+from verdict.words import near_text, ranks_text
 
 Load = Callable[[Path, str], Bug]
 Names = Callable[[Path], list[str]]
@@ -46,7 +46,8 @@ def bugs_command(names: Names, load: Load) -> click.Command:
         missing = [name for name in wanted if name not in known]
         if missing or not known:
             problem = f"there is no bug {missing[0]}" if missing else "there are no bugs here"
-            raise UsageError(str(folder), problem, "verdict bugs lists all of them")
+            near = near_text(missing[0], known) if missing else ""
+            raise UsageError(str(folder), problem, f"{near}verdict bugs lists all of them")
         options = Options(workers=0, attempts=None, solver=SolverOptions(timeout=timeout))
         judged = (judge(load(folder, name), options) for name in wanted or known)
         told = {"text": _tell, "json": _tell_json, "markdown": _tell_markdown}[form](judged)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from verdict.errors import ShapeError
 from verdict.graph import GRAD, Attrs, Interval, Shape
 from verdict.lineage.columns import SUMMED, UNDECIDED, flow
-from verdict.ops import RULES, Axes, Dim, Law, OpRule, Scale
+from verdict.ops import RULES, Axes, Dim, Law, OpRule, Scale, without_rule
 
 
 class Signature(NamedTuple):
@@ -127,7 +127,7 @@ def mean(signature: Signature, columns: int) -> Meaning:
     op = base_op(signature.op)
     rule = RULES.get(op)
     if rule is None:
-        return silent(f"operator {op} has no rule")
+        return silent(without_rule(op))
     forward = [shape for shape in signature.shapes[signature.grads :] if shape is not None]
     if len(forward) != len(signature.shapes) - signature.grads:
         return silent("an input is missing")

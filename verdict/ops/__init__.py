@@ -42,6 +42,7 @@ from verdict.ops.facts import Facts
 from verdict.ops.pattern import Flow, Pattern
 from verdict.ops.patterns import FLOWS, PATTERNS
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim, Law, OpRule, Scale
+from verdict.words import near_text
 
 
 def table(rules: Iterable[OpRule]) -> Mapping[str, OpRule]:
@@ -115,6 +116,13 @@ RULES: Mapping[str, OpRule] = table(
 FACTS = Facts(RULES)
 """What engines ask of them."""
 
+
+def without_rule(op: str) -> str:
+    """That an operator has no rule, and the one that has and is spelled most like it, where there is one."""
+    near = near_text(op, list(RULES)).rstrip()
+    return f"operator {op} has no rule" + (f" ({near})" if near else "")
+
+
 __all__ = [
     "CAST",
     "CONSTANT",
@@ -134,4 +142,5 @@ __all__ = [
     "Pattern",
     "Scale",
     "table",
+    "without_rule",
 ]

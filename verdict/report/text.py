@@ -65,9 +65,10 @@ def _open(report: Report, verbose: int, page: "_Page") -> None:
 
 
 def _sizes(name: str, side: Side) -> str:
-    mesh = " ".join(f"{axis}={size}" for axis, size in side.mesh)
+    axes = " ".join(f"{axis}={size}" for axis, size in side.mesh)
+    mesh = f" ({axes})" if axes else ""
     return (
-        f"{name:<9} {side.source}: {counted(side.ranks, 'rank')} ({mesh}), "
+        f"{name:<9} {side.source}: {counted(side.ranks, 'rank')}{mesh}, "
         f"{counted(side.microbatches, 'microbatch', 'es')}, "
         f"{counted(side.nodes, 'node')}, {counted(side.weights, 'weight')}"
     )

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from verdict.comparison import Fault, Faulty
 from verdict.errors import NoRuleError, ShapeError
 from verdict.graph import ABSENT, GRAD, Node, Shape
-from verdict.ops import PATTERNS, RULES, Axes, OpRule, Pattern
+from verdict.ops import PATTERNS, RULES, Axes, OpRule, Pattern, without_rule
 from verdict.ops.domain import BITS
 from verdict.ops.types import kind, to_cast
 
@@ -28,7 +28,7 @@ def reading(node: Node, where: str) -> Reading:
     """How the rule of `node` reads it. Faulty where there is no rule, or an input is missing."""
     rule = RULES.get(node.op.removesuffix(GRAD))
     if rule is None:
-        raise Faulty(Fault(f"operator {node.op} has no rule", where, ours=True))
+        raise Faulty(Fault(without_rule(node.op), where, ours=True))
     gradient = node.op.endswith(GRAD)
     grads = len(node.inputs) - len(node.outputs) if gradient else 0
     if gradient and grads < 1:
