@@ -34,6 +34,8 @@ _OTHERWISE = (
 
 _COALESCED = "_broadcast_coalesced"
 """How DistributedDataParallel broadcasts parameters and buffers: in buckets, each waited for before it is read."""
+_REBUILD = "_rebuild_buckets"
+"""What it does once, after the first backward pass: rank 0 tells which gradient goes into which bucket."""
 
 
 class World(NamedTuple):
@@ -142,11 +144,15 @@ def _outside(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def waits(
-    waited: Callable[[Any], None], asked: Callable[[Any], None], alone: Callable[[], AbstractContextManager[None]]
+    waited: Callable[[Any], None],
+    asked: Callable[[Any], None],
+    alone: Callable[[], AbstractContextManager[None]],
+    apart: Callable[[], AbstractContextManager[None]],
 ) -> Iterator[None]:
     """Tell of every wait for communication, and of works that are looked after in any other way.
 
     alone: entered where torch's own C++ begins communication, waits for it before it reads, and hands on no work.
+    apart: entered where what it communicates are numbers of its own, of which the program sees nothing.
     """
 
     def telling(told: Callable[[Any], None], before: Callable[..., Any]) -> Callable[..., Any]:
@@ -161,6 +167,7 @@ def waits(
         for owner, name in _OTHERWISE:
             stack.enter_context(replaced(owner, name, telling(asked, getattr(owner, name))))
         stack.enter_context(replaced(dist, _COALESCED, _within(alone, getattr(dist, _COALESCED))))
+        stack.enter_context(replaced(dist.Reducer, _REBUILD, _within(apart, getattr(dist.Reducer, _REBUILD))))
         yield
 
 
