@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from verdict.graph import Plan
+from verdict.graph.kept import with_kept
 from verdict.limits import OutOfTime, limited, uncollected
 from verdict.observer import SILENT, Observer, Phase
 from verdict.options import Options
@@ -22,7 +23,7 @@ def verify(single: Plan, parallel: Plan, options: Options, observer: Observer = 
     report = Report(side_of(single), side_of(parallel), (), (), (), Proofs())
     try:
         with uncollected(), limited(options.limits):
-            for answer in _answers(Query(single, parallel, options, observer)):
+            for answer in _answers(Query(with_kept(single, parallel), parallel, options, observer)):
                 report = answer
     except (OutOfTime, MemoryError) as error:
         return _cut_short(report, options.limits.in_words(error))

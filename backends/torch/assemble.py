@@ -26,11 +26,12 @@ from verdict.graph import (
     whole,
 )
 from verdict.graph.effects import has_effects
+from verdict.graph.kept import RECORDED
 from verdict.graph.sources import cited_in
 from verdict.outcome import Assumption, Source
 
-RECORDED = Assumption(
-    "recorded-step",
+STEP = Assumption(
+    RECORDED,
     "the plan is one recorded step: other control flow, other shapes, and kernels other than ATen's are not looked at",
 )
 _GIVEN = {"input": INPUT, "weight": WEIGHT, "buffer": BUFFER}
@@ -63,7 +64,7 @@ def plan_of(traces: Sequence[Trace], source: str) -> Plan:
         effects=has_effects([rank.segment for rank in ranks], ()),
         ranges=tuple(ranges),
         sources=_sources(traces),
-        assumptions=(RECORDED, *(Assumption(name, text) for name, text in notes)),
+        assumptions=(STEP, *(Assumption(name, text) for name, text in notes)),
     )
     doubts = [f"{doubt} (rank {trace.rank})" for trace in traces for doubt in trace.doubts]
     return doubted(plan, [*doubts, *disagreements([trace.meetings for trace in traces])])

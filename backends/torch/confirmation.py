@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from verdict.backends.torch.assemble import RECORDED, doubted
+from verdict.backends.torch.assemble import STEP, doubted
 from verdict.backends.torch.trace import GIVEN, SEEDED, Trace
 from verdict.errors import UsageError
 from verdict.graph import Plan
@@ -38,9 +38,9 @@ def confirmed(plan: Plan, found: Confirmation, traces: Sequence[Trace] = ()) -> 
         remedy = "something in it cannot be recorded; see docs/pytorch.md, What is recorded"
         raise UsageError(plan.source, problem, remedy)
     if found.how == AGREES:
-        text = f"{RECORDED.text}; two runs of all ranks on CPUs, on different numbers, agree with it"
-        others = (each for each in plan.assumptions if each.name != RECORDED.name)
-        plan = replace(plan, assumptions=(Assumption(RECORDED.name, text), *others))
+        text = f"{STEP.text}; two runs of all ranks on CPUs, on different numbers, agree with it"
+        others = (each for each in plan.assumptions if each.name != STEP.name)
+        plan = replace(plan, assumptions=(Assumption(STEP.name, text), *others))
     elif found.how == NOT_RUN:
         text = f"the recording of {plan.source} was not held against a run: {found.why}"
         plan = replace(plan, assumptions=(*plan.assumptions, Assumption(NOT_CONFIRMED, text)))

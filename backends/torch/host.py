@@ -4,7 +4,7 @@ import functools
 import itertools
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
 
@@ -31,6 +31,9 @@ _OTHERWISE = (
     (_FAKE_WORK, "getFuture"),
     *((dist.Work, name) for name in ("get_future", "is_completed", "synchronize", "block_current_stream", "result")),
 )
+
+_COALESCED = "_broadcast_coalesced"
+"""How DistributedDataParallel broadcasts parameters and buffers: in buckets, each waited for before it is read."""
 
 
 class World(NamedTuple):
@@ -138,8 +141,13 @@ def _outside(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def waits(waited: Callable[[Any], None], asked: Callable[[Any], None]) -> Iterator[None]:
-    """Tell of every wait for communication, and of works that are looked after in any other way."""
+def waits(
+    waited: Callable[[Any], None], asked: Callable[[Any], None], alone: Callable[[], AbstractContextManager[None]]
+) -> Iterator[None]:
+    """Tell of every wait for communication, and of works that are looked after in any other way.
+
+    alone: entered where torch's own C++ begins communication, waits for it before it reads, and hands on no work.
+    """
 
     def telling(told: Callable[[Any], None], before: Callable[..., Any]) -> Callable[..., Any]:
         def run(self: Any, *args: Any) -> Any:
@@ -152,4 +160,13 @@ def waits(waited: Callable[[Any], None], asked: Callable[[Any], None]) -> Iterat
         stack.enter_context(replaced(_FAKE_WORK, "wait", telling(waited, _FAKE_WORK.wait)))
         for owner, name in _OTHERWISE:
             stack.enter_context(replaced(owner, name, telling(asked, getattr(owner, name))))
+        stack.enter_context(replaced(dist, _COALESCED, _within(alone, getattr(dist, _COALESCED))))
         yield
+
+
+def _within(context: Callable[[], AbstractContextManager[None]], function: Callable[..., Any]) -> Callable[..., Any]:
+    def run(*args: Any, **given: Any) -> Any:
+        with context():
+            return function(*args, **given)
+
+    return run

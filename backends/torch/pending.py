@@ -4,7 +4,8 @@ A receive is recorded where it is waited for, after all earlier ones from the sa
 receive and a send before it waits for either must not look like one that waits for the receive first.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -79,6 +80,16 @@ class Pending:
         self._raced: list[_Writing] = []
         self._otherwise: set[int] = set()
         self._works: list[Any] = []
+        self._alone = False
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """What is begun meanwhile is waited for by who begins it, before anything of it is read or written."""
+        before, self._alone = self._alone, True
+        try:
+            yield
+        finally:
+            self._alone = before
 
     def _number(self, work: Any) -> int:
         """A work by the address of its Python object, which is kept alive."""
@@ -97,6 +108,8 @@ class Pending:
         """Communication has begun that reads and writes these tensors, recorded as these steps. work: None for a
         functional one, which is waited for by each tensor that it writes.
         """
+        if self._alone:
+            return
         number, steps, spans = self._number(work), tuple(steps), [Span.of(tensor) for tensor in read]
         made = [_Writing(tensor, Span.of(tensor), number, steps) for tensor in written]
         self._writing += made

@@ -14,7 +14,7 @@ from verdict.backends.torch.beginnings import FIRST_SEED, ways
 from verdict.backends.torch.door import require_loss, require_program
 from verdict.backends.torch.ends import End, called, ends_of, named
 from verdict.backends.torch.host import World, waits, world
-from verdict.backends.torch.memory import value_of
+from verdict.backends.torch.memory import Unfollowed, value_of
 from verdict.backends.torch.origin import Origin
 from verdict.backends.torch.outside import outside
 from verdict.backends.torch.program import Context, Program
@@ -51,7 +51,7 @@ def record(load: Callable[[], Callable[[Context], Program]], rank: int, ranks: i
         stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True) if tensors == "fake" else nullcontext())
         origin = stack.enter_context(Origin())
         recorder = Recorder(rank, origin, made.meetings)
-        stack.enter_context(waits(recorder.pending.waited, recorder.pending.asked))
+        stack.enter_context(waits(recorder.pending.waited, recorder.pending.asked, recorder.pending.alone))
         stack.enter_context(outside(recorder))
         stack.enter_context(recorder)
         try:
@@ -164,7 +164,10 @@ class _Ends:
             raise UsageError(name, "an input or parameter cannot be given as a mean", "correct its spec")
         held = local(tensor)
         value = self._recorder.tape.value(value_of(held))
-        self._recorder.memory.write(held, value)
+        try:
+            self._recorder.memory.write(held, value)
+        except Unfollowed as problem:
+            raise UsageError(name, f"it cannot be followed: {problem}", "name a clone of it") from None
         if kind != "input":
             self._began[name], self.shapes[name] = value, tuple(held.shape)
         self.bound.append(Bound(kind, called(self._program, name), value, shape, region, part))

@@ -1,5 +1,6 @@
 """Views as pure steps: how a view is made from its base, and how a base changes when its view is written to."""
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -32,6 +33,8 @@ def view_of(op: str, overload: str, given: Mapping[str, Any], base: Shape, shape
         return _reshape(op, overload, given, base, shape)
     if op in ("t", "transpose", "permute"):
         return _permutation(op, overload, given, base, shape)
+    if op == "expand" and math.prod(shape) == math.prod(base):
+        return _reshape(op, overload, given, base, shape)
     if op == "expand":
         return View("aten.expand", {"size": shape}, shape, None)
     if op == "slice":

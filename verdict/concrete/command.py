@@ -12,6 +12,7 @@ from verdict.concrete.comparison import MOST_WORK, smaller, smaller_alone, work_
 from verdict.concrete.engine import own_engine
 from verdict.errors import UsageError
 from verdict.graph import Plan, Shape
+from verdict.graph.kept import with_kept
 from verdict.semantics import itself
 
 LoadAll = Callable[[tuple[str, ...]], Sequence[Plan]]
@@ -52,7 +53,7 @@ def run_command(load_all: LoadAll, other: Callable[[], Engine | None]) -> click.
             answer, status = _one(loaded, chosen, seed, most)
         elif single and parallel and not plan:
             one, two = load_all((single, parallel))
-            answer, status = _pair(_compared(one, two, chosen, seed, most), seed)
+            answer, status = _pair(_compared(with_kept(one, two), two, chosen, seed, most), seed)
         else:
             raise UsageError("usage", "give one plan, or both --sm and --pm", "verdict run --sm SINGLE --pm PARALLEL")
         answer = {**answer, "engine": name}

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from verdict.diagnose import diagnose, scene_of
 from verdict.graph import ABSENT, Fault, Node, Plan
+from verdict.graph.kept import RECORDED
 from verdict.graph.sources import source_of
 from verdict.lineage import Evidence
 from verdict.outcome import Finding
@@ -22,8 +23,6 @@ and in recorded programs, of whose operators the walk knows least.
 """
 FEW = 3
 """So many causes are believed where the walk has fewer findings: faults that are made together are two or three."""
-RECORDED = "recorded-step"
-"""The assumption that a recorded program comes with."""
 SCALES = frozenset({"wrong-scale", "mean-instead-of-sum"})
 """Codes of one thing, a factor, at different nodes: where the walk finds it, its place is the nearer one."""
 MATTERS_OF_FORM = frozenset(

@@ -1,0 +1,49 @@
+"""DistributedDataParallel as it is by default: its buckets of buffers are waited for, and what is kept is compared."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tests.torch.verdicts import answers  # noqa: E402
+from verdict.api import generate  # noqa: E402
+from verdict.graph.kept import RECORDED, with_kept  # noqa: E402
+from verdict.outcome import Assumption  # noqa: E402
+
+FILE = Path(__file__).with_name("wrapped.py")
+BUILDERS = ("build_right", "build_other_right", "build_first")
+
+
+def told(name):
+    return answers(FILE, tuple((each, "build_single") for each in BUILDERS), tensors="real")[name]
+
+
+@pytest.mark.parametrize("name", ["build_right", "build_other_right"])
+def test_buffers_that_rank_0_broadcasts_are_what_they_were(name):
+    assert told(name).verdict == "PROVED", told(name).why
+
+
+def test_a_buffer_that_rank_0_changes_is_told():
+    found = told("build_first")
+    assert found.verdict == "REFUTED"
+    assert found.why.startswith("mul (wrapped.py:")
+    assert "on rank 0" in found.why
+
+
+def test_what_a_plan_that_was_not_recorded_leaves_out_is_not_taken_to_be_kept():
+    sizes = {"layers": 1, "hidden": 4, "batch": 4, "dp": 2, "tp": 1, "pp": 1, "microbatches": 1}
+    single, _ = generate("mlp", **sizes)
+    _, parallel = generate("mlp", **sizes, optimizer="adamw")
+    assert with_kept(single, parallel) is single
+    recorded = replace(single, assumptions=(Assumption(RECORDED, ""),))
+    added = with_kept(recorded, parallel).outputs
+    assert added and all(held.tensor == held.weight for held in added)
+    assert with_kept(replace(recorded, outputs=added), parallel).outputs == added
+
+
+def test_a_buffer_whose_elements_repeat_is_refused_with_its_name():
+    found = answers(FILE, (("build_repeated", "build_repeated"),))["build_repeated"]
+    assert found.verdict == "not put"
+    assert "scale: it cannot be followed" in found.why

@@ -1,0 +1,68 @@
+"""Programs under DistributedDataParallel with its default arguments, which broadcasts the buffers of rank 0."""
+
+import torch
+from torch import nn
+from torch.nn import functional
+from torch.nn.parallel import DistributedDataParallel
+
+from verdict.torch import Program, mean, shard
+
+ROWS, SIZE = 8, 4
+
+
+class Scaled(nn.Module):
+    """Buffers as libraries have them: one that is multiplied with, and places that are an expanded range."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear, self.places = nn.Linear(SIZE, SIZE), nn.Embedding(SIZE, SIZE)
+        self.register_buffer("scale", torch.ones(SIZE))
+        self.register_buffer("ids", torch.arange(SIZE).expand((1, -1)))
+
+    def forward(self, x):
+        return self.linear(x * self.scale) @ self.places(self.ids[0])
+
+
+def program(ctx, before=lambda model: None):
+    model, x, target = Scaled(), torch.randn(ROWS // ctx.world, SIZE), torch.randn(ROWS // ctx.world, SIZE)
+    wrapped = DistributedDataParallel(model) if ctx.world > 1 else model
+    rows = shard(0, ctx.rank, ctx.world)
+
+    def step():
+        before(model)
+        loss = functional.mse_loss(wrapped(x), target)
+        loss.backward()
+        return loss
+
+    more = {"specs": {"x": rows, "target": rows}, "loss": mean(ctx.rank, ctx.world)}
+    return Program(inputs={"x": x, "target": target}, params=model, step=step, **more)
+
+
+def doubled(ctx, rank):
+    """The program in which one rank doubles its buffer before the forward pass."""
+    return program(ctx, lambda model: model.scale.mul_(2.0) if ctx.rank == rank else None)
+
+
+def build_single(ctx):
+    return program(ctx)
+
+
+def build_right(ctx):
+    return program(ctx)
+
+
+def build_other_right(ctx):
+    """What rank 1 does to its buffer does not matter: it gets that of rank 0."""
+    return doubled(ctx, 1)
+
+
+def build_first(ctx):
+    """All ranks get what rank 0 has."""
+    return doubled(ctx, 0)
+
+
+def build_repeated(ctx):
+    """A buffer of which one element is read many times."""
+    model = Scaled()
+    model.scale = torch.ones(1).expand(SIZE)
+    return Program(inputs={"x": torch.randn(ROWS, SIZE)}, params=model, step=model.scale.sum)
