@@ -178,6 +178,46 @@ def _matrices():
     yield node("baddbmm", (1, 3, 5), (2, 3, 4), (2, 4, 5), alpha=0.25)
 
 
+def _convolved():
+    plain = {"transposed": False, "output_padding": (0, 0), "groups": 1}
+    ways = (
+        ((2, 2, 4, 4), (3, 2, 2, 2), {**plain, "stride": (2, 2), "padding": (0, 0), "dilation": (1, 1)}),
+        ((2, 3, 3, 4), (2, 3, 3, 3), {**plain, "stride": (1, 2), "padding": (1, 1), "dilation": (1, 1)}),
+        ((1, 4, 5, 3), (2, 2, 2, 1), {**plain, "stride": (2, 1), "padding": (1, 0), "dilation": (2, 1), "groups": 2}),
+        ((2, 3, 5), (3, 1, 2), {**plain, "stride": (1,), "padding": (1,), "dilation": (1,), "groups": 3}),
+    )
+    for x, w, way in ways:
+        attrs = {**way, "output_padding": (0,) * (len(x) - 2)}
+        yield node("convolution", x, w, w[:1], **attrs)
+        yield node("convolution", x, w, **attrs)
+        size = [
+            (n + 2 * p - d * (k - 1) - 1) // s + 1
+            for n, k, s, p, d in zip(x[2:], w[2:], attrs["stride"], attrs["padding"], attrs["dilation"], strict=True)
+        ]
+        more = {"bias_sizes": w[:1], "output_mask": (True, True, True), **attrs}
+        yield node("convolution_backward", (x[0], w[0], *size), x, w, **more)
+
+
+def _pooled():
+    ways = (
+        ((2, 2, 4, 4), (2, 2), {"kernel_size": (2, 2)}),
+        ((1, 2, 5, 4), (3, 2), {"kernel_size": (3, 3), "stride": (2, 2), "padding": (1, 1)}),
+        ((2, 3, 4), (1, 3), {"kernel_size": (2, 2), "stride": (2, 1)}),
+    )
+    for x, made, attrs in ways:
+        full = {"stride": attrs["kernel_size"], "padding": (0, 0), **attrs, "ceil_mode": False}
+        gradient = (*x[:-2], *made)
+        yield node("max_pool2d_with_indices", x, **attrs)
+        fill = (R, R, ids(x[-1] * x[-2]))
+        yield node("max_pool2d_with_indices_backward", gradient, x, gradient, fill=fill, **full, dilation=(1, 1))
+        for counted, divisor in ((True, None), (False, None), (True, 5)):
+            more = {"count_include_pad": counted, "divisor_override": divisor}
+            yield node("avg_pool2d", x, **attrs, **more)
+            yield node("avg_pool2d_backward", gradient, x, **full, **more)
+    yield node("_adaptive_avg_pool2d", (2, 2, 5, 4), output_size=(3, 2))
+    yield node("_adaptive_avg_pool2d_backward", (2, 2, 3, 2), (2, 2, 5, 4))
+
+
 def _normalised():
     for dim in (0, -1):
         yield node("_softmax", (2, 3), dim=dim, half_to_float=False)
@@ -193,6 +233,8 @@ def _normalised():
     yield node("native_group_norm", (1, 3), **{**sizes, "N": 1, "C": 3, "HxW": 1, "group": 1}, eps=1e-3)
     grouped = (2, 4, 3), (2, 4, 3), (2, 2), (2, 2), (4,)
     yield node("native_group_norm_backward", *grouped, fill=(R, R, R, P, R), **sizes, output_mask=(True, True, True))
+    yield from _convolved()
+    yield from _pooled()
     yield node("glu", (2, 6))
     yield node("glu", (4, 3), dim=0)
     yield node("glu_backward", (2, 3), (2, 6), dim=1)
