@@ -11,13 +11,13 @@ from typing import Any, NamedTuple, NoReturn
 import torch
 import torch.distributed as dist
 from torch._subclasses.fake_tensor import FakeTensor
-from torch.distributed import _meta_registrations, device_mesh, distributed_c10d
+from torch.distributed import _meta_registrations, device_mesh
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.nn.parallel import DistributedDataParallel
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils._python_dispatch import _disable_current_modes
 
-from verdict.backends.torch import pipelines
+from verdict.backends.torch import groups, pipelines
 from verdict.backends.torch.meetings import MAKING, Meeting
 from verdict.errors import UsageError
 
@@ -57,7 +57,7 @@ def world(rank: int, size: int) -> Iterator[World]:
     """
     found = World([], [], [])
     mesh_init, ddp_init = DeviceMesh.__init__, DistributedDataParallel.__init__
-    make_group = distributed_c10d._new_group_with_tag
+    make_group = groups.of_the_default_backend(getattr(groups.OWNER, groups.NAME))
 
     def told(ranks: Any = None, *args: Any, use_local_synchronization: bool = False, **kwargs: Any) -> Any:
         members = tuple(sorted(range(size) if ranks is None else ranks))
@@ -83,7 +83,7 @@ def world(rank: int, size: int) -> Iterator[World]:
     patches += [(DeviceMesh, "__getitem__", _outside(DeviceMesh.__getitem__))]
     patches += [(owner, "init_device_mesh", _outside(init_device_mesh)) for owner in _importers("init_device_mesh")]
     patches += [(pipelines.OWNER, pipelines.NAME, pipelines.vote)]
-    patches += [(distributed_c10d, "_new_group_with_tag", told)]
+    patches += [(groups.OWNER, groups.NAME, told)]
     patches += [(_meta_registrations, "generate_unique_id", itertools.count(1).__next__)]
     with ExitStack() as stack:
         for owner, name, function in patches:

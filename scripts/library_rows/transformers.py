@@ -44,9 +44,10 @@ TRANSFORMERS = Library(
         Row("OPT, DDP", DATA, "opt_ddp", "opt_single", "opt_ddp_scaled", TWICE,
             reason="no answer in the time that the script gives"),
         Row("Mixtral, DDP", DATA, "mixtral_ddp", "mixtral_single",
-            reason="`histc` and `_grouped_mm` have no rule: how many tokens an expert gets is a choice that data makes"),
+            reason="`histc` and `_grouped_mm` have no rule: how many tokens an expert gets is data"),
         Row("Qwen3-MoE, DDP", DATA, "qwen3_moe_ddp", "qwen3_moe_single", reason="as Mixtral"),
-        Row("ViT, DDP", DATA, "vit_ddp", "vit_single", reason="`convolution` has no rule"),
-        Row("ResNet, DDP", DATA, "resnet_ddp", "resnet_single", reason="`convolution` and batch norm have no rule"),
+        Row("ViT, DDP", DATA, "vit_ddp", "vit_single", reason="no answer in the time that the script gives"),
+        Row("ResNet, batch norm with its running statistics, DDP", DATA, "resnet_ddp", "resnet_single",
+            "resnet_ddp_batch_norm", "the model is left in training mode"),
     ),
 )  # fmt: skip

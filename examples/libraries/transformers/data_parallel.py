@@ -70,6 +70,10 @@ def checkpointed():
     return model
 
 
+def frozen():
+    return models.resnet().eval()
+
+
 def larger(rows):
     return images(rows, 16)
 
@@ -117,4 +121,5 @@ bert_fsdp2_scaled = fsdp2(models.bert, encoder, scale=2)
 mixtral_single, mixtral_ddp = single(models.mixtral), ddp(models.mixtral)
 qwen3_moe_single, qwen3_moe_ddp = single(models.qwen3_moe), ddp(models.qwen3_moe)
 vit_single, vit_ddp = single(models.vit, inputs=images), ddp(models.vit, inputs=images)
-resnet_single, resnet_ddp = single(models.resnet, inputs=larger), ddp(models.resnet, inputs=larger)
+resnet_single, resnet_ddp = single(frozen, inputs=larger), ddp(frozen, inputs=larger)
+resnet_ddp_batch_norm = ddp(models.resnet, inputs=larger)

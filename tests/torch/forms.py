@@ -1,0 +1,62 @@
+"""Forms that libraries use: products on memory that is not read, groups of a backend that is not here."""
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+from verdict.torch import Program, mean, shard
+
+ROWS, SIZE = 4, 3
+
+
+def program(ctx, product, group=None):
+    """Data parallel by hand: gradients are averaged over a group."""
+    torch.manual_seed(0)
+    weight, x = nn.Parameter(torch.randn(1, SIZE, SIZE)), torch.randn(1, ROWS // ctx.world, SIZE)
+
+    def step():
+        loss = product(x, weight).square().mean()
+        loss.backward()
+        if ctx.world > 1:
+            dist.all_reduce(weight.grad, op=dist.ReduceOp.SUM, group=group)
+            weight.grad /= ctx.world
+        return loss
+
+    specs = {"x": shard(1, ctx.rank, ctx.world)}
+    return Program(inputs={"x": x}, params={"w": weight}, step=step, specs=specs, loss=mean(ctx.rank, ctx.world))
+
+
+def unread(x, weight):
+    """As Megatron-Core's attention computes its scores."""
+    return torch.baddbmm(torch.empty(1, x.shape[1], SIZE), x, weight, beta=0.0, alpha=0.5)
+
+
+def read(x, weight):
+    return torch.baddbmm(torch.empty(1, x.shape[1], SIZE), x, weight, beta=1.0, alpha=0.5)
+
+
+def build_unread_single(ctx):
+    return program(ctx, unread)
+
+
+def build_unread_right(ctx):
+    return program(ctx, unread)
+
+
+def build_unread(ctx):
+    """The product is added to memory that holds anything."""
+    return program(ctx, read)
+
+
+def build_group_single(ctx):
+    return program(ctx, torch.matmul)
+
+
+def build_group_right(ctx):
+    return program(ctx, torch.matmul, dist.new_group(backend="nccl"))
+
+
+def build_group(ctx):
+    """A group for each rank."""
+    groups = [dist.new_group([rank], backend="nccl") for rank in range(ctx.world)]
+    return program(ctx, torch.matmul, groups[ctx.rank])
