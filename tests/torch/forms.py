@@ -1,10 +1,12 @@
-"""Forms that libraries use: products on memory that is not read, groups of a backend that is not here."""
+"""Forms that libraries use: products on memory that is not read, groups of a backend that is not here, a GPU that is not
+here.
+"""
 
 import torch
 import torch.distributed as dist
 from torch import nn
 
-from verdict.torch import Program, mean, shard
+from verdict.torch import Program, cuda_as_cpu, mean, shard
 
 ROWS, SIZE = 4, 3
 
@@ -60,3 +62,23 @@ def build_group(ctx):
     """A group for each rank."""
     groups = [dist.new_group([rank], backend="nccl") for rank in range(ctx.world)]
     return program(ctx, torch.matmul, groups[ctx.rank])
+
+
+def on_a_gpu(x, weight):
+    """As libraries that are written for GPUs alone place what they make."""
+    with cuda_as_cpu():
+        table = torch.arange(SIZE, device="cuda").to(torch.cuda.current_device()) * torch.ones([], device="cuda").cuda()
+        return x @ weight * table.to("cuda:0")
+
+
+def build_gpu_single(ctx):
+    return program(ctx, on_a_gpu)
+
+
+def build_gpu_right(ctx):
+    return program(ctx, on_a_gpu)
+
+
+def build_gpu(ctx):
+    """Its table begins with one."""
+    return program(ctx, lambda x, weight: x @ weight * torch.arange(1, SIZE + 1))

@@ -7,9 +7,10 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tests.torch.verdicts import answers  # noqa: E402
+from verdict.torch import cuda_as_cpu  # noqa: E402
 
 FILE = Path(__file__).with_name("forms.py")
-FORMS = ("unread", "group")
+FORMS = ("unread", "group", "gpu")
 
 
 def told(name):
@@ -24,6 +25,18 @@ def test_the_right_form_is_proved(form):
 
 def test_a_product_on_memory_that_holds_anything_is_not_proved():
     assert told("build_unread").verdict in ("REFUTED", "UNKNOWN")
+
+
+def test_another_table_than_the_one_on_the_gpu_is_refuted():
+    assert told("build_gpu").verdict == "REFUTED", told("build_gpu").why
+
+
+def test_without_a_context_a_gpu_is_asked_for_in_vain():
+    with cuda_as_cpu():
+        assert torch.zeros(1, device="cuda").device.type == "cpu"
+    assert "current_device" in vars(torch.cuda)
+    with pytest.raises((AssertionError, RuntimeError)):
+        torch.zeros(1, device="cuda")
 
 
 def test_a_group_of_each_rank_alone_is_refuted():
