@@ -37,7 +37,7 @@ def _answers(query: Query) -> Iterator[Report]:
     examined = decide(query, examined)
     yield examined.report
     query.observer.begin(Phase.REPAIR)
-    proposals = repairs(query, examined)
+    proposals = repairs(query, examined, decide)
     explained = explain(query, examined)
     if not any(repair.proved for repair in proposals):
         proposals = corrections(query, examined, explained, _verdict) or proposals

@@ -1,6 +1,6 @@
 """Why a refuted plan is wrong: one finding for each cause, the earliest first."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from verdict.diagnose import diagnose, scene_of
@@ -90,9 +90,20 @@ def _corrected(query: Query, report: Report) -> Report:
     same = codes == told and not _nearer(parallel, report.findings, found)
     if not found or any(finding.code == "not-equivalent" for finding in unexplained):
         return report
-    if same or codes | told <= SCALES or len(found) > most:
+    if len(found) > most:
         return report
+    if same or codes | told <= SCALES:
+        return replace(report, findings=tuple(_with_corrections(report.findings, found)))
     return replace(report, findings=found, open=(), proofs=Proofs(), swept=swept_of(swept))
+
+
+def _with_corrections(told: Sequence[Finding], found: Sequence[Finding]) -> Iterator[Finding]:
+    """The walk's findings, with what corrects them as further evidence of the first of each code."""
+    left = list(found)
+    for number, finding in enumerate(told):
+        mine = [one for one in left if one.code == finding.code or number == len(told) - 1]
+        left = [one for one in left if one not in mine]
+        yield replace(finding, also=(*finding.also, *(one.evidence for one in mine)))
 
 
 def _nearer(plan: Plan, told: Sequence[Finding], found: Sequence[Finding]) -> bool:

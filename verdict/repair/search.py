@@ -34,6 +34,8 @@ from verdict.report import Repair, Report, Verdict
 from verdict.stage import Stage
 
 Kind = Callable[[Case, Finding], Iterator[Candidate]]
+Decided = Callable[[Query, Examined], Examined]
+"""What goes on from a walk to the verdict, by the sweep and by numbers."""
 KINDS: tuple[Kind, ...] = (
     reduce_origin, reduce_parts, reduce_over_replicas, drop_addend, drop_reduction, order_by_region, place_by_rank,
     pair_by_region, rewire, own_microbatch, agree, refit, add_addend, declare_gradients, as_namesake, produce, as_twin,
@@ -49,6 +51,10 @@ NODES = 24_000
 """How many nodes all attempts together may have: each attempt verifies the whole of a repaired plan."""
 LEAST, ALL_ATTEMPTS = 2, 12
 """Attempts: as many as make NODES nodes, within these bounds."""
+MOST_SWEPT = 400
+"""Up to so many nodes, a repaired plan that the walk does not prove is decided as any plan is, by the sweep, too: that
+takes a fraction of a second, and much longer for larger plans.
+"""
 
 
 class _Trial(NamedTuple):
@@ -66,10 +72,11 @@ class _Step(NamedTuple):
     examined: Examined
 
 
-def repairs(query: Query, examined: Examined) -> tuple[Repair, ...]:
+def repairs(query: Query, examined: Examined, decided: Decided | None = None) -> tuple[Repair, ...]:
     """Repairs of a refuted plan: all of them together are proved, or each removes what it says it does.
 
-    examined: what was found of it. None are looked for in a plan with effects, which repairs do not know.
+    examined: what was found of it. decided: decides a small repaired plan that its walk does not prove. None are looked
+    for in a plan with effects, which the repairs here do not know.
     """
     parallel, attempts = query.parallel, query.options.attempts
     left = 0 if parallel.effects else _attempts(parallel) if attempts is None else attempts
@@ -77,7 +84,8 @@ def repairs(query: Query, examined: Examined) -> tuple[Repair, ...]:
     steps: list[_Step] = []
     plan = parallel
     while left > 0 and examined.report.swept is None and examined.report.verdict is Verdict.REFUTED:
-        found, spent = _step(Case(query.single, plan, examined), query.options, known, left, alone=len(steps) < EARLY)
+        case = Case(query.single, plan, examined)
+        found, spent = _step(case, query.options, known, left, len(steps) < EARLY, decided)
         left -= spent
         if found is None:
             break
@@ -110,12 +118,15 @@ def _about(evidence: Iterable[object]) -> set[tuple[object, ...]]:
 
 
 def _attempts(plan: Plan) -> int:
-    nodes = sum(len(segment.nodes) for segment in plan.segments)
-    return max(LEAST, min(ALL_ATTEMPTS, NODES // max(nodes, 1)))
+    return max(LEAST, min(ALL_ATTEMPTS, NODES // max(_nodes(plan), 1)))
+
+
+def _nodes(plan: Plan) -> int:
+    return sum(len(segment.nodes) for segment in plan.segments)
 
 
 def _step(
-    case: Case, options: Options, known: dict[Stage, Outcome], left: int, alone: bool
+    case: Case, options: Options, known: dict[Stage, Outcome], left: int, alone: bool, decided: Decided | None
 ) -> tuple[_Step | None, int]:
     """The first trial that proves the plan, else one after which less is wrong; and how many were made."""
     best: _Step | None = None
@@ -123,7 +134,7 @@ def _step(
     spent = 0
     for trial in islice(_trials(case, alone), left):
         spent += 1
-        found = _tried(case, trial, options, known)
+        found = _tried(case, trial, options, known, decided)
         if found is None:
             continue
         known.update(found.examined.outcomes)
@@ -170,15 +181,22 @@ def _candidates(case: Case, finding: Finding) -> Iterator[Candidate]:
     return islice((candidate for kind in KINDS for candidate in kind(case, finding)), EACH)
 
 
-def _tried(case: Case, trial: _Trial, options: Options, known: Mapping[Stage, Outcome]) -> _Step | None:
-    """The plan with a trial, verified; None where that makes no plan."""
+def _tried(
+    case: Case, trial: _Trial, options: Options, known: Mapping[Stage, Outcome], decided: Decided | None
+) -> _Step | None:
+    """The plan with a trial, verified; None where that makes no plan. What decides it besides counts where it proves
+    it: what the walk says of it is what the next step goes on from.
+    """
     patch, _ = joined(case.plan, [candidate.patch for candidate, _ in trial.parts])
-    plan = apply(case.plan, patch)
+    query = Query(case.single, apply(case.plan, patch), options)
     try:
-        examined = walk(Query(case.single, plan, options), known, case.examined)
+        examined = walk(query, known, case.examined)
+        if decided and examined.report.verdict is not Verdict.PROVED and _nodes(query.parallel) <= MOST_SWEPT:
+            whole = decided(query, examined)
+            examined = whole if whole.report.verdict is Verdict.PROVED else examined
     except VerdictError:
         return None
-    return _Step(case.examined.report.findings, trial, plan, examined)
+    return _Step(case.examined.report.findings, trial, query.parallel, examined)
 
 
 def _wrong(report: Report) -> tuple[int, int, int]:

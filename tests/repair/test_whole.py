@@ -1,0 +1,61 @@
+"""Repairs of small plans that the walk does not prove: the sweep decides them, and none is told without its proof."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import FAST
+from verdict.backends import pairs
+from verdict.bugs.command import SUITE
+from verdict.options import Options
+from verdict.phases import Query, walk
+from verdict.repair import repairs
+from verdict.report import Verdict
+from verdict.verify import decide, verify
+
+OPTIONS = Options(workers=0, solver=FAST, attempts=None)
+SWEPT = {
+    "deepspeed-8475": "all_reduce(sum) over ranks 0, 1 after norm2",
+    "megatron-lm-656": "wire mul u on rank 1 as on the other ranks",
+    "tpu-inference-3435": "all_reduce(sum) over ranks 0, 1 after shared",
+}
+"""Bugs of the suite whose repaired plan the walk leaves open, and what the repair says."""
+CORRECTED = {
+    "deepspeed-5248": "all_reduce total times 1/2",
+    "megatron-lm-1685": "over ranks 0, 2 behind linear.grad dh",
+    "mlx-lm-1413": "count=4 in mean loss",
+}
+"""Bugs that the walk names and the sweep corrects: the finding is the one's, the repair the other's."""
+
+
+def asked(name):
+    single, wrong = pairs.load(SUITE, name).plans()
+    return Query(single, wrong, OPTIONS)
+
+
+@pytest.mark.parametrize("name", SWEPT)
+def test_what_only_the_sweep_proves_is_a_repair(name):
+    query = asked(name)
+    examined = decide(query, walk(query))
+    alone, found = repairs(query, examined), repairs(query, examined, decide)
+    assert all(one.proved for one in found) and found
+    assert not any(one.proved for one in alone)
+    assert SWEPT[name] in found[0].sentence
+    assert verify(query.single, found[0].plan, replace(OPTIONS, attempts=0)).verdict is Verdict.PROVED
+
+
+def test_no_repair_is_told_where_nobody_proves_it():
+    query = asked("deepspeed-8475")
+    examined = decide(query, walk(query))
+    assert not any(one.proved for one in repairs(query, examined, lambda _, walked: walked))
+
+
+@pytest.mark.parametrize("name", CORRECTED)
+def test_the_findings_of_the_walk_are_repaired_by_corrections(name):
+    query = asked(name)
+    report = verify(query.single, query.parallel, OPTIONS)
+    assert report.swept is None and report.verdict is Verdict.REFUTED
+    assert CORRECTED[name] in "; ".join(one.sentence for one in report.repairs)
+    assert CORRECTED[name] in report.findings[0].help
+    assert all(one.proved for one in report.repairs)
+    assert verify(query.single, report.repairs[0].plan, replace(OPTIONS, attempts=0)).verdict is Verdict.PROVED
