@@ -1,6 +1,4 @@
-"""Forms that libraries use: products on memory that is not read, groups of a backend that is not here, a GPU that is not
-here.
-"""
+"""Forms that libraries use: products on memory that is not read, groups of a backend and devices that are not here."""
 
 import torch
 import torch.distributed as dist
