@@ -34,7 +34,7 @@ TORCH = "torch==2.13.0"
 HEAD = """# Other people's libraries
 
 Written by `python scripts/libraries.py --write`; only the table is. Each row is a program of
-[examples/libraries](../examples/libraries) that trains a model of the library, its code unchanged, one layer, small
+`examples/libraries` that trains a model of the library, its code unchanged, one layer, small
 widths, random weights, with AdamW: on one device, and on a few ranks, which are recorded, run for real over gloo, and
 proved. Beside it stands the same program with a mistake that a user may make, and what is said of that: the code of the
 first finding, and the line that it names.
