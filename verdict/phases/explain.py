@@ -23,6 +23,8 @@ and in recorded programs, of whose operators the walk knows least.
 """
 FEW = 3
 """So many causes are believed where the walk has fewer findings: faults that are made together are two or three."""
+MISPLACED = "wrong-slice"
+"""The code of a share that does not belong where it is read: the walk finds it where it meets another share."""
 SCALES = frozenset({"wrong-scale", "mean-instead-of-sum"})
 """Codes of one thing, a factor, at different nodes: where the walk finds it, its place is the nearer one."""
 MATTERS_OF_FORM = frozenset(
@@ -107,10 +109,15 @@ def _with_corrections(told: Sequence[Finding], found: Sequence[Finding]) -> Iter
 
 
 def _nearer(plan: Plan, told: Sequence[Finding], found: Sequence[Finding]) -> bool:
-    """Whether corrections name a node far before the results of which alone the walk says that they are wrong."""
+    """Whether corrections name a node far before the results of which alone the walk says that they are wrong, or
+    before the node at which shares meet that do not belong together.
+    """
     results = [about for finding in told if isinstance(about := finding.evidence, Evidence) and about.partner == ABSENT]
     made = {(node.op, node.name) for about in results if (node := _made_by(plan, about)) is not None}
     named = {(p.op, p.name) for one in found if isinstance(one.evidence, Fault) for p in one.evidence.places}
+    if {finding.code for finding in (*told, *found)} == {MISPLACED}:
+        met = {(p.op, p.name) for one in told if isinstance(one.evidence, Evidence) for p in one.evidence.places}
+        return bool(met) and len(found) <= len(told) and met.isdisjoint(named)
     return bool(results and named) and len(found) <= len(told) and made.isdisjoint(named)
 
 
