@@ -13,7 +13,6 @@ from verdict.phases import Examined, Query, certify, contradict, explain, side_o
 from verdict.repair import corrections, effects, repairs, with_repairs
 from verdict.report import Open, Proofs, Report, Verdict
 
-
 def verify(single: Plan, parallel: Plan, options: Options, observer: Observer = SILENT) -> Report:
     """Whether `parallel` computes what `single` computes: every loss, gradient, updated weight and further output.
 
@@ -38,8 +37,9 @@ def _answers(query: Query) -> Iterator[Report]:
     yield examined.report
     query.observer.begin(Phase.REPAIR)
     proposals = repairs(query, examined, decide)
-    explained = explain(query, examined)
-    if not any(repair.proved for repair in proposals):
+    repaired = any(repair.proved for repair in proposals)
+    explained = explain(query, examined, repaired)
+    if not repaired:
         others = corrections(query, examined, explained, _verdict) or effects(query, explained, _verdict)
         proposals = others or proposals
     query.observer.begin(Phase.REPORT)
