@@ -67,15 +67,16 @@ def run(
     settings: Mapping[str, str] | None = None,
     timeout: float | None = None,
     shown: bool = False,
+    python: str = sys.executable,
 ) -> Done:
     """A module, `verdict` unless another is named, with these words.
 
     checkout: the copy of the project that is run. settings: variables of its environment. shown: what it writes goes to
-    the terminal, and is not kept.
+    the terminal, and is not kept. python: who runs it.
     """
     path = os.pathsep.join(filter(None, (str(checkout), os.environ.get("PYTHONPATH"))))
     environment = {**os.environ, **(settings or {}), "PYTHONPATH": path}
-    command, begun = [sys.executable, "-m", module, *words], time.monotonic()
+    command, begun = [python, "-m", module, *words], time.monotonic()
     with TemporaryFile("w+") as output, TemporaryFile("w+") as errors:
         where = {} if shown else {"stdout": output, "stderr": errors}
         process = subprocess.Popen(command, cwd=checkout, env=environment, start_new_session=True, **where)
@@ -101,10 +102,11 @@ def record(
     checkout: Path = ROOT,
     settings: Mapping[str, str] | None = None,
     timeout: float | None = None,
+    python: str = sys.executable,
 ) -> tuple[Done, Path, Path]:
     """Record a program and the single-device program of the same file: how that went, and the files of the plans."""
     words = ("capture", f"{file}:{builder}", "--single", f"{file}:{one}", "--world", str(ranks), "-o", str(folder))
-    done = run(*words, *options, checkout=checkout, settings=settings, timeout=timeout)
+    done = run(*words, *options, checkout=checkout, settings=settings, timeout=timeout, python=python)
     return done, folder / "single.plan", folder / "parallel.plan"
 
 

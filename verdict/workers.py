@@ -2,7 +2,7 @@
 
 A worker that takes too long, dies or runs out of memory costs its own task an Unknown, nothing else; where tasks have
 several attempts, what a worker died of is tried anew. An interrupt from the terminal reaches all processes; the parent
-alone heeds it, and ends the others.
+alone heeds it, and ends the others; a worker that is told to end ends at once.
 """
 
 import gc
@@ -125,6 +125,7 @@ def _work(
     gc.freeze()  # of what this process was begun with nothing is garbage: it need not be gone through
     other_end.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if memory_mib is not None:
         limit = address_space() + memory_mib * MIB
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

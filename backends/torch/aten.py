@@ -1,6 +1,6 @@
 """ATen's operators as nodes: pure ones as they are, in-place ones by their pure twin, views by place in memory."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -27,6 +27,8 @@ _NO_CHANGE = frozenset({"detach_", "set_", "record_stream"})
 _LIFTS = frozenset({"lift", "lift_fresh", "lift_fresh_copy"})
 _UNSAID = frozenset({"native_batch_norm", "native_batch_norm_backward"})
 """Operators that write to arguments without saying so, and what belongs to them: taken apart into others."""
+_ADDED_TO = frozenset({"addmm", "addmv", "addbmm", "baddbmm", "addr"})
+"""Operators that add a product to beta times what they are given first."""
 _RANDOM = torch.Tag.nondeterministic_seeded
 
 
@@ -66,7 +68,8 @@ def _is_view(func: Any) -> bool:
 
 
 def _pure(recorder: "Recorder", call: Call) -> Any:
-    inputs, attrs = ((), {}) if call.name in _UNSET else encode(call.func, call.args, call.kwargs, recorder.read)
+    read = _reader(recorder, call)
+    inputs, attrs = ((), {}) if call.name in _UNSET else encode(call.func, call.args, call.kwargs, read)
     output = call.run()
     made = list(output) if isinstance(output, list | tuple) else [output]
     if any(recorder.memory.knows(tensor) for tensor in tensors_in(made)):
@@ -85,6 +88,23 @@ def _pure(recorder: "Recorder", call: Call) -> Any:
         if tensor is not None:
             recorder.memory.write(tensor, number)
     return output
+
+
+def _reader(recorder: "Recorder", call: Call) -> Callable[[Any], int]:
+    """The number of the value that a tensor is read as. What is multiplied by a beta of 0 is not read: it counts as 0,
+    whatever it holds, also nothing.
+    """
+    if call.given.get("beta") != 0 or call.name not in _ADDED_TO:
+        return recorder.read
+    unread = call.given["self"]
+
+    def read(tensor: Any) -> int:
+        if tensor is not unread:
+            return recorder.read(tensor)
+        value = value_of(tensor)
+        return recorder.emit("aten.zeros", (), (value,), {"size": value.shape})[0]
+
+    return read
 
 
 def _view(recorder: "Recorder", call: Call, output: Any) -> None:

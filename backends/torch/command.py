@@ -142,7 +142,7 @@ def torch_command(run: Callable[[list[str]], int]) -> click.Command:
     @click.command("torch", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True})
     @click.argument("program", metavar="FILE.py[:BUILD]")
     @_WORLD
-    @click.option("--single", metavar="FILE.py:BUILD", help=f"The single-device program (default: {BUILD_SINGLE}).")
+    @click.option("--single", metavar="[FILE.py:]BUILD", help=f"The single-device program (default: {BUILD_SINGLE}).")
     @click.option("-o", "--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
                   help="Keep the two plans in DIR.")  # fmt: skip
     @_TENSORS
@@ -164,7 +164,7 @@ def torch_command(run: Callable[[list[str]], int]) -> click.Command:
         """
         with TemporaryDirectory(prefix="verdict-torch-") as name:
             folder, target = out or Path(name), Target.of(program, BUILD)
-            alone = Target.of(single or target.file, BUILD_SINGLE)
+            alone = Target.of(single or target.file, BUILD_SINGLE, target.file)
             limits = Limits(seconds, mebibytes, confirm_timeout if confirm else 0.0)
             plans = capture([(alone, 1), (target, world)], tensors, cores or 0, limits)
             files = [_write(plan, folder, side) for plan, side in zip(plans, ("single", "parallel"), strict=True)]

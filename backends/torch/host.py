@@ -11,13 +11,13 @@ from typing import Any, NamedTuple, NoReturn
 import torch
 import torch.distributed as dist
 from torch._subclasses.fake_tensor import FakeTensor
-from torch.distributed import _meta_registrations, device_mesh, distributed_c10d
+from torch.distributed import _meta_registrations, device_mesh
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.nn.parallel import DistributedDataParallel
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils._python_dispatch import _disable_current_modes
 
-from verdict.backends.torch import pipelines
+from verdict.backends.torch import groups, pipelines
 from verdict.backends.torch.meetings import MAKING, Meeting
 from verdict.errors import UsageError
 
@@ -34,6 +34,8 @@ _OTHERWISE = (
 
 _COALESCED = "_broadcast_coalesced"
 """How DistributedDataParallel broadcasts parameters and buffers: in buckets, each waited for before it is read."""
+_REBUILD = "_rebuild_buckets"
+"""What it does once, after the first backward pass: rank 0 tells which gradient goes into which bucket."""
 
 
 class World(NamedTuple):
@@ -55,7 +57,7 @@ def world(rank: int, size: int) -> Iterator[World]:
     """
     found = World([], [], [])
     mesh_init, ddp_init = DeviceMesh.__init__, DistributedDataParallel.__init__
-    make_group = distributed_c10d._new_group_with_tag
+    make_group = groups.of_the_default_backend(getattr(groups.OWNER, groups.NAME))
 
     def told(ranks: Any = None, *args: Any, use_local_synchronization: bool = False, **kwargs: Any) -> Any:
         members = tuple(sorted(range(size) if ranks is None else ranks))
@@ -81,7 +83,7 @@ def world(rank: int, size: int) -> Iterator[World]:
     patches += [(DeviceMesh, "__getitem__", _outside(DeviceMesh.__getitem__))]
     patches += [(owner, "init_device_mesh", _outside(init_device_mesh)) for owner in _importers("init_device_mesh")]
     patches += [(pipelines.OWNER, pipelines.NAME, pipelines.vote)]
-    patches += [(distributed_c10d, "_new_group_with_tag", told)]
+    patches += [(groups.OWNER, groups.NAME, told)]
     patches += [(_meta_registrations, "generate_unique_id", itertools.count(1).__next__)]
     with ExitStack() as stack:
         for owner, name, function in patches:
@@ -142,11 +144,15 @@ def _outside(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def waits(
-    waited: Callable[[Any], None], asked: Callable[[Any], None], alone: Callable[[], AbstractContextManager[None]]
+    waited: Callable[[Any], None],
+    asked: Callable[[Any], None],
+    alone: Callable[[], AbstractContextManager[None]],
+    apart: Callable[[], AbstractContextManager[None]],
 ) -> Iterator[None]:
     """Tell of every wait for communication, and of works that are looked after in any other way.
 
     alone: entered where torch's own C++ begins communication, waits for it before it reads, and hands on no work.
+    apart: entered where what it communicates are numbers of its own, of which the program sees nothing.
     """
 
     def telling(told: Callable[[Any], None], before: Callable[..., Any]) -> Callable[..., Any]:
@@ -161,6 +167,7 @@ def waits(
         for owner, name in _OTHERWISE:
             stack.enter_context(replaced(owner, name, telling(asked, getattr(owner, name))))
         stack.enter_context(replaced(dist, _COALESCED, _within(alone, getattr(dist, _COALESCED))))
+        stack.enter_context(replaced(dist.Reducer, _REBUILD, _within(apart, getattr(dist.Reducer, _REBUILD))))
         yield
 
 

@@ -36,8 +36,10 @@ class Target(NamedTuple):
         return f"{self.file}:{self.function}"
 
     @staticmethod
-    def of(text: str, otherwise: str) -> "Target":
-        """FILE.py:FUNCTION, or FILE.py for the function `otherwise`."""
+    def of(text: str, otherwise: str, beside: str = "") -> "Target":
+        """FILE.py:FUNCTION, or FILE.py for the function `otherwise`, or FUNCTION of the file `beside`."""
+        if beside and text.isidentifier() and not Path(text).exists():
+            return Target(beside, text)
         file, colon, function = text.rpartition(":")
         if not colon or "/" in function or function.endswith(".py"):
             file, function = text, otherwise

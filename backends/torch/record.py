@@ -51,7 +51,8 @@ def record(load: Callable[[], Callable[[Context], Program]], rank: int, ranks: i
         stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True) if tensors == "fake" else nullcontext())
         origin = stack.enter_context(Origin())
         recorder = Recorder(rank, origin, made.meetings)
-        stack.enter_context(waits(recorder.pending.waited, recorder.pending.asked, recorder.pending.alone))
+        pending = recorder.pending
+        stack.enter_context(waits(pending.waited, pending.asked, pending.alone, recorder.apart))
         stack.enter_context(outside(recorder))
         stack.enter_context(recorder)
         try:

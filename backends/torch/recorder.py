@@ -1,6 +1,7 @@
 """The dispatch mode that records: every operator below autograd, in the order in which it runs, on one rank."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -52,6 +53,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         self._sources: list[Any] = []
         self._touched: list[Any] = []
         self._composite: dict[Any, bool] = {}
+        self._apart = False
         self._communication = Communication(rank, self.emit, self._given, self._communicated)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -74,6 +76,15 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
     def doubt(self, why: str) -> None:
         """Nothing can be said of the program, for a reason: a clause, to which the place is added."""
         self.doubts[self.origin.name(why)] = None
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """What is communicated meanwhile are torch's own numbers: only that ranks meet is recorded."""
+        before, self._apart = self._apart, True
+        try:
+            yield
+        finally:
+            self._apart = before
 
     def refuse(self, error: UsageError) -> UsageError:
         """An error to be raised into the program. It ends the recording, also where the program catches it."""
@@ -186,6 +197,9 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             tag = (name_of(group), given["tag"])
             self.pending.receive(given["tensors"], member(ranks, given["src"]), tag, output)
             return output
+        if self._apart:
+            self._meet(call.name, group, ranks)
+            return call.run()
         self._sources.clear()
         self._touched.clear()
         first = len(self.tape.steps)

@@ -20,6 +20,11 @@ def told(name):
     return answers(FILE, tuple((each, "build_single") for each in BUILDERS), tensors="real")[name]
 
 
+def accumulating(name):
+    builders = ("build_accumulated_right", "build_twice_right", "build_accumulated")
+    return answers(FILE, tuple((each, "build_accumulated_single") for each in builders), tensors="real")[name]
+
+
 @pytest.mark.parametrize("name", ["build_right", "build_other_right"])
 def test_buffers_that_rank_0_broadcasts_are_what_they_were(name):
     assert told(name).verdict == "PROVED", told(name).why
@@ -30,6 +35,16 @@ def test_a_buffer_that_rank_0_changes_is_told():
     assert found.verdict == "REFUTED"
     assert found.why.startswith("mul (wrapped.py:")
     assert "on rank 0" in found.why
+
+
+@pytest.mark.parametrize("name", ["build_accumulated_right", "build_twice_right"])
+def test_gradients_that_are_accumulated_are_those_of_the_whole_batch(name):
+    assert accumulating(name).verdict == "PROVED", accumulating(name).why
+
+
+def test_the_last_microbatch_without_communication_is_told():
+    found = accumulating("build_accumulated")
+    assert found.verdict == "REFUTED", found.why
 
 
 def test_what_a_plan_that_was_not_recorded_leaves_out_is_not_taken_to_be_kept():

@@ -1,5 +1,7 @@
 """Programs under DistributedDataParallel with its default arguments, which broadcasts the buffers of rank 0."""
 
+from contextlib import nullcontext
+
 import torch
 from torch import nn
 from torch.nn import functional
@@ -59,6 +61,57 @@ def build_other_right(ctx):
 def build_first(ctx):
     """All ranks get what rank 0 has."""
     return doubled(ctx, 0)
+
+
+def accumulated(ctx, last_is_local=False):
+    """Two backward passes a step, the first without communication, or by mistake the last."""
+    model, x = Scaled(), torch.randn(2, ROWS // ctx.world, SIZE)
+    wrapped = DistributedDataParallel(model) if ctx.world > 1 else model
+
+    def step():
+        losses = []
+        for part in range(2):
+            local = wrapped.no_sync() if ctx.world > 1 and (part == 1) == last_is_local else nullcontext()
+            with local:
+                losses.append(wrapped(x[part]).square().mean() / 2)
+                losses[-1].backward()
+        return losses[0] + losses[1]
+
+    specs = {"x": shard(1, ctx.rank, ctx.world)}
+    return Program(inputs={"x": x}, params=model, step=step, specs=specs, loss=mean(ctx.rank, ctx.world))
+
+
+def twice(ctx):
+    """Two backward passes, both reduced: what is accumulated is averaged again, which leaves it as it is."""
+    model, x = Scaled(), torch.randn(2, ROWS // ctx.world, SIZE)
+    wrapped = DistributedDataParallel(model) if ctx.world > 1 else model
+
+    def step():
+        losses = []
+        for part in range(2):
+            losses.append(wrapped(x[part]).square().mean() / 2)
+            losses[-1].backward()
+        return losses[0] + losses[1]
+
+    specs = {"x": shard(1, ctx.rank, ctx.world)}
+    return Program(inputs={"x": x}, params=model, step=step, specs=specs, loss=mean(ctx.rank, ctx.world))
+
+
+def build_accumulated_single(ctx):
+    return accumulated(ctx)
+
+
+def build_accumulated_right(ctx):
+    return accumulated(ctx)
+
+
+def build_twice_right(ctx):
+    return twice(ctx)
+
+
+def build_accumulated(ctx):
+    """The last microbatch's gradients stay where they are."""
+    return accumulated(ctx, last_is_local=True)
 
 
 def build_repeated(ctx):

@@ -13,6 +13,7 @@ at the top of a file. Recording needs torch, `python -m pip install 'verdict-par
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from verdict.backends.torch.program import REPLICATE, Context, Program, Share, mean, partial, piece, shard
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from verdict.torch.proving import assert_equivalent, capture, require_equivalent
 
 __all__ = [
-    "REPLICATE", "Context", "Program", "Share", "assert_equivalent", "capture", "mean", "partial", "piece",
-    "probe", "require_equivalent", "shard",
+    "REPLICATE", "Context", "Program", "Share", "assert_equivalent", "capture", "cuda_as_cpu", "mean", "partial",
+    "piece", "probe", "require_equivalent", "shard",
 ]  # fmt: skip
 
 _PROVING = frozenset({"assert_equivalent", "capture", "require_equivalent"})
@@ -35,6 +36,17 @@ def __getattr__(name: str) -> Any:
     from verdict.torch import proving  # noqa: PLC0415  (see _PROVING)
 
     return getattr(proving, name)
+
+
+def cuda_as_cpu() -> AbstractContextManager[Any]:
+    """A context in which what asks for a GPU gets the CPU, for code that has the word "cuda" written in.
+
+    To be entered around what makes the model, and in `step`. Nothing else changes: `torch.cuda.is_available()` says
+    what is true.
+    """
+    from verdict.backends.torch.devices import CudaAsCpu  # noqa: PLC0415  (importing this needs no torch)
+
+    return CudaAsCpu()
 
 
 def probe(

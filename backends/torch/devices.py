@@ -1,0 +1,56 @@
+"""CPU tensors behind the word "cuda", for libraries that have it written in."""
+
+from contextlib import ExitStack
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from verdict.backends.torch.host import replaced
+
+FIRST = 0
+"""The number that the one device has."""
+
+
+class CudaAsCpu(TorchFunctionMode):  # type: ignore[misc]
+    """While it is entered, what asks for a GPU gets the CPU, and torch.cuda says that device 0 is the present one.
+
+    A tensor that is there says that it is on the CPU, and `torch.cuda.is_available()` says what is true.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stack = ExitStack()
+
+    def __enter__(self) -> "CudaAsCpu":
+        """Enter it."""
+        self._stack.enter_context(replaced(torch.cuda, "current_device", lambda: FIRST))
+        for name in ("synchronize", "set_device", "empty_cache"):
+            self._stack.enter_context(replaced(torch.cuda, name, lambda *args, **given: None))
+        super().__enter__()
+        return self
+
+    def __exit__(self, *why: Any) -> None:
+        """Leave it."""
+        super().__exit__(*why)
+        self._stack.close()
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run `func` with the CPU for every GPU among its arguments."""
+        kwargs = kwargs or {}
+        if func is torch.Tensor.cuda:
+            return args[0]
+        moved = func is torch.Tensor.to
+        args = tuple(_on_cpu(arg, moved and place == 1) for place, arg in enumerate(args))
+        return func(*args, **{name: _on_cpu(value, name == "device") for name, value in kwargs.items()})
+
+
+def _on_cpu(value: Any, is_device: bool) -> Any:
+    """An argument, or the CPU in place of a GPU. is_device: whether a number or a text is one."""
+    if isinstance(value, torch.device):
+        return torch.device("cpu") if value.type == "cuda" else value
+    if is_device and (isinstance(value, int) and not isinstance(value, bool)):
+        return torch.device("cpu")
+    if is_device and isinstance(value, str) and value.split(":")[0] == "cuda":
+        return torch.device("cpu")
+    return value

@@ -1,0 +1,125 @@
+"""Data parallel training of the library's models: DistributedDataParallel with its defaults, and FSDP2."""
+
+import models
+from steps import accumulated, images, trained
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.nn.parallel import DistributedDataParallel
+
+
+def single(make, step=trained, **more):
+    """The builder of the single-device program."""
+
+    def build(ctx):
+        model = make()
+        return step(model, model, **more)
+
+    return build
+
+
+def ddp(make, step=trained, **more):
+    """The builder of the program under DistributedDataParallel."""
+
+    def build(ctx):
+        model = make()
+        return step(model, DistributedDataParallel(model), ctx.rank, ctx.world, **more)
+
+    return build
+
+
+def fsdp2(make, layers, step=trained, root=True, **more):
+    """The builder of the program under FSDP2. layers: the model's layers. root: whether what is around them is sharded,
+    too, as it must be.
+    """
+
+    def build(ctx):
+        model, mesh = make(), init_device_mesh("cpu", (ctx.world,))
+        for layer in layers(model):
+            fully_shard(layer, mesh=mesh)
+        if root:
+            fully_shard(model, mesh=mesh)
+        return step(model, model, ctx.rank, ctx.world, **more)
+
+    return build
+
+
+def decoder(model):
+    return model.model.layers
+
+
+def blocks(model):
+    return model.transformer.h
+
+
+def neox(model):
+    return model.gpt_neox.layers
+
+
+def opt_layers(model):
+    return model.model.decoder.layers
+
+
+def encoder(model):
+    return model.bert.encoder.layer
+
+
+def checkpointed():
+    model = models.llama()
+    model.gradient_checkpointing_enable()
+    model.train()
+    return model
+
+
+def frozen():
+    return models.resnet().eval()
+
+
+def larger(rows):
+    return images(rows, 16)
+
+
+llama_single, llama_ddp, llama_fsdp2 = (
+    single(models.llama), ddp(models.llama), fsdp2(models.llama, decoder),
+)  # fmt: skip
+llama_ddp_scaled = ddp(models.llama, scale=0.5)
+llama_fsdp2_without_root = fsdp2(models.llama, decoder, root=False)
+grouped_single, grouped_ddp, grouped_fsdp2 = (
+    single(models.llama_grouped), ddp(models.llama_grouped), fsdp2(models.llama_grouped, decoder),
+)  # fmt: skip
+grouped_ddp_scaled = ddp(models.llama_grouped, scale=0.5)
+checkpointed_single, checkpointed_ddp, checkpointed_fsdp2 = (
+    single(checkpointed), ddp(checkpointed), fsdp2(checkpointed, decoder),
+)  # fmt: skip
+checkpointed_fsdp2_scaled = fsdp2(checkpointed, decoder, scale=0.5)
+clipped_single, clipped_ddp, clipped_fsdp2 = (
+    single(models.llama, clip=0.5), ddp(models.llama, clip=0.5), fsdp2(models.llama, decoder, clip=0.5),
+)  # fmt: skip
+clipped_fsdp2_scaled = fsdp2(models.llama, decoder, clip=0.5, scale=0.5)
+clipped_ddp_otherwise = ddp(models.llama, clip=1.0)
+accumulated_single, accumulated_ddp = single(models.llama, accumulated), ddp(models.llama, accumulated)
+accumulated_ddp_own_count = ddp(models.llama, accumulated, counted=3)
+qwen3_single, qwen3_ddp, qwen3_fsdp2 = single(models.qwen3), ddp(models.qwen3), fsdp2(models.qwen3, decoder)
+qwen3_fsdp2_without_root = fsdp2(models.qwen3, decoder, root=False)
+qwen3_ddp_scaled = ddp(models.qwen3, scale=0.5)
+qwen2_single, qwen2_ddp, qwen2_ddp_scaled = single(models.qwen2), ddp(models.qwen2), ddp(models.qwen2, scale=2)
+mistral_single, mistral_fsdp2 = single(models.mistral), fsdp2(models.mistral, decoder)
+mistral_fsdp2_without_root = fsdp2(models.mistral, decoder, root=False)
+gemma2_single, gemma2_fsdp2 = single(models.gemma2), fsdp2(models.gemma2, decoder)
+gemma2_fsdp2_without_root = fsdp2(models.gemma2, decoder, root=False)
+phi3_single, phi3_ddp, phi3_ddp_scaled = single(models.phi3), ddp(models.phi3), ddp(models.phi3, scale=2)
+olmo2_single, olmo2_fsdp2 = single(models.olmo2), fsdp2(models.olmo2, decoder)
+olmo2_fsdp2_without_root = fsdp2(models.olmo2, decoder, root=False)
+gpt_neox_single, gpt_neox_fsdp2 = single(models.gpt_neox), fsdp2(models.gpt_neox, neox)
+gpt_neox_fsdp2_without_root = fsdp2(models.gpt_neox, neox, root=False)
+opt_single, opt_ddp, opt_ddp_scaled = single(models.opt), ddp(models.opt), ddp(models.opt, scale=0.5)
+bloom_single, bloom_ddp, bloom_ddp_scaled = single(models.bloom), ddp(models.bloom), ddp(models.bloom, scale=0.5)
+gpt2_ddp_scaled = ddp(models.gpt2, scale=0.5)
+gpt2_single, gpt2_ddp, gpt2_fsdp2 = single(models.gpt2), ddp(models.gpt2), fsdp2(models.gpt2, blocks)
+gpt2_fsdp2_scaled = fsdp2(models.gpt2, blocks, scale=2)
+bert_single, bert_ddp, bert_fsdp2 = single(models.bert), ddp(models.bert), fsdp2(models.bert, encoder)
+bert_fsdp2_scaled = fsdp2(models.bert, encoder, scale=2)
+mixtral_single, mixtral_ddp = single(models.mixtral), ddp(models.mixtral)
+qwen3_moe_single, qwen3_moe_ddp = single(models.qwen3_moe), ddp(models.qwen3_moe)
+vit_single, vit_ddp = single(models.vit, inputs=images), ddp(models.vit, inputs=images)
+resnet_single, resnet_ddp = single(frozen, inputs=larger), ddp(frozen, inputs=larger)
+resnet_ddp_batch_norm = ddp(models.resnet, inputs=larger)

@@ -1,0 +1,143 @@
+"""Record and prove the programs of other people's libraries, and write docs/libraries.md.
+
+python scripts/libraries.py [LIBRARY ...] [--only TEXT] [--python FILE] [--write]
+
+Each library is installed at its stated version into an environment of its own, build/libraries/NAME; --python names one
+that is there. Rows that are not run keep what the page says of them.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from scripts import processes  # noqa: E402
+from scripts.library_rows import Library, Row  # noqa: E402
+from scripts.library_rows.accelerate import ACCELERATE  # noqa: E402
+from scripts.library_rows.megatron import MEGATRON  # noqa: E402
+from scripts.library_rows.peft import PEFT  # noqa: E402
+from scripts.library_rows.transformers import TRANSFORMERS  # noqa: E402
+from scripts.machine import machine  # noqa: E402
+
+LIBRARIES = (TRANSFORMERS, ACCELERATE, PEFT, MEGATRON)
+PROGRAMS = ROOT / "examples" / "libraries"
+PAGE = ROOT / "docs" / "libraries.md"
+TORCH = "torch==2.13.0"
+HEAD = """# Other people's libraries
+
+Written by `python scripts/libraries.py --write`; only the table is. Each row is a program of
+`examples/libraries` that trains a model of the library, its code unchanged, one layer, small
+widths, random weights, with AdamW: on one device, and on a few ranks, which are recorded, run for real over gloo, and
+proved. Beside it stands the same program with a mistake that a user may make, and what is said of that: the code of the
+first finding, and the line that it names.
+"""
+COLUMNS = ("program", "ranks", "nodes", "recording s", "proof s", "verdict", "with a mistake", "what is said")
+
+
+class Answer(NamedTuple):
+    """What became of a program. nodes: of all ranks. recording, proof: seconds. told: code and place, or a reason."""
+
+    verdict: str
+    nodes: int = 0
+    recording: float = 0.0
+    proof: float = 0.0
+    told: str = ""
+
+
+def answer(row: Row, builder: str, python: str, timeout: float) -> Answer:
+    """Record and verify one program of a row."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = (PROGRAMS / row.file, builder, row.single, row.ranks, Path(folder), "--tensors", row.tensors)
+        recorded, *plans = processes.record(*words, python=python, timeout=timeout)
+        if recorded.status:
+            return Answer("not recorded", recording=recorded.seconds, told=_last(recorded.errors))
+        nodes = sum(map(int, re.findall(r"ranks?, (\d+) nodes", recorded.errors.splitlines()[-2])))
+        done = processes.ask(*plans, "--no-repair", timeout=timeout)
+    return Answer(done.verdict, nodes, recorded.seconds, done.seconds, _told(done))
+
+
+def _told(done: processes.Done) -> str:
+    """Code and place of the first finding, or the first thing that is open."""
+    for finding in done.data.get("findings", ()):
+        source = finding.get("source") or {}
+        place = f" at {source['file']}:{source['line']}" if source else f" at {finding['where']}"
+        return f"{finding['code']}{place}"
+    listed = done.data.get("unknown") or [{}]
+    return str(listed[0].get("reason", ""))
+
+
+def _last(errors: str) -> str:
+    return "".join(errors.strip().splitlines()[-1:])
+
+
+def line(row: Row, right: Answer, wrong: Answer | None) -> str:
+    """The row of the table."""
+    verdict = right.verdict if right.verdict == "PROVED" else f"{right.verdict}: {row.reason or right.told}"
+    sizes = (str(right.nodes or ""), f"{right.recording:.0f}", f"{right.proof:.0f}")
+    said = ("", "") if wrong is None else (row.mistake, f"{wrong.verdict} {wrong.told}")
+    cells = (row.what, str(row.ranks), *sizes, verdict, *said)
+    return "| " + " | ".join(cell.replace("|", "/").replace("\n", " ") for cell in cells) + " |"
+
+
+def written(page: str, lines: dict[str, str], libraries: tuple[Library, ...], about: str) -> str:
+    """The page with these rows, by library and program, in place of its own; those that are not here stay."""
+    old, library = dict[str, str](), ""
+    for text in page.splitlines():
+        library = text[3:].split(" ")[0] if text.startswith("## ") else library
+        if text.startswith("| "):
+            old[f"{library}: {text.split('|')[1].strip()}"] = text
+    sections = [HEAD, about]
+    for each in libraries:
+        rows = [name for row in each.rows if (name := f"{each.name}: {row.what}") in lines or name in old]
+        table = [f"| {' | '.join(COLUMNS)} |", "|" + "---|" * len(COLUMNS), *(lines.get(n) or old[n] for n in rows)]
+        sections.append("\n".join([f"## {each.name} {each.version}", "", *table]))
+    return "\n\n".join(section.strip("\n") for section in sections) + "\n"
+
+
+def environment(library: Library) -> str:
+    """The Python of the library's environment, which is made where it is not there."""
+    folder = ROOT / "build" / "libraries" / library.name
+    python = folder / "bin" / "python"
+    if not python.exists():
+        venv.create(folder, with_pip=True)
+        pip = [str(python), "-m", "pip", "install", "--quiet"]
+        subprocess.run([*pip, TORCH], check=True)
+        subprocess.run([*pip, "-e", str(ROOT), *library.packages], check=True)
+        if library.bare:
+            subprocess.run([*pip, "--no-deps", *library.bare], check=True)
+    return str(python)
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[LIBRARY]...")
+@click.option("--only", default="", help="Rows whose name contains this.")
+@click.option("--python", help="The Python that the libraries are installed in.")
+@click.option("--timeout", default=300.0, show_default=True, help="Seconds for one command.")
+@click.option("--write", is_flag=True, help="Write the rows into docs/libraries.md.")
+def main(names: tuple[str, ...], only: str, python: str | None, timeout: float, write: bool) -> None:
+    """Record and prove the programs of other people's libraries."""
+    lines, about, wrongly = dict[str, str](), f"Measured: {machine()}, torch 2.13.0.", False
+    for library in (each for each in LIBRARIES if not names or each.name in names):
+        found = python or environment(library)
+        for row in (row for row in library.rows if only in row.what):
+            right = answer(row, row.right, found, timeout)
+            wrong = answer(row, row.wrong, found, timeout) if row.wrong else None
+            wrongly = wrongly or right.verdict == "REFUTED" or (wrong is not None and wrong.verdict == "PROVED")
+            lines[f"{library.name}: {row.what}"] = line(row, right, wrong)
+            click.echo(lines[f"{library.name}: {row.what}"])
+            if write:
+                before = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+                PAGE.write_text(written(before, lines, LIBRARIES, about), encoding="utf-8")
+    sys.exit(int(wrongly))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,18 @@
+"""accelerate: what `prepare`, `backward`, `accumulate` and `clip_grad_norm_` make of a training step."""
+
+from scripts.library_rows import Library, Row
+
+FILE = "accelerate/data_parallel.py"
+
+ACCELERATE = Library(
+    "accelerate",
+    "1.15.0",
+    ("accelerate==1.15.0", "transformers==5.23.0"),
+    (
+        Row("Llama, prepared", FILE, "build", "build_single", "build_scaled", "the loss is divided by the ranks again"),
+        Row("Llama, clipped norm", FILE, "build_clipped", "build_clipped_single", "build_clipped_scaled",
+            "the loss is divided by the ranks again"),
+        Row("Llama, two microbatches", FILE, "build_accumulated", "build_accumulated_single", "build_accumulated_past",
+            "`loss.backward()` instead of `accelerator.backward(loss)`"),
+    ),
+)  # fmt: skip

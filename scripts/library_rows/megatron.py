@@ -1,0 +1,18 @@
+"""Megatron-Core: its GPT from the local layer spec."""
+
+from scripts.library_rows import Library, Row
+
+FILE, PIPELINE = "megatron/gpt.py", "megatron/pipeline.py"
+
+MEGATRON = Library(
+    "megatron-core",
+    "0.16.1",
+    ("einops",),
+    (
+        Row("GPT, tensor parallel, vocabulary-parallel loss", FILE, "build_tp", "build_single", "build_tp_averaged",
+            "gradients are averaged over the tensor parallel ranks"),
+        Row("GPT of two layers, pipeline, its 1F1B schedule, two microbatches", PIPELINE, "build_1f1b", "build_single",
+            "build_1f1b_summed", "losses of microbatches are added"),
+    ),
+    bare=("megatron-core==0.16.1",),
+)  # fmt: skip

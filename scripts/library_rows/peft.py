@@ -1,0 +1,17 @@
+"""peft: low-rank adapters, which alone are trained."""
+
+from scripts.library_rows import Library, Row
+
+FILE = "peft/lora.py"
+
+PEFT = Library(
+    "peft",
+    "0.21.2",
+    ("peft==0.21.2", "transformers==5.23.0"),
+    (
+        Row("Llama with LoRA, DDP", FILE, "build_ddp", "build_single", "build_ddp_one_half",
+            "one half of each adapter is kept out of the reduction"),
+        Row("Llama with LoRA, FSDP2", FILE, "build_fsdp2", "build_single", "build_fsdp2_scaled",
+            "the loss is divided by the ranks again"),
+    ),
+)  # fmt: skip

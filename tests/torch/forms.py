@@ -1,0 +1,82 @@
+"""Forms that libraries use: products on memory that is not read, groups of a backend and devices that are not here."""
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+from verdict.torch import Program, cuda_as_cpu, mean, shard
+
+ROWS, SIZE = 4, 3
+
+
+def program(ctx, product, group=None):
+    """Data parallel by hand: gradients are averaged over a group."""
+    torch.manual_seed(0)
+    weight, x = nn.Parameter(torch.randn(1, SIZE, SIZE)), torch.randn(1, ROWS // ctx.world, SIZE)
+
+    def step():
+        loss = product(x, weight).square().mean()
+        loss.backward()
+        if ctx.world > 1:
+            dist.all_reduce(weight.grad, op=dist.ReduceOp.SUM, group=group)
+            weight.grad /= ctx.world
+        return loss
+
+    specs = {"x": shard(1, ctx.rank, ctx.world)}
+    return Program(inputs={"x": x}, params={"w": weight}, step=step, specs=specs, loss=mean(ctx.rank, ctx.world))
+
+
+def unread(x, weight):
+    """As Megatron-Core's attention computes its scores."""
+    return torch.baddbmm(torch.empty(1, x.shape[1], SIZE), x, weight, beta=0.0, alpha=0.5)
+
+
+def read(x, weight):
+    return torch.baddbmm(torch.empty(1, x.shape[1], SIZE), x, weight, beta=1.0, alpha=0.5)
+
+
+def build_unread_single(ctx):
+    return program(ctx, unread)
+
+
+def build_unread_right(ctx):
+    return program(ctx, unread)
+
+
+def build_unread(ctx):
+    """The product is added to memory that holds anything."""
+    return program(ctx, read)
+
+
+def build_group_single(ctx):
+    return program(ctx, torch.matmul)
+
+
+def build_group_right(ctx):
+    return program(ctx, torch.matmul, dist.new_group(backend="nccl"))
+
+
+def build_group(ctx):
+    """A group for each rank."""
+    groups = [dist.new_group([rank], backend="nccl") for rank in range(ctx.world)]
+    return program(ctx, torch.matmul, groups[ctx.rank])
+
+
+def on_a_gpu(x, weight):
+    """As libraries that are written for GPUs alone place what they make."""
+    with cuda_as_cpu():
+        table = torch.arange(SIZE, device="cuda").to(torch.cuda.current_device()) * torch.ones([], device="cuda").cuda()
+        return x @ weight * table.to("cuda:0")
+
+
+def build_gpu_single(ctx):
+    return program(ctx, on_a_gpu)
+
+
+def build_gpu_right(ctx):
+    return program(ctx, on_a_gpu)
+
+
+def build_gpu(ctx):
+    """Its table begins with one."""
+    return program(ctx, lambda x, weight: x @ weight * torch.arange(1, SIZE + 1))

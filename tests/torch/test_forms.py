@@ -1,0 +1,43 @@
+"""Forms that libraries use: each is recorded as what it is, and its wrong twin is never proved."""
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tests.torch.verdicts import answers  # noqa: E402
+from verdict.torch import cuda_as_cpu  # noqa: E402
+
+FILE = Path(__file__).with_name("forms.py")
+FORMS = ("unread", "group", "gpu")
+
+
+def told(name):
+    pairs = ((f"build_{form}{end}", f"build_{form}_single") for form in FORMS for end in ("", "_right"))
+    return answers(FILE, tuple(pairs), tensors="real")[name]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_right_form_is_proved(form):
+    assert told(f"build_{form}_right").verdict == "PROVED", told(f"build_{form}_right").why
+
+
+def test_a_product_on_memory_that_holds_anything_is_not_proved():
+    assert told("build_unread").verdict in ("REFUTED", "UNKNOWN")
+
+
+def test_another_table_than_the_one_on_the_gpu_is_refuted():
+    assert told("build_gpu").verdict == "REFUTED", told("build_gpu").why
+
+
+def test_without_a_context_a_gpu_is_asked_for_in_vain():
+    with cuda_as_cpu():
+        assert torch.zeros(1, device="cuda").device.type == "cpu"
+    assert "current_device" in vars(torch.cuda)
+    with pytest.raises((AssertionError, RuntimeError)):
+        torch.zeros(1, device="cuda")
+
+
+def test_a_group_of_each_rank_alone_is_refuted():
+    assert told("build_group").verdict == "REFUTED", told("build_group").why
