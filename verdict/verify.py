@@ -13,6 +13,7 @@ from verdict.phases import Examined, Query, certify, contradict, explain, side_o
 from verdict.repair import corrections, effects, repairs, with_repairs
 from verdict.report import Open, Proofs, Report, Verdict
 
+
 def verify(single: Plan, parallel: Plan, options: Options, observer: Observer = SILENT) -> Report:
     """Whether `parallel` computes what `single` computes: every loss, gradient, updated weight and further output.
 
