@@ -23,6 +23,10 @@ and in recorded programs, of whose operators the walk knows least.
 """
 FEW = 3
 """So many causes are believed where the walk has fewer findings: faults that are made together are two or three."""
+RESTORED = "wrong-constant"
+"""The code of what is repaired by the attributes of the single-device node: no other change is smaller."""
+MISPLACED = "wrong-slice"
+"""The code of a share that does not belong where it is read: the walk finds it where it meets another share."""
 SCALES = frozenset({"wrong-scale", "mean-instead-of-sum"})
 """Codes of one thing, a factor, at different nodes: where the walk finds it, its place is the nearer one."""
 MATTERS_OF_FORM = frozenset(
@@ -31,12 +35,14 @@ MATTERS_OF_FORM = frozenset(
 """Codes of findings that outputs do not show, or that say what is not there."""
 
 
-def explain(query: Query, examined: Examined) -> Report:
+def explain(query: Query, examined: Examined, repaired: bool = False) -> Report:
     """The report with one finding for each cause, the earliest first, each with what it takes to understand it.
 
-    A plan that was refuted stays so: where nothing can be explained, the findings stand as they were made.
+    repaired: whether a repair of what the walk found is proved: where that restores attributes of the single-device
+    plan, no other cause is looked for. A plan that was refuted stays so: where nothing can be explained, the findings
+    stand as they were made.
     """
-    report = _explained(query, examined)
+    report = _explained(query, examined, repaired)
     findings, notes = (
         tuple(replace(finding, source=source_of(query.parallel, finding.where)) for finding in found)
         for found in (report.findings, report.notes)
@@ -44,12 +50,13 @@ def explain(query: Query, examined: Examined) -> Report:
     return replace(report, findings=findings, notes=notes)
 
 
-def _explained(query: Query, examined: Examined) -> Report:
+def _explained(query: Query, examined: Examined, repaired: bool) -> Report:
     report = examined.report
     if not report.findings or report.swept is not None:
         return report
     report = replace(report, findings=_diagnosed(query, examined) or report.findings)
-    return report if examined.raw.structural else _corrected(query, report)
+    restored = repaired and {finding.code for finding in report.findings} == {RESTORED}
+    return report if restored or examined.raw.structural else _corrected(query, report)
 
 
 def _diagnosed(query: Query, examined: Examined) -> tuple[Finding, ...]:
@@ -107,10 +114,15 @@ def _with_corrections(told: Sequence[Finding], found: Sequence[Finding]) -> Iter
 
 
 def _nearer(plan: Plan, told: Sequence[Finding], found: Sequence[Finding]) -> bool:
-    """Whether corrections name a node far before the results of which alone the walk says that they are wrong."""
+    """Whether corrections name a node far before the results of which alone the walk says that they are wrong, or
+    before the node at which shares meet that do not belong together.
+    """
     results = [about for finding in told if isinstance(about := finding.evidence, Evidence) and about.partner == ABSENT]
     made = {(node.op, node.name) for about in results if (node := _made_by(plan, about)) is not None}
     named = {(p.op, p.name) for one in found if isinstance(one.evidence, Fault) for p in one.evidence.places}
+    if {finding.code for finding in (*told, *found)} == {MISPLACED}:
+        met = {(p.op, p.name) for one in told if isinstance(one.evidence, Evidence) for p in one.evidence.places}
+        return bool(met) and len(found) <= len(told) and met.isdisjoint(named)
     return bool(results and named) and len(found) <= len(told) and made.isdisjoint(named)
 
 
