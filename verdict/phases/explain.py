@@ -25,8 +25,8 @@ FEW = 3
 """So many causes are believed where the walk has fewer findings: faults that are made together are two or three."""
 RESTORED = "wrong-constant"
 """The code of what is repaired by the attributes of the single-device node: no other change is smaller."""
-MISPLACED = "wrong-slice"
-"""The code of a share that does not belong where it is read: the walk finds it where it meets another share."""
+MET_LATER = ("wrong-slice", "missing-reduction")
+"""Codes of shares and parts that the walk finds where they are used: where one meets another share, or is read."""
 SCALES = frozenset({"wrong-scale", "mean-instead-of-sum"})
 """Codes of one thing, a factor, at different nodes: where the walk finds it, its place is the nearer one."""
 MATTERS_OF_FORM = frozenset(
@@ -120,9 +120,9 @@ def _nearer(plan: Plan, told: Sequence[Finding], found: Sequence[Finding]) -> bo
     results = [about for finding in told if isinstance(about := finding.evidence, Evidence) and about.partner == ABSENT]
     made = {(node.op, node.name) for about in results if (node := _made_by(plan, about)) is not None}
     named = {(p.op, p.name) for one in found if isinstance(one.evidence, Fault) for p in one.evidence.places}
-    if {finding.code for finding in (*told, *found)} == {MISPLACED}:
-        met = {(p.op, p.name) for one in told if isinstance(one.evidence, Evidence) for p in one.evidence.places}
-        return bool(met) and len(found) <= len(told) and met.isdisjoint(named)
+    if len(told) == len(found) == 1 and found[0].code in MET_LATER:
+        met = {p.name for one in told if isinstance(one.evidence, Evidence) for p in one.evidence.places}
+        return bool(met) and met.isdisjoint(name for _, name in named)
     return bool(results and named) and len(found) <= len(told) and made.isdisjoint(named)
 
 

@@ -1,6 +1,6 @@
 """Sums and means over ranks that should be none, or others: what is whole is summed again, or averaged."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 import numpy as np
@@ -147,5 +147,18 @@ def _none(scene: Scene, state: State, at: Siblings, operator: str) -> Iterator[F
             reads[scene.step(number).outputs[0], rank] = arrays
     ranks = ranks_text(members(scene, at, tuple(at.steps)[:1]))
     title = f"{called(operator, at.name)} sums over {ranks}, and what it makes is summed over them again later"
+    apart = _different(scene, reads)
+    if apart:
+        title = f"{called(operator, at.name)} sums over {ranks} what are no parts of one sum: {apart}"
+    code = "wrong-collective" if apart else "reduced-twice"
     edits, help_text = partial(dropped, scene, at.steps.values()), f"remove the {operator}"
-    yield Fix("reduced-twice", title, at, tuple(at.steps), Change({}, reads), help=help_text, edits=edits)
+    yield Fix(code, title, at, tuple(at.steps), Change({}, reads), help=help_text, edits=edits)
+
+
+def _different(scene: Scene, reads: Mapping[tuple[int, int], Arrays]) -> str:
+    """The single-device values that ranks put in, where each puts in one and not all the same; else ""."""
+    found = [scene.look(arrays) for arrays in reads.values()]
+    known = [ids for ids in found if ids is not None]
+    if len(known) < len(found) or all(ids.shape == known[0].shape and (ids == known[0]).all() for ids in known):
+        return ""
+    return " and ".join(dict.fromkeys(elements_text(scene, ids) for ids in known))
