@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 
+from verdict.graph.fault import Edit
 from verdict.sweep.flow import REDUCTIONS, SUM
 from verdict.sweep.why.edits import dropped, grouped, reducing
 from verdict.sweep.why.fix import Fix
@@ -64,7 +66,20 @@ def _of_copies(scene: Scene, state: State, at: Siblings, operator: str) -> Itera
     else:
         node = called(operator, at.name)
         title = f"{node} sums over {ranks}, some of which hold the same summand: it is counted twice"
-        yield Fix("wrong-group", title, at, instances, Change(values), single=single)
+        edits = partial(_each_once, scene, state, at)
+        yield Fix("wrong-group", title, at, instances, Change(values), single=single, edits=edits)
+
+
+def _each_once(scene: Scene, state: State, at: Siblings) -> tuple[Edit, ...]:
+    """The same summands in groups in which each is there once."""
+    microbatch = next(iter(at.steps))[1]
+    held = {rank: arrays for number in at.steps.values() for rank, arrays in put_in(scene, state, number)}
+    for groups in groupings(scene, [(rank, microbatch) for rank in sorted(held)]):
+        own = [[held[rank] for rank, _ in group] for group in groups]
+        apart = all(not close(a, b) for arrays in own for a, b in combinations(arrays, 2))
+        if apart and scene.look(total(own[0])) is not None:
+            return grouped(scene, at.steps.values(), groups)
+    return ()
 
 
 def _of_another_kind(scene: Scene, state: State, at: Siblings, operator: str) -> Iterator[Fix]:
