@@ -133,10 +133,10 @@ def _nearer(plan: Plan, told: Sequence[Finding], found: Sequence[Finding]) -> bo
     results = [about for finding in told if isinstance(about := finding.evidence, Evidence) and about.partner == ABSENT]
     made = {(node.op, node.name) for about in results if (node := _made_by(plan, about)) is not None}
     named = {(p.op, p.name) for one in found if isinstance(one.evidence, Fault) for p in one.evidence.places}
-    if len(told) == len(found) == 1 and found[0].code in MET_LATER:
-        nodes = (about for one in told if isinstance(about := one.evidence, Evidence) and about.partner != ABSENT)
-        met = {place.name for about in nodes for place in about.places}
-        return bool(met) and met.isdisjoint(name for _, name in named)
+    nodes = (about for one in told if isinstance(about := one.evidence, Evidence) and about.partner != ABSENT)
+    met = {place.name for about in nodes for place in about.places}
+    if met and len(told) == len(found) == 1 and found[0].code in MET_LATER:
+        return met.isdisjoint(name for _, name in named)
     return bool(results and named) and len(found) <= len(told) and made.isdisjoint(named)
 
 
