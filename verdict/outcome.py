@@ -191,5 +191,8 @@ def joined(first: Finding, others: Sequence[Finding], notes: Sequence[str]) -> F
         extent=sum(one.extent for one in every),
         ranks=tuple(sorted({rank for one in every for rank in one.ranks})),
         modules=tuple(dict.fromkeys(name for one in every for name in one.modules if name)),
-        also=tuple(one.evidence for one in others if one.evidence is not None),
+        also=(
+            *first.also,
+            *(about for one in others for about in (one.evidence, *one.also) if about is not None),
+        ),
     )

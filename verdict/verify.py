@@ -10,7 +10,7 @@ from verdict.observer import SILENT, Observer, Phase
 from verdict.options import Options
 from verdict.outcome import Finding
 from verdict.phases import Examined, Query, certify, contradict, explain, side_of, sweep, unconfirmed, walk
-from verdict.repair import corrections, repairs, with_repairs
+from verdict.repair import corrections, effects, repairs, with_repairs
 from verdict.report import Open, Proofs, Report, Verdict
 
 
@@ -38,9 +38,11 @@ def _answers(query: Query) -> Iterator[Report]:
     yield examined.report
     query.observer.begin(Phase.REPAIR)
     proposals = repairs(query, examined, decide)
-    explained = explain(query, examined)
-    if not any(repair.proved for repair in proposals):
-        proposals = corrections(query, examined, explained, _verdict) or proposals
+    repaired = any(repair.proved for repair in proposals)
+    explained = explain(query, examined, repaired)
+    if not repaired:
+        others = corrections(query, examined, explained, _verdict) or effects(query, explained, _verdict)
+        proposals = others or proposals
     query.observer.begin(Phase.REPORT)
     yield with_repairs(explained, proposals)
 

@@ -114,7 +114,11 @@ def _start(
 ) -> tuple[Any, Any]:
     here, there = context.Pipe()
     process = context.Process(target=_work, args=(there, here, tasks, run, memory_mib), daemon=True)
-    process.start()
+    masked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the worker has come to ignore it
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, masked)
     there.close()
     return process, here
 
@@ -125,6 +129,7 @@ def _work(
     gc.freeze()  # of what this process was begun with nothing is garbage: it need not be gone through
     other_end.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if memory_mib is not None:
         limit = address_space() + memory_mib * MIB

@@ -40,6 +40,10 @@ class Version:
     reads: list[Event] = field(default_factory=list)
 
 
+END = "output"
+"""What reads the declared outputs when the step is over: no node of the plan."""
+
+
 class Conflict(NamedTuple):
     """Two accesses that must not be as they are. writer: of `version`, or of what overwrites it (`other`)."""
 
@@ -77,7 +81,7 @@ def finding_of(plan: Plan, conflicts: list[Conflict]) -> Finding:
     return Finding(
         first.code,
         _SAID[first.code].format(**words),
-        first.reader.place.spelled,
+        (first.writer if first.reader.place.op == END else first.reader).place.spelled,
         notes=(f"read: {_access(first.reader)}", f"write: {_access(first.writer)}", *_memory(plan, first.version)),
         help=_HELP[first.code],
         extent=len(conflicts),

@@ -67,7 +67,15 @@ class Multiplied(NamedTuple):
     factor: Fraction
 
 
-Edit = Reduced | Dropped | Wired | Given | Multiplied
+class Added(NamedTuple):
+    """To an output of each of some nodes something else is added behind it: the output of a node of its device."""
+
+    nodes: tuple[NodeAt, ...]
+    output: int
+    sources: tuple[tuple[NodeAt, int], ...]
+
+
+Edit = Reduced | Dropped | Wired | Given | Multiplied | Added
 """A change of nodes that corrects a plan."""
 
 

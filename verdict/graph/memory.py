@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from verdict.errors import PlanFileError
-from verdict.graph.conflicts import Conflict, Event, Version, before, finding_of
+from verdict.graph.conflicts import END, Conflict, Event, Version, before, finding_of
 from verdict.graph.effects import ASYNCHRONOUS, AWAIT, EVENT, MAIN, RECORD, STREAM, WAIT, Storages
 from verdict.graph.fault import Place
 from verdict.graph.lockstep import COMMUNICATION, attribute
@@ -150,7 +150,7 @@ class _Device:
         for stream in self.streams:
             self.learn(MAIN, self.tips[stream])
         call = Call(0, ONCE_A_STEP)
-        event = self.event(Node("output", (), (), (), "the end of the step"), call, MAIN)
+        event = self.event(Node(END, (), (), (), "the end of the step"), call, MAIN)
         for held in self.plan.declared:
             if held.device == self.device:
                 for microbatch in (ONCE_A_STEP, *range(self.plan.microbatches)):

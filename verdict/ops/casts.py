@@ -17,6 +17,8 @@ from verdict.ops.shapes import arity, floating, is_integer, known, make_axes, nu
 from verdict.ops.types import cast, like_first, promoted
 from verdict.outcome import Assumption
 
+FRESH_COPY = "contiguous"
+"""The operator that makes a copy in memory of its own, for whoever writes nodes."""
 CAST = Assumption("casts-are-identity", "a cast between floating-point types changes no value")
 
 
@@ -102,7 +104,7 @@ RULES = (
     _copy("float", ("dtype",), (CAST,)),
     _copy("to", ("dtype",), (CAST,)),
     _copy(COPY, views=True),
-    _copy("contiguous"),
+    _copy(FRESH_COPY),
     OpRule(
         "multiref",
         _multiref_axes,

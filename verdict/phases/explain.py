@@ -8,7 +8,7 @@ from verdict.graph import ABSENT, Fault, Node, Plan
 from verdict.graph.kept import RECORDED
 from verdict.graph.sources import source_of
 from verdict.lineage import Evidence
-from verdict.outcome import Finding
+from verdict.outcome import Finding, joined
 from verdict.phases.certify import MISFIT
 from verdict.phases.query import Examined, Query
 from verdict.phases.summary import swept_of
@@ -23,6 +23,10 @@ and in recorded programs, of whose operators the walk knows least.
 """
 FEW = 3
 """So many causes are believed where the walk has fewer findings: faults that are made together are two or three."""
+RESTORED = "wrong-constant"
+"""The code of what is repaired by the attributes of the single-device node: no other change is smaller."""
+MET_LATER = ("wrong-slice", "missing-reduction")
+"""Codes of shares and parts that the walk finds where they are used: where one meets another share, or is read."""
 SCALES = frozenset({"wrong-scale", "mean-instead-of-sum"})
 """Codes of one thing, a factor, at different nodes: where the walk finds it, its place is the nearer one."""
 MATTERS_OF_FORM = frozenset(
@@ -31,12 +35,14 @@ MATTERS_OF_FORM = frozenset(
 """Codes of findings that outputs do not show, or that say what is not there."""
 
 
-def explain(query: Query, examined: Examined) -> Report:
+def explain(query: Query, examined: Examined, repaired: bool = False) -> Report:
     """The report with one finding for each cause, the earliest first, each with what it takes to understand it.
 
-    A plan that was refuted stays so: where nothing can be explained, the findings stand as they were made.
+    repaired: whether a repair of what the walk found is proved: where that restores attributes of the single-device
+    plan, no other cause is looked for. A plan that was refuted stays so: where nothing can be explained, the findings
+    stand as they were made.
     """
-    report = _explained(query, examined)
+    report = _explained(query, examined, repaired)
     findings, notes = (
         tuple(replace(finding, source=source_of(query.parallel, finding.where)) for finding in found)
         for found in (report.findings, report.notes)
@@ -44,12 +50,13 @@ def explain(query: Query, examined: Examined) -> Report:
     return replace(report, findings=findings, notes=notes)
 
 
-def _explained(query: Query, examined: Examined) -> Report:
+def _explained(query: Query, examined: Examined, repaired: bool) -> Report:
     report = examined.report
     if not report.findings or report.swept is not None:
         return report
     report = replace(report, findings=_diagnosed(query, examined) or report.findings)
-    return report if examined.raw.structural else _corrected(query, report)
+    restored = repaired and {finding.code for finding in report.findings} == {RESTORED}
+    return report if restored or examined.raw.structural else _corrected(query, report)
 
 
 def _diagnosed(query: Query, examined: Examined) -> tuple[Finding, ...]:
@@ -59,7 +66,19 @@ def _diagnosed(query: Query, examined: Examined) -> tuple[Finding, ...]:
     scene = scene_of(single, parallel, walks, stages, outcomes, query.options.exhaustive) if walks else None
     denied = (finding for finding in examined.report.findings if finding.code == "assumption-denied")
     found = diagnose(parallel, examined.raw, scene)
-    return (*found[:1], *(finding for finding in found[1:] if not _is_misfit(finding)), *denied)
+    kept = (*found[:1], *(finding for finding in found[1:] if not _is_misfit(finding)))
+    return (*_by_partner(kept), *denied)
+
+
+def _by_partner(found: Sequence[Finding]) -> Iterator[Finding]:
+    """Findings of one code about one single-device node as one: ranks differ in a count, say."""
+    kinds: dict[tuple[str, int], list[Finding]] = {}
+    for number, finding in enumerate(found):
+        about = finding.evidence
+        partner = about.partner if isinstance(about, Evidence) and about.partner != ABSENT else -1 - number
+        kinds.setdefault((finding.code, partner), []).append(finding)
+    for first, *others in kinds.values():
+        yield joined(first, others, [f"likewise at {one.where}: {one.title}" for one in others]) if others else first
 
 
 def _is_misfit(finding: Finding) -> bool:
@@ -103,14 +122,21 @@ def _with_corrections(told: Sequence[Finding], found: Sequence[Finding]) -> Iter
     for number, finding in enumerate(told):
         mine = [one for one in left if one.code == finding.code or number == len(told) - 1]
         left = [one for one in left if one not in mine]
-        yield replace(finding, also=(*finding.also, *(one.evidence for one in mine)))
+        evidence = (about for one in mine for about in (one.evidence, *one.also) if about is not None)
+        yield replace(finding, also=(*finding.also, *evidence))
 
 
 def _nearer(plan: Plan, told: Sequence[Finding], found: Sequence[Finding]) -> bool:
-    """Whether corrections name a node far before the results of which alone the walk says that they are wrong."""
+    """Whether corrections name a node far before the results of which alone the walk says that they are wrong, or
+    another one than that at which shares meet that do not belong together, or at which a part is read.
+    """
     results = [about for finding in told if isinstance(about := finding.evidence, Evidence) and about.partner == ABSENT]
     made = {(node.op, node.name) for about in results if (node := _made_by(plan, about)) is not None}
     named = {(p.op, p.name) for one in found if isinstance(one.evidence, Fault) for p in one.evidence.places}
+    nodes = (about for one in told if isinstance(about := one.evidence, Evidence) and about.partner != ABSENT)
+    met = {place.name for about in nodes for place in about.places}
+    if met and len(told) == len(found) == 1 and found[0].code in MET_LATER:
+        return met.isdisjoint(name for _, name in named)
     return bool(results and named) and len(found) <= len(told) and made.isdisjoint(named)
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from verdict.graph import COPY, Attrs, Fault, Node, Tensor
-from verdict.graph.fault import Dropped, Edit, Given, Multiplied, NodeAt, Reduced, Wired
+from verdict.graph import COPY, SUM, Attrs, Fault, Node, Tensor
+from verdict.graph.fault import Added, Dropped, Edit, Given, Multiplied, NodeAt, Reduced, Wired
 from verdict.graph.sources import cited_in, in_short
 from verdict.ops.scaling import multiplied_by
 from verdict.outcome import Finding
@@ -71,6 +71,8 @@ def _patch(case: Case, edit: Edit) -> Patch | None:
         case Reduced(output=output, how=how):
             ranks = tuple(node.device for node in edit.nodes)
             return _behind(case, there, output, (("all_reduce", (("ranks", ranks), ("reduce", how))),))
+        case Added(output=output, sources=sources):
+            return _added(case, there, output, sources)
         case Multiplied(output=output, factor=factor):
             return _behind(case, there, output, multiplied_by(factor))
 
@@ -116,6 +118,23 @@ def _behind(case: Case, sites: list[Site], output: int, calls: Sequence[tuple[st
     return Patch(instead=instead, tensors=tuple(tensors))
 
 
+def _added(case: Case, sites: list[Site], output: int, sources: Sequence[tuple[NodeAt, int]]) -> Patch | None:
+    """Outputs of nodes with something added, as soon as both are there. Each keeps its number."""
+    instead: dict[Site, tuple[Node, ...]] = {}
+    behind: dict[Site, tuple[Node, ...]] = {}
+    tensors: list[Tensor] = []
+    for site, (source, other) in zip(sites, sources, strict=True):
+        maker, node = _site(case, source), node_at(case.plan, site)
+        if maker is None or maker.segment != site.segment or output >= len(node.outputs) or site in instead:
+            return None
+        fresh, kept = len(case.plan.tensors) + len(tensors), node.outputs[output]
+        tensors.append(case.plan.tensors[kept])
+        instead[site] = (with_output(node, kept, fresh),)
+        sum_of = Node(SUM, (fresh, node_at(case.plan, maker).outputs[other]), (kept,), (), node.name)
+        behind[max(site, maker)] = (sum_of,)
+    return Patch(instead=instead, behind=behind, tensors=tuple(tensors))
+
+
 def _named(node: NodeAt) -> str:
     return in_short(node.name) if cited_in(node.name) else f"{node.op} {node.name}"
 
@@ -134,5 +153,7 @@ def _sentence(edit: Edit) -> str:
             return f"{node} reads what {_named(sources[0][0])} makes as input {position}"
         case Reduced(how=how):
             return f"all_reduce({how}) over {ranks_in_words(tuple(one.device for one in edit.nodes))} behind {node}"
+        case Added(sources=sources):
+            return f"{node} plus what {_named(sources[0][0])} makes"
         case Multiplied(factor=factor):
             return f"{node} times {factor}"

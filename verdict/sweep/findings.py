@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 from verdict.graph import Fault, Place, Plan
+from verdict.graph.sources import cited_in
 from verdict.outcome import Finding, joined
 from verdict.sweep.compare import Different
 from verdict.sweep.results import GRADIENT, LOSS, Missing
@@ -20,6 +21,8 @@ from verdict.sweep.why import (
     scene_of,
     trails,
 )  # fmt: skip
+from verdict.sweep.why.cone import readers_of
+from verdict.sweep.why.naming import BACKWARD
 from verdict.sweep.why.words import node_line, operator_text, owner_lines, places_text, ranks_text
 from verdict.words import listed
 
@@ -27,6 +30,8 @@ SHOWN = 8
 """How many places a finding about one output names; dots stand for the others."""
 MOST_MENDED = 4
 """How many of the outputs that a correction mends are named; dots stand for the others."""
+MOST_TRAINED = 2
+"""How many gradients are named beside the place of a correction; dots stand for the others."""
 MOST_LINES = 4
 """How many single-device nodes are shown beside a cause; the others are left out."""
 
@@ -41,7 +46,7 @@ def findings(single: Plan, parallel: Plan, swept: Swept, most: int = MOST_CAUSES
         scene = scene_of(swept.runs)
         known, state = causes(scene, State(swept.runs.values[1], Change(), tuple(left)), most)
         others, left = other_values(scene, state)
-        found = list(_merged([_finding(scene, cause) for cause in (*known, *others)]))
+        found = list(_merged(_together(scene, (*known, *others))))
         begins = trails(scene, state, left)
     return (*found, *_without_cause(shaped, left, begins), *_missing(swept.missing))
 
@@ -56,7 +61,7 @@ def _finding(scene: Scene, cause: Cause) -> Finding:
     return Finding(
         fix.code,
         fix.title,
-        f"{fix.at.name} on {places_text(scene, fix.instances)}",
+        f"{fix.at.name} on {places_text(scene, fix.instances)}{_trained(fix.at.name, cause)}",
         (*fix.notes, note),
         fix.help,
         len(fix.instances),
@@ -67,6 +72,40 @@ def _finding(scene: Scene, cause: Cause) -> Finding:
         parallel=(f"{ranks_text(ranks)}: {node_line(scene, step)}",),
         kind=(step.op, *fix.kin),
     )
+
+
+def _together(scene: Scene, found: Sequence[Cause]) -> list[Finding]:
+    """A finding for each cause; one that is the other side of an earlier one is told there."""
+    told: list[tuple[Cause, Finding]] = []
+    for cause in found:
+        finding = _finding(scene, cause)
+        for number, (first, known) in enumerate(told):
+            if said := _other_side(scene, first, cause):
+                told[number] = first, joined(known, [finding], [f"{said}: {finding.title}"])
+                break
+        else:
+            told.append((cause, finding))
+    return [finding for _, finding in told]
+
+
+def _other_side(scene: Scene, first: Cause, then: Cause) -> str:
+    """How a cause follows from an earlier one: what should be summed before is summed afterwards, or the gradient of
+    a line is wrong as the line is; "" where it does not.
+    """
+    if (first.fix.code, then.fix.code) == ("missing-reduction", "reduced-twice"):
+        behind = readers_of(scene, first.fix.change.values)
+        if not behind.isdisjoint(then.fix.at.steps.values()):
+            return "the sum comes too late"
+    one, other = cited_in(first.fix.at.name), cited_in(then.fix.at.name)
+    backward = BACKWARD in then.fix.at.name and BACKWARD not in first.fix.at.name
+    return "its gradient likewise" if one is not None and one == other and backward else ""
+
+
+def _trained(name: str, cause: Cause) -> str:
+    """Whose gradients a correction of a recorded backward pass mends: its line is that of the forward pass."""
+    gradients = list(dict.fromkeys(item.result.what for item in cause.mends if item.result.key[0] == GRADIENT))
+    backward = cited_in(name) is not None and BACKWARD in name
+    return f" ({listed(gradients, MOST_TRAINED)})" if gradients and backward else ""
 
 
 def _places(scene: Scene, cause: Cause) -> Iterator[Place]:

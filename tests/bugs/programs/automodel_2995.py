@@ -2,7 +2,7 @@
 
 world 2
 place router
-missed code place
+missed code
 """
 
 import torch

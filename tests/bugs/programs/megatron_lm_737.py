@@ -1,7 +1,6 @@
 """Label smoothing takes the mean of the log probabilities over a rank's own part of the vocabulary.
 
 world 2
-missed place
 """
 
 import torch

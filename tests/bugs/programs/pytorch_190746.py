@@ -2,7 +2,6 @@
 
 world 2
 place words
-missed place
 """
 
 from contextlib import nullcontext

@@ -2,7 +2,6 @@
 
 world 2
 place gate
-missed place
 """
 
 import torch

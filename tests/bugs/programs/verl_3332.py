@@ -1,7 +1,6 @@
 """The loss of a microbatch is not divided by the number of microbatches.
 
 world 1
-missed code
 """
 
 import torch

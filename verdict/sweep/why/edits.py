@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from verdict.graph.fault import Dropped, Edit, Given, Multiplied, NodeAt, Reduced, Wired
+from verdict.graph.fault import Added, Dropped, Edit, Given, Multiplied, NodeAt, Reduced, Wired
 from verdict.sweep.why.scene import Scene
 from verdict.sweep.why.siblings import Partition, Siblings
 from verdict.sweep.why.words import collective, entered
@@ -34,16 +34,39 @@ def without(scene: Scene, numbers: Iterable[int], k: int) -> tuple[Edit, ...]:
 
 
 def wired(scene: Scene, numbers: Iterable[int], k: int, values: Iterable[int | None]) -> tuple[Edit, ...]:
-    """Steps that read other values of their ranks."""
-    nodes, sources = [], []
-    for number, value in zip(numbers, values, strict=True):
-        maker = scene.maker.get(value) if value is not None else None
-        step = scene.step(number)
-        if maker is None or scene.step(maker).op.startswith("~") or scene.step(maker).place.rank != step.place.rank:
+    """Steps that read other values of their ranks. values: what a collective makes need be told of one of them."""
+    nodes, sources, told = [], [], list(values)
+    some = next((value for value in told if value is not None), None)
+    for number, value in zip(numbers, told, strict=True):
+        source = _source(scene, scene.step(number).place.rank, some if value is None else value)
+        if source is None:
             return ()
         nodes.append(_node(scene, number))
-        sources.append((_node(scene, maker), scene.step(maker).outputs.index(value)))
+        sources.append(source)
     return (Wired(tuple(nodes), k, tuple(sources)),)
+
+
+def added(scene: Scene, numbers: Iterable[int], values: Iterable[int]) -> tuple[Edit, ...]:
+    """Values of their ranks, added to the first output of steps."""
+    steps = list(numbers)
+    sources = [_source(scene, scene.step(k).place.rank, value) for k, value in zip(steps, values, strict=True)]
+    known = tuple(source for source in sources if source is not None)
+    nodes = tuple(_node(scene, number) for number in steps)
+    return (Added(nodes, 0, known),) if nodes and len(known) == len(nodes) else ()
+
+
+def _source(scene: Scene, rank: int, value: int | None) -> tuple[NodeAt, int] | None:
+    """The node of a rank that makes a value, by itself or with others, and which output it is; None where none does."""
+    maker = scene.maker.get(value) if value is not None else None
+    if maker is None:
+        return None
+    step = scene.step(maker)
+    if step.op.startswith("~"):
+        node = collective(scene, step)
+        if node is None or rank not in entered(scene, step):
+            return None
+        return NodeAt(rank % scene.parallel.devices, node.op, step.place.name, 0), 0
+    return (_node(scene, maker), step.outputs.index(value)) if step.place.rank == rank else None
 
 
 def reducing(scene: Scene, numbers: Iterable[int], how: str) -> tuple[Edit, ...]:

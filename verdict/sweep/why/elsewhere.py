@@ -2,9 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import partial
 
 from verdict.ops import FACTS
 from verdict.sweep.trace import frozen
+from verdict.sweep.why.edits import wired
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State
 from verdict.sweep.why.scene import Scene, close
@@ -55,7 +57,8 @@ def _wired(
     if summed:
         title = f"{node} reads {has_name} before it is summed; {reader} reads the sum, {due_name}"
     code = "missing-reduction" if summed else "wrong-input"
-    yield Fix(code, title, at, tuple(values), Change(change), help=f"wire in {due_name}")
+    edits = partial(wired, scene, [at.steps[place] for place in values], k, list(values.values()))
+    yield Fix(code, title, at, tuple(values), Change(change), help=f"wire in {due_name}", edits=edits)
 
 
 def _adds(scene: Scene, maker: int, value: int) -> bool:

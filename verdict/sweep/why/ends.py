@@ -11,7 +11,7 @@ from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import Step
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State, rank_of
-from verdict.sweep.why.naming import within
+from verdict.sweep.why.naming import of_gradients, within
 from verdict.sweep.why.scene import Arrays, Scene, arrays_of, close
 from verdict.sweep.why.search import Cause
 from verdict.sweep.why.words import called, elements_text, node_text, owners
@@ -87,9 +87,11 @@ def _meaning(scene: Scene, has: Ids, due: Ids) -> tuple[str, str]:
         if any(within(has, ids) for ids in reads):
             if FACTS.is_sum(step.op):
                 others = " and ".join(elements_text(scene, ids) for ids in reads if not within(has, ids))
-                return "gradient-missing", f": the summand {others} is missing"
+                code = "gradient-missing" if of_gradients(scene, due) else "missing-reduction"
+                return code, f": the summand {others} is missing"
             return "operator-differs", f": the parallel plan has no {called(step.op, step.place.name)}"
-    return "wrong-input", ""
+    blocks = {block.start for ids in (has, due) for block in scene.elements.blocks_of(ids)}
+    return "wrong-slice" if len(blocks) == 1 else "wrong-input", ""
 
 
 def _holder(scene: Scene, state: State, rank: int, arrays: Arrays) -> str:

@@ -10,6 +10,7 @@ from verdict.ops import FACTS, RULES
 from verdict.sweep.elements import Ids
 from verdict.sweep.flow import REDUCTIONS, SUM, Step
 from verdict.sweep.results import DECLARED
+from verdict.sweep.why.edits import added as adding
 from verdict.sweep.why.edits import reduced
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State
@@ -163,8 +164,13 @@ def lost_summands(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
                 return
             name = node_text(scene, scene.step(other.first))
             title = f"{node_text(scene, scene.step(at.first))} lacks a summand: nothing reads what {name} makes"
+            there = all(place in lost for place in places)
+            edits = partial(
+                adding, scene, [at.steps[place] for place in places], [lost[place] for place in places]
+            ) if there else tuple  # fmt: skip
             yield Fix(
                 "gradient-missing", title, at, tuple(places), Change(added), help=f"add what {name} makes",
+                edits=edits,
             )  # fmt: skip
 
 

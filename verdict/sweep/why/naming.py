@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from verdict.graph import GRAD
 from verdict.ops import FACTS
 from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import SUM, Step
@@ -12,6 +13,8 @@ from verdict.sweep.why.mend import State
 from verdict.sweep.why.scene import Arrays, Scene, close
 from verdict.sweep.why.words import elements_text, node_text
 
+BACKWARD = "backward"
+"""What the names of recorded nodes say that are part of a gradient."""
 SAME = 1e-8
 """How near, relative to the greatest element, what is read is to a multiple of what is due to be told as such."""
 
@@ -48,7 +51,8 @@ def misread(scene: Scene, state: State, read: Read, where: str) -> tuple[str, st
         return code, f"{node} on {where} reads {how}, where {due} is due"
     lacking = _lacks(scene, has, read.elements)
     if lacking:
-        return "gradient-missing", f"{node} on {where} reads {text} for {due}: the summand {lacking} is missing"
+        code = "gradient-missing" if of_gradients(scene, read.elements) else "missing-reduction"
+        return code, f"{node} on {where} reads {text} for {due}: the summand {lacking} is missing"
     return "wrong-input", f"{node} on {where} reads {text} as input {read.k}, where {due} is due"
 
 
@@ -85,6 +89,18 @@ def _text(scene: Scene, state: State, value: int) -> str:
 def within(ids: Ids, whole: Ids) -> bool:
     """Whether all elements are among others."""
     return ids.size > 0 and bool(np.isin(ids.ravel(), whole.ravel()).all())
+
+
+def of_gradients(scene: Scene, due: Ids) -> bool:
+    """Whether one of the summands of a single-device sum is made by a gradient."""
+    blocks = [block for block in scene.elements.blocks_of(due) if block.kind is Kind.SINGLE]
+    read = [ids for block in blocks for ids in scene.trace.reads[block.owner] if ids.size]
+    owners = [block.owner for ids in read for block in scene.elements.blocks_of(ids) if block.kind is Kind.SINGLE]
+    return any(_is_backward(scene.one.steps[owner]) for owner in owners)
+
+
+def _is_backward(step: Step) -> bool:
+    return step.op.endswith(GRAD) or BACKWARD in step.place.name
 
 
 def _lacks(scene: Scene, has: Ids, due: Ids) -> str:

@@ -1,10 +1,12 @@
 """Sums and means over ranks that should be none, or others: what is whole is summed again, or averaged."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 
+from verdict.graph.fault import Edit
 from verdict.sweep.flow import REDUCTIONS, SUM
 from verdict.sweep.why.edits import dropped, grouped, reducing
 from verdict.sweep.why.fix import Fix
@@ -64,7 +66,20 @@ def _of_copies(scene: Scene, state: State, at: Siblings, operator: str) -> Itera
     else:
         node = called(operator, at.name)
         title = f"{node} sums over {ranks}, some of which hold the same summand: it is counted twice"
-        yield Fix("wrong-group", title, at, instances, Change(values), single=single)
+        edits = partial(_each_once, scene, state, at)
+        yield Fix("wrong-group", title, at, instances, Change(values), single=single, edits=edits)
+
+
+def _each_once(scene: Scene, state: State, at: Siblings) -> tuple[Edit, ...]:
+    """The same summands in groups in which each is there once."""
+    microbatch = next(iter(at.steps))[1]
+    held = {rank: arrays for number in at.steps.values() for rank, arrays in put_in(scene, state, number)}
+    for groups in groupings(scene, [(rank, microbatch) for rank in sorted(held)]):
+        own = [[held[rank] for rank, _ in group] for group in groups]
+        apart = all(not close(a, b) for arrays in own for a, b in combinations(arrays, 2))
+        if apart and scene.look(total(own[0])) is not None:
+            return grouped(scene, at.steps.values(), groups)
+    return ()
 
 
 def _of_another_kind(scene: Scene, state: State, at: Siblings, operator: str) -> Iterator[Fix]:
@@ -147,5 +162,18 @@ def _none(scene: Scene, state: State, at: Siblings, operator: str) -> Iterator[F
             reads[scene.step(number).outputs[0], rank] = arrays
     ranks = ranks_text(members(scene, at, tuple(at.steps)[:1]))
     title = f"{called(operator, at.name)} sums over {ranks}, and what it makes is summed over them again later"
+    apart = _different(scene, reads)
+    if apart:
+        title = f"{called(operator, at.name)} sums over {ranks} what are no parts of one sum: {apart}"
+    code = "wrong-collective" if apart else "reduced-twice"
     edits, help_text = partial(dropped, scene, at.steps.values()), f"remove the {operator}"
-    yield Fix("reduced-twice", title, at, tuple(at.steps), Change({}, reads), help=help_text, edits=edits)
+    yield Fix(code, title, at, tuple(at.steps), Change({}, reads), help=help_text, edits=edits)
+
+
+def _different(scene: Scene, reads: Mapping[tuple[int, int], Arrays]) -> str:
+    """The single-device values that ranks put in, where each puts in one and not all the same; else ""."""
+    found = [scene.look(arrays) for arrays in reads.values()]
+    known = [ids for ids in found if ids is not None]
+    if len(known) < len(found) or all(ids.shape == known[0].shape and (ids == known[0]).all() for ids in known):
+        return ""
+    return " and ".join(dict.fromkeys(elements_text(scene, ids) for ids in known))
