@@ -17,7 +17,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils._python_dispatch import _disable_current_modes
 
-from verdict.backends.torch import groups, pipelines
+from verdict.backends.torch import groups, pipelines, premultiplied
 from verdict.backends.torch.meetings import MAKING, Meeting
 from verdict.errors import UsageError
 
@@ -82,6 +82,7 @@ def world(rank: int, size: int) -> Iterator[World]:
     patches += [(DeviceMesh, name, _outside(getattr(DeviceMesh, name))) for name in ("_flatten", "_unflatten")]
     patches += [(DeviceMesh, "__getitem__", _outside(DeviceMesh.__getitem__))]
     patches += [(owner, "init_device_mesh", _outside(init_device_mesh)) for owner in _importers("init_device_mesh")]
+    patches += premultiplied.patches()
     patches += [(pipelines.OWNER, pipelines.NAME, pipelines.vote)]
     patches += [(groups.OWNER, groups.NAME, told)]
     patches += [(_meta_registrations, "generate_unique_id", itertools.count(1).__next__)]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch
 import torch.distributed as dist
 
-from verdict.backends.torch import environment, groups
+from verdict.backends.torch import environment, groups, premultiplied
 from verdict.backends.torch.door import require_loss, require_program
 from verdict.backends.torch.ends import called, ends_of, named
 from verdict.backends.torch.numbers import drawn
@@ -61,6 +61,8 @@ def run(
     dist.init_process_group("gloo", rank=rank, world_size=ranks, store=store, timeout=timedelta(seconds=seconds))
     setattr(groups.OWNER, groups.NAME, groups.of_the_default_backend(getattr(groups.OWNER, groups.NAME)))
     build = load()
+    for module, name, function in premultiplied.patches():
+        setattr(module, name, function)
     for number, each in runs.items():
         torch.manual_seed(number + rank * each.seeds * 1000)
         held = _once(build(Context(rank, ranks)), each.draw)

@@ -3,8 +3,10 @@
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
 
-from verdict.torch import Program, cuda_as_cpu, mean, shard
+from verdict.torch import Program, cuda_as_cpu, mean, partial, shard
 
 ROWS, SIZE = 4, 3
 
@@ -80,3 +82,32 @@ def build_gpu_right(ctx):
 def build_gpu(ctx):
     """Its table begins with one."""
     return program(ctx, lambda x, weight: x @ weight * torch.arange(1, SIZE + 1))
+
+
+def divided(ctx, own):
+    """FSDP2 that adds gradients. own: whether each rank divides its loss by its own rows and not by all of them."""
+    model, x = nn.Linear(SIZE + 1, SIZE + 1), torch.randn(ROWS // ctx.world, SIZE + 1)
+    if ctx.world > 1:
+        fully_shard(model, mesh=init_device_mesh("cpu", (ctx.world,)))
+        model.set_gradient_divide_factor(1.0)
+
+    def step():
+        loss = model(x).square().sum() / (len(x) if own else ROWS)
+        loss.backward()
+        return loss
+
+    share = mean(ctx.rank, ctx.world) if own else partial(ctx.rank, ctx.world)
+    return Program(inputs={"x": x}, params=model, step=step, specs={"x": shard(0, ctx.rank, ctx.world)}, loss=share)
+
+
+def build_divided_single(ctx):
+    return divided(ctx, own=False)
+
+
+def build_divided_right(ctx):
+    return divided(ctx, own=False)
+
+
+def build_divided(ctx):
+    """The mean of each rank, of which the gradients are added."""
+    return divided(ctx, own=True)

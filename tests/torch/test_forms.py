@@ -10,7 +10,7 @@ from tests.torch.verdicts import answers  # noqa: E402
 from verdict.torch import cuda_as_cpu  # noqa: E402
 
 FILE = Path(__file__).with_name("forms.py")
-FORMS = ("unread", "group", "gpu")
+FORMS = ("unread", "group", "gpu", "divided")
 
 
 def told(name):
@@ -25,6 +25,10 @@ def test_the_right_form_is_proved(form):
 
 def test_a_product_on_memory_that_holds_anything_is_not_proved():
     assert told("build_unread").verdict in ("REFUTED", "UNKNOWN")
+
+
+def test_means_that_are_added_are_refuted():
+    assert told("build_divided").verdict == "REFUTED", told("build_divided").why
 
 
 def test_another_table_than_the_one_on_the_gpu_is_refuted():

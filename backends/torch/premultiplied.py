@@ -1,0 +1,54 @@
+"""NCCL's PREMUL_SUM, the sum of what each rank multiplies by a factor, as what it is: a product, and a sum.
+
+FSDP2 asks for it where its gradients are divided by a number that is not that of the ranks. gloo does not know it.
+"""
+
+import functools
+import sys
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+_READS = {
+    "all_reduce": "tensor",
+    "reduce": "tensor",
+    "reduce_scatter_tensor": "input",
+    "reduce_scatter_single": "input",
+}
+"""Functions of torch.distributed that reduce one tensor, and what they call it."""
+
+
+def patches() -> Iterator[tuple[ModuleType, str, Callable[..., Any]]]:
+    """Every module that has one of the functions, its name, and what takes its place."""
+    for name, tensor in _READS.items():
+        function = getattr(dist, name, None)
+        for module in list(sys.modules.values()):
+            if function is not None and getattr(module, "__dict__", {}).get(name) is function:
+                yield module, name, _taken_apart(function, tensor)
+
+
+def _taken_apart(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    place = 0 if name == "tensor" else 1
+
+    @functools.wraps(function)
+    def reduce(*args: Any, **given: Any) -> Any:
+        op = given.get("op", next((arg for arg in args if isinstance(arg, dist.ReduceOp)), None))
+        factor = op.__getstate__()[1] if isinstance(op, dist.ReduceOp) and op == dist.ReduceOp.PREMUL_SUM else None
+        if factor is None:
+            return function(*args, **given)
+        tensor = given[name] if name in given else args[place]
+        args = tuple(dist.ReduceOp.SUM if arg is op else arg for arg in args)
+        given = {key: dist.ReduceOp.SUM if key == "op" else value for key, value in given.items()}
+        with torch.no_grad():
+            if name == "tensor":
+                tensor.mul_(factor)
+                return function(*args, **given)
+            multiplied = tensor * factor
+        if name in given:
+            return function(*args, **{**given, name: multiplied})
+        return function(*args[:place], multiplied, *args[place + 1 :], **given)
+
+    return reduce
