@@ -4,6 +4,7 @@ from scripts.library_rows import Library, Row
 
 DATA, OWN = "transformers/data_parallel.py", "transformers/parallel.py"
 TWICE = "the loss is divided by the ranks again"
+CHOICE = "`histc` and `_grouped_mm` have no rule: how many tokens an expert gets is a choice that data makes"
 AGAIN = "the loss is multiplied by the ranks"
 NO_ROOT = "the layers are sharded, the model around them is not"
 
@@ -44,8 +45,8 @@ TRANSFORMERS = Library(
         Row("OPT, DDP", DATA, "opt_ddp", "opt_single", "opt_ddp_scaled", TWICE,
             reason="no answer in the time that the script gives"),
         Row("Mixtral, DDP", DATA, "mixtral_ddp", "mixtral_single",
-            reason="`histc` and `_grouped_mm` have no rule: how many tokens an expert gets is data"),
-        Row("Qwen3-MoE, DDP", DATA, "qwen3_moe_ddp", "qwen3_moe_single", reason="as Mixtral"),
+            reason=CHOICE),
+        Row("Qwen3-MoE, DDP", DATA, "qwen3_moe_ddp", "qwen3_moe_single", reason=CHOICE),
         Row("ViT, DDP", DATA, "vit_ddp", "vit_single", reason="no answer in the time that the script gives"),
         Row("ResNet, batch norm with its running statistics, DDP", DATA, "resnet_ddp", "resnet_single",
             "resnet_ddp_batch_norm", "the model is left in training mode"),
