@@ -13,6 +13,7 @@ from verdict.backends.text import write
 from verdict.backends.torch.assemble import plan_of
 from verdict.backends.torch.confirmation import AGREES, NOT_RUN, Confirmation, confirmed
 from verdict.backends.torch.launch import Limits, Progress, Recorded, Target, record_all, record_each
+from verdict.backends.torch.stated import ranks_of, step_of
 from verdict.backends.torch.trace import UNMODELLED
 from verdict.errors import UsageError, VerdictError
 from verdict.graph import Plan
@@ -20,9 +21,10 @@ from verdict.graph import Plan
 BUILD, BUILD_SINGLE = "build", "build_single"
 LIMITS = Limits()
 
-_WORLD = click.option("--world", type=click.IntRange(1), required=True, metavar="N", help="How many ranks there are.")
-_TENSORS = click.option("--tensors", type=click.Choice(["fake", "real"]), default="fake", show_default=True,
-                        help="Record on tensors without data, or on real ones.")  # fmt: skip
+_WORLD = click.option("--world", type=click.IntRange(1), metavar="N",
+                      help="How many ranks there are (default: those of a Step's mesh).")  # fmt: skip
+_TENSORS = click.option("--tensors", type=click.Choice(["auto", "fake", "real"]), default="auto", show_default=True,
+                        help="Record on tensors without data, or on real ones; auto tries both in turn.")  # fmt: skip
 _CORES = click.option("--cores", type=click.IntRange(1), metavar="N",
                       help="Ranks that are recorded side by side (default: the cores).")  # fmt: skip
 _SECONDS = click.option("--record-timeout", "seconds", type=click.FloatRange(0, min_open=True), default=LIMITS.seconds,
@@ -37,11 +39,20 @@ _CONFIRM_SECONDS = click.option("--confirm-timeout", type=click.FloatRange(0, mi
 
 
 def capture(
-    programs: Sequence[tuple[Target, int]], tensors: str = "fake", cores: int = 0, limits: Limits = LIMITS
+    programs: Sequence[tuple[Target, int]], tensors: str = "auto", cores: int = 0, limits: Limits = LIMITS
 ) -> list[Plan]:
-    """The plan of each (program, number of ranks). Raises UsageError where one cannot be recorded, or is run and does
-    something else.
+    """The plan of each (program, number of ranks).
+
+    tensors: "fake" for tensors without data, "real", or "auto": real ones where programs cannot be recorded without.
+    Raises UsageError where one cannot be recorded, or is run and does something else.
     """
+    if tensors == "auto":
+        try:
+            return capture(programs, "fake", cores, limits)
+        except UsageError as error:
+            plans = capture(programs, "real", cores, limits)
+            click.echo(f"recorded on real tensors; without data: {error}", err=True)
+            return plans
     begun, shown = time.monotonic(), sys.stderr.isatty()
 
     def progress(what: str, done: int, total: int) -> None:
@@ -154,19 +165,23 @@ def torch_command(run: Callable[[list[str]], int]) -> click.Command:
     @click.argument("options", nargs=-1, type=click.UNPROCESSED)
     @click.pass_context
     def command(
-        context: click.Context, program: str, world: int, single: str | None, out: Path | None, tensors: str,
+        context: click.Context, program: str, world: int | None, single: str | None, out: Path | None, tensors: str,
         cores: int | None, seconds: float, mebibytes: int, confirm: bool, confirm_timeout: float,
         options: tuple[str, ...],
     ) -> None:  # fmt: skip
         """Record the single-device program and the parallel one, and verify that they compute the same.
 
-        FILE.py holds build_single(ctx) and build(ctx). Further OPTIONS are those of verdict itself.
+        FILE.py holds build_single(ctx) and build(ctx), or BUILD is a Step. Further OPTIONS are those of verdict itself.
         """
         with TemporaryDirectory(prefix="verdict-torch-") as name:
             folder, target = out or Path(name), Target.of(program, BUILD)
-            alone = Target.of(single or target.file, BUILD_SINGLE, target.file)
+            step = step_of(target)
+            ranks = world or (ranks_of(step) if step else None)
+            if ranks is None:
+                raise UsageError("--world", "it is missing", "say how many ranks the program has")
+            alone = Target.of(single or target.file, target.function if step else BUILD_SINGLE, target.file)
             limits = Limits(seconds, mebibytes, confirm_timeout if confirm else 0.0)
-            plans = capture([(alone, 1), (target, world)], tensors, cores or 0, limits)
+            plans = capture([(alone, 1), (target, ranks)], tensors, cores or 0, limits)
             files = [_write(plan, folder, side) for plan, side in zip(plans, ("single", "parallel"), strict=True)]
             called = () if out else ("--called", str(alone), str(target))
             context.exit(run(["--sm", files[0], "--pm", files[1], *called, *options]))

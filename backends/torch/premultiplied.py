@@ -23,11 +23,11 @@ _READS = {
 
 def patches() -> Iterator[tuple[ModuleType, str, Callable[..., Any]]]:
     """Every module that has one of the functions, its name, and what takes its place."""
-    for name, tensor in _READS.items():
-        function = getattr(dist, name, None)
-        for module in list(sys.modules.values()):
-            if function is not None and getattr(module, "__dict__", {}).get(name) is function:
-                yield module, name, _taken_apart(function, tensor)
+    there: dict[str, Callable[..., Any]] = {name: getattr(dist, name) for name in _READS if hasattr(dist, name)}
+    for module in list(sys.modules.values()):
+        for name, function in there.items():
+            if getattr(module, "__dict__", {}).get(name) is function:
+                yield module, name, _taken_apart(function, _READS[name])
 
 
 def _taken_apart(function: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -80,6 +80,7 @@ class Program:
     ranges: the least and the greatest integer of inputs of integers, by name: an assumption of the report. Default: all
         integers of their type at which the single-device program has a value, so ids are the rows of their table.
     names: names of parameters here -> in the single-device program, where they differ (pipeline stages).
+    inferred: what of all this nobody stated, in words; an assumption of the report.
     """
 
     inputs: Mapping[str, Any]
@@ -91,3 +92,4 @@ class Program:
     specs: Mapping[str, Share] = field(default_factory=dict)
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
+    inferred: str = ""

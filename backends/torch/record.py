@@ -35,6 +35,10 @@ from verdict.backends.torch.trace import (
 from verdict.errors import UsageError
 from verdict.graph import ABSENT
 
+INFERRED = "inferred-shares"
+"""The assumption that says what nobody stated of the program's tensors, and what was inferred instead."""
+
+
 
 def record(load: Callable[[], Callable[[Context], Program]], rank: int, ranks: int, tensors: str = "fake") -> Trace:
     """The trace of one rank, of the program that the function that `load` imports builds.
@@ -93,7 +97,7 @@ def _step(program: Program, recorder: Recorder, rank: int, ranks: int, around: W
         tuple(tape.steps),
         tuple(ends.bound),
         _mesh(around.meshes, ranks),
-        notes=(*around.notes, *ends.notes),
+        notes=(*around.notes, *ends.notes, *([(INFERRED, program.inferred)] if program.inferred else ())),
         doubts=tuple(recorder.doubts),
         meetings=tuple(recorder.meetings),
         beginnings=tuple((called(program, name), how[value]) for name, value in held.items() if value in how),

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import verdict
-from verdict.backends.torch import environment, unordered
+from verdict.backends.torch import environment
+from verdict.backends.torch.files import module_in
 from verdict.backends.torch.processes import WAIT, Copy, copy, ended, kill, told_of_parent
 from verdict.backends.torch.trace import from_plain, to_plain
 from verdict.errors import UsageError, VerdictError
@@ -75,11 +76,7 @@ def read_job(folder: Path) -> Job:
 
 def function_in(file: str, name: str) -> Callable[..., Any]:
     """The function `name` of the Python file, whose folder is on the path as when it is run."""
-    path = Path(file).resolve()
-    sys.path.insert(0, str(path.parent))
-    module = unordered.module_of(path.stem, path)
-    sys.modules[path.stem] = module
-    module.__spec__.loader.exec_module(module)  # type: ignore[union-attr]
+    module = module_in(file)
     found = getattr(module, name, None)
     if not callable(found):
         names = sorted(key for key in vars(module) if key.startswith("build"))

@@ -17,16 +17,17 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from verdict.backends.torch.program import REPLICATE, Context, Program, Share, mean, partial, piece, shard
+from verdict.backends.torch.step import Step
 
 if TYPE_CHECKING:
-    from verdict.torch.proving import assert_equivalent, capture, require_equivalent
+    from verdict.torch.proving import assert_equivalent, assert_parallel, capture, require_equivalent, verify
 
 __all__ = [
-    "REPLICATE", "Context", "Program", "Share", "assert_equivalent", "capture", "cuda_as_cpu", "mean", "partial",
-    "piece", "probe", "require_equivalent", "shard",
+    "REPLICATE", "Context", "Program", "Share", "Step", "assert_equivalent", "assert_parallel", "capture",
+    "cuda_as_cpu", "mean", "partial", "piece", "probe", "require_equivalent", "shard", "verify",
 ]  # fmt: skip
 
-_PROVING = frozenset({"assert_equivalent", "capture", "require_equivalent"})
+_PROVING = frozenset({"assert_equivalent", "assert_parallel", "capture", "require_equivalent", "verify"})
 """What a file that builds programs does not need: each rank's process imports that file, and nothing that proves."""
 
 

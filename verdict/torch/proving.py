@@ -3,8 +3,10 @@
 import inspect
 import io
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from rich.console import Console
@@ -13,25 +15,27 @@ from verdict.backends.torch.command import BUILD, BUILD_SINGLE, LIMITS
 from verdict.backends.torch.command import capture as _capture
 from verdict.backends.torch.launch import Target
 from verdict.backends.torch.program import Context, Program
+from verdict.backends.torch.step import Step
 from verdict.errors import UsageError
 from verdict.graph import Plan
 from verdict.measure import Stopwatch
 from verdict.options import Options
 from verdict.report import Report, Verdict, show
-from verdict.verify import verify
+from verdict.verify import verify as _verify
 
 Build = Callable[[Context], Program] | str
 """A function at the top of a file, or FILE.py:FUNCTION."""
 
 
 def capture(
-    build: Build, world: int = 1, tensors: str = "fake", cores: int = 0, seconds: float = LIMITS.seconds,
+    build: Build, world: int = 1, tensors: str = "auto", cores: int = 0, seconds: float = LIMITS.seconds,
     confirm: bool = True,
 ) -> Plan:  # fmt: skip
     """The plan of the program that `build` builds, recorded on all ranks of `world`.
 
-    tensors: "fake" for tensors without data, "real". cores: ranks side by side, 0 for all cores. seconds: the limit
-    for one rank. confirm: whether the program is run, too, and its recording held against the runs.
+    tensors: "fake" for tensors without data, "real", or "auto" for these where those do not serve. cores: ranks side
+    by side, 0 for all cores. seconds: the limit for one rank. confirm: whether the program is run, too, and its
+    recording held against the runs.
     Raises UsageError where the program cannot be recorded, or does something else when it is run.
     """
     limits = LIMITS._replace(seconds=seconds, confirm=LIMITS.confirm if confirm else 0.0)
@@ -42,7 +46,7 @@ def assert_equivalent(
     build: Build,
     single: Build,
     world: int,
-    tensors: str = "fake",
+    tensors: str = "auto",
     denied: Sequence[str] = (),
     options: Options | None = None,
     confirm: bool = True,
@@ -58,6 +62,75 @@ def assert_equivalent(
     return require_equivalent(alone, parallel, denied, options)
 
 
+def verify(
+    single: Callable[[], Any],
+    parallel: Callable[[Any, Any], Any] | None,
+    *,
+    batch: Callable[[], Mapping[str, Any]],
+    mesh: Mapping[str, int] | int,
+    options: Options | None = None,
+    confirm: bool = True,
+    **more: Any,
+) -> Report:
+    """The report on a model and what parallelizes it. All functions must stand at the top of one file.
+
+    single: makes the model. parallel: takes it and a mesh, and returns what is called in its place. batch: makes the
+    whole batch, tensors by name for the model's call. mesh: sizes by axis, or a number of data parallel ranks. confirm:
+    whether the programs are run, too. more: the other fields of `Step`: loss, optimizer, clip, data, whole, specs,
+    ranges, names.
+
+    Raises UsageError where the programs cannot be recorded.
+    """
+    plans = _plans(Step(single, parallel, batch, mesh, **more), confirm)
+    return _verify(*plans, options or Options(workers=os.cpu_count() or 1))
+
+
+def assert_parallel(
+    single: Callable[[], Any],
+    parallel: Callable[[Any, Any], Any] | None,
+    *,
+    batch: Callable[[], Mapping[str, Any]],
+    mesh: Mapping[str, int] | int,
+    denied: Sequence[str] = (),
+    options: Options | None = None,
+    confirm: bool = True,
+    **more: Any,
+) -> Report:
+    """Prove what `verify` reports on. denied: names of assumptions not to be made.
+
+    Raises AssertionError with the report where it is not PROVED, and UsageError as `verify`.
+    """
+    return require_equivalent(*_plans(Step(single, parallel, batch, mesh, **more), confirm), denied, options)
+
+
+def _plans(step: Step, confirm: bool) -> tuple[Plan, Plan]:
+    """A step's plans on one device and on its mesh."""
+    limits = LIMITS if confirm else LIMITS._replace(confirm=0.0)
+    with TemporaryDirectory(prefix="verdict-step-") as folder:
+        file = Path(folder) / "step.py"
+        file.write_text(_written(step), encoding="utf-8")
+        target = Target(str(file), "STEP")
+        alone, across = _capture([(target, 1), (target, step.world)], limits=limits)
+    return replace(alone, source="the model"), replace(across, source="the model on its mesh")
+
+
+def _written(step: Step) -> str:
+    """A file that holds the step as STEP: its functions by file and name, the rest as Python writes it."""
+    files, values = dict[str, str](), []
+    for name in (each.name for each in fields(Step)):
+        value = getattr(step, name)
+        if callable(value):
+            target = _target(value, "")
+            module = files.setdefault(str(Path(target.file).resolve()), f"module_{len(files)}")
+            values.append(f"{name}={module}.{target.function}")
+        else:
+            values.append(f"{name}={value!r}")
+    loaded = [f"{module} = module_in({file!r})" for file, module in files.items()]
+    rooms = {"files": "module_in", "program": "Share", "step": "Step"}
+    head = [f"from verdict.backends.torch.{room} import {name}" for room, name in rooms.items()]
+    return "\n".join([*head, *loaded, f"STEP = Step({', '.join(values)})", ""])
+
+
 def require_equivalent(
     single: Plan, parallel: Plan, denied: Sequence[str] = (), options: Options | None = None
 ) -> Report:
@@ -65,7 +138,7 @@ def require_equivalent(
     options = options or Options(workers=os.cpu_count() or 1)
     watch = Stopwatch()
     watch.begin("verify")
-    report = verify(single, parallel, replace(options, denied=options.denied | frozenset(denied)))
+    report = _verify(single, parallel, replace(options, denied=options.denied | frozenset(denied)))
     if report.verdict is not Verdict.PROVED:
         raise AssertionError(_text(report, watch, options))
     return report

@@ -1,0 +1,81 @@
+"""A Step: model, what parallelizes it, batch and mesh in one call; what is inferred is proved, wrong twins refuted."""
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from click.testing import CliRunner  # noqa: E402
+
+from tests.torch.verdicts import answers  # noqa: E402
+from verdict.backends.torch.launch import Target  # noqa: E402
+from verdict.backends.torch.stated import ranks_of, step_of  # noqa: E402
+from verdict.cli import cli  # noqa: E402
+from verdict.errors import UsageError  # noqa: E402
+from verdict.report import Verdict  # noqa: E402
+from verdict.torch import Context, Step, verify  # noqa: E402
+
+FILE = Path(__file__).resolve().parents[2] / "examples" / "torch" / "one_call.py"
+
+
+def told(name, world=2):
+    return answers(FILE, tuple((each, each) for each in ("ddp", "fsdp", "tp", "forgotten")), world, "real")[name]
+
+
+@pytest.mark.parametrize("name", ["ddp", "fsdp", "tp"])
+def test_what_is_inferred_of_a_right_step_is_proved(name):
+    assert told(name).verdict == "PROVED", told(name).why
+
+
+def test_a_model_whose_gradients_nobody_averages_is_refuted():
+    assert told("forgotten").verdict == "REFUTED", told("forgotten").why
+
+
+@pytest.mark.slow
+def test_two_axes_of_which_one_divides_the_batch():
+    found = answers(FILE, (("fsdp_tp", "fsdp_tp"),), 4, "real")["fsdp_tp"]
+    assert found.verdict == "PROVED", found.why
+
+
+@pytest.mark.slow
+def test_one_call(assert_parallel, capfd):
+    from tests.torch import stepped  # noqa: PLC0415  (its functions stand at the top of that file)
+
+    more = {"batch": stepped.batch, "mesh": 2, "loss": stepped.loss, "optimizer": stepped.sgd}
+    report = verify(stepped.model, stepped.wrapped, **more)
+    assert report.verdict is Verdict.PROVED
+    assert ["rows of input are divided among 2" in one.text for one in report.assumptions].count(True) == 1
+    with pytest.raises(AssertionError, match="REFUTED"):
+        assert_parallel(stepped.model, stepped.wrapped_and_halved, **more)
+    assert "recorded on real tensors" in capfd.readouterr().err
+
+
+def test_the_file_says_how_many_ranks_there_are():
+    assert [ranks_of(step_of(Target(str(FILE), name))) for name in ("ddp", "fsdp_tp")] == [2, 4]
+    assert step_of(Target(str(FILE), "batch")) is None
+    ran = CliRunner().invoke(cli, ["torch", f"{FILE}:batch"])
+    assert isinstance(ran.exception, UsageError) and "--world" in str(ran.exception)
+
+
+def step(**more):
+    given = {"model": lambda: torch.nn.Linear(2, 2), "parallel": None, "batch": {"x": torch.ones(3, 2)}, "mesh": 2}
+    return Step(**{**given, **more})
+
+
+@pytest.mark.parametrize(
+    ("made", "ctx", "problem"),
+    [
+        (step(), Context(0, 4), "its mesh has 2 ranks, there are 4"),
+        (step(batch={"x": torch.ones(())}), Context(0, 1), "its shape is []"),
+    ],
+)
+def test_what_does_not_fit_is_refused(made, ctx, problem):
+    with pytest.raises(UsageError) as refused:
+        made(ctx)
+    assert problem in str(refused.value)
+
+
+def test_a_loss_of_many_elements_is_refused():
+    with pytest.raises(UsageError, match="no tensor of one element"):
+        step(batch={"input": torch.ones(3, 2)})(Context(0, 1)).step()
