@@ -1,0 +1,53 @@
+"""Plans that draw random numbers: verified with their draws as inputs, in the one or two ways that these may match."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from verdict.graph.matched import Pair, matched
+from verdict.graph.sources import source_of
+from verdict.observer import SILENT
+from verdict.phases.query import Query
+from verdict.report import Evidence, Open, Report, Verdict
+
+Answers = Callable[[Query], Iterator[Report]]
+
+
+def with_draws(query: Query, answers: Answers) -> Iterator[Report]:
+    """The answers to a query whose plans may draw random numbers. answers: of one whose plans do not."""
+    found = matched(query.single, query.parallel)
+    if found is None or found.exact:
+        yield from answers(query if found is None else _put(query, found.own))
+        return
+    lawful = found.assigned is not None and found.wrong is None
+    first = found.assigned if found.assigned is not None and lawful else found.own
+    report = None
+    for report in answers(_put(query, first)):
+        if report.verdict is not Verdict.REFUTED:
+            yield report
+    if report is None or report.verdict is not Verdict.REFUTED:
+        return
+    if found.wrong is not None and found.assigned is not None:
+        right = _last(query, found.assigned, answers)
+        if right.verdict is Verdict.PROVED:
+            told = replace(found.wrong, source=source_of(query.parallel, found.wrong.where))
+            yield replace(right, findings=(told,), evidence=Evidence())
+            return
+    still = _last(query, found.constant, answers)
+    if still.verdict is Verdict.REFUTED:
+        yield still
+        return
+    told_open = found.wrong.title if found.wrong is not None else UNTOLD
+    yield replace(still, findings=(), open=(Open("random numbers", told_open), *still.open), evidence=Evidence())
+
+
+UNTOLD = "the ranks draw others than one device does, and which of them belong together is not told"
+
+
+def _last(query: Query, pair: Pair, answers: Answers) -> Report:
+    """The last of the answers to a pair, that is looked at beside the one that was asked for."""
+    *_, last = answers(replace(_put(query, pair), observer=SILENT))
+    return last
+
+
+def _put(query: Query, pair: Pair) -> Query:
+    return replace(query, single=pair[0], parallel=pair[1])
