@@ -18,7 +18,7 @@ from torch.utils._pytree import tree_map
 from verdict.backends.torch.arguments import PLAIN, Call, called, is_composite
 from verdict.backends.torch.beginnings import FIRST_SEED, NO_SEED
 from verdict.backends.torch.memory import value_of
-from verdict.graph.draws import BERNOULLI, DRAW
+from verdict.graph.draws import BERNOULLI, DRAW, EXPONENTIAL, INTEGERS, NORMAL, UNIFORM
 
 if TYPE_CHECKING:
     from verdict.backends.torch.recorder import Recorder
@@ -47,17 +47,17 @@ def _of(name: str, *parameters: str, **fixed: float) -> Callable[[Mapping[str, A
 
 def _integers(given: Mapping[str, Any]) -> Kind:
     low, high = (given.get("low", given.get("from", 0)) or 0), given.get("high", given.get("to"))
-    return Kind("integers", (int(low), int(high)))
+    return Kind(INTEGERS, (int(low), int(high)))
 
 
 _KINDS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], Kind]] = {
     ("bernoulli_", "float"): _of(BERNOULLI, "p"),
     ("bernoulli", "p"): _of(BERNOULLI, "p"),
-    ("uniform_", ""): _of("uniform", "from", "to"),
-    ("normal_", ""): _of("normal", "mean", "std"),
-    ("exponential_", ""): _of("exponential", "lambd"),
-    **{(name, over): _of("uniform", low=0, high=1) for name in ("rand", "rand_like") for over in ("", "generator")},
-    **{(name, over): _of("normal", mean=0, std=1) for name in ("randn", "randn_like") for over in ("", "generator")},
+    ("uniform_", ""): _of(UNIFORM, "from", "to"),
+    ("normal_", ""): _of(NORMAL, "mean", "std"),
+    ("exponential_", ""): _of(EXPONENTIAL, "lambd"),
+    **{(name, over): _of(UNIFORM, low=0, high=1) for name in ("rand", "rand_like") for over in ("", "generator")},
+    **{(name, over): _of(NORMAL, mean=0, std=1) for name in ("randn", "randn_like") for over in ("", "generator")},
     **{("randint", over): _integers for over in ("", "generator", "low", "low_generator")},
     **{("randint_like", over): _integers for over in ("", "low_dtype")},
     **{("random_", over): _integers for over in ("from", "to")},

@@ -15,7 +15,8 @@ from verdict.graph.plan import INPUT, Logical, Node, Plan, Tensor
 from verdict.graph.region import Region, Shape, whole
 
 DRAW = "random_draw"
-BERNOULLI = "bernoulli"
+BERNOULLI, UNIFORM, NORMAL, EXPONENTIAL, INTEGERS = "bernoulli", "uniform", "normal", "exponential", "integers"
+"""What is drawn: true with probability p; from a to b; with mean m and deviation s; at rate l; from a to b - 1."""
 OF_DRAWS = ("state", "kind", "parameters", "dtype", "layout", "number", "module", "again")
 """The attributes of a draw."""
 
@@ -45,6 +46,12 @@ class Draw(NamedTuple):
     def same(self) -> Hashable:
         """Equal for draws that draw the same."""
         return self.state, self.law, self.shape, self.attrs["dtype"], self.attrs["layout"]
+
+    @property
+    def parameters(self) -> tuple[float, ...]:
+        """The parameters of its kind."""
+        found = self.attrs["parameters"]
+        return found if isinstance(found, tuple) else ()
 
     @property
     def module(self) -> str:
@@ -92,8 +99,7 @@ def named(draws: Sequence[Draw]) -> dict[Hashable, Use]:
 
 
 def as_inputs(plan: Plan, uses: Sequence[tuple[Draw, Use]], others: Sequence[tuple[Draw, Use]] = ()) -> Plan:
-    """The plan in which each draw reads the input that it becomes. others: inputs that it has besides, and nobody reads.
-    """
+    """The plan in which each draw reads the input that it becomes. others: further inputs, which nobody reads."""
     logicals, tensors = list(plan.logicals), list(plan.tensors)
     numbers: dict[str, int] = {}
     ranges: dict[str, tuple[str, int, int]] = {}
@@ -102,15 +108,15 @@ def as_inputs(plan: Plan, uses: Sequence[tuple[Draw, Use]], others: Sequence[tup
         if use.name not in numbers:
             numbers[use.name] = len(logicals)
             logicals.append(Logical(use.name, use.shape, draw.made, INPUT, use.name))
-            if draw.attrs["kind"] == "integers":
-                low, high = draw.attrs["parameters"]  # type: ignore[misc]
+            if draw.attrs["kind"] == INTEGERS:
+                low, high = draw.parameters
                 ranges[use.name] = (use.name, int(low), int(high) - 1)
         tensors.append(Tensor(numbers[use.name], use.region))
         return len(tensors) - 1
 
     read = {(draw.segment, draw.node): tensor(draw, use) for draw, use in uses}
     more = [Node(LOADER, (), (tensor(draw, use),), (), f"{draw.module}: what ranks draw") for draw, use in others]
-    changed = _rewritten(plan, lambda draw: Node(LOADER, (), (read[draw.segment, draw.node],), (), ""))
+    changed = replaced(plan, lambda draw: Node(LOADER, (), (read[draw.segment, draw.node],), (), ""))
     first = plan.programs[0][0].segment
     segments = tuple(
         segment._replace(nodes=(*more, *segment.nodes)) if number == first else segment
@@ -126,34 +132,8 @@ def as_inputs(plan: Plan, uses: Sequence[tuple[Draw, Use]], others: Sequence[tup
     )
 
 
-def as_constants(plan: Plan) -> Plan:
-    """The plan in which every element of a draw is one number that may be drawn, the same for all draws of a law."""
-
-    def constant(draw: Draw) -> Node:
-        attrs = (("dtype", draw.made), ("fill_value", _constant(draw)), ("size", draw.shape))
-        return Node("aten.full", (), (draw.tensor,), attrs, "")
-
-    return _rewritten(plan, constant)
-
-
-def _constant(draw: Draw) -> float:
-    kind, parameters = draw.attrs["kind"], draw.attrs["parameters"]
-    first, *more = parameters if isinstance(parameters, tuple) else (0,)
-    match kind:
-        case "bernoulli":
-            return 1.0
-        case "uniform":
-            return (first + more[0]) / 2
-        case "normal":
-            return first + more[0]
-        case "integers":
-            return int(first)
-        case _:
-            return 1.0
-
-
-def _rewritten(plan: Plan, made: Callable[[Draw], Node]) -> Plan:
-    """The plan with another node in the place of each draw, which keeps its name; what reads the draw reads its output."""
+def replaced(plan: Plan, made: Callable[[Draw], Node]) -> Plan:
+    """The plan with another node in the place of each draw; what reads the draw reads what that makes."""
     nodes = [list(segment.nodes) for segment in plan.segments]
     for draw in draws_of(plan):
         node, row = made(draw), nodes[draw.segment]

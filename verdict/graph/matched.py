@@ -1,8 +1,8 @@
 """Which random numbers of the ranks stand for which of the single-device step.
 
-Draws that agree in all of it are one. Else each draw of a rank is taken for a region of a single-device draw of the same
-law and module: a guess, of which only the conditions count under which both sides' draws have one law
-(docs/soundness.md, Random numbers of recorded programs).
+Draws that agree in all of it are one. Else each draw of a rank is taken for a region of a single-device draw of its law
+and module: a guess, of which only the conditions count under which both sides' draws have one law (docs/soundness.md,
+Random numbers of recorded programs).
 """
 
 from collections import defaultdict
@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from verdict.graph.draws import Draw, Use, as_constants, as_inputs, draws_of, named
+from verdict.graph.draws import BERNOULLI, Draw, Use, as_inputs, draws_of, named
 from verdict.graph.plan import INPUT, Plan
 from verdict.graph.region import Region, Shape, spelled, whole
 from verdict.graph.statements import GIVEN
@@ -18,7 +18,7 @@ from verdict.outcome import Assumption, Finding
 
 BY_LAW = Assumption(
     "masks-by-law",
-    "random numbers that the ranks draw from different states are independent, and stand for those that one device draws",
+    "random numbers that ranks draw from different states are independent, and stand for those that one device draws",
 )
 WRAPPERS = ("_checkpoint_wrapped_module.", "_orig_mod.")
 """What wrappers put into the names of modules."""
@@ -28,14 +28,13 @@ Pair = tuple[Plan, Plan]
 class Matched(NamedTuple):
     """Both plans with their draws as inputs.
 
-    own: each draw is an input of its own; exact: and each of the ranks' is one of the single-device plan. constant: all
-    draws are constants. assigned: the ranks' draws are regions of single-device draws; None where no such assignment is
-    known. wrong: why the draws have not the law of the single-device draws under it; None where they have.
+    own: each draw is an input of its own; exact: and each of the ranks' is one of the single-device plan. assigned: the
+    ranks' draws are regions of single-device draws; None where no such assignment is known. wrong: why the draws have
+    not the law of the single-device draws under it; None where they have.
     """
 
     own: Pair
     exact: bool
-    constant: Pair
     assigned: Pair | None = None
     wrong: Finding | None = None
 
@@ -52,15 +51,14 @@ def matched(single: Plan, parallel: Plan) -> Matched | None:
         as_inputs(single, [(draw, names[draw.same]) for draw in alone], [(d, names[d.same]) for d in others.values()]),
         as_inputs(parallel, [(draw, names[draw.same]) for draw in ranks]),
     )
-    constant = as_constants(single), as_constants(parallel)
     uses = None if not others else _assigned(parallel, alone, ranks, names)
     if uses is None:
-        return Matched(own, not others, constant)
+        return Matched(own, not others)
     wrong = _wrong(parallel, uses)
     there = as_inputs(parallel, uses)
     if wrong is None:
         there = replace(there, assumptions=(*there.assumptions, BY_LAW))
-    return Matched(own, False, constant, (as_inputs(single, [(d, names[d.same]) for d in alone]), there), wrong)
+    return Matched(own, False, (as_inputs(single, [(d, names[d.same]) for d in alone]), there), wrong)
 
 
 def _assigned(
@@ -102,7 +100,7 @@ def _paired(alone: Sequence[Draw], ranks: Sequence[Draw], by_module: bool) -> li
         due[_site(draw, by_module)].append(draw)
     for draw in ranks:
         found[_site(draw, by_module), draw.device, draw.attrs["again"]].append(draw)
-    pairs = []
+    pairs: list[tuple[Draw, Draw]] = []
     for (site, _, _), draws in found.items():
         if len(draws) != len(due[site]):
             return None
@@ -177,7 +175,7 @@ def _wrong(parallel: Plan, uses: Sequence[tuple[Draw, Use]]) -> Finding | None:
 def _same_state(plan: Plan, one: Draw, first: Use, other: Draw, second: Use) -> Finding:
     ranks = tuple(sorted({one.device, other.device}))
     who = f"ranks {ranks[0]} and {ranks[1]} draw" if len(ranks) == 2 else f"rank {ranks[0]} draws"
-    what = "mask" if one.attrs["kind"] == "bernoulli" else "random numbers"
+    what = "mask" if one.attrs["kind"] == BERNOULLI else "random numbers"
     return Finding(
         "same-random-state",
         f"{who} the same {what} in {one.module}, where one device draws independent ones",
@@ -187,7 +185,7 @@ def _same_state(plan: Plan, one: Draw, first: Use, other: Draw, second: Use) -> 
             f"rank {other.device} draws {_said(second)} from the same state",
             "with draws from different states, all results have the law of the single-device results",
         ),
-        "seed the generator with the rank's number among those that hold different parts (a fork of it for dropout alone)",
+        "draw from a state that depends on which part the rank holds",
         ranks=ranks,
         modules=(one.module,),
     )

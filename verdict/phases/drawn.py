@@ -3,12 +3,16 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from verdict.graph.draws import replaced
 from verdict.graph.matched import Pair, matched
 from verdict.graph.sources import source_of
 from verdict.observer import SILENT
+from verdict.ops.drawn import constant
 from verdict.phases.query import Query
 from verdict.report import Evidence, Open, Report, Verdict
 
+UNTOLD = "the ranks draw others than one device does, and which of them belong together is not told"
+DENIED = "assumption-denied"
 Answers = Callable[[Query], Iterator[Report]]
 
 
@@ -22,25 +26,28 @@ def with_draws(query: Query, answers: Answers) -> Iterator[Report]:
     first = found.assigned if found.assigned is not None and lawful else found.own
     report = None
     for report in answers(_put(query, first)):
-        if report.verdict is not Verdict.REFUTED:
+        if not _by_values(report):
             yield report
-    if report is None or report.verdict is not Verdict.REFUTED:
+    if report is None or not _by_values(report):
         return
+    denied = tuple(finding for finding in report.findings if finding.code == DENIED)
     if found.wrong is not None and found.assigned is not None:
         right = _last(query, found.assigned, answers)
         if right.verdict is Verdict.PROVED:
             told = replace(found.wrong, source=source_of(query.parallel, found.wrong.where))
             yield replace(right, findings=(told,), evidence=Evidence())
             return
-    still = _last(query, found.constant, answers)
+    still = _last(query, (replaced(query.single, constant), replaced(query.parallel, constant)), answers)
     if still.verdict is Verdict.REFUTED:
-        yield still
+        yield still if found.assigned is not None else report
         return
-    told_open = found.wrong.title if found.wrong is not None else UNTOLD
-    yield replace(still, findings=(), open=(Open("random numbers", told_open), *still.open), evidence=Evidence())
+    why = found.wrong.title if found.wrong is not None else UNTOLD
+    yield replace(still, findings=denied, open=(Open("random numbers", why), *still.open), evidence=Evidence())
 
 
-UNTOLD = "the ranks draw others than one device does, and which of them belong together is not told"
+def _by_values(report: Report) -> bool:
+    """Whether a report refutes, and not by what is denied alone."""
+    return any(finding.code != DENIED for finding in report.findings)
 
 
 def _last(query: Query, pair: Pair, answers: Answers) -> Report:
