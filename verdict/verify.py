@@ -9,7 +9,7 @@ from verdict.limits import OutOfTime, limited, uncollected
 from verdict.observer import SILENT, Observer, Phase
 from verdict.options import Options
 from verdict.outcome import Finding
-from verdict.phases import Examined, Query, certify, contradict, explain, side_of, sweep, unconfirmed, walk
+from verdict.phases import Examined, Query, certify, contradict, explain, side_of, sweep, unconfirmed, walk, with_draws
 from verdict.repair import corrections, effects, repairs, with_repairs
 from verdict.report import Open, Proofs, Report, Verdict
 
@@ -23,7 +23,7 @@ def verify(single: Plan, parallel: Plan, options: Options, observer: Observer = 
     report = Report(side_of(single), side_of(parallel), (), (), (), Proofs())
     try:
         with uncollected(), limited(options.limits):
-            for answer in _answers(Query(with_kept(single, parallel), parallel, options, observer)):
+            for answer in with_draws(Query(with_kept(single, parallel), parallel, options, observer), _answers):
                 report = answer
     except (OutOfTime, MemoryError) as error:
         return _cut_short(report, options.limits.in_words(error))

@@ -7,10 +7,14 @@ among indices, by their places in the list, in `masks`. `add` and `bitwise_not` 
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 
+PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, FakeTensor)
+"""Kinds of tensors that are no wrappers of others."""
 PLACES = frozenset({"device", "layout", "pin_memory", "memory_format", "non_blocking", "generator"})
 """Arguments that do not change a value."""
 
@@ -133,6 +137,12 @@ def _typed(argument: Any, value: Any) -> Any:
     if argument.name in ("dtype", "input_dtype") and isinstance(value, str):
         return getattr(torch, value)
     return list(value) if isinstance(value, tuple) else value
+
+
+@lru_cache(maxsize=4096)
+def is_composite(func: Any) -> bool:
+    """Whether torch defines `func` by other operators. Below autograd such calls come from DTensor's own code."""
+    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"))
 
 
 def functional_of(func: Any) -> Any | None:

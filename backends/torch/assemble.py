@@ -25,6 +25,7 @@ from verdict.graph import (
     Tensor,
     whole,
 )
+from verdict.graph.draws import DRAW
 from verdict.graph.effects import has_effects
 from verdict.graph.kept import RECORDED
 from verdict.graph.sources import cited_in
@@ -160,7 +161,8 @@ class _Rank:
         read = {value for step in trace.steps for value in step.inputs}
         loaded = tuple(self._tensors[b.value] for b in given if b.kind == "input" and b.value in read)
         nodes = [Node("dataloader", (), loaded, (), "the rank's share of the data")] if loaded else []
-        ends, copies = self._ends(frozenset(bound.value for bound in given))
+        drawn = {value for step in trace.steps if step.op == DRAW for value in step.outputs}
+        ends, copies = self._ends(frozenset({bound.value for bound in given} | drawn))
         for step in trace.steps:
             inputs = tuple(self._tensors[value] for value in step.inputs)
             outputs = tuple(self._output(step.op, value, ends) for value in step.outputs)

@@ -10,6 +10,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from verdict.backends.torch.arguments import Call, called, encode, functional_of, plain, tensors_in
 from verdict.backends.torch.collectives import Unknown
+from verdict.backends.torch.draws import is_random, record_draw
 from verdict.backends.torch.folded import folded
 from verdict.backends.torch.foreach import elements
 from verdict.backends.torch.memory import value_of
@@ -29,7 +30,6 @@ _UNSAID = frozenset({"native_batch_norm", "native_batch_norm_backward"})
 """Operators that write to arguments without saying so, and what belongs to them: taken apart into others."""
 _ADDED_TO = frozenset({"addmm", "addmv", "addbmm", "baddbmm", "addr"})
 """Operators that add a product to beta times what they are given first."""
-_RANDOM = torch.Tag.nondeterministic_seeded
 
 
 def record_aten(recorder: "Recorder", call: Call) -> Any:
@@ -48,9 +48,8 @@ def record_aten(recorder: "Recorder", call: Call) -> Any:
     if call.name in _UNSAID:
         with recorder:
             return decomposition_table[call.func](*call.args, **call.kwargs)
-    if _RANDOM in call.func.tags and call.given.get("dropout_p") != 0.0:
-        draw = recorder.draws.next(call.given.get("generator"))
-        return recorder.instead(call, f"random numbers: {called(call.func)} ({draw})", keep=False)
+    if is_random(call):
+        return record_draw(recorder, call)
     if call.name.startswith("_foreach_"):
         return _foreach(recorder, call)
     if call.written:

@@ -9,8 +9,6 @@ import hashlib
 from collections import Counter
 from typing import Any
 
-import torch
-
 from verdict.backends.torch.trace import COMMUNICATION, SEEDED, Tape
 from verdict.graph import ABSENT
 
@@ -19,19 +17,6 @@ FIRST_SEED = 67280421310721
 """The seed of torch's own generator until the program sets one."""
 _ALIKE = frozenset({"all_reduce", "all_gather", "broadcast"})
 """Communication that gives the same to all members."""
-
-
-class Draws:
-    """Counts what is drawn from each generator since it got its seed."""
-
-    def __init__(self) -> None:
-        self._count: Counter[int] = Counter()
-
-    def next(self, generator: Any) -> str:
-        """The seed of a generator (None for torch's own), and the number of the draw."""
-        seed = int((torch.default_generator if generator is None else generator).initial_seed())
-        self._count[seed] += 1
-        return f"{NO_SEED if seed == FIRST_SEED and generator is None else f'seed {seed}'}, draw {self._count[seed]}"
 
 
 def ways(tape: Tape, rank: int) -> dict[int, str]:

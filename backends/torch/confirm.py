@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from verdict.backends.torch.assemble import plan_of
-from verdict.backends.torch.confirmation import AGREES, DIFFERS, FAILS, NOT_RUN, Confirmation
+from verdict.backends.torch.confirmation import AGREES, DIFFERS, FAILS, NOT_RUN, OTHERWISE, Confirmation
 from verdict.backends.torch.launched import Ended, launch
 from verdict.backends.torch.numbers import OWN
 from verdict.backends.torch.real import Place, Ran, Run
@@ -22,6 +22,7 @@ from verdict.backends.torch.replay import replay_held
 from verdict.backends.torch.trace import UNMODELLED, Trace
 from verdict.errors import UsageError
 from verdict.graph import Plan
+from verdict.graph.draws import DRAW, draws_of
 from verdict.graph.lockstep import Handlers, lockstep, program
 from verdict.graph.memory import check_effects
 from verdict.ops import RULES
@@ -72,18 +73,25 @@ def unfit(plan: Plan) -> str:
 
 
 def _confirmed(load: Callable[[], Any], plan: Plan, folder: Path, seconds: float, mebibytes: int) -> Confirmation:
-    both = {number: Run(draw, seeds=draw != OWN) for number, draw in enumerate(DRAWS)}
+    kept = any(node.op == DRAW for segment in plan.segments for node in segment.nodes)
+    both = {number: Run(draw, draw != OWN, kept) for number, draw in enumerate(DRAWS)}
     ended = launch(load, plan.devices, both, folder / "both", seconds, mebibytes)
     first, second = (_ran(folder / "both", plan.devices, number) for number in both)
     if first is None:
         return _unrun(ended)
+    otherwise = _drawn_otherwise(plan, first)
+    if otherwise:
+        return Confirmation(OTHERWISE, otherwise)
     differs = _difference(plan, first)
-    if second is None or _difference(plan, second):
+    if second is None or _drawn_otherwise(plan, second, states=False) or _difference(plan, second):
         alone = {1: both[1]}
         ended = launch(load, plan.devices, alone, folder / "again", seconds, mebibytes)
         second = _ran(folder / "again", plan.devices, 1)
     if second is None:
         return _unrun(ended)
+    otherwise = _drawn_otherwise(plan, second, states=False)
+    if otherwise:
+        return Confirmation(OTHERWISE, otherwise)
     differs = differs or _difference(plan, second)
     apart = tuple(_apart(first))
     unseeded = tuple(text for text in _apart(second) if not apart)
@@ -131,6 +139,19 @@ def _difference(plan: Plan, ran: Sequence[Ran]) -> str:
     return ""
 
 
+def _drawn_otherwise(plan: Plan, ran: Sequence[Ran], states: bool = True) -> str:
+    """Which draw of a run is another one than was recorded, as a clause; "" where none is. states: whether the
+    generators were those that the recording began with.
+    """
+    for draw in draws_of(plan):
+        number, drawn = int(str(draw.attrs["number"])), ran[draw.device].drawn
+        if len(drawn) < number or tuple(drawn[number - 1][1].shape) != draw.shape:
+            return f"draw {number} of rank {draw.device} is not there"
+        if states and drawn[number - 1][0] != draw.state:
+            return f"draw {number} of rank {draw.device}, of {draw.module}, is from another state"
+    return ""
+
+
 def _declared(plan: Plan) -> Iterator[tuple[int, str]]:
     for end in plan.declared:
         yield end.device, plan.logicals[plan.tensors[end.tensor].logical].name
@@ -147,7 +168,7 @@ def _replayed(plan: Plan, ran: Sequence[Ran], double: bool, moved: float = 0.0) 
         return value.double() * (1 + moved * (noise - 0.3))
 
     with torch.no_grad():
-        return replay_held(plan, given, double)
+        return replay_held(plan, given, double, lambda device, number: ran[device].drawn[number - 1][1])
 
 
 def _close(real: Any, value: Any, others: Sequence[Any]) -> bool:

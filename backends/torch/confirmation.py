@@ -11,6 +11,7 @@ from verdict.graph import Plan
 from verdict.outcome import Assumption
 
 AGREES, DIFFERS, NOT_RUN, HANGS, FAILS = "agrees", "differs", "not run", "hangs", "fails"
+OTHERWISE = "draws other random numbers"
 NOT_CONFIRMED = "recording-not-confirmed"
 UNSEEDED = "weights-seeded-alike"
 

@@ -66,11 +66,16 @@ class Origin:
         if self._modules:
             self._modules.pop()
 
+    @property
+    def module(self) -> str:
+        """The module whose forward runs now, by its name; "" where none does."""
+        return self._modules[-1] if self._modules else ""
+
     def name(self, op: str) -> str:
         """What a node for `op`, recorded now, is called: module, operator (or reason) and place."""
         short = op.split(".")[1] if op.startswith("aten.") else op
         place, in_engine = self._place()
-        module = self._modules[-1] if self._modules else ""
+        module = self.module
         here = f"{module}: {{}} ({place})" if module else f"{{}} ({place})"
         node = torch._C._current_autograd_node()
         if not node:

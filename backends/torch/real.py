@@ -2,7 +2,8 @@
 
 import faulthandler
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -12,7 +13,9 @@ import torch
 import torch.distributed as dist
 
 from verdict.backends.torch import environment, groups, premultiplied
+from verdict.backends.torch.beginnings import FIRST_SEED
 from verdict.backends.torch.door import require_loss, require_program
+from verdict.backends.torch.draws import Kept
 from verdict.backends.torch.ends import called, ends_of, named
 from verdict.backends.torch.numbers import drawn
 from verdict.backends.torch.program import Context, Program
@@ -33,20 +36,25 @@ class Ran:
     """What one rank held. By the names of the single-device program.
 
     places: of inputs and parameters. built: what the parameters held when the program was built. given: what inputs
-    and parameters held when the step began. held: what has a name, after it.
+    and parameters held when the step began. held: what has a name, after it. drawn: the states that random numbers were
+    drawn from in the step, and what was drawn.
     """
 
     places: Mapping[str, Place]
     built: Mapping[str, Any]
     given: Mapping[str, Any]
     held: Mapping[str, Any]
+    drawn: Sequence[tuple[str, Any]] = ()
 
 
 class Run(NamedTuple):
-    """One run of all ranks. draw: of the numbers. seeds: whether the ranks' default generators differ."""
+    """One run of all ranks. draw: of the numbers. seeds: whether the ranks' default generators are seeded, and differ.
+    kept: whether what is drawn at random is kept.
+    """
 
     draw: int
     seeds: bool = False
+    kept: bool = False
 
 
 def run(
@@ -60,12 +68,14 @@ def run(
     store = dist.FileStore(str(folder / "store"), ranks)
     dist.init_process_group("gloo", rank=rank, world_size=ranks, store=store, timeout=timedelta(seconds=seconds))
     setattr(groups.OWNER, groups.NAME, groups.of_the_default_backend(getattr(groups.OWNER, groups.NAME)))
+    torch.manual_seed(FIRST_SEED)
     build = load()
     for module, name, function in premultiplied.patches():
         setattr(module, name, function)
     for number, each in runs.items():
-        torch.manual_seed(number + rank * each.seeds * 1000)
-        held = _once(build(Context(rank, ranks)), each.draw)
+        if each.seeds:
+            torch.manual_seed(number + rank * 1000)
+        held = _once(build(Context(rank, ranks)), each)
         torch.save(vars(held), folder / f"{number}-{rank}.part")
         (folder / f"{number}-{rank}.part").rename(folder / f"{number}-{rank}.pt")
 
@@ -74,7 +84,7 @@ _WHERE = 10
 """SIGUSR1: the process writes where it stands."""
 
 
-def _once(made: Any, draw: int) -> Ran:
+def _once(made: Any, run: Run) -> Ran:
     program = require_program(made)
     params = named(program)
     places, built, given = {}, {}, {}
@@ -85,17 +95,19 @@ def _once(made: Any, draw: int) -> Ran:
         places[title] = Place(shape, region, part)
         if name in params:
             built[title] = held.detach().clone()
-        numbers = drawn(f"{title} {part}", held, region, shape, draw)
+        numbers = drawn(f"{title} {part}", held, region, shape, run.draw)
         if not torch.equal(numbers, held.detach()):
             with torch.no_grad():
                 held.copy_(numbers)
     for name, tensor in {**program.inputs, **params}.items():
         given[called(program, name)] = local(tensor).detach().clone()
-    loss = program.step()
+    kept = Kept()
+    with kept if run.kept else nullcontext():
+        loss = program.step()
     require_loss(loss)
     ended = {}
     for end in ends_of(program, params, shapes, loss):
         divisor = share_of(end.name, end.tensor, end.share)[3]
         value = local(end.tensor).detach().clone()
         ended[called(program, end.name) + SUFFIXES.get(end.kind, "")] = value / divisor if divisor != 1 else value
-    return Ran(places, built, given, ended)
+    return Ran(places, built, given, ended, kept.drawn)

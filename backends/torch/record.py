@@ -73,7 +73,7 @@ def _step(program: Program, recorder: Recorder, rank: int, ranks: int, around: W
     ends = _Ends(program, recorder)
     held = {name: recorder.memory.read(local(tensor)) for name, tensor in params.items() if _known(recorder, tensor)}
     how = ways(recorder.tape, rank)
-    built = len(recorder.tape.steps)
+    built, recorder.draws.within = len(recorder.tape.steps), True
     for name, tensor in program.inputs.items():
         ends.begin("input", name, tensor)
     for name, tensor in params.items():

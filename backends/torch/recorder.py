@@ -4,15 +4,14 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
-from verdict.backends.torch.arguments import Call, called, plain, tensors_in
+from verdict.backends.torch.arguments import PLAIN, Call, called, is_composite, plain, tensors_in
 from verdict.backends.torch.aten import record_aten
-from verdict.backends.torch.beginnings import Draws
 from verdict.backends.torch.calls import functional, in_place
 from verdict.backends.torch.collectives import Communication, Unknown, member, name_of, ranks_of
+from verdict.backends.torch.draws import Draws
 from verdict.backends.torch.meetings import BARRIERS, Meeting
 from verdict.backends.torch.memory import Memory, Unfollowed, geometry, value_of
 from verdict.backends.torch.origin import Origin
@@ -25,7 +24,6 @@ from verdict.graph.effects import WAIT
 
 MOST_CONSTANTS = 4096
 """The most elements of a tensor whose values become part of the recording."""
-_PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, FakeTensor)
 _SILENT = frozenset({"prim", "profiler"})
 _FUNCTIONAL = frozenset({"_c10d_functional", "_c10d_functional_autograd", "_dtensor"})
 _SAME = frozenset({"wait_tensor", "_wrap_tensor_autograd"})
@@ -52,18 +50,17 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         self.refused: list[UsageError] = []
         self._sources: list[Any] = []
         self._touched: list[Any] = []
-        self._composite: dict[Any, bool] = {}
         self._apart = False
         self._communication = Communication(rank, self.emit, self._given, self._communicated)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run `func`, and record it."""
         kwargs = kwargs or {}
-        if any(kind not in _PLAIN for kind in types):
+        if any(kind not in PLAIN for kind in types):
             return NotImplemented
         if func.namespace in _SILENT:
             return func(*args, **kwargs)
-        if func.namespace == "aten" and self._is_composite(func):
+        if func.namespace == "aten" and is_composite(func):
             with self:
                 return func.decompose(*args, **kwargs)
         call = Call.of(func, args, kwargs)
@@ -164,13 +161,6 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
                 self.memory.write(out, value)
             except Unfollowed:
                 self.emit(UNMODELLED, (value,), (), {"reason": f"{reason}; its result cannot be followed"}, True)
-
-    def _is_composite(self, func: Any) -> bool:
-        """Whether torch defines `func` by other operators. Below autograd such calls come from DTensor's own code."""
-        if func not in self._composite:
-            key = "CompositeImplicitAutograd"
-            self._composite[func] = torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), key)
-        return self._composite[func]
 
     def _recorded(self, call: Call) -> Any:
         namespace = call.func.namespace

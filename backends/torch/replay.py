@@ -12,6 +12,7 @@ from verdict.backends.torch.arguments import decode, operator
 from verdict.backends.torch.trace import UNMODELLED
 from verdict.errors import UsageError
 from verdict.graph import ABSENT, Held, Node, Plan
+from verdict.graph.draws import BERNOULLI, DRAW
 from verdict.graph.effects import WAIT
 from verdict.graph.lockstep import Handlers, Step, attribute, lockstep
 
@@ -25,9 +26,12 @@ def replay(plan: Plan, given: Tensors) -> dict[tuple[int, str], Any]:
 
 
 def replay_held(
-    plan: Plan, given: Callable[[int, int, str], Any], double: bool = False
+    plan: Plan, given: Callable[[int, int, str], Any], double: bool = False,
+    drawn: Callable[[int, int], Any] | None = None,
 ) -> dict[tuple[int, str], Any]:  # fmt: skip
     """The same, for what each device holds of an input, weight or buffer: given(device, tensor of the plan, name).
+
+    drawn: what a device draws at random, by the number of the draw.
 
     double: all floating-point numbers have 64 bits, whatever the plan says of them.
     """
@@ -39,6 +43,11 @@ def replay_held(
     def local(device: int, step: Step) -> None:
         node = step.node
         if node.op == "dataloader":
+            return
+        if node.op == DRAW and drawn is not None:
+            value = drawn(device, attribute(node, "number"))
+            truths = attribute(node, "kind") == BERNOULLI
+            held[device][node.outputs[0]] = value.bool() if truths else _wide(value) if double else value
             return
         attrs = {name: _doubled(value) for name, value in node.attrs} if double else dict(node.attrs)
         found = apply(node.op, [held[device][tensor] for tensor in node.inputs], attrs)
@@ -107,6 +116,8 @@ def apply(op: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> list[Any]
         return [torch.tensor(attrs["values"], dtype=torch.float64).reshape(attrs["shape"])]
     if op == WAIT:
         return list(inputs)
+    if op == DRAW:
+        raise UsageError("replay", "a node draws random numbers, and nobody says which", "")
     if op == UNMODELLED:
         raise UsageError("replay", f"a node is not modelled: {attrs['reason']}", "")
     name = "aten.reshape" if op == "aten.view" else op

@@ -6,12 +6,15 @@ from typing import Any, NamedTuple
 
 from verdict.backends.torch.meetings import Meeting
 from verdict.graph import ABSENT
+from verdict.graph.draws import DRAW
 from verdict.graph.effects import ASYNCHRONOUS
 
 UNMODELLED = "unmodelled"
 COMMUNICATION = frozenset(
     {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce", "send", "recv"}
 )
+UNKNOWN = frozenset({UNMODELLED, DRAW})
+"""What makes values of which nothing is known of nothing."""
 SEEDED = "+"
 """The end of a word for how a value was made (`Trace.beginnings`) where the program seeds what it draws for it."""
 GIVEN = frozenset({"input", "weight", "buffer"})
@@ -102,7 +105,7 @@ class Tape:
         made = tuple(ABSENT if value is None else self.value(value) for value in outputs)
         pairs = tuple(sorted(attrs.items(), key=lambda pair: pair[0]))
         self.steps.append(Step(op, inputs, made, pairs, name, keep))
-        if op not in COMMUNICATION and op != UNMODELLED and self.constant.issuperset(inputs):
+        if op not in COMMUNICATION and op not in UNKNOWN and self.constant.issuperset(inputs):
             self.constant.update(made)
         return made
 
@@ -143,7 +146,7 @@ def shared(trace: Trace) -> Trace:
     steps: list[Step] = []
     for step in trace.steps:
         found = step._replace(inputs=tuple(same.get(value, value) for value in step.inputs))
-        alone = not step.keep and step.op not in COMMUNICATION and step.op != UNMODELLED
+        alone = not step.keep and step.op not in COMMUNICATION and step.op not in UNKNOWN
         if alone and constant.issuperset(found.inputs) and named.isdisjoint(step.outputs):
             constant.update(step.outputs)
             shapes = tuple(trace.values[value] if value != ABSENT else None for value in step.outputs)

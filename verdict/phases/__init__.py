@@ -1,6 +1,7 @@
 """The phases of a run. Each takes what was examined so far, and returns what it knows then."""
 
 from verdict.phases.certify import CERTAIN, certify, contradict, unconfirmed
+from verdict.phases.drawn import with_draws
 from verdict.phases.explain import explain
 from verdict.phases.query import Examined, Query
 from verdict.phases.summary import known_assumptions, side_of
@@ -19,4 +20,5 @@ __all__ = [
     "sweep",
     "unconfirmed",
     "walk",
+    "with_draws",
 ]

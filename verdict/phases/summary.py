@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from verdict.graph import GRAD, WEIGHT, Plan
 from verdict.graph.lockstep import SEND
+from verdict.graph.matched import BY_LAW
 from verdict.lineage import CHUNK_ORDER, INITIAL_STATE, INPUT_RANGES, Binding, Gap, Lineages, Reference
 from verdict.lineage.goals import untrained
 from verdict.lineage.judged import Judged, final_gradients
@@ -203,7 +204,7 @@ def known_assumptions(plans: Sequence[Plan]) -> frozenset[str]:
     """The names of all assumptions that a verdict on these plans could rest on."""
     of_rules = {assumption.name for rule in RULES.values() for assumption in rule.assumptions}
     of_plans = {assumption.name for plan in plans for assumption in plan.assumptions}
-    own = {assumption.name for assumption in (REAL, REDUCTION, BUFFERED, LOSS_SUM)}
+    own = {assumption.name for assumption in (REAL, REDUCTION, BUFFERED, LOSS_SUM, BY_LAW)}
     return frozenset(own | {INITIAL_STATE, INPUT_RANGES, CHUNK_ORDER} | of_rules | of_plans)
 
 

@@ -4,6 +4,7 @@ A code is stable: it keeps its meaning, and what reads the JSON may rely on it.
 """
 
 from verdict.report.code import Code
+from verdict.report.draw_codes import OF_DRAWS
 from verdict.report.memory_codes import OF_MEMORY
 
 _ALL = (
@@ -273,5 +274,5 @@ _ALL = (
     ),
 )
 
-CODES = {code.code: code for code in (*_ALL, *OF_MEMORY)}
+CODES = {code.code: code for code in (*_ALL, *OF_MEMORY, *OF_DRAWS)}
 """All codes, by name."""

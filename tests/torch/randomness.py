@@ -1,0 +1,189 @@
+"""Programs that draw random numbers in their steps, right and wrong ones."""
+
+import torch
+import torch.distributed as dist
+from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
+
+from verdict.torch import Program, mean, shard
+
+BATCH, HIDDEN, FFN = 4, 6, 8
+
+
+class Net(torch.nn.Module):
+    """Two layers with dropout between and behind them. count: ranks that have a part of the inner features each."""
+
+    def __init__(self, count=1, again=None, inner=0.0):
+        super().__init__()
+        self.up = torch.nn.Linear(HIDDEN, FFN // count, bias=False)
+        self.down = torch.nn.Linear(FFN // count, HIDDEN, bias=False)
+        self.inner = torch.nn.Dropout(inner)
+        self.drop = torch.nn.Dropout(0.25)
+        self.count, self.again = count, again
+
+    def block(self, x):
+        y = functional.relu(self.up(Enter.apply(x) if self.count > 1 else x))
+        y = self.down(self.inner(y))
+        return self.drop(Leave.apply(y) if self.count > 1 else y)
+
+    def forward(self, x):
+        if self.again is None:
+            return x + self.block(x)
+        return x + checkpoint(self.block, x, use_reentrant=False, preserve_rng_state=self.again)
+
+
+class Enter(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        grad = grad.clone()
+        dist.all_reduce(grad)
+        return grad
+
+
+class Leave(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        x = x.clone()
+        dist.all_reduce(x)
+        return x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+def program(model, seed, rows=BATCH, reduce=None, forward=None, **more):
+    x, target = torch.randn(rows, HIDDEN), torch.randn(rows, HIDDEN)
+
+    def step():
+        if seed is not None:
+            torch.manual_seed(seed)
+        loss = functional.mse_loss((forward or model)(x), target)
+        loss.backward()
+        if reduce is not None:
+            reduce(model)
+        return loss
+
+    return Program(inputs={"x": x, "target": target}, params=model, step=step, **more)
+
+
+def build_single(ctx):
+    return program(Net(), 1)
+
+
+def build_single_other_seed(ctx):
+    return program(Net(), 2)
+
+
+def build_single_inner(ctx):
+    return program(Net(inner=0.5), 1)
+
+
+def tensor(ctx, seed, again=None, inner=0.0, forward=None):
+    torch.manual_seed(ctx.rank)
+    specs = {"up.weight": shard(0, ctx.rank, ctx.world), "down.weight": shard(1, ctx.rank, ctx.world)}
+    return program(Net(ctx.world, again, inner), seed, specs=specs)
+
+
+def build_tp(ctx):
+    """Right: what is dropped is whole on every rank, and all ranks have one seed."""
+    return tensor(ctx, 1)
+
+
+def build_tp_seeds(ctx):
+    """Wrong: copies are dropped by each rank's own mask."""
+    return tensor(ctx, 1 + ctx.rank)
+
+
+def build_tp_unseeded(ctx):
+    """Wrong: each rank has another seed from its set-up."""
+    return tensor(ctx, None)
+
+
+def build_checkpointed(ctx):
+    """Right: the recomputation restores the state."""
+    return program(Net(again=True), 1)
+
+
+def build_checkpointed_otherwise(ctx):
+    """Wrong: the backward pass drops other elements than the forward pass."""
+    return program(Net(again=False), 1)
+
+
+def build_tp_checkpointed(ctx):
+    return tensor(ctx, 1, again=True)
+
+
+def build_tp_checkpointed_otherwise(ctx):
+    return tensor(ctx, 1, again=False)
+
+
+class Tracked(Net):
+    """The inner features are dropped from a state of the rank's own, as Megatron's tracker does it."""
+
+    apart = 0
+
+    def block(self, x):
+        y = functional.relu(self.up(Enter.apply(x)))
+        with torch.random.fork_rng(devices=()):
+            torch.manual_seed(100 + self.apart)
+            y = self.inner(y)
+        return self.drop(Leave.apply(self.down(y)))
+
+
+def tracked(ctx, apart):
+    specs = {"up.weight": shard(0, ctx.rank, ctx.world), "down.weight": shard(1, ctx.rank, ctx.world)}
+    model = Tracked(ctx.world, inner=0.5)
+    model.apart = apart
+    return program(model, 1, specs=specs)
+
+
+def build_tracked(ctx):
+    """Right by law: shards are dropped by masks of their own, copies by one."""
+    return tracked(ctx, ctx.rank)
+
+
+def build_tracked_alike(ctx):
+    """Wrong: unlike shards are dropped by one mask."""
+    return tracked(ctx, 0)
+
+
+def data(ctx, seed, average=True, again=None):
+    def reduce(model):
+        for param in model.parameters():
+            dist.all_reduce(param.grad)
+            param.grad /= ctx.world
+
+    rows = shard(0, ctx.rank, ctx.world)
+    torch.manual_seed(0)
+    return program(
+        Net(again=again), seed, BATCH // ctx.world, reduce if average else None,
+        specs={"x": rows, "target": rows}, loss=mean(ctx.rank, ctx.world),
+    )  # fmt: skip
+
+
+def build_dp(ctx):
+    """Right by law: each rank's rows are dropped by its own mask."""
+    return data(ctx, 10 + ctx.rank)
+
+
+def build_dp_same(ctx):
+    """Wrong: the rows of all ranks are dropped by one mask."""
+    return data(ctx, 10)
+
+
+def build_dp_unreduced(ctx):
+    """Wrong, whatever is drawn: nobody adds the gradients."""
+    return data(ctx, 10 + ctx.rank, average=False)
+
+
+def build_dp_checkpointed(ctx):
+    return data(ctx, 10 + ctx.rank, again=True)
+
+
+def build_dp_checkpointed_otherwise(ctx):
+    return data(ctx, 10 + ctx.rank, again=False)

@@ -1,0 +1,219 @@
+"""Which random numbers of the ranks stand for which of the single-device step.
+
+Draws that agree in all of it are one. Else each draw of a rank is taken for a region of a single-device draw of its law
+and module: a guess, of which only the conditions count under which both sides' draws have one law (docs/soundness.md,
+Random numbers of recorded programs).
+"""
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from verdict.graph.draws import BERNOULLI, Draw, Use, as_inputs, draws_of, named
+from verdict.graph.plan import INPUT, Plan
+from verdict.graph.region import Region, Shape, spelled, whole
+from verdict.graph.statements import GIVEN
+from verdict.outcome import Assumption, Finding
+
+BY_LAW = Assumption(
+    "masks-by-law",
+    "random numbers that ranks draw from different states are independent, and stand for those that one device draws",
+)
+WRAPPERS = ("_checkpoint_wrapped_module.", "_orig_mod.")
+"""What wrappers put into the names of modules."""
+Pair = tuple[Plan, Plan]
+
+
+class Matched(NamedTuple):
+    """Both plans with their draws as inputs.
+
+    own: each draw is an input of its own; exact: and each of the ranks' is one of the single-device plan. assigned: the
+    ranks' draws are regions of single-device draws; None where no such assignment is known. wrong: why the draws have
+    not the law of the single-device draws under it; None where they have.
+    """
+
+    own: Pair
+    exact: bool
+    assigned: Pair | None = None
+    wrong: Finding | None = None
+
+
+def matched(single: Plan, parallel: Plan) -> Matched | None:
+    """How the draws of two plans belong together; None where there are none."""
+    alone, ranks = draws_of(single), draws_of(parallel)
+    if not alone and not ranks:
+        return None
+    names = named([*alone, *ranks])
+    known = {draw.same for draw in alone}
+    others = {draw.same: draw for draw in ranks if draw.same not in known}
+    own = (
+        as_inputs(single, [(draw, names[draw.same]) for draw in alone], [(d, names[d.same]) for d in others.values()]),
+        as_inputs(parallel, [(draw, names[draw.same]) for draw in ranks]),
+    )
+    uses = None if not others else _assigned(parallel, alone, ranks, names)
+    if uses is None:
+        return Matched(own, not others)
+    wrong = _wrong(parallel, uses)
+    there = as_inputs(parallel, uses)
+    if wrong is None:
+        there = replace(there, assumptions=(*there.assumptions, BY_LAW))
+    return Matched(own, False, (as_inputs(single, [(d, names[d.same]) for d in alone]), there), wrong)
+
+
+def _assigned(
+    parallel: Plan, alone: Sequence[Draw], ranks: Sequence[Draw], names: Mapping[Hashable, Use]
+) -> list[tuple[Draw, Use]] | None:
+    """For each draw of the ranks the region of a single-device draw that it stands for; None where that is not told."""
+    first = {draw.same: draw for draw in alone if not draw.attrs["again"]}
+    if {draw.same for draw in alone} != set(first) or len({draw.state for draw in first.values()}) != len(first):
+        return None
+    for by_module in (True, False):
+        pairs = _paired(list(first.values()), ranks, by_module)
+        if pairs is not None:
+            break
+    else:
+        return None
+    cuts = _Cuts(parallel)
+    uses = []
+    for draw, partner in pairs:
+        region = cuts.region(draw, partner.shape)
+        if region is None:
+            return None
+        uses.append((draw, names[partner.same]._replace(region=region)))
+    regions: dict[str, set[Region]] = defaultdict(set)
+    for _, use in uses:
+        regions[use.name].add(use.region)
+    apart = (_apart(one, other) for found in regions.values() for one in found for other in found - {one})
+    return uses if all(apart) else None
+
+
+def _apart(one: Region, other: Region) -> bool:
+    return any(a[1] <= b[0] or b[1] <= a[0] for a, b in zip(one, other, strict=True))
+
+
+def _paired(alone: Sequence[Draw], ranks: Sequence[Draw], by_module: bool) -> list[tuple[Draw, Draw]] | None:
+    """Each draw of the ranks with the single-device draw of its law and module, in the order of each rank."""
+    due: dict[Hashable, list[Draw]] = defaultdict(list)
+    found: dict[tuple[Hashable, int, Hashable], list[Draw]] = defaultdict(list)
+    for draw in alone:
+        due[_site(draw, by_module)].append(draw)
+    for draw in ranks:
+        found[_site(draw, by_module), draw.device, draw.attrs["again"]].append(draw)
+    pairs: list[tuple[Draw, Draw]] = []
+    for (site, _, _), draws in found.items():
+        if len(draws) != len(due[site]):
+            return None
+        pairs += zip(draws, due[site], strict=True)
+    return pairs
+
+
+def _site(draw: Draw, by_module: bool) -> Hashable:
+    name = str(draw.attrs["module"])
+    for wrapper in WRAPPERS:
+        name = name.replace(wrapper, "")
+    return (draw.law, name) if by_module else draw.law
+
+
+class _Cuts:
+    """How a plan cuts what its ranks are given: of each device, the number of parts and the part that it has, of inputs
+    and of weights.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._parts: dict[tuple[int, bool], dict[int, int]] = defaultdict(dict)
+        for segment in plan.segments:
+            for tensor in sorted({t for node in segment.nodes for t in (*node.inputs, *node.outputs) if t >= 0}):
+                if plan.kind(tensor) in GIVEN:
+                    is_input = plan.kind(tensor) == INPUT
+                    held = plan.tensors[tensor]
+                    for count, part in _parts(held.region, plan.logicals[held.logical].shape):
+                        self._parts[segment.device, is_input].setdefault(count, part)
+
+    def region(self, draw: Draw, shape: Shape) -> Region | None:
+        """Which region of a tensor of this shape a draw of a rank stands for; None where nothing says so."""
+        if len(shape) != len(draw.shape):
+            return None
+        used: set[tuple[bool, int]] = set()
+        region = []
+        for dim, (own, size) in enumerate(zip(draw.shape, shape, strict=True)):
+            if own == size:
+                region.append((0, size))
+                continue
+            count = size // own if own and size % own == 0 else 0
+            given = ((is_input, self._parts[draw.device, is_input].get(count)) for is_input in (dim == 0, dim != 0))
+            kind, part = next(((k, p) for k, p in given if p is not None and (k, count) not in used), (False, None))
+            if part is None:
+                return None
+            used.add((kind, count))
+            region.append((part * own, (part + 1) * own))
+        return tuple(region)
+
+
+def _parts(region: Region, shape: Shape) -> Iterator[tuple[int, int]]:
+    """(number of parts, part) of each axis that is cut evenly."""
+    for (start, stop), size in zip(region, shape, strict=True):
+        length = stop - start
+        if 0 < length < size and size % length == 0 and start % length == 0:
+            yield size // length, start // length
+
+
+def _wrong(parallel: Plan, uses: Sequence[tuple[Draw, Use]]) -> Finding | None:
+    """Why draws that stand for these regions have not the law of the regions; None where they have."""
+    stood: dict[Hashable, tuple[Draw, Use]] = {}
+    drawn: dict[tuple[str, Region], Draw] = {}
+    for draw, use in uses:
+        other, before = stood.setdefault(draw.state, (draw, use))
+        if before != use:
+            return _same_state(parallel, other, before, draw, use)
+        first = drawn.setdefault((use.name, use.region), draw)
+        if first.same != draw.same:
+            return _other_state(parallel, first, draw)
+    return None
+
+
+def _same_state(plan: Plan, one: Draw, first: Use, other: Draw, second: Use) -> Finding:
+    ranks = tuple(sorted({one.device, other.device}))
+    who = f"ranks {ranks[0]} and {ranks[1]} draw" if len(ranks) == 2 else f"rank {ranks[0]} draws"
+    what = "mask" if one.attrs["kind"] == BERNOULLI else "random numbers"
+    return Finding(
+        "same-random-state",
+        f"{who} the same {what} in {one.module}, where one device draws independent ones",
+        _where(plan, other),
+        (
+            f"rank {one.device} draws {_said(first)} from state {one.state}",
+            f"rank {other.device} draws {_said(second)} from the same state",
+            "with draws from different states, all results have the law of the single-device results",
+        ),
+        "draw from a state that depends on which part the rank holds",
+        ranks=ranks,
+        modules=(one.module,),
+    )
+
+
+def _other_state(plan: Plan, one: Draw, other: Draw) -> Finding:
+    ranks = tuple(sorted({one.device, other.device}))
+    again = one.device == other.device and other.attrs["again"]
+    who = f"ranks {ranks[0]} and {ranks[1]} draw" if len(ranks) == 2 else f"rank {ranks[0]} draws"
+    what = "the forward pass and its recomputation use" if again else "they hold copies of"
+    help = "restore the generator's state for the recomputation (preserve_rng_state=True)"
+    return Finding(
+        "random-state-differs",
+        f"{who} other random numbers in {one.module} where {what} the same",
+        _where(plan, other),
+        (
+            f"rank {one.device} draws from state {one.state}, rank {other.device} from state {other.state}",
+            "with draws from one state, all results are those of the single-device plan",
+        ),
+        help if again else "seed the generators of ranks that hold copies alike",
+        ranks=ranks,
+        modules=(one.module,),
+    )
+
+
+def _said(use: Use) -> str:
+    return "all of it" if use.region == whole(use.shape) else f"{spelled(use.region)} of it"
+
+
+def _where(plan: Plan, draw: Draw) -> str:
+    return f"{plan.segments[draw.segment].nodes[draw.node].name} on rank {draw.device}"

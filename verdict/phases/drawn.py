@@ -1,0 +1,60 @@
+"""Plans that draw random numbers: verified with their draws as inputs, in the one or two ways that these may match."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from verdict.graph.draws import replaced
+from verdict.graph.matched import Pair, matched
+from verdict.graph.sources import source_of
+from verdict.observer import SILENT
+from verdict.ops.drawn import constant
+from verdict.phases.query import Query
+from verdict.report import Evidence, Open, Report, Verdict
+
+UNTOLD = "the ranks draw others than one device does, and which of them belong together is not told"
+DENIED = "assumption-denied"
+Answers = Callable[[Query], Iterator[Report]]
+
+
+def with_draws(query: Query, answers: Answers) -> Iterator[Report]:
+    """The answers to a query whose plans may draw random numbers. answers: of one whose plans do not."""
+    found = matched(query.single, query.parallel)
+    if found is None or found.exact:
+        yield from answers(query if found is None else _put(query, found.own))
+        return
+    lawful = found.assigned is not None and found.wrong is None
+    first = found.assigned if found.assigned is not None and lawful else found.own
+    report = None
+    for report in answers(_put(query, first)):
+        if not _by_values(report):
+            yield report
+    if report is None or not _by_values(report):
+        return
+    denied = tuple(finding for finding in report.findings if finding.code == DENIED)
+    if found.wrong is not None and found.assigned is not None:
+        right = _last(query, found.assigned, answers)
+        if right.verdict is Verdict.PROVED:
+            told = replace(found.wrong, source=source_of(query.parallel, found.wrong.where))
+            yield replace(right, findings=(told,), evidence=Evidence())
+            return
+    still = _last(query, (replaced(query.single, constant), replaced(query.parallel, constant)), answers)
+    if still.verdict is Verdict.REFUTED:
+        yield still if found.assigned is not None else report
+        return
+    why = found.wrong.title if found.wrong is not None else UNTOLD
+    yield replace(still, findings=denied, open=(Open("random numbers", why), *still.open), evidence=Evidence())
+
+
+def _by_values(report: Report) -> bool:
+    """Whether a report refutes, and not by what is denied alone."""
+    return any(finding.code != DENIED for finding in report.findings)
+
+
+def _last(query: Query, pair: Pair, answers: Answers) -> Report:
+    """The last of the answers to a pair, that is looked at beside the one that was asked for."""
+    *_, last = answers(replace(_put(query, pair), observer=SILENT))
+    return last
+
+
+def _put(query: Query, pair: Pair) -> Query:
+    return replace(query, single=pair[0], parallel=pair[1])
