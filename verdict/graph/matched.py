@@ -25,18 +25,28 @@ WRAPPERS = ("_checkpoint_wrapped_module.", "_orig_mod.")
 Pair = tuple[Plan, Plan]
 
 
+class Wrong(NamedTuple):
+    """What is wrong with the draws of a plan, and the two of them that tell."""
+
+    finding: Finding
+    one: Draw
+    other: Draw
+
+
 class Matched(NamedTuple):
     """Both plans with their draws as inputs.
 
     own: each draw is an input of its own; exact: and each of the ranks' is one of the single-device plan. assigned: the
-    ranks' draws are regions of single-device draws; None where no such assignment is known. wrong: why the draws have
-    not the law of the single-device draws under it; None where they have.
+    ranks' draws are regions of single-device draws; None where no such assignment is known. alone, uses: of that, what
+    the draws of both plans are. wrong: why the draws have not the law of the single-device draws; None where they have.
     """
 
     own: Pair
     exact: bool
     assigned: Pair | None = None
-    wrong: Finding | None = None
+    alone: tuple[tuple[Draw, Use], ...] = ()
+    uses: tuple[tuple[Draw, Use], ...] = ()
+    wrong: Wrong | None = None
 
 
 def matched(single: Plan, parallel: Plan) -> Matched | None:
@@ -47,8 +57,9 @@ def matched(single: Plan, parallel: Plan) -> Matched | None:
     names = named([*alone, *ranks])
     known = {draw.same for draw in alone}
     others = {draw.same: draw for draw in ranks if draw.same not in known}
+    first = tuple((draw, names[draw.same]) for draw in alone)
     own = (
-        as_inputs(single, [(draw, names[draw.same]) for draw in alone], [(d, names[d.same]) for d in others.values()]),
+        as_inputs(single, first, [(draw, names[draw.same]) for draw in others.values()]),
         as_inputs(parallel, [(draw, names[draw.same]) for draw in ranks]),
     )
     uses = None if not others else _assigned(parallel, alone, ranks, names)
@@ -58,7 +69,7 @@ def matched(single: Plan, parallel: Plan) -> Matched | None:
     there = as_inputs(parallel, uses)
     if wrong is None:
         there = replace(there, assumptions=(*there.assumptions, BY_LAW))
-    return Matched(own, False, (as_inputs(single, [(d, names[d.same]) for d in alone]), there), wrong)
+    return Matched(own, False, (as_inputs(single, first), there), first, tuple(uses), wrong)
 
 
 def _assigned(
@@ -158,17 +169,17 @@ def _parts(region: Region, shape: Shape) -> Iterator[tuple[int, int]]:
             yield size // length, start // length
 
 
-def _wrong(parallel: Plan, uses: Sequence[tuple[Draw, Use]]) -> Finding | None:
+def _wrong(parallel: Plan, uses: Sequence[tuple[Draw, Use]]) -> Wrong | None:
     """Why draws that stand for these regions have not the law of the regions; None where they have."""
     stood: dict[Hashable, tuple[Draw, Use]] = {}
     drawn: dict[tuple[str, Region], Draw] = {}
     for draw, use in uses:
         other, before = stood.setdefault(draw.state, (draw, use))
         if before != use:
-            return _same_state(parallel, other, before, draw, use)
+            return Wrong(_same_state(parallel, other, before, draw, use), other, draw)
         first = drawn.setdefault((use.name, use.region), draw)
         if first.same != draw.same:
-            return _other_state(parallel, first, draw)
+            return Wrong(_other_state(parallel, first, draw), first, draw)
     return None
 
 
