@@ -117,6 +117,8 @@ FOOT = """
   function of the element and p; elements of a stage are expressions of their own, so each has its own factor.
   Nodes that draw for the same input cannot be told apart and are never compared. The mask of `self_attention`
   is -10000, as its source has it, and not minus infinity.
+- `random_draw` (of recorded programs) has no rule: before a proof every draw becomes an input, named by the state that
+  it is drawn from, its kind and shape, or a region of one (docs/soundness.md, Random numbers of recorded programs).
 - `moe_gmm`: the weights hold the experts from `local_expert_start` to `local_expert_end`; slots that name
   another expert add nothing. Experts, slots and hidden features are summed over, each can be cut.
 - What is reduced over everything without `keepdim`, and the `sum` and `mean` of `cross_entropy`, is one element of

@@ -17,6 +17,7 @@ from verdict.report import Verdict  # noqa: E402
 from verdict.verify import verify  # noqa: E402
 
 RANDOMNESS = ROOT / "tests" / "torch" / "randomness.py"
+EXAMPLES = ROOT / "examples" / "torch" / "dropout_seeds.py"
 EXACT = ("build_tp", "build_tp_checkpointed")
 BY_LAW = ("build_tracked", "build_dp", "build_dp_checkpointed")
 WRONG = {
@@ -74,6 +75,21 @@ def test_wrong_states_are_refuted(builder):
     answer = found(builder)
     assert answer.verdict == "REFUTED", answer.why
     assert [finding.code for finding in answer.report.findings][:1] == [WRONG[builder]]
+
+
+@pytest.mark.parametrize(
+    ("tensors", "codes"),
+    [
+        ("fake", {"fsdp": "", "tensor_parallel": "", "tracked": "", "tracked_alike": "same-random-state",
+                  "tensor_parallel_seeds": "random-state-differs"}),
+        ("real", {"ddp": "", "ddp_same_seed": "same-random-state", "ddp_not_restored": "random-state-differs"}),
+    ],
+)  # fmt: skip
+def test_examples(tensors, codes):
+    for name, answer in answers(EXAMPLES, tuple((name, name) for name in codes), 2, tensors).items():
+        assert answer.verdict == ("REFUTED" if codes[name] else "PROVED"), (name, answer.why)
+        assert [finding.code for finding in answer.report.findings] == [codes[name]] * bool(codes[name])
+        assert "recording-not-confirmed" not in names(answer.report)
 
 
 @pytest.mark.parametrize("tensors", ["fake", "real"])

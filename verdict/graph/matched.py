@@ -109,7 +109,7 @@ def _paired(alone: Sequence[Draw], ranks: Sequence[Draw], by_module: bool) -> li
 
 
 def _site(draw: Draw, by_module: bool) -> Hashable:
-    name = str(draw.attrs["module"])
+    name = str(draw.attrs["module"]).removeprefix("module.")
     for wrapper in WRAPPERS:
         name = name.replace(wrapper, "")
     return (draw.law, name) if by_module else draw.law
