@@ -17,15 +17,15 @@ from verdict.graph.region import Region, Shape, whole
 DRAW = "random_draw"
 BERNOULLI, UNIFORM, NORMAL, EXPONENTIAL, INTEGERS = "bernoulli", "uniform", "normal", "exponential", "integers"
 """What is drawn: true with probability p; from a to b; with mean m and deviation s; at rate l; from a to b - 1."""
-_FLOATS = ("float", "bfloat")
+_FLOATS = ("float16", "float32", "float64", "bfloat16")
 _FORMS: Mapping[str, tuple[int, tuple[str, ...]]] = {
     BERNOULLI: (1, ("bool",)),
     UNIFORM: (2, _FLOATS),
     NORMAL: (2, _FLOATS),
     EXPONENTIAL: (1, _FLOATS),
-    INTEGERS: (2, ("int", "uint")),
+    INTEGERS: (2, ("int8", "int16", "int32", "int64", "uint8")),
 }
-"""Of each kind, the number of its parameters, and how the type begins of what is made."""
+"""Of each kind, the number of its parameters, and the types that it may be of."""
 OF_DRAWS = ("state", "kind", "parameters", "dtype", "layout", "number", "module", "again")
 """The attributes of a draw."""
 
@@ -102,9 +102,9 @@ def _is_known(attrs: Mapping[str, Hashable], made: str) -> bool:
     """Whether attributes say what is drawn, and that it is of the type that it must be of."""
     if attrs.keys() != set(OF_DRAWS):
         return False
-    wanted, prefixes = _FORMS.get(str(attrs["kind"]), (-1, ()))
+    wanted, types = _FORMS.get(str(attrs["kind"]), (-1, ()))
     parameters = attrs["parameters"]
-    if not isinstance(parameters, tuple) or len(parameters) != wanted or not made.startswith(prefixes):
+    if not isinstance(parameters, tuple) or len(parameters) != wanted or made not in types:
         return False
     return all(isinstance(each, int | float) for each in parameters)
 
