@@ -152,7 +152,7 @@ def build_tracked_alike(ctx):
     return tracked(ctx, 0)
 
 
-def data(ctx, seed, average=True, again=None):
+def data(ctx, seed, average=True, again=None, model=None, forward=None):
     def reduce(model):
         for param in model.parameters():
             dist.all_reduce(param.grad)
@@ -161,7 +161,7 @@ def data(ctx, seed, average=True, again=None):
     rows = shard(0, ctx.rank, ctx.world)
     torch.manual_seed(0)
     return program(
-        Net(again=again), seed, BATCH // ctx.world, reduce if average else None,
+        model or Net(again=again), seed, BATCH // ctx.world, reduce if average else None, forward,
         specs={"x": rows, "target": rows}, loss=mean(ctx.rank, ctx.world),
     )  # fmt: skip
 
@@ -187,3 +187,70 @@ def build_dp_checkpointed(ctx):
 
 def build_dp_checkpointed_otherwise(ctx):
     return data(ctx, 10 + ctx.rank, again=False)
+
+
+def accumulated(ctx, seed, again):
+    """Two microbatches, one after the other. again: whether the second is seeded as the first."""
+    model = Net()
+    size = BATCH // ctx.world // 2
+    x, target = torch.randn(2 * size, HIDDEN), torch.randn(2 * size, HIDDEN)
+
+    def step():
+        total = 0
+        torch.manual_seed(seed)
+        for at in range(2):
+            if again:
+                torch.manual_seed(seed)
+            rows = slice(at * size, (at + 1) * size)
+            loss = functional.mse_loss(model(x[rows]), target[rows]) / 2
+            loss.backward()
+            total = total + loss.detach()
+        for param in model.parameters():
+            dist.all_reduce(param.grad, op=dist.ReduceOp.AVG)
+        return total
+
+    rows = shard(0, ctx.rank, ctx.world)
+    specs = {"x": rows, "target": rows}
+    return Program({"x": x, "target": target}, model, step, specs=specs, loss=mean(ctx.rank, ctx.world))
+
+
+def build_accumulated(ctx):
+    """Right by law: each microbatch of each rank has a mask of its own."""
+    return accumulated(ctx, 10 + ctx.rank, False)
+
+
+def build_accumulated_same(ctx):
+    """Wrong: both microbatches of a rank have one mask."""
+    return accumulated(ctx, 10 + ctx.rank, True)
+
+
+def parts(ctx, seed):
+    """Each rank draws a whole mask, and uses its rows of it."""
+    model = Net()
+
+    def forward(x):
+        mask = torch.empty(BATCH, HIDDEN).bernoulli_(0.75)
+        return x + model.down(functional.relu(model.up(x))) * (mask.chunk(ctx.world)[ctx.rank] / 0.75)
+
+    return data(ctx, seed, model=model, forward=forward)
+
+
+def build_parts_of_one(ctx):
+    """Right: the mask is the one that one device draws."""
+    return parts(ctx, 1)
+
+
+def build_parts_of_own(ctx):
+    """Right by law, and not followed: each rank has a mask of its own."""
+    return parts(ctx, 10 + ctx.rank)
+
+
+def build_unscaled(ctx):
+    """Wrong: what is kept is not scaled."""
+
+    def forward(x):
+        y = model.down(functional.relu(model.up(x)))
+        return x + y * torch.empty_like(y).bernoulli_(0.75)
+
+    model = Net()
+    return data(ctx, 10 + ctx.rank, model=model, forward=forward)

@@ -18,8 +18,9 @@ from verdict.verify import verify  # noqa: E402
 
 RANDOMNESS = ROOT / "tests" / "torch" / "randomness.py"
 EXAMPLES = ROOT / "examples" / "torch" / "dropout_seeds.py"
-EXACT = ("build_tp", "build_tp_checkpointed")
-BY_LAW = ("build_tracked", "build_dp", "build_dp_checkpointed")
+EXACT = ("build_tp", "build_tp_checkpointed", "build_parts_of_one")
+BY_LAW = ("build_tracked", "build_dp", "build_dp_checkpointed", "build_accumulated")
+OPEN = "build_parts_of_own"
 WRONG = {
     "build_tp_seeds": "random-state-differs",
     "build_tp_unseeded": "random-state-differs",
@@ -27,7 +28,9 @@ WRONG = {
     "build_dp_checkpointed_otherwise": "random-state-differs",
     "build_dp_same": "same-random-state",
     "build_tracked_alike": "same-random-state",
+    "build_accumulated_same": "same-random-state",
     "build_dp_unreduced": "missing-reduction",
+    "build_unscaled": "wrong-scale",
 }
 
 
@@ -36,7 +39,7 @@ def single(builder):
 
 
 def found(builder):
-    pairs = tuple((name, single(name)) for name in (*EXACT, *BY_LAW, *WRONG))
+    pairs = tuple((name, single(name)) for name in (*EXACT, *BY_LAW, *WRONG, OPEN))
     return answers(RANDOMNESS, pairs)[builder]
 
 
@@ -68,6 +71,12 @@ def test_draws_of_one_law_are_proved_under_an_assumption(builder):
     assert answer.verdict == "PROVED", answer.why
     assert "masks-by-law" in names(answer.report)
     assert "recording-not-confirmed" not in names(answer.report)
+
+
+def test_masks_of_which_each_rank_uses_another_part_are_no_wrong_copies():
+    answer = found(OPEN)
+    assert answer.verdict == "UNKNOWN"
+    assert "random numbers: ranks 0 and 1 draw other random numbers" in answer.why
 
 
 @pytest.mark.parametrize("builder", WRONG)

@@ -17,6 +17,15 @@ from verdict.graph.region import Region, Shape, whole
 DRAW = "random_draw"
 BERNOULLI, UNIFORM, NORMAL, EXPONENTIAL, INTEGERS = "bernoulli", "uniform", "normal", "exponential", "integers"
 """What is drawn: true with probability p; from a to b; with mean m and deviation s; at rate l; from a to b - 1."""
+_FLOATS = ("float16", "float32", "float64", "bfloat16")
+_FORMS: Mapping[str, tuple[int, tuple[str, ...]]] = {
+    BERNOULLI: (1, ("bool",)),
+    UNIFORM: (2, _FLOATS),
+    NORMAL: (2, _FLOATS),
+    EXPONENTIAL: (1, _FLOATS),
+    INTEGERS: (2, ("int8", "int16", "int32", "int64", "uint8")),
+}
+"""Of each kind, the number of its parameters, and the types that it may be of."""
 OF_DRAWS = ("state", "kind", "parameters", "dtype", "layout", "number", "module", "again")
 """The attributes of a draw."""
 
@@ -81,11 +90,23 @@ def _draws(plan: Plan, calls: Sequence[int]) -> Iterator[Draw]:
     for number in calls:
         segment = plan.segments[number]
         for place, node in enumerate(segment.nodes):
-            attrs = dict(node.attrs)
-            if node.op != DRAW or len(node.outputs) != 1 or node.inputs or attrs.keys() != set(OF_DRAWS):
+            if node.op != DRAW or len(node.outputs) != 1 or node.outputs[0] < 0 or node.inputs:
                 continue
-            logical = plan.logicals[plan.tensors[node.outputs[0]].logical]
+            attrs, logical = dict(node.attrs), plan.logicals[plan.tensors[node.outputs[0]].logical]
+            if not _is_known(attrs, logical.dtype):
+                continue
             yield Draw(number, place, segment.device, node.outputs[0], logical.shape, logical.dtype, attrs)
+
+
+def _is_known(attrs: Mapping[str, Hashable], made: str) -> bool:
+    """Whether attributes say what is drawn, and that it is of the type that it must be of."""
+    if attrs.keys() != set(OF_DRAWS):
+        return False
+    wanted, types = _FORMS.get(str(attrs["kind"]), (-1, ()))
+    parameters = attrs["parameters"]
+    if not isinstance(parameters, tuple) or len(parameters) != wanted or made not in types:
+        return False
+    return all(isinstance(each, int | float) for each in parameters)
 
 
 def named(draws: Sequence[Draw]) -> dict[Hashable, Use]:

@@ -25,18 +25,36 @@ WRAPPERS = ("_checkpoint_wrapped_module.", "_orig_mod.")
 Pair = tuple[Plan, Plan]
 
 
+class Wrong(NamedTuple):
+    """What is wrong with the draws of a plan, and the two of them that tell."""
+
+    finding: Finding
+    one: Draw
+    other: Draw
+
+
+class Paired(NamedTuple):
+    """A draw of a rank and the single-device draw whose part it may be. piece: its microbatch, of how many."""
+
+    draw: Draw
+    partner: Draw
+    piece: tuple[int, int]
+
+
 class Matched(NamedTuple):
     """Both plans with their draws as inputs.
 
     own: each draw is an input of its own; exact: and each of the ranks' is one of the single-device plan. assigned: the
-    ranks' draws are regions of single-device draws; None where no such assignment is known. wrong: why the draws have
-    not the law of the single-device draws under it; None where they have.
+    ranks' draws are regions of single-device draws; None where no such assignment is known. alone, uses: of that, what
+    the draws of both plans are. wrong: why the draws have not the law of the single-device draws; None where they have.
     """
 
     own: Pair
     exact: bool
     assigned: Pair | None = None
-    wrong: Finding | None = None
+    alone: tuple[tuple[Draw, Use], ...] = ()
+    uses: tuple[tuple[Draw, Use], ...] = ()
+    wrong: Wrong | None = None
 
 
 def matched(single: Plan, parallel: Plan) -> Matched | None:
@@ -47,8 +65,9 @@ def matched(single: Plan, parallel: Plan) -> Matched | None:
     names = named([*alone, *ranks])
     known = {draw.same for draw in alone}
     others = {draw.same: draw for draw in ranks if draw.same not in known}
+    first = tuple((draw, names[draw.same]) for draw in alone)
     own = (
-        as_inputs(single, [(draw, names[draw.same]) for draw in alone], [(d, names[d.same]) for d in others.values()]),
+        as_inputs(single, first, [(draw, names[draw.same]) for draw in others.values()]),
         as_inputs(parallel, [(draw, names[draw.same]) for draw in ranks]),
     )
     uses = None if not others else _assigned(parallel, alone, ranks, names)
@@ -58,7 +77,7 @@ def matched(single: Plan, parallel: Plan) -> Matched | None:
     there = as_inputs(parallel, uses)
     if wrong is None:
         there = replace(there, assumptions=(*there.assumptions, BY_LAW))
-    return Matched(own, False, (as_inputs(single, [(d, names[d.same]) for d in alone]), there), wrong)
+    return Matched(own, False, (as_inputs(single, first), there), first, tuple(uses), wrong)
 
 
 def _assigned(
@@ -76,8 +95,8 @@ def _assigned(
         return None
     cuts = _Cuts(parallel)
     uses = []
-    for draw, partner in pairs:
-        region = cuts.region(draw, partner.shape)
+    for draw, partner, piece in pairs:
+        region = cuts.region(draw, partner.shape, piece)
         if region is None:
             return None
         uses.append((draw, names[partner.same]._replace(region=region)))
@@ -92,19 +111,24 @@ def _apart(one: Region, other: Region) -> bool:
     return any(a[1] <= b[0] or b[1] <= a[0] for a, b in zip(one, other, strict=True))
 
 
-def _paired(alone: Sequence[Draw], ranks: Sequence[Draw], by_module: bool) -> list[tuple[Draw, Draw]] | None:
-    """Each draw of the ranks with the single-device draw of its law and module, in the order of each rank."""
+def _paired(alone: Sequence[Draw], ranks: Sequence[Draw], by_module: bool) -> list[Paired] | None:
+    """Each draw of the ranks with the single-device draw of its law and module, in the order of each rank.
+
+    A rank that draws several times as often does so for one microbatch after the other.
+    """
     due: dict[Hashable, list[Draw]] = defaultdict(list)
     found: dict[tuple[Hashable, int, Hashable], list[Draw]] = defaultdict(list)
     for draw in alone:
         due[_site(draw, by_module)].append(draw)
     for draw in ranks:
         found[_site(draw, by_module), draw.device, draw.attrs["again"]].append(draw)
-    pairs: list[tuple[Draw, Draw]] = []
+    pairs: list[Paired] = []
     for (site, _, _), draws in found.items():
-        if len(draws) != len(due[site]):
+        each = len(due[site])
+        if not each or len(draws) % each:
             return None
-        pairs += zip(draws, due[site], strict=True)
+        count = len(draws) // each
+        pairs += [Paired(draw, due[site][at % each], (at // each, count)) for at, draw in enumerate(draws)]
     return pairs
 
 
@@ -130,23 +154,28 @@ class _Cuts:
                     for count, part in _parts(held.region, plan.logicals[held.logical].shape):
                         self._parts[segment.device, is_input].setdefault(count, part)
 
-    def region(self, draw: Draw, shape: Shape) -> Region | None:
-        """Which region of a tensor of this shape a draw of a rank stands for; None where nothing says so."""
+    def region(self, draw: Draw, shape: Shape, piece: tuple[int, int]) -> Region | None:
+        """Which region of a tensor of this shape a draw of a rank stands for; None where nothing says so.
+
+        piece: which microbatch of the rank's rows, of how many.
+        """
         if len(shape) != len(draw.shape):
             return None
         used: set[tuple[bool, int]] = set()
         region = []
         for dim, (own, size) in enumerate(zip(draw.shape, shape, strict=True)):
-            if own == size:
-                region.append((0, size))
+            at, pieces = piece if dim == 0 else (0, 1)
+            if own * pieces == size:
+                region.append((at * own, (at + 1) * own))
                 continue
-            count = size // own if own and size % own == 0 else 0
+            count = size // (own * pieces) if own and size % (own * pieces) == 0 else 0
             given = ((is_input, self._parts[draw.device, is_input].get(count)) for is_input in (dim == 0, dim != 0))
             kind, part = next(((k, p) for k, p in given if p is not None and (k, count) not in used), (False, None))
             if part is None:
                 return None
             used.add((kind, count))
-            region.append((part * own, (part + 1) * own))
+            start = (part * pieces + at) * own
+            region.append((start, start + own))
         return tuple(region)
 
 
@@ -158,17 +187,17 @@ def _parts(region: Region, shape: Shape) -> Iterator[tuple[int, int]]:
             yield size // length, start // length
 
 
-def _wrong(parallel: Plan, uses: Sequence[tuple[Draw, Use]]) -> Finding | None:
+def _wrong(parallel: Plan, uses: Sequence[tuple[Draw, Use]]) -> Wrong | None:
     """Why draws that stand for these regions have not the law of the regions; None where they have."""
     stood: dict[Hashable, tuple[Draw, Use]] = {}
     drawn: dict[tuple[str, Region], Draw] = {}
     for draw, use in uses:
         other, before = stood.setdefault(draw.state, (draw, use))
         if before != use:
-            return _same_state(parallel, other, before, draw, use)
+            return Wrong(_same_state(parallel, other, before, draw, use), other, draw)
         first = drawn.setdefault((use.name, use.region), draw)
         if first.same != draw.same:
-            return _other_state(parallel, first, draw)
+            return Wrong(_other_state(parallel, first, draw), first, draw)
     return None
 
 

@@ -8,6 +8,7 @@ from verdict.graph.matched import Pair, matched
 from verdict.graph.sources import source_of
 from verdict.observer import SILENT
 from verdict.ops.drawn import constant
+from verdict.phases.influence import both_matter
 from verdict.phases.query import Query
 from verdict.report import Evidence, Open, Report, Verdict
 
@@ -33,15 +34,16 @@ def with_draws(query: Query, answers: Answers) -> Iterator[Report]:
     denied = tuple(finding for finding in report.findings if finding.code == DENIED)
     if found.wrong is not None and found.assigned is not None:
         right = _last(query, found.assigned, answers)
-        if right.verdict is Verdict.PROVED:
-            told = replace(found.wrong, source=source_of(query.parallel, found.wrong.where))
+        if right.verdict is Verdict.PROVED and both_matter(query, found, found.wrong):
+            wrong = found.wrong.finding
+            told = replace(wrong, source=source_of(query.parallel, wrong.where))
             yield replace(right, findings=(told,), evidence=Evidence())
             return
     still = _last(query, (replaced(query.single, constant), replaced(query.parallel, constant)), answers)
     if still.verdict is Verdict.REFUTED:
         yield still if found.assigned is not None else report
         return
-    why = found.wrong.title if found.wrong is not None else UNTOLD
+    why = found.wrong.finding.title if found.wrong is not None else UNTOLD
     yield replace(still, findings=denied, open=(Open("random numbers", why), *still.open), evidence=Evidence())
 
 
