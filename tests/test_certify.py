@@ -10,6 +10,7 @@ from tests.values.outline import plans, report
 from verdict.concrete import AGREE, DIFFER, compare
 from verdict.graph import Node
 from verdict.options import Options
+from verdict.outcome import Finding
 from verdict.phases import Examined, Query, certify, contradict, numbers, walk
 from verdict.phases.certify import needs_no_run
 from verdict.phases.replica import one_column
@@ -134,6 +135,14 @@ def test_a_constant_in_32_bits_is_no_other_constant():
     assert report(single, SCALED.format(0.10000000149011612)).verdict is Verdict.UNKNOWN
     assert report(single, SCALED.format(0.10001)).verdict is Verdict.REFUTED
     assert report(single, single).verdict is Verdict.PROVED
+
+
+@pytest.mark.parametrize(("constant", "stays"), [("0.10000000149011612", False), ("0.10001", True)])
+def test_a_divergence_needs_numbers_that_differ_for_certain(constant, stays):
+    """What the walk says of plans between which rounding of a constant stands is no refutation."""
+    pair = plans(SCALED.format(0.1), SCALED.format(constant))
+    found = replace(undecided(TWIN), findings=(Finding("shape-mismatch", "it does not fit", "somewhere"),))
+    assert bool(certified(*pair, found).findings) is stays
 
 
 def test_what_does_not_run_to_its_end_is_left_to_findings():

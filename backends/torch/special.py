@@ -14,6 +14,13 @@ def _reshape(emit: Any, value: int, found: Value, shape: tuple[int, ...]) -> int
     return int(emit("aten.view", (value,), (Value(shape, found.dtype),), {"size": shape})[0])
 
 
+def _cast(emit: Any, value: int, found: Value, dtype: str) -> int:
+    """What is copied into memory of another type is of that type from there on."""
+    if found.dtype == dtype:
+        return value
+    return int(emit("aten._to_copy", (value,), (Value(found.shape, dtype),), {"dtype": dtype})[0])
+
+
 def _flat(emit: Any, memory: Memory, tensor: Any) -> int:
     found = value_of(tensor)
     return _reshape(emit, memory.read(tensor), found, (tensor.numel(),))
@@ -38,7 +45,8 @@ def _split(given: Mapping[str, Any], memory: Memory, emit: Any, _: Any) -> None:
         made = Value((*found.shape[:dim], size, *found.shape[dim + 1 :]), found.dtype)
         attrs = {"dim": dim, "start": start, "end": start + size}
         part = emit("aten.slice.Tensor", (value,), (made,), {k: v for k, v in attrs.items() if k != "dim" or v})[0]
-        memory.write(target, _reshape(emit, part, made, value_of(target).shape))
+        to = value_of(target)
+        memory.write(target, _reshape(emit, _cast(emit, part, made, to.dtype), Value(made.shape, to.dtype), to.shape))
         start += size
 
 
@@ -54,6 +62,7 @@ def _chunk_cat(given: Mapping[str, Any], memory: Memory, emit: Any, _: Any) -> N
             made = Value((*found.shape[:dim], found.shape[dim] + short, *found.shape[dim + 1 :]), found.dtype)
             pad = (0, 0) * (len(found.shape) - 1 - dim) + (0, short)
             value, found = emit("aten.constant_pad_nd", (value,), (made,), {"pad": pad})[0], made
+        value, found = _cast(emit, value, found, target.dtype), Value(found.shape, target.dtype)
         total = 1
         for size in found.shape:
             total *= size

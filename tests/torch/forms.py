@@ -4,7 +4,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 
 from verdict.torch import Program, cuda_as_cpu, mean, partial, shard
 
@@ -111,3 +111,35 @@ def build_divided_right(ctx):
 def build_divided(ctx):
     """The mean of each rank, of which the gradients are added."""
     return divided(ctx, own=True)
+
+
+def narrow(ctx, factor):
+    """FSDP2 that computes in 16 bits and reduces in 32, then AdamW."""
+    model, x = nn.Linear(SIZE + 1, SIZE + 1), torch.randn(ROWS // ctx.world, SIZE + 1)
+    if ctx.world > 1:
+        types = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
+        fully_shard(model, mesh=init_device_mesh("cpu", (ctx.world,)), mp_policy=types)
+        model.set_gradient_divide_factor(factor)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+
+    def step():
+        loss = model(x).square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    given = {"inputs": {"x": x}, "params": model, "optimizer": optimizer, "loss": mean(ctx.rank, ctx.world)}
+    return Program(step=step, specs={"x": shard(0, ctx.rank, ctx.world)}, **given)
+
+
+def build_narrow_single(ctx):
+    return narrow(ctx, 1.0)
+
+
+def build_narrow_right(ctx):
+    return narrow(ctx, float(ctx.world))
+
+
+def build_narrow(ctx):
+    """Gradients are added where their mean is due."""
+    return narrow(ctx, 1.0)

@@ -10,7 +10,7 @@ from tests.torch.verdicts import answers  # noqa: E402
 from verdict.torch import cuda_as_cpu  # noqa: E402
 
 FILE = Path(__file__).with_name("forms.py")
-FORMS = ("unread", "group", "gpu", "divided")
+FORMS = ("unread", "group", "gpu", "divided", "narrow")
 
 
 def told(name):
@@ -45,3 +45,7 @@ def test_without_a_context_a_gpu_is_asked_for_in_vain():
 
 def test_a_group_of_each_rank_alone_is_refuted():
     assert told("build_group").verdict == "REFUTED", told("build_group").why
+
+
+def test_narrow_gradients_that_are_added_are_refuted():
+    assert told("build_narrow").verdict == "REFUTED", told("build_narrow").why
