@@ -113,6 +113,20 @@ def divided_tracked(model, mesh):
     return divided(model, mesh)
 
 
+def both_tracked(model, mesh):
+    """Copies are of one data parallel rank's state, the features of the rank's own."""
+    torch.manual_seed(SEED + mesh["dp"].get_local_rank())
+    model.apart = mesh.get_rank()
+    return fully_shard(divided(model, mesh), mesh=mesh["dp"])
+
+
+def both_by_rank(model, mesh):
+    """Wrong: all ranks draw from states of their own, also those that hold copies."""
+    sharded = both_tracked(model, mesh)
+    torch.manual_seed(SEED + mesh.get_rank())
+    return sharded
+
+
 ddp = Step(network, own_seeds, batch, {"dp": 2}, loss)
 ddp_same_seed = Step(network, same_seed, batch, {"dp": 2}, loss)
 ddp_not_restored = Step(network, not_restored, batch, {"dp": 2}, loss)
@@ -120,5 +134,7 @@ fsdp = Step(network, own_seeds_sharded, batch, {"dp": 2}, loss)
 tensor_parallel = Step(network, divided, batch, {"tp": 2}, loss)
 tensor_parallel_seeds = Step(network, divided_own_seeds, batch, {"tp": 2}, loss)
 tracked = Step(wide, divided_tracked, batch, {"tp": 2}, loss)
+fsdp_tracked = Step(wide, both_tracked, batch, {"dp": 2, "tp": 2}, loss)
+fsdp_by_rank = Step(wide, both_by_rank, batch, {"dp": 2, "tp": 2}, loss)
 tracked_alike = Step(wide, divided, batch, {"tp": 2}, loss)
 """Wrong: unlike features are dropped by one mask."""

@@ -95,7 +95,16 @@ def test_wrong_states_are_refuted(builder):
     ],
 )  # fmt: skip
 def test_examples(tensors, codes):
-    for name, answer in answers(EXAMPLES, tuple((name, name) for name in codes), 2, tensors).items():
+    told(answers(EXAMPLES, tuple((name, name) for name in codes), 2, tensors), codes)
+
+
+def test_examples_on_a_mesh():
+    codes = {"fsdp_tracked": "", "fsdp_by_rank": "random-state-differs"}
+    told(answers(EXAMPLES, tuple((name, name) for name in codes), 4), codes)
+
+
+def told(found, codes):
+    for name, answer in found.items():
         assert answer.verdict == ("REFUTED" if codes[name] else "PROVED"), (name, answer.why)
         assert [finding.code for finding in answer.report.findings] == [codes[name]] * bool(codes[name])
         assert "recording-not-confirmed" not in names(answer.report)

@@ -140,8 +140,10 @@ def _site(draw: Draw, by_module: bool) -> Hashable:
 
 
 class _Cuts:
-    """How a plan cuts what its ranks are given: of each device, the number of parts and the part that it has, of inputs
-    and of weights.
+    """How a plan cuts what its ranks are given, as far as it tells which part of a draw a rank may have.
+
+    Along the first dimension that is the part of the inputs, along others the place on a mesh axis that does not divide
+    the inputs, or the part of the weights.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -153,6 +155,19 @@ class _Cuts:
                     held = plan.tensors[tensor]
                     for count, part in _parts(held.region, plan.logicals[held.logical].shape):
                         self._parts[segment.device, is_input].setdefault(count, part)
+        self._axes = []
+        stride = plan.ranks
+        for _, size in plan.mesh:
+            stride //= size
+            places = [rank // stride % size for rank in range(plan.devices)]
+            if any(self._parts[rank, True].get(size) != place for rank, place in enumerate(places)):
+                self._axes.append((size, places))
+
+    def _told(self, device: int, count: int, first: bool) -> Iterator[tuple[Hashable, int | None]]:
+        """By what, and which of `count` parts a device has; the likeliest first."""
+        inputs, weights = ((is_input, self._parts[device, is_input].get(count)) for is_input in (True, False))
+        axes = [(number, places[device]) for number, (size, places) in enumerate(self._axes, 2) if size == count]
+        yield from (inputs, *axes, weights) if first else (*axes, weights, inputs)
 
     def region(self, draw: Draw, shape: Shape, piece: tuple[int, int]) -> Region | None:
         """Which region of a tensor of this shape a draw of a rank stands for; None where nothing says so.
@@ -161,7 +176,7 @@ class _Cuts:
         """
         if len(shape) != len(draw.shape):
             return None
-        used: set[tuple[bool, int]] = set()
+        used: set[tuple[Hashable, int]] = set()
         region = []
         for dim, (own, size) in enumerate(zip(draw.shape, shape, strict=True)):
             at, pieces = piece if dim == 0 else (0, 1)
@@ -169,11 +184,12 @@ class _Cuts:
                 region.append((at * own, (at + 1) * own))
                 continue
             count = size // (own * pieces) if own and size % (own * pieces) == 0 else 0
-            given = ((is_input, self._parts[draw.device, is_input].get(count)) for is_input in (dim == 0, dim != 0))
-            kind, part = next(((k, p) for k, p in given if p is not None and (k, count) not in used), (False, None))
+            told = self._told(draw.device, count, first=dim == 0)
+            known = ((by, part) for by, part in told if part is not None and (by, count) not in used)
+            by, part = next(known, (0, None))
             if part is None:
                 return None
-            used.add((kind, count))
+            used.add((by, count))
             start = (part * pieces + at) * own
             region.append((start, start + own))
         return tuple(region)
