@@ -8,6 +8,7 @@ from torch._decomp import decomposition_table
 from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 from torch.utils._python_dispatch import _disable_current_modes
 
+from verdict.backends.torch import fused
 from verdict.backends.torch.arguments import Call, called, encode, functional_of, plain, tensors_in
 from verdict.backends.torch.collectives import Unknown
 from verdict.backends.torch.draws import is_random, record_draw
@@ -48,6 +49,9 @@ def record_aten(recorder: "Recorder", call: Call) -> Any:
     if call.name in _UNSAID:
         with recorder:
             return decomposition_table[call.func](*call.args, **call.kwargs)
+    if fused.is_known(call.name, call.given):
+        with recorder:
+            return fused.take(call.name, call.given)
     if is_random(call):
         return record_draw(recorder, call)
     if call.name.startswith("_foreach_"):

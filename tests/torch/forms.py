@@ -143,3 +143,36 @@ def build_narrow_right(ctx):
 def build_narrow(ctx):
     """Gradients are added where their mean is due."""
     return narrow(ctx, 1.0)
+
+
+def fused(ctx, one_operator, rate):
+    """Two steps of AdamW, with one operator for all weights or without."""
+    torch.manual_seed(0)
+    model, x = nn.Linear(SIZE, SIZE), torch.randn(ROWS // ctx.world, SIZE)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01, weight_decay=0.1, betas=(0.9, rate), fused=one_operator)
+
+    def step():
+        for _ in range(2):
+            optimizer.zero_grad()
+            loss = model(x).square().mean()
+            loss.backward()
+            for param in model.parameters() if ctx.world > 1 else ():
+                dist.all_reduce(param.grad, op=dist.ReduceOp.AVG)
+            optimizer.step()
+        return loss
+
+    given = {"inputs": {"x": x}, "params": model, "optimizer": optimizer, "loss": mean(ctx.rank, ctx.world)}
+    return Program(step=step, specs={"x": shard(0, ctx.rank, ctx.world)}, **given)
+
+
+def build_fused_single(ctx):
+    return fused(ctx, False, 0.99)
+
+
+def build_fused_right(ctx):
+    return fused(ctx, True, 0.99)
+
+
+def build_fused(ctx):
+    """Another beta."""
+    return fused(ctx, True, 0.98)

@@ -10,7 +10,7 @@ from tests.torch.verdicts import answers  # noqa: E402
 from verdict.torch import cuda_as_cpu  # noqa: E402
 
 FILE = Path(__file__).with_name("forms.py")
-FORMS = ("unread", "group", "gpu", "divided", "narrow")
+FORMS = ("unread", "group", "gpu", "divided", "narrow", "fused")
 
 
 def told(name):
@@ -49,3 +49,7 @@ def test_a_group_of_each_rank_alone_is_refuted():
 
 def test_narrow_gradients_that_are_added_are_refuted():
     assert told("build_narrow").verdict == "REFUTED", told("build_narrow").why
+
+
+def test_a_fused_optimizer_with_another_beta_is_refuted():
+    assert told("build_fused").verdict == "REFUTED", told("build_fused").why
