@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_map
 
@@ -91,7 +92,7 @@ def generator_of(call: Call) -> Any:
 def state_of(generator: Any) -> str:
     """A word for all of a generator's state."""
     with _disable_current_modes():
-        return hashlib.blake2b(generator.get_state().numpy().tobytes(), digest_size=6).hexdigest()
+        return hashlib.blake2b(generator.get_state().numpy().tobytes(), digest_size=8).hexdigest()
 
 
 class Draws:
@@ -118,7 +119,7 @@ class Draws:
     def advance(self, call: Call, target: Any, before: str) -> None:
         """Put the generator, whose state was `before`, into the one that it has in a run after this call."""
         generator = generator_of(call)
-        if target.device.type == "meta" or state_of(generator) != before:
+        if not isinstance(target, FakeTensor) or target.device.type == "meta" or state_of(generator) != before:
             return
         with _disable_current_modes():
             if kind_of(call) is not None and math.prod(target.shape) <= MOST_DRAWN:
@@ -142,7 +143,7 @@ def record_draw(recorder: "Recorder", call: Call) -> Any:
         advice = "; record with --tensors real" * (lost and draws.within)
         reason = f"random numbers: {called(call.func)} ({draws.next(generator)}{advice})"
         output = recorder.instead(call, reason, keep=False)
-        made = output[0] if isinstance(output, tuple) else output
+        made = output[0] if isinstance(output, tuple | list) else output
         draws.advance(call, made, before)
         return output
     output = call.run()

@@ -1,5 +1,7 @@
 """Random numbers that a step draws: what is proved of them, what is refuted, and that runs draw the same."""
 
+import subprocess
+import sys
 from functools import cache
 
 import pytest
@@ -124,6 +126,19 @@ def test_the_law_can_be_denied():
     assert verify(*plans, Options()).verdict is Verdict.PROVED
     denied = verify(*plans, Options(denied=frozenset({"masks-by-law"})))
     assert [finding.code for finding in denied.findings] == ["assumption-denied"]
+
+
+@pytest.mark.parametrize(("form", "status"), [("{}", 0), ('parameters=("x",)', 3)])
+def test_plans_with_draws_are_run_and_verified(tmp_path, form, status):
+    """A draw of which the plan does not say what it is has no rule."""
+    for name, plan in (("single", "build_single"), ("parallel", "build_dp")):
+        text = write(recorded()[plan])
+        text = text if form == "{}" else text.replace("parameters=(0.75,)", form)
+        (tmp_path / f"{name}.plan").write_text(text)
+    files = ["--sm", f"{tmp_path}/single.plan", "--pm", f"{tmp_path}/parallel.plan"]
+    for command in ([], ["run"]):
+        ended = subprocess.run([sys.executable, "-m", "verdict", *command, *files], check=False, capture_output=True)
+        assert ended.returncode == status, ended.stdout
 
 
 def test_a_draw_says_from_which_state():

@@ -13,6 +13,7 @@ from verdict.concrete.engine import own_engine
 from verdict.errors import UsageError
 from verdict.graph import Plan, Shape
 from verdict.graph.kept import with_kept
+from verdict.graph.matched import matched
 from verdict.semantics import itself
 
 LoadAll = Callable[[tuple[str, ...]], Sequence[Plan]]
@@ -53,6 +54,8 @@ def run_command(load_all: LoadAll, other: Callable[[], Engine | None]) -> click.
             answer, status = _one(loaded, chosen, seed, most)
         elif single and parallel and not plan:
             one, two = load_all((single, parallel))
+            found = matched(one, two)
+            one, two = (one, two) if found is None else found.first
             answer, status = _pair(_compared(with_kept(one, two), two, chosen, seed, most), seed)
         else:
             raise UsageError("usage", "give one plan, or both --sm and --pm", "verdict run --sm SINGLE --pm PARALLEL")

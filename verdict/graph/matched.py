@@ -56,6 +56,11 @@ class Matched(NamedTuple):
     uses: tuple[tuple[Draw, Use], ...] = ()
     wrong: Wrong | None = None
 
+    @property
+    def first(self) -> Pair:
+        """The plans as they are compared first: assigned where nothing is wrong with that."""
+        return self.own if self.assigned is None or self.wrong is not None else self.assigned
+
 
 def matched(single: Plan, parallel: Plan) -> Matched | None:
     """How the draws of two plans belong together; None where there are none."""

@@ -23,10 +23,8 @@ def with_draws(query: Query, answers: Answers) -> Iterator[Report]:
     if found is None or found.exact:
         yield from answers(query if found is None else _put(query, found.own))
         return
-    lawful = found.assigned is not None and found.wrong is None
-    first = found.assigned if found.assigned is not None and lawful else found.own
     report = None
-    for report in answers(_put(query, first)):
+    for report in answers(_put(query, found.first)):
         if not _by_values(report):
             yield report
     if report is None or not _by_values(report):
