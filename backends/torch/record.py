@@ -36,6 +36,8 @@ from verdict.errors import UsageError
 from verdict.graph import ABSENT
 
 INFERRED = "inferred-shares"
+_ALIKE = {"aten.full_like": None, "aten.zeros_like": 0, "aten.ones_like": 1}
+"""Operators that read the shape of a tensor alone, and what they fill with where they do not say it."""
 """The assumption that says what nobody stated of the program's tensors, and what was inferred instead."""
 
 
@@ -130,14 +132,19 @@ def _ranges(program: Program) -> tuple[tuple[str, int, int], ...]:
 def _settled(step: Step, before: bool, leaked: bool, values: list[Value]) -> Step:
     """What is left of a step when the whole recording is known.
 
-    Uninitialised memory all of which is written before it is read may hold anything: zeros. What was communicated
-    before the step began matters only if its value does, and then it is not modelled.
+    What is made like a tensor before the step, a state of an optimizer for instance, has its shape and none of its
+    values. Uninitialised memory all of which is written before it is read may hold anything: zeros. What was
+    communicated before the step began matters only if its value does, and then it is not modelled.
     """
     if step.op == "aten.empty.memory_format":
         if leaked:
             return _unmodelled(step, "memory is read that was never written")
         made = values[step.outputs[0]]
         return step._replace(op="aten.full", attrs=(("dtype", made.dtype), ("fill_value", 0), ("size", made.shape)))
+    if before and step.op in _ALIKE:
+        made, attrs = values[step.outputs[0]], dict(step.attrs)
+        filled = (("dtype", made.dtype), ("fill_value", attrs.get("fill_value", _ALIKE[step.op])), ("size", made.shape))
+        return step._replace(op="aten.full", inputs=(), attrs=filled)
     if before and step.op in COMMUNICATION and step.outputs:
         return _unmodelled(step, f"{step.op} while the program was built")
     if before and (step.keep or step.op in COMMUNICATION):

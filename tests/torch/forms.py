@@ -176,3 +176,35 @@ def build_fused_right(ctx):
 def build_fused(ctx):
     """Another beta."""
     return fused(ctx, True, 0.98)
+
+
+def before(ctx, start):
+    """A state of the optimizer that is made like the weights, before the step and before these are named."""
+    torch.manual_seed(0)
+    model, x = nn.Linear(SIZE, SIZE), torch.randn(ROWS // ctx.world, SIZE)
+    optimizer = torch.optim.Adagrad(model.parameters(), lr=0.01, initial_accumulator_value=start)
+    scale = torch.ones_like(model.bias) + 2 * torch.zeros_like(model.bias)
+
+    def step():
+        loss = (model(x) * scale).square().mean()
+        loss.backward()
+        for param in model.parameters() if ctx.world > 1 else ():
+            dist.all_reduce(param.grad, op=dist.ReduceOp.AVG)
+        optimizer.step()
+        return loss
+
+    given = {"inputs": {"x": x}, "params": model, "optimizer": optimizer, "loss": mean(ctx.rank, ctx.world)}
+    return Program(step=step, specs={"x": shard(0, ctx.rank, ctx.world)}, **given)
+
+
+def build_before_single(ctx):
+    return before(ctx, 0.5)
+
+
+def build_before_right(ctx):
+    return before(ctx, 0.5)
+
+
+def build_before(ctx):
+    """The state begins with another number."""
+    return before(ctx, 0.25)

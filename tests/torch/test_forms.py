@@ -10,7 +10,7 @@ from tests.torch.verdicts import answers  # noqa: E402
 from verdict.torch import cuda_as_cpu  # noqa: E402
 
 FILE = Path(__file__).with_name("forms.py")
-FORMS = ("unread", "group", "gpu", "divided", "narrow", "fused")
+FORMS = ("unread", "group", "gpu", "divided", "narrow", "fused", "before")
 
 
 def told(name):
@@ -53,3 +53,7 @@ def test_narrow_gradients_that_are_added_are_refuted():
 
 def test_a_fused_optimizer_with_another_beta_is_refuted():
     assert told("build_fused").verdict == "REFUTED", told("build_fused").why
+
+
+def test_another_state_before_the_step_is_refuted():
+    assert told("build_before").verdict == "REFUTED", told("build_before").why
