@@ -254,3 +254,35 @@ def build_unscaled(ctx):
 
     model = Net()
     return data(ctx, 10 + ctx.rank, model=model, forward=forward)
+
+
+def dropped(drop, seed=1):
+    """On one device: what `drop` makes of the block's output."""
+    model = Net()
+
+    def forward(x):
+        return x + drop(model.down(functional.relu(model.up(x))))
+
+    return program(model, seed, forward=forward)
+
+
+def build_restored(ctx):
+    """Right: two draws from one state are one mask."""
+
+    def drop(y):
+        state = torch.get_rng_state()
+        first = functional.dropout(y, 0.25)
+        torch.set_rng_state(state)
+        return (first + functional.dropout(y, 0.25)) / 2
+
+    return dropped(drop)
+
+
+def build_not_restored(ctx):
+    """Wrong: the second mask is another one."""
+    return dropped(lambda y: (functional.dropout(y, 0.25) + functional.dropout(y, 0.25)) / 2)
+
+
+def build_squared(ctx):
+    """Right: what is drawn is zero or one."""
+    return dropped(lambda y: y * (torch.empty_like(y).bernoulli_(0.75) ** 2 / 0.75))

@@ -121,6 +121,14 @@ def test_one_device(tensors):
     assert (wrong.verdict, wrong.report.findings[0].code) == ("REFUTED", "random-state-differs")
 
 
+def test_states_that_are_restored_and_truth_values():
+    names_of = ("build_restored", "build_squared", "build_not_restored")
+    restored, squared, wrong = answers(RANDOMNESS, tuple((name, "build_single") for name in names_of), 1).values()
+    assert (restored.verdict, squared.verdict) == ("PROVED", "PROVED"), (restored.why, squared.why)
+    assert not {"masks-by-law"} & (names(restored.report) | names(squared.report))
+    assert wrong.verdict != "PROVED"
+
+
 def test_the_law_can_be_denied():
     plans = [recorded()[name] for name in ("build_single", "build_dp")]
     assert verify(*plans, Options()).verdict is Verdict.PROVED
