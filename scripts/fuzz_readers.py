@@ -40,7 +40,7 @@ from verdict.backends.text.plain import write_plain
 from verdict.errors import PlanFileError, VerdictError
 from verdict.graph import Plan
 from verdict.options import Options, SolverOptions
-from verdict.verify import verify
+from verdict.pipeline import verify
 
 ROOT = Path(__file__).resolve().parents[1]
 BATCH = 200

@@ -1,6 +1,6 @@
 """Verdict in a process of its own, where time and memory are what is measured, or where it must end in time.
 
-A script that wants nothing but a verdict calls `verdict.verify.verify`.
+A script that wants nothing but a verdict calls `verdict.pipeline.verify`.
 """
 
 import json

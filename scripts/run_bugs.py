@@ -16,9 +16,9 @@ from pathlib import Path
 from verdict.backends import load_all
 from verdict.diagnose.counter import replays
 from verdict.options import Options
+from verdict.pipeline import verify
 from verdict.repair import ALL_ATTEMPTS
 from verdict.report import Report, Verdict
-from verdict.verify import verify
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "plans" / "bugs"
 SINGLE = "llama3_default_dp1_pp1_tp1_nm1_gbs32_ly32_h32_hi128_sq8192.pkl.xz"

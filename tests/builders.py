@@ -28,8 +28,8 @@ from verdict.graph import (
 )
 from verdict.options import Options, SolverOptions
 from verdict.phases import Query, walk
+from verdict.pipeline import verify
 from verdict.report import Report
-from verdict.verify import verify
 
 FAST = SolverOptions(timeout=20, z3=False)
 FORWARD, BACKWARD, ONCE = "forward", "backward", "once"

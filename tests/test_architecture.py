@@ -37,7 +37,7 @@ MAY_IMPORT = {
         *("inputs", "concrete", "sweep", "residue", "diagnose", "report"),
     },
     "repair": {*WORDS, "graph", "ops", "lineage", "stage", "report", "phases"},
-    "verify": {*WORDS, "observer", "limits", "graph", "report", "phases", "repair"},
+    "pipeline": {*WORDS, "observer", "limits", "graph", "report", "phases", "repair"},
 }
 """What the rooms of the proof may import. Whatever else stands in verdict/ looks down on them, and they never up."""
 

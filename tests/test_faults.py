@@ -12,8 +12,8 @@ import pytest
 from tests.builders import mlp
 from verdict.options import Options, SolverOptions
 from verdict.phases import Query, prove, walk
+from verdict.pipeline import verify
 from verdict.stage import run
-from verdict.verify import verify
 
 ROOT = Path(__file__).resolve().parents[1]
 PAIR = ("--sm", str(ROOT / "data" / "llama3" / "single.plan"), "--pm", str(ROOT / "data" / "llama3" / "parallel.plan"))

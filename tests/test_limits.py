@@ -13,13 +13,13 @@ from tests.builders import FAST, mlp, rewrite_where
 from tests.test_cli import PARALLEL, SINGLE, verdict, wrong_plan
 from verdict.limits import Limits, OutOfTime, begin, limited
 from verdict.options import Options
+from verdict.pipeline import verify
 from verdict.report import Verdict
-from verdict.verify import verify
 
 PLAIN, TWIN = mlp(), mlp(tp=2)
 WRONG = rewrite_where(TWIN, "relu.grad", lambda node: node._replace(op="identity.grad"), device=1)
 NONE = Limits()
-story = import_module("verdict.verify")
+story = import_module("verdict.pipeline")
 
 
 def told(parallel, limits=NONE):

@@ -19,7 +19,7 @@ from tests.transformations import (
 from verdict.backends.generator import Sizes, generate
 from verdict.backends.text import canonical
 from verdict.options import Options, SolverOptions
-from verdict.verify import verify
+from verdict.pipeline import verify
 
 SMALL = Sizes(layers=2, hidden=16, heads=4, seq=4, batch=8, dp=2, tp=2, pp=2, microbatches=2, vocab=16, ffn=12)
 MESHES = {

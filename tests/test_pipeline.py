@@ -10,8 +10,8 @@ from tests.tape import Tape
 from verdict.errors import PlanFileError, PlanMismatchError
 from verdict.lineage import CHUNK_ORDER
 from verdict.options import Options
+from verdict.pipeline import verify
 from verdict.report import Verdict
-from verdict.verify import verify
 
 
 def test_a_plan_is_equal_to_itself():

@@ -7,8 +7,8 @@ from tests.shared import HERE, REASON, Pair, dense, pairs
 from verdict.backends import load
 from verdict.lineage import CHUNK_ORDER
 from verdict.options import Options
+from verdict.pipeline import verify
 from verdict.report import Report
-from verdict.verify import verify
 
 pytestmark = [pytest.mark.skipif(not HERE, reason=REASON), pytest.mark.usefixtures("shared_proofs")]
 

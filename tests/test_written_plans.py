@@ -8,7 +8,7 @@ from verdict.backends.generator import Sizes, generate
 from verdict.backends.text import admit, write
 from verdict.errors import VerdictError
 from verdict.options import Options
-from verdict.verify import verify
+from verdict.pipeline import verify
 
 SIZES = Sizes(layers=2, hidden=8, batch=8, dp=2, tp=2, pp=1, microbatches=2, ffn=16)
 SINGLE, PARALLEL = map(write, generate("mlp", SIZES))

@@ -9,8 +9,6 @@ The names below are the public interface (docs/api.md). They are imported at the
 a plan, and the processes that record one, import this package and must not pay for the prover.
 """
 
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -38,22 +36,13 @@ __all__ = [
 ]  # fmt: skip
 
 
-class _Package(ModuleType):
-    """This package: `verdict.verify` is the function, though there is a module of that name to import from, too."""
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from verdict import api  # noqa: PLC0415  (see above)
 
-    def __getattr__(self, name: str) -> Any:
-        if name not in __all__:
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        from verdict import api  # noqa: PLC0415  (see above)
-
-        return getattr(api, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name == "verify" and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *__all__})
+    return getattr(api, name)
 
 
-sys.modules[__name__].__class__ = _Package
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -16,8 +16,8 @@ from verdict.observer import Phase
 from verdict.options import Options, SolverOptions
 from verdict.outcome import Finding
 from verdict.phases import known_assumptions
+from verdict.pipeline import verify as _verify
 from verdict.report import Report, Verdict
-from verdict.verify import verify as _verify
 from verdict.words import known_text
 
 __all__ = [

@@ -34,6 +34,7 @@ from verdict.mutate.command import mutate_command
 from verdict.observer import Phase
 from verdict.options import Options, SolverOptions
 from verdict.phases import known_assumptions
+from verdict.pipeline import verify
 from verdict.repair import ALL_ATTEMPTS
 from verdict.report import Measured, Report, show
 from verdict.report.diff import diff_command
@@ -42,7 +43,6 @@ from verdict.report.outputs import FORMS, Output, output_of, rendered, require_w
 from verdict.report.readable import readable
 from verdict.solver import installed
 from verdict.stdout import to_stdout
-from verdict.verify import verify
 from verdict.watching import Dumps, Watching
 
 QUESTION_NOT_PUT, UNDECIDED, INTERNAL_ERROR = 2, 3, 4

@@ -12,7 +12,7 @@ from verdict.concrete.engine import own_engine
 from verdict.errors import VerdictError
 from verdict.graph import Plan
 from verdict.options import Options
-from verdict.verify import verify
+from verdict.pipeline import verify
 
 SEEDS = (1, 2, 3)
 DIFFERS, AGREES, NOT_RUN = "differs", "agrees", "not run"

@@ -26,7 +26,7 @@ from verdict.backends.torch.oracle.compare import work_of
 from verdict.comparison import AGREE, CANNOT, DIFFER
 from verdict.errors import UsageError, VerdictError
 from verdict.mutate.judge import outcome_of
-from verdict.verify import verify
+from verdict.pipeline import verify
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = {

@@ -14,7 +14,7 @@ from verdict.backends.text import canonical, read, write
 from verdict.backends.text.plain import read_plain, write_plain
 from verdict.errors import PlanFileError
 from verdict.options import Options
-from verdict.verify import verify
+from verdict.pipeline import verify
 
 SHARED = Path(__file__).parents[3] / "shared" / "plans"
 MLP = "mlp/mlp_mgener_dp{}_gbs16_dim1024_ly2"

@@ -9,8 +9,8 @@ from tests.shared import HERE, PLANS, REASON
 from verdict.backends import load
 from verdict.diagnose.counter import replays
 from verdict.options import Options, SolverOptions
+from verdict.pipeline import verify
 from verdict.report import Verdict
-from verdict.verify import verify
 
 pytestmark = [
     pytest.mark.skipif(not HERE, reason=REASON),

@@ -13,7 +13,7 @@ from verdict.backends.generator import Sizes, generate
 from verdict.backends.text import admit, write
 from verdict.errors import PlanFileError, VerdictError
 from verdict.options import Options
-from verdict.verify import verify
+from verdict.pipeline import verify
 
 SINGLE, PARALLEL = map(
     write, generate("mlp", Sizes(layers=2, hidden=8, batch=8, dp=2, tp=2, pp=1, microbatches=2, ffn=16))

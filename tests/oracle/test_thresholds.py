@@ -10,8 +10,8 @@ from verdict.backends.torch.oracle.own import own as made
 from verdict.comparison import AGREE, DIFFER
 from verdict.concrete import compare as own
 from verdict.options import Options
+from verdict.pipeline import verify
 from verdict.report import Verdict
-from verdict.verify import verify
 
 PLAN = """verdict-plan 1
 devices 1

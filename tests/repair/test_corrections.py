@@ -8,9 +8,9 @@ from tests.sweep.plans import OPTIONS as SWEPT
 from tests.sweep.plans import told, twins
 from tests.sweep.test_causes import CASES, DATA, pair
 from verdict.phases import Query, walk
+from verdict.pipeline import decide, verify
 from verdict.repair import corrections
 from verdict.report import Verdict
-from verdict.verify import decide, verify
 
 OPTIONS = replace(SWEPT, attempts=None)
 REPAIRED = {

@@ -9,8 +9,8 @@ from verdict.backends import pairs
 from verdict.backends.text import read, write
 from verdict.bugs.command import SUITE
 from verdict.options import Options
+from verdict.pipeline import verify
 from verdict.report import Verdict
-from verdict.verify import verify
 
 OPTIONS = Options(workers=0, solver=FAST, attempts=None)
 ALONE = replace(OPTIONS, attempts=0)

@@ -8,8 +8,8 @@ from verdict.backends import load, load_all
 from verdict.graph import Plan
 from verdict.options import Options
 from verdict.phases import Query, walk
+from verdict.pipeline import verify
 from verdict.repair import repairs, with_repairs
-from verdict.verify import verify
 
 pytestmark = [pytest.mark.skipif(not HERE, reason=REASON), pytest.mark.usefixtures("shared_proofs")]
 

@@ -9,9 +9,9 @@ from verdict.backends import pairs
 from verdict.bugs.command import SUITE
 from verdict.options import Options
 from verdict.phases import Query, walk
+from verdict.pipeline import decide, verify
 from verdict.repair import repairs
 from verdict.report import Verdict
-from verdict.verify import decide, verify
 
 OPTIONS = Options(workers=0, solver=FAST, attempts=None)
 SWEPT = {

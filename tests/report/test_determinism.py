@@ -11,8 +11,8 @@ import pytest
 from tests.builders import FAST, mlp, rewrite_where
 from tests.plans import sequence_parallel, tied
 from verdict.options import Options
+from verdict.pipeline import verify
 from verdict.report import as_data
-from verdict.verify import verify
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -18,12 +18,12 @@ from verdict.options import Options
 from verdict.phases import Query, walk
 from verdict.phases.between import between_cut_points
 from verdict.phases.numbers import differs_at_own_shapes
+from verdict.pipeline import verify
 from verdict.report import Verdict
 from verdict.residue.islands import islands_of
 from verdict.residue.pairs import pair_of
 from verdict.residue.single import source_of
 from verdict.solver import InternalError
-from verdict.verify import verify
 
 pytestmark = pytest.mark.usefixtures("shared_proofs")
 

@@ -12,8 +12,8 @@ from verdict.errors import VerdictError
 from verdict.mutate import mutate
 from verdict.phases import Query, walk
 from verdict.phases.between import between_cut_points
+from verdict.pipeline import verify
 from verdict.report import Verdict
-from verdict.verify import verify
 
 pytestmark = pytest.mark.usefixtures("shared_proofs")
 

@@ -12,11 +12,11 @@ from tests.builders import BACKWARD, Builder, declare, mlp
 from verdict.graph import ABSENT, ACCUMULATOR, GRADIENT, INPUT, WEIGHT
 from verdict.options import Options, SolverOptions
 from verdict.outcome import Proved, Refuted
+from verdict.pipeline import verify
 from verdict.solver import Goal, InternalError, PlainTerms, Terms, confirm, question
 from verdict.solver.plain import plain
 from verdict.solver.plain_values import differs
 from verdict.stage.numbers import Larger
-from verdict.verify import verify
 
 SOLVERS = ("z3", "cvc5") if find_spec("cvc5") else ("z3",)
 OPTIONS = SolverOptions(solvers=SOLVERS)

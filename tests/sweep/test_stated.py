@@ -5,7 +5,7 @@ import pytest
 from tests.repair.make import OPTIONS
 from tests.sweep.plans import swept, told, twins
 from tests.values.outline import plans, report
-from verdict.verify import verify
+from verdict.pipeline import verify
 
 SINGLE = """
   x input [4, 2]

@@ -9,8 +9,8 @@ torch = pytest.importorskip("torch")
 from tests.torch.test_recorded import recorded_here  # noqa: E402
 from verdict.errors import UsageError  # noqa: E402
 from verdict.options import Options  # noqa: E402
+from verdict.pipeline import verify  # noqa: E402
 from verdict.report import Verdict  # noqa: E402
-from verdict.verify import verify  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 RIGHT = [

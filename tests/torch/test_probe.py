@@ -13,9 +13,9 @@ from verdict.backends.torch.host import world  # noqa: E402
 from verdict.errors import UsageError  # noqa: E402
 from verdict.graph import WEIGHT  # noqa: E402
 from verdict.options import Options  # noqa: E402
+from verdict.pipeline import verify  # noqa: E402
 from verdict.report import Verdict  # noqa: E402
 from verdict.torch import REPLICATE, piece, probe, shard  # noqa: E402
-from verdict.verify import verify  # noqa: E402
 
 RANKS, IN, OUT = 2, 4, 6
 

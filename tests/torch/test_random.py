@@ -15,8 +15,8 @@ from verdict.backends.torch.assemble import plan_of  # noqa: E402
 from verdict.backends.torch.launch import Target, record_all  # noqa: E402
 from verdict.graph.draws import draws_of  # noqa: E402
 from verdict.options import Options  # noqa: E402
+from verdict.pipeline import verify  # noqa: E402
 from verdict.report import Verdict  # noqa: E402
-from verdict.verify import verify  # noqa: E402
 
 RANDOMNESS = ROOT / "tests" / "torch" / "randomness.py"
 EXAMPLES = ROOT / "examples" / "torch" / "dropout_seeds.py"

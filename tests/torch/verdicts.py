@@ -9,7 +9,7 @@ from verdict.backends.torch.confirmation import confirmed
 from verdict.backends.torch.launch import Limits, Target, record_each
 from verdict.errors import VerdictError
 from verdict.options import Options
-from verdict.verify import verify
+from verdict.pipeline import verify
 
 
 class Answer(NamedTuple):

@@ -20,9 +20,9 @@ from verdict.observer import Phase
 from verdict.options import Options
 from verdict.outcome import Unknown
 from verdict.phases import known_assumptions
+from verdict.pipeline import verify
 from verdict.report import Measured
 from verdict.report.many import Case, Standing, answered
-from verdict.verify import verify
 from verdict.workers import run_all
 
 ATTEMPTS = 2

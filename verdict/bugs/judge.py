@@ -10,8 +10,8 @@ from verdict.errors import VerdictError
 from verdict.graph import Plan
 from verdict.options import Options
 from verdict.outcome import Finding
+from verdict.pipeline import verify
 from verdict.report import Verdict
-from verdict.verify import verify
 
 NAME = re.compile(r"[\w.'-]+(?::\d+)?")
 """A name in a place, or a line of a file."""

@@ -21,9 +21,9 @@ from verdict.backends.hlo.pair import NO_RANGES, Ranges
 from verdict.backends.jax.command import DEVICES, pair_of_program
 from verdict.errors import UsageError
 from verdict.options import Options
+from verdict.pipeline import verify as _verify
 from verdict.report import Report
 from verdict.torch.proving import require_equivalent
-from verdict.verify import verify as _verify
 
 __all__ = ["assert_equivalent", "verify"]
 Build = Callable[[], Any] | str

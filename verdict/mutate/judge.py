@@ -11,8 +11,8 @@ from verdict.graph import Plan
 from verdict.options import Options
 from verdict.outcome import Outcome
 from verdict.phases import CERTAIN, Examined, Query, walk
+from verdict.pipeline import decide
 from verdict.stage import Stage
-from verdict.verify import decide
 
 KILLED, MISSED, FALSE_ALARM = "killed", "missed", "false alarm"
 EQUIVALENT, UNKNOWN, REFUSED, UNCHECKED = "equivalent", "unknown", "refused", "unchecked"

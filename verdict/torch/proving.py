@@ -20,8 +20,8 @@ from verdict.errors import UsageError
 from verdict.graph import Plan
 from verdict.measure import Stopwatch
 from verdict.options import Options
+from verdict.pipeline import verify as _verify
 from verdict.report import Report, Verdict, show
-from verdict.verify import verify as _verify
 
 Build = Callable[[Context], Program] | str
 """A function at the top of a file, or FILE.py:FUNCTION."""

@@ -9,8 +9,8 @@ from verdict.backends.hlo.pair import parallel_of, single_of
 from verdict.backends.hlo.text import read_module
 from verdict.errors import PlanFileError
 from verdict.options import Options
+from verdict.pipeline import verify
 from verdict.report import Verdict
-from verdict.verify import verify
 
 pytestmark = pytest.mark.usefixtures("shared_proofs")
 

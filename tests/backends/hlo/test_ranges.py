@@ -11,8 +11,8 @@ from verdict.backends.hlo.ranges import compared, span_of
 from verdict.backends.hlo.text import read_module
 from verdict.errors import PlanFileError
 from verdict.options import Options
+from verdict.pipeline import verify
 from verdict.report import Verdict
-from verdict.verify import verify
 
 TEXTS = Path(__file__).with_name("ranged")
 RANGES = {"ids": (0, 4), "target": (0, 2)}
