@@ -148,8 +148,8 @@ def _contradiction(single: Plan, parallel: Plan, report: Report) -> Finding | No
 
 
 def _is_slight(found: Comparison) -> bool:
-    """Whether plans that were run differ, and nowhere for certain."""
-    return found.outcome == DIFFER and not any(row.error > DIFFERENT * row.size for row in found.differing)
+    """Whether plans that were run differ, and nowhere for certain: what is no number at one of them is certain."""
+    return found.outcome == DIFFER and all(row.error <= DIFFERENT * row.size for row in found.differing)
 
 
 def _difference(found: Comparison) -> Finding | None:
