@@ -69,3 +69,23 @@ def test_what_cannot_be_followed_is_no_proof(name):
     found = answered(name)
     assert found.verdict in ("UNKNOWN", "not put")
     assert re.search(OPEN[name], found.why), found.why
+
+
+DISPATCH = Path(__file__).resolve().parents[2] / "examples" / "torch" / "moe_dispatch.py"
+TOKENS = {
+    2: {
+        "build": "",
+        "build_wrong_order": "loss is not what the single-device plan computes",
+        "build_not_unpermuted": "loss is not what the single-device plan computes",
+        "build_local_balance": r"div \(moe_dispatch\.py:\d+\) .* before it is averaged over ranks 0, 1",
+    },
+    4: {"build": "", "build_experts_not_reduced": "the declared gradient of down uses it before it is summed"},
+}
+"""ranks -> builders of the mixture of experts, and what is found."""
+
+
+@pytest.mark.parametrize(("world", "name"), [(world, name) for world, names in TOKENS.items() for name in names])
+def test_tokens_that_travel_by_data(world, name):
+    found = live_answers(DISPATCH, "build_single", tuple(TOKENS[world]), world)[name]
+    assert found.verdict == ("REFUTED" if TOKENS[world][name] else "PROVED"), found.why
+    assert re.search(TOKENS[world][name], found.why), found.why
