@@ -24,7 +24,8 @@ MAY_IMPORT = {
     "lineage": {"errors", "outcome", "graph", "ops"},
     "stage": {*WORDS, "graph", "ops", "lineage", "solver"},
     "report": {*WORDS, "graph"},
-    "workers": {"limits", "outcome"},
+    "child": {"limits"},
+    "workers": {"child", "limits", "outcome"},
     "semantics": {"errors", "graph", "comparison", "ops"},
     "reduction": {"errors", "graph", "comparison", "ops", "semantics"},
     "inputs": {"errors", "graph", "ops", "semantics"},
@@ -108,10 +109,10 @@ def test_only_the_solver_knows_z3():
 
 
 def test_only_the_command_line_knows_the_backends():
-    """And verdict.api, verdict.torch and verdict.jax: ways in as the command line is, for Python programs."""
+    """And what records programs for it; and verdict.api, verdict.torch and verdict.jax, ways in for Python programs."""
     users = {name_of(p) for p in IN_VERDICT if any(module.startswith("verdict.backends") for module in imported(p))}
     users -= {"verdict/torch/__init__.py", "verdict/torch/proving.py", "verdict/jax/__init__.py", "verdict/api.py"}
-    assert all(Path(user).name in ("cli.py", "command.py") for user in users), users
+    assert all(Path(user).name in ("cli.py", "command.py", "recording.py") for user in users), users
     assert "verdict/cli.py" in users
 
 
@@ -119,7 +120,8 @@ def test_backends_know_the_plan_and_the_words_only():
     for path in FILES:
         if path not in IN_VERDICT:
             below = {module.split(".")[1] for module in imported(path) if module.startswith("verdict.")}
-            assert below <= {"backends", "graph", "errors", "outcome", "ops", "comparison", "words"}, name_of(path)
+            known = {"backends", "child", "limits", "graph", "errors", "outcome", "ops", "comparison", "words"}
+            assert below <= known, name_of(path)
 
 
 def test_nothing_that_reads_or_proves_needs_torch_or_pickles():
