@@ -50,8 +50,9 @@ def missing_sums(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
                 continue
             sums = [total([present[place] for place in group]) for group in groups]
             means = [tuple(np.asarray(a / len(g)) for a in own) for g, own in zip(groups, sums, strict=True)]
+            known = [ids for array in sums if (ids := scene.look(array)) is not None]
             for whole, word in ((sums, "summed"), (means, "averaged")):
-                found = [ids for array in whole if (ids := scene.look(array)) is not None]
+                found = [ids for array in whole if (ids := scene.look(array)) is not None] or known
                 if len(found) < len(whole):
                     continue
                 change = Change({values[p]: own for group, own in zip(groups, whole, strict=True) for p in group})
