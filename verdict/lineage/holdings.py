@@ -119,11 +119,13 @@ class Holdings:
                 self.gap(why, place)
 
     def sum(self, values: Sequence[Value]) -> Value:
-        """The formal sum of `values`; the laws by which its parts join are noted."""
+        """The formal sum of `values`, as one value where the single-device plan adds up the same; the laws by which its
+        parts join are noted.
+        """
         total, merges = add(values)
         for merge in merges:
             self._rely(merge)
-        return total
+        return self.reference.regrouped(total)
 
     def over_replicas(self, value: Value | None) -> Value | None:
         """The sum of one value over all replicas: what was so before counts once for each."""

@@ -95,7 +95,8 @@ def _losses(lineages: Lineages, plan: Plan, ends: Numbered) -> Iterator[Judged]:
         if value is None:
             yield found._replace(due=expected, must=Stated(region))
             continue
-        fault = difference(value, expected, region, reference.bases) or _again(reference, value)
+        same = reference.expected(value, expected)
+        fault = difference(value, same, region, reference.bases) or _again(reference, value)
         problem = "" if fault else _unlike_a_sum(reference, plan, held, value)
         yield found._replace(due=expected, must=Stated(region), of=(False, loss), fault=fault, problem=problem)
 
@@ -158,7 +159,8 @@ def _compared(found: Judged, must: Stated, reference: Reference, plan: Plan) -> 
     found = found._replace(must=must)
     if found.value is None:
         return found
-    fault = difference(found.value, found.due, must.region, reference.bases, must.shard)
+    due = reference.expected(found.value, found.due)
+    fault = difference(found.value, due, must.region, reference.bases, must.shard)
     return found._replace(fault=fault or incomplete(found.value, reference.bases, plan))
 
 

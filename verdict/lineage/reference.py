@@ -24,6 +24,7 @@ from verdict.graph import (
 from verdict.graph.lockstep import LOADER
 from verdict.lineage.columns import NO_COLUMN, UNDECIDED
 from verdict.lineage.meaning import Meaning, Signature, mean
+from verdict.lineage.values import Value
 from verdict.ops import FACTS
 from verdict.ops.types import COMPLEX, FLOAT, kind
 
@@ -84,6 +85,18 @@ class Reference:
     def added(self, bases: Iterable[int]) -> Bases:
         """What is added up in the end where some values are."""
         return tuple(sorted(leaf for base in bases for leaf in self.leaves.get(base, (base,))))
+
+    def regrouped(self, value: Value) -> Value:
+        """A formal sum of one region as the single-device value that adds up the same; itself where there is none."""
+        if len(value) < 2 or value[0].part or any(share[1:] != value[0][1:] for share in value):
+            return value
+        base = self.sums.get(self.added(share.base for share in value))
+        return value if base is None else (value[0]._replace(base=base),)
+
+    def expected(self, value: Value, due: Bases) -> Bases:
+        """The values that a formal sum must be of: its own where these add up the same as what is due."""
+        held = tuple(share.base for share in value)
+        return held if self.added(held) == self.added(due) else due
 
     def column_shape(self, base: int) -> Shape:
         """The shape of one column of a base."""
