@@ -108,10 +108,10 @@ def test_only_the_solver_knows_z3():
 
 
 def test_only_the_command_line_knows_the_backends():
-    """And verdict.api, verdict.torch and verdict.jax: ways in as the command line is, for Python programs."""
+    """And what records programs for it; and verdict.api, verdict.torch and verdict.jax, ways in for Python programs."""
     users = {name_of(p) for p in IN_VERDICT if any(module.startswith("verdict.backends") for module in imported(p))}
     users -= {"verdict/torch/__init__.py", "verdict/torch/proving.py", "verdict/jax/__init__.py", "verdict/api.py"}
-    assert all(Path(user).name in ("cli.py", "command.py") for user in users), users
+    assert all(Path(user).name in ("cli.py", "command.py", "recording.py") for user in users), users
     assert "verdict/cli.py" in users
 
 

@@ -76,26 +76,26 @@ def capture(
     return plans
 
 
-def capture_each(
-    programs: Sequence[tuple[Target, int]], tensors: str, confirm: bool, progress: Progress
-) -> list[Plan | VerdictError | RuntimeError]:
-    """The plan of each (program, number of ranks), recorded by processes that import torch once, or why there is none:
-    RuntimeError where that is no fault of the program.
+def recorded_each(
+    programs: Sequence[tuple[Target, int]], tensors: str, confirm: bool, progress: Progress, watched: bool
+) -> list[Recorded | VerdictError | RuntimeError]:
+    """What is recorded of each (program, number of ranks), by processes that import torch once, or why nothing is:
+    RuntimeError where that is no fault of the program. watched: whether what it depends on is told.
 
     A program that such a process does not survive is found by recording each by itself.
     """
     limits, cores = LIMITS if confirm else LIMITS._replace(confirm=0.0), os.cpu_count() or 1
     try:
-        found = record_each(programs, tensors, cores, limits, progress)
+        return list(record_each(programs, tensors, cores, limits, progress, watched))
     except (VerdictError, RuntimeError) as error:
         if len(programs) == 1:
             return [error]
-        return [each for one in programs for each in capture_each([one], tensors, confirm, progress)]
-    return [_plan_or_error(target, each) for (target, _), each in zip(programs, found, strict=True)]
+        return [each for one in programs for each in recorded_each([one], tensors, confirm, progress, watched)]
 
 
-def _plan_or_error(target: Target, found: Recorded | VerdictError) -> Plan | VerdictError:
-    if isinstance(found, VerdictError):
+def plan_or_error(target: Target, found: Recorded | VerdictError | RuntimeError) -> Plan | VerdictError | RuntimeError:
+    """The plan of what was recorded, or why there is none."""
+    if isinstance(found, Exception):
         return found
     try:
         return confirmed(plan_of(found.traces, ":".join(target)), found.confirmation, found.traces)

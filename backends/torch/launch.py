@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 import verdict
 from verdict.backends.torch.confirmation import NOT_RUN, Confirmation
+from verdict.backends.torch.evidence import Line, told_in
 from verdict.backends.torch.trace import Trace, from_plain
-from verdict.backends.torch.worker import Job, Program, write_job
+from verdict.backends.torch.worker import Job, Program, seen_of, write_job
 from verdict.errors import UsageError, VerdictError
 
 ROOT = Path(verdict.__file__).resolve().parents[1]
@@ -60,10 +61,15 @@ class Limits(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """The recordings of all ranks of a program, and what its runs say of them."""
+    """The recordings of all ranks of a program, and what its runs say of them.
+
+    seen: what it was seen to depend on, where it was watched. processes: that told so.
+    """
 
     traces: tuple[Trace, ...]
     confirmation: Confirmation
+    seen: tuple[Line, ...] = ()
+    processes: int = 0
 
 
 UNCONFIRMED = Limits(confirm=0.0)
@@ -95,10 +101,17 @@ def record_each(
     cores: int = 1,
     limits: Limits = UNCONFIRMED,
     progress: Progress = _silent,
+    watched: bool = False,
 ) -> tuple[Recorded | VerdictError, ...]:
-    """The same, with why a program cannot be recorded in its place."""
-    with _worker(programs, tensors, cores, limits) as worker:
+    """The same, with why a program cannot be recorded in its place. watched: whether what it depends on is told."""
+    with _worker(programs, tensors, cores, limits, watched) as worker:
         return tuple(_watch(programs, worker, limits, progress, early=False))
+
+
+def environment_of() -> dict[str, str]:
+    """The variables of the processes that record."""
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore", "PYTHONPATH": os.pathsep.join(paths)}
 
 
 class _Worker(NamedTuple):
@@ -107,18 +120,19 @@ class _Worker(NamedTuple):
 
 
 @contextmanager
-def _worker(programs: Sequence[tuple[Target, int]], tensors: str, cores: int, limits: Limits) -> Iterator[_Worker]:
+def _worker(
+    programs: Sequence[tuple[Target, int]], tensors: str, cores: int, limits: Limits, watched: bool = False
+) -> Iterator[_Worker]:
     """The process that records, in a folder; afterwards there is neither, nor any process that it began."""
     with TemporaryDirectory(prefix="verdict-capture-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         wanted = tuple(Program(*target, world) for target, world in programs)
-        write_job(folder, Job(tensors, cores, limits.seconds, limits.mebibytes, limits.confirm, wanted))
-        paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
-        environment["PYTHONPATH"] = os.pathsep.join(paths)
+        write_job(folder, Job(tensors, cores, limits.seconds, limits.mebibytes, limits.confirm, watched, wanted))
         command = [sys.executable, "-m", "verdict.backends.torch.worker", name]
         with open(folder / "log", "w") as log:
-            process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
+            process = subprocess.Popen(
+                command, env=environment_of(), stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
         try:
             yield _Worker(process, folder)
         finally:
@@ -145,7 +159,7 @@ def _watch(
             yield _error(target, f"{at}", runs[f"{at}"], worker)
         else:
             found = tuple(from_plain(traces[name]["trace"]) for name in names[at])
-            yield Recorded(found, _confirmation(runs.get(f"{at}")))
+            yield Recorded(found, _confirmation(runs.get(f"{at}")), *told_in(seen_of(worker.folder, at)))
 
 
 def _collect(wanted: dict[str, Target], worker: _Worker, early: bool, done: Callable[[int], None]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import verdict
-from verdict.backends.torch import environment
+from verdict.backends.torch import environment, seen
 from verdict.backends.torch.files import module_in
 from verdict.backends.torch.processes import WAIT, Copy, copy, ended, kill, told_of_parent
 from verdict.backends.torch.trace import from_plain, to_plain
@@ -46,13 +46,17 @@ class Program(NamedTuple):
 
 
 class Job(NamedTuple):
-    """What is to be recorded. seconds, mebibytes: for each rank. confirm: seconds for the runs of a program, or 0."""
+    """What is to be recorded. seconds, mebibytes: for each rank. confirm: seconds for the runs of a program, or 0.
+
+    watched: whether what a program depends on is told, into FOLDER/PROGRAM.seen.
+    """
 
     tensors: str
     cores: int
     seconds: float
     mebibytes: int
     confirm: float
+    watched: bool
     programs: tuple[Program, ...]
 
 
@@ -82,6 +86,18 @@ def function_in(file: str, name: str) -> Callable[..., Any]:
         names = sorted(key for key in vars(module) if key.startswith("build"))
         raise UsageError(file, f"it has no function {name}", f"it has {', '.join(names) or 'no build function'}")
     return found  # type: ignore[no-any-return]
+
+
+def seen_of(folder: Path, program: int) -> Path:
+    """Where the processes of a program tell what it depends on."""
+    return folder / f"{program}.seen"
+
+
+def _load(folder: Path, job: Job, program: int) -> Callable[..., Any]:
+    """The function of a program, loaded by this process, which is watched from now on if the job says so."""
+    if job.watched:
+        seen.watch(seen_of(folder, program))
+    return function_in(*job.programs[program][:2])
 
 
 def work(folder: Path, job: Job, record: Callable[..., Any], confirm: Callable[..., Any]) -> None:
@@ -157,16 +173,21 @@ def _recording(
 ) -> dict[str, Any]:
     """What a copy of this process records."""
     out = folder / f"{program}-{rank}.{salt}"
-    each = copy(partial(_write_found, out, partial(_record_here, job, program, rank, record, salt)), job.mebibytes)
+    task = partial(_record_here, folder, job, program, rank, record, salt)
+    each = copy(partial(_write_found, out, task), job.mebibytes)
     _, status = os.waitpid(each.process, 0)
     return _read(out) if out.is_file() else {"error": ["its process", f"its process ended with {status}", ""]}
 
 
-def _record_here(job: Job, program: int, rank: int, record: Callable[..., Any], salt: int) -> dict[str, Any]:
-    file, function, world = job.programs[program]
+def _record_here(
+    folder: Path, job: Job, program: int, rank: int, record: Callable[..., Any], salt: int
+) -> dict[str, Any]:
+    file, _, world = job.programs[program]
     try:
         generators = environment.enter(rank, world, salt)
-        trace = to_plain(record(partial(function_in, file, function), rank, world, job.tensors))
+        trace = to_plain(record(partial(_load, folder, job, program), rank, world, job.tensors))
+        if job.watched and generators.drawn():
+            seen.tell_never(seen_of(folder, program), "it draws numbers that nobody seeds")
         return {"trace": trace, "drawn": generators.drawn()}
     except UsageError as error:
         return {"error": [error.where, error.problem, error.help]}
@@ -179,11 +200,12 @@ def _record_here(job: Job, program: int, rank: int, record: Callable[..., Any], 
 
 def _confirm_one(folder: Path, job: Job, program: int, confirm: Callable[..., Any]) -> dict[str, Any]:
     """What the runs of a program say of its recording."""
-    file, function, world = job.programs[program]
+    world = job.programs[program].world
     traces = [from_plain(_read(folder / f"{program}-{rank}.json")["trace"]) for rank in range(world)]
     runs = folder / f"{program}-runs"
     try:
-        return {"confirmation": confirm(partial(function_in, file, function), traces, runs, job.confirm, job.mebibytes)}
+        load = partial(_load, folder, job, program)
+        return {"confirmation": confirm(load, traces, runs, job.confirm, job.mebibytes)}
     except VerdictError as error:
         return {"error": [error.where, error.problem, error.help]}
     except BaseException as error:

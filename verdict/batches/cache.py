@@ -1,8 +1,8 @@
-"""Proofs kept on disk, found by all that they depend on and believed because this user's key signed them.
+"""Proofs and recordings kept on disk, found by what they depend on and believed because this user's key signed them.
 
-An entry holds the report of a pair that was PROVED, and nothing else is kept. Its name is a hash of the content of both
-plans, of the settings, of Verdict's own sources and of what they run on. Its signature covers name and content, so an
-entry that is damaged, forged or put under another name is not believed: the pair is proved again.
+An entry holds the report of a pair that was PROVED, or the recording of a program. The name of a proof is a hash of the
+content of both plans, of the settings, of Verdict's own sources and of what they run on. The signature covers name and
+content, so an entry that is damaged, forged or put under another name is not believed: it is made again.
 """
 
 import hashlib
@@ -67,13 +67,19 @@ def name_of(contents: Sequence[bytes], called: Sequence[str], settings: Settings
     return hashlib.sha256(told.encode()).hexdigest()
 
 
-def is_sampled(name: str, seed: int) -> bool:
-    """Whether the entry is one of those that are proved again."""
-    return int.from_bytes(hashlib.sha256(f"{seed}:{name}".encode()).digest()[:8]) % ONE_IN == 0
+def is_sampled(name: str, seed: int, one_in: int = ONE_IN) -> bool:
+    """Whether the entry is one of those that are made again."""
+    return int.from_bytes(hashlib.sha256(f"{seed}:{name}".encode()).digest()[:8]) % one_in == 0
 
 
 def get(cache: Cache, name: str) -> Entry | None:
-    """The entry of this name, if there is one and this key signed it. Nothing in it is looked at before that."""
+    """The proof of this name, if there is one and this key signed it."""
+    payload = get_bytes(cache, name)
+    return None if payload is None else Entry(*pickle.loads(payload))
+
+
+def get_bytes(cache: Cache, name: str) -> bytes | None:
+    """What is kept by this name, if this key signed it. Nothing in it is looked at before that."""
     try:
         content = _path(cache, name).read_bytes()
     except OSError:
@@ -81,14 +87,19 @@ def get(cache: Cache, name: str) -> Entry | None:
     signature, payload = content[:SIGNATURE_BYTES], content[SIGNATURE_BYTES:]
     if not hmac.compare_digest(signature, _signature(cache, name, payload)):
         return None
-    return Entry(*pickle.loads(payload))
+    return payload
 
 
 def put(cache: Cache, name: str, entry: Entry) -> None:
     """Keep what was proved. Raises UsageError where it cannot be written."""
     if entry.report.verdict is not Verdict.PROVED:
         raise ValueError("only proofs are kept")
-    payload, path = pickle.dumps(tuple(entry)), _path(cache, name)
+    put_bytes(cache, name, pickle.dumps(tuple(entry)))
+
+
+def put_bytes(cache: Cache, name: str, payload: bytes) -> None:
+    """Keep some content, signed. Raises UsageError where it cannot be written."""
+    path = _path(cache, name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _write(path, _signature(cache, name, payload) + payload)

@@ -5,31 +5,30 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import click
 
 import verdict
+from verdict.api import MAY_ASSUME, require_known
 from verdict.backends import load_all, read_here
 from verdict.backends.text import write
-from verdict.backends.torch.command import BUILD, BUILD_SINGLE, capture_each
-from verdict.backends.torch.launch import Target
-from verdict.batches.cache import opened
+from verdict.backends.torch.kept import KEPT
+from verdict.batches.cache import Cache, opened
 from verdict.batches.cluster import on_ray
 from verdict.batches.listing import questions_of
 from verdict.batches.merging import merged
 from verdict.batches.options import shared
 from verdict.batches.project import project_of
 from verdict.batches.question import Pair, Program, Question, Settings, fingerprint, shard
+from verdict.batches.recording import OnDisk, Tasks, tasks_of
 from verdict.batches.reuse import Run, run_or_reuse
 from verdict.batches.run import Found, Task, local, run_tasks
 from verdict.batches.version import version_of
-from verdict.errors import UsageError, VerdictError
+from verdict.errors import UsageError
 from verdict.graph import Plan
 from verdict.limits import free_mib
-from verdict.lineage import CHUNK_ORDER
 from verdict.report.many import FORMS_OF_MANY, Case, Header, counts_line, many_data, table, to_text, worst
 from verdict.report.outputs import Output, output_of, require_writable, write_whole
 from verdict.report.readable import readable
@@ -38,7 +37,6 @@ EPILOG = ("Exit status: that of the worst, in this order: 4 a bug in verdict, 2 
           "1 refuted, 3 unknown, 0 all proved.")  # fmt: skip
 DAY = 24 * 3600
 """Seconds after which another sample of the cache is proved again."""
-MAY_ASSUME = frozenset({CHUNK_ORDER})
 PACKAGE = Path(verdict.__file__).resolve().parent
 
 
@@ -99,21 +97,26 @@ def _run(questions: Sequence[Question], texts: Sequence[str], given: dict[str, A
     """Decide one part of a list, tell of it, and return the exit status."""
     if given["cache"] and given["engine"] == "ray":
         raise UsageError("--cache", "what other machines prove is not kept: this one cannot vouch for it", "omit it")
-    require_assumable(questions)
+    require_known("--assume", {name for question in questions for name in question.settings.assume}, MAY_ASSUME)
     outputs = tuple(output_of(text, given["form"], FORMS_OF_MANY) for text in texts)
     require_writable(_inputs(questions), [("the report", output.path) for output in outputs])
     part, of = given["part"]
     mine = shard(questions, part, of)
     told = _teller(len(mine)) if given["verbose"] or (sys.stderr.isatty() and not given["quiet"]) else lambda _: None
     version, run = version_of(PACKAGE), partial(_runner(given, len(mine)), told=told)
-    tasks = _tasks(mine)
-    anew = given["no_cache"] or given["cache"] is None or given["engine"] == "ray"
-    found = run(tasks) if anew else _reusing(tasks, run, given, version, told)
-    denied = {name for question in questions for name in question.settings.denied}
+    seed = int(time.time()) // DAY if given["sample_seed"] is None else given["sample_seed"]
+    cache = _cache(given)
+    made = tasks_of(mine, None if cache is None else OnDisk(cache, seed), version)
+    _tell_recorded(made, seed, given["verbose"])
+    tasks = made.tasks
+    proofs = None if given["engine"] == "ray" else cache
+    found = run(tasks) if proofs is None else _reusing(tasks, run, proofs, seed, version, told)
+    denied = {name for question in questions for name in question.settings.denied} - {KEPT}
     header = Header(fingerprint(questions, version), len(questions), (part, of), _unused(denied, found))
     if of == 1:
         _warn(header.unused)
-    _tell(header, [each.case for each in found], outputs, given)
+    cases = [each.case._replace(depends=tuple(made.depends.get(each.case.number, ()))) for each in found]
+    _tell(header, cases, outputs, given)
     return worst(each.case.standing.name for each in found) if found else 0
 
 
@@ -133,31 +136,40 @@ def _read_here(paths: Sequence[str]) -> list[Plan]:
     return [read_here(path) for path in paths]
 
 
-def require_assumable(questions: Sequence[Question]) -> None:
-    """Raises UsageError where something is assumed that cannot be."""
-    unknown = sorted({name for question in questions for name in question.settings.assume} - MAY_ASSUME)
-    if unknown:
-        raise UsageError("--assume", f"there is no assumption {unknown[0]}", f"known: {', '.join(sorted(MAY_ASSUME))}")
-
-
 def _inputs(questions: Sequence[Question]) -> list[str]:
     pairs = [question.asked for question in questions if isinstance(question.asked, Pair)]
     programs = [question.asked for question in questions if isinstance(question.asked, Program)]
     return [path for pair in pairs for path in pair] + [program.program.partition(":")[0] for program in programs]
 
 
-def _reusing(
-    tasks: Sequence[Task], run: Run, given: dict[str, Any], version: str, told: Callable[[Case], None]
-) -> list[Found]:
-    """What is found, with the cache; of that nothing is said but where it was used."""
-    seed = int(time.time()) // DAY if given["sample_seed"] is None else given["sample_seed"]
+def _cache(given: dict[str, Any]) -> Cache | None:
+    """The cache of this run, if it is to have one and there can be one."""
+    if given["no_cache"] or given["cache"] is None:
+        return None
     try:
-        cache = opened(given["cache"] or None)
+        return opened(given["cache"] or None)
     except UsageError as error:
         if given["cache"]:
             raise
         click.echo(f"note: nothing is kept: {error}", err=True)
-        return run(tasks)
+        return None
+
+
+def _tell_recorded(made: Tasks, seed: int, verbose: bool) -> None:
+    """Where recordings were used that were kept, and why others are not."""
+    if made.used:
+        again = f", {made.again} of them recorded again (--sample-seed {seed})" if made.again else ""
+        click.echo(f"note: {made.used} programs recorded before{again}", err=True)
+    if made.otherwise:
+        click.echo(f"note: {made.otherwise} recorded otherwise than before; no kept recording was used", err=True)
+    for what, why in made.always.items() if verbose else ():
+        click.echo(readable(f"note: {what} is recorded every time: {why}"), err=True)
+
+
+def _reusing(
+    tasks: Sequence[Task], run: Run, cache: Cache, seed: int, version: str, told: Callable[[Case], None]
+) -> list[Found]:
+    """What is found, with the proofs of the cache; of these nothing is said but where they were used."""
     reuse = run_or_reuse(tasks, run, cache, seed, version, write, told)
     if reuse.used:
         again = f", {reuse.again} of them proved again (--sample-seed {seed})" if reuse.again else ""
@@ -167,53 +179,6 @@ def _reusing(
     if reuse.otherwise:
         click.echo(f"note: {reuse.otherwise} came out otherwise than in the cache; nothing of it was used", err=True)
     return reuse.found
-
-
-def _tasks(questions: Sequence[Question]) -> list[Task]:
-    """The tasks. Programs are recorded first, all by processes that import torch once."""
-    recorded = _recorded([question for question in questions if isinstance(question.asked, Program)])
-    return [Task(question, recorded.get(question.number)) for question in questions]
-
-
-def _recorded(questions: Sequence[Question]) -> dict[int, Any]:
-    """Of each program, by its question's number, both plans or why there are none."""
-    found: dict[int, Any] = {}
-    wanted: dict[int, tuple[tuple[Target, int], tuple[Target, int]]] = {}
-    for question in questions:
-        try:
-            wanted[question.number] = _sides(question.asked)
-        except VerdictError as error:
-            found[question.number] = error
-    alike = sorted((q for q in questions if q.number in wanted), key=_manner)
-    for manner, group in groupby(alike, key=_manner):
-        numbers = [question.number for question in group]
-        distinct = list(dict.fromkeys(side for number in numbers for side in wanted[number]))
-        plans = dict(zip(distinct, capture_each(distinct, *manner, _progress()), strict=True))
-        for number in numbers:
-            both = [plans[side] for side in wanted[number]]
-            wrong = next((plan for plan in both if not isinstance(plan, Plan)), None)
-            found[number] = tuple(both) if wrong is None else wrong
-    return found
-
-
-def _manner(question: Question) -> tuple[str, bool]:
-    """How a program is recorded."""
-    asked: Any = question.asked
-    return asked.tensors, asked.confirm
-
-
-def _sides(asked: Any) -> tuple[tuple[Target, int], tuple[Target, int]]:
-    """The two programs, each with its number of ranks."""
-    parallel = Target.of(asked.program, BUILD)
-    return (Target.of(asked.single or parallel.file, BUILD_SINGLE), 1), (parallel, asked.world)
-
-
-def _progress() -> Callable[[str, int, int], None]:
-    def progress(what: str, done: int, total: int) -> None:
-        if sys.stderr.isatty():
-            click.echo(f"\r{what}: {done} of {total}", nl=done == total, err=True)
-
-    return progress
 
 
 def _teller(total: int) -> Callable[[Case], None]:

@@ -38,7 +38,8 @@ class Case(NamedTuple):
     """A pair of plans, or a program, and what is said of it.
 
     number: its place in the whole list, from 0. report: None where there is none, and `why` says so. data: the report
-    and what was measured, as plain data. seconds: it took, without the recording of programs.
+    and what was measured, as plain data. seconds: it took, without the recording of programs. depends: of a program,
+    what recordings depend on that are kept, or were.
     """
 
     number: int
@@ -47,13 +48,15 @@ class Case(NamedTuple):
     why: str
     report: Report | None
     measured: Measured
+    depends: tuple[dict[str, Any], ...] = ()
 
     @property
     def data(self) -> dict[str, Any]:
         """The case as plain data."""
         report = None if self.report is None else {**as_data(self.report), **measured_data(self.measured)}
         return {"number": self.number, "name": self.name, "verdict": self.standing.name, "headline": self.why,
-                "seconds": round(self.measured.total, 3), "report": report}  # fmt: skip
+                "seconds": round(self.measured.total, 3), "report": report,
+                "recordings": list(self.depends)}  # fmt: skip
 
 
 class Header(NamedTuple):
