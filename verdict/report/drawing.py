@@ -4,12 +4,14 @@ from itertools import product
 from math import prod
 from xml.etree.ElementTree import Element
 
+from verdict.graph.lockstep import CHUNK, COMMUNICATION
 from verdict.outcome import Finding
 from verdict.report.elements import add
 from verdict.report.lines import counted
 from verdict.report.picture import Around, Lane, Picture
 from verdict.report.report import Side
 
+MOVING = COMMUNICATION | {CHUNK}
 MOST_RANKS = 512
 """Up to so many ranks have a grid of all; of more, that of one replica is drawn, if it has no more than so many."""
 MOST_CHARACTERS = 43
@@ -97,9 +99,9 @@ def nodes(parent: Element, picture: Picture) -> None:
 
 
 def _kind(picture: Picture, one: int, other: int) -> str:
-    """A match of one operator, or of two."""
-    mine, theirs = picture.single.nodes[one], picture.parallel.nodes[other]
-    return "match" if mine.op == theirs.op else "match differs"
+    """A match of one operator, or of two; what ranks sum or join is made by another one, as it must."""
+    mine, theirs = picture.single.nodes[one].op, picture.parallel.nodes[other].op
+    return "match" if mine == theirs or {mine, theirs} & MOVING else "match differs"
 
 
 def _column(svg: Element, around: Around, left: int, side: int) -> None:

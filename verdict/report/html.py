@@ -137,7 +137,7 @@ def _sizes(single: Side, parallel: Side) -> list[list[str]]:
 
 def _trust(main: Element, report: Report) -> None:
     if report.assumptions:
-        fold = _folded(main, f"Taken on trust: {counted(len(report.assumptions), 'assumption')}")
+        fold = _folded(main, f"Taken on trust: {counted(len(report.assumptions), 'assumption')}", open="")
         _table(fold, "", ["assumption", "what it says"], [[one.name, one.text] for one in report.assumptions])
 
 
@@ -148,8 +148,8 @@ def _statistics(main: Element, report: Report, measured: Measured) -> None:
     _table(fold, "Time", ["phase", "seconds"], [[name, f"{seconds:.2f}"] for name, seconds in measured.seconds])
 
 
-def _folded(parent: Element, summary: str) -> Element:
-    details = add(parent, "details")
+def _folded(parent: Element, summary: str, **attributes: str) -> Element:
+    details = add(parent, "details", **attributes)
     add(details, "summary", summary)
     return details
 
