@@ -42,7 +42,7 @@ def in_place(op: str, given: Arguments, comm: Communication) -> None:  # noqa: P
         case "_reduce_scatter_base_":
             comm.scatter_from(given["output_tensor"], given["input_tensor"], how, ranks)
         case "reduce_scatter_tensor_coalesced_":
-            for output, source in zip(given["output_tensors"], given["input_tensors"], strict=True):
+            for output, source in zip(given["outputs"], given["inputs"], strict=True):
                 comm.scatter_from(output, source, how, ranks)
         case "reduce_scatter_":
             for output, sources in zip(given["output_tensors"], given["input_tensors"], strict=True):

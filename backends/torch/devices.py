@@ -4,6 +4,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import torch
+from torch.autograd.graph import _engine_run_backward
 from torch.overrides import TorchFunctionMode
 
 from verdict.backends.torch.host import replaced
@@ -15,7 +16,8 @@ FIRST = 0
 class CudaAsCpu(TorchFunctionMode):  # type: ignore[misc]
     """While it is entered, what asks for a GPU gets the CPU, and torch.cuda says that device 0 is the present one.
 
-    A tensor that is there says that it is on the CPU, and `torch.cuda.is_available()` says what is true.
+    A tensor that is there says that it is on the CPU, but for the name of its type, which optimizers of libraries ask
+    for; and `torch.cuda.is_available()` says what is true.
     """
 
     def __init__(self) -> None:
@@ -27,6 +29,7 @@ class CudaAsCpu(TorchFunctionMode):  # type: ignore[misc]
         self._stack.enter_context(replaced(torch.cuda, "current_device", lambda: FIRST))
         for name in ("synchronize", "set_device", "empty_cache"):
             self._stack.enter_context(replaced(torch.cuda, name, lambda *args, **given: None))
+        self._stack.enter_context(replaced(torch.autograd, "_engine_run_backward", self._passed_back))
         super().__enter__()
         return self
 
@@ -40,9 +43,19 @@ class CudaAsCpu(TorchFunctionMode):  # type: ignore[misc]
         kwargs = kwargs or {}
         if func is torch.Tensor.cuda:
             return args[0]
+        if func is torch.Tensor.type and len(args) == 1 and not kwargs:
+            return func(*args).replace("torch.", "torch.cuda.")
         moved = func is torch.Tensor.to
         args = tuple(_on_cpu(arg, moved and place == 1) for place, arg in enumerate(args))
         return func(*args, **{name: _on_cpu(value, name == "device") for name, value in kwargs.items()})
+
+    def _passed_back(self, *args: Any, **given: Any) -> Any:
+        """Take gradients. torch leaves the modes of the call for that, but functions ask for GPUs on the way, too."""
+        super().__enter__()
+        try:
+            return _engine_run_backward(*args, **given)
+        finally:
+            super().__exit__(None, None, None)
 
 
 def _on_cpu(value: Any, is_device: bool) -> Any:

@@ -2,7 +2,7 @@
 
 from scripts.library_rows import Library, Row
 
-FILE, PIPELINE = "megatron/gpt.py", "megatron/pipeline.py"
+FILE, SEQUENCE, PIPELINE = "megatron/gpt.py", "megatron/sequence.py", "megatron/pipeline.py"
 
 MEGATRON = Library(
     "megatron-core",
@@ -11,6 +11,8 @@ MEGATRON = Library(
     (
         Row("GPT, tensor parallel, vocabulary-parallel loss", FILE, "build_tp", "build_single", "build_tp_averaged",
             "gradients are averaged over the tensor parallel ranks"),
+        Row("GPT, tensor and sequence parallel, torch's norms", SEQUENCE, "build", "build_single", "build_unfinished",
+            "nobody calls what sums the norms' gradients"),
         Row("GPT of two layers, pipeline, its 1F1B schedule, two microbatches", PIPELINE, "build_1f1b", "build_single",
             "build_1f1b_summed", "losses of microbatches are added"),
     ),

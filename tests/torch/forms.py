@@ -68,6 +68,7 @@ def on_a_gpu(x, weight):
     """As libraries that are written for GPUs alone place what they make."""
     with cuda_as_cpu():
         table = torch.arange(SIZE, device="cuda").to(torch.cuda.current_device()) * torch.ones([], device="cuda").cuda()
+        assert weight.type() == "torch.cuda.FloatTensor"
         return x @ weight * table.to("cuda:0")
 
 
@@ -208,3 +209,50 @@ def build_before_right(ctx):
 def build_before(ctx):
     """The state begins with another number."""
     return before(ctx, 0.25)
+
+
+class OnAGpu(torch.autograd.Function):
+    """As libraries place what they make on the way back."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return torch.empty(gradient.shape, device=torch.cuda.current_device()).copy_(gradient) * 2
+
+
+def sharded(ctx, how):
+    """Gradients of two weights are scattered in one call, and their sums are gathered again."""
+    weights = {name: nn.Parameter(torch.randn(SIZE + 1, SIZE + 1)) for name in ("a", "b")}
+    x = torch.randn(ROWS // ctx.world, SIZE + 1)
+
+    def step():
+        with cuda_as_cpu():
+            loss = (OnAGpu.apply(x @ weights["a"]) @ weights["b"]).square().mean()
+            loss.backward()
+        if ctx.world > 1:
+            pieces = [weight.grad.new_empty(len(weight) // ctx.world, SIZE + 1) for weight in weights.values()]
+            with dist._coalescing_manager():
+                for piece, weight in zip(pieces, weights.values(), strict=True):
+                    dist.reduce_scatter_tensor(piece, weight.grad, op=how)
+            for piece, weight in zip(pieces, weights.values(), strict=True):
+                dist.all_gather_into_tensor(weight.grad, piece / ctx.world)
+        return loss
+
+    specs = {"x": shard(0, ctx.rank, ctx.world)}
+    return Program(inputs={"x": x}, params=weights, step=step, specs=specs, loss=mean(ctx.rank, ctx.world))
+
+
+def build_coalesced_single(ctx):
+    return sharded(ctx, dist.ReduceOp.SUM)
+
+
+def build_coalesced_right(ctx):
+    return sharded(ctx, dist.ReduceOp.SUM)
+
+
+def build_coalesced(ctx):
+    """Of the gradients the greatest is taken."""
+    return sharded(ctx, dist.ReduceOp.MAX)

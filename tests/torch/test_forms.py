@@ -10,7 +10,7 @@ from tests.torch.verdicts import answers  # noqa: E402
 from verdict.torch import cuda_as_cpu  # noqa: E402
 
 FILE = Path(__file__).with_name("forms.py")
-FORMS = ("unread", "group", "gpu", "divided", "narrow", "fused", "before")
+FORMS = ("unread", "group", "gpu", "divided", "narrow", "fused", "before", "coalesced")
 
 
 def told(name):
@@ -57,3 +57,7 @@ def test_a_fused_optimizer_with_another_beta_is_refuted():
 
 def test_another_state_before_the_step_is_refuted():
     assert told("build_before").verdict == "REFUTED", told("build_before").why
+
+
+def test_scattered_gradients_that_are_no_sums_are_refuted():
+    assert told("build_coalesced").verdict == "REFUTED", told("build_coalesced").why

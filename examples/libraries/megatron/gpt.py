@@ -46,8 +46,8 @@ def program(ctx, model, reduced=lambda model: None):
     def step():
         with cuda_as_cpu():
             loss = model(tokens, places, mask, labels=labels).mean()
-        loss.backward()
-        reduced(model)
+            loss.backward()
+            reduced(model)
         adam.step()
         return loss
 

@@ -27,9 +27,9 @@ def ddp(make, step=trained, **more):
     return build
 
 
-def fsdp2(make, layers, step=trained, root=True, **more):
+def fsdp2(make, layers, step=trained, root=True, after=lambda model: None, **more):
     """The builder of the program under FSDP2. layers: the model's layers. root: whether what is around them is sharded,
-    too, as it must be.
+    too, as it must be. after: what is done to the sharded model.
     """
 
     def build(ctx):
@@ -38,9 +38,15 @@ def fsdp2(make, layers, step=trained, root=True, **more):
             fully_shard(layer, mesh=mesh)
         if root:
             fully_shard(model, mesh=mesh)
+        after(model)
         return step(model, model, ctx.rank, ctx.world, **more)
 
     return build
+
+
+def added(model):
+    """Gradients are added, as for losses that are divided by the tokens of all ranks."""
+    model.set_gradient_divide_factor(1.0)
 
 
 def decoder(model):
@@ -123,3 +129,23 @@ qwen3_moe_single, qwen3_moe_ddp = single(models.qwen3_moe), ddp(models.qwen3_moe
 vit_single, vit_ddp = single(models.vit, inputs=images), ddp(models.vit, inputs=images)
 resnet_single, resnet_ddp = single(frozen, inputs=larger), ddp(frozen, inputs=larger)
 resnet_ddp_batch_norm = ddp(models.resnet, inputs=larger)
+gemma_single, gemma_fsdp2 = single(models.gemma), fsdp2(models.gemma, decoder)
+gemma_fsdp2_added = fsdp2(models.gemma, decoder, after=added)
+gemma3_single, gemma3_fsdp2 = single(models.gemma3), fsdp2(models.gemma3, decoder)
+gemma3_fsdp2_without_root = fsdp2(models.gemma3, decoder, root=False)
+granite_single, granite_fsdp2 = single(models.granite), fsdp2(models.granite, decoder)
+granite_fsdp2_without_root = fsdp2(models.granite, decoder, root=False)
+smollm3_single, smollm3_fsdp2 = single(models.smollm3), fsdp2(models.smollm3, decoder)
+smollm3_fsdp2_without_root = fsdp2(models.smollm3, decoder, root=False)
+starcoder2_single, starcoder2_ddp = single(models.starcoder2), ddp(models.starcoder2)
+starcoder2_ddp_scaled = ddp(models.starcoder2, scale=0.5)
+glm4_single, glm4_fsdp2 = single(models.glm4), fsdp2(models.glm4, decoder)
+glm4_fsdp2_without_root = fsdp2(models.glm4, decoder, root=False)
+olmo3_single, olmo3_fsdp2 = single(models.olmo3), fsdp2(models.olmo3, decoder)
+olmo3_fsdp2_without_root = fsdp2(models.olmo3, decoder, root=False)
+stablelm_single, stablelm_fsdp2 = single(models.stablelm), fsdp2(models.stablelm, decoder)
+stablelm_fsdp2_without_root = fsdp2(models.stablelm, decoder, root=False)
+cohere_single, cohere_fsdp2 = single(models.cohere), fsdp2(models.cohere, decoder)
+cohere_fsdp2_without_root = fsdp2(models.cohere, decoder, root=False)
+accumulated_fsdp2 = fsdp2(models.llama, decoder, accumulated)
+accumulated_fsdp2_own_count = fsdp2(models.llama, decoder, accumulated, counted=3)

@@ -67,6 +67,45 @@ def bert(**more):
     return hf.BertForMaskedLM(hf.BertConfig(**SIZES, **{**NO_DROPOUT, **more}))
 
 
+def gemma(**more):
+    return hf.GemmaForCausalLM(hf.GemmaConfig(**SIZES, **{"num_key_value_heads": 1, "head_dim": 4, **more}))
+
+
+def granite(**more):
+    return hf.GraniteForCausalLM(hf.GraniteConfig(**SIZES, **{"num_key_value_heads": 1, **more}))
+
+
+def smollm3(**more):
+    sizes = {"num_key_value_heads": 1, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+    return hf.SmolLM3ForCausalLM(hf.SmolLM3Config(**SIZES, **{**sizes, **more}))
+
+
+def starcoder2(**more):
+    return hf.Starcoder2ForCausalLM(hf.Starcoder2Config(**SIZES, **{"num_key_value_heads": 1, **more}))
+
+
+def stablelm(**more):
+    return hf.StableLmForCausalLM(hf.StableLmConfig(**SIZES, **{"num_key_value_heads": 2, **more}))
+
+
+def cohere(**more):
+    return hf.CohereForCausalLM(hf.CohereConfig(**SIZES, **{"num_key_value_heads": 1, "pad_token_id": 0, **more}))
+
+
+def glm4(**more):
+    sizes = {"num_key_value_heads": 1, "head_dim": 4, "pad_token_id": 0}
+    return hf.Glm4ForCausalLM(hf.Glm4Config(**SIZES, **{**sizes, **more}))
+
+
+def olmo3(**more):
+    return hf.Olmo3ForCausalLM(hf.Olmo3Config(**SIZES, **{"num_key_value_heads": 1, "pad_token_id": 0, **more}))
+
+
+def gemma3(**more):
+    sizes = {"num_key_value_heads": 1, "head_dim": 4}
+    return hf.Gemma3ForCausalLM(hf.Gemma3TextConfig(**SIZES, **{**sizes, **more}))
+
+
 def mixtral(**more):
     sizes = {"num_key_value_heads": 2, "num_local_experts": 4, "num_experts_per_tok": 2}
     return hf.MixtralForCausalLM(hf.MixtralConfig(**SIZES, **{**sizes, **more}))

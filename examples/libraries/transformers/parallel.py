@@ -32,3 +32,7 @@ llama_fsdp_tp_scaled = distributed(models.llama, data=2, more={"scale": 0.25}, f
 mixtral_tp = distributed(models.mixtral, tp_size=2)
 mixtral_ep = distributed(models.mixtral, data=2, fsdp_size=2, ep_size=2)
 qwen3_moe_tp = distributed(models.qwen3_moe, tp_size=2)
+olmo2_single, olmo2_tp = single(models.olmo2), distributed(models.olmo2, tp_size=2)
+phi3_single, phi3_tp = single(models.phi3), distributed(models.phi3, tp_size=2)
+phi3_tp_scaled = distributed(models.phi3, tp_size=2, more={"scale": 0.5})
+olmo2_tp_scaled = distributed(models.olmo2, tp_size=2, more={"scale": 0.5})

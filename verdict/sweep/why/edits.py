@@ -1,6 +1,6 @@
 """Corrections of steps, said of the nodes of the plan: what a repair makes of it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -13,12 +13,12 @@ SMALL = 4096
 """Numerators and denominators of factors that a repair multiplies by; others are not known exactly."""
 
 
-def reduced(scene: Scene, at: Siblings, output: int, groups: Partition, how: str) -> tuple[Edit, ...]:
-    """An all-reduce behind steps, for each group; none where groups are not of ranks, each once."""
+def reduced(scene: Scene, at: Siblings, outputs: Sequence[int], groups: Partition, how: str) -> tuple[Edit, ...]:
+    """An all-reduce of outputs behind steps, for each group; none where groups are not of ranks, each once."""
     if any(len({rank for rank, _ in group}) < len(group) or scene.parallel.columns > 1 for group in groups):
         return ()
     nodes = [tuple(_node(scene, at.steps[place]) for place in group) for group in groups]
-    return tuple(Reduced(group, output, how) for group in nodes)
+    return tuple(Reduced(group, output, how) for output in outputs for group in nodes)
 
 
 def dropped(scene: Scene, numbers: Iterable[int]) -> tuple[Edit, ...]:

@@ -1,6 +1,6 @@
 """A correction tried: some values replaced, all that depends on them computed anew, the outputs compared again."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
@@ -68,18 +68,28 @@ def _place(result: Result) -> Result:
 
 def improved(scene: Scene, state: State, change: Change, budget: Budget) -> State | None:
     """The state after a change that mends outputs and breaks none; None where it does not."""
-    first = mended(scene, state, change, budget, seeds=1)
+    right = [result for result in scene.other.results if _place(result) not in state.wrong]
+    first = mended(scene, state, change, budget, seeds=1, right=right)
     if first is None or not first.wrong < state.wrong:
         return None
     after = mended(scene, state, change, budget)
     return after if after is not None and after.wrong < state.wrong else None
 
 
-def mended(scene: Scene, state: State, change: Change, budget: Budget, seeds: int | None = None) -> State | None:
+def mended(
+    scene: Scene,
+    state: State,
+    change: Change,
+    budget: Budget,
+    seeds: int | None = None,
+    right: Sequence[Result] = (),
+) -> State | None:
     """The state after a change; None where some operator cannot be run then, or where nothing is left to try with.
 
-    seeds: of how many seeds, the first ones; all where it is not given.
+    seeds: of how many seeds, the first ones; all where it is not given. right: outputs; where one of them is made to
+    differ, None.
     """
+    held = {result.value: result for result in right}
     merged = Change({**state.change.values, **change.values}, {**state.change.reads, **change.reads})
     values: Values = [list(seed) for seed in state.values[:seeds]]
     for value, arrays in change.values.items():
@@ -98,6 +108,9 @@ def mended(scene: Scene, state: State, change: Change, budget: Budget, seeds: in
                 return None
             again = _again(scene, values, merged, number)
             changed.update(again)
+            touching = replace(scene.other, results=tuple(held[value] for value in again if value in held))
+            if touching.results and compare(scene.one, touching, scene.right[:seeds], values).different:
+                return None
             for value in again:
                 for reader in scene.readers.get(value, ()):
                     if reader not in queued:

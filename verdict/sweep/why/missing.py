@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,31 +36,55 @@ MOST_LOST = 12
 """How many values that nobody reads are tried as the summand that is missing."""
 
 
+class Part(NamedTuple):
+    """Parts that an output of matching steps makes, and what mends it. ids: what the first group's sum is."""
+
+    position: int
+    groups: Partition
+    word: str
+    change: Change
+    ids: Ids
+
+
 def missing_sums(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
-    """The sums over groups that are single-device values, where each member is none."""
-    for position in range(len(scene.step(at.first).outputs)):
-        values = values_of(scene, at, position)
-        arrays = {place: state.arrays(value) for place, value in values.items()}
-        present = {place: found for place, found in arrays.items() if found is not None}
-        if len(present) < 2 or len({found[0].shape for found in present.values()}) != 1:
+    """The sums over groups that are single-device values, where each member is none, and the means of such; those of
+    all outputs at once first, as the gradients of a norm's weights are made.
+    """
+    outputs = range(len(scene.step(at.first).outputs))
+    parts = [part for position in outputs for part in _parts(scene, state, at, position)]
+    for part in parts:
+        alike = [one for one in parts if (one.groups, one.word) == (part.groups, part.word)]
+        if len(alike) > 1 and alike[0] is part:
+            yield _told(scene, at, alike)
+    yield from (_told(scene, at, [part]) for part in parts)
+
+
+def _parts(scene: Scene, state: State, at: Siblings, position: int) -> Iterator[Part]:
+    values = values_of(scene, at, position)
+    arrays = {place: state.arrays(value) for place, value in values.items()}
+    present = {place: found for place, found in arrays.items() if found is not None}
+    if len(present) < 2 or len({found[0].shape for found in present.values()}) != 1:
+        return
+    if reduced_next(scene, state, set(values.values())):
+        return
+    for groups in groupings(scene, list(present)):
+        if any(all(close(present[p], present[group[0]]) for p in group) for group in groups):
             continue
-        if reduced_next(scene, state, set(values.values())):
-            continue
-        for groups in groupings(scene, list(present)):
-            if any(all(close(present[p], present[group[0]]) for p in group) for group in groups):
+        sums = [total([present[place] for place in group]) for group in groups]
+        means = [tuple(np.asarray(a / len(g)) for a in own) for g, own in zip(groups, sums, strict=True)]
+        known = [ids for array in sums if (ids := scene.look(array)) is not None]
+        for whole, word in ((sums, "summed"), (means, "averaged")):
+            found = [ids for array in whole if (ids := scene.look(array)) is not None] or known
+            if len(found) < len(whole):
                 continue
-            sums = [total([present[place] for place in group]) for group in groups]
-            means = [tuple(np.asarray(a / len(g)) for a in own) for g, own in zip(groups, sums, strict=True)]
-            known = [ids for array in sums if (ids := scene.look(array)) is not None]
-            for whole, word in ((sums, "summed"), (means, "averaged")):
-                found = [ids for array in whole if (ids := scene.look(array)) is not None] or known
-                if len(found) < len(whole):
-                    continue
-                change = Change({values[p]: own for group, own in zip(groups, whole, strict=True) for p in group})
-                yield _told(scene, at, position, groups, change, found[0], word)
+            change = Change({values[p]: own for group, own in zip(groups, whole, strict=True) for p in group})
+            yield Part(position, groups, word, change, found[0])
 
 
-def _told(scene: Scene, at: Siblings, position: int, groups: Partition, change: Change, ids: Ids, word: str) -> Fix:
+def _told(scene: Scene, at: Siblings, parts: Sequence[Part]) -> Fix:
+    """The correction of outputs of steps, told of the first of them."""
+    position, groups, word, _, ids = parts[0]
+    change = Change({value: arrays for part in parts for value, arrays in part.change.values.items()})
     step, group = scene.step(at.steps[groups[0][0]]), groups[0]
     text, single = elements_text(scene, ids), owners(scene, ids)
     collective = operator_text(scene, step) if step.op == SUM else ""
@@ -76,12 +101,12 @@ def _told(scene: Scene, at: Siblings, position: int, groups: Partition, change: 
         over += f" and all {word_of}"
     read = readers_text(scene, at, position)
     uses = "use" if " and " in read else "uses"
-    parts = f"{node_text(scene, step)} makes a part of {text} on each of {ranks_text(rank for rank, _ in group)}"
-    title = f"{parts}, and {read} {uses} it before it is {word} over {over}"
+    made = f"{node_text(scene, step)} makes a part of {text} on each of {ranks_text(rank for rank, _ in group)}"
+    title = f"{made}, and {read} {uses} it before it is {word} over {over}"
     return Fix(
         "missing-reduction", title, at, tuple(p for g in groups for p in g), change,
         help=f"let it be {word} over {over} before {read}", single=single, kin=(over,),
-        edits=partial(reduced, scene, at, position, groups, "sum" if word == "summed" else "avg"),
+        edits=partial(reduced, scene, at, [p.position for p in parts], groups, "sum" if word == "summed" else "avg"),
     )  # fmt: skip
 
 
