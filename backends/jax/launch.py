@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -25,12 +26,15 @@ class Limits(NamedTuple):
 
 
 class Texts(NamedTuple):
-    """Files of HLO text. shardings: the module right before the partitioner. alone: `before` is of BUILD_SINGLE."""
+    """Files of HLO text. shardings: the module right before the partitioner. alone: `before` is of BUILD_SINGLE.
+    ranges: what the file says that parameters of integers lie between, by name.
+    """
 
     before: str
     shardings: str
     after: str
     alone: bool
+    ranges: Mapping[str, tuple[int, int]]
 
 
 def texts_of(target: str, devices: int, folder: Path, python: str, passes: bool, limits: Limits) -> Texts:
@@ -43,7 +47,8 @@ def texts_of(target: str, devices: int, folder: Path, python: str, passes: bool,
     if "refused" in reply:
         where, problem, what = reply["refused"]
         raise UsageError(where, problem, what)
-    return Texts(reply["before"], reply["shardings"], reply["after"], reply["alone"])
+    ranges = {name: (low, high) for name, (low, high) in reply["ranges"].items()}
+    return Texts(reply["before"], reply["shardings"], reply["after"], reply["alone"], ranges)
 
 
 def _target(text: str) -> tuple[str, str]:
