@@ -9,8 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from verdict.backends.torch.processes import WAIT, Copy, Stillness, copy, ended, kill
+from verdict.backends.torch.processes import WAIT, Stillness, copy
 from verdict.backends.torch.real import Run, run
+from verdict.child import Child, ended, kill
 
 GRACE = 1.0
 """Seconds for the other ranks to end by themselves when one has failed."""
@@ -82,7 +83,7 @@ def _failed(folder: Path, died: Mapping[int, int]) -> Ended:
     return Ended("cannot" if cannot else "fails", f"rank {rank} ended with {said}")
 
 
-def _where(copies: Mapping[int, Copy], folder: Path) -> str:
+def _where(copies: Mapping[int, Child], folder: Path) -> str:
     """Where the processes that wait for each other stand."""
     for each in copies.values():
         os.kill(each.process, signal.SIGUSR1)
