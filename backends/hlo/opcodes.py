@@ -88,7 +88,7 @@ def _remainder(at: At) -> Leaf:
     x, y = at.operands
     if not (isinstance(x, Known) and isinstance(y, Known) and y.array.all()):
         raise Refused("it has no rule but for numbers that are known")
-    return Known(np.fmod(x.array, y.array), x.dtype)
+    return Known(np.asarray(np.fmod(x.array, y.array)), x.dtype)
 
 
 def _compare(at: At) -> Leaf:

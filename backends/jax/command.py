@@ -22,7 +22,7 @@ def pair_of_program(
     """The two plans of FILE.py[:FUNCTION]. Raises VerdictError where no question can be put."""
     with TemporaryDirectory(prefix="verdict-jax-") as name:
         texts = texts_of(target, devices, Path(name), python, False, limits)
-        return load_pair(texts.before, texts.after, texts.shardings, ranges)
+        return load_pair(texts.before, texts.after, texts.shardings, {**texts.ranges, **ranges})
 
 
 def jax_command(run: Callable[[list[str]], int]) -> click.Command:
@@ -49,8 +49,9 @@ def jax_command(run: Callable[[list[str]], int]) -> click.Command:
     ) -> None:  # fmt: skip
         """Compile a JAX program in a process of its own, and verify what XLA's partitioner makes of it.
 
-        FUNCTION (build) returns a jitted function with shardings, and its arguments. Where FILE.py has a function
-        build_single, what that returns is the program that is compared with. Further OPTIONS are those of verdict.
+        FUNCTION (build) returns a jitted function with shardings and its arguments, and may return ranges of integers
+        as well. Where FILE.py has a function build_single, what that returns is the program that is compared with.
+        Further OPTIONS are those of verdict.
         """
         with TemporaryDirectory(prefix="verdict-jax-") as name:
             folder = out or Path(name)
@@ -59,7 +60,8 @@ def jax_command(run: Callable[[list[str]], int]) -> click.Command:
             called = () if out else ("--called", f"{program}, as written", f"{program}, partitioned")
 
             def of(module: str) -> int:
-                plans = load_pair(texts.before, module, texts.shardings, stated(ranges))
+                known = {**texts.ranges, **stated(ranges)}
+                plans = load_pair(texts.before, module, texts.shardings, known)
                 return verified(plans, folder, [*called, *options], run)
 
             context.exit(through(Path(texts.after), folder / "dump", of) if passes else of(texts.after))

@@ -38,13 +38,14 @@ def _compiled(folder: Path, job: dict[str, Any]) -> dict[str, Any]:
     jax = _jax(job["devices"])
     file, function, single = job["file"], job["function"], job["single"]
     module = _run(file, lambda: _loaded(file))
-    lowered = _lowered(module, file, function)
-    alone = _lowered(module, file, single) if hasattr(module, single) else lowered
+    lowered, ranges = _lowered(module, file, function)
+    alone, of_alone = _lowered(module, file, single) if hasattr(module, single) else (lowered, ranges)
     dump = _compile(lowered, folder / "dump", file, ".*" if job["passes"] else PARTITIONER)
     whole = dump if alone is lowered else _compile(alone, folder / "single", file, PARTITIONER)
     return {
         "jax": jax.__version__,
         "alone": alone is not lowered,
+        "ranges": {**of_alone, **ranges},
         "before": str(_dumped(whole, ".before_optimizations.", file, function)),
         "shardings": str(_dumped(dump, f".before_{PARTITIONER}.", file, function)),
         "after": str(_dumped(dump, f".after_{PARTITIONER}.", file, function)),
@@ -88,19 +89,26 @@ def _loaded(file: str) -> Any:
     return module
 
 
-def _lowered(module: Any, file: str, function: str) -> Any:
-    """The lowered program that a function of the file builds."""
-    build = getattr(module, function, None)
+def _lowered(module: Any, file: str, function: str) -> tuple[Any, dict[str, list[int]]]:
+    """The lowered program that a function of the file builds, and the ranges that it states of its arguments."""
+    build, where = getattr(module, function, None), f"{file}:{function}"
     if not callable(build):
         raise Refused(file, f"it has no function {function}", "give FILE.py:FUNCTION")
     built = _run(file, build)
-    if not isinstance(built, tuple) or len(built) != 2 or not hasattr(built[0], "lower"):
+    if not isinstance(built, tuple) or len(built) not in (2, 3) or not hasattr(built[0], "lower"):
         due = "return jax.jit(step, in_shardings=..., out_shardings=...), arguments"
-        raise Refused(f"{file}:{function}", "it returns no pair of a jitted function and its arguments", due)
-    jitted, arguments = built
+        raise Refused(where, "it returns no pair of a jitted function and its arguments", due)
+    jitted, arguments, *more = built
     if not isinstance(arguments, tuple):
-        raise Refused(f"{file}:{function}", "the arguments are no tuple", "return jitted, (weights, x)")
-    return _run(file, lambda: jitted.lower(*arguments))
+        raise Refused(where, "the arguments are no tuple", "return jitted, (weights, x)")
+    ranges: dict[str, Any] = dict(*more)
+    if not all(isinstance(name, str) and _are_ends(ends) for name, ends in ranges.items()):
+        raise Refused(where, "the ranges are none", 'return jitted, (weights, ids), {"ids": (0, 15)}')
+    return _run(file, lambda: jitted.lower(*arguments)), {name: list(ends) for name, ends in ranges.items()}
+
+
+def _are_ends(ends: Any) -> bool:
+    return isinstance(ends, tuple) and len(ends) == 2 and all(type(end) is int for end in ends)
 
 
 def _run(file: str, what: Any) -> Any:

@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from verdict.backends.torch.processes import WAIT, Copy, Stillness, copy, ended, kill
+from verdict.backends.torch.processes import WAIT, Stillness, copy
+from verdict.child import Child, ended, kill
 
 GRACE = 1.0
 """Seconds for the other ranks to end by themselves when one has failed."""
@@ -81,7 +82,7 @@ def _failed(folder: Path, died: Mapping[int, int]) -> Ended:
     return Ended("cannot" if cannot else "fails", f"rank {rank} ended with {said}")
 
 
-def _where(copies: Mapping[int, Copy], folder: Path) -> str:
+def _where(copies: Mapping[int, Child], folder: Path) -> str:
     """Where the processes that wait for each other stand."""
     for each in copies.values():
         os.kill(each.process, _WHERE)

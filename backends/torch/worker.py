@@ -21,9 +21,10 @@ from typing import Any, NamedTuple
 import verdict
 from verdict.backends.torch import environment, seen
 from verdict.backends.torch.files import module_in
-from verdict.backends.torch.processes import WAIT, Copy, copy, ended, kill, told_of_parent
+from verdict.backends.torch.processes import WAIT, copy
 from verdict.backends.torch.together import Wanted, numbers_of, record_together
 from verdict.backends.torch.trace import from_plain, to_plain
+from verdict.child import Child, ended, kill, told_of_parent, wait
 from verdict.errors import UsageError, VerdictError
 
 OWN = Path(verdict.__file__).resolve().parent / "backends"
@@ -135,7 +136,7 @@ def work(folder: Path, job: Job, record: Callable[..., Any], confirm: Callable[.
 
 def _side_by_side(tasks: dict[Path, Callable[[], Any]], cores: int, seconds: float, mebibytes: int) -> None:
     """Write what each task returns, or why it returns nothing, to its file; each task in a copy of this process."""
-    waiting, running = list(tasks.items()), dict[Path, Copy]()
+    waiting, running = list(tasks.items()), dict[Path, Child]()
     while waiting or running:
         while waiting and len(running) < cores:
             out, task = waiting.pop(0)
@@ -186,7 +187,7 @@ def _recording(
     out = folder / f"{program}-{rank}.{salt}"
     task = partial(_record_here, folder, job, program, rank, record, salt)
     each = copy(partial(_write_found, out, task), job.mebibytes)
-    _, status = os.waitpid(each.process, 0)
+    status = wait(each)
     return _read(out) if out.is_file() else {"error": ["its process", f"its process ended with {status}", ""]}
 
 

@@ -1,24 +1,46 @@
-"""A perceptron with gradients and SGD, data and tensor parallel: `verdict jax examples/jax/mlp.py`."""
+"""A perceptron with gradients, data and tensor parallel: `verdict jax examples/jax/mlp.py` with SGD, `:build_adam` with
+optax's Adam, whose states and count of steps are given and compared.
+"""
+
+from functools import partial
 
 import jax
 import jax.numpy as jnp
+import optax
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
+OPTIMIZERS = {"sgd": optax.sgd(0.1), "adam": optax.adam(0.1)}
 
-def step(weights, x, target):
+
+def step(weights, state, x, target, optimizer):
     def loss(weights):
         return jnp.mean((jnp.tanh(x @ weights["in"]) @ weights["out"] - target) ** 2)
 
     value, gradients = jax.value_and_grad(loss)(weights)
-    return value, jax.tree.map(lambda weight, gradient: weight - 0.1 * gradient, weights, gradients)
+    updates, state = OPTIMIZERS[optimizer].update(gradients, state)
+    return value, optax.apply_updates(weights, updates), state
 
 
-def build():
+def build(optimizer="sgd"):
     mesh = jax.make_mesh((2, 4), ("data", "model"), axis_types=(AxisType.Auto,) * 2)
-    weights = {"in": NamedSharding(mesh, P(None, "model")), "out": NamedSharding(mesh, P("model"))}
-    rows = NamedSharding(mesh, P("data"))
+    specs = {"in": P(None, "model"), "out": P("model")}
     shapes = {"in": (4, 8), "out": (8, 4)}
-    given = {name: jax.ShapeDtypeStruct(shape, jnp.float32) for name, shape in shapes.items()}
+    weights = {name: jax.ShapeDtypeStruct(shape, jnp.float32) for name, shape in shapes.items()}
+    state = jax.eval_shape(OPTIMIZERS[optimizer].init, weights)
+
+    def placed(path, _):
+        names = [key.key for key in path if isinstance(key, jax.tree_util.DictKey)]
+        return NamedSharding(mesh, specs[names[-1]] if names else P())
+
+    at, rows = jax.tree_util.tree_map_with_path(placed, (weights, state)), NamedSharding(mesh, P("data"))
     x = jax.ShapeDtypeStruct((4, 4), jnp.float32)
-    return jax.jit(step, in_shardings=(weights, rows, rows)), (given, x, x)
+    jitted = jax.jit(
+        partial(step, optimizer=optimizer),
+        in_shardings=(*at, rows, rows),
+        out_shardings=(NamedSharding(mesh, P()), *at),
+    )
+    return jitted, (weights, state, x, x), {"state[0].count": (0, 1000)} if optimizer == "adam" else {}
+
+
+build_adam = partial(build, "adam")

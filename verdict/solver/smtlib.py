@@ -12,6 +12,9 @@ from math import lcm
 from verdict.solver.domains import Condition
 from verdict.solver.term import Kind, Number, Sign, Term, span_of
 
+MOST_FACTORS = 256
+"""The most factors that one exponential is written as; e to the -1e30, of a mask, would have as many."""
+
 
 class Script:
     """Declarations and definitions for a set of terms. `lines` in the order in which they must stand."""
@@ -89,14 +92,22 @@ class Script:
 
     def _exp(self, term: Term) -> str:
         factors = []
-        for part, weight in _summands(term.args[0]):
-            share = self._shares[part]
-            base = self._base(part, share)
-            count = int(weight * share)
+        counted = [(part, int(weight * self._shares[part])) for part, weight in _summands(term.args[0])]
+        if sum(abs(count) for _, count in counted) > MOST_FACTORS:
+            return self._whole(term)
+        for part, count in counted:
+            base = self._base(part, self._shares[part])
             if count < 0:
                 base = self._reciprocal(f"inv_{base}", base)
             factors += [base] * abs(count)
         return _times(factors)
+
+    def _whole(self, term: Term) -> str:
+        """exp of a sum of which nothing is said but that it is positive."""
+        symbol = f"w_{name(term)}"
+        self._define(symbol, f"(u_exp {name(term.args[0])})")
+        self._claim(f"(> {symbol} 0.0)")
+        return symbol
 
     def _base(self, part: Term | None, share: int) -> str:
         """exp(part / share); of 1 / share where part is None."""

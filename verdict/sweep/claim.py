@@ -5,14 +5,14 @@ ones, and the single-device steps that define those that are claimed. Single-dev
 variables. Where that does not suffice, the cone grows: a variable is replaced by the step that defines it.
 """
 
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
 from verdict.sweep.elements import Ids, Kind
-from verdict.sweep.trace import Traces
+from verdict.sweep.trace import Part, Traces
 
 MOST_ELEMENTS = 60_000
 """The most elements that the steps of a cone may read and make."""
@@ -133,21 +133,33 @@ def _with(traces: Traces, claim: Claim, single: set[int]) -> Cone:
 
 def leaves(traces: Traces, elements: Ids, unfolded: Set[int]) -> Ids:
     """The single-device elements, as variables, that an array of elements comes from."""
-    leaves: list[Ids] = []
+    found: list[Ids] = []
     seen: set[tuple[Kind, int]] = set()
-    stack = [np.unique(elements)]
+    stack = [*_parts(traces, elements)]
     while stack:
-        ids = stack.pop()
-        for block in traces.elements.blocks_of(ids):
-            inside = ids[(ids >= block.start) & (ids < block.start + int(np.prod(block.shape, dtype=np.int64)))]
-            parallel = block.kind is Kind.PARALLEL
-            if not parallel and (block.kind is not Kind.SINGLE or block.owner not in unfolded):
-                if block.kind is not Kind.CONSTANT:
-                    leaves.append(inside)
-                continue
-            if (block.kind, block.owner) in seen:
-                continue
-            seen.add((block.kind, block.owner))
-            trace = traces.parallel if parallel else traces.single
-            stack.extend(np.unique(read) for read in trace.reads[block.owner])
-    return np.unique(np.concatenate(leaves)) if leaves else np.zeros(0, np.int64)
+        kind, owner, ids = stack.pop()
+        if kind is not Kind.PARALLEL and (kind is not Kind.SINGLE or owner not in unfolded):
+            if kind is not Kind.CONSTANT:
+                found.append(ids)
+        elif (kind, owner) not in seen:
+            seen.add((kind, owner))
+            stack.extend(_read(traces, kind, owner))
+    return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
+
+
+def _read(traces: Traces, kind: Kind, owner: int) -> tuple[Part, ...]:
+    """The elements that a step reads, found once."""
+    if (kind, owner) not in traces.read:
+        trace = traces.parallel if kind is Kind.PARALLEL else traces.single
+        parts = (part for ids in trace.reads[owner] for part in _parts(traces, ids))
+        traces.read[kind, owner] = tuple(parts)
+    return traces.read[kind, owner]
+
+
+def _parts(traces: Traces, elements: Ids) -> Iterator[Part]:
+    """Elements by the step, or what else, that makes them; each once."""
+    ids = np.unique(elements)
+    for block in traces.elements.blocks_of(ids):
+        end = block.start + int(np.prod(block.shape, dtype=np.int64))
+        first, last = np.searchsorted(ids, [block.start, end])
+        yield block.kind, block.owner, ids[first:last]

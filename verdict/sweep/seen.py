@@ -15,7 +15,7 @@ from verdict.semantics import itself
 from verdict.sweep.compare import Compared, compare
 from verdict.sweep.flow import CANNOT, Flow
 from verdict.sweep.unroll import unroll
-from verdict.sweep.values import positive_buffers, run
+from verdict.sweep.values import nearest_to_no_numbers, positive, positive_buffers, run
 
 Values = list[list[Array | None]]
 """For each seed, the array of each value of a flow."""
@@ -101,10 +101,12 @@ def _drawn(
     flow: Flow, reduced: Reduced, seeds: Sequence[int], integers: Mapping[int, Domain], kept: frozenset[int] | None
 ) -> tuple[list[dict[int, Array]], list[list[Array | None]]]:  # fmt: skip
     """What both plans are given on each seed, and what the single-device `flow` makes of it: large integers too on the
-    first seed, if all that the flow declares is then a number. integers, kept: see `seen`.
+    first seed, if all that the flow declares is then a number; where it is none even without these, some of the given
+    numbers, else all, without their signs. integers, kept: see `seen`.
     """
     single, near = reduced.single, marks(reduced.single, reduced.parallel)
     named = thresholds(reduced.single, reduced.parallel)
+
     for wild in (True, False):
         drawn = [
             random_values(
@@ -120,11 +122,23 @@ def _drawn(
             for number, seed in enumerate(seeds)
         ]
         given = [positive_buffers(single, values) for values in drawn]
-        made = _made(flow, single, given, kept)
-        ends = [array for values in made for result in flow.results if (array := values[result.value]) is not None]
-        if all(bool(np.isfinite(array).all()) for array in ends):
+        values = _made(flow, single, given, kept)
+        if _finite(flow, values):
+            return given, values
+    for logicals in (nearest_to_no_numbers(flow, given[0]), frozenset(given[0])):
+        given = [
+            {k: positive(array) if k in logicals else array for k, array in values.items()} for values in given
+        ]
+        values = _made(flow, single, given, kept)
+        if _finite(flow, values):
             break
-    return given, made
+    return given, values
+
+
+def _finite(flow: Flow, made: Values) -> bool:
+    """Whether all that the flow declares is a number, on each seed."""
+    ends = (values[result.value] for values in made for result in flow.results)
+    return all(bool(np.isfinite(array).all()) for array in ends if array is not None)
 
 
 def flows_of(reduced: Reduced) -> tuple[Flow, Flow]:

@@ -9,6 +9,9 @@ from verdict.inputs import Domain
 from verdict.sweep.elements import Elements, Ids, Kind
 from verdict.sweep.flow import Flow, Step
 
+Part = tuple[Kind, int, Ids]
+"""Elements that one step makes, or that are given: of what kind, by which step or logical tensor, which ones."""
+
 
 @dataclass(slots=True)
 class Trace:
@@ -85,7 +88,8 @@ def frozen(attrs: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 class Traces:
     """The single-device and the parallel trace, the elements of both, and what is known of given elements.
 
-    integers: what the elements of given logical tensors of integers may be.
+    integers: what the elements of given logical tensors of integers may be. read: the elements that steps read by what
+    makes them, as far as that was asked.
     """
 
     elements: Elements
@@ -93,3 +97,4 @@ class Traces:
     parallel: Trace
     integers: Mapping[int, Domain]
     keys: Keys
+    read: dict[tuple[Kind, int], tuple[Part, ...]] = field(default_factory=dict, compare=False)

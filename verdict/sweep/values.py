@@ -56,8 +56,45 @@ def _present(values: Sequence[Array | None], number: int) -> Array:
 def positive_buffers(plan: Plan, given: Mapping[int, Array]) -> dict[int, Array]:
     """The same values with buffers positive, since some are read under roots (the second moments of an optimizer)."""
     return {
-        logical: np.asarray(np.abs(array) + 0.05)
-        if plan.logicals[logical].kind == BUFFER and array.dtype == np.float64
-        else array
+        logical: positive(array) if plan.logicals[logical].kind == BUFFER else array
         for logical, array in given.items()
     }
+
+
+def positive(array: Array) -> Array:
+    """The numbers without their signs, and none of them 0; integers as they are."""
+    return np.asarray(np.abs(array) + 0.05) if array.dtype == np.float64 else array
+
+
+def nearest_to_no_numbers(flow: Flow, given: Mapping[int, Array]) -> frozenset[int]:
+    """The given tensors of numbers, by logical tensor, that the fewest steps lie between and a step that makes what is
+    no number of numbers: a root of one, say.
+    """
+    values = run(flow, given)
+    makers = {value: number for number, step in enumerate(flow.steps) for value in step.outputs if value != ABSENT}
+    owners = {item.value: item.logical for item in flow.given if given[item.logical].dtype == np.float64}
+    found: set[int] = set()
+    for step in flow.steps:
+        if any(not _finite(values[value]) for value in step.outputs if value != ABSENT) and all(
+            _finite(values[value]) for value in step.inputs
+        ):
+            found |= _nearest(flow, step.inputs, makers, owners)
+    return frozenset(found)
+
+
+def _nearest(
+    flow: Flow, inputs: Sequence[int], makers: Mapping[int, int], owners: Mapping[int, int]
+) -> frozenset[int]:
+    """Of the given tensors that values come from those that are read the fewest steps before."""
+    level, seen = set(inputs), set(inputs)
+    while level:
+        found = frozenset(owners[value] for value in level if value in owners)
+        if found:
+            return found
+        level = {read for value in level if value in makers for read in flow.steps[makers[value]].inputs} - seen
+        seen |= level
+    return frozenset()
+
+
+def _finite(array: Array | None) -> bool:
+    return array is None or bool(np.isfinite(array).all())

@@ -62,6 +62,7 @@ CASES = {
     "reduce integers": (lambda i: jnp.sum(i, 1) + jnp.max(i), (IDS,)),
     "integers": (lambda i: (i + 5) * 3 - jnp.abs(i), (IDS,)),
     "integers divided": (lambda i: lax.div(i, jnp.int32(2)), (IDS,)),
+    "remainder of known integers": (lambda x: x * lax.rem(jnp.int32(-7), jnp.int32(3)).astype(jnp.float32), (X,)),
     "integers that wrap around": (lambda i: i * jnp.int32(1 << 30) * 3, (IDS,)),
     "dynamic slice": (lambda x, i: lax.dynamic_slice(x, (i[0], i[1]), (2, 3)), (X, AT)),
     "dynamic slice of constant starts": (lambda x: lax.dynamic_slice(x, (3, 5), (2, 3)), (X,)),
