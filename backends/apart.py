@@ -9,15 +9,14 @@ import faulthandler
 import gc
 import marshal
 import os
-import resource
-import signal
-import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import fields
-from pathlib import Path
+from functools import partial
 from typing import Any, NamedTuple
 
+from verdict import child
+from verdict.child import Child, Memory
 from verdict.errors import PlanFileError
 from verdict.graph import Call, Held, Logical, Node, Plan, Segment, Storage, Tensor
 from verdict.outcome import Assumption, Finding, Source
@@ -26,11 +25,10 @@ _Reply = tuple[str, Any]
 
 
 class Reading(NamedTuple):
-    """A child that reads the plan file `source`, and the end of the pipe on which its answer comes."""
+    """A child that reads the plan file `source`."""
 
     source: str
-    child: int
-    pipe: int
+    child: Child
 
 
 def apart(make: Callable[[], Plan], source: str, memory: int) -> Plan:
@@ -40,20 +38,13 @@ def apart(make: Callable[[], Plan], source: str, memory: int) -> Plan:
 
 def begin(make: Callable[[], Plan], source: str, memory: int) -> Reading:
     """Compute `make()` in a child that may grow by `memory` bytes (Linux)."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reading)
-        _answer(make, source, writing, memory)
-    os.close(writing)
-    return Reading(source, child, reading)
+    work = partial(_answer, make=make, source=source, memory=memory)
+    return Reading(source, child.begin(work, Memory(memory), both_ways=False))
 
 
 def abandon(reading: Reading) -> None:
     """End a child whose plan is not wanted any more."""
-    os.kill(reading.child, signal.SIGKILL)
-    os.close(reading.pipe)
-    os.waitpid(reading.child, 0)
+    child.kill(reading.child)
 
 
 def finish(reading: Reading) -> Plan:
@@ -62,15 +53,15 @@ def finish(reading: Reading) -> Plan:
     Raises the PlanFileError that `make` raised, or one if the child was killed or ran out of memory;
     RuntimeError with the child's traceback for any other exception.
     """
-    source, child, end = reading
+    source, reader = reading
     try:
-        with os.fdopen(end, "rb") as pipe:
+        with os.fdopen(reader.connection.fileno(), "rb", closefd=False) as pipe:
             answer = pipe.read()
     except BaseException:
-        os.kill(child, signal.SIGKILL)
+        child.kill(reader)
         raise
-    finally:
-        status = os.waitpid(child, 0)[1]
+    reader.connection.close()
+    status = child.wait(reader)
     if status != 0:
         how = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {os.WEXITSTATUS(status)}"
         raise PlanFileError(source, f"reading it killed the reader ({how})", "is it nested beyond measure?")
@@ -82,18 +73,12 @@ def finish(reading: Reading) -> Plan:
     raise RuntimeError(f"reading {source} failed in a child process\n{content}")
 
 
-def _answer(make: Callable[[], Plan], source: str, writing: int, memory: int) -> None:
-    """In the child: send the plan, or why there is none, and end without any cleaning up."""
-    status = 1
-    try:
-        gc.disable()
-        faulthandler.disable()
-        _limit(memory)
-        with os.fdopen(writing, "wb") as pipe:
-            pipe.write(marshal.dumps(_reply(make, source, memory)))
-        status = 0
-    finally:
-        os._exit(status)
+def _answer(connection: Any, make: Callable[[], Plan], source: str, memory: int) -> None:
+    """In the child: send the plan, or why there is none."""
+    gc.disable()
+    faulthandler.disable()
+    with os.fdopen(connection.fileno(), "wb", closefd=False) as pipe:
+        pipe.write(marshal.dumps(_reply(make, source, memory)))
 
 
 def _reply(make: Callable[[], Plan], source: str, memory: int) -> _Reply:
@@ -105,14 +90,6 @@ def _reply(make: Callable[[], Plan], source: str, memory: int) -> _Reply:
         return "refused", (source, f"reading it takes more than {memory} bytes of memory", "is it a plan?")
     except Exception:  # handed on to the parent, which raises it there
         return "failed", traceback.format_exc()
-
-
-def _limit(memory: int) -> None:
-    if sys.platform == "linux":
-        _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        limit = used + memory
-        resource.setrlimit(resource.RLIMIT_AS, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
 
 
 def _pack(plan: Plan) -> dict[str, Any]:

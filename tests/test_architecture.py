@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from verdict.graph import COPY, GRAD, SUM
+from verdict.graph import COPY, GRAD, NARROW, SUM
 from verdict.ops import RULES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,7 +24,8 @@ MAY_IMPORT = {
     "lineage": {"errors", "outcome", "graph", "ops"},
     "stage": {*WORDS, "graph", "ops", "lineage", "solver"},
     "report": {*WORDS, "graph"},
-    "workers": {"limits", "outcome"},
+    "child": {"limits"},
+    "workers": {"child", "limits", "outcome"},
     "semantics": {"errors", "graph", "comparison", "ops"},
     "reduction": {"errors", "graph", "comparison", "ops", "semantics"},
     "inputs": {"errors", "graph", "ops", "semantics"},
@@ -119,7 +120,8 @@ def test_backends_know_the_plan_and_the_words_only():
     for path in FILES:
         if path not in IN_VERDICT:
             below = {module.split(".")[1] for module in imported(path) if module.startswith("verdict.")}
-            assert below <= {"backends", "graph", "errors", "outcome", "ops", "comparison", "words"}, name_of(path)
+            known = {"backends", "child", "limits", "graph", "errors", "outcome", "ops", "comparison", "words"}
+            assert below <= known, name_of(path)
 
 
 def test_nothing_that_reads_or_proves_needs_torch_or_pickles():
@@ -158,7 +160,7 @@ def operators_named(path):
 def test_engines_ask_facts_and_know_no_operators(path):
     named = set(operators_named(path))
     if name_of(path) == "verdict/graph/plan.py":
-        named -= {COPY, SUM}
+        named -= {COPY, NARROW, SUM}
     assert not named
 
 

@@ -3,6 +3,7 @@
 import gc
 import resource
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -85,6 +86,20 @@ def address_space() -> int:
     """Bytes that this process has mapped, which is what the limit of memory counts."""
     with open("/proc/self/statm") as statm:
         return int(statm.read().split()[0]) * resource.getpagesize()
+
+
+def confine(more: int, counted: int = resource.RLIMIT_AS) -> None:
+    """This process may have so many bytes of memory more than it has, where it can be limited (Linux). counted: what is
+    limited, RLIMIT_AS or RLIMIT_DATA.
+    """
+    if sys.platform != "linux":
+        return
+    _, hard = resource.getrlimit(counted)
+    with open("/proc/self/statm") as statm:
+        pages = statm.read().split()
+    limit = int(pages[5 if counted == resource.RLIMIT_DATA else 0]) * resource.getpagesize() + more
+    limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+    resource.setrlimit(counted, (limit, limit))
 
 
 def _over(number: int, frame: FrameType | None) -> NoReturn:

@@ -1,22 +1,20 @@
 """Stages to outcomes in a pool of processes, each task within limits of time and memory.
 
 A worker that takes too long, dies or runs out of memory costs its own task an Unknown, nothing else; where tasks have
-several attempts, what a worker died of is tried anew. An interrupt from the terminal reaches all processes; the parent
-alone heeds it, and ends the others; a worker that is told to end ends at once.
+several attempts, what a worker died of is tried anew. The workers are limited children (`child.py`).
 """
 
 import gc
-import resource
-import signal
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from multiprocessing.connection import wait
 from typing import Any, TypeVar
 
-import multiprocess
-
-from verdict.limits import MIB, address_space
+from verdict.child import Child, Memory, begin, kill
+from verdict.limits import MIB
 from verdict.outcome import Unknown
 
 Task = TypeVar("Task")
@@ -47,43 +45,40 @@ def run_all(
     outcomes: list[Result | Unknown | None] = [None] * len(tasks)
     pending = deque(range(len(tasks)))
     begun = [0] * len(tasks)
-    busy: dict[Any, tuple[Any, int, float]] = {}
+    busy: dict[Any, tuple[Child, int, float]] = {}
     finished = 0
-    context = multiprocess.get_context("fork")
-    idle = [_start(context, tasks, run, memory_mib) for _ in range(min(workers, len(tasks)))]
+    idle = [_start(tasks, run, memory_mib) for _ in range(min(workers, len(tasks)))]
     try:
         while pending or busy:
             while pending and idle:
-                process, connection = idle.pop()
-                index = pending.popleft()
+                child, index = idle.pop(), pending.popleft()
                 begun[index] += 1
-                connection.send(index)
-                busy[connection] = (process, index, time.monotonic() + timeout + GRACE)
+                with suppress(BrokenPipeError):  # a child that died since; its end of the connection says so
+                    child.connection.send(index)
+                busy[child.connection] = (child, index, time.monotonic() + timeout + GRACE)
             ready = wait(list(busy), timeout=_patience(busy))
             late = [c for c, (_, _, deadline) in busy.items() if c not in ready and time.monotonic() > deadline]
             for connection in [*ready, *late]:
-                process, index, _ = busy[connection]
+                child, index, _ = busy[connection]
                 outcome = _receive(connection) if connection in ready else None
                 del busy[connection]
                 if outcome is None:
-                    process.kill()
-                    process.join()
-                    idle.append(_start(context, tasks, run, memory_mib))
+                    kill(child)
+                    idle.append(_start(tasks, run, memory_mib))
                     if connection in ready and begun[index] < attempts:
                         pending.append(index)
                         continue
                     outcome = Unknown(_lost(connection in ready, timeout, attempts))
                 else:
-                    idle.append((process, connection))
+                    idle.append(child)
                 outcomes[index] = outcome
                 finished += 1
                 if found is not None:
                     found(index, outcome)
                 done(finished)
     finally:
-        for process in [p for p, _ in idle] + [p for p, _, _ in busy.values()]:
-            process.kill()
-            process.join()
+        for child in [*idle, *(child for child, _, _ in busy.values())]:
+            kill(child)
     return [outcome or Unknown("never run") for outcome in outcomes]
 
 
@@ -109,31 +104,13 @@ def _run_here(
     return outcomes
 
 
-def _start(
-    context: Any, tasks: Sequence[Task], run: Callable[[Task], Result], memory_mib: int | None
-) -> tuple[Any, Any]:
-    here, there = context.Pipe()
-    process = context.Process(target=_work, args=(there, here, tasks, run, memory_mib), daemon=True)
-    masked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the worker has come to ignore it
-    try:
-        process.start()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, masked)
-    there.close()
-    return process, here
+def _start(tasks: Sequence[Task], run: Callable[[Task], Result], memory_mib: int | None) -> Child:
+    memory = None if memory_mib is None else Memory(memory_mib * MIB)
+    return begin(partial(_work, tasks=tasks, run=run, memory_mib=memory_mib), memory)
 
 
-def _work(
-    connection: Any, other_end: Any, tasks: Sequence[Task], run: Callable[[Task], Result], memory_mib: int | None
-) -> None:
+def _work(connection: Any, tasks: Sequence[Task], run: Callable[[Task], Result], memory_mib: int | None) -> None:
     gc.freeze()  # of what this process was begun with nothing is garbage: it need not be gone through
-    other_end.close()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    if memory_mib is not None:
-        limit = address_space() + memory_mib * MIB
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     while True:
         try:
             index = connection.recv()
@@ -146,7 +123,10 @@ def _work(
             answer = Unknown(f"more than {most} of memory were needed")
         except Exception as error:
             answer = error
-        connection.send(answer)
+        try:
+            connection.send(answer)
+        except BrokenPipeError:
+            return
 
 
 def _receive(connection: Any) -> Any:
@@ -159,5 +139,5 @@ def _receive(connection: Any) -> Any:
     return answer
 
 
-def _patience(busy: dict[Any, tuple[Any, int, float]]) -> float:
+def _patience(busy: dict[Any, tuple[Child, int, float]]) -> float:
     return max(0.0, min(deadline for _, _, deadline in busy.values()) - time.monotonic())

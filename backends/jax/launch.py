@@ -2,15 +2,14 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from verdict.backends.jax import worker
+from verdict.child import session
 from verdict.errors import UsageError
 
 BUILD, BUILD_SINGLE = "build", "build_single"
@@ -65,19 +64,13 @@ def _run(command: list[str], devices: int, folder: Path, target: str, limits: Li
     environment = {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags, "PYTHONWARNINGS": "ignore"}
     log = folder / "log"
     try:
-        with open(log, "wb") as out:
-            process = subprocess.Popen(command, env=environment, stdout=out, stderr=out, start_new_session=True)
+        with session(command, environment, log) as process:
+            status = process.wait(limits.seconds)
     except OSError as error:
         raise UsageError(command[0], f"it cannot be run: {error.strerror}", "is --python right?") from None
-    try:
-        process.wait(limits.seconds)
     except subprocess.TimeoutExpired:
         raise UsageError(target, f"it is not compiled in {limits.seconds:g} s", "raise --compile-timeout") from None
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
     if not (folder / "reply.json").exists():
-        said = log.read_text(errors="replace").strip().splitlines() or [f"status {process.returncode}"]
+        said = log.read_text(errors="replace").strip().splitlines() or [f"status {status}"]
         problem = f"its process died: {said[-1][:MOST_SHOWN]}"
         raise UsageError(target, problem, "raise --compile-memory, or run the file by itself")

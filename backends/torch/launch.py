@@ -2,12 +2,11 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from verdict.backends.torch.confirmation import NOT_RUN, Confirmation
 from verdict.backends.torch.evidence import Line, told_in
 from verdict.backends.torch.trace import Trace, from_plain
 from verdict.backends.torch.worker import Job, Program, seen_of, write_job
+from verdict.child import session
 from verdict.errors import UsageError, VerdictError
 
 ROOT = Path(verdict.__file__).resolve().parents[1]
@@ -129,16 +129,8 @@ def _worker(
         wanted = tuple(Program(*target, world) for target, world in programs)
         write_job(folder, Job(tensors, cores, limits.seconds, limits.mebibytes, limits.confirm, watched, wanted))
         command = [sys.executable, "-m", "verdict.backends.torch.worker", name]
-        with open(folder / "log", "w") as log:
-            process = subprocess.Popen(
-                command, env=environment_of(), stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-            )
-        try:
+        with session(command, environment_of(), folder / "log") as process:
             yield _Worker(process, folder)
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
 
 
 def _watch(
