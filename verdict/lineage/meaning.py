@@ -75,7 +75,7 @@ class Meaning:
     def ignored(self) -> frozenset[int]:
         """The inputs whose values do not count.
 
-        A node that is linear in an input has a gradient for it in which that input does not occur; one that is linear in
+        A node that is linear in an input has a gradient for it in which that input does not occur; what is linear in
         all of them together has gradients in which none does.
         """
         if self.rule is None:
