@@ -9,7 +9,19 @@ from verdict.limits import OutOfTime, limited, uncollected
 from verdict.observer import SILENT, Observer, Phase
 from verdict.options import Options
 from verdict.outcome import Finding
-from verdict.phases import Examined, Query, certify, contradict, explain, side_of, sweep, unconfirmed, walk, with_draws
+from verdict.phases import (
+    Examined,
+    Query,
+    certify,
+    contradict,
+    explain,
+    pictured,
+    side_of,
+    sweep,
+    unconfirmed,
+    walk,
+    with_draws,
+)
 from verdict.repair import corrections, effects, repairs, with_repairs
 from verdict.report import Open, Proofs, Report, Verdict
 
@@ -44,7 +56,7 @@ def _answers(query: Query) -> Iterator[Report]:
         others = corrections(query, examined, explained, _verdict) or effects(query, explained, _verdict)
         proposals = others or proposals
     query.observer.begin(Phase.REPORT)
-    yield with_repairs(explained, proposals)
+    yield pictured(query, with_repairs(explained, proposals))
 
 
 def _verdict(query: Query) -> Report:

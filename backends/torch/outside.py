@@ -17,6 +17,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from verdict.backends.torch.arguments import called
+from verdict.backends.torch.choices import decide
 from verdict.backends.torch.folded import folded
 from verdict.backends.torch.host import replaced
 from verdict.backends.torch.recorder import NAME_IT, Recorder
@@ -98,7 +99,7 @@ def _reads(recorder: Recorder, name: str, before: Callable[..., Any]) -> Callabl
             recorder.watch.shared(self)
         if isinstance(self, FakeTensor):
             return before(self, *args, **kwargs)
-        if value not in recorder.tape.constant:
+        if value not in recorder.tape.constant and not decide(recorder, self, name):
             recorder.doubt(f"a value is read by Python: {name}")
         with _disable_current_modes():
             return before(self, *args, **kwargs)

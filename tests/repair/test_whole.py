@@ -16,12 +16,10 @@ from verdict.report import Verdict
 OPTIONS = Options(workers=0, solver=FAST, attempts=None)
 SWEPT = {
     "deepspeed-8475": "all_reduce(sum) over ranks 0, 1 after norm2",
-    "megatron-lm-656": "wire mul u on rank 1 as on the other ranks",
     "tpu-inference-3435": "all_reduce(sum) over ranks 0, 1 after shared",
 }
 """Bugs of the suite whose repaired plan the walk leaves open, and what the repair says."""
 CORRECTED = {
-    "deepspeed-5248": "all_reduce total times 1/2",
     "megatron-lm-1685": "over ranks 0, 2 behind linear.grad dh",
     "mlx-lm-1413": "count=4 in mean loss",
 }

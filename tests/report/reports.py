@@ -7,6 +7,7 @@ from tests.builders import ask
 from tests.pairs import load, report_on
 from verdict.outcome import Assumption, Block, Counterexample, Finding, Mismatch
 from verdict.report import Measured, Open
+from verdict.report.picture import Around, Bar, Drawn, Lane, Picture
 
 MEASURED = Measured((("prove", 1.5),), 100.0, 1)
 HOSTILE = '<script>alert("x")</script>]]>&\x1b[31m\x9b\x07\n::error::\u202e\ud800,:%'
@@ -28,8 +29,10 @@ def hostile():
     found = Counterexample((block,), (block,), (block,), HOSTILE, ())
     finding = Finding(
         "missing-reduction", HOSTILE, HOSTILE, notes=(HOSTILE,), help=HOSTILE, modules=(HOSTILE,),
-        single=(HOSTILE,), parallel=(HOSTILE,), counterexample=found,
+        single=(HOSTILE,), parallel=(HOSTILE,), counterexample=found, ranks=(0,),
     )  # fmt: skip
+    around = Around((Drawn(HOSTILE, HOSTILE, HOSTILE, True), Drawn("add", HOSTILE, "")), ((0, 1),))
+    lanes = (Lane(0, (Bar(HOSTILE, 0, 0, True), Bar(HOSTILE, -1, 1, False))),)
     values = (Mismatch(HOSTILE, (0,), Fraction(1), 2.5),)
     return replace(
         report,
@@ -39,6 +42,7 @@ def hostile():
         assumptions=(Assumption(HOSTILE, HOSTILE),),
         single=replace(report.single, source=HOSTILE, mesh=((HOSTILE, 1),)),
         parallel=replace(report.parallel, source=HOSTILE),
+        pictures=(Picture(0, lanes, (1, 1), 0, around, around, ((0, 1),)),),
     )
 
 

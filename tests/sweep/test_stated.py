@@ -51,10 +51,16 @@ def test_a_factor_is_told_where_the_plan_states_a_number(name):
 
 
 def test_without_a_number_the_factor_is_told_where_ranks_are_summed():
-    (finding,) = told(*plans(SINGLE, PARALLEL.format(divide="identity(total)"), dp=2))
+    undivided = PARALLEL.replace("  total = all_reduce", "  dw = all_reduce").replace("  dw = {divide}\n", "")
+    (finding,) = told(*plans(SINGLE, undivided.format(), dp=2))
     assert finding.code == "wrong-scale"
-    assert "all_reduce total" in finding.title
+    assert "all_reduce dw" in finding.title
     assert "pow.grad dy_r" in " ".join(finding.notes)
+
+
+def test_a_factor_is_told_where_a_node_hands_on_what_must_be_divided():
+    (finding,) = told(*plans(SINGLE, PARALLEL.format(divide="identity(total)"), dp=2))
+    assert (finding.code, finding.title) == ("wrong-scale", "identity dw makes 8 times dw")
 
 
 EARLY = """plan single

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from verdict.diagnose.scene import (
     Scene,
     Source,
+    hands_on,
     misdelivered,
     misdelivery,
     show_share,
@@ -46,6 +47,12 @@ def cause_of(scene: Scene, finding: Finding, about: Evidence) -> Cause:
         help_text = "receive in the order in which the peer sends"
         title = misdelivery(scene, place.device, source)
         return Cause("wrong-order", title, (), help_text, place.device, source)
+    left_out = _left_out(scene, about) if finding.code == "wrong-input" else None
+    if left_out is not None:
+        what, due = scene.sum_of([share.base for share in about.value or ()]), scene.sum_of(about.expected)
+        does = "hands on" if hands_on(left_out.node) else "makes"
+        title = f"{left_out.node.op} {left_out.node.name} {does} {what}, expected {due}"
+        return Cause(finding.code, title, _wanted(scene, about), "", place.device, left_out)
     if about.value is not None and about.expected:
         again = difference(about.value, about.expected, about.region, scene.bases, about.shard)
         title = again.text if again is not None else finding.title
@@ -60,11 +67,26 @@ def _before_gathering(scene: Scene, device: int, source: Source | None) -> Sourc
     return source
 
 
+def _left_out(scene: Scene, about: Evidence) -> Source | None:
+    """The copy, or the collective, of what is called otherwise that is called as what is due: an operator is left out
+    there, or comes too early.
+    """
+    due = {scene.bases[base].name for base in about.expected}
+    sources = scene.sources[about.places[0].device]
+    source = sources.get(about.tensors[0])
+    while source is not None and (hands_on(source.node) or source.node.op in COLLECTIVES):
+        (read, *_), (made, *_) = source.node.inputs, source.node.outputs
+        if scene.name(read) not in due and scene.name(made) in due:
+            return source
+        source = sources.get(read) if read != made else None
+    return None
+
+
 def _wanted(scene: Scene, about: Evidence) -> tuple[str, ...]:
     if about.tensors[0] == ABSENT:
         return ()
-    name = scene.name(about.tensors[0])
-    return (f"what {about.places[0].op} reads as {name} must be {scene.sum_of(about.expected)}",)
+    name, due = scene.name(about.tensors[0]), scene.sum_of(about.expected)
+    return (f"what {about.places[0].op} reads as {name} must be {due}",) if name != due else ()
 
 
 def _instead(scene: Scene, about: Evidence) -> tuple[str, ...]:

@@ -75,7 +75,7 @@ class Scene:
         """Where a tensor comes from, copies on the same device left out; an accumulator may be a copy of itself."""
         source = self.sources[device].get(tensor)
         passed = {tensor}
-        while source is not None and _hands_on(source.node) and source.node.inputs[0] not in passed:
+        while source is not None and hands_on(source.node) and source.node.inputs[0] not in passed:
             passed.add(source.node.inputs[0])
             before = self.sources[device].get(source.node.inputs[0])
             if before is None:
@@ -208,5 +208,5 @@ def _communicating(plan: Plan, op: str) -> list[tuple[int, Node]]:
     return found
 
 
-def _hands_on(node: Node) -> bool:
+def hands_on(node: Node) -> bool:
     return FACTS.copies(node.op, len(node.inputs), len(node.outputs))

@@ -64,12 +64,12 @@ def _accumulators(plan: Plan, tensors: Iterable[int]) -> frozenset[int]:
 
 def _reduced_early(plan: Plan, device: int, call: Call, tensor: int, problem: str, mend: str) -> Finding:
     """What is wrong with a gradient, at the nodes of a called segment that touch it."""
-    segment = plan.segments[call.segment]
+    segment, name = plan.segments[call.segment], plan.logicals[plan.tensors[tensor].logical].name
     nodes = (n for n in segment.nodes if tensor in n.inputs or tensor in n.outputs)
     return Finding(
         "early-reduction",
-        f"{plan.logicals[plan.tensors[tensor].logical].name} {problem}",
-        f"segment {segment.name} on rank {device}",
+        f"{name} {problem}",
+        f"{name} in segment {segment.name} on rank {device}",
         help=mend,
         evidence=Fault(tuple(Place(device, call.microbatch, node.name, node.op) for node in nodes), (tensor,)),
         kind=mend,

@@ -35,8 +35,8 @@ from verdict.outcome import Assumption, Finding, Source
 ABSENT = -1
 GRAD = ".grad"
 """The end of the name of a gradient node: see the conventions above."""
-COPY, SUM = "identity", "accumulate"
-"""The operators that the form of plans itself knows: a copy, and the sum of tensors of one shape."""
+COPY, SUM, NARROW = "identity", "accumulate", "narrow"
+"""The operators that the form of plans itself knows: a copy, the sum of tensors of one shape, a part along an axis."""
 ONCE_A_STEP = -1
 
 Attrs = tuple[tuple[str, Hashable], ...]

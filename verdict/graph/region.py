@@ -34,6 +34,11 @@ def contains(outer: Region, inner: Region) -> bool:
     return all(start <= begin and end <= stop for (start, stop), (begin, end) in zip(outer, inner, strict=True))
 
 
+def hull(one: Region, other: Region) -> Region:
+    """The least region with all of both."""
+    return tuple((min(a, c), max(b, d)) for (a, b), (c, d) in zip(one, other, strict=True))
+
+
 def moved(region: Region, outer: Region) -> Region:
     """`region` in the coordinates of `outer`, whose first element is at zero."""
     return tuple((start - first, stop - first) for (start, stop), (first, _) in zip(region, outer, strict=True))

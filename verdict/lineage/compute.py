@@ -164,7 +164,9 @@ def _partner(holdings: Holdings, node: Node, bases: tuple[Bases, ...], candidate
 
 
 def _choose(holdings: Holdings, candidates: Sequence[int], attrs: Attrs, outputs: tuple[int, ...]) -> int | None:
-    """The candidate that agrees in attributes, else the one that the outputs' hints name, else the first."""
+    """The candidate that agrees in attributes, as they are written first: 1, 1.0 and True are equal; else the one that
+    the outputs' hints name, else the first.
+    """
     partners = holdings.reference.partners
     hints = {
         base
@@ -172,7 +174,8 @@ def _choose(holdings: Holdings, candidates: Sequence[int], attrs: Attrs, outputs
         if tensor != ABSENT
         for base in holdings.claims.get(holdings.plan.tensors[tensor].logical, ())
     }
-    alike = [index for index in candidates if partners[index].node.attrs == attrs] or list(candidates)
+    equal = [index for index in candidates if partners[index].node.attrs == attrs]
+    alike = [index for index in equal if repr(partners[index].node.attrs) == repr(attrs)] or equal or list(candidates)
     hinted = [index for index in alike if hints & set(partners[index].outputs)]
     return next(iter(hinted or alike), None)
 

@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from verdict.graph import ABSENT, Interval, Node, Place, Plan, Region
 from verdict.graph.lockstep import Step
+from verdict.lineage.alike import alike_bases
 from verdict.lineage.binding import Binding
 from verdict.lineage.columns import UNDECIDED
 from verdict.lineage.compare import Difference
@@ -56,6 +57,7 @@ class Guessing(Holdings):
         self.refused, self.closed, self.factors = refused, closed, factors
         self.cuts: dict[CutPoint, Value] = {}
         self.infinite = infinite_bases(reference)
+        self.alike = alike_bases(reference)
         self.movement = Movement(self, self.infinite)
         self._scales: dict[CutPoint, Fraction] = {}
         self._pieces: list[dict[tuple[int, int], Interval]] = [{} for _ in range(plan.devices)]
@@ -83,7 +85,7 @@ class Guessing(Holdings):
         if any(share.times != 1 and share.base in self.infinite for share in value or ()):
             raise Unfollowed("it is a multiple of what may be infinite")
         super().write(device, tensor, value, place)
-        for share in value or ():
+        for share in (share for share in value or () if share.base not in self.alike):
             for interval, full in zip(share.region, self.reference.column_shape(share.base), strict=True):
                 if interval != (0, full):
                     self._pieces[device].setdefault((full, interval[1] - interval[0]), interval)

@@ -3,6 +3,7 @@
 from verdict.phases.certify import CERTAIN, certify, contradict, unconfirmed
 from verdict.phases.drawn import with_draws
 from verdict.phases.explain import explain
+from verdict.phases.picture import pictured
 from verdict.phases.query import Examined, Query
 from verdict.phases.summary import known_assumptions, side_of
 from verdict.phases.sweep import sweep
@@ -16,6 +17,7 @@ __all__ = [
     "contradict",
     "explain",
     "known_assumptions",
+    "pictured",
     "side_of",
     "sweep",
     "unconfirmed",

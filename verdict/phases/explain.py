@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from verdict.diagnose import diagnose, scene_of
-from verdict.graph import ABSENT, Fault, Node, Plan
+from verdict.graph import ABSENT, COPY, Fault, Node, Plan
 from verdict.graph.kept import RECORDED
+from verdict.graph.lockstep import RECV
 from verdict.graph.sources import source_of
 from verdict.lineage import Evidence
 from verdict.outcome import Finding, joined
@@ -25,8 +26,12 @@ FEW = 3
 """So many causes are believed where the walk has fewer findings: faults that are made together are two or three."""
 RESTORED = "wrong-constant"
 """The code of what is repaired by the attributes of the single-device node: no other change is smaller."""
-MET_LATER = ("wrong-slice", "missing-reduction")
+MET_LATER = ("wrong-slice", "wrong-input", "missing-reduction")
 """Codes of shares and parts that the walk finds where they are used: where one meets another share, or is read."""
+LEFT_OUT = frozenset({"wrong-scale", "wrong-input"})
+"""Codes of what is handed on as it is, where an operator is left out."""
+CROSSED = frozenset({"wrong-order", "wrong-peer"})
+"""Codes of messages that are taken for each other: numbers show only what is made of them."""
 SCALES = frozenset({"wrong-scale", "mean-instead-of-sum"})
 """Codes of one thing, a factor, at different nodes: where the walk finds it, its place is the nearer one."""
 MATTERS_OF_FORM = frozenset(
@@ -111,7 +116,8 @@ def _corrected(query: Query, report: Report) -> Report:
         return report
     if len(found) > most:
         return report
-    if same or codes | told <= SCALES:
+    crossed = len(report.findings) == 1 and report.findings[0].code in CROSSED and _received(report.findings[0])
+    if crossed or ((same or codes | told <= SCALES) and not _left_out(found)):
         return replace(report, findings=tuple(_with_corrections(report.findings, found)))
     return replace(report, findings=found, open=(), proofs=Proofs(), swept=swept_of(swept))
 
@@ -138,6 +144,18 @@ def _nearer(plan: Plan, told: Sequence[Finding], found: Sequence[Finding]) -> bo
     if met and len(told) == len(found) == 1 and found[0].code in MET_LATER:
         return met.isdisjoint(name for _, name in named)
     return bool(results and named) and len(found) <= len(told) and made.isdisjoint(named)
+
+
+def _received(finding: Finding) -> bool:
+    """Whether the walk says of a message that it is another one than is meant."""
+    about = finding.evidence
+    return isinstance(about, Evidence) and finding.where.startswith(f"{RECV} ")
+
+
+def _left_out(found: Sequence[Finding]) -> bool:
+    """Whether corrections name a node that only hands on what it reads, where something must be done to it."""
+    faults = [about for one in found if one.code in LEFT_OUT and isinstance(about := one.evidence, Fault)]
+    return any(place.op == COPY for about in faults for place in about.places)
 
 
 def _made_by(plan: Plan, about: Evidence) -> Node | None:

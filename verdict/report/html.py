@@ -4,15 +4,17 @@ The page is a tree of elements, so that nothing of a plan is ever taken for mark
 """
 
 from collections.abc import Iterable, Sequence
-from xml.etree.ElementTree import Element, SubElement, tostring
+from xml.etree.ElementTree import Element, tostring
 
 from verdict.outcome import Block, Counterexample, Finding
+from verdict.report.drawing import grid, nodes, schedule
+from verdict.report.elements import add
 from verdict.report.example import entries, groups, index_text, number, shape_text
 from verdict.report.finding import extent_of
 from verdict.report.headline import headline
 from verdict.report.lines import counted
 from verdict.report.page_style import STYLE
-from verdict.report.readable import readable
+from verdict.report.picture import Picture
 from verdict.report.report import Measured, Report, Side
 from verdict.report.statistics import statistics
 
@@ -24,17 +26,19 @@ MOST_ROWS = 64
 def to_html(report: Report, measured: Measured) -> str:
     """Verdict and cause first, then each finding, then what it rests on, folded."""
     page = Element("html", {"lang": "en"})
-    head = _add(page, "head")
-    _add(head, "meta", charset="utf-8")
-    _add(head, "meta", name="viewport", content="width=device-width, initial-scale=1")
-    _add(head, "meta", **{"http-equiv": "Content-Security-Policy", "content": POLICY})
-    _add(head, "title", f"{report.verdict.name}: {report.parallel.source}")
-    _add(head, "style").text = STYLE
-    main = _add(_add(page, "body"), "main")
+    head = add(page, "head")
+    add(head, "meta", charset="utf-8")
+    add(head, "meta", name="viewport", content="width=device-width, initial-scale=1")
+    add(head, "meta", **{"http-equiv": "Content-Security-Policy", "content": POLICY})
+    add(head, "title", f"{report.verdict.name}: {report.parallel.source}")
+    add(head, "style").text = STYLE
+    main = add(add(page, "body"), "main")
     _head(main, report)
-    for kind, findings in (("error", report.findings), ("note", report.notes)):
-        for finding in findings:
-            _finding(main, finding, kind, report)
+    pictures = {picture.finding: picture for picture in report.pictures}
+    for k, finding in enumerate(report.findings):
+        _finding(main, finding, "error", report, pictures.get(k))
+    for finding in report.notes:
+        _finding(main, finding, "note", report)
     _open(main, report)
     _table(main, "The plans", ["", "single", "parallel"], _sizes(report.single, report.parallel))
     _trust(main, report)
@@ -42,39 +46,33 @@ def to_html(report: Report, measured: Measured) -> str:
     return "<!doctype html>\n" + tostring(page, encoding="unicode", method="html") + "\n"
 
 
-def _add(parent: Element, tag: str, text: str = "", /, **attributes: str) -> Element:
-    """A new last child. All text of a plan comes through here."""
-    child = SubElement(parent, tag, {key: readable(value) for key, value in attributes.items()})
-    child.text = readable(text) or None
-    return child
-
-
 def _head(main: Element, report: Report) -> None:
-    header = _add(main, "header", **{"class": report.verdict.name.lower()})
-    _add(header, "h1", report.verdict.name)
+    header = add(main, "header", **{"class": report.verdict.name.lower()})
+    add(header, "h1", report.verdict.name)
     if report.findings:
-        cause = _add(header, "p", **{"class": "cause"})
-        _add(cause, "code", report.findings[0].code)
-        _add(cause, "span", f" {report.findings[0].title}")
-    _add(header, "p", headline(report))
+        cause = add(header, "p", **{"class": "cause"})
+        add(cause, "code", report.findings[0].code)
+        add(cause, "span", f" {report.findings[0].title}")
+    add(header, "p", headline(report))
 
 
-def _finding(main: Element, finding: Finding, kind: str, report: Report) -> None:
-    section = _add(main, "section", **{"class": kind})
-    title = _add(section, "h2")
-    _add(title, "code", f"{kind}[{finding.code}]")
-    _add(title, "span", f" {finding.title}")
+def _finding(main: Element, finding: Finding, kind: str, report: Report, picture: Picture | None = None) -> None:
+    section = add(main, "section", **{"class": kind})
+    title = add(section, "h2")
+    add(title, "code", f"{kind}[{finding.code}]")
+    add(title, "span", f" {finding.title}")
     extent = extent_of(finding, report.parallel.replicas)
-    _add(section, "p", f"at {finding.where}" + (f" — {extent}" if extent else ""))
+    add(section, "p", f"at {finding.where}" + (f" — {extent}" if extent else ""))
     if finding.source is not None:
-        _add(section, "h3", str(finding.source))
-        _add(_add(section, "pre", **{"class": "nodes"}), "code", finding.source.text.strip())
+        add(section, "h3", str(finding.source))
+        if finding.source.text:
+            add(add(section, "pre", **{"class": "nodes"}), "code", finding.source.text.strip())
     for name, lines in (("single", finding.single), ("parallel", finding.parallel)):
         if lines:
-            _add(section, "h3", name)
-            block = _add(section, "ol", **{"class": "nodes"})
+            add(section, "h3", name)
+            block = add(section, "ol", **{"class": "nodes"})
             for line in lines:
-                _add(_add(block, "li"), "code", line)
+                add(add(block, "li"), "code", line)
     if finding.counterexample is not None:
         _numbers(section, finding.counterexample)
     elif finding.values:
@@ -83,10 +81,14 @@ def _finding(main: Element, finding: Finding, kind: str, report: Report) -> None
             for value in finding.values
         ]
         _table(section, "What differs", ["element", "single", "parallel"], rows)
+    grid(section, finding, report.parallel)
+    if picture is not None:
+        schedule(section, picture)
+        nodes(section, picture)
     for note in finding.notes:
-        _add(section, "p", f"note: {note}", **{"class": "note"})
+        add(section, "p", f"note: {note}", **{"class": "note"})
     if finding.help:
-        _add(section, "p", f"help: {finding.help}", **{"class": "help"})
+        add(section, "p", f"help: {finding.help}", **{"class": "help"})
 
 
 def _numbers(section: Element, found: Counterexample) -> None:
@@ -98,13 +100,13 @@ def _numbers(section: Element, found: Counterexample) -> None:
         table = _table(section, f"{single.label} ({shape_text(single.shape)})", _heads(others), [])
         body = table[-1]
         for k in wrong[:MOST_ROWS]:
-            row = _add(body, "tr")
-            _add(row, "th", index_text(single.shape, k), scope="row")
-            _add(row, "td", number(single.values[k]))
+            row = add(body, "tr")
+            add(row, "th", index_text(single.shape, k), scope="row")
+            add(row, "td", number(single.values[k]))
             for block in others:
-                _add(row, "td", number(block.values[k]), **({"class": "wrong"} if _wrong(block, k) else {}))
+                add(row, "td", number(block.values[k]), **({"class": "wrong"} if _wrong(block, k) else {}))
         if len(wrong) > MOST_ROWS:
-            _add(section, "p", f"and {counted(len(wrong) - MOST_ROWS, 'more element')}")
+            add(section, "p", f"and {counted(len(wrong) - MOST_ROWS, 'more element')}")
 
 
 def _wrong(block: Block, place: int) -> bool:
@@ -119,7 +121,7 @@ def _open(main: Element, report: Report) -> None:
     if not report.unanswered:
         return
     title = f"{counted(len(report.unanswered), 'question')} left open"
-    section = _folded(main, f"{title} behind that") if report.findings else _add(main, "section", **{"class": "open"})
+    section = _folded(main, f"{title} behind that") if report.findings else add(main, "section", **{"class": "open"})
     _table(section, title, ["where", "why"], [[item.where, item.reason] for item in report.unanswered])
 
 
@@ -135,35 +137,35 @@ def _sizes(single: Side, parallel: Side) -> list[list[str]]:
 
 def _trust(main: Element, report: Report) -> None:
     if report.assumptions:
-        fold = _folded(main, f"Taken on trust: {counted(len(report.assumptions), 'assumption')}")
+        fold = _folded(main, f"Taken on trust: {counted(len(report.assumptions), 'assumption')}", open="")
         _table(fold, "", ["assumption", "what it says"], [[one.name, one.text] for one in report.assumptions])
 
 
 def _statistics(main: Element, report: Report, measured: Measured) -> None:
     fold = _folded(main, f"Statistics: {measured.total:.1f} s, {measured.peak_memory_mib:.0f} MiB")
     for line in statistics(report):
-        _add(fold, "p", line)
+        add(fold, "p", line)
     _table(fold, "Time", ["phase", "seconds"], [[name, f"{seconds:.2f}"] for name, seconds in measured.seconds])
 
 
-def _folded(parent: Element, summary: str) -> Element:
-    details = _add(parent, "details")
-    _add(details, "summary", summary)
+def _folded(parent: Element, summary: str, **attributes: str) -> Element:
+    details = add(parent, "details", **attributes)
+    add(details, "summary", summary)
     return details
 
 
 def _table(parent: Element, caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Element:
     """A table that scrolls by itself where the page is narrow; the first cell of each row names it."""
-    table = _add(_add(parent, "figure", **{"class": "wide"}), "table")
+    table = add(add(parent, "figure", **{"class": "wide"}), "table")
     if caption:
-        _add(table, "caption", caption)
-    head = _add(_add(table, "thead"), "tr")
+        add(table, "caption", caption)
+    head = add(add(table, "thead"), "tr")
     for name in heads:
-        _add(head, "th", name, scope="col")
-    body = _add(table, "tbody")
+        add(head, "th", name, scope="col")
+    body = add(table, "tbody")
     for first, *others in rows:
-        row = _add(body, "tr")
-        _add(row, "th", first, scope="row")
+        row = add(body, "tr")
+        add(row, "th", first, scope="row")
         for cell in others:
-            _add(row, "td", cell)
+            add(row, "td", cell)
     return table

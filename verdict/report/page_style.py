@@ -21,5 +21,11 @@ code, td { font-family: ui-monospace, monospace; font-size: .9em; }
 caption { text-align: left; color: var(--soft); } th { text-align: left; font-weight: 600; }
 th, td { border-bottom: 1px solid var(--line); padding: .25rem .75rem .25rem 0; vertical-align: top; }
 td.wrong { background: var(--wrong); color: var(--red); font-weight: 700; }
+.ranks td { text-align: center; padding: .15rem .5rem; } figcaption { color: var(--soft); }
+svg { display: block; font: 12px ui-monospace, monospace; } svg text { fill: var(--ink); }
+svg rect { fill: var(--raised); stroke: var(--line); } svg .wrong rect { fill: var(--wrong); stroke: var(--red); }
+svg .wrong text { fill: var(--red); font-weight: 700; } svg .edge { fill: none; stroke: var(--soft); }
+svg .end { fill: var(--soft); } svg .match { stroke: var(--soft); stroke-dasharray: 4 4; }
+svg .differs { stroke: var(--red); stroke-width: 2; }
 summary { cursor: pointer; font-weight: 600; }
 """

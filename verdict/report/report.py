@@ -7,6 +7,7 @@ from typing import assert_never
 from verdict.graph import Plan
 from verdict.outcome import Assumption, Finding
 from verdict.report.evidence import Due, Evidence, Open, lacking
+from verdict.report.picture import Picture
 
 VERSION = 1
 """The version of the JSON form. It grows when a field changes its meaning or goes."""
@@ -150,6 +151,7 @@ class Report:
     losses, gradients, outputs: what was compared, as the single-device plan declares it.
     notes: findings that stand beside the verdict and do not change it.
     swept: how the sweep decided the pair, where the walk did not. repairs: of a refuted plan, those proved first.
+    pictures: of the findings, for those who look; nothing that is not in them.
     """
 
     single: Side
@@ -166,6 +168,7 @@ class Report:
     notes: tuple[Finding, ...] = ()
     swept: Sweep | None = None
     repairs: tuple[Repair, ...] = ()
+    pictures: tuple[Picture, ...] = ()
 
     @property
     def answer(self) -> Answer:

@@ -4,7 +4,7 @@ A tensor is known where the walk says what it holds: one region of one single-de
 is given. An island reaches back from its cut points to tensors that are known; other cut points are among these.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -12,7 +12,8 @@ import networkx
 
 from verdict.graph import ABSENT, ONCE_A_STEP, PER_STEP, Node, Plan
 from verdict.graph.lockstep import LOADER, Handlers, Step, attribute, lockstep, program
-from verdict.lineage import Lineages, Value
+from verdict.lineage import Lineages, Reference, Value
+from verdict.lineage.alike import alike_bases
 from verdict.lineage.columns import UNDECIDED
 from verdict.lineage.guessing import CutPoint
 from verdict.lineage.infinite import infinite_bases
@@ -51,8 +52,13 @@ class Island:
         return (node for event in self.events for _, node in event.nodes)
 
 
-def islands_of(walk: Lineages, plan: Plan, microbatch: int = 0) -> tuple[list[Island], list[CutPoint]]:
-    """The islands of the cut points of a walk of one column, and the cut points that have none."""
+def islands_of(
+    walk: Lineages, plan: Plan, microbatch: int = 0, behind: Set[int] = frozenset()
+) -> tuple[list[Island], list[CutPoint]]:
+    """The islands of the cut points of a walk of one column, and the cut points that have none.
+
+    behind: values of which no tensor counts as known.
+    """
     due = walk.cuts
     events = _events(plan, microbatch)
     makers = {
@@ -62,7 +68,7 @@ def islands_of(walk: Lineages, plan: Plan, microbatch: int = 0) -> tuple[list[Is
         for tensor in node.outputs
         if tensor != ABSENT
     }
-    known = _Known(walk, plan, due, events)
+    known = _Known(walk, plan, due, events, behind)
     reached = {cut: _cone(cut, events, makers, known) for cut in due}
     cones = {cut: cone for cut, cone in reached.items() if cone is not None}
 
@@ -78,6 +84,30 @@ def islands_of(walk: Lineages, plan: Plan, microbatch: int = 0) -> tuple[list[Is
     return islands, [cut for cut, cone in reached.items() if cone is None]
 
 
+def uneven(island: Island, table: Reference) -> set[int]:
+    """Values that some parts of an island know, and others compute from what is known: all of them have to reach behind
+    these, or one part is asked for what another one takes as given.
+    """
+    each = [{share.base for value in part.given.values() for share in value} for part in island.parts]
+    if not each:
+        return set()
+    every = set[int]().union(*each)
+    return {base for base in every - each[0].intersection(*each) if _rests(base, every - {base}, table)}
+
+
+def _rests(base: int, others: Set[int], table: Reference) -> bool:
+    """Whether a value is computed from others."""
+    stack, seen = [base], {base}
+    while stack:
+        node = table.bases[stack.pop()].node
+        read = {b for bases in table.partners[node].inputs for b in bases} - seen if node >= 0 else set()
+        if not read.isdisjoint(others):
+            return True
+        seen |= read
+        stack.extend(read)
+    return False
+
+
 class _Cone(NamedTuple):
     events: frozenset[int]
     given: frozenset[CutPoint]
@@ -86,13 +116,17 @@ class _Cone(NamedTuple):
 class _Known:
     """What tensors of devices hold, where it is one region of one value that may be any real number.
 
-    constants: steps that make what depends on nothing; each island has its own.
+    constants: steps that make what depends on nothing; each island has its own. behind: values that an island reaches
+    behind, those that depend on nothing among them: of such, regions may be equal, as where one is repeated.
     """
 
-    def __init__(self, walk: Lineages, plan: Plan, due: Mapping[CutPoint, Value], events: Sequence[Event]) -> None:
+    def __init__(
+        self, walk: Lineages, plan: Plan, due: Mapping[CutPoint, Value], events: Sequence[Event], behind: Set[int]
+    ) -> None:
         self.walk, self.plan, self.due = walk, plan, due
         self.infinite = infinite_bases(walk.reference)
         self.constants = _constants(events)
+        self.behind = alike_bases(walk.reference) | behind
 
     def at(self, cut: CutPoint) -> Value | None:
         """What a tensor holds; None where an island has to reach behind it."""
@@ -106,9 +140,8 @@ class _Known:
         base = table.bases[number]
         if base.node < 0:
             return value
-        constant = not table.partners[base.node].inputs
         unknown = kind(base.dtype) != FLOAT or base.column == UNDECIDED or number in self.infinite
-        return None if constant or unknown else value
+        return None if unknown or number in self.behind else value
 
 
 def _cone(cut: CutPoint, events: Sequence[Event], makers: Mapping[CutPoint, int], known: _Known) -> _Cone | None:

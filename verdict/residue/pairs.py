@@ -5,7 +5,7 @@ ones. Equal islands, as those of many layers, are equal pairs.
 from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
-from verdict.graph import ABSENT, ACTIVATION, COPY, Attrs, Held, Logical, Plan, Region, extent, moved
+from verdict.graph import ABSENT, ACTIVATION, COPY, Attrs, Held, Logical, Plan, Region, extent, hull, moved
 from verdict.graph.lockstep import attribute
 from verdict.lineage import Value
 from verdict.lineage.guessing import CutPoint
@@ -45,7 +45,7 @@ def tile_of(island: Island, source: Source) -> Placed | None:
     """
     given: dict[int, Region] = {}
     for (share,) in island.given.values():
-        given[share.base] = _hull(given.get(share.base, share.region), share.region)
+        given[share.base] = hull(given.get(share.base, share.region), share.region)
     return _pair(island, source, given)
 
 
@@ -63,11 +63,6 @@ def _pair(island: Island, source: Source, tiles: Mapping[int, Region]) -> Placed
     single.also(sorted(given - single.inputs.keys()))
     parallel = _parallel(island, source, single)
     return Placed(Pair(single.plan(), parallel), tuple(dict.fromkeys(single.members)))
-
-
-def _hull(one: Region, other: Region) -> Region:
-    """The least region with all of both."""
-    return tuple((min(a, c), max(b, d)) for (a, b), (c, d) in zip(one, other, strict=True))
 
 
 def _parallel(island: Island, source: Source, single: Single) -> Plan:
@@ -105,7 +100,7 @@ def _parallel(island: Island, source: Source, single: Single) -> Plan:
     ends: dict[End, int] = {}
     for (device, tensor), value in island.due.items():
         what = end_of(value)
-        tile = single.tile[what.bases[0]]
+        tile = single.windows[what]
         if what not in ends:
             ends[what] = len(built.logicals)
             dtype = table.bases[what.bases[0]].dtype

@@ -19,7 +19,7 @@ from verdict.lineage.propagate import guessed
 from verdict.lineage.transfer import Member
 from verdict.options import Options
 from verdict.outcome import Unknown
-from verdict.residue.islands import MOST_COPIES, Island, islands_of
+from verdict.residue.islands import MOST_COPIES, Island, islands_of, uneven
 from verdict.residue.pairs import Pair, Placed, pair_of, tile_of
 from verdict.residue.single import Source, source_of
 from verdict.stage import Members, Stage, cut
@@ -66,6 +66,7 @@ def decide(
     refused: set[Guess] = set()
     closed: set[Signature] = set()
     factors: dict[Guess, Fraction] = {}
+    behind: set[int] = set()
     known: dict[Pair, Swept | Unknown] = {}
     source = source_of(table, plan)
     for _ in range(MOST_ROUNDS):
@@ -78,7 +79,7 @@ def decide(
         if fresh:
             closed |= fresh
             continue
-        whole, lost = islands_of(walk, plan, microbatch)
+        whole, lost = islands_of(walk, plan, microbatch, frozenset(behind))
         islands, placed = _placed(whole, source, unproved)
         pairs = [one.pair for one in placed if one is not None]
         _sweep(list(dict.fromkeys(pair for pair in pairs if pair not in known)), known, options, progress)
@@ -91,9 +92,12 @@ def decide(
             return Decided(walk, tuple(islands), each)
         if sum(isinstance(one, Unknown) for one in known.values()) > MOST_UNDECIDED:
             return None
+        further = {base for k in wrong for base in uneven(islands[k], table)} - behind
         multiples = _multiples(wrong, islands, walk) if plan.columns == 1 else {}
-        if multiples.keys() - factors.keys():
-            factors |= {guess: times for guess, times in multiples.items() if guess not in factors}
+        fresh_factors = {guess: times for guess, times in multiples.items() if guess not in factors}
+        if further or fresh_factors:
+            behind |= further
+            factors |= fresh_factors
             continue
         doubtful = [*lost, *(point for k, one in wrong.items() for point in _doubtful(one, islands[k]))]
         ends = {(end.held.device, end.held.tensor) for end in walk.ends}

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, reduce
 from typing import NamedTuple
 
 from verdict.graph import (
@@ -11,6 +11,7 @@ from verdict.graph import (
     BUFFER,
     COPY,
     INPUT,
+    NARROW,
     SUM,
     Attrs,
     Held,
@@ -18,6 +19,7 @@ from verdict.graph import (
     Plan,
     Region,
     extent,
+    hull,
     inside,
     moved,
     whole,
@@ -88,7 +90,8 @@ def _ranges(table: Reference) -> Mapping[int, tuple[int, int]]:
 
 class Single(Builder):
     """The single-device side. tensors: of each value that was met. given: values that are not computed. tiles: of
-    given values the regions that are known; empty where all are known whole. regions: of what value each tensor is.
+    given values the regions that are known; empty where all are known whole. windows: which region of its value each
+    output is.
     """
 
     def __init__(self, source: Source, given: set[int], tiles: Mapping[int, Region]) -> None:
@@ -99,6 +102,7 @@ class Single(Builder):
         self.tile: dict[int, Region] = {}
         self.inputs: dict[int, str] = {}
         self.outputs: dict[End, str] = {}
+        self.windows: dict[End, Region] = {}
         self.held: list[Held] = []
         self.members: list[Members] = []
 
@@ -110,11 +114,27 @@ class Single(Builder):
         due = [moved(region, tile) for region in regions]
         if self.tiles and not (all(inside(region, extent(tile)) for region in due) and covers(due, extent(tile))):
             raise NoShareError
+        least = reduce(hull, regions)
+        window = least if covers([moved(region, least) for region in regions], extent(least)) else tile
+        self.windows[end] = window
         name = self.outputs[end] = f"output {len(self.outputs)}"
-        tensor = self.tensor(name, extent(tile), self.table.bases[bases[0]].dtype)
-        addends = [self.tensors[base] for base in bases] * end.times.numerator
+        tensor = self.tensor(name, extent(window), self.table.bases[bases[0]].dtype)
+        part = moved(window, tile)
+        addends = [self._narrowed(self.tensors[base], part) for base in bases] * end.times.numerator
         self.node(0, COPY if len(addends) == 1 else SUM, addends, [tensor])
         self.held.append(Held(0, tensor))
+
+    def _narrowed(self, tensor: int, region: Region) -> int:
+        """A region of a tensor."""
+        for dim, (start, stop) in enumerate(region):
+            of = self.logicals[self.regions[tensor].logical]
+            if (start, stop) == (0, of.shape[dim]):
+                continue
+            shape = (*of.shape[:dim], stop - start, *of.shape[dim + 1 :])
+            part = self.tensor(f"part {len(self.logicals)}", shape, of.dtype)
+            self.node(0, NARROW, [tensor], [part], (("dim", dim), ("length", stop - start), ("start", start)))
+            tensor = part
+        return tensor
 
     def also(self, bases: Sequence[int]) -> None:
         """Values that are given, though nothing is computed of them."""

@@ -102,10 +102,9 @@ def _other_side(scene: Scene, first: Cause, then: Cause) -> str:
 
 
 def _trained(name: str, cause: Cause) -> str:
-    """Whose gradients a correction of a recorded backward pass mends: its line is that of the forward pass."""
+    """Whose gradients a correction of a recorded program mends: of what goes wrong at a line, that is what matters."""
     gradients = list(dict.fromkeys(item.result.what for item in cause.mends if item.result.key[0] == GRADIENT))
-    backward = cited_in(name) is not None and BACKWARD in name
-    return f" ({listed(gradients, MOST_TRAINED)})" if gradients and backward else ""
+    return f" ({listed(gradients, MOST_TRAINED)})" if gradients and cited_in(name) is not None else ""
 
 
 def _places(scene: Scene, cause: Cause) -> Iterator[Place]:

@@ -2,7 +2,6 @@
 
 world 2
 place router
-missed code
 """
 
 import torch

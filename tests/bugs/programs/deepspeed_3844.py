@@ -2,7 +2,6 @@
 
 world 2
 place fused
-missed code place
 """
 
 import torch

@@ -2,7 +2,6 @@
 
 world 2
 place weight
-missed code place
 """
 
 import torch

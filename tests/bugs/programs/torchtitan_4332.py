@@ -2,7 +2,6 @@
 
 world 2
 place bias
-missed code
 """
 
 import torch

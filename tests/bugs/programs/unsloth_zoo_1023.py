@@ -2,7 +2,6 @@
 
 world 1
 place weight
-missed code place
 """
 
 import torch

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from verdict.graph import COPY
 from verdict.sweep.flow import REDUCTIONS
 from verdict.sweep.why.factors import Scaled
 from verdict.sweep.why.mend import Budget, State
@@ -43,9 +44,14 @@ def _next(search: Search, state: State) -> Found | None:
     """The next causes: of the likeliest kind of which there are any that mend all that depends on them."""
     scene, early = search.scene, astray(search, state)
     likely = (
+        Pass(search.again, scene.classes),
+        Pass(search.left_out, scene.classes),
         Pass(search.collectives, scene.classes),
+        Pass(search.cuts, scene.classes),
+        Pass(search.order, scene.classes),
         Pass(search.attributes, early(scene.classes)),
         Pass(search.sums, scene.classes),
+        Pass(search.numbers_there, scene.repeated),
         Pass(search.sums, scene.repeated),
         Pass(search.read_early, next_to_astray(search, state, scene.classes)),
         Pass(search.elsewhere, scene.classes),
@@ -55,6 +61,7 @@ def _next(search: Search, state: State) -> Found | None:
     late = (
         Pass(search.fixes, scene.classes),
         Pass(search.fixes, scene.repeated),
+        Pass(search.too_many, scene.classes),
         Pass(search.unlikely, scene.classes),
         Pass(search.operators, scene.classes),
         Pass(partial(search.solved, Budget()), scene.classes),
@@ -96,7 +103,7 @@ def _stated(search: Search, state: State, step: Found) -> Found:
     """The causes; factors as numbers in the steps, or in others that mend the same, or else where ranks are summed."""
     found, after = step
     scene = search.scene
-    if any(cause.fix.code != "wrong-scale" for cause in found):
+    if any(cause.fix.code != "wrong-scale" or cause.fix.at.op == COPY for cause in found):
         return step
     if any(multiplies(scene, cause.before, cause.fix.at) for cause in found):
         return [replace(cause, fix=as_number(scene, cause.before, cause.fix)) for cause in found], after

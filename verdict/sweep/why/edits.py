@@ -27,6 +27,12 @@ def dropped(scene: Scene, numbers: Iterable[int]) -> tuple[Edit, ...]:
     return (Dropped(nodes),) if nodes and all(node.op == "all_reduce" for node in nodes) else ()
 
 
+def handed_on(scene: Scene, numbers: Iterable[int]) -> tuple[Edit, ...]:
+    """Steps of one input that do nothing to it."""
+    nodes = tuple(_node(scene, number) for number in numbers)
+    return (Dropped(nodes),) if nodes else ()
+
+
 def without(scene: Scene, numbers: Iterable[int], k: int) -> tuple[Edit, ...]:
     """Sums of two without one of them."""
     nodes = [number for number in numbers if len(scene.step(number).inputs) == 2]

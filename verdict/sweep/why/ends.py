@@ -8,12 +8,15 @@ from verdict.graph import ABSENT
 from verdict.ops import FACTS
 from verdict.sweep.compare import Different, partner
 from verdict.sweep.elements import Ids, Kind
-from verdict.sweep.flow import Step
+from verdict.sweep.flow import Result, Step
+from verdict.sweep.results import GRADIENT
+from verdict.sweep.trace import frozen
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State, rank_of
 from verdict.sweep.why.naming import of_gradients, within
 from verdict.sweep.why.scene import Arrays, Scene, arrays_of, close
 from verdict.sweep.why.search import Cause
+from verdict.sweep.why.upstream import sums
 from verdict.sweep.why.words import called, elements_text, node_text, owners
 
 
@@ -52,6 +55,10 @@ def _instead(scene: Scene, state: State, item: Different) -> Cause | None:
     if has is not None:
         code, said = _meaning(scene, has, due)
         title = f"the declared {result.what} is {elements_text(scene, has)}, {elements_text(scene, due)} is due{said}"
+    elif (part := _part(scene, state, step, other)) is not None:
+        code = "gradient-missing" if result.key[0] == GRADIENT else "missing-reduction"
+        mine, of = node_text(scene, step), elements_text(scene, due)
+        title = f"the declared {result.what} is what {mine} makes of {part} alone: nothing adds the other parts of {of}"
     else:
         twin = _twin(scene, state, item)
         if twin is None or twin.op == step.op:
@@ -64,6 +71,22 @@ def _instead(scene: Scene, state: State, item: Different) -> Cause | None:
     kin = (str(result.key[0]),)
     fix = Fix(code, title, at, (place,), change, notes, help_text, owners(scene, due), kin)
     return Cause(fix, state, (item,))
+
+
+def _part(scene: Scene, state: State, step: Step, due: Result) -> str | None:
+    """Of which share of what it must read a step sums, in words, where it is the step that makes a single-device output
+    but for that; None where it is not.
+    """
+    number = next((k for k, one in enumerate(scene.one.steps) if due.value in one.outputs), None)
+    other = scene.one.steps[number] if number is not None else None
+    if number is None or other is None or other.op != step.op or frozen(other.attrs) != frozen(step.attrs):
+        return None
+    reads, seen = scene.trace.reads[number], [state.look(scene, value) for value in step.inputs]
+    if len(reads) != len(seen) or not sums(step, seen):
+        return None
+    known = [(ids, whole) for ids, whole in zip(seen, reads, strict=True) if ids is not None and within(ids, whole)]
+    share = next((ids for ids, whole in known if ids.size < whole.size), None)
+    return elements_text(scene, share) if share is not None and len(known) == len(reads) else None
 
 
 def _twin(scene: Scene, state: State, item: Different) -> Step | None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import partial
 from itertools import product
+from math import prod
 
 import numpy as np
 
@@ -57,12 +58,19 @@ class Scaled:
         return None
 
     def boxes(self, shape: Shape) -> tuple[list[Ids], list[Array]]:
-        """All single-device boxes of a shape that lie at multiples of it, and their values, one row each."""
+        """All single-device boxes of a shape that lie at multiples of it, arrays of as many elements in another view,
+        and their values, one row each.
+        """
         if shape not in self.lists:
             ids: list[Ids] = []
             rows: list[list[Array]] = []
             for item in self.scene.catalogue.known:
-                if item.ids.ndim != len(shape) or len(ids) > MOST_BOXES:
+                if len(ids) > MOST_BOXES:
+                    continue
+                if item.ids.ndim != len(shape):
+                    if item.ids.size == prod(shape):
+                        ids.append(item.ids.reshape(shape))
+                        rows.append([np.asarray(array, dtype=np.float64).ravel() for array in item.values])
                     continue
                 steps = [range(0, n - size + 1, size) for n, size in zip(item.ids.shape, shape, strict=True)]
                 for offset in product(*steps):

@@ -1,6 +1,6 @@
 """Steps that read another value than the single-device step of their kind: with the right one in its place."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from typing import NamedTuple
@@ -15,6 +15,7 @@ from verdict.sweep.trace import frozen
 from verdict.sweep.why.edits import wired
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State
+from verdict.sweep.why.movers import first_misplaced
 from verdict.sweep.why.naming import Read, adds_too_much, misread, within
 from verdict.sweep.why.scene import Arrays, Scene, close
 from verdict.sweep.why.siblings import Instance, Siblings
@@ -28,8 +29,12 @@ MOST_CANDIDATES = 8
 """How many other values are tried in place of one input of a step, the first that fit."""
 
 
-EXOTIC = frozenset({"wrong-input", "operator-differs"})
+EXOTIC = frozenset({"wrong-input", "operator-differs", "wrong-collective"})
 """What reading a value of which the rank has nothing comes to: nobody gets that wrong by a slip."""
+
+
+MISPLACED = frozenset({"wrong-slice", "wrong-order"})
+"""What reading other elements of the right value comes to."""
 
 
 class Candidate(NamedTuple):
@@ -62,9 +67,9 @@ def other_input(scene: Scene, state: State, at: Siblings, held: bool) -> Iterato
             continue
         fits = [ids is not None and within(ids, own) for ids, own in zip(reads, scene.trace.reads[number], strict=True)]
         apart = [k for k, fit in enumerate(fits) if not fit]
-        if len(apart) > 1:
+        if len({first.inputs[k] for k in apart}) > 1:
             continue
-        for k in apart or [k for k in range(len(fits)) if _cut_here(scene, first, k)]:
+        for k in apart[:1] or [k for k in range(len(fits)) if _cut_here(scene, first, k)]:
             tried += 1
             if tried > MOST_PARTNERS:
                 return
@@ -98,7 +103,8 @@ def _choices(scene: Scene, state: State, at: Siblings, number: int, k: int) -> I
             wrong.add(place)
         fits = [c for c in _held(scene, state, place, current, due) if outputs_with(state, step, {k: c.arrays})]
         held[place] = [c for c in fits if not close(c.arrays, current)][:MOST_CANDIDATES]
-        boxes[place] = [c for c in _boxes(scene, current, due) if outputs_with(state, step, {k: c.arrays})]
+        all_boxes = _boxes(scene, current, due, _averages(step))
+        boxes[place] = [c for c in all_boxes if outputs_with(state, step, {k: c.arrays})]
     both = {place: [*held[place], *boxes[place]] for place in held}
     groups = [sorted(wrong), sorted(held)] if 0 < len(wrong) < len(held) else [sorted(held)]
     for among in groups:
@@ -155,10 +161,22 @@ def _wired(
             notes = (*notes, title)
             code, title, lines, help_text = found.code, found.title, (single_line(scene, found.single),), ""
             at, instances = _class_of(scene, found.step)
+    if code in MISPLACED:
+        mover = first_misplaced(scene, state, value)
+        if mover is not None:
+            (at, _), notes = _class_of(scene, mover), (*notes, title)
+            instances = tuple(at.steps)
+            title = _misplacing(scene, mover, instances, read)
     if held == (code in EXOTIC and not candidate.name):
         return
     for made in (Change({}, reads), Change(change)):
         yield Fix(code, title, at, instances, made, notes, help_text, lines, edits=edits)
+
+
+def _misplacing(scene: Scene, mover: int, instances: Sequence[Instance], read: Read) -> str:
+    node = f"{node_text(scene, scene.step(mover))} on {places_text(scene, instances[:1])}"
+    whole, due = elements_text(scene, read.whole), elements_text(scene, read.elements)
+    return f"{node} makes no region of {whole}" + (f", of which {due} is due" if due != whole else ", which is due")
 
 
 def _class_of(scene: Scene, number: int) -> tuple[Siblings, tuple[Instance, ...]]:
@@ -182,8 +200,16 @@ def _held(scene: Scene, state: State, place: Instance, current: Arrays, due: Ids
                 yield Candidate(arrays, ids, node_text(scene, scene.step(number)), value)
 
 
-def _boxes(scene: Scene, current: Arrays, due: Ids) -> list[Candidate]:
-    """The boxes of `due` of the shape that is read, and all of it: a norm of a share where the whole is due."""
+def _averages(step: Step) -> bool:
+    """Whether a step is a mean of what it reads: parts of it are to be weighed, and nobody gives it the whole."""
+    rule = RULES.get(step.op)
+    return rule is not None and bool(rule.average_of)
+
+
+def _boxes(scene: Scene, current: Arrays, due: Ids, averages: bool) -> list[Candidate]:
+    """The boxes of `due` of the shape that is read, and all of it: a norm of a share where the whole is due. averages:
+    whether that is not to be tried.
+    """
     shape = current[0].shape
     for item in scene.catalogue.known:
         if item.ids.shape != due.shape or not np.array_equal(item.ids, due):
@@ -194,7 +220,7 @@ def _boxes(scene: Scene, current: Arrays, due: Ids) -> list[Candidate]:
         slices = [
             tuple(slice(a, a + size) for a, size in zip(offset, shape, strict=True)) for offset in product(*steps)
         ]
-        whole = [] if due.shape == shape else [Candidate(tuple(map(np.asarray, item.values)), due, "")]
+        whole = [] if due.shape == shape or averages else [Candidate(tuple(map(np.asarray, item.values)), due, "")]
         return [
             *(Candidate(tuple(np.asarray(array[box]) for array in item.values), due[box], "") for box in slices),
             *whole,

@@ -47,8 +47,8 @@ class Part(NamedTuple):
 
 
 def missing_sums(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
-    """The sums over groups that are single-device values, where each member is none; those of all outputs at once
-    first, as the gradients of a norm's weights are made.
+    """The sums over groups that are single-device values, where each member is none, and the means of such; those of
+    all outputs at once first, as the gradients of a norm's weights are made.
     """
     outputs = range(len(scene.step(at.first).outputs))
     parts = [part for position in outputs for part in _parts(scene, state, at, position)]
@@ -72,8 +72,9 @@ def _parts(scene: Scene, state: State, at: Siblings, position: int) -> Iterator[
             continue
         sums = [total([present[place] for place in group]) for group in groups]
         means = [tuple(np.asarray(a / len(g)) for a in own) for g, own in zip(groups, sums, strict=True)]
+        known = [ids for array in sums if (ids := scene.look(array)) is not None]
         for whole, word in ((sums, "summed"), (means, "averaged")):
-            found = [ids for array in whole if (ids := scene.look(array)) is not None]
+            found = [ids for array in whole if (ids := scene.look(array)) is not None] or known
             if len(found) < len(whole):
                 continue
             change = Change({values[p]: own for group, own in zip(groups, whole, strict=True) for p in group})

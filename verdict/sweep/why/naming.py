@@ -6,11 +6,11 @@ import numpy as np
 
 from verdict.graph import GRAD
 from verdict.ops import FACTS
-from verdict.sweep.elements import Ids, Kind
+from verdict.sweep.elements import Block, Ids, Kind
 from verdict.sweep.flow import SUM, Step
 from verdict.sweep.why.factors import factor_text
 from verdict.sweep.why.mend import State
-from verdict.sweep.why.scene import Arrays, Scene, close
+from verdict.sweep.why.scene import Arrays, Scene, arrays_of, close
 from verdict.sweep.why.words import elements_text, node_text
 
 BACKWARD = "backward"
@@ -35,7 +35,7 @@ def misread(scene: Scene, state: State, read: Read, where: str) -> tuple[str, st
     """The code and the sentence of a wrong input."""
     node, value = node_text(scene, read.step), read.step.inputs[read.k]
     has, due = state.look(scene, value), elements_text(scene, read.elements)
-    factor = _factor(read.has, read.due)
+    factor = multiple_of(read.has, read.due)
     if factor is not None:
         what = elements_text(scene, has) if has is not None else _maker(scene, value)
         return "wrong-scale", f"{node} on {where} reads {what}, {factor_text(factor)} times {due}, which is due"
@@ -49,11 +49,19 @@ def misread(scene: Scene, state: State, read: Read, where: str) -> tuple[str, st
             return code, f"{node} on {where} takes {text} only, where {due}, all of it, is due"
         how = "in another order" if same and text == due else f"{text} as input {read.k}"
         return code, f"{node} on {where} reads {how}, where {due} is due"
-    lacking = _lacks(scene, has, read.elements)
+    if _same_given(scene, has, read.elements):
+        return "wrong-slice", f"{node} on {where} reads {text} as input {read.k}, where {due} is due"
+    lacking = _lacks(scene, read)
     if lacking:
         code = "gradient-missing" if of_gradients(scene, read.elements) else "missing-reduction"
         return code, f"{node} on {where} reads {text} for {due}: the summand {lacking} is missing"
     return "wrong-input", f"{node} on {where} reads {text} as input {read.k}, where {due} is due"
+
+
+def _same_given(scene: Scene, has: Ids, due: Ids) -> bool:
+    """Whether both are of one tensor that is given, and as much of it."""
+    blocks = scene.elements.blocks_of(np.concatenate([has.ravel(), due.ravel()]))
+    return has.shape == due.shape and len(blocks) == 1 and blocks[0].kind is Kind.GIVEN
 
 
 def _no_such_value(scene: Scene, state: State, read: Read, where: str) -> tuple[str, str]:
@@ -103,19 +111,34 @@ def _is_backward(step: Step) -> bool:
     return step.op.endswith(GRAD) or BACKWARD in step.place.name
 
 
-def _lacks(scene: Scene, has: Ids, due: Ids) -> str:
-    """Where `due` is a sum of `has` and others in the single-device plan: the others."""
-    for block in scene.elements.blocks_of(due):
+def _lacks(scene: Scene, read: Read) -> str:
+    """Where what is due is a sum of what is read and of others in the single-device plan: the others."""
+    for block in scene.elements.blocks_of(read.elements):
         if block.kind is not Kind.SINGLE or not FACTS.is_sum(scene.one.steps[block.owner].op):
             continue
-        reads = scene.trace.reads[block.owner]
-        others = [ids for ids in reads if not within(has, ids)]
-        if len(others) < len(reads):
+        summands = scene.one.steps[block.owner].inputs
+        others = [
+            ids
+            for value, ids in zip(summands, scene.trace.reads[block.owner], strict=True)
+            if not _is_there(scene, value, block, read)
+        ]
+        if len(others) < len(summands):
             return " and ".join(elements_text(scene, ids) for ids in others)
     return ""
 
 
-def _factor(has: Arrays, due: Arrays) -> float | None:
+def _is_there(scene: Scene, summand: int, block: Block, read: Read) -> bool:
+    """Whether what is read is a summand, where what is due is of the sum: its numbers are."""
+    arrays = arrays_of(scene.right, summand)
+    if arrays is None or arrays[0].shape != block.shape or read.elements.shape != read.has[0].shape:
+        return False
+    inside = read.elements.ravel() - block.start
+    if inside.min() < 0 or inside.max() >= arrays[0].size:
+        return False
+    return close(tuple(array.ravel()[inside].reshape(read.elements.shape) for array in arrays), read.has)
+
+
+def multiple_of(has: Arrays, due: Arrays) -> float | None:
     """By what one value is a multiple of the other, on all seeds; None where it is none."""
     if has[0].shape != due[0].shape or not has[0].size or not all(np.isfinite(a).all() for a in (*has, *due)):
         return None

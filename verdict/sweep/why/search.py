@@ -6,19 +6,24 @@ from typing import NamedTuple
 
 from verdict.graph import ABSENT
 from verdict.sweep.compare import Different
+from verdict.sweep.why.again import done_again
+from verdict.sweep.why.behind import behind_sums
 from verdict.sweep.why.cone import cone_of
+from verdict.sweep.why.copies import copies
 from verdict.sweep.why.counted import counted_often
 from verdict.sweep.why.elsewhere import as_elsewhere
 from verdict.sweep.why.factors import Scaled, factors, solved
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.gathers import gathers
 from verdict.sweep.why.inputs import other_input
+from verdict.sweep.why.layouts import layouts
 from verdict.sweep.why.mend import Budget, State, behind, improved, mended
 from verdict.sweep.why.missing import lost_summands, missing_sums
 from verdict.sweep.why.scene import Scene
 from verdict.sweep.why.siblings import Siblings
-from verdict.sweep.why.stated import other_numbers
+from verdict.sweep.why.stated import numbers_there, other_numbers
 from verdict.sweep.why.steps import other_attributes, other_operator
+from verdict.sweep.why.summands import doubled, superfluous
 from verdict.sweep.why.sums import reductions
 
 
@@ -56,6 +61,27 @@ class Search:
         yield from gathers(self.scene, state, at)
         yield from self.added(state, at)
 
+    def again(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """What is done twice to a summand; summands that are there twice."""
+        yield from done_again(self.scene, state, at)
+        yield from doubled(self.scene, state, at)
+
+    def left_out(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """What the single-device plan does where a node does nothing."""
+        yield from copies(self.scene, state, at, self.scaled)
+
+    def cuts(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """Shares that are cut in another way."""
+        yield from layouts(self.scene, state, at)
+
+    def order(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """Operators that stand behind a sum over ranks."""
+        yield from behind_sums(self.scene, state, at)
+
+    def too_many(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """Sums without one of their summands."""
+        yield from superfluous(self.scene, state, at)
+
     def operators(self, state: State, at: Siblings) -> Iterator[Fix]:
         """Operators of the single-device plan on the same values."""
         yield from other_operator(self.scene, state, at)
@@ -88,6 +114,10 @@ class Search:
     def numbers(self, state: State, at: Siblings) -> Iterator[Fix]:
         """Other numbers in steps that multiply by one."""
         yield from other_numbers(self.scene, state, at)
+
+    def numbers_there(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """Numbers of the single-device plan in steps that multiply by another one."""
+        yield from numbers_there(self.scene, state, at)
 
     def restoring(self, state: State, at: Siblings) -> Iterator[Fix]:
         """Those for which steps do not make single-device values just because they are given some."""

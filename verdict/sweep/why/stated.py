@@ -1,17 +1,19 @@
 """Factors that stand in the plan as a number: of all steps in a row at which a factor mends the same, one of these."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 import numpy as np
 
 from verdict.ops import RULES
+from verdict.sweep.flow import Step
 from verdict.sweep.why.edits import attributes
 from verdict.sweep.why.factors import SAME, factor_text, solved
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Budget, Change, State, mended
+from verdict.sweep.why.naming import multiple_of
 from verdict.sweep.why.scene import Scene
-from verdict.sweep.why.siblings import Siblings
+from verdict.sweep.why.siblings import Instance, Siblings
 from verdict.sweep.why.steps import first_of, outputs_with
 from verdict.sweep.why.words import node_text, places_text
 
@@ -35,6 +37,39 @@ def other_numbers(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
         yield as_number(scene, state, fix)
 
 
+def numbers_there(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
+    """Steps that multiply by a number, with those that single-device steps of the operator have."""
+    if not multiplies(scene, state, at):
+        return
+    steps = {place: scene.step(number) for place, number in at.steps.items()}
+    first = first_of(steps)
+    others = [one.attrs for one in scene.one.steps if one.op == at.op and one.attrs.keys() == first.attrs.keys()]
+    for name, number in sorted(first.attrs.items()):
+        if isinstance(number, bool) or not isinstance(number, int | float) or not number:
+            continue
+        for wanted in dict.fromkeys(attrs[name] for attrs in others if attrs[name] != number):
+            made = [outputs_with(state, one._replace(attrs={**one.attrs, name: wanted}), {}) for one in steps.values()]
+            held = {v: arrays for one in made if one is not None for v, arrays in one.items()}
+            now = state.arrays(first.outputs[0])
+            factor = multiple_of(now, held[first.outputs[0]]) if now is not None and None not in made else None
+            if factor is None:
+                continue
+            numbers = list(at.steps.values())
+            edits = partial(attributes, scene, numbers, {name: wanted}, (name,))
+            title = _title(scene, steps, (name, number, wanted), factor)
+            yield Fix(
+                "wrong-scale", title, at, tuple(steps), Change(held), help=f"use {name}={wanted!r}",
+                kin=(factor_text(factor),), edits=edits,
+            )  # fmt: skip
+
+
+def _title(scene: Scene, steps: Mapping[Instance, Step], attr: tuple[str, float, float], factor: float) -> str:
+    name, number, wanted = attr
+    node, where = node_text(scene, first_of(steps)), places_text(scene, tuple(steps))
+    due = f"where {name}={wanted!r} is due (off by a factor {factor_text(factor)})"
+    return f"{node} has {name}={number!r} on {where}, {due}"
+
+
 def as_number(scene: Scene, state: State, fix: Fix) -> Fix:
     """A factor behind steps as the number in them that makes the same; the factor where there is none."""
     numbers = [fix.at.steps[place] for place in fix.instances]
@@ -56,10 +91,7 @@ def as_number(scene: Scene, state: State, fix: Fix) -> Fix:
             held = {v: arrays for one in made if one is not None for v, arrays in one.items()}
             if None in made or not _alike(fix.change, Change(held)):
                 continue
-            title = (
-                f"{node_text(scene, step)} has {name}={number!r} on {places_text(scene, tuple(steps))}, "
-                f"where {name}={wanted!r} is due (off by a factor {factor_text(1 / factor)})"
-            )
+            title = _title(scene, steps, (name, number, wanted), 1 / factor)
             edits = partial(attributes, scene, numbers, {name: wanted}, (name,))
             return fix._replace(title=title, help=f"use {name}={wanted!r}", change=Change(held), edits=edits)
     return fix

@@ -8,7 +8,7 @@ import numpy as np
 from verdict.graph.sources import in_short
 from verdict.ops import RULES, Law
 from verdict.sweep.elements import Ids, Kind
-from verdict.sweep.flow import Step
+from verdict.sweep.flow import REDUCTIONS, Step
 from verdict.sweep.trace import frozen
 from verdict.sweep.why.mend import State
 from verdict.sweep.why.scene import Scene
@@ -39,6 +39,9 @@ def parting(scene: Scene, state: State, value: int, due: Ids, readers: Sequence[
         reads = scene.trace.reads[block.owner]
         rank = step.place.rank
         node = f"{node_text(scene, step)} on {places_text(scene, readers) if rank in ranks else ranks_text([rank])}"
+        if step.op in REDUCTIONS.values():
+            title = f"{node} sums what are no parts of one sum, where {called(other.op, other.place.name)} is due"
+            return Parting("wrong-collective", title, maker, block.owner)
         if step.op != other.op or len(step.inputs) != len(other.inputs):
             title = f"{node} stands where the single-device plan has {called(other.op, other.place.name)}"
             return Parting("operator-differs", title, maker, block.owner)
@@ -69,7 +72,7 @@ def _own_fault(
         told = ", ".join(f"{name}={mine[name]}" if name in mine else f"no {name}" for name in names)
         wanted = ", ".join(f"{name}={due[name]}" if name in due else f"no {name}" for name in names)
         return Parting("wrong-constant", f"{node} has {told}; the single-device node has {wanted}", maker, single)
-    if share and _sums(step, seen):
+    if share and sums(step, seen):
         text = elements_text(scene, next(ids for ids in seen if ids is not None))
         title = f"{node} sums {text} only, and is read before the other parts of {in_short(other.place.name)} are added"
         return Parting("missing-reduction", title, maker, single)
@@ -79,7 +82,7 @@ def _own_fault(
     return Parting("wrong-constant" if told else "not-equivalent", title, maker, single)
 
 
-def _sums(step: Step, reads: list[Ids | None]) -> bool:
+def sums(step: Step, reads: list[Ids | None]) -> bool:
     """Whether a step sums along an axis that it could be given a share of. reads: all that it reads, as elements."""
     rule, shapes = RULES.get(step.op), [ids.shape for ids in reads if ids is not None]
     if rule is None or len(shapes) < len(reads):
