@@ -83,7 +83,8 @@ def test_what_cannot_be_followed_is_no_proof(name):
     assert re.search(OPEN[name], found.why), found.why
 
 
-DISPATCH = Path(__file__).resolve().parents[2] / "examples" / "torch" / "moe_dispatch.py"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "torch"
+DISPATCH = EXAMPLES / "moe_dispatch.py"
 TOKENS = {
     2: {
         "build": "",
@@ -101,3 +102,11 @@ def test_tokens_that_travel_by_data(world, name):
     found = live_answers(DISPATCH, "build_single", tuple(TOKENS[world]), world)[name]
     assert found.verdict == ("REFUTED" if TOKENS[world][name] else "PROVED"), found.why
     assert re.search(TOKENS[world][name], found.why), found.why
+
+
+def test_a_library_that_makes_sure_of_shapes_by_itself():
+    """DistributedDataParallel compares the shapes of parameters where it is made; no program of the user's decides."""
+    found = live_answers(EXAMPLES / "ddp.py", "build_single", ("build", "build_loss_scale"))
+    assert found["build"].verdict == "PROVED", found["build"].why
+    assert CHOICES not in {assumption.name for assumption in found["build"].report.assumptions}
+    assert found["build_loss_scale"].verdict == "REFUTED", found["build_loss_scale"].why
