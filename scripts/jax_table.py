@@ -16,7 +16,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "jax.md"
 BEGIN, END = "<!-- table examples -->\n", "<!-- end -->"
-HEAD = "| program | what is parallel in it | verdict | nodes, all devices | distinct claims | s |\n|---|---|---|---|---|---|\n"
+HEAD = "| program | what is parallel in it | verdict | nodes, all devices | distinct claims | s |\n" + "|---" * 6 + "|\n"
 
 
 class Example(NamedTuple):
@@ -59,8 +59,9 @@ class Measured(NamedTuple):
 def measured(target: str, python: str) -> Measured:
     """Verify one example in processes of its own."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-m", "verdict", "jax", str(ROOT / "examples" / "jax" / target), "--format", "json"]
-    run = subprocess.run([*command, *(("--python", python) if python else ())], capture_output=True, text=True, cwd=ROOT)
+    named = ("--python", python) if python else ()
+    command = [sys.executable, "-m", "verdict", "jax", str(ROOT / "examples" / "jax" / target), *named]
+    run = subprocess.run([*command, "--format", "json"], check=False, capture_output=True, text=True, cwd=ROOT)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     report = json.loads(run.stdout)
     swept = report.get("sweep") or {}
