@@ -16,7 +16,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "jax.md"
 BEGIN, END = "<!-- table examples -->\n", "<!-- end -->"
-HEAD = "| program | what is parallel in it | verdict | nodes, all devices | distinct claims | s |\n" + "|---" * 6 + "|\n"
+HEAD = "| program | what is parallel in it | verdict | nodes, all devices | distinct claims | s |\n" f"{'|---' * 6}|\n"
 
 
 class Example(NamedTuple):
