@@ -14,7 +14,8 @@ from verdict.backends.torch.assemble import plan_of
 from verdict.backends.torch.confirmation import AGREES, NOT_RUN, Confirmation, confirmed
 from verdict.backends.torch.launch import Limits, Progress, Recorded, Target, record_all, record_each
 from verdict.backends.torch.stated import ranks_of, step_of
-from verdict.backends.torch.trace import UNMODELLED
+from verdict.backends.torch.trace import UNMODELLED, decides
+from verdict.backends.torch.worker import LIVE
 from verdict.errors import UsageError, VerdictError
 from verdict.graph import Plan
 
@@ -25,6 +26,9 @@ _WORLD = click.option("--world", type=click.IntRange(1), metavar="N",
                       help="How many ranks there are (default: those of a Step's mesh).")  # fmt: skip
 _TENSORS = click.option("--tensors", type=click.Choice(["auto", "fake", "real"]), default="auto", show_default=True,
                         help="Record on tensors without data, or on real ones; auto tries both in turn.")  # fmt: skip
+_LIVE = click.option("--live", is_flag=True,
+                     help="Record all ranks together, as processes that talk by gloo, on real numbers: choices that "
+                     "data makes are recorded, too.")  # fmt: skip
 _CORES = click.option("--cores", type=click.IntRange(1), metavar="N",
                       help="Ranks that are recorded side by side (default: the cores).")  # fmt: skip
 _SECONDS = click.option("--record-timeout", "seconds", type=click.FloatRange(0, min_open=True), default=LIMITS.seconds,
@@ -43,7 +47,8 @@ def capture(
 ) -> list[Plan]:
     """The plan of each (program, number of ranks).
 
-    tensors: "fake" for tensors without data, "real", or "auto": real ones where programs cannot be recorded without.
+    tensors: "fake" for tensors without data, "real", "auto": real ones where programs cannot be recorded without, or
+    "live": all ranks together, on real numbers, the single-device program first.
     Raises UsageError where one cannot be recorded, or is run and does something else.
     """
     if tensors == "auto":
@@ -59,7 +64,7 @@ def capture(
         if shown:
             click.echo(f"\r{what}: {done} of {total}", nl=done == total, err=True)
 
-    recorded = record_all(programs, tensors, cores or os.cpu_count() or 1, limits, progress)
+    recorded = behind_choices(record_all(programs, tensors, cores or os.cpu_count() or 1, limits, progress))
     plans = [
         confirmed(plan_of(found.traces, ":".join(target)), found.confirmation, found.traces)
         for (target, _), found in zip(programs, recorded, strict=True)
@@ -93,6 +98,20 @@ def recorded_each(
         return [each for one in programs for each in recorded_each([one], tensors, confirm, progress, watched)]
 
 
+def behind_choices(found: Sequence[Recorded]) -> tuple[Recorded, ...]:
+    """What was recorded, behind the choices that data makes: of a single-device program and a parallel one together,
+    where there are two, and of each program alone otherwise.
+    """
+    if not any(decides(trace) for each in found for trace in each.traces):
+        return tuple(found)
+    from verdict.backends.torch.pinned import alone, paired  # noqa: PLC0415  (what was chosen is computed on by torch)
+
+    if len(found) != 2 or len(found[0].traces) != 1:
+        return tuple(each._replace(traces=alone(each.traces)) for each in found)
+    single, parallel = paired(found[0].traces[0], found[1].traces)
+    return found[0]._replace(traces=(single,)), found[1]._replace(traces=parallel)
+
+
 def plan_or_error(target: Target, found: Recorded | VerdictError | RuntimeError) -> Plan | VerdictError | RuntimeError:
     """The plan of what was recorded, or why there is none."""
     if isinstance(found, Exception):
@@ -105,7 +124,7 @@ def plan_or_error(target: Target, found: Recorded | VerdictError | RuntimeError)
 
 def _told(found: Confirmation) -> str:
     if found.how == AGREES:
-        return "two runs agree with it"
+        return f"{'one run agrees' if found.why else 'two runs agree'} with it"
     return f"not run: {found.why}" if found.how == NOT_RUN else f"when it is run, it {found.how}"
 
 
@@ -125,13 +144,14 @@ def _write(plan: Plan, folder: Path, name: str) -> str:
 @click.option("--world", type=click.IntRange(1), metavar="N", help="How many ranks PROGRAM has.")
 @click.option("-o", "--out", type=click.Path(path_type=Path, file_okay=False), required=True, metavar="DIR")
 @_TENSORS
+@_LIVE
 @_CORES
 @_SECONDS
 @_MEMORY
 @_CONFIRM
 @_CONFIRM_SECONDS
 def capture_command(
-    program: str | None, single: str | None, world: int | None, out: Path, tensors: str, cores: int | None,
+    program: str | None, single: str | None, world: int | None, out: Path, tensors: str, live: bool, cores: int | None,
     seconds: float, mebibytes: int, confirm: bool, confirm_timeout: float,
 ) -> None:  # fmt: skip
     """Record the PyTorch program that FILE.py:BUILD builds, all ranks, and write its plan to DIR."""
@@ -142,7 +162,7 @@ def capture_command(
     wanted = [("single", Target.of(single, BUILD_SINGLE), 1)] if single else []
     wanted += [("parallel", Target.of(program, BUILD), world or 1)] if program else []
     limits = Limits(seconds, mebibytes, confirm_timeout if confirm else 0.0)
-    plans = capture([(target, ranks) for _, target, ranks in wanted], tensors, cores or 0, limits)
+    plans = capture([(target, ranks) for _, target, ranks in wanted], LIVE if live else tensors, cores or 0, limits)
     written = [_write(plan, out, name) for plan, (name, _, _) in zip(plans, wanted, strict=True)]
     click.echo("wrote " + " and ".join(written))
 
@@ -157,6 +177,7 @@ def torch_command(run: Callable[[list[str]], int]) -> click.Command:
     @click.option("-o", "--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
                   help="Keep the two plans in DIR.")  # fmt: skip
     @_TENSORS
+    @_LIVE
     @_CORES
     @_SECONDS
     @_MEMORY
@@ -166,7 +187,7 @@ def torch_command(run: Callable[[list[str]], int]) -> click.Command:
     @click.pass_context
     def command(
         context: click.Context, program: str, world: int | None, single: str | None, out: Path | None, tensors: str,
-        cores: int | None, seconds: float, mebibytes: int, confirm: bool, confirm_timeout: float,
+        live: bool, cores: int | None, seconds: float, mebibytes: int, confirm: bool, confirm_timeout: float,
         options: tuple[str, ...],
     ) -> None:  # fmt: skip
         """Record the single-device program and the parallel one, and verify that they compute the same.
@@ -181,7 +202,7 @@ def torch_command(run: Callable[[list[str]], int]) -> click.Command:
                 raise UsageError("--world", "it is missing", "say how many ranks the program has")
             alone = Target.of(single or target.file, target.function if step else BUILD_SINGLE, target.file)
             limits = Limits(seconds, mebibytes, confirm_timeout if confirm else 0.0)
-            plans = capture([(alone, 1), (target, ranks)], tensors, cores or 0, limits)
+            plans = capture([(alone, 1), (target, ranks)], LIVE if live else tensors, cores or 0, limits)
             files = [_write(plan, folder, side) for plan, side in zip(plans, ("single", "parallel"), strict=True)]
             called = () if out else ("--called", str(alone), str(target))
             context.exit(run(["--sm", files[0], "--pm", files[1], *called, *options]))
