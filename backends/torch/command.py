@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import click
 
@@ -13,6 +14,7 @@ from verdict.backends.text import write
 from verdict.backends.torch.assemble import plan_of
 from verdict.backends.torch.confirmation import AGREES, NOT_RUN, Confirmation, confirmed
 from verdict.backends.torch.launch import Limits, Progress, Recorded, Target, record_all, record_each
+from verdict.backends.torch.parts import Part, part_of, together, write_part
 from verdict.backends.torch.stated import ranks_of, step_of
 from verdict.backends.torch.trace import UNMODELLED, decides
 from verdict.backends.torch.worker import LIVE
@@ -138,11 +140,37 @@ def _write(plan: Plan, folder: Path, name: str) -> str:
     return str(path)
 
 
+def _write_part(part: Part, folder: Path, ranks: range) -> str:
+    path = folder / f"ranks-{ranks.start}-{ranks.stop}.json"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_part(path, part)
+    except OSError as error:
+        raise UsageError(str(path), f"it cannot be written: {error.strerror}", "give a writable folder") from None
+    return str(path)
+
+
+class _Ranks(click.ParamType[range]):
+    """A:B, from A to B-1."""
+
+    name = "ranks"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> range:
+        """The ranks."""
+        first, _, last = str(value).partition(":")
+        if not (first.isdecimal() and last.isdecimal() and int(first) < int(last)):
+            self.fail(f"{value} is not A:B, as 0:4 for the first four", param, ctx)
+        return range(int(first), int(last))
+
+
 @click.command("capture")
 @click.argument("program", required=False, metavar="[FILE.py:BUILD]")
 @click.option("--single", metavar="FILE.py:BUILD", help="The single-device program, which is recorded too.")
 @click.option("--world", type=click.IntRange(1), metavar="N", help="How many ranks PROGRAM has.")
 @click.option("-o", "--out", type=click.Path(path_type=Path, file_okay=False), required=True, metavar="DIR")
+@click.option("--ranks", type=_Ranks(), metavar="A:B",
+              help="Only ranks A to B-1, as on one of several machines; --part puts them together.")  # fmt: skip
+@click.option("--part", "parts", multiple=True, metavar="FILE", help="What --ranks wrote (repeatable, for all ranks).")
 @_TENSORS
 @_LIVE
 @_CORES
@@ -151,14 +179,28 @@ def _write(plan: Plan, folder: Path, name: str) -> str:
 @_CONFIRM
 @_CONFIRM_SECONDS
 def capture_command(
-    program: str | None, single: str | None, world: int | None, out: Path, tensors: str, live: bool, cores: int | None,
-    seconds: float, mebibytes: int, confirm: bool, confirm_timeout: float,
+    program: str | None, single: str | None, world: int | None, out: Path, ranks: range | None,
+    parts: tuple[str, ...], tensors: str, live: bool, cores: int | None, seconds: float, mebibytes: int, confirm: bool,
+    confirm_timeout: float,
 ) -> None:  # fmt: skip
     """Record the PyTorch program that FILE.py:BUILD builds, all ranks, and write its plan to DIR."""
+    if parts:
+        if program or single or ranks:
+            raise UsageError("--part", "parts are put together by themselves", "record before, with --ranks")
+        click.echo(f"wrote {_write(together(parts), out, 'parallel')}")
+        return
     if not program and not single:
         raise UsageError("usage", "there is no program", "verdict capture FILE.py:build --world 8 -o DIR")
     if program and not world:
         raise UsageError("--world", "it is missing", "say how many ranks the program has")
+    if ranks is not None:
+        if live or single or not program or ranks.stop > (world or 0):
+            raise UsageError("--ranks", "it is of the ranks of one PROGRAM below --world", "as 0:4 of --world 8")
+        target, how = Target.of(program, BUILD), "fake" if tensors == "auto" else tensors
+        limits = Limits(seconds, mebibytes, 0.0)
+        (found,) = record_all([(target, world or 0)], how, cores or os.cpu_count() or 1, limits, ranks=ranks)
+        click.echo(f"wrote {_write_part(part_of(target, world or 0, how, found.traces), out, ranks)}")
+        return
     wanted = [("single", Target.of(single, BUILD_SINGLE), 1)] if single else []
     wanted += [("parallel", Target.of(program, BUILD), world or 1)] if program else []
     limits = Limits(seconds, mebibytes, confirm_timeout if confirm else 0.0)

@@ -13,7 +13,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,7 +50,8 @@ class Program(NamedTuple):
 class Job(NamedTuple):
     """What is to be recorded. seconds, mebibytes: for each rank. confirm: seconds for the runs of a program, or 0.
 
-    watched: whether what a program depends on is told, into FOLDER/PROGRAM.seen.
+    watched: whether what a program depends on is told, into FOLDER/PROGRAM.seen. ranks: those that are recorded; none
+    are all.
     """
 
     tensors: str
@@ -60,6 +61,11 @@ class Job(NamedTuple):
     confirm: float
     watched: bool
     programs: tuple[Program, ...]
+    ranks: tuple[int, ...] = ()
+
+    def ranks_of(self, world: int) -> Sequence[int]:
+        """The ranks of a program with so many that are recorded."""
+        return self.ranks or range(world)
 
 
 LIVE = "live"
@@ -79,7 +85,7 @@ def write_job(folder: Path, job: Job) -> None:
 def read_job(folder: Path) -> Job:
     """What `write_job` put into `folder`."""
     job = Job(*json.loads((folder / "job.json").read_text()))
-    return job._replace(programs=tuple(Program(*each) for each in job.programs))
+    return job._replace(programs=tuple(Program(*each) for each in job.programs), ranks=tuple(job.ranks))
 
 
 def function_in(file: str, name: str) -> Callable[..., Any]:
@@ -109,7 +115,7 @@ def work(folder: Path, job: Job, record: Callable[..., Any], confirm: Callable[.
     if job.tensors == LIVE:
         for program in range(len(job.programs)):
             _record_live(folder, job, program, record)
-    ranks = [(program, rank) for program, each in enumerate(job.programs) for rank in range(each.world)]
+    ranks = [(program, rank) for program, each in enumerate(job.programs) for rank in job.ranks_of(each.world)]
     ranks = [] if job.tensors == LIVE else ranks
     _side_by_side(
         {
@@ -123,7 +129,7 @@ def work(folder: Path, job: Job, record: Callable[..., Any], confirm: Callable[.
     well = [
         program
         for program, each in enumerate(job.programs)
-        if not any("error" in _read(folder / f"{program}-{rank}.json") for rank in range(each.world))
+        if not any("error" in _read(folder / f"{program}-{rank}.json") for rank in job.ranks_of(each.world))
     ]
     if job.confirm:
         _side_by_side(
