@@ -1,7 +1,7 @@
 """A perceptron with gradients, data and tensor parallel: `verdict jax examples/jax/mlp.py` with SGD.
 
-`:build_adam` takes optax's Adam, whose states and count of steps are given and compared; `:build_explicit` has shardings
-in types.
+`:build_adam` takes optax's Adam, whose states and count of steps are given and compared; `:build_explicit` has
+shardings in types.
 """
 
 from functools import partial
