@@ -7,16 +7,16 @@ of are. That is found by the numbers of the recording, and claimed: what chooses
 which must be proved equal. So does every number that decided.
 """
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from verdict.backends.torch.trace import COMMUNICATION, DECISION, GIVEN, UNKNOWN, Choice, Trace
+from verdict.backends.torch.trace import CHOICE, COMMUNICATION, DECISION, GIVEN, UNKNOWN, Choice, Trace, living
 from verdict.graph import ABSENT
 
 CLOSE = 1e-4
@@ -69,8 +69,9 @@ def corresponding(single: Trace, parallel: Sequence[Trace]) -> Corresponding:
     found = [*doubts, *others]
     found += [_unmatched(parallel, at) for at in sorted(across - pinned.keys())]
     found += [_otherwise(single, parallel, at, match) for at, match in pinned.items() if not match.ordered]
-    covered = {at for at in premises if _covered(single.choices[at], at, pinned.values())}
-    found += [f"no ranks make all of a choice of the single-device program: {single.choices[at].place}"
+    used = {at: match for at, match in pinned.items() if at in across or _is_used(parallel[at[0]], at[1])}
+    covered = {at for at in premises if _covered(single.choices[at], at, used.values())}
+    found += [f"no ranks use all of a choice of the single-device program: {single.choices[at].place}"
               for at in sorted(premises - covered) if single.choices[at].rows]  # fmt: skip
     return Corresponding(frozenset(premises), pinned, frozenset(covered), tuple(dict.fromkeys(filter(None, found))))
 
@@ -78,6 +79,7 @@ def corresponding(single: Trace, parallel: Sequence[Trace]) -> Corresponding:
 def deciding(traces: Sequence[Trace]) -> tuple[set[At], list[str]]:
     """The choices from which follows what decides in the program with these recordings; and what follows from none."""
     makers = [{made: step for step in trace.steps for made in step.outputs if made != ABSENT} for trace in traces]
+    meetings = _meetings(traces)
     behind = [{choice.value: at for at, choice in enumerate(trace.choices)} for trace in traces]
     given = [{bound.value: bound.name for bound in trace.bound if bound.kind in GIVEN} for trace in traces]
     waiting = [
@@ -88,7 +90,6 @@ def deciding(traces: Sequence[Trace]) -> tuple[set[At], list[str]]:
     ]
     found: set[At] = set()
     doubts: list[str] = []
-    crossed: set[str] = set()
     seen: set[tuple[int, int]] = set()
     while waiting:
         rank, value, name = waiting.pop()
@@ -104,22 +105,35 @@ def deciding(traces: Sequence[Trace]) -> tuple[set[At], list[str]]:
             doubts.append(f"what is not modelled decides what the program does ({name})")
         elif step is not None:
             waiting += [(rank, source, name) for source in step.inputs]
-            if step.op in COMMUNICATION and step.op not in crossed:
-                crossed |= {step.op} | ({"send"} if step.op == "recv" else set())
-                waiting += [(*sent, name) for sent in _sent(traces, "send" if step.op == "recv" else step.op)]
+            waiting += [(*sent, name) for sent in meetings.get((rank, value), ())]
     return found, doubts
 
 
-def _sent(traces: Sequence[Trace], op: str) -> Iterator[tuple[int, int]]:
-    """What ranks communicate by an operator that is no real number: any of it may have arrived anywhere."""
+def _meetings(traces: Sequence[Trace]) -> dict[tuple[int, int], list[tuple[int, int]]]:
+    """(rank, value) -> (rank, value) of all that members put into the communication that made it, by their order."""
+    put: dict[Hashable, list[tuple[int, int]]] = defaultdict(list)
+    got: dict[tuple[int, int], Hashable] = {}
     for rank, trace in enumerate(traces):
+        number: Counter[Hashable] = Counter()
         for step in trace.steps:
-            if step.op == op:
-                yield from ((rank, each) for each in step.inputs if not _is_real(trace.values[each].dtype))
+            if step.op not in COMMUNICATION:
+                continue
+            attrs = dict(step.attrs)
+            pair = {"send": (rank, attrs.get("peer")), "recv": (attrs.get("peer"), rank)}.get(step.op)
+            where: Hashable = ("message", pair, step.op) if pair else ("group", attrs["ranks"])
+            key = (*where[:2], number[where])  # type: ignore[index]
+            number[where] += 1
+            put[key] += [(rank, value) for value in step.inputs]
+            got |= {(rank, value): key for value in step.outputs}
+    return {each: put[key] for each, key in got.items()}
 
 
-def _is_real(dtype: str) -> bool:
-    return dtype.startswith(("float", "bfloat", "complex"))
+def _is_used(trace: Trace, number: int) -> bool:
+    """Whether an output, or what is communicated, is made of what was chosen."""
+    value = trace.choices[number].value
+    steps = tuple(step._replace(keep=step.keep and step.op not in (CHOICE, DECISION)) for step in trace.steps)
+    ends = any(bound.value == value and bound.kind not in GIVEN for bound in trace.bound)
+    return ends or any(value in step.inputs for step in living(replace(trace, steps=steps)).steps)
 
 
 def _is_same(one: Choice, other: Choice) -> bool:

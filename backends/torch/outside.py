@@ -42,7 +42,7 @@ def outside(recorder: Recorder) -> Iterator[None]:
             stack.enter_context(replaced(owner, name, _processes(recorder, getattr(owner, name))))
         for name in _READERS:
             before = getattr(torch.Tensor, name)
-            stack.enter_context(_given(torch.Tensor, name, _reads(recorder, name, before)))
+            stack.enter_context(given(torch.Tensor, name, _reads(recorder, name, before)))
         for name in _SHARERS:
             stack.enter_context(replaced(torch, name, _shares(recorder, getattr(torch, name))))
         yield
@@ -121,7 +121,7 @@ def _shares(recorder: Recorder, before: Callable[..., Any]) -> Callable[..., Any
 
 
 @contextmanager
-def _given(owner: Any, name: str, function: Callable[..., Any]) -> Iterator[None]:
+def given(owner: Any, name: str, function: Callable[..., Any]) -> Iterator[None]:
     """`owner.name` is `function` for a while, also where the owner only inherits it."""
     own = owner.__dict__.get(name)
     setattr(owner, name, function)

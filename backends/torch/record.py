@@ -21,6 +21,7 @@ from verdict.backends.torch.memory import Unfollowed, value_of
 from verdict.backends.torch.origin import Origin
 from verdict.backends.torch.outside import outside
 from verdict.backends.torch.program import Context, Program
+from verdict.backends.torch.reals import numbers
 from verdict.backends.torch.recorder import NAME_IT, Recorder
 from verdict.backends.torch.shares import local, share_of
 from verdict.backends.torch.trace import (
@@ -72,6 +73,7 @@ def record(
         stack.enter_context(outside(recorder))
         if live:
             stack.enter_context(objects(recorder))
+            stack.enter_context(numbers(recorder))
         stack.enter_context(recorder)
         try:
             program = require_program(build(Context(rank, ranks)))
@@ -106,7 +108,7 @@ def _step(program: Program, recorder: Recorder, rank: int, ranks: int, around: W
         ends.end(end)
     ends.require_listed([*listed.values(), *(local(end.tensor) for end in declared)])
     recorder.watch.finish(listed)
-    tape = recorder.tape
+    tape, inferred = recorder.tape, [(INFERRED, program.inferred)] if program.inferred else []
     trace = Trace(
         rank,
         ranks,
@@ -114,7 +116,7 @@ def _step(program: Program, recorder: Recorder, rank: int, ranks: int, around: W
         tuple(tape.steps),
         tuple(ends.bound),
         _mesh(around.meshes, ranks),
-        notes=(*around.notes, *ends.notes, *([(INFERRED, program.inferred)] if program.inferred else ())),
+        notes=(*around.notes, *ends.notes, *recorder.notes.items(), *inferred),
         doubts=tuple(recorder.doubts),
         meetings=tuple(recorder.meetings),
         beginnings=tuple((called(program, name), how[value]) for name, value in held.items() if value in how),

@@ -139,11 +139,13 @@ class Tape:
         return made
 
     def _is_decided(self, op: str, inputs: tuple[int, ...], outputs: Iterable[Value | None]) -> bool:
-        """Whether what a step makes follows from choices: of what others send, where they are no real numbers."""
+        """Whether what a step makes follows from choices, as far as this rank tells: of what others alone send, where
+        they are no real numbers.
+        """
         if op in UNKNOWN or not self.decided.issuperset(inputs):
             return False
         real = any(value is not None and value.dtype.startswith(("float", "bfloat", "complex")) for value in outputs)
-        return op not in COMMUNICATION or not real
+        return op not in COMMUNICATION or bool(inputs) or not real
 
     def begin(self, number: int) -> None:
         """A step of communication goes on beside what follows it."""
@@ -195,7 +197,7 @@ def shared(trace: Trace) -> Trace:
 
 
 def _without_unused(step: Step, needed: set[int]) -> Step:
-    if step.op in COMMUNICATION:
+    if step.op in COMMUNICATION or step.op == CHOICE:
         return step
     return step._replace(outputs=tuple(value if value in needed else ABSENT for value in step.outputs))
 

@@ -162,12 +162,82 @@ def build_told_own(ctx):
 
 
 def build_read(ctx):
-    """A real number goes to Python, and becomes a constant of the step."""
+    """A real number becomes a float of Python's, and a constant of the step."""
     return program(ctx, lambda x, weight: (x @ weight).square().mean() * float(total(x.sum())))
 
 
 def build_read_single(ctx):
     return program(ctx, lambda x, weight: (x @ weight).square().mean() * float(x.sum()))
+
+
+def clipping(norm_of, most=0.5):
+    """The mean of outputs that are scaled where their norm is too great, as a program of Python's floats does it."""
+
+    def step(x, weight):
+        y = x @ weight
+        norm = norm_of(y.detach().square().sum()) ** 0.5
+        print(f"norm {norm:.3f}")
+        scale = most / (norm + 1e-6)
+        return ((y * scale if scale < 1.0 else y) + 1.0).square().mean()
+
+    return step
+
+
+def build_clip_single(ctx):
+    return program(ctx, clipping(lambda squares: squares.item()))
+
+
+def build_clip(ctx):
+    return program(ctx, clipping(lambda squares: total(squares).item()))
+
+
+def build_clip_local(ctx):
+    """Wrong: each rank scales by the norm of its own rows."""
+    return program(ctx, clipping(lambda squares: squares.item()))
+
+
+def build_clip_less(ctx):
+    """Wrong: another bound, which decides alike on these numbers."""
+    return program(ctx, clipping(lambda squares: total(squares).item(), 0.4))
+
+
+def stepping(ctx, seen):
+    """A step of gradient descent that is left out where a gradient is infinite."""
+    x, weight = drawn((ROWS, SIZE), (SIZE, SIZE))
+    x, weight = x[: ROWS // ctx.world].clone(), weight.requires_grad_()
+
+    def step():
+        loss = (x @ weight).square().mean()
+        loss.backward()
+        if ctx.world > 1:
+            dist.all_reduce(weight.grad, op=dist.ReduceOp.AVG)
+        found = (weight.grad.abs().amax() > 100.0).float()
+        if not seen(found):
+            with torch.no_grad():
+                weight.sub_(weight.grad * 0.1)
+        return loss
+
+    specs = {"x": shard(0, ctx.rank, ctx.world)} if ctx.world > 1 else {}
+    return Program({"x": x}, {"weight": weight}, step, specs=specs, loss=mean(ctx.rank, ctx.world))
+
+
+def anywhere(found):
+    if dist.get_world_size() > 1:
+        dist.all_reduce(found, op=dist.ReduceOp.MAX)
+    return sum(each.item() for each in [found])
+
+
+def build_found_single(ctx):
+    return stepping(ctx, anywhere)
+
+
+def build_found(ctx):
+    return stepping(ctx, anywhere)
+
+
+def build_found_always(ctx):
+    """Wrong: the step is taken whatever was found."""
+    return stepping(ctx, lambda found: False)
 
 
 def experts(ctx, reduce):

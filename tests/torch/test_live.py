@@ -19,12 +19,16 @@ PROGRAMS = {
     "build_none_single": ("build_none", "build_none_kept", "build_none_own"),
     "build_pipe_single": ("build_pipe", "build_pipe_last"),
     "build_read_single": ("build_read",),
+    "build_clip_single": ("build_clip", "build_clip_local", "build_clip_less"),
+    "build_found_single": ("build_found", "build_found_always"),
 }
 """single-device program -> parallel ones, the right one first."""
 CHOOSING = {
     "build_if": r"lt \(live\.py:\d+:\d+ step\) chose 1",
     "build_pick": r"gt \(live\.py:\d+:\d+ step\) chose [01 ]+",
     "build_labels": r"labels \(.*\) chose 0 -100 2 1 3 -100 -100 1",
+    "build_clip": r"lt \(live\.py:\d+:\d+ step\) chose 1",
+    "build_found": r"gt \(live\.py:\d+:\d+ step\) chose 0",
     "build_none": r"gt \(live\.py:\d+:\d+ step\) chose 1 1 1 1 0 1 0 1",
 }
 REFUTED = {
@@ -35,10 +39,13 @@ REFUTED = {
     "build_told_own": "other=3.0 on rank 1",
     "build_none_kept": "declared gradient of expert1",
     "build_pipe_last": "mse_loss",
+    "build_clip_local": "before it is summed over ranks 0, 1",
+    "build_clip_less": "other=0.4 on ranks 0, 1",
 }
 OPEN = {
-    "build_if_alone": "no ranks make all of a choice of the single-device program: lt",
+    "build_if_alone": "no ranks use all of a choice of the single-device program: lt",
     "build_none_own": "(run together: they wait for each other|it waits for a rank that has ended)",
+    "build_found_always": "no ranks use all of a choice of the single-device program: gt",
     "build_read": "a value is read by Python",
 }
 
