@@ -6,7 +6,8 @@
     scripts/demo_llama3.sh    a small plan, proved; the same with a fault, refuted
     scripts/demo_moe.sh       the same for a mixture of experts
 
-Each takes --plans, --repeat, --only and --output (build/evaluation/NAME.csv by default). With --repeat all runs are
+Each takes --plans, --generated (plans of the same meshes in the place of published ones, which must be there else),
+--repeat, --only and --output (build/evaluation/NAME.csv by default). With --repeat all runs are
 done in turn and then again, so that a machine's drift meets all alike, and of each pair the fastest counts. The
 columns begin with those of the predecessor's statistics:
 t_graph is reading and checking, t_lineage the walk, t_schedule the cutting into stages, t_vrf the proofs, t_repair
@@ -14,13 +15,12 @@ the search for a repair that is proved, t_report the rest. t_cpu are the process
 the least of all rounds; t_floor the seconds of one inert unpickling of its two files, where they are pickles;
 of_floor is t_total as a multiple of it. published is what the predecessor took on 32 cores, and times_faster its
 multiple of t_total. load is the machine's load average before the run. `success` means PROVED. The exit status is 1
-where a verdict is not as expected.
+where a verdict is not as expected, or a plan is not there.
 """
 
 import csv
 import gc
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -35,6 +35,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from scripts import processes  # noqa: E402
+from scripts.generated import NAME, PROVENANCE, generated  # noqa: E402
 from scripts.machine import machine, processor  # noqa: E402
 from scripts.pairs import files as files_of  # noqa: E402
 from scripts.runs import DEMOS, WORK, Run  # noqa: E402
@@ -42,13 +43,7 @@ from verdict.backends.generator import Sizes  # noqa: E402
 from verdict.backends.nnscaler import unpickle  # noqa: E402
 from verdict.backends.text.packing import unpack  # noqa: E402
 
-NAME = re.compile(
-    r"dp(?P<num_dp>\d+)_pp(?P<num_pp>\d+)_tp(?P<num_tp>\d+)_nm(?P<num_mb>\d+)_gbs(?P<gbs>\d+)_ly(?P<num_layers>\d+)"
-    r"_h(?P<num_heads>\d+)_hi(?P<hidden_size>\d+)_sq(?P<seqlen>\d+)"
-    r"(_a(?P<n_activated_experts>\d+)_r(?P<n_routed_experts>\d+))?"
-)
-"""The sizes that names of nnScaler's plans tell. They are for the table only: verdicts go by the content."""
-
+ABSENT = "not there"
 PUBLISHED_COLUMNS = (
     "success", "num_layers", "num_dp", "num_pp", "num_tp", "num_mb", "gbs", "num_heads", "hidden_size", "seqlen",
     "n_activated_experts", "n_routed_experts", "t_graph", "t_lineage", "t_schedule", "t_vrf", "t_total", "sm", "pm",
@@ -68,10 +63,13 @@ SHOWN = (
 @click.argument("what", type=click.Choice([*WORK, "floor"]))
 @click.argument("files", nargs=-1, type=click.Path(exists=True))
 @click.option("--plans", type=click.Path(path_type=Path), default=ROOT.parent / "shared" / "plans")
+@click.option("--generated", "ours", is_flag=True, help="Generated plans of the same meshes for published ones.")
 @click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Rounds; the fastest counts.")
 @click.option("--only", default="", help="Only runs whose name contains this.")
 @click.option("--output", type=click.Path(path_type=Path), help="The CSV file.")
-def main(what: str, files: tuple[str, ...], plans: Path, repeat: int, only: str, output: Path | None) -> None:
+def main(
+    what: str, files: tuple[str, ...], plans: Path, ours: bool, repeat: int, only: str, output: Path | None
+) -> None:
     """Do the runs of WHAT. (`floor FILE...` prints the seconds of one inert unpickling of the files.)"""
     if what == "floor":
         click.echo(f"{_unpickle(files):.3f}")
@@ -81,16 +79,19 @@ def main(what: str, files: tuple[str, ...], plans: Path, repeat: int, only: str,
     click.echo(f"{machine()}; {repeat} rounds\n")
     rows: dict[str, dict[str, Any]] = {}
     for _ in range(repeat):
-        for run in WORK[what]:
+        for run in generated(WORK[what]) if ours else WORK[what]:
             if only in run.name:
                 row = measure(run, plans, told=what in DEMOS)
                 rows[run.name] = faster(rows.get(run.name, row), row)
                 click.echo(f"{run.name}: {row['verdict']}", err=True)
                 write(output, rows.values())
     click.echo("\n".join(markdown(rows.values())))
-    wrong = sum(row["verdict"] not in (row["expected"], "not there") for row in rows.values())
+    absent = sum(row["verdict"] == ABSENT for row in rows.values())
+    wrong = sum(row["verdict"] not in (row["expected"], ABSENT) for row in rows.values())
     click.echo(f"\nwrote {output}; {wrong or 'no'} verdicts are not the expected ones")
-    sys.exit(1 if wrong else 0)
+    if absent:
+        click.echo(f"{absent} of {len(rows)} plans are not there: {PROVENANCE}", err=True)
+    sys.exit(1 if wrong or absent or not rows else 0)
 
 
 def markdown(rows: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -121,7 +122,7 @@ def measure(run: Run, plans: Path, told: bool) -> dict[str, Any]:
                 "sm": run.pair[0] or single.name, "pm": run.pair[1] or parallel.name, "machine": processor(),
                 "load": round(os.getloadavg()[0], 1), **_sizes_of(run)}  # fmt: skip
         if not (single.exists() and parallel.exists()):
-            return row | {"success": False, "verdict": "not there", "error": f"{parallel} is not there"}
+            return row | {"success": False, "verdict": ABSENT, "error": f"{parallel} is not there"}
         options = ("--assume", run.assumed) if run.assumed else ()
         row |= _once(single, parallel, options)
         if run.pair[0]:

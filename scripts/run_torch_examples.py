@@ -48,6 +48,8 @@ EXAMPLES = (
     Example("ring_attention", "build", "context parallel, ring attention", 2),
     Example("ep_all_to_all", "build", "expert parallel, all_to_all", 2),
     Example("moe", "build", "expert parallel, learned top-2 router, capacity, AdamW", 2),
+    Example("moe_dispatch", "build", "expert parallel, tokens travel by split sizes from data", 2, tensors="live"),
+    Example("moe_dispatch", "build", "the same, two replicas of each expert", 4, tensors="live"),
     Example("zero1", "build", "ZeRO-1, Adam", 2),
     Example("zero2_clip", "build", "ZeRO-2, Adam, global norm clipped", 2),
     Example("llama_uneven", "build", "the same as llama_tp_sp, 7 words on 2 ranks", 2),
@@ -96,6 +98,10 @@ EXAMPLES = (
     Example("hand_cut", "build_wrong_chunk", "each rank keeps its neighbour's columns", 2, "REFUTED"),
     Example("moe", "build_router_not_reduced", "each rank's router learns from its own tokens", 2, "REFUTED"),
     Example("moe", "build_wrong_order", "slots go home in another order", 2, "REFUTED"),
+    Example("moe_dispatch", "build_wrong_order", "pieces taken for sorted otherwise", 2, "REFUTED", "live"),
+    Example("moe_dispatch", "build_not_unpermuted", "tokens come home in another order", 2, "REFUTED", "live"),
+    Example("moe_dispatch", "build_local_balance", "each rank balances its own choices", 2, "REFUTED", "live"),
+    Example("moe_dispatch", "build_experts_not_reduced", "replicas of experts not reduced", 4, "REFUTED", "live"),
     Example("zero1", "build_wrong_chunk", "the neighbour's rows are updated", 2, "REFUTED"),
     Example("zero1", "build_missing_gather", "updated rows are not gathered", 2, "REFUTED"),
     Example("clip", "build_local_norm", "each rank divides by the norm of its own shards", 2, "REFUTED"),
@@ -139,7 +145,8 @@ def run(example: Example, timeout: float) -> Row:
     """Record and verify one example."""
     file = ROOT / "examples" / "torch" / f"{example.file}.py"
     with tempfile.TemporaryDirectory() as folder:
-        words = (file, example.builder, example.one, example.ranks, Path(folder), "--tensors", example.tensors)
+        how = ("--live",) if example.tensors == "live" else ("--tensors", example.tensors)
+        words = (file, example.builder, example.one, example.ranks, Path(folder), *how)
         recorded, *plans = processes.record(*words)
         if recorded.status:
             return Row(example, 0, "", recorded.seconds, 0.0, "not recorded", _last(recorded))

@@ -16,7 +16,8 @@ REGION = "chunk-order-by-region"
 class Run(NamedTuple):
     """A pair of plan files or of generated plans (`model` and `sizes`), and what is expected of it.
 
-    change: a fault that is put into the generated parallel plan. published: the predecessor's seconds.
+    change: a fault that is put into the generated parallel plan. mutation: one of `verdict mutate`, and its seed.
+    published: the predecessor's seconds.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Run(NamedTuple):
     assumed: str = ""
     published: float | None = None
     change: Callable[[Node], Node | None] | None = None
+    mutation: tuple[str, int] | None = None
 
 
 def _real(name: str, single: str, parallel: str, published: float, plain: str = "REFUTED") -> tuple[Run, ...]:

@@ -12,6 +12,7 @@ pytest.importorskip("matplotlib", reason="the plots need the extra dev")
 from click.testing import CliRunner
 
 from scripts.evaluate import faster
+from scripts.generated import generated
 from scripts.plot_trends import PANELS, table
 from scripts.run_index import right
 from scripts.runs import DEMOS, LARGE, SERIES, TARGETS, TRENDS, WORK
@@ -73,10 +74,24 @@ def test_a_demonstration_writes_its_rows(demo, tmp_path):
 
 def test_plans_that_are_not_there_are_told(tmp_path):
     done = evaluate("bugs", "--only", "bug 14", "--plans", str(tmp_path), "--output", str(tmp_path / "rows.csv"))
-    assert done.returncode == 0
+    assert done.returncode == 1
+    assert "1 of 1 plans are not there: they are of the artifact of TrainVerify" in done.stderr
     (row,) = rows_of(tmp_path / "rows.csv")
     assert (row["success"], row["verdict"]) == ("False", "not there")
     assert (row["num_layers"], row["num_mb"], row["seqlen"]) == ("32", "2", "8192")
+
+
+def test_generated_plans_stand_for_published_ones(tmp_path):
+    """On the same meshes; the fault is found."""
+    ours = [*generated(WORK["large"])]
+    assert [run.sizes["dp"] for run in ours if "L3" in run.name or "D3" in run.name] == [64, 32]
+    assert all(run.model and run.expected == "PROVED" for run in ours if not run.change)
+    assert len([run for run in generated(WORK["bugs"]) if run.expected == "REFUTED"]) == 14
+    words = ("--generated", "--only", "skip-node", "--output", str(tmp_path / "rows.csv"))
+    done = evaluate("bugs", *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (row,) = rows_of(tmp_path / "rows.csv")
+    assert (row["verdict"], row["num_dp"], row["num_pp"], row["num_tp"]) == ("REFUTED", "2", "2", "2")
 
 
 def test_the_trends_are_forty_runs_of_which_each_series_changes_one_size():

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from verdict.backends.hlo.communication import COLLECTIVES, communicated
+from verdict.backends.hlo.convolution import convolved
+from verdict.backends.hlo.folds import FOLDED, folded, is_of_one_operator
 from verdict.backends.hlo.instruction import At, named
 from verdict.backends.hlo.opcodes import lowered
 from verdict.backends.hlo.text import DTYPES, Array, Computation, Instruction, Module, Tuple
@@ -83,6 +85,10 @@ class Device:
             case "conditional":
                 return self._branched(each, operands)
         at = At(self._module, self.recording, each, _leaves(operands))
+        if each.opcode in FOLDED and not is_of_one_operator(at):
+            return folded(at, self._evaluated)
+        if each.opcode == "convolution":
+            return convolved(at)
         if each.opcode in COLLECTIVES:
             return communicated(at, self._rank, self._world)
         return lowered(at)

@@ -18,7 +18,7 @@ ELEMENTWISE = frozenset(
     {
         *("add", "subtract", "multiply", "maximum", "minimum", "power", "negate", "abs", "sign", "sqrt", "rsqrt"),
         *("exponential", "exponential-minus-one", "log", "log-plus-one", "logistic", "tanh", "erf", "sine", "cosine"),
-        *("select", "clamp"),
+        *("select", "clamp", "floor", "ceil", "round-nearest-even"),
     }
 )
 """Opcodes without attributes."""

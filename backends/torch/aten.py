@@ -8,7 +8,7 @@ from torch._decomp import decomposition_table
 from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 from torch.utils._python_dispatch import _disable_current_modes
 
-from verdict.backends.torch import fused
+from verdict.backends.torch import choices, fused
 from verdict.backends.torch.arguments import Call, called, encode, functional_of, plain, tensors_in
 from verdict.backends.torch.collectives import Unknown
 from verdict.backends.torch.draws import is_random, record_draw
@@ -44,6 +44,8 @@ def record_aten(recorder: "Recorder", call: Call) -> Any:
             recorder.memory.write(output, value)
         recorder.watch.same(output, call.args[0])
         return output
+    if recorder.live and choices.knows(call):
+        return choices.record_choice(recorder, call)
     if call.name in _ESCAPES:
         return _escape(recorder, call)
     if call.name in _UNSAID:
@@ -87,6 +89,7 @@ def _pure(recorder: "Recorder", call: Call) -> Any:
         return output
     attrs = modulo(attrs, [*call.args, *call.kwargs.values()], made)
     values = recorder.emit(called(call.func), inputs, [None if t is None else value_of(t) for t in made], attrs)
+    values = choices.chosen(recorder, call, made, values)
     for tensor, number in zip(made, values, strict=True):
         if tensor is not None:
             recorder.memory.write(tensor, number)
@@ -205,9 +208,12 @@ def _escape(recorder: "Recorder", call: Call) -> Any:
     if recorder.tape.constant.issuperset(values) and call.name != "nonzero":
         with _disable_current_modes():
             return call.func(*(folded(recorder.tape, value) for value in values))
+    if recorder.live and all(choices.decide(recorder, tensor, called(call.func)) for tensor in call.tensors):
+        return call.run()
     try:
         return recorder.instead(call, f"a value is read by Python: {called(call.func)}")
     except (DataDependentOutputException, DynamicOutputShapeException):
         problem = f"a value that depends on the inputs decides what the program does ({called(call.func)})"
         remedy = "keep it a tensor; or record with --tensors real, where what it decides is said not to be modelled"
         raise recorder.refuse(UsageError(recorder.origin.name(call.name), problem, remedy)) from None
+

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import click
 
@@ -13,8 +14,10 @@ from verdict.backends.text import write
 from verdict.backends.torch.assemble import plan_of
 from verdict.backends.torch.confirmation import AGREES, NOT_RUN, Confirmation, confirmed
 from verdict.backends.torch.launch import Limits, Progress, Recorded, Target, record_all, record_each
+from verdict.backends.torch.parts import Part, part_of, together, write_part
 from verdict.backends.torch.stated import ranks_of, step_of
-from verdict.backends.torch.trace import UNMODELLED
+from verdict.backends.torch.trace import UNMODELLED, decides
+from verdict.backends.torch.worker import LIVE
 from verdict.errors import UsageError, VerdictError
 from verdict.graph import Plan
 
@@ -25,6 +28,9 @@ _WORLD = click.option("--world", type=click.IntRange(1), metavar="N",
                       help="How many ranks there are (default: those of a Step's mesh).")  # fmt: skip
 _TENSORS = click.option("--tensors", type=click.Choice(["auto", "fake", "real"]), default="auto", show_default=True,
                         help="Record on tensors without data, or on real ones; auto tries both in turn.")  # fmt: skip
+_LIVE = click.option("--live", is_flag=True,
+                     help="Record all ranks together, as processes that talk by gloo, on real numbers: choices that "
+                     "data makes are recorded, too.")  # fmt: skip
 _CORES = click.option("--cores", type=click.IntRange(1), metavar="N",
                       help="Ranks that are recorded side by side (default: the cores).")  # fmt: skip
 _SECONDS = click.option("--record-timeout", "seconds", type=click.FloatRange(0, min_open=True), default=LIMITS.seconds,
@@ -43,7 +49,8 @@ def capture(
 ) -> list[Plan]:
     """The plan of each (program, number of ranks).
 
-    tensors: "fake" for tensors without data, "real", or "auto": real ones where programs cannot be recorded without.
+    tensors: "fake" for tensors without data, "real", "auto": real ones where programs cannot be recorded without, or
+    "live": all ranks together, on real numbers, the single-device program first.
     Raises UsageError where one cannot be recorded, or is run and does something else.
     """
     if tensors == "auto":
@@ -59,7 +66,7 @@ def capture(
         if shown:
             click.echo(f"\r{what}: {done} of {total}", nl=done == total, err=True)
 
-    recorded = record_all(programs, tensors, cores or os.cpu_count() or 1, limits, progress)
+    recorded = behind_choices(record_all(programs, tensors, cores or os.cpu_count() or 1, limits, progress))
     plans = [
         confirmed(plan_of(found.traces, ":".join(target)), found.confirmation, found.traces)
         for (target, _), found in zip(programs, recorded, strict=True)
@@ -93,6 +100,20 @@ def recorded_each(
         return [each for one in programs for each in recorded_each([one], tensors, confirm, progress, watched)]
 
 
+def behind_choices(found: Sequence[Recorded]) -> tuple[Recorded, ...]:
+    """What was recorded, behind the choices that data makes: of a single-device program and a parallel one together,
+    where there are two, and of each program alone otherwise.
+    """
+    if not any(decides(trace) for each in found for trace in each.traces):
+        return tuple(found)
+    from verdict.backends.torch.pinned import alone, paired  # noqa: PLC0415  (what was chosen is computed on by torch)
+
+    if len(found) != 2 or len(found[0].traces) != 1:
+        return tuple(each._replace(traces=alone(each.traces)) for each in found)
+    single, parallel = paired(found[0].traces[0], found[1].traces)
+    return found[0]._replace(traces=(single,)), found[1]._replace(traces=parallel)
+
+
 def plan_or_error(target: Target, found: Recorded | VerdictError | RuntimeError) -> Plan | VerdictError | RuntimeError:
     """The plan of what was recorded, or why there is none."""
     if isinstance(found, Exception):
@@ -105,7 +126,7 @@ def plan_or_error(target: Target, found: Recorded | VerdictError | RuntimeError)
 
 def _told(found: Confirmation) -> str:
     if found.how == AGREES:
-        return "two runs agree with it"
+        return f"{'one run agrees' if found.why else 'two runs agree'} with it"
     return f"not run: {found.why}" if found.how == NOT_RUN else f"when it is run, it {found.how}"
 
 
@@ -119,30 +140,71 @@ def _write(plan: Plan, folder: Path, name: str) -> str:
     return str(path)
 
 
+def _write_part(part: Part, folder: Path, ranks: range) -> str:
+    path = folder / f"ranks-{ranks.start}-{ranks.stop}.json"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_part(path, part)
+    except OSError as error:
+        raise UsageError(str(path), f"it cannot be written: {error.strerror}", "give a writable folder") from None
+    return str(path)
+
+
+class _Ranks(click.ParamType[range]):
+    """A:B, from A to B-1."""
+
+    name = "ranks"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> range:
+        """The ranks."""
+        first, _, last = str(value).partition(":")
+        if not (first.isdecimal() and last.isdecimal() and int(first) < int(last)):
+            self.fail(f"{value} is not A:B, as 0:4 for the first four", param, ctx)
+        return range(int(first), int(last))
+
+
 @click.command("capture")
 @click.argument("program", required=False, metavar="[FILE.py:BUILD]")
 @click.option("--single", metavar="FILE.py:BUILD", help="The single-device program, which is recorded too.")
 @click.option("--world", type=click.IntRange(1), metavar="N", help="How many ranks PROGRAM has.")
 @click.option("-o", "--out", type=click.Path(path_type=Path, file_okay=False), required=True, metavar="DIR")
+@click.option("--ranks", type=_Ranks(), metavar="A:B",
+              help="Only ranks A to B-1, as on one of several machines; --part puts them together.")  # fmt: skip
+@click.option("--part", "parts", multiple=True, metavar="FILE", help="What --ranks wrote (repeatable, for all ranks).")
 @_TENSORS
+@_LIVE
 @_CORES
 @_SECONDS
 @_MEMORY
 @_CONFIRM
 @_CONFIRM_SECONDS
 def capture_command(
-    program: str | None, single: str | None, world: int | None, out: Path, tensors: str, cores: int | None,
-    seconds: float, mebibytes: int, confirm: bool, confirm_timeout: float,
+    program: str | None, single: str | None, world: int | None, out: Path, ranks: range | None,
+    parts: tuple[str, ...], tensors: str, live: bool, cores: int | None, seconds: float, mebibytes: int, confirm: bool,
+    confirm_timeout: float,
 ) -> None:  # fmt: skip
     """Record the PyTorch program that FILE.py:BUILD builds, all ranks, and write its plan to DIR."""
+    if parts:
+        if program or single or ranks:
+            raise UsageError("--part", "parts are put together by themselves", "record before, with --ranks")
+        click.echo(f"wrote {_write(together(parts), out, 'parallel')}")
+        return
     if not program and not single:
         raise UsageError("usage", "there is no program", "verdict capture FILE.py:build --world 8 -o DIR")
     if program and not world:
         raise UsageError("--world", "it is missing", "say how many ranks the program has")
+    if ranks is not None:
+        if live or single or not program or ranks.stop > (world or 0):
+            raise UsageError("--ranks", "it is of the ranks of one PROGRAM below --world", "as 0:4 of --world 8")
+        target, how = Target.of(program, BUILD), "fake" if tensors == "auto" else tensors
+        limits = Limits(seconds, mebibytes, 0.0)
+        (found,) = record_all([(target, world or 0)], how, cores or os.cpu_count() or 1, limits, ranks=ranks)
+        click.echo(f"wrote {_write_part(part_of(target, world or 0, how, found.traces), out, ranks)}")
+        return
     wanted = [("single", Target.of(single, BUILD_SINGLE), 1)] if single else []
     wanted += [("parallel", Target.of(program, BUILD), world or 1)] if program else []
     limits = Limits(seconds, mebibytes, confirm_timeout if confirm else 0.0)
-    plans = capture([(target, ranks) for _, target, ranks in wanted], tensors, cores or 0, limits)
+    plans = capture([(target, ranks) for _, target, ranks in wanted], LIVE if live else tensors, cores or 0, limits)
     written = [_write(plan, out, name) for plan, (name, _, _) in zip(plans, wanted, strict=True)]
     click.echo("wrote " + " and ".join(written))
 
@@ -157,6 +219,7 @@ def torch_command(run: Callable[[list[str]], int]) -> click.Command:
     @click.option("-o", "--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
                   help="Keep the two plans in DIR.")  # fmt: skip
     @_TENSORS
+    @_LIVE
     @_CORES
     @_SECONDS
     @_MEMORY
@@ -166,7 +229,7 @@ def torch_command(run: Callable[[list[str]], int]) -> click.Command:
     @click.pass_context
     def command(
         context: click.Context, program: str, world: int | None, single: str | None, out: Path | None, tensors: str,
-        cores: int | None, seconds: float, mebibytes: int, confirm: bool, confirm_timeout: float,
+        live: bool, cores: int | None, seconds: float, mebibytes: int, confirm: bool, confirm_timeout: float,
         options: tuple[str, ...],
     ) -> None:  # fmt: skip
         """Record the single-device program and the parallel one, and verify that they compute the same.
@@ -181,7 +244,7 @@ def torch_command(run: Callable[[list[str]], int]) -> click.Command:
                 raise UsageError("--world", "it is missing", "say how many ranks the program has")
             alone = Target.of(single or target.file, target.function if step else BUILD_SINGLE, target.file)
             limits = Limits(seconds, mebibytes, confirm_timeout if confirm else 0.0)
-            plans = capture([(alone, 1), (target, ranks)], tensors, cores or 0, limits)
+            plans = capture([(alone, 1), (target, ranks)], LIVE if live else tensors, cores or 0, limits)
             files = [_write(plan, folder, side) for plan, side in zip(plans, ("single", "parallel"), strict=True)]
             called = () if out else ("--called", str(alone), str(target))
             context.exit(run(["--sm", files[0], "--pm", files[1], *called, *options]))

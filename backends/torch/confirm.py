@@ -7,6 +7,7 @@ difference by replays in 64 bits, and on numbers that are a millionth away.
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,8 @@ from verdict.backends.torch.assemble import plan_of
 from verdict.backends.torch.confirmation import AGREES, DIFFERS, FAILS, NOT_RUN, OTHERWISE, Confirmation
 from verdict.backends.torch.launched import Ended, launch
 from verdict.backends.torch.numbers import OWN
-from verdict.backends.torch.real import Place, Ran, Run
-from verdict.backends.torch.replay import replay_held
+from verdict.backends.torch.real import Place, Ran, Run, run
+from verdict.backends.torch.replay import ChosenOtherwise, replay_held
 from verdict.backends.torch.trace import UNMODELLED, Trace
 from verdict.errors import UsageError
 from verdict.graph import Plan
@@ -32,16 +33,21 @@ MOST_ELEMENTS = 2**25
 MOST_RANKS = 32
 """The most ranks of a program, for it to be run: each is a process of its own on this machine."""
 DRAWS = (OWN, 1)
+MOVED = 1e-3
+"""By how much the numbers of a second run are moved at most where data makes choices: it may go on to make the same."""
+CHOSEN = "data chooses otherwise in it"
+ALONE = "one run of all ranks on CPUs agrees with it; beside its numbers data chooses otherwise"
 SMALL = 1e-6
 """How far the numbers of a replay are moved to see what rounding may do."""
 
 
 def confirm_traces(
-    load: Callable[[], Any], traces: Sequence[Trace], folder: Path, seconds: float, mebibytes: int
+    load: Callable[[], Any], traces: Sequence[Trace], folder: Path, seconds: float, mebibytes: int, given: str = ""
 ) -> Confirmation:
     """Run the program that `load` imports, and compare it with the recordings of its ranks.
 
-    folder: a new one, which is gone afterwards. seconds: for one launch. mebibytes: for each process.
+    folder: a new one, which is gone afterwards. seconds: for one launch. mebibytes: for each process. given: a file
+    with the numbers that it is run on, and then on numbers beside these, at which data chooses alike; "" for its own.
     """
     plan = plan_of(traces, "the program")
     reason = unfit(plan)
@@ -49,7 +55,7 @@ def confirm_traces(
         return Confirmation(NOT_RUN, reason)
     folder.mkdir()
     try:
-        return _confirmed(load, plan, folder, seconds, mebibytes)
+        return _confirmed(load, plan, folder, seconds, mebibytes, given)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -72,10 +78,14 @@ def unfit(plan: Plan) -> str:
     return ""
 
 
-def _confirmed(load: Callable[[], Any], plan: Plan, folder: Path, seconds: float, mebibytes: int) -> Confirmation:
+def _confirmed(
+    load: Callable[[], Any], plan: Plan, folder: Path, seconds: float, mebibytes: int, given: str
+) -> Confirmation:
     kept = any(node.op == DRAW for segment in plan.segments for node in segment.nodes)
     both = {number: Run(draw, draw != OWN, kept) for number, draw in enumerate(DRAWS)}
-    ended = launch(load, plan.devices, both, folder / "both", seconds, mebibytes)
+    if given:
+        both = {number: Run(OWN, draw != OWN, kept, given, draw * MOVED) for number, draw in enumerate(DRAWS)}
+    ended = launch(partial(run, load, plan.devices, both, seconds), plan.devices, folder / "both", seconds, mebibytes)
     first, second = (_ran(folder / "both", plan.devices, number) for number in both)
     if first is None:
         return _unrun(ended)
@@ -83,9 +93,12 @@ def _confirmed(load: Callable[[], Any], plan: Plan, folder: Path, seconds: float
     if otherwise:
         return Confirmation(OTHERWISE, otherwise)
     differs = _difference(plan, first)
+    if given and not differs and (second is None or _difference(plan, second) == CHOSEN):
+        return Confirmation(AGREES, ALONE, tuple(_apart(first)))
     if second is None or _drawn_otherwise(plan, second, states=False) or _difference(plan, second):
         alone = {1: both[1]}
-        ended = launch(load, plan.devices, alone, folder / "again", seconds, mebibytes)
+        work = partial(run, load, plan.devices, alone, seconds)
+        ended = launch(work, plan.devices, folder / "again", seconds, mebibytes)
         second = _ran(folder / "again", plan.devices, 1)
     if second is None:
         return _unrun(ended)
@@ -124,6 +137,8 @@ def _difference(plan: Plan, ran: Sequence[Ran]) -> str:
             return f"rank {device} has no {name}, which its recording has"
     try:
         found, exact = (_replayed(plan, ran, double) for double in (False, True))
+    except ChosenOtherwise:
+        return CHOSEN
     except UsageError as error:
         return f"the recordings cannot be replayed: {error.problem}"
     moved: list[Mapping[Any, Any]] = []

@@ -19,8 +19,9 @@ UNSEEDED = "weights-seeded-alike"
 class Confirmation(NamedTuple):
     """What the runs of a program say of its recording.
 
-    why: a clause, where it does not agree. apart: replicas of weights that begin the step with different values, as
-    clauses. unseeded: weights that do so unless something outside of the program seeds the generators of all ranks.
+    why: a clause, where it does not agree, or where fewer runs do than usual. apart: replicas of weights that begin the
+    step with different values, as clauses. unseeded: weights that do so unless something outside of the program seeds
+    the generators of all ranks.
     """
 
     how: str
@@ -39,7 +40,8 @@ def confirmed(plan: Plan, found: Confirmation, traces: Sequence[Trace] = ()) -> 
         remedy = "something in it cannot be recorded; see docs/pytorch.md, What is recorded"
         raise UsageError(plan.source, problem, remedy)
     if found.how == AGREES:
-        text = f"{STEP.text}; two runs of all ranks on CPUs, on different numbers, agree with it"
+        runs = found.why or "two runs of all ranks on CPUs, on different numbers, agree with it"
+        text = f"{STEP.text}; {runs}"
         others = (each for each in plan.assumptions if each.name != STEP.name)
         plan = replace(plan, assumptions=(Assumption(STEP.name, text), *others))
     elif found.how == NOT_RUN:

@@ -27,6 +27,7 @@ DDP = (
 )
 """Its own way of doing so needs a process group that moves data, so a hook stands for it."""
 _FAKE_WORK = torch._C._distributed_c10d.FakeWork
+_WAITS = ((_FAKE_WORK, "wait"), (dist.Work, "wait"))
 _OTHERWISE = (
     (_FAKE_WORK, "getFuture"),
     *((dist.Work, name) for name in ("get_future", "is_completed", "synchronize", "block_current_stream", "result")),
@@ -49,8 +50,8 @@ class World(NamedTuple):
 
 
 @contextmanager
-def world(rank: int, size: int) -> Iterator[World]:
-    """The process group of `size` ranks, seen from `rank`.
+def world(rank: int, size: int, join: Callable[[], None] | None = None) -> Iterator[World]:
+    """The process group of `size` ranks, seen from `rank`. join: makes it, where it moves data.
 
     Meshes are real even under fake tensors: they decide which groups there are. The user's file must be imported
     within, as it may import `init_device_mesh` by name.
@@ -81,15 +82,19 @@ def world(rank: int, size: int) -> Iterator[World]:
     patches = [(DistributedDataParallel, "__init__", hooked), (DeviceMesh, "__init__", _outside(remember))]
     patches += [(DeviceMesh, name, _outside(getattr(DeviceMesh, name))) for name in ("_flatten", "_unflatten")]
     patches += [(DeviceMesh, "__getitem__", _outside(DeviceMesh.__getitem__))]
-    patches += [(owner, "init_device_mesh", _outside(init_device_mesh)) for owner in _importers("init_device_mesh")]
+    owners = importers(device_mesh, "init_device_mesh")
+    patches += [(owner, "init_device_mesh", _outside(init_device_mesh)) for owner in owners]
     patches += premultiplied.patches()
-    patches += [(pipelines.OWNER, pipelines.NAME, pipelines.vote)]
+    patches += [] if join else [(pipelines.OWNER, pipelines.NAME, pipelines.vote)]
     patches += [(groups.OWNER, groups.NAME, told)]
     patches += [(_meta_registrations, "generate_unique_id", itertools.count(1).__next__)]
     with ExitStack() as stack:
         for owner, name, function in patches:
             stack.enter_context(replaced(owner, name, function))
-        dist.init_process_group("fake", rank=rank, world_size=size, store=FakeStore())
+        if join:
+            join()
+        else:
+            dist.init_process_group("fake", rank=rank, world_size=size, store=FakeStore())
         stack.callback(dist.destroy_process_group)
         yield found
 
@@ -113,11 +118,11 @@ def _average(group: Any, bucket: dist.GradBucket) -> torch.futures.Future[torch.
     return done
 
 
-def _importers(name: str) -> list[ModuleType]:
-    """The modules that have a function of `torch.distributed.device_mesh` under its name: its own, and all others that
-    imported it. `fully_shard` makes its mesh by it where it is given none.
+def importers(owner: ModuleType, name: str) -> list[ModuleType]:
+    """The modules that have a function of `owner` under its name: its own, and all others that imported it. So
+    `fully_shard` makes its mesh by `init_device_mesh` where it is given none.
     """
-    function = getattr(device_mesh, name)
+    function = getattr(owner, name)
     return [module for module in list(sys.modules.values()) if getattr(module, "__dict__", {}).get(name) is function]
 
 
@@ -164,7 +169,8 @@ def waits(
         return run
 
     with ExitStack() as stack:
-        stack.enter_context(replaced(_FAKE_WORK, "wait", telling(waited, _FAKE_WORK.wait)))
+        for owner, name in _WAITS:
+            stack.enter_context(replaced(owner, name, telling(waited, getattr(owner, name))))
         for owner, name in _OTHERWISE:
             stack.enter_context(replaced(owner, name, telling(asked, getattr(owner, name))))
         stack.enter_context(replaced(dist, _COALESCED, _within(alone, getattr(dist, _COALESCED))))

@@ -85,12 +85,14 @@ def record_all(
     cores: int = 1,
     limits: Limits = UNCONFIRMED,
     progress: Progress = _silent,
+    ranks: Sequence[int] = (),
 ) -> tuple[Recorded, ...]:
-    """What is recorded of each (program, number of ranks), in fresh processes, `cores` at once.
+    """What is recorded of each (program, number of ranks), in fresh processes, `cores` at once. ranks: those of each
+    that are recorded, which cannot be run then; none are all.
 
     Raises UsageError for the first rank that cannot be recorded within the limits; the others are ended.
     """
-    with _worker(programs, tensors, cores, limits) as worker:
+    with _worker(programs, tensors, cores, limits, ranks=tuple(ranks)) as worker:
         found = tuple(_watch(programs, worker, limits, progress, early=True))
     return tuple(each for each in found if isinstance(each, Recorded))
 
@@ -117,29 +119,33 @@ def environment_of() -> dict[str, str]:
 class _Worker(NamedTuple):
     process: "subprocess.Popen[bytes]"
     folder: Path
+    job: Job
 
 
 @contextmanager
 def _worker(
-    programs: Sequence[tuple[Target, int]], tensors: str, cores: int, limits: Limits, watched: bool = False
-) -> Iterator[_Worker]:
+    programs: Sequence[tuple[Target, int]], tensors: str, cores: int, limits: Limits, watched: bool = False,
+    ranks: tuple[int, ...] = (),
+) -> Iterator[_Worker]:  # fmt: skip
     """The process that records, in a folder; afterwards there is neither, nor any process that it began."""
     with TemporaryDirectory(prefix="verdict-capture-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         wanted = tuple(Program(*target, world) for target, world in programs)
-        write_job(folder, Job(tensors, cores, limits.seconds, limits.mebibytes, limits.confirm, watched, wanted))
+        job = Job(tensors, cores, limits.seconds, limits.mebibytes, limits.confirm, watched, wanted, ranks)
+        write_job(folder, job)
         command = [sys.executable, "-m", "verdict.backends.torch.worker", name]
         with session(command, environment_of(), folder / "log") as process:
-            yield _Worker(process, folder)
+            yield _Worker(process, folder, job)
 
 
 def _watch(
     programs: Sequence[tuple[Target, int]], worker: _Worker, limits: Limits, progress: Progress, early: bool
 ) -> Iterator[Recorded | VerdictError]:
     """Of each program what was recorded, or why it was not. early: the first such reason is raised."""
-    ranks = {f"{at}-{rank}": target for at, (target, world) in enumerate(programs) for rank in range(world)}
+    of = worker.job.ranks_of
+    ranks = {f"{at}-{rank}": target for at, (target, world) in enumerate(programs) for rank in of(world)}
     traces = _collect(ranks, worker, early, lambda done: progress("recording", done, len(ranks)))
-    names = [[f"{at}-{rank}" for rank in range(world)] for at, (_, world) in enumerate(programs)]
+    names = [[f"{at}-{rank}" for rank in of(world)] for at, (_, world) in enumerate(programs)]
     failed = [next((name for name in each if "error" in traces[name]), None) for each in names]
     wanted = {f"{at}": target for at, (target, _) in enumerate(programs) if limits.confirm and failed[at] is None}
     runs = _collect(wanted, worker, early, lambda done: progress("running", done, len(wanted)))

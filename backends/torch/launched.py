@@ -1,5 +1,6 @@
 """All ranks of a program, launched for real: a process for each, within limits, and how that ended."""
 
+import faulthandler
 import json
 import os
 import signal
@@ -7,10 +8,9 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from verdict.backends.torch.processes import WAIT, Stillness, copy
-from verdict.backends.torch.real import Run, run
 from verdict.child import Child, ended, kill
 
 GRACE = 1.0
@@ -26,17 +26,13 @@ class Ended(NamedTuple):
     why: str = ""
 
 
-def launch(
-    load: Callable[[], Any], ranks: int, runs: Mapping[int, Run], folder: Path, seconds: float, mebibytes: int
-) -> Ended:
-    """Run all ranks for each of `runs` in processes of their own; none of them is left when this returns.
+def launch(work: Callable[[int, Path], None], ranks: int, folder: Path, seconds: float, mebibytes: int) -> Ended:
+    """Do `work`, of a rank and the folder, for all ranks in processes of their own; none is left when this returns.
 
-    What they held is in `folder` afterwards (see `real.run`).
+    folder: a new one, in which the ranks may leave what they found.
     """
     folder.mkdir()
-    copies = {
-        rank: copy(partial(_run_one, load, rank, ranks, runs, folder, seconds), mebibytes) for rank in range(ranks)
-    }
+    copies = {rank: copy(partial(_run_one, work, rank, folder), mebibytes) for rank in range(ranks)}
     begun, still, failed_at = time.monotonic(), Stillness(), 0.0
     died: dict[int, int] = {}
     try:
@@ -61,11 +57,14 @@ def launch(
     return _failed(folder, died) if died else Ended("well")
 
 
-def _run_one(
-    load: Callable[[], Any], rank: int, ranks: int, runs: Mapping[int, Run], folder: Path, seconds: float
-) -> None:
+_WHERE = signal.SIGUSR1
+"""A process writes where it stands."""
+
+
+def _run_one(work: Callable[[int, Path], None], rank: int, folder: Path) -> None:
+    faulthandler.register(_WHERE, file=open(folder / f"{rank}.where", "w"), all_threads=False)  # noqa: SIM115
     try:
-        run(load, rank, ranks, runs, folder, seconds)
+        work(rank, folder)
     except BaseException as error:
         said = f"{type(error).__name__}: {error}".strip().splitlines()[0]
         cannot = isinstance(error, NotImplementedError | MemoryError) or any(word in said.lower() for word in _CANNOT)
@@ -86,7 +85,7 @@ def _failed(folder: Path, died: Mapping[int, int]) -> Ended:
 def _where(copies: Mapping[int, Child], folder: Path) -> str:
     """Where the processes that wait for each other stand."""
     for each in copies.values():
-        os.kill(each.process, signal.SIGUSR1)
+        os.kill(each.process, _WHERE)
     time.sleep(0.3)
     places = [f"rank {rank} waits in {_frame(folder / f'{rank}.where')}" for rank in copies]
     return "; ".join(places)

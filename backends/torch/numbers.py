@@ -5,8 +5,8 @@ not negative. So other numbers are made of its own, element by element, and keep
 """
 
 import zlib
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import torch
 
@@ -41,6 +41,30 @@ def drawn(name: str, own: Any, region: Sequence[tuple[int, int]], whole: Sequenc
     if not bool((own != 0).any()):
         return (0.1 * factor).to(own.dtype)
     return (moved.double() * factor).to(own.dtype)
+
+
+class Given(NamedTuple):
+    """Whole tensors by name, of which ranks take their shares. moved: the part of itself by which one is at most."""
+
+    numbers: Mapping[str, Any]
+    moved: float = 0.0
+
+
+def taken(
+    name: str, own: Any, region: Sequence[tuple[int, int]], whole: Sequence[int], part: tuple[int, int], given: Given
+) -> Any:
+    """What a rank's tensor `name` holds of the numbers that are given, or its own where they are of another shape.
+
+    Numbers that are all whole, or infinite, are not moved, and neither are integers and truth values.
+    """
+    found = given.numbers.get(name)
+    if found is None or part != (0, 1) or tuple(found.shape) != tuple(whole):
+        return drawn(f"{name} {part}", own, region, whole, OWN)
+    fixed = not found.is_floating_point() or bool(found.isinf().any()) or bool((found == found.round()).all())
+    if given.moved and not fixed:
+        noise = torch.rand(tuple(whole), generator=_seeded(name, 1), dtype=torch.float64) - 0.5
+        found = found.double() * (1 + 2 * given.moved * noise)
+    return found[tuple(slice(start, stop) for start, stop in region)].to(own.dtype)
 
 
 def _seeded(name: str, draw: int) -> torch.Generator:

@@ -14,7 +14,8 @@ import typing_extensions
 import verdict
 from verdict.graph.sources import Cited
 
-_OURS = str(Path(verdict.__file__).resolve().parent / "backends" / "torch")
+_ROOM = Path(verdict.__file__).resolve().parent
+_OURS = (str(_ROOM / "backends" / "torch"), str(_ROOM / "child.py"))
 _TORCH = str(Path(torch.__file__).resolve().parent)
 _LIBRARY = str(Path(sysconfig.get_paths()["stdlib"]).resolve())
 _WRAPPERS = str(Path(typing_extensions.__file__).resolve())
@@ -116,5 +117,5 @@ class Origin:
         """Whether a file is torch's, Python's or ours, and not the user's."""
         if file not in self._foreign:
             library = file.startswith(_LIBRARY) and "site-packages" not in file
-            self._foreign[file] = library or file.startswith(("<", _OURS, _TORCH, _WRAPPERS))
+            self._foreign[file] = library or file.startswith(("<", *_OURS, _TORCH, _WRAPPERS))
         return self._foreign[file]

@@ -17,6 +17,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from verdict.backends.torch.arguments import called
+from verdict.backends.torch.choices import decide
 from verdict.backends.torch.folded import folded
 from verdict.backends.torch.host import replaced
 from verdict.backends.torch.recorder import NAME_IT, Recorder
@@ -41,7 +42,7 @@ def outside(recorder: Recorder) -> Iterator[None]:
             stack.enter_context(replaced(owner, name, _processes(recorder, getattr(owner, name))))
         for name in _READERS:
             before = getattr(torch.Tensor, name)
-            stack.enter_context(_given(torch.Tensor, name, _reads(recorder, name, before)))
+            stack.enter_context(given(torch.Tensor, name, _reads(recorder, name, before)))
         for name in _SHARERS:
             stack.enter_context(replaced(torch, name, _shares(recorder, getattr(torch, name))))
         yield
@@ -98,7 +99,7 @@ def _reads(recorder: Recorder, name: str, before: Callable[..., Any]) -> Callabl
             recorder.watch.shared(self)
         if isinstance(self, FakeTensor):
             return before(self, *args, **kwargs)
-        if value not in recorder.tape.constant:
+        if value not in recorder.tape.constant and not decide(recorder, self, name):
             recorder.doubt(f"a value is read by Python: {name}")
         with _disable_current_modes():
             return before(self, *args, **kwargs)
@@ -120,7 +121,7 @@ def _shares(recorder: Recorder, before: Callable[..., Any]) -> Callable[..., Any
 
 
 @contextmanager
-def _given(owner: Any, name: str, function: Callable[..., Any]) -> Iterator[None]:
+def given(owner: Any, name: str, function: Callable[..., Any]) -> Iterator[None]:
     """`owner.name` is `function` for a while, also where the owner only inherits it."""
     own = owner.__dict__.get(name)
     setattr(owner, name, function)

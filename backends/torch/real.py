@@ -1,6 +1,5 @@
 """One rank of a program, run for real: gloo, the tensors' own memory, and nothing of the recording around it."""
 
-import faulthandler
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -17,7 +16,7 @@ from verdict.backends.torch.beginnings import FIRST_SEED
 from verdict.backends.torch.door import require_loss, require_program
 from verdict.backends.torch.draws import Kept
 from verdict.backends.torch.ends import called, ends_of, named
-from verdict.backends.torch.numbers import drawn
+from verdict.backends.torch.numbers import Given, drawn, taken
 from verdict.backends.torch.program import Context, Program
 from verdict.backends.torch.shares import local, share_of
 from verdict.backends.torch.trace import SUFFIXES
@@ -49,20 +48,22 @@ class Ran:
 
 class Run(NamedTuple):
     """One run of all ranks. draw: of the numbers. seeds: whether the ranks' default generators are seeded, and differ.
-    kept: whether what is drawn at random is kept.
+    kept: whether what is drawn at random is kept. given: a file with the numbers that the ranks take instead, "" where
+    there is none, and by how much these are moved.
     """
 
     draw: int
     seeds: bool = False
     kept: bool = False
+    given: str = ""
+    moved: float = 0.0
 
 
 def run(
-    load: Callable[[], Callable[[Context], Program]], rank: int, ranks: int, runs: Mapping[int, Run], folder: Path,
-    seconds: float,
+    load: Callable[[], Callable[[Context], Program]], ranks: int, runs: Mapping[int, Run], seconds: float, rank: int,
+    folder: Path,
 ) -> None:  # fmt: skip
     """Run the program that `load` imports once for each of `runs`, and write what it held to FOLDER/NUMBER-RANK.pt."""
-    faulthandler.register(_WHERE, file=open(folder / f"{rank}.where", "w"), all_threads=False)  # noqa: SIM115
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     environment.enter(rank, ranks, 1)
     store = dist.FileStore(str(folder / "store"), ranks)
@@ -80,14 +81,11 @@ def run(
         (folder / f"{number}-{rank}.part").rename(folder / f"{number}-{rank}.pt")
 
 
-_WHERE = 10
-"""SIGUSR1: the process writes where it stands."""
-
-
 def _once(made: Any, run: Run) -> Ran:
     program = require_program(made)
     params = named(program)
     places, built, given = {}, {}, {}
+    others = Given(torch.load(run.given), run.moved) if run.given else None
     shapes = {name: tuple(local(tensor).shape) for name, tensor in params.items()}
     for name, tensor in {**program.inputs, **params}.items():
         shape, region, part, _ = share_of(name, tensor, program.specs.get(name))
@@ -95,7 +93,10 @@ def _once(made: Any, run: Run) -> Ran:
         places[title] = Place(shape, region, part)
         if name in params:
             built[title] = held.detach().clone()
-        numbers = drawn(f"{title} {part}", held, region, shape, run.draw)
+        if others is None:
+            numbers = drawn(f"{title} {part}", held, region, shape, run.draw)
+        else:
+            numbers = taken(title, held, region, shape, part, others)
         if not torch.equal(numbers, held.detach()):
             with torch.no_grad():
                 held.copy_(numbers)

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,17 +12,22 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import _disable_current_modes
 
 from verdict.backends.torch.beginnings import FIRST_SEED, ways
+from verdict.backends.torch.choices import given
 from verdict.backends.torch.door import require_loss, require_program
 from verdict.backends.torch.ends import End, called, ends_of, named
 from verdict.backends.torch.host import World, waits, world
+from verdict.backends.torch.live import Live, join, objects, take
 from verdict.backends.torch.memory import Unfollowed, value_of
 from verdict.backends.torch.origin import Origin
 from verdict.backends.torch.outside import outside
 from verdict.backends.torch.program import Context, Program
+from verdict.backends.torch.reals import numbers
 from verdict.backends.torch.recorder import NAME_IT, Recorder
 from verdict.backends.torch.shares import local, share_of
 from verdict.backends.torch.trace import (
+    CHOICE,
     COMMUNICATION,
+    DECISION,
     KEPT,
     UNMODELLED,
     UPDATED,
@@ -42,27 +48,38 @@ _ALIKE = {"aten.full_like": None, "aten.zeros_like": 0, "aten.ones_like": 1}
 
 
 
-def record(load: Callable[[], Callable[[Context], Program]], rank: int, ranks: int, tensors: str = "fake") -> Trace:
+def record(
+    load: Callable[[], Callable[[Context], Program]], rank: int, ranks: int, tensors: str = "fake",
+    together: Mapping[str, Any] | None = None,
+) -> Trace:  # fmt: skip
     """The trace of one rank, of the program that the function that `load` imports builds.
 
-    tensors: "fake" for tensors without data, "real" for real ones.
+    tensors: "fake" for tensors without data, "real" for real ones. together: where all ranks are recorded together, on
+    real tensors, how: what a `Live` holds.
 
     Raises UsageError where the program cannot be recorded.
     """
     begun = time.perf_counter()
     with ExitStack() as stack:
-        made = stack.enter_context(world(rank, ranks))
+        live = Live(**together) if together else None
+        made = stack.enter_context(world(rank, ranks, partial(join, live, rank, ranks) if live else None))
         torch.manual_seed(FIRST_SEED)
         build = load()
         stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True) if tensors == "fake" else nullcontext())
         origin = stack.enter_context(Origin())
-        recorder = Recorder(rank, origin, made.meetings)
+        recorder = Recorder(rank, origin, made.meetings, live is not None)
         pending = recorder.pending
         stack.enter_context(waits(pending.waited, pending.asked, pending.alone, recorder.apart))
         stack.enter_context(outside(recorder))
+        if live:
+            stack.enter_context(objects(recorder))
+            stack.enter_context(numbers(recorder))
         stack.enter_context(recorder)
         try:
-            return _step(require_program(build(Context(rank, ranks))), recorder, rank, ranks, made, begun)
+            program = require_program(build(Context(rank, ranks)))
+            if live:
+                take(program, live, recorder)
+            return _step(program, recorder, rank, ranks, made, begun)
         finally:
             if recorder.refused:
                 raise recorder.refused[0]
@@ -91,7 +108,7 @@ def _step(program: Program, recorder: Recorder, rank: int, ranks: int, around: W
         ends.end(end)
     ends.require_listed([*listed.values(), *(local(end.tensor) for end in declared)])
     recorder.watch.finish(listed)
-    tape = recorder.tape
+    tape, inferred = recorder.tape, [(INFERRED, program.inferred)] if program.inferred else []
     trace = Trace(
         rank,
         ranks,
@@ -99,11 +116,12 @@ def _step(program: Program, recorder: Recorder, rank: int, ranks: int, around: W
         tuple(tape.steps),
         tuple(ends.bound),
         _mesh(around.meshes, ranks),
-        notes=(*around.notes, *ends.notes, *([(INFERRED, program.inferred)] if program.inferred else ())),
+        notes=(*around.notes, *ends.notes, *recorder.notes.items(), *inferred),
         doubts=tuple(recorder.doubts),
         meetings=tuple(recorder.meetings),
         beginnings=tuple((called(program, name), how[value]) for name, value in held.items() if value in how),
         ranges=_ranges(program),
+        choices=tuple(tape.choices),
         sources=tuple((file, line, text) for (file, line), text in sorted(recorder.origin.lines.items())),
     )
     allocated = frozenset(recorder.memory.leaked)
@@ -147,7 +165,7 @@ def _settled(step: Step, before: bool, leaked: bool, values: list[Value]) -> Ste
         return step._replace(op="aten.full", inputs=(), attrs=filled)
     if before and step.op in COMMUNICATION and step.outputs:
         return _unmodelled(step, f"{step.op} while the program was built")
-    if before and (step.keep or step.op in COMMUNICATION):
+    if before and step.op not in (CHOICE, DECISION) and (step.keep or step.op in COMMUNICATION):
         return _unmodelled(step._replace(outputs=()), "before the step")
     return step
 
@@ -178,6 +196,8 @@ class _Ends:
         value = self._recorder.tape.value(value_of(held))
         try:
             self._recorder.memory.write(held, value)
+            if self._recorder.live:
+                self._recorder.memory.write(held, given(self._recorder, held, value, called(self._program, name)))
         except Unfollowed as problem:
             raise UsageError(name, f"it cannot be followed: {problem}", "name a clone of it") from None
         if kind != "input":
@@ -229,7 +249,7 @@ class _Ends:
 
 def _copied(step: Step, made: Mapping[int, Step]) -> int | None:
     """The value that a step hands on as it is: by a copy, or by taking out what was put in; None if by neither."""
-    if step.op in ("aten.clone", "aten.alias"):
+    if step.op in ("aten.clone", "aten.alias", CHOICE):
         return step.inputs[0]
     if step.op == "aten.slice.Tensor":
         base = made.get(step.inputs[0])

@@ -21,6 +21,7 @@ from verdict.backends.torch.trace import COMMUNICATION, UNMODELLED, Tape, Value
 from verdict.backends.torch.watch import Watch
 from verdict.errors import UsageError
 from verdict.graph.effects import WAIT
+from verdict.ops.domain import BITS
 
 MOST_CONSTANTS = 4096
 """The most elements of a tensor whose values become part of the recording."""
@@ -34,11 +35,14 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
     """Records what runs under it. tape: what was recorded. memory: which value each tensor holds.
 
     meetings: groups, barriers and communication in their order. doubts: why nothing can be said of the program.
-    refused: errors that were raised into the program, which may have gone on.
+    notes: texts of what is assumed, by name.
+    refused: errors that were raised into the program, which may have gone on. live: whether all ranks run together on
+    real numbers, so that choices that data makes can be recorded.
     """
 
-    def __init__(self, rank: int, origin: Origin, meetings: list[Meeting] | None = None) -> None:
+    def __init__(self, rank: int, origin: Origin, meetings: list[Meeting] | None = None, live: bool = False) -> None:
         super().__init__()
+        self.live = live
         self.tape = Tape()
         self.origin = origin
         self.memory = Memory(self.tape, origin.name)
@@ -47,6 +51,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         self.draws = Draws()
         self.meetings = [] if meetings is None else meetings
         self.doubts: dict[str, None] = {}
+        self.notes: dict[str, str] = {}
         self.refused: list[UsageError] = []
         self._sources: list[Any] = []
         self._touched: list[Any] = []
@@ -132,7 +137,15 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             values = plain(known.detach().reshape(-1).tolist())
         made = value_of(tensor)
         self.watch.constant(tensor, known, where)
-        return self.emit("constant", (), (made,), {"shape": made.shape, "values": values})[0]
+        return self.numbers(made, values)
+
+    def numbers(self, made: Value, values: Any) -> int:
+        """A node that makes these numbers; integers of few bits are cast to their type."""
+        held = made._replace(dtype="int64") if made.dtype in BITS else made
+        (value,) = self.emit("constant", (), (held,), {"shape": made.shape, "values": values})
+        if held == made:
+            return value
+        return self.emit("aten._to_copy", (value,), (made,), {"dtype": made.dtype})[0]
 
     def _unnamed(self, tensor: Any) -> UsageError:
         problem = f"a tensor of shape {list(tensor.shape)} that requires a gradient is read, and nobody names it"

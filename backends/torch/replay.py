@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from verdict.backends.torch.arguments import decode, operator
-from verdict.backends.torch.trace import UNMODELLED
+from verdict.backends.torch.trace import CHOICE, DECISION, UNMODELLED
 from verdict.errors import UsageError
 from verdict.graph import ABSENT, Held, Node, Plan
 from verdict.graph.draws import BERNOULLI, DRAW
@@ -18,6 +18,10 @@ from verdict.graph.lockstep import Handlers, Step, attribute, lockstep
 
 Tensors = Mapping[str, Any]
 FLOATS = frozenset({"float16", "bfloat16", "float32"})
+
+
+class ChosenOtherwise(UsageError):
+    """What decides is another number on the numbers of a replay than it was recorded."""
 
 
 def replay(plan: Plan, given: Tensors) -> dict[tuple[int, str], Any]:
@@ -114,8 +118,12 @@ def apply(op: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> list[Any]
     """The outputs of one node of one rank."""
     if op == "constant":
         return [torch.tensor(attrs["values"], dtype=torch.float64).reshape(attrs["shape"])]
-    if op == WAIT:
+    if op in (WAIT, CHOICE):
         return list(inputs)
+    if op == DECISION:
+        if tuple(inputs[0].reshape(-1).long().tolist()) != attrs["values"]:
+            raise ChosenOtherwise("replay", "what decides is another number than it was recorded", "")
+        return []
     if op == DRAW:
         raise UsageError("replay", "a node draws random numbers, and nobody says which", "")
     if op == UNMODELLED:

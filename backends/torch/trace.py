@@ -10,6 +10,8 @@ from verdict.graph.draws import DRAW
 from verdict.graph.effects import ASYNCHRONOUS
 
 UNMODELLED = "unmodelled"
+CHOICE, DECISION = "choice", "decision"
+"""What hands on integers that were chosen by real numbers, and what says which integers decided something."""
 COMMUNICATION = frozenset(
     {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce", "send", "recv"}
 )
@@ -58,6 +60,21 @@ class Bound(NamedTuple):
     part: tuple[int, int] = (0, 1)
 
 
+class Choice(NamedTuple):
+    """What data chose. value: behind it; source: before it. op: what chose, or of an input its name.
+
+    rows: for each row of what is chosen, the numbers that it was chosen by; none of an input. chosen: the integers, in
+    row-major order. place: as nodes are called.
+    """
+
+    value: int
+    source: int
+    op: str
+    rows: tuple[tuple[float, ...], ...]
+    chosen: tuple[int, ...]
+    place: str
+
+
 @dataclass(frozen=True, slots=True)
 class Trace:
     """The recording of one rank. mesh: names and sizes of the device mesh that the program made, if it did.
@@ -65,7 +82,7 @@ class Trace:
     notes: (name, text) of what is assumed. doubts: why nothing can be said of the program, as clauses.
     meetings: groups, barriers and communication in their order. beginnings: (name, word) of weights and buffers, for
     how what they hold before the step was made. ranges: of inputs of integers, what they lie between.
-    sources: (file, line, text) of the lines of the program that names cite.
+    sources: (file, line, text) of the lines of the program that names cite. choices: those that data makes.
     """
 
     rank: int
@@ -81,15 +98,25 @@ class Trace:
     beginnings: tuple[tuple[str, str], ...] = ()
     ranges: tuple[tuple[str, int, int], ...] = ()
     sources: tuple[tuple[str, int, str], ...] = ()
+    choices: tuple[Choice, ...] = ()
+
+
+def decides(trace: Trace) -> bool:
+    """Whether something in a recording was chosen by data, or decided what its program does."""
+    return bool(trace.choices) or any(step.op == DECISION for step in trace.steps)
 
 
 class Tape:
-    """A trace while it is made. `constant` holds the values that depend on no input."""
+    """A trace while it is made. `constant` holds the values that depend on no input, `decided` those that depend on
+    nothing but choices, on all ranks.
+    """
 
     def __init__(self) -> None:
         self.values: list[Value] = []
         self.steps: list[Step] = []
         self.constant: set[int] = set()
+        self.decided: set[int] = set()
+        self.choices: list[Choice] = []
 
     def emit(
         self,
@@ -101,13 +128,24 @@ class Tape:
         keep: bool = False,
     ) -> tuple[int, ...]:
         """Record one operator; the numbers of its outputs. None stands for an output that it does not make."""
-        inputs = tuple(inputs)
+        inputs, outputs = tuple(inputs), tuple(outputs)
         made = tuple(ABSENT if value is None else self.value(value) for value in outputs)
         pairs = tuple(sorted(attrs.items(), key=lambda pair: pair[0]))
         self.steps.append(Step(op, inputs, made, pairs, name, keep))
         if op not in COMMUNICATION and op not in UNKNOWN and self.constant.issuperset(inputs):
             self.constant.update(made)
+        if op == CHOICE or self._is_decided(op, inputs, outputs):
+            self.decided.update(made)
         return made
+
+    def _is_decided(self, op: str, inputs: tuple[int, ...], outputs: Iterable[Value | None]) -> bool:
+        """Whether what a step makes follows from choices, as far as this rank tells: of what others alone send, where
+        they are no real numbers.
+        """
+        if op in UNKNOWN or not self.decided.issuperset(inputs):
+            return False
+        real = any(value is not None and value.dtype.startswith(("float", "bfloat", "complex")) for value in outputs)
+        return op not in COMMUNICATION or bool(inputs) or not real
 
     def begin(self, number: int) -> None:
         """A step of communication goes on beside what follows it."""
@@ -159,7 +197,7 @@ def shared(trace: Trace) -> Trace:
 
 
 def _without_unused(step: Step, needed: set[int]) -> Step:
-    if step.op in COMMUNICATION:
+    if step.op in COMMUNICATION or step.op == CHOICE:
         return step
     return step._replace(outputs=tuple(value if value in needed else ABSENT for value in step.outputs))
 
@@ -179,6 +217,7 @@ def from_plain(data: Mapping[str, Any]) -> Trace:
             "steps": tuple(Step(*row) for row in rows["steps"]),
             "bound": tuple(Bound(*row) for row in rows["bound"]),
             "meetings": tuple(Meeting(*row) for row in rows["meetings"]),
+            "choices": tuple(Choice(*row) for row in rows["choices"]),
         }
     )
 

@@ -13,7 +13,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ import verdict
 from verdict.backends.torch import environment, seen
 from verdict.backends.torch.files import module_in
 from verdict.backends.torch.processes import WAIT, copy
+from verdict.backends.torch.together import Wanted, numbers_of, record_together
 from verdict.backends.torch.trace import from_plain, to_plain
 from verdict.child import Child, ended, kill, told_of_parent, wait
 from verdict.errors import UsageError, VerdictError
@@ -49,7 +50,8 @@ class Program(NamedTuple):
 class Job(NamedTuple):
     """What is to be recorded. seconds, mebibytes: for each rank. confirm: seconds for the runs of a program, or 0.
 
-    watched: whether what a program depends on is told, into FOLDER/PROGRAM.seen.
+    watched: whether what a program depends on is told, into FOLDER/PROGRAM.seen. ranks: those that are recorded; none
+    are all.
     """
 
     tensors: str
@@ -59,8 +61,15 @@ class Job(NamedTuple):
     confirm: float
     watched: bool
     programs: tuple[Program, ...]
+    ranks: tuple[int, ...] = ()
+
+    def ranks_of(self, world: int) -> Sequence[int]:
+        """The ranks of a program with so many that are recorded."""
+        return self.ranks or range(world)
 
 
+LIVE = "live"
+"""The kind of tensors of a job whose ranks are recorded together."""
 UNSEEDED = "what it does depends on numbers that Python's or numpy's generator draws, and nobody seeds it"
 UNDECIDED = (
     "unseeded-draws",
@@ -76,7 +85,7 @@ def write_job(folder: Path, job: Job) -> None:
 def read_job(folder: Path) -> Job:
     """What `write_job` put into `folder`."""
     job = Job(*json.loads((folder / "job.json").read_text()))
-    return job._replace(programs=tuple(Program(*each) for each in job.programs))
+    return job._replace(programs=tuple(Program(*each) for each in job.programs), ranks=tuple(job.ranks))
 
 
 def function_in(file: str, name: str) -> Callable[..., Any]:
@@ -103,7 +112,11 @@ def _load(folder: Path, job: Job, program: int) -> Callable[..., Any]:
 
 def work(folder: Path, job: Job, record: Callable[..., Any], confirm: Callable[..., Any]) -> None:
     """Record all ranks of all programs, then hold each program against its runs."""
-    ranks = [(program, rank) for program, each in enumerate(job.programs) for rank in range(each.world)]
+    if job.tensors == LIVE:
+        for program in range(len(job.programs)):
+            _record_live(folder, job, program, record)
+    ranks = [(program, rank) for program, each in enumerate(job.programs) for rank in job.ranks_of(each.world)]
+    ranks = [] if job.tensors == LIVE else ranks
     _side_by_side(
         {
             folder / f"{program}-{rank}.json": partial(_record_one, folder, job, program, rank, record)
@@ -116,7 +129,7 @@ def work(folder: Path, job: Job, record: Callable[..., Any], confirm: Callable[.
     well = [
         program
         for program, each in enumerate(job.programs)
-        if not any("error" in _read(folder / f"{program}-{rank}.json") for rank in range(each.world))
+        if not any("error" in _read(folder / f"{program}-{rank}.json") for rank in job.ranks_of(each.world))
     ]
     if job.confirm:
         _side_by_side(
@@ -160,7 +173,11 @@ def _record_one(folder: Path, job: Job, program: int, rank: int, record: Callabl
     first = _recording(folder, job, program, rank, record, 0)
     if not first.pop("drawn", False):
         return first
-    second = _recording(folder, job, program, rank, record, 1)
+    return _held_against(first, _recording(folder, job, program, rank, record, 1))
+
+
+def _held_against(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    """A recording, with what follows from another one, on other draws of generators that nobody seeded."""
     apart = {**first.get("trace", {}), "seconds": 0} != {**second.get("trace", {}), "seconds": 0}
     if apart and "trace" in first:
         first["trace"]["doubts"] = [*first["trace"]["doubts"], UNSEEDED]
@@ -180,13 +197,29 @@ def _recording(
     return _read(out) if out.is_file() else {"error": ["its process", f"its process ended with {status}", ""]}
 
 
+def _record_live(folder: Path, job: Job, program: int, record: Callable[..., Any]) -> None:
+    """Record all ranks of a program together. All but the first program take the numbers of the first."""
+
+    def one(salt: int, rank: int, together: dict[str, Any]) -> dict[str, Any]:
+        return _record_here(folder, job, program, rank, record, salt, together)
+
+    wanted = Wanted(program, job.programs[program].world, job.seconds, job.mebibytes)
+    like = 0 if program else None
+    found = record_together(folder, wanted, like, partial(one, 0))
+    if any(each.get("drawn") for each in found):
+        again = record_together(folder, wanted, like, partial(one, 1))
+        found = [_held_against(first, second) for first, second in zip(found, again, strict=True)]
+    for rank, each in enumerate(found):
+        _write(folder / f"{program}-{rank}.json", each)
+
+
 def _record_here(
-    folder: Path, job: Job, program: int, rank: int, record: Callable[..., Any], salt: int
+    folder: Path, job: Job, program: int, rank: int, record: Callable[..., Any], salt: int, together: Any = None
 ) -> dict[str, Any]:
     file, _, world = job.programs[program]
     try:
         generators = environment.enter(rank, world, salt)
-        trace = to_plain(record(partial(_load, folder, job, program), rank, world, job.tensors))
+        trace = to_plain(record(partial(_load, folder, job, program), rank, world, job.tensors, together))
         if job.watched and generators.drawn():
             seen.tell_never(seen_of(folder, program), "it draws numbers that nobody seeds")
         return {"trace": trace, "drawn": generators.drawn()}
@@ -196,7 +229,9 @@ def _record_here(
         return {"error": ["its process", f"it needs more than {job.mebibytes} MiB of memory", ""]}
     except BaseException as error:
         traceback.print_exc()
-        return {"error": [_place(error, file), f"{type(error).__name__}: {error}", ""], "own": _is_own(error)}
+        apart = together is not None and "gloo" in str(error)
+        said = "it waits for a rank that has ended" if apart else f"{type(error).__name__}: {error}"
+        return {"error": [_place(error, file), said, ""], "own": _is_own(error) and not apart}
 
 
 def _confirm_one(folder: Path, job: Job, program: int, confirm: Callable[..., Any]) -> dict[str, Any]:
@@ -205,8 +240,8 @@ def _confirm_one(folder: Path, job: Job, program: int, confirm: Callable[..., An
     traces = [from_plain(_read(folder / f"{program}-{rank}.json")["trace"]) for rank in range(world)]
     runs = folder / f"{program}-runs"
     try:
-        load = partial(_load, folder, job, program)
-        return {"confirmation": confirm(load, traces, runs, job.confirm, job.mebibytes)}
+        load, given = partial(_load, folder, job, program), str(numbers_of(folder, 0)) if job.tensors == LIVE else ""
+        return {"confirmation": confirm(load, traces, runs, job.confirm, job.mebibytes, given)}
     except VerdictError as error:
         return {"error": [error.where, error.problem, error.help]}
     except BaseException as error:

@@ -119,7 +119,8 @@ def build_tensor(scanned=False):
 
 
 def build_fsdp(scanned=False):
-    return sharded({"data": 8}, P("data"), lambda name, rank: ("data",), P("data"), scanned=scanned)
+    spec = lambda name, rank: (None, "data") if name == "down" else ("data",)  # noqa: E731
+    return sharded({"data": 8}, P("data"), spec, P("data"), scanned=scanned)
 
 
 def build_sequence(scanned=False):

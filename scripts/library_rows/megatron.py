@@ -18,7 +18,8 @@ MEGATRON = Library(
             "build_1f1b_summed", "losses of microbatches are added"),
         Row("GPT, tensor parallel, label smoothing of its vocabulary-parallel loss", FAULTS, "build_smoothed",
             "build_smoothed_single", fault=True,
-            reason="each rank smooths over its own part of the vocabulary, from line 164 on (NVIDIA/Megatron-LM#7452)"),
+            reason="each rank smooths over its own part of the vocabulary, as the fourth finding says, at line 205 "
+            "(NVIDIA/Megatron-LM#7452)"),
         Row("GPT, tensor parallel, `parallel_output=False` and labels", FAULTS, "build_gathered_logits", "build_single",
             fault=True, reason="gathered logits are taken for shards of the vocabulary (NVIDIA/Megatron-LM#7452)"),
     ),

@@ -34,6 +34,8 @@ OPAQUE = {
     "sin": math.sin,
     "power": lambda exponent, base: base**exponent,
     "floor": math.floor,
+    "ceil": math.ceil,
+    "round": round,
     "trunc": math.trunc,
     "cos": math.cos,
     "keyed_dropout": lambda x, p, key, *place: float(drawn(int(key), tuple(map(int, place)))) / (1 - p),

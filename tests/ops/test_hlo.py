@@ -34,6 +34,7 @@ NODES = (
     node("power", (3,), (3,), fill=(positive, real)),
     *(node(op, (2, 3)) for op in ("negate", "abs", "sign", "exponential", "exponential_minus_one", "logistic")),
     *(node(op, (2, 3)) for op in ("tanh", "erf", "sine", "cosine", "copy")),
+    *(node(op, (2, 3)) for op in ("floor", "ceil", "round_nearest_even")),
     *(node(op, (2, 3), fill=positive) for op in ("log", "log_plus_one", "sqrt", "rsqrt")),
     *(node("compare", (2, 3), (2, 3), direction=way) for way in ("LT", "LE", "GT", "GE", "EQ", "NE")),
     *(node(op, (2, 3), (2, 3), fill=truth) for op in ("and", "or", "xor")),

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from verdict.backends.text import read, write
 from verdict.backends.torch.assemble import plan_of
+from verdict.backends.torch.command import behind_choices
 from verdict.backends.torch.confirmation import confirmed
 from verdict.backends.torch.launch import Limits, Target, record_each
 from verdict.errors import VerdictError
@@ -47,3 +48,17 @@ def plan(recorded, name):
         raise recorded
     found = confirmed(plan_of(recorded.traces, name), recorded.confirmation, recorded.traces)
     return read(write(found).encode(), name)
+
+
+@cache
+def live_answers(file, single, builders, world=2, confirm=60.0):
+    """builder -> Answer, where all ranks are recorded together, on the single-device program's numbers."""
+    programs = [(Target(str(file), single), 1), *((Target(str(file), name), world) for name in builders)]
+    alone, *others = record_each(programs, "live", 2, Limits(120.0, confirm=confirm))
+    return {name: _live_answer(alone, each, name) for name, each in zip(builders, others, strict=True)}
+
+
+def _live_answer(single, parallel, name):
+    if not any(isinstance(each, Exception) for each in (single, parallel)):
+        single, parallel = behind_choices([single, parallel])
+    return answer(single, parallel, name)

@@ -260,7 +260,7 @@ class Holdings:
         self._rely_on(cuts)
 
     def _rely_on(self, cuts: Mapping[Label, set[int]]) -> None:
-        for label, points in cuts.items():
+        for label, points in ((label, points) for joined, points in cuts.items() for label in joined.axes):
             signature = self.reference.partners[label.node].signature
             self.laws.add(SumLaw(signature, label.output, label.atom, tuple(sorted({0, label.size} | points))))
 

@@ -1,6 +1,6 @@
 """What a node hands on without computing with it: parts of sums and factors; and what it does not look at."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from fractions import Fraction
 
 from verdict.graph import inside
@@ -9,7 +9,7 @@ from verdict.lineage.lineages import IgnoredLaw, LinearLaw
 from verdict.lineage.meaning import Meaning
 from verdict.lineage.reference import Partner
 from verdict.lineage.replicas import value_mark
-from verdict.lineage.values import ONCE, WHOLE, Mark, Part, Share, Value
+from verdict.lineage.values import ONCE, WHOLE, Mark, Part, Share, Value, joined
 
 Inherited = tuple[Part, Mark, Fraction]
 NOT_INHERITED: Inherited = ((), WHOLE, ONCE)
@@ -37,7 +37,8 @@ def inherit(holdings: Holdings, meaning: Meaning, values: tuple[Value, ...]) -> 
     """The part that the outputs inherit by linearity, with how it goes on from replica to replica, the factor that they
     inherit so, and the values as the node sees them, without these.
 
-    All that is partial or scaled must be so in one and the same way, and be all that the node is linear in together:
+    All that is partial or scaled must be so in one and the same way, or cut at the same place of axes of one size, and
+    be all that the node is linear in together:
     every gradient that a gradient node reads, one single input of a forward node, or all that it adds or joins. Else
     nothing is inherited.
     """
@@ -46,6 +47,8 @@ def inherit(holdings: Holdings, meaning: Meaning, values: tuple[Value, ...]) -> 
         return NOT_INHERITED, values
     read = [(share, value_mark((share,), of_part=True)) for position in partial for share in values[position]]
     found = {(share.part, mark, share.times) for share, mark in read}
+    if len(found) > 1 and (together := _together(found)) is not None:
+        found = {together}
     if len(found) != 1 or not _is_linear_in(meaning, partial, [k for k, value in enumerate(values) if value]):
         return NOT_INHERITED, values
     holdings.laws.add(LinearLaw(meaning.signature, tuple(partial)))
@@ -58,6 +61,20 @@ def inherit(holdings: Holdings, meaning: Meaning, values: tuple[Value, ...]) -> 
         for value in values
     )
     return inherited, whole
+
+
+def _together(found: Set[Inherited]) -> Inherited | None:
+    """Parts of several sums that are cut in the same way, as a part of one sum over all of their axes together."""
+    parts = {part for part, _, _ in found}
+    cuts = {(interval, label.size) for part in parts for label, interval in part}
+    same = {(mark, times) for _, mark, times in found}
+    if len(cuts) != 1 or len(same) != 1 or any(len(part) != 1 for part in parts):
+        return None
+    ((interval, _),) = cuts
+    ((mark, times),) = same
+    if mark != WHOLE:
+        return None
+    return ((joined(part[0][0] for part in parts), interval),), mark, times
 
 
 def _is_linear_in(meaning: Meaning, positions: Sequence[int], present: Sequence[int]) -> bool:

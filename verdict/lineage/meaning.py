@@ -75,7 +75,8 @@ class Meaning:
     def ignored(self) -> frozenset[int]:
         """The inputs whose values do not count.
 
-        A node that is linear in an input has a gradient for it in which that input does not occur.
+        A node that is linear in an input has a gradient for it in which that input does not occur; what is linear in
+        all of them together has gradients in which none does.
         """
         if self.rule is None:
             return frozenset()
@@ -83,6 +84,8 @@ class Meaning:
             return self.rule.shape_only
         _, attrs, shapes, *_ = self.signature
         grads, wanted = self.signature.grads, {k for k, asked in enumerate(self.signature.wanted) if asked}
+        if self.rule.additive:
+            return frozenset(range(grads, len(shapes)))
         linear = self.rule.linear_in(len(shapes) - grads, dict(attrs))
         return frozenset(grads + position for position in linear if wanted <= {position})
 

@@ -18,12 +18,28 @@ OWN_COLUMN, OVER_MICROBATCHES, OVER_REPLICAS = 0, 1, 2
 
 
 class Label(NamedTuple):
-    """A summed index axis: of which output of which single-device node, which atom, its size in one column."""
+    """A summed index axis: of which output of which single-device node, which atom, its size in one column.
+
+    beside: others of this size, each a node, an output and an atom, over which is summed together with it: of what adds
+    up several sums, of which a rank has the same part.
+    """
 
     node: int
     output: int
     atom: str
     size: int
+    beside: tuple[tuple[int, int, str], ...] = ()
+
+    @property
+    def axes(self) -> tuple["Label", ...]:
+        """All axes that are summed over together."""
+        return Label(*self[:4]), *(Label(*other, self.size) for other in self.beside)
+
+
+def joined(labels: Iterable[Label]) -> Label:
+    """Axes of one size as one, the same in whatever order they come."""
+    first, *others = sorted({axis for label in labels for axis in label.axes})
+    return first._replace(beside=tuple(other[:3] for other in others))
 
 
 Part = tuple[tuple[Label, Interval], ...]

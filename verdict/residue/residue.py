@@ -5,7 +5,7 @@ the island reads holds what the walk says, which rests on stages and on islands 
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -27,7 +27,7 @@ from verdict.stage.stage import column_laws
 from verdict.sweep import Swept, sweep
 from verdict.workers import run_all
 
-MOST_ROUNDS = 6
+MOST_ROUNDS = 12
 """How often a plan is walked again without the guesses that have no proof: a few are of nodes of one name."""
 SECONDS = 40.0
 """The most for one island: those of real programs take a few, ring attention on sixteen devices some fifteen."""
@@ -99,7 +99,8 @@ def decide(
             behind |= further
             factors |= fresh_factors
             continue
-        doubtful = [*lost, *(point for k, one in wrong.items() for point in _doubtful(one, islands[k]))]
+        first = _first(wrong, islands)
+        doubtful = [*lost, *(point for k in first for point in _doubtful(wrong[k], islands[k]))]
         ends = {(end.held.device, end.held.tensor) for end in walk.ends}
         fresh_refused = {(*point, tuple(s.base for s in walk.cuts[point])) for point in doubtful if point not in ends}
         if fresh_refused <= refused:
@@ -150,6 +151,13 @@ def _questions(placed: Sequence[Placed], plan: Plan) -> tuple[Stage, ...]:
         members[nodes.signature].update(dict.fromkeys(nodes.members))
     laws = [law for signature in members for law in column_laws(signature, plan.columns) if plan.columns > 1]
     return (*(Members(signature, tuple(found)) for signature, found in members.items()), *laws)
+
+
+def _first(wrong: Collection[int], islands: Sequence[Island]) -> list[int]:
+    """The wrong islands that rest on no other one: what rests on a wrong guess may be right, or wrong by chance."""
+    due = {k: set(islands[k].due) for k in wrong}
+    rests = {k: any(not due[j].isdisjoint(islands[k].given) for j in wrong if j != k) for k in wrong}
+    return [k for k in wrong if not rests[k]] or list(wrong)
 
 
 def _doubtful(swept: Swept | Unknown | None, island: Island) -> list[CutPoint]:

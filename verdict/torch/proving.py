@@ -33,7 +33,8 @@ def capture(
 ) -> Plan:  # fmt: skip
     """The plan of the program that `build` builds, recorded on all ranks of `world`.
 
-    tensors: "fake" for tensors without data, "real", or "auto" for these where those do not serve. cores: ranks side
+    tensors: "fake" for tensors without data, "real", "auto" for these where those do not serve, "live" for all ranks
+    together on real numbers. cores: ranks side
     by side, 0 for all cores. seconds: the limit for one rank. confirm: whether the program is run, too, and its
     recording held against the runs.
     Raises UsageError where the program cannot be recorded, or does something else when it is run.
@@ -53,8 +54,8 @@ def assert_equivalent(
 ) -> Report:
     """Record both programs and require that the parallel one is PROVED to compute what the single-device one does.
 
-    denied: names of assumptions that the proof must not rest on. confirm: whether the programs are run, too, and their
-    recordings held against the runs. Raises AssertionError with the report otherwise.
+    tensors: as of `capture`. denied: names of assumptions that the proof must not rest on. confirm: whether they are
+    run, too, and their recordings held against the runs. Raises AssertionError with the report otherwise.
     """
     programs = [(_target(single, BUILD_SINGLE), 1), (_target(build, BUILD), world)]
     limits = LIMITS if confirm else LIMITS._replace(confirm=0.0)
@@ -70,18 +71,19 @@ def verify(
     mesh: Mapping[str, int] | int,
     options: Options | None = None,
     confirm: bool = True,
+    tensors: str = "auto",
     **more: Any,
 ) -> Report:
     """The report on a model and what parallelizes it. All functions must stand at the top of one file.
 
     single: makes the model. parallel: takes it and a mesh, and returns what is called in its place. batch: makes the
     whole batch, tensors by name for the model's call. mesh: sizes by axis, or a number of data parallel ranks. confirm:
-    whether the programs are run, too. more: the other fields of `Step`: loss, optimizer, clip, data, whole, specs,
-    ranges, names.
+    whether the programs are run, too. tensors: as of `capture`. more: the other fields of `Step`: loss, optimizer,
+    clip, data, whole, specs, ranges, names.
 
     Raises UsageError where the programs cannot be recorded.
     """
-    plans = _plans(Step(single, parallel, batch, mesh, **more), confirm)
+    plans = _plans(Step(single, parallel, batch, mesh, **more), confirm, tensors)
     return _verify(*plans, options or Options(workers=os.cpu_count() or 1))
 
 
@@ -94,23 +96,24 @@ def assert_parallel(
     denied: Sequence[str] = (),
     options: Options | None = None,
     confirm: bool = True,
+    tensors: str = "auto",
     **more: Any,
 ) -> Report:
     """Prove what `verify` reports on. denied: names of assumptions not to be made.
 
     Raises AssertionError with the report where it is not PROVED, and UsageError as `verify`.
     """
-    return require_equivalent(*_plans(Step(single, parallel, batch, mesh, **more), confirm), denied, options)
+    return require_equivalent(*_plans(Step(single, parallel, batch, mesh, **more), confirm, tensors), denied, options)
 
 
-def _plans(step: Step, confirm: bool) -> tuple[Plan, Plan]:
+def _plans(step: Step, confirm: bool, tensors: str) -> tuple[Plan, Plan]:
     """A step's plans on one device and on its mesh."""
     limits = LIMITS if confirm else LIMITS._replace(confirm=0.0)
     with TemporaryDirectory(prefix="verdict-step-") as folder:
         file = Path(folder) / "step.py"
         file.write_text(_written(step), encoding="utf-8")
         target = Target(str(file), "STEP")
-        alone, across = _capture([(target, 1), (target, step.world)], limits=limits)
+        alone, across = _capture([(target, 1), (target, step.world)], tensors, limits=limits)
     return replace(alone, source="the model"), replace(across, source="the model on its mesh")
 
 

@@ -22,6 +22,18 @@ def scatter(how, mode=MODES["drop"]):
     return (lambda x, i, u: how(x, i, u, numbers, mode=mode)), (X, index, updates)
 
 
+def convolution(padding, strides, base=(1, 1), apart=(1, 1), groups=1, batches=1):
+    a = np.cos(np.arange(2 * 5 * 6 * 4, dtype=np.float32)).reshape(2, 5, 6, 4)
+    b = np.sin(np.arange(3 * 2 * 4 // groups * 6, dtype=np.float32)).reshape(3, 2, 4 // groups, 6)
+
+    def made(a, b):
+        return lax.conv_general_dilated(
+            a, b, strides, padding, base, apart, ("NHWC", "HWIO", "NHWC"), groups, batches
+        )
+
+    return made, (a, b)
+
+
 CASES = {
     "add": (lambda x, y: x + y, (X, Y)),
     "subtract and negate": (lambda x, y: -(x - y), (X, Y)),
@@ -35,6 +47,7 @@ CASES = {
     "logistic, tanh": (lambda x: jax.nn.sigmoid(x) * jnp.tanh(x), (X,)),
     "erf": (lax.erf, (X,)),
     "sine, cosine": (lambda x: jnp.sin(x) + jnp.cos(x), (X,)),
+    "floor, ceil, round": (lambda x: jnp.floor(x) + 2 * jnp.ceil(x) + 4 * jnp.round(x * 4), (X,)),
     "sqrt, rsqrt": (lambda x: jnp.sqrt(x) + lax.rsqrt(x), (P,)),
     "compare, select": (lambda x, y: jnp.where((x < y) | (x >= 1), x, y), (X, Y)),
     "compare, and, not": (lambda x, y: jnp.where(~(x == y) & (y != 0) & (x > -1), x, 2.0), (X, Y)),
@@ -99,6 +112,25 @@ CASES = {
     "scan": (lambda b, x: lax.scan(lambda c, w: (jnp.tanh(c * w), c.sum()), x, b), (B, X)),
     "condition that is known": (lambda x: lax.cond(True, lambda y: y + 1, lambda y: y - 1, x), (X,)),
     "switch that is known": (lambda x: lax.switch(7, [lambda y: y + 1, lambda y: y * 2, lambda y: y - 1], x), (X,)),
+    "argmax, argmin": (lambda x, y: (jnp.argmax(x, 1), jnp.argmin(y, 0), jnp.argmax(x * 0)), (X, Y)),
+    "products": (lambda x: jnp.prod(x, 0) + jnp.prod(x), (X,)),
+    "cumulative sums": (lambda x: jnp.cumsum(x, 1) + lax.cumsum(x, 0, reverse=True), (X,)),
+    "cumulative maxima, products": (lambda x: lax.cummax(x, 1) + lax.cumprod(x, 0), (X,)),
+    "windows": (
+        lambda x: (
+            lax.reduce_window(x, jnp.float32(0), lax.add, (2, 3), (1, 2), ((1, 0), (0, 2)), (2, 1), (1, 2)),
+            lax.reduce_window(x, -jnp.inf, lax.max, (2, 2), (2, 2), "SAME"),
+        ),
+        (X,),
+    ),
+    "convolution": convolution("SAME", (2, 1)),
+    "convolution, dilated": convolution(((1, -1), (2, 0)), (1, 2), (2, 1), (1, 2)),
+    "convolution in groups of features": convolution("VALID", (1, 1), groups=2),
+    "convolution in groups of batches": convolution("VALID", (1, 1), batches=2),
+    "gradients of a convolution": (
+        jax.grad(lambda a, b: convolution("SAME", (2, 1), groups=2)[0](a, b).sum(), (0, 1)),
+        convolution("SAME", (2, 1), groups=2)[1],
+    ),
     "bits of integers": (lambda x: x + (lax.iota(jnp.int32, 6) & 3).astype(jnp.float32), (X,)),
 }
 """name -> function and arguments."""

@@ -7,6 +7,7 @@ Of integers, only what is known to be the same for all widths has a rule: divisi
 around is brought into its type by whoever runs the plan (verdict/ops/types.py).
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,14 @@ RULES = (
     _unary("cosine", "y = cos x", numbers.cos, ROUNDED),
     _unary("sqrt", "y = x^(1/2)", numbers.sqrt, ROUNDED),
     _unary("rsqrt", "y = x^(-1/2)", lambda x: numbers.power(x, -HALF), ROUNDED),
+    *(
+        each(name, "self", formula, partial(integers.rounded, how), (), (ROUNDED,))
+        for name, how, formula in (
+            ("floor", "floor", "y = the greatest integer up to x"),
+            ("ceil", "ceil", "y = the least integer from x on"),
+            ("round_nearest_even", "round", "y = the nearest integer, of two the even one"),
+        )
+    ),
     each(
         "compare",
         "self other",

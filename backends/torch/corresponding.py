@@ -1,0 +1,235 @@
+"""Which choices of data decide what programs do, and which choice of the single-device program each of a rank is.
+
+What decides (a number that Python reads, a shape) must follow from choices alone: from what was chosen by real numbers,
+or from integers of the data. These choices are premises, named in the report; behind them both plans go on with what
+was chosen. A rank's choice is the single-device program's, or some rows of it, where the numbers that it was made
+of are. That is found by the numbers of the recording, and claimed: what chooses becomes a further output of both plans,
+which must be proved equal. So does every number that decided.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from verdict.backends.torch.trace import CHOICE, COMMUNICATION, DECISION, GIVEN, UNKNOWN, Choice, Trace, living
+from verdict.graph import ABSENT
+
+CLOSE = 1e-4
+"""Of the greatest number of a row, how far numbers of one row may lie apart that were computed in two ways."""
+At = tuple[int, int]
+"""A rank, and the number of a choice of it."""
+
+
+class Match(NamedTuple):
+    """A choice of a rank and the single-device program's: number of the latter, and which of its rows.
+
+    ordered: whether nothing but its place says so.
+    """
+
+    choice: int
+    rows: tuple[int, ...]
+    ordered: bool = False
+
+
+@dataclass(frozen=True)
+class Corresponding:
+    """Which choices decide. single: numbers of the single-device program's. parallel: of the ranks', each with what it
+    corresponds to. covered: of the single-device program's those that ranks make all of. doubts: why nothing can be
+    said of the parallel program, as clauses.
+    """
+
+    single: frozenset[int]
+    parallel: Mapping[At, Match]
+    covered: frozenset[int]
+    doubts: tuple[str, ...]
+
+
+def corresponding(single: Trace, parallel: Sequence[Trace]) -> Corresponding:
+    """The choices that decide what the programs do, and which are one."""
+    alone, doubts = deciding([single])
+    across, others = deciding(parallel)
+    if not alone and not across:
+        return Corresponding(frozenset(), {}, frozenset(), tuple(dict.fromkeys([*doubts, *others])))
+    matches = {
+        (rank, at): match
+        for rank, trace in enumerate(parallel)
+        for at, choice in enumerate(trace.choices)
+        if (match := _given(choice, single, trace) or _made(choice, single.choices)) is not None
+    }
+    matches |= _by_order(single, parallel, matches, across)
+    premises = {at for _, at in alone} | {matches[at].choice for at in across if at in matches}
+    decided = [single.choices[at] for at in premises]
+    premises = {at for at, each in enumerate(single.choices) if any(_is_same(each, other) for other in decided)}
+    pinned = {at: match for at, match in matches.items() if match.choice in premises}
+    found = [*doubts, *others]
+    found += [_unmatched(parallel, at) for at in sorted(across - pinned.keys())]
+    found += [_otherwise(single, parallel, at, match) for at, match in pinned.items() if not match.ordered]
+    used = {at: match for at, match in pinned.items() if at in across or _is_used(parallel[at[0]], at[1])}
+    covered = {at for at in premises if _covered(single.choices[at], at, used.values())}
+    found += [f"no ranks use all of a choice of the single-device program: {single.choices[at].place}"
+              for at in sorted(premises - covered) if single.choices[at].rows]  # fmt: skip
+    return Corresponding(frozenset(premises), pinned, frozenset(covered), tuple(dict.fromkeys(filter(None, found))))
+
+
+def deciding(traces: Sequence[Trace]) -> tuple[set[At], list[str]]:
+    """The choices from which follows what decides in the program with these recordings; and what follows from none."""
+    makers = [{made: step for step in trace.steps for made in step.outputs if made != ABSENT} for trace in traces]
+    meetings = _meetings(traces)
+    behind = [{choice.value: at for at, choice in enumerate(trace.choices)} for trace in traces]
+    given = [{bound.value: bound.name for bound in trace.bound if bound.kind in GIVEN} for trace in traces]
+    waiting = [
+        (rank, step.inputs[0], step.name)
+        for rank, trace in enumerate(traces)
+        for step in trace.steps
+        if step.op == DECISION
+    ]
+    found: set[At] = set()
+    doubts: list[str] = []
+    seen: set[tuple[int, int]] = set()
+    while waiting:
+        rank, value, name = waiting.pop()
+        if value == ABSENT or (rank, value) in seen:
+            continue
+        seen.add((rank, value))
+        step = makers[rank].get(value)
+        if value in behind[rank]:
+            found.add((rank, behind[rank][value]))
+        elif value in given[rank]:
+            doubts.append(f"{given[rank][value]} decides what the program does, in a way that is not followed ({name})")
+        elif step is not None and step.op in UNKNOWN:
+            doubts.append(f"what is not modelled decides what the program does ({name})")
+        elif step is not None:
+            waiting += [(rank, source, name) for source in step.inputs]
+            waiting += [(*sent, name) for sent in meetings.get((rank, value), ())]
+    return found, doubts
+
+
+def _meetings(traces: Sequence[Trace]) -> dict[tuple[int, int], list[tuple[int, int]]]:
+    """(rank, value) -> (rank, value) of all that members put into the communication that made it, by their order."""
+    put: dict[Hashable, list[tuple[int, int]]] = defaultdict(list)
+    got: dict[tuple[int, int], Hashable] = {}
+    for rank, trace in enumerate(traces):
+        number: Counter[Hashable] = Counter()
+        for step in trace.steps:
+            if step.op not in COMMUNICATION:
+                continue
+            attrs = dict(step.attrs)
+            pair = {"send": (rank, attrs.get("peer")), "recv": (attrs.get("peer"), rank)}.get(step.op)
+            where: Hashable = ("message", pair, step.op) if pair else ("group", attrs["ranks"])
+            key = (*where[:2], number[where])  # type: ignore[index]
+            number[where] += 1
+            put[key] += [(rank, value) for value in step.inputs]
+            got |= {(rank, value): key for value in step.outputs}
+    return {each: put[key] for each, key in got.items()}
+
+
+def _is_used(trace: Trace, number: int) -> bool:
+    """Whether an output, or what is communicated, is made of what was chosen."""
+    value = trace.choices[number].value
+    steps = tuple(step._replace(keep=step.keep and step.op not in (CHOICE, DECISION)) for step in trace.steps)
+    ends = any(bound.value == value and bound.kind not in GIVEN for bound in trace.bound)
+    return ends or any(value in step.inputs for step in living(replace(trace, steps=steps)).steps)
+
+
+def _is_same(one: Choice, other: Choice) -> bool:
+    return (one.op, one.rows, one.chosen) == (other.op, other.rows, other.chosen)
+
+
+def rows_in(choice: Choice) -> int:
+    """How many rows a choice has; of an input each element is one."""
+    return len(choice.rows) or len(choice.chosen)
+
+
+def _given(choice: Choice, single: Trace, trace: Trace) -> Match | None:
+    """Which elements of an input of integers a rank has."""
+    if choice.rows:
+        return None
+    bound = next(bound for bound in trace.bound if bound.value == choice.source)
+    for at, other in enumerate(single.choices):
+        if other.op == choice.op and not other.rows and prod(bound.shape) == len(other.chosen):
+            places = np.arange(len(other.chosen)).reshape(bound.shape)
+            own = places[tuple(slice(start, stop) for start, stop in bound.region)]
+            return Match(at, tuple(int(place) for place in own.reshape(-1)))
+    return None
+
+
+def _made(choice: Choice, others: Sequence[Choice]) -> Match | None:
+    """The choice, and the rows of it, that are made of the numbers that `choice` is made of."""
+    for at, other in enumerate(others):
+        if other.op != choice.op or not other.rows or not choice.rows:
+            continue
+        rows = _rows_of(np.asarray(choice.rows), np.asarray(other.rows))
+        if rows is not None:
+            return Match(at, rows)
+    return None
+
+
+def _rows_of(some: npt.NDArray[Any], others: npt.NDArray[Any]) -> tuple[int, ...] | None:
+    """For each row the one of the others that has its numbers; neighbours if these do."""
+    if some.shape[1] != others.shape[1] or len(some) > len(others):
+        return None
+    bound = CLOSE * np.maximum(np.abs(some).max(1, initial=0.0), 1e-30)
+    for start in range(len(others) - len(some) + 1):
+        if np.all(np.abs(others[start : start + len(some)] - some).max(1, initial=0.0) <= bound):
+            return tuple(range(start, start + len(some)))
+    gaps = [np.abs(others - row).max(1, initial=0.0) for row in some]
+    if any(gap.min() > least for gap, least in zip(gaps, bound, strict=True)):
+        return None
+    return tuple(int(gap.argmin()) for gap in gaps)
+
+
+def _by_order(
+    single: Trace, parallel: Sequence[Trace], matches: Mapping[At, Match], across: set[At]
+) -> dict[At, Match]:
+    """Of choices that are made of no numbers of the single-device program's, those that stand in the place of one.
+
+    They are made by the same operator, and no other rank makes that choice; what is claimed of them is refuted.
+    """
+    by_op: dict[str, list[At]] = defaultdict(list)
+    for at in sorted(across - matches.keys()):
+        by_op[parallel[at[0]].choices[at[1]].op].append(at)
+    found: dict[At, Match] = {}
+    for op, places in by_op.items():
+        for rank in sorted({rank for rank, _ in places}):
+            taken = {match.choice for (other, _), match in matches.items() if other == rank}
+            open_ = [at for at, each in enumerate(single.choices) if each.op == op and each.rows and at not in taken]
+            own = [place for place in places if place[0] == rank]
+            for place, number in zip(own, open_, strict=False):
+                mine, whole = parallel[rank].choices[place[1]], single.choices[number]
+                count, width = len(mine.rows), len(mine.chosen) // max(len(mine.rows), 1)
+                if width * len(whole.rows) != len(whole.chosen) or count > len(whole.rows):
+                    continue
+                start = rank * count if count * len(parallel) == len(whole.rows) else 0
+                found[place] = Match(number, tuple(range(start, start + count)), ordered=True)
+    return found
+
+
+def _unmatched(parallel: Sequence[Trace], at: At) -> str:
+    place = parallel[at[0]].choices[at[1]].place
+    return f"rank {at[0]} goes on by a choice that the single-device program does not make: {place}"
+
+
+def _otherwise(single: Trace, parallel: Sequence[Trace], at: At, match: Match) -> str:
+    """That a rank chose otherwise than the single device did of the same numbers, "" where it did not."""
+    choice = parallel[at[0]].choices[at[1]]
+    if chosen_of(single.choices[match.choice], match.rows) == choice.chosen:
+        return ""
+    return f"on the numbers of the recording rank {at[0]} chooses otherwise than the single device: {choice.place}"
+
+
+def chosen_of(choice: Choice, rows: Sequence[int]) -> tuple[int, ...]:
+    """What was chosen in some rows of a choice."""
+    whole = np.asarray(choice.chosen, dtype=np.int64).reshape(rows_in(choice), -1)
+    return tuple(int(number) for number in whole[list(rows)].reshape(-1))
+
+
+def _covered(choice: Choice, at: int, matches: Any) -> bool:
+    rows = {row for match in matches if match.choice == at for row in match.rows}
+    return len(rows) == rows_in(choice)
+
+

@@ -1,0 +1,121 @@
+"""Real numbers that Python reads: they go on being values of the recording, as numbers of 64 bits of their own.
+
+What is computed with such a number is computed on tensors of one element, which is what Python does with floats; where
+two are compared, a choice decides. What follows from one that becomes a float of Python's all the same is not proved.
+"""
+
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch.distributed.tensor import DTensor
+from torch.utils._python_dispatch import _disable_current_modes, _get_current_dispatch_mode
+from torch.utils._pytree import tree_map
+
+from verdict.backends.torch.outside import given
+from verdict.backends.torch.recorder import Recorder
+
+PRINTED = "printed-numbers"
+"""The assumption that what is made a text of decides nothing."""
+
+
+class Number:
+    """A real number of the data. held: a tensor of one element in 64 bits."""
+
+    def __init__(self, held: Any, recorder: Recorder) -> None:
+        self._held = held
+        self._recorder = recorder
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """What torch makes of numbers beside tensors."""
+        return func(*tree_map(_held, args), **tree_map(_held, kwargs or {}))
+
+    def __float__(self) -> float:
+        self._recorder.doubt("a real number becomes a float of Python's")
+        return self._real()
+
+    def __int__(self) -> int:
+        return int(self._held.long())
+
+    def __bool__(self) -> bool:
+        return bool(self._held != 0)
+
+    def __hash__(self) -> int:
+        return hash(float(self))
+
+    def __format__(self, how: str) -> str:
+        return format(self._told(), how)
+
+    def __str__(self) -> str:
+        return str(self._told())
+
+    __repr__ = __str__
+
+    def __neg__(self) -> "Number":
+        return Number(-self._held, self._recorder)
+
+    def __abs__(self) -> "Number":
+        return Number(abs(self._held), self._recorder)
+
+    def _real(self) -> float:
+        with _disable_current_modes():
+            return float(self._held)
+
+    def _told(self) -> float:
+        where = self._recorder.origin.name("text")
+        self._recorder.notes[PRINTED] = f"numbers of the data that become a text decide nothing: {where}"
+        return self._real()
+
+
+def _held(value: Any) -> Any:
+    return value._held if isinstance(value, Number) else value
+
+
+def _computing(compute: Callable[[Any, Any], Any], turned: bool) -> Callable[[Number, Any], Any]:
+    def run(self: Number, other: Any) -> Any:
+        if not isinstance(other, Number | torch.Tensor | int | float):
+            return NotImplemented
+        pair = (_held(other), self._held) if turned else (self._held, _held(other))
+        if compute is operator.truediv and not isinstance(other, torch.Tensor) and not pair[1] != 0:
+            raise ZeroDivisionError("float division by zero")
+        made = compute(*pair)
+        return made if isinstance(other, torch.Tensor) else Number(made, self._recorder)
+
+    return run
+
+
+def _comparing(compare: Callable[[Any, Any], Any]) -> Callable[[Number, Any], Any]:
+    def run(self: Number, other: Any) -> Any:
+        if not isinstance(other, Number | torch.Tensor | int | float):
+            return NotImplemented
+        made = compare(self._held, _held(other))
+        return made if isinstance(other, torch.Tensor) else bool(made)
+
+    return run
+
+
+for _name in ("add", "sub", "mul", "truediv", "pow"):
+    setattr(Number, f"__{_name}__", _computing(getattr(operator, _name), turned=False))
+    setattr(Number, f"__r{_name}__", _computing(getattr(operator, _name), turned=True))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(Number, f"__{_name}__", _comparing(getattr(operator, _name)))
+
+
+@contextmanager
+def numbers(recorder: Recorder) -> Iterator[None]:
+    """`item` of real numbers that depend on the data returns a `Number`."""
+    before = torch.Tensor.item
+
+    def item(self: Any) -> Any:
+        if not self.is_floating_point() or _get_current_dispatch_mode() is not recorder or self.numel() != 1:
+            return before(self)
+        held = self.detach().full_tensor() if isinstance(self, DTensor) else self.detach()
+        if recorder.read(held) in recorder.tape.constant:
+            return before(self)
+        return Number(held.reshape(()).double(), recorder)
+
+    with given(torch.Tensor, "item", item):
+        yield

@@ -1,0 +1,338 @@
+"""Programs that ask data for decisions: each right one beside wrong ones. For tests."""
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
+
+from verdict.torch import Program, mean, shard
+
+ROWS, SIZE = 8, 4
+
+
+def drawn(*shapes):
+    """The same numbers in all types."""
+    torch.manual_seed(2)
+    return [torch.randn(shape, dtype=torch.float32).to(torch.get_default_dtype()) for shape in shapes]
+
+
+def program(ctx, step, labels=False, **more):
+    """Rows of the batch on each rank; `step` takes x, the labels and the weight, and returns the loss of its rows."""
+    x, weight = drawn((ROWS, SIZE), (SIZE, SIZE))
+    x, weight = x[: ROWS // ctx.world].clone(), weight.requires_grad_()
+    inputs = {"x": x}
+    if labels:
+        inputs["labels"] = torch.tensor([0, -100, 2, 1, 3, -100, -100, 1])[: len(x)]
+    rows = shard(0, ctx.rank, ctx.world)
+
+    def run():
+        loss = step(weight=weight, **inputs)
+        loss.backward()
+        if ctx.world > 1:
+            dist.all_reduce(weight.grad, op=dist.ReduceOp.AVG)
+        return loss
+
+    specs = dict.fromkeys(inputs, rows) if ctx.world > 1 else {}
+    return Program(inputs, {"weight": weight}, run, specs=specs, loss=mean(ctx.rank, ctx.world), **more)
+
+
+def total(value):
+    value = value.detach().clone()
+    if dist.get_world_size() > 1:
+        dist.all_reduce(value)
+    return value
+
+
+def doubling(decides):
+    """What is below zero doubles the outputs."""
+
+    def step(x, weight):
+        y = x @ weight
+        return (2 * y if decides(y) < 0 else y).square().mean()
+
+    return step
+
+
+def build_if_single(ctx):
+    return program(ctx, doubling(lambda y: y.sum()))
+
+
+def build_if(ctx):
+    return program(ctx, doubling(lambda y: total(y.sum())))
+
+
+def build_if_local(ctx):
+    """Wrong: each rank decides by its own rows."""
+    return program(ctx, doubling(lambda y: y.sum()))
+
+
+def build_if_moved(ctx):
+    """Wrong: it decides by another number, which on these numbers decides alike."""
+    return program(ctx, doubling(lambda y: total(y.sum()) - 4.0))
+
+
+def build_if_alone(ctx):
+    """Nothing decides in the single-device program: what it does is what was decided on these numbers."""
+    return program(ctx, lambda x, weight: (2 * (x @ weight)).square().mean())
+
+
+def picking(count):
+    """The mean over what is above zero, of `count` elements."""
+
+    def step(x, weight):
+        y = x @ weight
+        chosen = y[y > 0]
+        return chosen.square().sum() / count(chosen)
+
+    return step
+
+
+def build_pick_single(ctx):
+    return program(ctx, picking(len))
+
+
+def all_chosen(chosen):
+    """How many all ranks have, of which each one's share is its part of the mean."""
+    return total(torch.tensor(len(chosen))).item() / dist.get_world_size()
+
+
+def build_pick(ctx):
+    return program(ctx, picking(all_chosen))
+
+
+def build_pick_local(ctx):
+    """Wrong: the mean of the ranks' means of unequally many."""
+    return program(ctx, picking(len))
+
+
+def labelled(count):
+    """A loss of the rows that have labels, of all of which there are `count`."""
+
+    def step(x, labels, weight):
+        kept = (labels != -100).nonzero().flatten()
+        losses = nn.functional.cross_entropy((x @ weight)[kept], labels[kept], reduction="sum")
+        return losses / count(kept)
+
+    return step
+
+
+def build_labels_single(ctx):
+    return program(ctx, labelled(len), labels=True)
+
+
+def build_labels(ctx):
+    return program(ctx, labelled(all_chosen), labels=True)
+
+
+def build_labels_local(ctx):
+    """Wrong: the mean of the ranks' means of unequally many."""
+    return program(ctx, labelled(len), labels=True)
+
+
+def scaled(scale):
+    def step(x, weight):
+        return (x @ weight * scale()).square().mean()
+
+    return step
+
+
+def told(mine):
+    """What rank 0 says."""
+    words = [mine]
+    dist.broadcast_object_list(words)
+    return words[0]
+
+
+def build_told_single(ctx):
+    return program(ctx, scaled(lambda: 2.0))
+
+
+def build_told(ctx):
+    return program(ctx, scaled(lambda: told({"scale": 2.0 + ctx.rank})["scale"]))
+
+
+def build_told_own(ctx):
+    """Wrong: each rank goes on with what it said itself."""
+
+    def scale():
+        told({"scale": 2.0 + ctx.rank})
+        return 2.0 + ctx.rank
+
+    return program(ctx, scaled(scale))
+
+
+def build_read(ctx):
+    """A real number becomes a float of Python's, and a constant of the step."""
+    return program(ctx, lambda x, weight: (x @ weight).square().mean() * float(total(x.sum())))
+
+
+def build_read_single(ctx):
+    return program(ctx, lambda x, weight: (x @ weight).square().mean() * float(x.sum()))
+
+
+def clipping(norm_of, most=0.5):
+    """The mean of outputs that are scaled where their norm is too great, as a program of Python's floats does it."""
+
+    def step(x, weight):
+        y = x @ weight
+        norm = norm_of(y.detach().square().sum()) ** 0.5
+        print(f"norm {norm:.3f}")
+        scale = most / (norm + 1e-6)
+        return ((y * scale if scale < 1.0 else y) + 1.0).square().mean()
+
+    return step
+
+
+def build_clip_single(ctx):
+    return program(ctx, clipping(lambda squares: squares.item()))
+
+
+def build_clip(ctx):
+    return program(ctx, clipping(lambda squares: total(squares).item()))
+
+
+def build_clip_local(ctx):
+    """Wrong: each rank scales by the norm of its own rows."""
+    return program(ctx, clipping(lambda squares: squares.item()))
+
+
+def build_clip_less(ctx):
+    """Wrong: another bound, which decides alike on these numbers."""
+    return program(ctx, clipping(lambda squares: total(squares).item(), 0.4))
+
+
+def stepping(ctx, seen):
+    """A step of gradient descent that is left out where a gradient is infinite."""
+    x, weight = drawn((ROWS, SIZE), (SIZE, SIZE))
+    x, weight = x[: ROWS // ctx.world].clone(), weight.requires_grad_()
+
+    def step():
+        loss = (x @ weight).square().mean()
+        loss.backward()
+        if ctx.world > 1:
+            dist.all_reduce(weight.grad, op=dist.ReduceOp.AVG)
+        found = (weight.grad.abs().amax() > 100.0).float()
+        if not seen(found):
+            with torch.no_grad():
+                weight.sub_(weight.grad * 0.1)
+        return loss
+
+    specs = {"x": shard(0, ctx.rank, ctx.world)} if ctx.world > 1 else {}
+    return Program({"x": x}, {"weight": weight}, step, specs=specs, loss=mean(ctx.rank, ctx.world))
+
+
+def anywhere(found):
+    if dist.get_world_size() > 1:
+        dist.all_reduce(found, op=dist.ReduceOp.MAX)
+    return sum(each.item() for each in [found])
+
+
+def build_found_single(ctx):
+    return stepping(ctx, anywhere)
+
+
+def build_found(ctx):
+    return stepping(ctx, anywhere)
+
+
+def build_found_always(ctx):
+    """Wrong: the step is taken whatever was found."""
+    return stepping(ctx, lambda found: False)
+
+
+def experts(ctx, reduce):
+    """Two experts, each with the tokens that choose it; the first half of the tokens all choose the second one."""
+    torch.manual_seed(3)
+    x = torch.randn(ROWS, SIZE)
+    x[:, 0] = torch.tensor([1.0, 1.0, 1.0, 1.0, -1.0, 1.0, -1.0, 1.0])
+    x = x[: ROWS // ctx.world].clone()
+    params = {f"expert{number}": torch.randn(SIZE, SIZE, requires_grad=True) for number in range(2)}
+
+    def step():
+        chosen = (x[:, 0] > 0).long()
+        loss = x.new_zeros(())
+        for number, weight in enumerate(params.values()):
+            rows = (chosen == number).nonzero().flatten()
+            if len(rows):
+                loss = loss + (x[rows] @ weight).square().sum() / len(x)
+        loss.backward()
+        reduce(params)
+        return loss
+
+    specs = {"x": shard(0, ctx.rank, ctx.world)} if ctx.world > 1 else {}
+    return Program({"x": x}, params, step, specs=specs, loss=mean(ctx.rank, ctx.world))
+
+
+def average(params):
+    for param in params.values():
+        seen = total(torch.tensor(param.grad is not None).int())
+        if seen.item():
+            param.grad = torch.zeros_like(param) if param.grad is None else param.grad
+            dist.all_reduce(param.grad, op=dist.ReduceOp.AVG)
+
+
+def average_own(params):
+    """Wrong: where a rank has no gradient it reduces none, and another waits for it, or gets what is another's."""
+    for param in params.values():
+        if param.grad is not None:
+            dist.all_reduce(param.grad, op=dist.ReduceOp.AVG)
+
+
+def build_none_single(ctx):
+    return experts(ctx, lambda params: None)
+
+
+def build_none(ctx):
+    return experts(ctx, average)
+
+
+def build_none_own(ctx):
+    return experts(ctx, average_own)
+
+
+def build_none_kept(ctx):
+    """Wrong: what one rank alone has is not averaged."""
+    return experts(ctx, lambda params: None)
+
+
+def piped(model, call, names, inputs):
+    return Program(inputs, {names.get(name, name): each for name, each in model.named_parameters()}, call)
+
+
+def batch():
+    torch.manual_seed(4)
+    return torch.randn(ROWS, SIZE), torch.randn(ROWS, SIZE)
+
+
+def build_pipe_single(ctx):
+    model, (x, target) = nn.Sequential(nn.Linear(SIZE, SIZE), nn.Linear(SIZE, SIZE)), batch()
+
+    def step():
+        loss = nn.functional.mse_loss(model(x), target)
+        loss.backward()
+        return loss
+
+    return piped(model, step, {}, {"x": x, "target": target})
+
+
+def pipe(ctx, total):
+    """Two stages, of which the first one tells the second which shapes it sends."""
+    stage = PipelineStage(nn.Linear(SIZE, SIZE), ctx.rank, ctx.world, torch.device("cpu"))
+    schedule, (x, target) = ScheduleGPipe(stage, 2, loss_fn=nn.functional.mse_loss), batch()
+
+    def step():
+        losses = []
+        schedule.step(*([] if ctx.rank else [x]), target=target if ctx.rank else None, losses=losses)
+        return total(losses) if losses else None
+
+    names = {name: f"{ctx.rank}.{name}" for name in ("weight", "bias")}
+    return piped(stage.submod, step, names, {"target": target} if ctx.rank else {"x": x})
+
+
+def build_pipe(ctx):
+    return pipe(ctx, lambda losses: torch.stack(losses).mean())
+
+
+def build_pipe_last(ctx):
+    """Wrong: the last microbatch's loss is reported."""
+    return pipe(ctx, lambda losses: losses[-1])

@@ -1,0 +1,98 @@
+"""All ranks recorded together: choices that data makes, the right program of each kind PROVED, wrong ones not."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tests.torch.verdicts import live_answers  # noqa: E402
+
+FILE = Path(__file__).with_name("live.py")
+CHOICES = "recorded-choices"
+PROGRAMS = {
+    "build_if_single": ("build_if", "build_if_local", "build_if_moved", "build_if_alone"),
+    "build_pick_single": ("build_pick", "build_pick_local"),
+    "build_labels_single": ("build_labels", "build_labels_local"),
+    "build_told_single": ("build_told", "build_told_own"),
+    "build_none_single": ("build_none", "build_none_kept", "build_none_own"),
+    "build_pipe_single": ("build_pipe", "build_pipe_last"),
+    "build_read_single": ("build_read",),
+    "build_clip_single": ("build_clip", "build_clip_local", "build_clip_less"),
+    "build_found_single": ("build_found", "build_found_always"),
+}
+"""single-device program -> parallel ones, the right one first."""
+CHOOSING = {
+    "build_if": r"lt \(live\.py:\d+:\d+ step\) chose 1",
+    "build_pick": r"gt \(live\.py:\d+:\d+ step\) chose [01 ]+",
+    "build_labels": r"labels \(.*\) chose 0 -100 2 1 3 -100 -100 1",
+    "build_clip": r"lt \(live\.py:\d+:\d+ step\) chose 1",
+    "build_found": r"gt \(live\.py:\d+:\d+ step\) chose 0",
+    "build_none": r"gt \(live\.py:\d+:\d+ step\) chose 1 1 1 1 0 1 0 1",
+}
+REFUTED = {
+    "build_if_local": "before it is summed over ranks 0, 1",
+    "build_if_moved": r"live\.py:\d+",
+    "build_pick_local": "before the other parts of sum",
+    "build_labels_local": "",
+    "build_told_own": "other=3.0 on rank 1",
+    "build_none_kept": "declared gradient of expert1",
+    "build_pipe_last": "mse_loss",
+    "build_clip_local": "before it is summed over ranks 0, 1",
+    "build_clip_less": "other=0.4 on ranks 0, 1",
+}
+OPEN = {
+    "build_if_alone": "no ranks use all of a choice of the single-device program: lt",
+    "build_none_own": "(run together: they wait for each other|it waits for a rank that has ended)",
+    "build_found_always": "no ranks use all of a choice of the single-device program: gt",
+    "build_read": "a value is read by Python",
+}
+
+
+def answered(name):
+    single = next(single for single, names in PROGRAMS.items() if name in names)
+    return live_answers(FILE, single, PROGRAMS[single])[name]
+
+
+@pytest.mark.parametrize("name", [*CHOOSING, "build_told", "build_pipe"])
+def test_a_right_program_is_proved(name):
+    found = answered(name)
+    assert found.verdict == "PROVED", found.why
+    assumed = [each.text for each in found.report.assumptions if each.name == CHOICES]
+    assert bool(assumed) is (name in CHOOSING)
+    assert re.search(CHOOSING.get(name, ""), " ".join(assumed))
+
+
+@pytest.mark.parametrize("name", REFUTED)
+def test_a_wrong_program_is_refuted(name):
+    found = answered(name)
+    assert found.verdict == "REFUTED", found.why
+    assert re.search(REFUTED[name], found.why), found.why
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_what_cannot_be_followed_is_no_proof(name):
+    found = answered(name)
+    assert found.verdict in ("UNKNOWN", "not put")
+    assert re.search(OPEN[name], found.why), found.why
+
+
+DISPATCH = Path(__file__).resolve().parents[2] / "examples" / "torch" / "moe_dispatch.py"
+TOKENS = {
+    2: {
+        "build": "",
+        "build_wrong_order": "loss is not what the single-device plan computes",
+        "build_not_unpermuted": "loss is not what the single-device plan computes",
+        "build_local_balance": r"div \(moe_dispatch\.py:\d+\) .* before it is averaged over ranks 0, 1",
+    },
+    4: {"build": "", "build_experts_not_reduced": "the declared gradient of down uses it before it is summed"},
+}
+"""ranks -> builders of the mixture of experts, and what is found."""
+
+
+@pytest.mark.parametrize(("world", "name"), [(world, name) for world, names in TOKENS.items() for name in names])
+def test_tokens_that_travel_by_data(world, name):
+    found = live_answers(DISPATCH, "build_single", tuple(TOKENS[world]), world)[name]
+    assert found.verdict == ("REFUTED" if TOKENS[world][name] else "PROVED"), found.why
+    assert re.search(TOKENS[world][name], found.why), found.why
