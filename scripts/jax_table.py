@@ -30,6 +30,7 @@ class Example(NamedTuple):
 EXAMPLES = (
     Example("mlp.py:build", "perceptron, SGD: data x tensor"),
     Example("mlp.py:build_adam", "the same, `optax.adam`"),
+    Example("mlp.py:build_explicit", "SGD, axes of type Explicit"),
     Example("shard_map.py:build", "the same by hand, `psum`"),
     Example("shard_map.py:build_wrong_axis", "`psum` over the wrong axis", "REFUTED"),
     Example("transformer.py:build", "two layers, rotary, causal, cross entropy, `optax.adamw`: data"),

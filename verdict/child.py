@@ -54,8 +54,7 @@ def begin(work: Callable[[Any], None], memory: Memory | None = None, both_ways: 
     whether the parent sends anything, too. Work that goes to a fresh Python must be such that dill can send it.
     """
     here, there = multiprocess.Pipe(both_ways)
-    sys.stdout.flush()
-    sys.stderr.flush()
+    _flush()
     child = _fresh(work, there, memory) if threading.active_count() > 1 else _copy(work, here, there, memory)
     there.close()
     return Child(child, here)
@@ -152,6 +151,12 @@ def _do(work: Callable[[Any], None], there: Any, memory: Memory | None) -> None:
         traceback.print_exc()
     finally:
         with suppress(OSError, ValueError):
-            sys.stdout.flush()
-            sys.stderr.flush()
+            _flush()
         os._exit(status)
+
+
+def _flush() -> None:
+    """Both streams, where they are there."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()

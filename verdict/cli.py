@@ -23,7 +23,6 @@ from verdict.backends.torch.engine import torch_engine
 from verdict.batches.command import batch_command, check_command, merge_command
 from verdict.bugs.command import bugs_command
 from verdict.concrete.command import run_command
-from verdict.diagnose import repro_script
 from verdict.dump import dump_lineages, dump_nodes, dump_obligations, dump_stages
 from verdict.errors import UsageError, VerdictError
 from verdict.graph import Plan
@@ -33,7 +32,7 @@ from verdict.measure import Stopwatch, append_row, require_rows
 from verdict.mutate.command import mutate_command
 from verdict.observer import Phase
 from verdict.options import Options, SolverOptions
-from verdict.phases import known_assumptions
+from verdict.phases import Query, known_assumptions, script_of
 from verdict.pipeline import verify
 from verdict.repair import ALL_ATTEMPTS
 from verdict.report import Measured, Report, show
@@ -88,7 +87,7 @@ EPILOG = "Exit status: 0 proved, 1 refuted, 2 the question could not be put, 3 u
 @click.option("--repair", metavar="FILE",
               help="Write the repaired plan to FILE, in Verdict's plan format, if a repair is proved.")  # fmt: skip
 @click.option("--no-repair", "unrepaired", is_flag=True, help="Look for no repair.")
-@click.option("--repro", metavar="FILE.py", help="Write a numpy script that shows the counterexamples to FILE.py.")
+@click.option("--repro", metavar="FILE.py", help="Write a numpy script that shows what differs to FILE.py.")
 @click.option("--stats", metavar="FILE.csv", help="Append one row about this run to FILE.csv.")
 @click.option("--dump", type=click.Choice(sorted(DUMPS)), multiple=True, help="Print this before the report.")
 @click.option("--color", type=click.Choice(list(COLORS)), default="auto", show_default=True,
@@ -187,7 +186,7 @@ def _main_job(single: str, parallel: str, given: dict[str, Any]) -> int:
     if given["repair"]:
         _write_repaired(given["repair"], report)
     if given["repro"]:
-        _write_repro(given["repro"], report)
+        _write_repro(given["repro"], script_of(Query(*plans, options), report))
     if given["stats"]:
         append_row(given["stats"], report, measured)
     return report.verdict.value
@@ -225,10 +224,9 @@ def _write_repaired(path: str, report: Report) -> None:
         click.echo(f"{path} is not written: there is no repair that is proved", err=True)
 
 
-def _write_repro(path: str, report: Report) -> None:
-    script = repro_script(report.findings)
+def _write_repro(path: str, script: str) -> None:
     if not script:
-        click.echo(f"{path} is not written: no finding has a counterexample", err=True)
+        click.echo(f"{path} is not written: there are no numbers to show", err=True)
         return
     try:
         with open(path, "w", encoding="utf-8") as file:

@@ -16,6 +16,7 @@ from verdict.errors import UsageError
 from verdict.graph import Plan
 
 VERSION = 1
+"""Of the form of a part; it grows when a field changes its meaning or goes."""
 APART = Confirmation(NOT_RUN, "its ranks were recorded apart")
 _OF = ("program", "world", "tensors", "content", "verdict", "python")
 """What all parts of a recording have alike."""

@@ -1,5 +1,7 @@
-"""A perceptron with gradients, data and tensor parallel: `verdict jax examples/jax/mlp.py` with SGD, `:build_adam` with
-optax's Adam, whose states and count of steps are given and compared.
+"""A perceptron with gradients, data and tensor parallel: `verdict jax examples/jax/mlp.py` with SGD.
+
+`:build_adam` takes optax's Adam, whose states and count of steps are given and compared; `:build_explicit` has
+shardings in types.
 """
 
 from functools import partial
@@ -22,8 +24,8 @@ def step(weights, state, x, target, optimizer):
     return value, optax.apply_updates(weights, updates), state
 
 
-def build(optimizer="sgd"):
-    mesh = jax.make_mesh((2, 4), ("data", "model"), axis_types=(AxisType.Auto,) * 2)
+def build(optimizer="sgd", kind=AxisType.Auto):
+    mesh = jax.make_mesh((2, 4), ("data", "model"), axis_types=(kind,) * 2)
     specs = {"in": P(None, "model"), "out": P("model")}
     shapes = {"in": (4, 8), "out": (8, 4)}
     weights = {name: jax.ShapeDtypeStruct(shape, jnp.float32) for name, shape in shapes.items()}
@@ -44,3 +46,4 @@ def build(optimizer="sgd"):
 
 
 build_adam = partial(build, "adam")
+build_explicit = partial(build, kind=AxisType.Explicit)

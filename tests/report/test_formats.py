@@ -58,6 +58,13 @@ def test_json_fits_the_schema(make):
     jsonschema.validate(json.loads(rendered("json", make(), MEASURED)), SCHEMA, jsonschema.Draft202012Validator)
 
 
+def test_a_counterexample_says_that_it_was_replayed():
+    findings = json.loads(rendered("json", wrong(), MEASURED))["findings"]
+    assert [finding["counterexample"]["replayed"] for finding in findings] == [True]
+    written = json.loads(rendered("json", hostile(), MEASURED))["findings"]
+    assert written[0]["counterexample"]["replayed"] is False
+
+
 def test_the_schema_refuses_what_is_no_report():
     report = json.loads(rendered("json", wrong(), MEASURED))
     for changed in ({**report, "verdict": "FINE"}, {**report, "more": 1}, {**report, "findings": [{}]}):

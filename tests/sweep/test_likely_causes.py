@@ -129,6 +129,15 @@ plan parallel tp=2
   y[:, tp] = matmul(all, v[:, tp])
   output y
 """, "wrong-order", "buffer"),
+    "a part that is read though its sum is there": (
+        SUMS + """plan parallel dp=2
+  y[dp, :] = linear(x[dp, :], w)
+  part{dp} = sum(y) dim=0 keepdim=False
+  s = all_reduce(part) ranks=dp reduce="sum"
+- e = mul(s, s)
++ e = mul(s, part)
+  output e
+""", "missing-reduction", "e"),
     "parts of different sums": (
         """plan single
   x input [4, 2]

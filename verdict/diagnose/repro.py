@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from verdict import errors, outcome
 from verdict.diagnose import recipe
-from verdict.graph import COPY, SUM, region
+from verdict.graph import COPY, GRAD, SUM, region
 from verdict.ops import RULES, OpRule, rule
 from verdict.outcome import Counterexample, Finding
 
@@ -40,6 +40,8 @@ def load(name, source):
     module = sys.modules.setdefault(name, types.ModuleType(name))
     module.__path__ = []
     parent, _, own = name.rpartition(".")
+    if parent and parent not in sys.modules:
+        load(parent, "")
     if parent:
         setattr(sys.modules[parent], own, module)
     exec(compile(source, name, "exec"), module.__dict__)
@@ -100,7 +102,7 @@ def repro_script(findings: Iterable[Finding]) -> str:
     if not found:
         return ""
     modules = _sources([example for _, example in found])
-    sources = "\n".join(f"SOURCES.append(({name!r}, {_quoted(text)}))" for name, text in modules)
+    sources = "\n".join(f"SOURCES.append(({name!r}, {quoted(text)}))" for name, text in modules)
     data = "\n".join(f"    ({title!r}, {example!r})," for title, example in found)
     return _SCRIPT.format(title=_plain(found[0][0]), sources=sources, data=data)
 
@@ -111,28 +113,26 @@ def _plain(title: str) -> str:
 
 def _sources(found: Sequence[Counterexample]) -> list[tuple[str, str]]:
     """The modules that the recipes need, each behind those that it imports."""
-    ops = {
-        step.op.removesuffix(".grad")
-        for example in found
-        for pair in example.recipes
-        for recipe_ in pair
-        for step in recipe_
-        if step.op.removesuffix(".grad") in RULES
-    }
-    named = sorted({_home(op) for op in ops})
+    ops = (step.op for example in found for pair in example.recipes for one in pair for step in one)
+    return [*sources_of(ops), ("verdict.diagnose", ""), (recipe.__name__, inspect.getsource(recipe))]
+
+
+def sources_of(ops: Iterable[str], more: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """The modules that operators need, by name and text, each behind those that it imports. more: modules of
+    `verdict.ops` that are wanted besides.
+    """
+    named = sorted({_home(op) for op in {op.removesuffix(GRAD) for op in ops} if op in RULES})
     ordered: list[str] = []
-    for name in (rule.__name__, *named):
+    for name in (rule.__name__, *more, *named):
         _require(name, ordered)
     return [
         ("verdict", ""),
         (errors.__name__, inspect.getsource(errors)),
         (outcome.__name__, inspect.getsource(outcome)),
-        ("verdict.graph", f"{inspect.getsource(region)}\nCOPY, SUM = {COPY!r}, {SUM!r}\n"),
+        ("verdict.graph", f"{inspect.getsource(region)}\nCOPY, SUM, GRAD = {COPY!r}, {SUM!r}, {GRAD!r}\n"),
         ("verdict.ops", ""),
         *((name, inspect.getsource(sys.modules[name])) for name in ordered),
         ("verdict.ops", _TABLE.format(modules=tuple(named))),
-        ("verdict.diagnose", ""),
-        (recipe.__name__, inspect.getsource(recipe)),
     ]
 
 
@@ -156,5 +156,6 @@ def _require(name: str, ordered: list[str]) -> None:
     ordered.append(name)
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """A text as a literal of Python."""
     return repr(text) if "'''" in text or text.endswith("\\") else f"r'''{text}'''"

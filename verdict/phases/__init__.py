@@ -5,6 +5,7 @@ from verdict.phases.drawn import with_draws
 from verdict.phases.explain import explain
 from verdict.phases.picture import pictured
 from verdict.phases.query import Examined, Query
+from verdict.phases.script import script_of
 from verdict.phases.summary import known_assumptions, side_of
 from verdict.phases.sweep import sweep
 from verdict.phases.walk import walk
@@ -18,6 +19,7 @@ __all__ = [
     "explain",
     "known_assumptions",
     "pictured",
+    "script_of",
     "side_of",
     "sweep",
     "unconfirmed",

@@ -117,7 +117,8 @@ def _counterexample(found: Counterexample | None) -> dict[str, Any] | None:
     if found is None:
         return None
     sides = (("inputs", found.inputs), ("single", found.single), ("parallel", found.parallel))
-    return {"at": found.at, **{name: [_block(block) for block in blocks] for name, blocks in sides}}
+    blocks_of = {name: [_block(block) for block in blocks] for name, blocks in sides}
+    return {"at": found.at, "replayed": bool(found.recipes), **blocks_of}
 
 
 def _block(block: Block) -> dict[str, Any]:

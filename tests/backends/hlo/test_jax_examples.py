@@ -14,7 +14,10 @@ from verdict.report import Verdict
 EXAMPLES = Path(__file__).parents[3] / "examples" / "jax"
 
 
-@pytest.mark.parametrize("name", ["mlp.py", "mlp.py:build_adam", "shard_map.py", "pipeline.py", "moe.py"])
+PROVED = ("mlp.py", "mlp.py:build_adam", "mlp.py:build_explicit", "shard_map.py", "pipeline.py", "moe.py")
+
+
+@pytest.mark.parametrize("name", PROVED)
 def test_an_example_is_proved(name, assert_jax_equivalent):
     assert_jax_equivalent(str(EXAMPLES / name))
 

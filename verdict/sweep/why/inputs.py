@@ -10,7 +10,7 @@ import numpy as np
 from verdict.graph import ABSENT
 from verdict.ops import RULES
 from verdict.sweep.elements import Ids
-from verdict.sweep.flow import Step
+from verdict.sweep.flow import REDUCTIONS, Step
 from verdict.sweep.trace import frozen
 from verdict.sweep.why.edits import wired
 from verdict.sweep.why.fix import Fix
@@ -21,7 +21,7 @@ from verdict.sweep.why.scene import Arrays, Scene, close
 from verdict.sweep.why.siblings import Instance, Siblings
 from verdict.sweep.why.steps import doubtful, outputs_with
 from verdict.sweep.why.upstream import parting
-from verdict.sweep.why.words import elements_text, node_text, places_text, single_line
+from verdict.sweep.why.words import elements_text, entered, node_text, places_text, single_line
 
 MOST_PARTNERS = 8
 """How many inputs of single-device steps are tried as what is due in a step, the first that may be."""
@@ -35,6 +35,10 @@ EXOTIC = frozenset({"wrong-input", "operator-differs", "wrong-collective"})
 
 MISPLACED = frozenset({"wrong-slice", "wrong-order"})
 """What reading other elements of the right value comes to."""
+
+
+UNSUMMED = "unsummed"
+"""What corrections have in common that wire in the sum in place of a part of it."""
 
 
 class Candidate(NamedTuple):
@@ -149,13 +153,17 @@ def _wired(
     code, title = misread(scene, state, read, where)
     if code == "wrong-slice" and candidate.ids.size > current[0].size:
         code = "missing-reduction"
+    early = _sums(scene, candidate.value, step.inputs[k])
+    if early:
+        code = "missing-reduction"
+        title = f"{node_text(scene, step)} on {where} reads a part of what {candidate.name} sums, and not the sum"
     notes = (f"rank {place[0]} holds that as {candidate.name}",) if candidate.name else ()
     help_text = f"wire in {candidate.name or elements_text(scene, candidate.ids)}"
     lines = (single_line(scene, number),)
     instances = tuple(has)
     edits = partial(wired, scene, [at.steps[own] for own in has], k, [chosen[own].value for own in has])
     value = step.inputs[k]
-    if state.look(scene, value) is None and not adds_too_much(scene, state, value, candidate.arrays):
+    if not early and state.look(scene, value) is None and not adds_too_much(scene, state, value, candidate.arrays):
         found = parting(scene, state, value, candidate.ids, instances)
         if found is not None:
             notes = (*notes, title)
@@ -170,7 +178,13 @@ def _wired(
     if held == (code in EXOTIC and not candidate.name):
         return
     for made in (Change({}, reads), Change(change)):
-        yield Fix(code, title, at, instances, made, notes, help_text, lines, edits=edits)
+        yield Fix(code, title, at, instances, made, notes, help_text, lines, (UNSUMMED,) if early else (), edits)
+
+
+def _sums(scene: Scene, made: int | None, value: int) -> bool:
+    """Whether one value is the sum over ranks of which another one is a part."""
+    maker = scene.maker.get(made) if made is not None else None
+    return maker is not None and scene.step(maker).op in REDUCTIONS.values() and value in scene.step(maker).inputs
 
 
 def _misplacing(scene: Scene, mover: int, instances: Sequence[Instance], read: Read) -> str:
@@ -190,6 +204,8 @@ def _held(scene: Scene, state: State, place: Instance, current: Arrays, due: Ids
     seen: list[Arrays] = []
     for one in scene.classes:
         number = one.steps.get(place)
+        if number is None and one.op in REDUCTIONS.values():
+            number = next((k for k in one.steps.values() if place[0] in entered(scene, scene.step(k))), None)
         for value in scene.step(number).outputs if number is not None else ():
             arrays = state.arrays(value) if value != ABSENT else None
             if number is None or arrays is None or arrays[0].shape != current[0].shape:

@@ -9,6 +9,7 @@ import numpy as np
 
 from verdict.graph import ABSENT, Node, Plan
 from verdict.graph.lockstep import CHUNK, COLLECTIVES
+from verdict.graph.sources import cited_in
 from verdict.ops import Array
 from verdict.sweep.elements import Elements, Ids, Kind
 from verdict.sweep.flow import Flow, Step
@@ -34,7 +35,8 @@ class Scene:
     readers: for each value of the parallel flow the steps that read it. classes: its steps, those that match on all
     ranks and in all microbatches together, in the order of the flow. repeated: those of several runs of one line of a
     program. partitions: how ranks may be grouped. maker: which step makes a value. graph: from each parallel step to
-    those that read what it makes. collectives: by device and name.
+    those that read what it makes. collectives: by device and name. outputs: of single-device steps that make several
+    tensors, what these are called.
     """
 
     single: Plan
@@ -52,6 +54,7 @@ class Scene:
     repeated: tuple[Siblings, ...]
     partitions: tuple[Partition, ...]
     collectives: Mapping[tuple[int, str], tuple[Node, ...]]
+    outputs: Mapping[int, tuple[str, ...]]
 
     def step(self, number: int) -> Step:
         """A step of the parallel flow."""
@@ -106,7 +109,7 @@ def scene_of(runs: Runs) -> Scene:
     return Scene(
         single, parallel, *flows, right, trace, elements, catalogue,
         {value: tuple(dict.fromkeys(found)) for value, found in readers.items()}, maker, _graph(flows[1], maker),
-        classes, repeated, partitions_of(parallel, instances), _collectives(parallel),
+        classes, repeated, partitions_of(parallel, instances), _collectives(parallel), _outputs(single, flows[0]),
     )  # fmt: skip
 
 
@@ -127,6 +130,18 @@ def _collectives(plan: Plan) -> dict[tuple[int, str], tuple[Node, ...]]:
             if node.op in COLLECTIVES or node.op == CHUNK:
                 found[segment.device, node.name].append(node)
     return {key: tuple(nodes) for key, nodes in found.items()}
+
+
+def _outputs(plan: Plan, flow: Flow) -> dict[int, tuple[str, ...]]:
+    """The names of what steps make, where it is more than one tensor and their nodes stand in no program."""
+    nodes = {(node.op, node.name): node for segment in plan.segments for node in segment.nodes}
+    found: dict[int, tuple[str, ...]] = {}
+    for number, step in enumerate(flow.steps):
+        node = nodes.get((step.op, step.place.name))
+        if node is not None and len(node.outputs) > 1 and cited_in(node.name) is None:
+            logicals = (plan.tensors[tensor].logical if tensor != ABSENT else ABSENT for tensor in node.outputs)
+            found[number] = tuple(plan.logicals[k].name if k != ABSENT else "nothing" for k in logicals)
+    return found
 
 
 def arrays_of(values: Values, value: int) -> Arrays | None:

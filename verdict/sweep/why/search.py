@@ -15,7 +15,7 @@ from verdict.sweep.why.elsewhere import as_elsewhere
 from verdict.sweep.why.factors import Scaled, factors, solved
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.gathers import gathers
-from verdict.sweep.why.inputs import other_input
+from verdict.sweep.why.inputs import UNSUMMED, other_input
 from verdict.sweep.why.layouts import layouts
 from verdict.sweep.why.mend import Budget, State, behind, improved, mended
 from verdict.sweep.why.missing import lost_summands, missing_sums
@@ -100,6 +100,11 @@ class Search:
 
     def read_early(self, state: State, at: Siblings) -> Iterator[Fix]:
         """Sums that the rank has, where a part of them is read."""
+        shares = other_input(self.scene, state, at, held=True)
+        yield from (fix for fix in shares if UNSUMMED in fix.kin)
+
+    def parts(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """What is a part of a sum, where it is read."""
         shares = other_input(self.scene, state, at, held=True)
         yield from (fix for fix in shares if fix.code == "missing-reduction")
 

@@ -8,7 +8,7 @@ from verdict import words
 from verdict.graph import ONCE_A_STEP, Node, spelled
 from verdict.graph.lockstep import attribute
 from verdict.graph.sources import cited_in, in_short
-from verdict.sweep.elements import Ids, Kind
+from verdict.sweep.elements import Block, Ids, Kind
 from verdict.sweep.flow import CONCATENATE, PIECE, REDUCTIONS, SUM, Step
 from verdict.sweep.why.scene import Scene
 from verdict.sweep.why.siblings import Instance, Siblings
@@ -114,8 +114,14 @@ def elements_text(scene: Scene, ids: Ids) -> str:
         box = tuple((int(axis.min()), int(axis.max()) + 1) for axis in places)
         full = box == tuple((0, size) for size in block.shape)
         region = "" if full else spelled(box)
-        parts.append(_owner(scene, block.kind, block.owner) + region)
+        parts.append(_made(scene, block) + region)
     return " and ".join(parts)
+
+
+def _made(scene: Scene, block: Block) -> str:
+    """What elements are of: of a node of several outputs that one, where the plan has a name for it."""
+    names = scene.outputs.get(block.owner, ()) if block.kind is Kind.SINGLE else ()
+    return names[block.output] if block.output < len(names) else _owner(scene, block.kind, block.owner)
 
 
 def owners(scene: Scene, ids: Ids) -> tuple[str, ...]:
