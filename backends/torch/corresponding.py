@@ -101,9 +101,9 @@ def deciding(traces: Sequence[Trace]) -> tuple[set[At], list[str]]:
             found.add((rank, behind[rank][value]))
         elif value in given[rank]:
             doubts.append(f"{given[rank][value]} decides what the program does, in a way that is not followed ({name})")
-        elif step is not None and step.op in UNKNOWN:
+        elif step is None or step.op in UNKNOWN:
             doubts.append(f"what is not modelled decides what the program does ({name})")
-        elif step is not None:
+        else:
             waiting += [(rank, source, name) for source in step.inputs]
             waiting += [(*sent, name) for sent in meetings.get((rank, value), ())]
     return found, doubts

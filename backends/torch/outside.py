@@ -96,6 +96,8 @@ def _reads(recorder: Recorder, name: str, before: Callable[..., Any]) -> Callabl
             )
             raise recorder.refuse(UsageError(where, problem, NAME_IT))
         if name != "tolist":
+            if recorder.live:
+                recorder.watch.constant(self, self, recorder.origin.name(name))
             recorder.watch.shared(self)
         if isinstance(self, FakeTensor):
             return before(self, *args, **kwargs)

@@ -115,7 +115,7 @@ def numbers(recorder: Recorder) -> Iterator[None]:
         held = self.detach().full_tensor() if isinstance(self, DTensor) else self.detach()
         if recorder.read(held) in recorder.tape.constant:
             return before(self)
-        return Number(held.reshape(()).double(), recorder)
+        return Number(held.reshape(()).to(torch.float64, copy=True), recorder)
 
     with given(torch.Tensor, "item", item):
         yield

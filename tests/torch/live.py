@@ -240,6 +240,59 @@ def build_found_always(ctx):
     return stepping(ctx, lambda found: False)
 
 
+def rows_by_array(change):
+    """The rows that are above zero in their first element, by way of numpy, where `change` may get at them."""
+
+    def step(x, weight):
+        above = (x[:, 0] > 0).long()
+        change(above.numpy())
+        return ((x @ weight) * above.unsqueeze(1)).square().mean()
+
+    return step
+
+
+def build_array_single(ctx):
+    return program(ctx, rows_by_array(len))
+
+
+def build_array(ctx):
+    return program(ctx, rows_by_array(len))
+
+
+def build_array_written(ctx):
+    """Wrong: numpy writes over what was chosen, where torch reads it."""
+    return program(ctx, rows_by_array(lambda above: above.fill(1)))
+
+
+def kept(add):
+    """A number that is read in 64 bits, before something may be added to what it was read from."""
+
+    def step(x, weight):
+        total_ = total(x.double().sum())
+        read = total_.item()
+        add(total_)
+        return ((x @ weight).double() * read).square().mean()
+
+    return step
+
+
+def build_kept_single(ctx):
+    return program(ctx, kept(lambda tensor: None))
+
+
+def build_kept(ctx):
+    return program(ctx, kept(lambda tensor: tensor.add_(1)))
+
+
+def build_kept_added(ctx):
+    """Wrong: it is read after one was added."""
+
+    def step(x, weight):
+        return ((x @ weight).double() * (total(x.double().sum()) + 1).item()).square().mean()
+
+    return program(ctx, step)
+
+
 def experts(ctx, reduce):
     """Two experts, each with the tokens that choose it; the first half of the tokens all choose the second one."""
     torch.manual_seed(3)

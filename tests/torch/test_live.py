@@ -20,6 +20,8 @@ PROGRAMS = {
     "build_pipe_single": ("build_pipe", "build_pipe_last"),
     "build_read_single": ("build_read",),
     "build_clip_single": ("build_clip", "build_clip_local", "build_clip_less"),
+    "build_array_single": ("build_array", "build_array_written"),
+    "build_kept_single": ("build_kept", "build_kept_added"),
     "build_found_single": ("build_found", "build_found_always"),
 }
 """single-device program -> parallel ones, the right one first."""
@@ -29,6 +31,7 @@ CHOOSING = {
     "build_labels": r"labels \(.*\) chose 0 -100 2 1 3 -100 -100 1",
     "build_clip": r"lt \(live\.py:\d+:\d+ step\) chose 1",
     "build_found": r"gt \(live\.py:\d+:\d+ step\) chose 0",
+    "build_array": r"gt \(live\.py:\d+:\d+ step\) chose [01 ]+",
     "build_none": r"gt \(live\.py:\d+:\d+ step\) chose 1 1 1 1 0 1 0 1",
 }
 REFUTED = {
@@ -39,6 +42,7 @@ REFUTED = {
     "build_told_own": "other=3.0 on rank 1",
     "build_none_kept": "declared gradient of expert1",
     "build_pipe_last": "mse_loss",
+    "build_kept_added": "add",
     "build_clip_local": "before it is summed over ranks 0, 1",
     "build_clip_less": "other=0.4 on ranks 0, 1",
 }
@@ -46,6 +50,7 @@ OPEN = {
     "build_if_alone": "no ranks use all of a choice of the single-device program: lt",
     "build_none_own": "(run together: they wait for each other|it waits for a rank that has ended)",
     "build_found_always": "no ranks use all of a choice of the single-device program: gt",
+    "build_array_written": "memory is changed behind torch's back|not what the program does",
     "build_read": "a value is read by Python",
 }
 
@@ -55,7 +60,7 @@ def answered(name):
     return live_answers(FILE, single, PROGRAMS[single])[name]
 
 
-@pytest.mark.parametrize("name", [*CHOOSING, "build_told", "build_pipe"])
+@pytest.mark.parametrize("name", [*CHOOSING, "build_told", "build_pipe", "build_kept"])
 def test_a_right_program_is_proved(name):
     found = answered(name)
     assert found.verdict == "PROVED", found.why
@@ -78,7 +83,8 @@ def test_what_cannot_be_followed_is_no_proof(name):
     assert re.search(OPEN[name], found.why), found.why
 
 
-DISPATCH = Path(__file__).resolve().parents[2] / "examples" / "torch" / "moe_dispatch.py"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "torch"
+DISPATCH = EXAMPLES / "moe_dispatch.py"
 TOKENS = {
     2: {
         "build": "",
@@ -96,3 +102,11 @@ def test_tokens_that_travel_by_data(world, name):
     found = live_answers(DISPATCH, "build_single", tuple(TOKENS[world]), world)[name]
     assert found.verdict == ("REFUTED" if TOKENS[world][name] else "PROVED"), found.why
     assert re.search(TOKENS[world][name], found.why), found.why
+
+
+def test_a_library_that_makes_sure_of_shapes_by_itself():
+    """DistributedDataParallel compares the shapes of parameters where it is made; no program of the user's decides."""
+    found = live_answers(EXAMPLES / "ddp.py", "build_single", ("build", "build_loss_scale"))
+    assert found["build"].verdict == "PROVED", found["build"].why
+    assert CHOICES not in {assumption.name for assumption in found["build"].report.assumptions}
+    assert found["build_loss_scale"].verdict == "REFUTED", found["build_loss_scale"].why
