@@ -38,7 +38,8 @@ Written by `python scripts/libraries.py --write`; only the table is. Each row is
 `examples/libraries` that trains a model of the library, its code unchanged, one layer, small
 widths, random weights, with AdamW: on one device, and on a few ranks, which are recorded, run for real over gloo, and
 proved. Beside it stands the same program with a mistake that a user may make, and what is said of that: the code of the
-first finding, and the line that it names.
+first finding, and the line that it names. Where the library is wrong itself, the verdict says so, and
+`examples/libraries/megatron/faults_on_gloo.py` shows it on two processes without Verdict.
 """
 COLUMNS = ("program", "ranks", "nodes", "recording s", "proof s", "verdict", "with a mistake", "what is said")
 
@@ -82,6 +83,8 @@ def _last(errors: str) -> str:
 def line(row: Row, right: Answer, wrong: Answer | None) -> str:
     """The row of the table."""
     verdict = right.verdict if right.verdict == "PROVED" else f"{right.verdict}: {row.reason or right.told}"
+    if row.fault:
+        verdict = f"{right.verdict} {right.told}: {row.reason}"
     sizes = (str(right.nodes or ""), f"{right.recording:.0f}", f"{right.proof:.0f}")
     said = ("", "") if wrong is None else (row.mistake, f"{wrong.verdict} {wrong.told}")
     cells = (row.what, str(row.ranks), *sizes, verdict, *said)
@@ -131,7 +134,8 @@ def main(names: tuple[str, ...], only: str, python: str | None, timeout: float, 
         for row in (row for row in library.rows if only in row.what):
             right = answer(row, row.right, found, timeout)
             wrong = answer(row, row.wrong, found, timeout) if row.wrong else None
-            wrongly = wrongly or right.verdict == "REFUTED" or (wrong is not None and wrong.verdict == "PROVED")
+            false = right.verdict == "REFUTED" and not row.fault
+            wrongly = wrongly or false or (wrong is not None and wrong.verdict == "PROVED")
             lines[f"{library.name}: {row.what}"] = line(row, right, wrong)
             click.echo(lines[f"{library.name}: {row.what}"])
             if write:

@@ -36,12 +36,14 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from verdict import api  # noqa: PLC0415  (see above)
+if not TYPE_CHECKING:  # whoever checks types knows the names from above, and that there are no others
 
-    return getattr(api, name)
+    def __getattr__(name: str) -> Any:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from verdict import api  # noqa: PLC0415  (see above)
+
+        return getattr(api, name)
 
 
 def __dir__() -> list[str]:

@@ -22,6 +22,7 @@ from verdict.backends.torch.command import capture_command, torch_command
 from verdict.backends.torch.engine import torch_engine
 from verdict.batches.command import batch_command, check_command, merge_command
 from verdict.bugs.command import bugs_command
+from verdict.completing import among
 from verdict.concrete.command import run_command
 from verdict.dump import dump_lineages, dump_nodes, dump_obligations, dump_stages
 from verdict.errors import UsageError, VerdictError
@@ -80,9 +81,10 @@ EPILOG = "Exit status: 0 proved, 1 refuted, 2 the question could not be put, 3 u
 @click.option("--solver", type=click.Choice(sorted(SOLVERS)), default="z3", show_default=True,
               help="Who is asked about each distinct obligation; cvc5 needs verdict-parallel[cvc5].")  # fmt: skip
 @click.option("--exhaustive", is_flag=True, help="Prove every stage and every column by itself (slow).")
-@click.option("--assume", multiple=True, metavar="NAME",
+@click.option("--assume", multiple=True, metavar="NAME", shell_complete=among(lambda: MAY_ASSUME),
               help=f"Take NAME for granted (repeatable): {', '.join(sorted(MAY_ASSUME))}.")  # fmt: skip
 @click.option("--deny-assumption", "denied", multiple=True, metavar="NAME",
+              shell_complete=among(lambda: known_assumptions(())),
               help="Refuse a proof that rests on NAME (repeatable).")  # fmt: skip
 @click.option("--repair", metavar="FILE",
               help="Write the repaired plan to FILE, in Verdict's plan format, if a repair is proved.")  # fmt: skip

@@ -109,7 +109,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         """The value that a tensor holds; of one that was made outside of the recording, its constants."""
         self.pending.about_to_read(tensor, self._early)
         self.watch.used(tensor)
-        if tensor.requires_grad and tensor.is_leaf and self.memory.from_before(tensor):
+        if self.memory.from_before(tensor) and tensor.requires_grad and tensor.is_leaf:
             raise self.refuse(self._unnamed(tensor))
         if not self.memory.knows(tensor):
             self.memory.write(tensor, self.constant(tensor))

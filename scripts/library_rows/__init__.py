@@ -9,6 +9,7 @@ class Row:
 
     what: the model and how it is trained. file: in examples/libraries/. right, wrong: builders in it; wrong may be "".
     single: the builder of the single-device program. mistake: in a few words. reason: why it is not PROVED.
+    fault: whether the library is wrong and the row shows what is said of it.
     """
 
     what: str
@@ -20,6 +21,7 @@ class Row:
     ranks: int = 2
     tensors: str = "real"
     reason: str = ""
+    fault: bool = False
 
 
 @dataclass(frozen=True)

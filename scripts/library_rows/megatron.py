@@ -3,6 +3,7 @@
 from scripts.library_rows import Library, Row
 
 FILE, SEQUENCE, PIPELINE = "megatron/gpt.py", "megatron/sequence.py", "megatron/pipeline.py"
+FAULTS = "megatron/faults.py"
 
 MEGATRON = Library(
     "megatron-core",
@@ -15,6 +16,12 @@ MEGATRON = Library(
             "nobody calls what sums the norms' gradients"),
         Row("GPT of two layers, pipeline, its 1F1B schedule, two microbatches", PIPELINE, "build_1f1b", "build_single",
             "build_1f1b_summed", "losses of microbatches are added"),
+        Row("GPT, tensor parallel, label smoothing of its vocabulary-parallel loss", FAULTS, "build_smoothed",
+            "build_smoothed_single", fault=True,
+            reason="each rank smooths over its own part of the vocabulary, as the fourth finding says, at line 205 "
+            "(NVIDIA/Megatron-LM#7452)"),
+        Row("GPT, tensor parallel, `parallel_output=False` and labels", FAULTS, "build_gathered_logits", "build_single",
+            fault=True, reason="gathered logits are taken for shards of the vocabulary (NVIDIA/Megatron-LM#7452)"),
     ),
     bare=("megatron-core==0.16.1",),
 )  # fmt: skip

@@ -64,6 +64,30 @@ def build_group(ctx):
     return program(ctx, torch.matmul, groups[ctx.rank])
 
 
+def viewed(x, weight, factor=2):
+    """As Megatron-Core's loss does: a view without gradients, of what is written in place with them."""
+    made = x @ weight
+    with torch.no_grad():
+        view = made.view(-1)
+    made.mul_(factor)
+    with torch.no_grad():
+        kept = view + 1
+    return made * kept.view_as(made)
+
+
+def build_viewed_single(ctx):
+    return program(ctx, viewed)
+
+
+def build_viewed_right(ctx):
+    return program(ctx, viewed)
+
+
+def build_viewed(ctx):
+    """It is multiplied by another number."""
+    return program(ctx, lambda x, weight: viewed(x, weight, 3))
+
+
 def on_a_gpu(x, weight):
     """As libraries that are written for GPUs alone place what they make."""
     with cuda_as_cpu():

@@ -10,7 +10,7 @@ from tests.torch.verdicts import answers  # noqa: E402
 from verdict.torch import cuda_as_cpu  # noqa: E402
 
 FILE = Path(__file__).with_name("forms.py")
-FORMS = ("unread", "group", "gpu", "divided", "narrow", "fused", "before", "coalesced")
+FORMS = ("unread", "group", "gpu", "divided", "narrow", "fused", "before", "coalesced", "viewed")
 
 
 def told(name):
@@ -61,3 +61,7 @@ def test_another_state_before_the_step_is_refuted():
 
 def test_scattered_gradients_that_are_no_sums_are_refuted():
     assert told("build_coalesced").verdict == "REFUTED", told("build_coalesced").why
+
+
+def test_a_view_of_what_was_multiplied_by_another_number_is_refuted():
+    assert told("build_viewed").verdict == "REFUTED", told("build_viewed").why

@@ -26,9 +26,11 @@ from verdict.batches.recording import OnDisk, Tasks, tasks_of
 from verdict.batches.reuse import Run, run_or_reuse
 from verdict.batches.run import Found, Task, local, run_tasks
 from verdict.batches.version import version_of
+from verdict.completing import among
 from verdict.errors import UsageError
 from verdict.graph import Plan
 from verdict.limits import free_mib
+from verdict.phases import known_assumptions
 from verdict.report.many import FORMS_OF_MANY, Case, Header, counts_line, many_data, table, to_text, worst
 from verdict.report.outputs import Output, output_of, require_writable, write_whole
 from verdict.report.readable import readable
@@ -53,8 +55,10 @@ def check_command(context: click.Context, /, config: str | None, outputs: tuple[
 
 @click.command("batch", epilog=EPILOG)
 @click.argument("list_file", metavar="LIST")
-@click.option("--assume", multiple=True, metavar="NAME", help="Take NAME for granted (repeatable).")
+@click.option("--assume", multiple=True, metavar="NAME", shell_complete=among(lambda: MAY_ASSUME),
+              help="Take NAME for granted (repeatable).")  # fmt: skip
 @click.option("--deny-assumption", "denied", multiple=True, metavar="NAME",
+              shell_complete=among(lambda: known_assumptions(())),
               help="Refuse a proof that rests on NAME (repeatable).")  # fmt: skip
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True, metavar="SECONDS",
               help="For one obligation; what takes longer is unknown.")  # fmt: skip

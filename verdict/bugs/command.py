@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from verdict.bugs.judge import Bug, Judged, judge
+from verdict.completing import among
 from verdict.errors import UsageError
 from verdict.options import Options, SolverOptions
 from verdict.words import near_text, ranks_text
@@ -28,7 +29,7 @@ def bugs_command(names: Names, load: Load) -> click.Command:
     """The command; `names` and `load` read the suite's files."""
 
     @click.command("bugs", epilog="Exit status: 0 all as expected, 1 some not, 2 the suite cannot be read.")
-    @click.argument("wanted", nargs=-1, metavar="[NAME]...")
+    @click.argument("wanted", nargs=-1, metavar="[NAME]...", shell_complete=among(lambda: names(SUITE)))
     @click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text",
                   help="Form of the table.")  # fmt: skip
     @click.option("--suite", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",

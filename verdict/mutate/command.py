@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from verdict.completing import among
 from verdict.errors import UsageError
 from verdict.graph import Plan
 from verdict.mutate.mutate import KINDS, mutate
@@ -21,7 +22,8 @@ def mutate_command(load_all: LoadAll, save: Save) -> click.Command:
     @click.argument("plan")
     @click.option("--seed", type=int, default=0, show_default=True, help="Equal seeds give equal mutants.")
     @click.option("--count", type=click.IntRange(1), default=10, show_default=True, help="How many mutants.")
-    @click.option("--kinds", metavar="NAME,...", help="Only these kinds of faults (default: all in turn).")
+    @click.option("--kinds", metavar="NAME,...", shell_complete=among(lambda: KINDS),
+                  help="Only these kinds of faults (default: all in turn).")  # fmt: skip
     @click.option("-o", "--out", type=click.Path(path_type=Path, file_okay=False), required=True, metavar="DIR")
     def command(plan: str, seed: int, count: int, kinds: str | None, out: Path) -> None:
         """Put single faults into PLAN: each mutant is a plan file in DIR, and manifest.json tells what it is."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import click
 
+from verdict.completing import among
 from verdict.errors import UsageError
 from verdict.report.code import Code
 from verdict.report.codes import CODES
@@ -12,7 +13,7 @@ from verdict.words import known_text
 
 
 @click.command("explain")
-@click.argument("code", required=False)
+@click.argument("code", required=False, shell_complete=among(lambda: CODES))
 def explain_command(code: str | None) -> None:
     """Say what a finding's CODE means, how to repair it and how it shows in training; without CODE, list all."""
     if code is None:
