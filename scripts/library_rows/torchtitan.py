@@ -15,8 +15,8 @@ TORCHTITAN = Library(
         Row("Llama 3, FSDP2", FILE, "build_fsdp", "build_single", "build_fsdp_own_tokens", OWN),
         Row("Llama 3, FSDP2 x tensor and sequence parallel", FILE, "build_fsdp_tp", "build_single",
             "build_fsdp_tp_own_tokens", OWN, ranks=4),
-        Row("Llama 3, tensor parallel alone", FILE, "build_tp", "build_single",
-            reason="no answer in the time that the script gives"),
+        Row("Llama 3, tensor parallel alone", FILE, "build_tp", "build_single", "build_tp_scaled",
+            "each rank divides its loss by the ranks"),
     ),
     bare=("torchtitan==0.3.0",),
 )  # fmt: skip

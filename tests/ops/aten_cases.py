@@ -365,6 +365,7 @@ def _shapes():
     yield node("cat", (2,), tensors_count=1)
     yield node("stack", (2, 3), (2, 3), tensors_count=2, dim=1)
     yield node("as_strided", (2, 6), size=(2, 2), stride=(6, 2), storage_offset=1)
+    yield node("as_strided", (1, 4), size=(0, 4), stride=(0, 0), storage_offset=0)
     yield node("as_strided_scatter", (12,), (2, 2), size=(2, 2), stride=(6, 2), storage_offset=1)
 
 
@@ -381,6 +382,8 @@ def _made():
     yield node("full", size=(), fill_value=float("-inf"), dtype="float64")
     yield node("arange.start", start=-1, end=3, dtype="uint8")
     yield node("arange", end=260, dtype="uint8")
+    yield node("arange", end=270, dtype="bfloat16")
+    yield node("arange.start", start=2045, end=2055, dtype="float16")
     yield node("full", size=(2,), fill_value=True, dtype="bool")
     yield node("zeros", size=(2, 3), dtype="float64")
     yield node("ones", size=(2,), dtype="float64")

@@ -30,7 +30,8 @@ def run(node, inputs):
     func = operator(node.op)
     args, kwargs = decode(func, [torch.from_numpy(np.asarray(x).copy()) for x in inputs], node.attrs)
     made = func(*args, **kwargs)
-    return [y.numpy() for y in ([made] if isinstance(made, torch.Tensor) else made)]
+    outputs = [made] if isinstance(made, torch.Tensor) else made
+    return [(y.float() if y.dtype == torch.bfloat16 else y).numpy() for y in outputs]
 
 
 def given(inputs):

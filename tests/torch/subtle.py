@@ -23,6 +23,7 @@ SINGLES = {
     **{f"build_{name}": f"build_{name}_single" for name in (
         "normed", "hook", "checkpointed", "entered", "tied", "carried", "shifted", "masked", "varied", "aliased",
         "gathered", "counted", "placed", "numbered", "narrow", "sharded", "attended", "filled", "emptied",
+        "rounded", "token",
     )},
 }  # fmt: skip
 """The single-device program of builders that begin so."""
@@ -762,3 +763,67 @@ def build_emptied(ctx):
 
 def build_emptied_right(ctx):
     return emptied(ctx, 3)
+
+
+def counted_rows(ctx, places):
+    """A loss on the rows of a table at positions that are counted from `first` on."""
+    rows = SIZE // ctx.world
+    first, table, x = 256 + ctx.rank * rows, nn.Embedding(264, 1), torch.randn(rows, 1)
+
+    def loss_of(model, x):
+        return (model(places(first, first + rows)) * x).sum()
+
+    def reduce(params):
+        dist.all_reduce(params[0].grad)
+
+    return trained(ctx, table, x, loss_of, reduce, partial(ctx.rank, ctx.world))
+
+
+def build_rounded_single(ctx):
+    return counted_rows(ctx, torch.arange)
+
+
+def build_rounded_right(ctx):
+    """In 16 bits, of which 11 are significant."""
+    return counted_rows(ctx, lambda first, end: torch.arange(first, end).half().long())
+
+
+def build_rounded(ctx):
+    """bfloat16 has no 257: the position is 256, whose row is read twice."""
+    return counted_rows(ctx, lambda first, end: torch.arange(first, end, dtype=torch.bfloat16).long())
+
+
+def build_rounded_cast(ctx):
+    """Counted in integers, kept in bfloat16."""
+    return counted_rows(ctx, lambda first, end: torch.arange(first, end).bfloat16().long())
+
+
+class Token(nn.Module):
+    """A row that all have in common."""
+
+    def __init__(self):
+        super().__init__()
+        self.row = nn.Parameter(torch.randn(1, 1, SIZE))
+
+    def forward(self, x):
+        return x * self.row
+
+
+def tokens(ctx, scale=1.0):
+    model, x = Token(), torch.randn(ROWS // ctx.world, 2, SIZE)
+    if ctx.world > 1:
+        fully_shard(model, mesh=init_device_mesh("cpu", (ctx.world,)))
+    return trained(ctx, model, x, lambda model, x: model(x).square().mean() * scale)
+
+
+def build_token_single(ctx):
+    return tokens(ctx)
+
+
+def build_token_right(ctx):
+    """The second rank has no element of the row."""
+    return tokens(ctx)
+
+
+def build_token(ctx):
+    return tokens(ctx, scale=1.0 / ctx.world)

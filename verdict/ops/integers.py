@@ -18,6 +18,10 @@ from verdict.outcome import Assumption
 
 MOST_LISTED = 1 << 16
 """Up to so many integers are listed one by one; of more, the proof knows that they are integers, and their bounds."""
+SIGNIFICANT = {"bfloat16": 8, "float16": 11, "float32": 24}
+"""Up to so many bits a floating-point type holds every integer of."""
+GREATEST_COUNT = 1 << 40
+"""Whole numbers from this on are taken for bounds, as masks have them, and not for something that is counted."""
 ROUNDED = Assumption(
     "rounding-uninterpreted", "what cuts fractions off is one unknown function to the integers, the same on both sides"
 )
@@ -108,6 +112,28 @@ def _listed(x: Array) -> Array:
 def _tabulated(value: Any) -> Any:
     found = None if elements.is_number(value) else value.tabulate(lambda number: number)
     return value if found is None else found
+
+
+def held(x: Array, dtype: str) -> Array:
+    """Whole numbers as a floating-point type holds them: those of more bits than it has are rounded, half to even.
+
+    Of terms nothing is said, nor of fractions, nor of what is as great as to stand for infinity.
+    """
+    bits = SIGNIFICANT.get(dtype.removeprefix("torch."))
+    if bits is None or x.dtype.kind not in "fiO":
+        return x
+    if x.dtype.kind == "O":
+        return numbers.each(lambda value: _held(value, bits), x)
+    if not (np.abs(x) > 1 << bits).any():
+        return x
+    return np.asarray(numbers.each(lambda value: _held(value, bits), x), dtype=x.dtype)
+
+
+def _held(value: Any, bits: int) -> Any:
+    if not elements.is_number(value) or not isfinite(value) or value != trunc(value) or abs(value) >= GREATEST_COUNT:
+        return value
+    unit = 1 << max(0, abs(trunc(value)).bit_length() - bits)
+    return value if unit == 1 else round(Fraction(trunc(value), unit)) * unit
 
 
 def cast(x: Array, dtype: str) -> Array:

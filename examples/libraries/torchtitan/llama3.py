@@ -80,6 +80,11 @@ def build_tp(ctx):
     return program(parallel(ctx, llama(), tensor=ctx.world))
 
 
+def build_tp_scaled(ctx):
+    """Each rank divides by the number of ranks, as if they were data parallel."""
+    return program(parallel(ctx, llama(), tensor=ctx.world), scale=0.5)
+
+
 def build_tp_sp(ctx):
     return program(parallel(ctx, llama(sequence=True), tensor=ctx.world))
 

@@ -72,7 +72,7 @@ def _cast(args: Arguments) -> Array:
     x, kind = args["self"], dtype_kind(args["dtype"])
     if kind == "bool":
         return logic.truth(x)
-    return integers.cast(x, str(args["dtype"])) if kind == "int" else np.asarray(x)
+    return integers.cast(x, str(args["dtype"])) if kind == "int" else integers.held(np.asarray(x), str(args["dtype"]))
 
 
 def _bitwise(word: str, sign: str, function: Callable[[int, int], int]) -> tuple[OpRule, ...]:

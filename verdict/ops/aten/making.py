@@ -52,7 +52,7 @@ def _arange(args: Arguments) -> Array:
     whole = all(isinstance(value, int) for value in values)
     made = np.empty(len(values), dtype=np.int64 if whole else object)
     made[:] = values
-    return integers.wrapped(made, str(args["dtype"])) if whole else made
+    return integers.held(integers.wrapped(made, str(args["dtype"])), str(args["dtype"])) if whole else made
 
 
 def _linspace_shape(args: Arguments) -> Shape:

@@ -22,8 +22,10 @@ from verdict.ops.shapes import axis
 def _places(args: Arguments, elements: int) -> Array:
     """For every element of a strided view, its place in row-major order."""
     size, stride = args["size"], args["stride"]
-    if len(size) != len(stride) or any(length < 1 for length in size):
+    if len(size) != len(stride) or any(length < 0 for length in size):
         raise args.misfit(f"size {size} and stride {stride} do not fit")
+    if 0 in size:
+        return np.empty(size, dtype=np.int64)
     offset = args["storage_offset"] or 0
     last = offset + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
     if offset < 0 or last >= elements or any(step < 0 for step in stride):

@@ -12,6 +12,7 @@ from typing import Any
 from verdict.graph import Shape
 from verdict.ops.aten import RULES
 from verdict.ops.domain import of_type
+from verdict.ops.integers import SIGNIFICANT
 from verdict.ops.pattern import Pattern, Patterns
 from verdict.ops.patterns.common import at, named
 from verdict.ops.rule import Atom, Attributes, Scale
@@ -36,6 +37,9 @@ def counted(attrs: Attributes) -> tuple[int, int, int] | None:
     found = start, end, step = (attrs.get("start", 0), attrs["end"], attrs.get("step", 1))
     held = of_type(kind(attrs.get("dtype")))
     upwards = all(is_integer(value) for value in found) and step > 0 and start >= 0
+    exact = SIGNIFICANT.get(str(attrs.get("dtype")).removeprefix("torch."))
+    if exact is not None and end > 1 << exact:
+        return None
     return found if upwards and (held is None or held.holds(max(end - 1, 0))) else None
 
 
