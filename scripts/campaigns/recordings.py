@@ -38,7 +38,7 @@ def recorded(programs: Sequence[Program], tensors: str) -> tuple[Recorded | Exce
     """What is recorded of each program; UsageError where it cannot be, any other error where the recorder fails."""
     with tempfile.TemporaryDirectory(prefix="verdict-recordings-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        job = Job(tensors, 1, SECONDS, MEBIBYTES, 0.0, tuple(programs))
+        job = Job(tensors, 1, SECONDS, MEBIBYTES, confirm=0.0, watched=False, programs=tuple(programs))
         each = copy(partial(work, folder, job, record, _none), MEBIBYTES)
         os.waitpid(each.process, 0)
         return tuple(_read(folder, at, program) for at, program in enumerate(programs))
