@@ -96,7 +96,7 @@ def test_the_right_twin_is_proved():
 
 def undecided(plan):
     """What is said of a plan where the walk found nothing, and left a question."""
-    return replace(walked(SINGLE, plan), findings=(), open=(Open("somewhere", "a question"),))
+    return replace(walked(SINGLE, plan), findings=(), open=(Open("somewhere", "a question", "no-proof"),))
 
 
 def test_what_is_open_is_refuted_by_numbers():

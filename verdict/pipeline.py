@@ -24,6 +24,7 @@ from verdict.phases import (
 )
 from verdict.repair import corrections, effects, repairs, with_repairs
 from verdict.report import Open, Proofs, Report, Verdict
+from verdict.report.questions import OUT_OF_LIMIT
 
 
 def verify(single: Plan, parallel: Plan, options: Options, observer: Observer = SILENT) -> Report:
@@ -74,5 +75,5 @@ def decide(query: Query, examined: Examined) -> Examined:
 
 def _cut_short(report: Report, why: str) -> Report:
     if report.verdict is Verdict.UNKNOWN:
-        return replace(report, open=(Open("the run", why), *report.open))
+        return replace(report, open=(Open("the run", why, OUT_OF_LIMIT), *report.open))
     return replace(report, notes=(*report.notes, Finding("cut-short", "causes and repairs were not looked for", why)))

@@ -38,7 +38,7 @@ def hostile():
         report,
         findings=(finding, replace(finding, code=HOSTILE, counterexample=None, values=values)),
         notes=(finding,),
-        open=(Open(HOSTILE, HOSTILE),),
+        open=(Open(HOSTILE, HOSTILE, "no-proof"),),
         assumptions=(Assumption(HOSTILE, HOSTILE),),
         single=replace(report.single, source=HOSTILE, mesh=((HOSTILE, 1),)),
         parallel=replace(report.parallel, source=HOSTILE),

@@ -1,14 +1,17 @@
 """The table of codes and the code agree: what is emitted is explained, what is explained can be emitted."""
 
 import ast
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from tests.builders import ask, mlp, rewrite_where
 from verdict.report.codes import CODES
 from verdict.report.explain import explain_command
 from verdict.report.lines import WIDTH
+from verdict.report.questions import QUESTIONS
 
 ROOT = Path(__file__).resolve().parents[2] / "verdict"
 BUILDERS = {"Finding", "Difference", "Cause", "_Difference", "Conflict"}
@@ -76,4 +79,19 @@ def test_every_code_explains_itself(code):
 
 
 def test_the_list_names_every_code():
-    assert set(CODES) == {line.split()[0] for line in CliRunner().invoke(explain_command).output.splitlines()}
+    assert {*CODES, *QUESTIONS} == {line.split()[0] for line in CliRunner().invoke(explain_command).output.splitlines()}
+
+
+@pytest.mark.parametrize("question", QUESTIONS.values(), ids=lambda question: question.code)
+def test_every_code_of_open_questions_explains_itself(question):
+    run = CliRunner().invoke(explain_command, [question.code])
+    assert run.exit_code == 0
+    assert run.output.startswith(f"{question.code}: {question.name}")
+    assert all(len(line) <= WIDTH for line in run.output.splitlines())
+
+
+def test_a_question_tells_its_kind():
+    unknown = rewrite_where(mlp(), "relu", lambda node: node._replace(op="frobnicate"))
+    assert {question.code for question in ask(unknown, unknown).unanswered} >= {"no-rule", "not-established", "not-run"}
+    undeclared = replace(mlp(), gradients=mlp().gradients[1:])
+    assert "nothing-to-compare" in {question.code for question in ask(undeclared, mlp()).unanswered}

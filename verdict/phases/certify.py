@@ -22,6 +22,7 @@ from verdict.phases.query import Examined, Query
 from verdict.phases.replica import one_column
 from verdict.phases.walk import walk
 from verdict.report import Open, Report, Verdict
+from verdict.report.questions import NOT_CONFIRMED, NOT_RUN
 
 DIFFERENT = 2.5e-7
 """Of the greatest element, what is a difference for certain: constants in 32 bits are four times nearer."""
@@ -100,7 +101,7 @@ def _certified(query: Query, report: Report, proved: Collection[Finding]) -> Rep
         told = f"it was not confirmed: {found}"
     elif found.outcome == CANNOT:
         opened = _open_again(report, proved, "it was not confirmed: the plans cannot be run on numbers")
-        why = tuple(Open(fault.where, fault.what) for fault in found.faults)
+        why = tuple(Open(fault.where, fault.what, NOT_RUN) for fault in found.faults)
         return replace(opened, open=tuple(dict.fromkeys((*why, *opened.open))))
     elif found.outcome == FAULT and found.rows and not found.differing:
         absent = [finding for finding in report.findings if finding.code in NOT_THERE]
@@ -169,7 +170,7 @@ def _open_again(report: Report, proved: Collection[Finding], why: str) -> Report
     return replace(
         report,
         findings=tuple(finding for finding in report.findings if finding not in doubtful),
-        open=(*(Open(f.where, f"{f.title} ({f.code}); but {why}") for f in doubtful), *report.open),
+        open=(*(Open(f.where, f"{f.title} ({f.code}); but {why}", NOT_CONFIRMED) for f in doubtful), *report.open),
     )
 
 

@@ -11,6 +11,7 @@ from verdict.ops.drawn import constant
 from verdict.phases.influence import both_matter
 from verdict.phases.query import Query
 from verdict.report import Evidence, Open, Report, Verdict
+from verdict.report.questions import DRAWS_NOT_MATCHED
 
 UNTOLD = "the ranks draw others than one device does, and which of them belong together is not told"
 DENIED = "assumption-denied"
@@ -42,7 +43,8 @@ def with_draws(query: Query, answers: Answers) -> Iterator[Report]:
         yield still if found.assigned is not None else report
         return
     why = found.wrong.finding.title if found.wrong is not None else UNTOLD
-    yield replace(still, findings=denied, open=(Open("random numbers", why), *still.open), evidence=Evidence())
+    question = Open("random numbers", why, DRAWS_NOT_MATCHED)
+    yield replace(still, findings=denied, open=(question, *still.open), evidence=Evidence())
 
 
 def _by_values(report: Report) -> bool:

@@ -4,15 +4,16 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from verdict.graph import GRAD, WEIGHT, Plan
-from verdict.graph.lockstep import SEND
+from verdict.graph import ACCUMULATOR, ACTIVATION, BUFFER, GRAD, GRADIENT, INPUT, WEIGHT, Plan
+from verdict.graph.lockstep import CHUNK, COMMUNICATION, LOADER, SEND
 from verdict.graph.matched import BY_LAW
 from verdict.lineage import CHUNK_ORDER, INITIAL_STATE, INPUT_RANGES, Binding, Gap, Lineages, Reference
 from verdict.lineage.goals import untrained
 from verdict.lineage.judged import Judged, final_gradients
-from verdict.ops import RULES
+from verdict.ops import FACTS, RULES
 from verdict.outcome import Answer, Assumption, Finding, Outcome, Proved, Refuted, Unknown
 from verdict.report import Asked, Evidence, Open, Proofs, Report, Side, Sweep
+from verdict.report.questions import NO_PROOF, NO_RULE, NOT_ESTABLISHED, NOT_FOLLOWED, NOTHING_TO_COMPARE
 from verdict.residue import Decided
 from verdict.stage import Cut, Members, Stage
 from verdict.stage.numbers import FULL, LARGER
@@ -20,6 +21,9 @@ from verdict.stage.vacuity import vacuous
 from verdict.sweep import Swept
 from verdict.words import listed
 
+KINDS = frozenset({INPUT, WEIGHT, BUFFER, ACTIVATION, GRADIENT, ACCUMULATOR})
+END = "output"
+"""What stands in the place of an operator where something is said of a tensor, or of what is declared."""
 SHOWN_RANKS = 8
 """How many ranks a finding names; dots stand for the others."""
 
@@ -70,23 +74,26 @@ def gaps_of(walks: Sequence[Lineages]) -> Iterator[Open]:
 def missing_of(table: Reference) -> Iterator[Open]:
     """What the single-device plan leaves without a question."""
     for name in untrained(table):
-        yield Open(f"weight {name}", "the single-device plan computes no gradient of it (nothing to compare)")
+        why = "the single-device plan computes no gradient of it (nothing to compare)"
+        yield Open(f"weight {name}", why, NOTHING_TO_COMPARE)
     if not table.plan.losses:
-        yield Open(table.plan.source, "it declares no loss (nothing to compare)")
+        yield Open(table.plan.source, "it declares no loss (nothing to compare)", NOTHING_TO_COMPARE)
     for nothing in vacuous(table):
-        yield Open(nothing.where, nothing.reason)
+        yield Open(nothing.where, nothing.reason, NOTHING_TO_COMPARE)
 
 
 def open_gap(gap: Gap) -> Open:
     """A gap as an open question of the report."""
-    return Open(gap.place.spelled, gap.reason)
+    op = gap.place.op
+    known = op in KINDS or op in COMMUNICATION or op in (CHUNK, LOADER) or FACTS.of(op) is not None
+    return Open(gap.place.spelled, gap.reason, NOT_ESTABLISHED if op == END else NOT_FOLLOWED if known else NO_RULE)
 
 
 def open_of(stages: Cut, outcomes: Sequence[Outcome]) -> Iterator[Open]:
     """The stages that were neither proved nor refuted."""
     for stage, outcome in zip(stages.questions, outcomes, strict=True):
         if isinstance(outcome, Unknown):
-            yield Open(f"stage of {stage.signature.op} {stage.signature.spelled}", outcome.reason)
+            yield Open(f"stage of {stage.signature.op} {stage.signature.spelled}", outcome.reason, NO_PROOF)
 
 
 def refuted_of(stages: Cut, outcomes: Sequence[Outcome]) -> Iterator[Finding]:

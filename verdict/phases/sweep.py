@@ -16,6 +16,7 @@ from verdict.phases.replica import split
 from verdict.phases.summary import REDUCTION, denied_of, swept_of
 from verdict.phases.walk import walk
 from verdict.report import Evidence, Open, Proofs, Report, Verdict
+from verdict.report.questions import DRAWS_NOT_MATCHED, NO_PROOF, NOT_RUN, NOTHING_TO_COMPARE
 from verdict.stage.vacuity import vacuous
 
 
@@ -61,16 +62,16 @@ def _swept(query: Query, report: Report) -> Report:
     single, parallel = query.values
     if draws_again(reference(single, 1, {})):
         why = "not swept: several of its nodes draw random numbers for one input"
-        return replace(report, open=(*report.open, Open(single.source, why)))
+        return replace(report, open=(*report.open, Open(single.source, why, DRAWS_NOT_MATCHED)))
     swept = engine.sweep(single, parallel, query.options, partial(query.observer.advance, Phase.SWEEP))
     if swept.fault is not None:
-        return replace(report, open=(*report.open, Open(swept.fault.where, f"not swept: {swept.fault.what}")))
+        return replace(report, open=(*report.open, Open(swept.fault.where, f"not swept: {swept.fault.what}", NOT_RUN)))
     assumptions = _assumptions(single, parallel, report, swept.shapes == engine.OWN)
     found = (*engine.findings(single, parallel, swept), *denied_of(assumptions, query.options.denied))
     return replace(
         report,
         findings=found,
-        open=() if found else (*_nothing_to_compare(single), *(Open(*item) for item in swept.open)),
+        open=() if found else (*_nothing_to_compare(single), *(Open(*item, NO_PROOF) for item in swept.open)),
         assumptions=assumptions,
         proofs=Proofs(),
         evidence=Evidence(swept.established, "sweep"),
@@ -87,18 +88,20 @@ def _nothing_to_compare(single: Plan) -> Iterator[Open]:
     A plan without a loss and without gradients is about its further outputs alone.
     """
     if not single.losses and not single.outputs:
-        yield Open(single.source, "it declares no loss (nothing to compare)")
+        yield Open(single.source, "it declares no loss (nothing to compare)", NOTHING_TO_COMPARE)
     if not single.losses and not single.gradients:
         return
     for nothing in vacuous(reference(single, 1, {})):
-        yield Open(nothing.where, nothing.reason)
+        yield Open(nothing.where, nothing.reason, NOTHING_TO_COMPARE)
     declared = {
         single.tensors[held.weight].logical for held in (*single.gradients, *single.outputs) if held.weight != ABSENT
     }
     for index, logical in enumerate(single.logicals):
         if logical.kind == WEIGHT and index not in declared:
             yield Open(
-                f"weight {logical.name}", "the single-device plan computes no gradient of it (nothing to compare)"
+                f"weight {logical.name}",
+                "the single-device plan computes no gradient of it (nothing to compare)",
+                NOTHING_TO_COMPARE,
             )
 
 

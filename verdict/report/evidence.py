@@ -2,12 +2,15 @@
 
 from typing import NamedTuple
 
+from verdict.report.questions import NOT_DECLARED, NOT_ESTABLISHED, NOTHING_TO_COMPARE
+
 
 class Open(NamedTuple):
-    """Something that was neither proved nor refuted: where, and why."""
+    """Something that was neither proved nor refuted: where, why, and which kind of question it is (`QUESTIONS`)."""
 
     where: str
     reason: str
+    code: str
 
 
 class Due(NamedTuple):
@@ -32,7 +35,7 @@ class Evidence(NamedTuple):
 def lacking(due: Due, evidence: Evidence) -> tuple[Open, ...]:
     """What is due and was not established."""
     if not due.outputs:
-        return (Open("the parallel plan", "it declares no output that could be compared"),)
-    covered = tuple(Open(name, "the parallel plan does not declare all of it") for name in due.uncovered)
+        return (Open("the parallel plan", "it declares no output that could be compared", NOTHING_TO_COMPARE),)
+    covered = tuple(Open(name, "the parallel plan does not declare all of it", NOT_DECLARED) for name in due.uncovered)
     missing = [name for place, name in enumerate(due.outputs) if place not in evidence.outputs]
-    return (*covered, *(Open(name, "nothing establishes what it holds") for name in missing))
+    return (*covered, *(Open(name, "nothing establishes what it holds", NOT_ESTABLISHED) for name in missing))

@@ -24,7 +24,7 @@ def _lines(report: Report) -> Iterator[str]:
                 told.append(f"help: {finding.help}")
             yield _command(level, finding.source or source, finding.code, told)
     for item in () if report.findings else report.unanswered:
-        yield _command("warning", source, "unknown", [f"{item.where}: {item.reason}"])
+        yield _command("warning", source, item.code, [f"{item.where}: {item.reason}"])
     if report.verdict is Verdict.PROVED:
         yield _command("notice", source, report.verdict.name, [headline(report)])
 

@@ -122,7 +122,8 @@ def _open(main: Element, report: Report) -> None:
         return
     title = f"{counted(len(report.unanswered), 'question')} left open"
     section = _folded(main, f"{title} behind that") if report.findings else add(main, "section", **{"class": "open"})
-    _table(section, title, ["where", "why"], [[item.where, item.reason] for item in report.unanswered])
+    rows = [[item.code, item.where, item.reason] for item in report.unanswered]
+    _table(section, title, ["code", "where", "why"], rows)
 
 
 def _sizes(single: Side, parallel: Side) -> list[list[str]]:

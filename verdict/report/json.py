@@ -22,7 +22,7 @@ def as_data(report: Report) -> dict[str, Any]:
         "verdict": report.verdict.name,
         "findings": [_finding(finding) for finding in report.findings],
         "notes": [_finding(finding) for finding in report.notes],
-        "unknown": [{"where": item.where, "reason": item.reason} for item in report.unanswered],
+        "unknown": [{"code": item.code, "where": item.where, "reason": item.reason} for item in report.unanswered],
         "assumptions": [{"name": a.name, "text": a.text} for a in report.assumptions],
         "stages": {"total": proofs.stages, "distinct": proofs.distinct, "laws": proofs.laws},
         "obligations": {"total": proofs.obligations, **dict(proofs.methods)},

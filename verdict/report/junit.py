@@ -57,7 +57,7 @@ def _attributes(name: str, seconds: float) -> dict[str, str]:
 def _told(report: Report) -> list[str]:
     if report.findings:
         return [line for finding in report.findings for line in (*_lines(finding, report), "")]
-    return [readable(f"unknown: {item.where}: {item.reason}") for item in report.unanswered]
+    return [readable(f"unknown[{item.code}]: {item.where}: {item.reason}") for item in report.unanswered]
 
 
 def _lines(finding: Finding, report: Report) -> list[str]:

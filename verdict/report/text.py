@@ -56,7 +56,7 @@ def _open(report: Report, verbose: int, page: "_Page") -> None:
         return
     limit = len(report.unanswered) if verbose else SHOWN_OPEN
     for item in report.unanswered[:limit]:
-        lines = wrapped(f"{UNKNOWN}: {item.where}: {item.reason}", "", "  ", page.width)
+        lines = wrapped(f"{UNKNOWN}[{item.code}]: {item.where}: {item.reason}", "", "  ", page.width)
         page.print(Text.assemble((UNKNOWN, "bold yellow"), lines[0][len(UNKNOWN) :]))
         for line in lines[1:]:
             page.print(line)
