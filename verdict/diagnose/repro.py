@@ -21,17 +21,7 @@ from verdict.ops.rule import Array
 RULES = {{r.name: r for name in {modules!r} for r in importlib.import_module(name).RULES}}
 '''
 
-_SCRIPT = '''#!/usr/bin/env python3
-"""{title}
-
-Recomputes both sides of a counterexample and prints them. Exits 1 if they differ. Needs numpy only.
-"""
-
-import sys
-import types
-from fractions import Fraction
-
-SOURCES = []
+LOADING = '''SOURCES = []
 {sources}
 
 
@@ -49,7 +39,22 @@ def load(name, source):
 
 for name, source in SOURCES:
     load(name, source)
+'''
+"""The part of a script that loads the sources which it carries."""
+_SCRIPT = (
+    '''#!/usr/bin/env python3
+"""{title}
 
+Recomputes both sides of a counterexample and prints them. Exits 1 if they differ. Needs numpy only.
+"""
+
+import sys
+import types
+from fractions import Fraction
+
+'''
+    + LOADING
+    + '''
 from verdict.diagnose.recipe import apply, mismatches  # noqa: E402
 from verdict.outcome import Applied, Block, Counterexample  # noqa: E402
 
@@ -94,6 +99,7 @@ def main():
 if __name__ == "__main__":
     sys.exit(main())
 '''
+)
 
 
 def repro_script(findings: Iterable[Finding]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from verdict.diagnose import quoted, repro_script, sources_of
+from verdict.diagnose import LOADING, quoted, repro_script, sources_of
 from verdict.ops import Array
 from verdict.phases.query import Query
 from verdict.report import Report, Verdict
@@ -21,7 +21,8 @@ from verdict.sweep.flow import Flow, Result
 MOST_STEPS = 4_000
 """Of more steps on all ranks no script is written."""
 
-_SCRIPT = '''#!/usr/bin/env python3
+_SCRIPT = (
+    '''#!/usr/bin/env python3
 """{title}
 
 Runs both plans on the same numbers and prints the declared results that differ. Exits 1 if any does. Needs numpy only.
@@ -33,25 +34,9 @@ from fractions import Fraction
 
 import numpy as np
 
-SOURCES = []
-{sources}
-
-
-def load(name, source):
-    """A module in memory, or more of it."""
-    module = sys.modules.setdefault(name, types.ModuleType(name))
-    module.__path__ = []
-    parent, _, own = name.rpartition(".")
-    if parent and parent not in sys.modules:
-        load(parent, "")
-    if parent:
-        setattr(sys.modules[parent], own, module)
-    exec(compile(source, name, "exec"), module.__dict__)
-
-
-for name, source in SOURCES:
-    load(name, source)
-
+'''
+    + LOADING
+    + '''
 from verdict.sweep.flow import Place, Step, apply  # noqa: E402
 
 inf, nan = float("inf"), float("nan")
@@ -102,6 +87,7 @@ def main():
 if __name__ == "__main__":
     sys.exit(main())
 '''
+)
 
 
 def script_of(query: Query, report: Report) -> str:
