@@ -127,7 +127,9 @@ def test_json_is_versioned_and_the_same_for_any_number_of_workers(tmp_path: Path
 def test_a_report_goes_to_a_file_and_statistics_are_appended(tmp_path: Path) -> None:
     to, stats = tmp_path / "report.json", tmp_path / "stats.csv"
     for _ in range(2):
-        run = verdict("--sm", SINGLE, "--pm", PARALLEL, "--format", "json", "--output", str(to), "--stats", str(stats))
+        run = verdict(
+            "--sm", SINGLE, "--pm", PARALLEL, "--format", "json", "--output", str(to), "--stats", str(stats)
+        )
         assert (run.returncode, run.stdout) == (0, "")
     assert json.loads(to.read_text())["verdict"] == "PROVED"
     with open(stats, newline="") as file:

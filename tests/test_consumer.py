@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-RIGHT = """
+RIGHT = '''
 import verdict
 
 
@@ -31,7 +31,7 @@ def prove(single: str, parallel: str) -> bool:
 
 one, many = verdict.generate("mlp", dp=2)
 verdict.save(many, "many.plan")
-"""
+'''
 WRONG = {
     'verdict.verify(3, "b")': "arg-type",
     'verdict.verify("a", "b", time_limit="1")': "arg-type",

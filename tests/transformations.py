@@ -64,7 +64,9 @@ def rename_tensors(plan: Plan, draw: random.Random) -> Plan:
         logicals[where[old]] = logical if named else logical._replace(name=f"renamed{old}", origin=None)
     changed = _nodes(
         plan,
-        lambda _, node: [node._replace(inputs=tuple(map(moved, node.inputs)), outputs=tuple(map(moved, node.outputs)))],
+        lambda _, node: [
+            node._replace(inputs=tuple(map(moved, node.inputs)), outputs=tuple(map(moved, node.outputs)))
+        ],
     )
     return replace(
         changed,

@@ -47,7 +47,6 @@ CONSTANT = (
     'a = aten.arange() end=6 dtype="float32"\nf = aten.repeat(a) repeats=(2, 1)',
 )
 
-
 @pytest.mark.parametrize("texts", [EXPANDED, CONSTANT], ids=["a buffer", "a constant"])
 def test_rows_of_what_is_repeated_are_any_rows(texts):
     single, parallel = (text.format(repeated=line) for text, line in zip((SINGLE, RANKS), texts, strict=True))

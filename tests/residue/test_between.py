@@ -87,7 +87,9 @@ def test_equal_islands_are_equal_pairs():
     islands, lost = islands_of(walk, parallel)
     assert not lost
     source = source_of(table, parallel)
-    assert {pair_of(island, source) for island in islands} == {pair_of(island, source) for island in reversed(islands)}
+    assert {pair_of(island, source) for island in islands} == {
+        pair_of(island, source) for island in reversed(islands)
+    }
 
 
 def test_a_denied_assumption_is_not_made():
@@ -188,7 +190,9 @@ POLE = """
   gradient dw of w"""
 
 
-@pytest.mark.parametrize(("first", "other"), [("div(r) other=1 reflected=True", "div(r, q)"), ("exp(r)", "mul(r, q)")])
+@pytest.mark.parametrize(
+    ("first", "other"), [("div(r) other=1 reflected=True", "div(r, q)"), ("exp(r)", "mul(r, q)")]
+)
 def test_numbers_made_of_what_is_infinite_are_not_decided_between_cut_points(first, other):
     """1 / (1 / 0) is zero, 1 / (0 / 0) no number: islands do not know where their inputs are zero."""
     single, parallel = outlined(POLE.format(f"a = {first}"), POLE.format(f"q = mul(r, r)\n  a = {other}"))

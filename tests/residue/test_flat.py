@@ -180,9 +180,7 @@ TWO = """
 @pytest.mark.parametrize(("of_v", "verdict"), [("dv", Verdict.PROVED), ("dw", None)])
 def test_one_tensor_is_not_two_gradients(of_v, verdict):
     single = TWO.format("dv", "dw") + "gradient dv of v\n gradient dw of w"
-    parallel = (
-        TWO.format("all_v", "all_w")
-        + f"""
+    parallel = TWO.format("all_v", "all_w") + f"""
       less_v = mul(all_v) other=0.1
       less_w = mul(all_w) other=0.1
       dv = div(less_v) other=0.1
@@ -190,6 +188,5 @@ def test_one_tensor_is_not_two_gradients(of_v, verdict):
       gradient {of_v} of v
       gradient dw of w
     """
-    )
     report = between(*outlined(single, parallel))
     assert (report and report.verdict) is verdict

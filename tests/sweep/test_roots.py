@@ -19,16 +19,13 @@ SUMMED = """
   h = sigmoid(x)
   s = aten.sum.dim_IntList(h) dim=(1,)
 """
-TEXT = (
-    SUMMED
-    + """
+TEXT = SUMMED + """
   e activation [6]
   d = aten.rsub.Scalar(s) other=100.0
   {first}
   {last}
   output y
 """
-)
 PLAIN = "e = mul(d) other=1.0", "y = mul(e) other=1.0"
 STEPS = {
     "root of a square": ("e = mul(d, d)", "y = aten.sqrt(e)"),
@@ -70,9 +67,7 @@ def test_right_twins_are_proved(without_numbers):
         assert proved(STEPS[name], STEPS[name])
 
 
-GATED = (
-    SUMMED
-    + """
+GATED = SUMMED + """
   w weight [6]
   a activation [6]
   b activation [6]
@@ -80,7 +75,6 @@ GATED = (
   {steps}
   output y
 """
-)
 GATES = {
     "times a weight": (
         "a = mul(w, w)\n  b = mul(s, a)\n  c = mul(a) other=100.0\n  d = aten.sub.Tensor(b, c)",

@@ -70,6 +70,8 @@ def test_both_plans_must_be_given_the_same_kind_of_numbers():
     assert verdict(text.format(dtype="float32"), text.format(dtype="bfloat16")) == "PROVED"
 
 
+
+
 def test_narrow_integers_wrap_around_when_they_are_added():
     wide = """
       a input uint8 [4]

@@ -7,14 +7,6 @@ from verdict.diagnose.repro import LOADING, quoted, repro_script, sources_of
 from verdict.diagnose.scene import Scene, scene_of
 
 __all__ = [
-    "LOADING",
-    "Raw",
-    "Scene",
-    "diagnose",
-    "dtype_notes",
-    "other_operators",
-    "quoted",
-    "repro_script",
-    "scene_of",
+    "LOADING", "Raw", "Scene", "diagnose", "dtype_notes", "other_operators", "quoted", "repro_script", "scene_of",
     "sources_of",
 ]

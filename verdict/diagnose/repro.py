@@ -54,7 +54,7 @@ from fractions import Fraction
 
 '''
     + LOADING
-    + """
+    + '''
 from verdict.diagnose.recipe import apply, mismatches  # noqa: E402
 from verdict.outcome import Applied, Block, Counterexample  # noqa: E402
 
@@ -98,7 +98,7 @@ def main():
 
 if __name__ == "__main__":
     sys.exit(main())
-"""
+'''
 )
 
 

@@ -83,3 +83,4 @@ def _steps(plan: Plan) -> Iterator[Misfit]:
                 problem = f"its devices run more than {MOST_STEPS} nodes in a step"
                 yield Misfit(At(CALL, device, place), problem, _HELP)
                 return
+

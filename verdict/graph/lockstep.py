@@ -61,7 +61,9 @@ class Handlers(NamedTuple):
 
 def program(plan: Plan, calls: Sequence[Call]) -> list[Step]:
     """The steps of a device's calls, in their order."""
-    return [Step(node, call.microbatch, call.crossed) for call in calls for node in plan.segments[call.segment].nodes]
+    return [
+        Step(node, call.microbatch, call.crossed) for call in calls for node in plan.segments[call.segment].nodes
+    ]
 
 
 def attribute(node: Node, name: str) -> Any:

@@ -37,7 +37,9 @@ def check_microbatches(plan: Plan) -> tuple[Finding, ...]:
         for index, counts in runs.items():
             wrong = _uneven(counts, plan.microbatches)
             if wrong is not None:
-                findings.setdefault(("microbatch", index), _miscounted(plan, device, index, wrong, counts[wrong]))
+                findings.setdefault(
+                    ("microbatch", index), _miscounted(plan, device, index, wrong, counts[wrong])
+                )
     return tuple(findings.values())
 
 

@@ -86,16 +86,13 @@ def _unshapely(plan: Plan) -> Iterator[tuple[Hashable, Finding]]:
             whole, piece = (before, after) if _DIVIDE[node.op] else (after, before)
             if whole != times(piece, attribute(node, "dim"), plan.replicas):
                 dim, place = attribute(node, "dim"), Place(segment.device, ONCE_A_STEP, node.name, node.op)
-                yield (
-                    (plan.tensors[node.outputs[0]].logical, piece, whole, dim),
-                    Finding(
-                        "shape-mismatch",
-                        f"{_named(plan, node)}: {plan.replicas} replicas' shards {list(piece)} along axis {dim} do not "
-                        f"make {list(whole)}",
-                        place.spelled,
-                        evidence=Fault((place,), (*node.outputs,)),
-                        kind=("shards", len(piece), len(whole)),
-                    ),
+                yield (plan.tensors[node.outputs[0]].logical, piece, whole, dim), Finding(
+                    "shape-mismatch",
+                    f"{_named(plan, node)}: {plan.replicas} replicas' shards {list(piece)} along axis {dim} do not "
+                    f"make {list(whole)}",
+                    place.spelled,
+                    evidence=Fault((place,), (*node.outputs,)),
+                    kind=("shards", len(piece), len(whole)),
                 )
 
 

@@ -84,7 +84,9 @@ def skip_update(plan: Plan, random: Random) -> Change | None:
 
     def copies(node: Node) -> Sequence[Node]:
         olds = (node.inputs[0], *node.inputs[2:])
-        return [Node("identity", (old,), (new,), (), node.name) for old, new in zip(olds, node.outputs, strict=False)]
+        return [
+            Node("identity", (old,), (new,), (), node.name) for old, new in zip(olds, node.outputs, strict=False)
+        ]
 
     where = spread(plan, random, site)
     return edit(plan, {each: copies(node_at(plan, each)) for each in where}), f"no update in {named(plan, site)}"

@@ -74,7 +74,9 @@ def _binary(
         x, y = _operands(inputs, attrs)
         return (np.asarray(combine(x, y, _alpha(inputs, attrs))),)
 
-    def gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
+    def gradient(
+        inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes
+    ) -> tuple[Array | None, ...]:
         x, y = _operands(inputs, attrs)
         wanted = pulls if len(inputs) == 2 else pulls[1:] if attrs.get("reflected", False) else pulls[:1]
         alpha = _alpha(inputs, attrs)

@@ -39,7 +39,9 @@ def _copy(
     def forward(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
         return (inputs[0],)
 
-    def gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
+    def gradient(
+        inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes
+    ) -> tuple[Array | None, ...]:
         return (grads[0],)
 
     return OpRule(
@@ -73,7 +75,9 @@ def _multiref(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
     return (inputs[0],) * int(attrs["times"])
 
 
-def _multiref_gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
+def _multiref_gradient(
+    inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes
+) -> tuple[Array | None, ...]:
     return (_added(grads),)
 
 

@@ -53,7 +53,9 @@ def _create(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
     return (mask[None, None],)
 
 
-def _create_gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
+def _create_gradient(
+    inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes
+) -> tuple[Array | None, ...]:
     return None, None
 
 
@@ -66,7 +68,9 @@ def _apply_axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
     if tuple(atom.size for atom in atoms) != scores or len(scores) < 2:
         raise ShapeError(f"apply_mask: a mask of shape {mask} does not fit scores of shape {scores}")
     sequence = len(atoms) - 2
-    atoms = tuple(replace(atom, least=LEAST) if place >= sequence else atom for place, atom in enumerate(atoms))
+    atoms = tuple(
+        replace(atom, least=LEAST) if place >= sequence else atom for place, atom in enumerate(atoms)
+    )
     return make_axes(atoms, dims, (dims[0],))
 
 
@@ -74,7 +78,9 @@ def _apply(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
     return (np.asarray(inputs[0] + inputs[1]),)
 
 
-def _apply_gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
+def _apply_gradient(
+    inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes
+) -> tuple[Array | None, ...]:
     return grads[0], unbroadcast(grads[0], inputs[1].shape)
 
 

@@ -104,7 +104,8 @@ def _gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes
     worth = numbers.total(np.asarray(run.made * dy), (2,))
     dweights = numbers.total(np.asarray(run.hits * worth), (0,))[0]
     dw1, dw3, dw2 = (
-        numbers.matmul(np.swapaxes(left, 1, 2), right) for left, right in ((dgate, x), (dup, x), (dmade, run.hidden))
+        numbers.matmul(np.swapaxes(left, 1, 2), right)
+        for left, right in ((dgate, x), (dup, x), (dmade, run.hidden))
     )
     return dx, None, dweights, dw1, dw3, dw2
 

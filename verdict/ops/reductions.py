@@ -61,7 +61,9 @@ def _sum(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
     return (y.reshape(shape or (1,)),)
 
 
-def _sum_gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
+def _sum_gradient(
+    inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes
+) -> tuple[Array | None, ...]:
     (x,), (dy,) = inputs, grads
     reduced = reductions("sum", attrs, x.ndim)
     shape = tuple(1 if place in reduced else size for place, size in enumerate(x.shape))
@@ -78,7 +80,9 @@ def _mean(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
     return (numbers.divide(_sum(inputs, attrs)[0], _count(inputs[0], attrs)),)
 
 
-def _mean_gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
+def _mean_gradient(
+    inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes
+) -> tuple[Array | None, ...]:
     share = numbers.divide(grads[0], _count(inputs[0], attrs))
     return _sum_gradient(inputs, (share,), attrs)
 

@@ -98,7 +98,9 @@ def broadcast(name: str, prefix: str, *shapes: Shape) -> tuple[tuple[Atom, ...],
         found = {shape[place - rank + len(shape)] for shape in shapes if place >= rank - len(shape)} - {1}
         if len(found) > 1:
             listed = " and ".join(str(shape) for shape in shapes)
-            raise ShapeError(f"{name}: shapes {listed} do not broadcast: {sorted(found)} meet in one dimension")
+            raise ShapeError(
+                f"{name}: shapes {listed} do not broadcast: {sorted(found)} meet in one dimension"
+            )
         sizes.append(found.pop() if found else 1)
     atoms, dims = numbered(prefix, tuple(sizes))
     each = tuple(
@@ -120,7 +122,9 @@ def unbroadcast(gradient: Array, shape: Shape) -> Array:
     """Sum a gradient over the dimensions along which an input of `shape` was repeated."""
     extra = gradient.ndim - len(shape)
     repeated = tuple(
-        place for place in range(gradient.ndim) if place < extra or shape[place - extra] != gradient.shape[place]
+        place
+        for place in range(gradient.ndim)
+        if place < extra or shape[place - extra] != gradient.shape[place]
     )
     if not repeated:
         return gradient

@@ -28,7 +28,8 @@ def _axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
     (shape,) = shapes
     along = axis("softmax", attrs["dim"], len(shape))
     atoms = tuple(
-        Atom("k", size, Law.WHOLE, 2) if place == along else Atom(f"b{place}", size) for place, size in enumerate(shape)
+        Atom("k", size, Law.WHOLE, 2) if place == along else Atom(f"b{place}", size)
+        for place, size in enumerate(shape)
     )
     dims = tuple((atom.name,) for atom in atoms)
     return make_axes(atoms, (dims,), (dims,))

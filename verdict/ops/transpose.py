@@ -19,7 +19,8 @@ def _axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
     (shape,) = shapes
     first, second = (axis("transpose", attrs[key], len(shape)) for key in ("dim0", "dim1"))
     atoms = tuple(
-        Atom(f"d{place}", size, least=2 if place in {first, second} else 1) for place, size in enumerate(shape)
+        Atom(f"d{place}", size, least=2 if place in {first, second} else 1)
+        for place, size in enumerate(shape)
     )
     dims = [(atom.name,) for atom in atoms]
     swapped = list(dims)

@@ -117,14 +117,15 @@ def _corrected(query: Query, report: Report) -> Report:
     codes = {finding.code for finding in found}
     unexplained = found[:1] if recorded else found
     same = codes == told and not _nearer(parallel, report.findings, found)
-    if not found:
-        return report
-    if not nothing_told and (len(found) > most or any(finding.code == UNEXPLAINED for finding in unexplained)):
+    explained = replace(report, findings=found, open=(), proofs=Proofs(), swept=swept_of(swept))
+    if nothing_told:
+        return explained if found and found[0].parallel else report
+    if not found or len(found) > most or any(finding.code == UNEXPLAINED for finding in unexplained):
         return report
     crossed = len(report.findings) == 1 and report.findings[0].code in CROSSED and _received(report.findings[0])
     if crossed or ((same or codes | told <= SCALES) and not _left_out(found)):
         return replace(report, findings=tuple(_with_corrections(report.findings, found)))
-    return replace(report, findings=found, open=(), proofs=Proofs(), swept=swept_of(swept))
+    return explained
 
 
 def _with_corrections(told: Sequence[Finding], found: Sequence[Finding]) -> Iterator[Finding]:

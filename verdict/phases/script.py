@@ -36,7 +36,7 @@ import numpy as np
 
 '''
     + LOADING
-    + """
+    + '''
 from verdict.sweep.flow import Place, Step, apply  # noqa: E402
 
 inf, nan = float("inf"), float("nan")
@@ -86,7 +86,7 @@ def main():
 
 if __name__ == "__main__":
     sys.exit(main())
-"""
+'''
 )
 
 

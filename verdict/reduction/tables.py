@@ -175,7 +175,9 @@ def _region_in(table: Array, other: Array) -> Region | None:
 
 def _alike_along_an_axis(table: Array) -> bool:
     """Whether a table repeats itself along some axis, so that numbers do not tell its place there."""
-    return any(size > 1 and bool(np.all(table == np.take(table, [0], axis))) for axis, size in enumerate(table.shape))
+    return any(
+        size > 1 and bool(np.all(table == np.take(table, [0], axis))) for axis, size in enumerate(table.shape)
+    )
 
 
 def _starts(steps: Sequence[range]) -> Iterator[tuple[int, ...]]:

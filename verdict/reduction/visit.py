@@ -54,7 +54,9 @@ class Visit(NamedTuple):
         return next(each.size for each in self.pattern.axes.atoms if each.name == atom)
 
 
-def visited(plan: Plan, key: tuple[object, ...], node: Node, pattern: Pattern, atoms: Mapping[str, int]) -> Visit:
+def visited(
+    plan: Plan, key: tuple[object, ...], node: Node, pattern: Pattern, atoms: Mapping[str, int]
+) -> Visit:
     """A node with its pattern at full shapes. Gradients mix along all axes, as far as is known."""
     gradient = node.op.endswith(GRAD)
     rule = RULES[node.op.removesuffix(GRAD)]

@@ -134,6 +134,7 @@ class PlainTerms:
         """An integer variable in range(size)."""
         return self.variables.setdefault(name, Plain("index", data=(name, size)))
 
+
     def integer(self, name: str, low: int | None = None, high: int | None = None) -> Plain:
         """An integer variable, not below `low` and not above `high` where there are such bounds."""
         return self.variables.setdefault(name, Plain("integer", data=(name, Span(low, high))))

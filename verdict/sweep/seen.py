@@ -126,7 +126,9 @@ def _drawn(
         if _finite(flow, values):
             return given, values
     for logicals in (nearest_to_no_numbers(flow, given[0]), frozenset(given[0])):
-        given = [{k: positive(array) if k in logicals else array for k, array in values.items()} for values in given]
+        given = [
+            {k: positive(array) if k in logicals else array for k, array in values.items()} for values in given
+        ]
         values = _made(flow, single, given, kept)
         if _finite(flow, values):
             break

@@ -56,7 +56,8 @@ def _present(values: Sequence[Array | None], number: int) -> Array:
 def positive_buffers(plan: Plan, given: Mapping[int, Array]) -> dict[int, Array]:
     """The same values with buffers positive, since some are read under roots (the second moments of an optimizer)."""
     return {
-        logical: positive(array) if plan.logicals[logical].kind == BUFFER else array for logical, array in given.items()
+        logical: positive(array) if plan.logicals[logical].kind == BUFFER else array
+        for logical, array in given.items()
     }
 
 
@@ -81,7 +82,9 @@ def nearest_to_no_numbers(flow: Flow, given: Mapping[int, Array]) -> frozenset[i
     return frozenset(found)
 
 
-def _nearest(flow: Flow, inputs: Sequence[int], makers: Mapping[int, int], owners: Mapping[int, int]) -> frozenset[int]:
+def _nearest(
+    flow: Flow, inputs: Sequence[int], makers: Mapping[int, int], owners: Mapping[int, int]
+) -> frozenset[int]:
     """Of the given tensors that values come from those that are read the fewest steps before."""
     level, seen = set(inputs), set(inputs)
     while level:

@@ -27,7 +27,9 @@ def convolution(padding, strides, base=(1, 1), apart=(1, 1), groups=1, batches=1
     b = np.sin(np.arange(3 * 2 * 4 // groups * 6, dtype=np.float32)).reshape(3, 2, 4 // groups, 6)
 
     def made(a, b):
-        return lax.conv_general_dilated(a, b, strides, padding, base, apart, ("NHWC", "HWIO", "NHWC"), groups, batches)
+        return lax.conv_general_dilated(
+            a, b, strides, padding, base, apart, ("NHWC", "HWIO", "NHWC"), groups, batches
+        )
 
     return made, (a, b)
 

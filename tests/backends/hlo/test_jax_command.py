@@ -9,7 +9,7 @@ from verdict.__main__ import main
 
 TEXTS = Path(__file__).parent / "texts"
 STAND_IN = "__version__ = {version!r}\n\n\ndef devices():\n    return list(range({devices}))\n"
-PROGRAM = """
+PROGRAM = '''
 from pathlib import Path
 
 TEXTS = Path({texts!r})
@@ -74,7 +74,7 @@ def build_unsharded():
             return Whole(name)
 
     return Plain(), ("mlp_dp",)
-"""
+'''
 
 
 @pytest.fixture

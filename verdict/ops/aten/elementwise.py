@@ -223,7 +223,9 @@ RULES = (
     each("aten.sin", "self", "y = sin x", numbers.sin, assumptions=(ROUNDED,), types=floats),
     each("aten.cos", "self", "y = cos x", numbers.cos, assumptions=(ROUNDED,), types=floats),
     each("aten.sqrt", "self", "y = x^(1/2)", numbers.sqrt, assumptions=(ROUNDED,), types=floats),
-    each("aten.rsqrt", "self", "y = x^(-1/2)", lambda x: numbers.power(x, -HALF), assumptions=(ROUNDED,), types=floats),
+    each(
+        "aten.rsqrt", "self", "y = x^(-1/2)", lambda x: numbers.power(x, -HALF), assumptions=(ROUNDED,), types=floats
+    ),
     each("aten.reciprocal", "self", "y = 1 / x", lambda x: numbers.divide(1, x), types=floats),
     each("aten.square", "self", "y = x^2", lambda x: x * x, types=squared),
     each("aten.abs", "self", "y = max(x, -x)", lambda x: numbers.maximum(x, -x)),

@@ -1,6 +1,6 @@
 """glu: the first half along a dimension, times the sigmoid of the second; and its gradient.
 
-y = a sigmoid(b)      da = dy sigmoid(b)      db = dy a sigmoid(b) (1 - sigmoid(b))
+    y = a sigmoid(b)      da = dy sigmoid(b)      db = dy a sigmoid(b) (1 - sigmoid(b))
 """
 
 import numpy as np

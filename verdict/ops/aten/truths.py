@@ -1,6 +1,6 @@
 """Whether some, or all, of many truth values hold.
 
-any   y = 1 - the product of [x is 0]       all   y = the product of [x is not 0]
+    any   y = 1 - the product of [x is 0]       all   y = the product of [x is not 0]
 """
 
 import numpy as np

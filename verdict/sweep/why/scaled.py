@@ -31,7 +31,8 @@ def off(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
     twins = [one for one in scene.one.steps if (one.op, one.place.name) == (step.op, step.place.name)]
     if any(frozen(one.attrs) == frozen(step.attrs) for one in twins):
         return
-    code = "wrong-constant" if twins else "wrong-scale"
+    factors = not twins or any(number == 1 for one in twins for number in one.attrs.values())
+    code = "wrong-scale" if factors else "wrong-constant"
     arrays = {v: held for n in at.steps.values() if (held := state.arrays(v := scene.step(n).outputs[0])) is not None}
     for times in _factors(state):
         change = Change({v: tuple(np.asarray(a / float(times)) for a in held) for v, held in arrays.items()})
