@@ -108,6 +108,6 @@ class _Logged:
         """Log the phase."""
         _LOG.info("%s", phase)
 
-    def advance(self, phase: Phase, done: int, total: int) -> None:
+    def advance(self, phase: Phase, done: int, total: int, counted: str) -> None:
         """Log how far it is."""
-        _LOG.debug("%s: %d of %d", phase, done, total)
+        _LOG.debug("%s: %d of %d %s", phase, done, total, counted)

@@ -1,7 +1,6 @@
 """`verdict capture` and `verdict torch`: record PyTorch programs, and verify what was recorded."""
 
 import os
-import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,13 +12,14 @@ import click
 from verdict.backends.text import write
 from verdict.backends.torch.assemble import plan_of
 from verdict.backends.torch.confirmation import AGREES, NOT_RUN, Confirmation, confirmed
-from verdict.backends.torch.launch import Limits, Progress, Recorded, Target, record_all, record_each
+from verdict.backends.torch.launch import Limits, Recorded, Recording, Target, record_all, record_each
 from verdict.backends.torch.parts import Part, part_of, together, write_part
 from verdict.backends.torch.stated import ranks_of, step_of
 from verdict.backends.torch.trace import UNMODELLED, decides
 from verdict.backends.torch.worker import LIVE
 from verdict.errors import UsageError, VerdictError
 from verdict.graph import Plan
+from verdict.progress import Bar
 
 BUILD, BUILD_SINGLE = "build", "build_single"
 LIMITS = Limits()
@@ -60,13 +60,9 @@ def capture(
             plans = capture(programs, "real", cores, limits)
             click.echo(f"recorded on real tensors; without data: {error}", err=True)
             return plans
-    begun, shown = time.monotonic(), sys.stderr.isatty()
-
-    def progress(what: str, done: int, total: int) -> None:
-        if shown:
-            click.echo(f"\r{what}: {done} of {total}", nl=done == total, err=True)
-
-    recorded = behind_choices(record_all(programs, tensors, cores or os.cpu_count() or 1, limits, progress))
+    begun = time.monotonic()
+    with Bar() as bar:
+        recorded = behind_choices(record_all(programs, tensors, cores or os.cpu_count() or 1, limits, bar.advance))
     plans = [
         confirmed(plan_of(found.traces, ":".join(target)), found.confirmation, found.traces)
         for (target, _), found in zip(programs, recorded, strict=True)
@@ -84,7 +80,7 @@ def capture(
 
 
 def recorded_each(
-    programs: Sequence[tuple[Target, int]], tensors: str, confirm: bool, progress: Progress, watched: bool
+    programs: Sequence[tuple[Target, int]], tensors: str, confirm: bool, progress: Recording, watched: bool
 ) -> list[Recorded | VerdictError | RuntimeError]:
     """What is recorded of each (program, number of ranks), by processes that import torch once, or why nothing is:
     RuntimeError where that is no fault of the program. watched: whether what it depends on is told.

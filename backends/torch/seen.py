@@ -16,8 +16,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
-
 import verdict
 from verdict.backends.torch.environment import variables
 from verdict.backends.torch.events import (
@@ -255,6 +253,7 @@ def _asks_kind(frame: Any) -> bool:
 
 def _patch_torch(watched: Watched) -> None:
     """Tell of the files that torch opens by their paths, without an event of Python's."""
+    import torch  # noqa: PLC0415  (the command line imports this file, and needs no torch)
 
     def told(*given: Any) -> None:
         for path in given:

@@ -31,6 +31,7 @@ from verdict.errors import UsageError
 from verdict.graph import Plan
 from verdict.limits import free_mib
 from verdict.phases import known_assumptions
+from verdict.progress import Bar
 from verdict.report.many import FORMS_OF_MANY, Case, Header, counts_line, many_data, table, to_text, worst
 from verdict.report.outputs import Output, output_of, require_writable, write_whole
 from verdict.report.readable import readable
@@ -106,15 +107,17 @@ def _run(questions: Sequence[Question], texts: Sequence[str], given: dict[str, A
     require_writable(_inputs(questions), [("the report", output.path) for output in outputs])
     part, of = given["part"]
     mine = shard(questions, part, of)
-    told = _teller(len(mine)) if given["verbose"] or (sys.stderr.isatty() and not given["quiet"]) else lambda _: None
-    version, run = version_of(PACKAGE), partial(_runner(given, len(mine)), told=told)
+    version = version_of(PACKAGE)
     seed = int(time.time()) // DAY if given["sample_seed"] is None else given["sample_seed"]
     cache = _cache(given)
+    begun = time.monotonic()
     made = tasks_of(mine, None if cache is None else OnDisk(cache, seed), version)
-    _tell_recorded(made, seed, given["verbose"])
-    tasks = made.tasks
+    _tell_recorded(made, seed, given["verbose"], time.monotonic() - begun)
     proofs = None if given["engine"] == "ray" else cache
-    found = run(tasks) if proofs is None else _reusing(tasks, run, proofs, seed, version, told)
+    with Bar(not given["quiet"]) as bar:
+        told = _teller(len(mine), bar, given["verbose"] or (sys.stderr.isatty() and not given["quiet"]))
+        run = partial(_runner(given, len(mine)), told=told)
+        found = run(made.tasks) if proofs is None else _reusing(made.tasks, run, proofs, seed, version, told)
     denied = {name for question in questions for name in question.settings.denied} - {KEPT}
     header = Header(fingerprint(questions, version), len(questions), (part, of), _unused(denied, found))
     if of == 1:
@@ -159,8 +162,11 @@ def _cache(given: dict[str, Any]) -> Cache | None:
         return None
 
 
-def _tell_recorded(made: Tasks, seed: int, verbose: bool) -> None:
+def _tell_recorded(made: Tasks, seed: int, verbose: bool, seconds: float) -> None:
     """Where recordings were used that were kept, and why others are not."""
+    programs = sum(isinstance(task.question.asked, Program) for task in made.tasks)
+    if verbose and programs:
+        click.echo(f"recording: {seconds:.1f} s, {programs} of {programs} programs", err=True)
     if made.used:
         again = f", {made.again} of them recorded again (--sample-seed {seed})" if made.again else ""
         click.echo(f"note: {made.used} programs recorded before{again}", err=True)
@@ -185,14 +191,17 @@ def _reusing(
     return reuse.found
 
 
-def _teller(total: int) -> Callable[[Case], None]:
-    """What tells of each case as soon as it is decided, and how many are."""
+def _teller(total: int, bar: Bar, shown: bool) -> Callable[[Case], None]:
+    """What draws how many cases are decided, and tells of each as soon as it is where they are `shown`."""
     done: list[Case] = []
+    bar.advance("deciding", 0, total, "questions")
 
     def told(case: Case) -> None:
         done.append(case)
-        seconds = f"{case.measured.total:.1f} s"
-        click.echo(readable(f"{len(done)} of {total}: {case.standing.name} {case.name}, {seconds}"), err=True)
+        if shown:
+            seconds = f"{case.measured.total:.1f} s"
+            click.echo(readable(f"{len(done)} of {total}: {case.standing.name} {case.name}, {seconds}"), err=True)
+        bar.advance("deciding", len(done), total, "questions")
 
     return told
 

@@ -1,12 +1,9 @@
 """The programs of a list, recorded before anything is decided: by processes that import torch once."""
 
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple
-
-import click
 
 from verdict.backends.torch.command import BUILD, BUILD_SINGLE, plan_or_error, recorded_each
 from verdict.backends.torch.keeping import Answer, Kept, Shelf, Side, record_or_reuse
@@ -17,6 +14,7 @@ from verdict.batches.question import Program, Question
 from verdict.batches.run import Task
 from verdict.errors import VerdictError
 from verdict.graph import Plan
+from verdict.progress import Bar
 
 ONE_RECORDING_IN = 64
 """Of so many kept recordings one is made again, on average: fewer than of proofs, as it begins a process with torch."""
@@ -102,7 +100,8 @@ def _recorded(sides: Sequence[Side], manner: Manner, shelf: Shelf | None) -> Kep
 
 
 def _record(sides: Sequence[Side], manner: Manner, watched: bool) -> list[Answer]:
-    return recorded_each(sides, manner.tensors, manner.confirm, _progress(), watched)
+    with Bar() as bar:
+        return recorded_each(sides, manner.tensors, manner.confirm, bar.advance, watched)
 
 
 def _plan(side: Side, found: Answer, lasting: bool) -> Plan | VerdictError | RuntimeError:
@@ -127,10 +126,3 @@ def _sides(asked: Any) -> tuple[Side, Side]:
     parallel = Target.of(asked.program, BUILD)
     return (Target.of(asked.single or parallel.file, BUILD_SINGLE), 1), (parallel, asked.world)
 
-
-def _progress() -> Callable[[str, int, int], None]:
-    def progress(what: str, done: int, total: int) -> None:
-        if sys.stderr.isatty():
-            click.echo(f"\r{what}: {done} of {total}", nl=done == total, err=True)
-
-    return progress

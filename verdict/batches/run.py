@@ -143,5 +143,5 @@ class _Timed:
         if phase != self._watch.phase:
             self._watch.begin(phase)
 
-    def advance(self, phase: Phase, done: int, total: int) -> None:
+    def advance(self, phase: Phase, done: int, total: int, counted: str) -> None:
         """Nothing."""

@@ -4,6 +4,7 @@ Nothing that is found here is said before numbers bear it out (`certify`).
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from verdict.diagnose import Raw, dtype_notes, other_operators, scene_of
 from verdict.graph import Plan
@@ -87,8 +88,9 @@ def _proved(
 
 def _walks(query: Query, table: Reference, binding: Binding) -> tuple[Lineages, ...]:
     parallel, options = query.values[1], query.options
+    progress = partial(query.observer.advance, Phase.LINEAGE)
     return tuple(
-        propagate(table, parallel, binding, microbatch, options.assume, options.exhaustive)
+        propagate(table, parallel, binding, microbatch, options.assume, options.exhaustive, progress)
         for microbatch in walked_microbatches(parallel, options.exhaustive)
     )
 
