@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import verdict
 from verdict.backends.torch.confirmation import NOT_RUN, Confirmation
 from verdict.backends.torch.evidence import Line, told_in
+from verdict.backends.torch.job import Job, Program, seen_of, write_job
 from verdict.backends.torch.trace import Trace, from_plain
-from verdict.backends.torch.worker import Job, Program, seen_of, write_job
 from verdict.child import session
 from verdict.errors import UsageError, VerdictError
 
