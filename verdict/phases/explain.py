@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from verdict.diagnose import diagnose, scene_of
 from verdict.graph import ABSENT, COPY, Fault, Node, Plan
-from verdict.graph.kept import RECORDED
+from verdict.graph.kept import is_recorded
 from verdict.graph.lockstep import RECV
 from verdict.graph.sources import source_of
 from verdict.lineage import Evidence
@@ -105,7 +105,7 @@ def _corrected(query: Query, report: Report) -> Report:
     walk has findings, as some of them then mend a little by chance.
     """
     single, parallel = query.values
-    recorded = any(assumption.name == RECORDED for assumption in parallel.assumptions)
+    recorded = is_recorded(parallel)
     small = parallel.columns == 1 and steps_of(parallel) <= (MOST_RECORDED if recorded else MOST_MENDED)
     told = {finding.code for finding in report.findings}
     if not small or told & MATTERS_OF_FORM:
