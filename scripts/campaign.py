@@ -13,28 +13,21 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from scripts.campaigns import attributes, plans, programs  # noqa: E402
+from scripts.campaigns import plans  # noqa: E402
 from scripts.campaigns.apart import Asker  # noqa: E402
-from scripts.campaigns.lines import BLOCK, FAILURES, Book, Campaign, Line, figures, of_shards, table, told  # noqa: E402
+from scripts.campaigns.lines import BLOCK, FAILURES, Book, Line, figures, of_shards, table, told  # noqa: E402
+from scripts.campaigns.makers import SECONDS, maker  # noqa: E402
+from scripts.campaigns.spread import Some, ask_all  # noqa: E402
 from scripts.campaigns.truth import one_thread  # noqa: E402
+from verdict.batches.cluster import on_ray  # noqa: E402
 
-SECONDS = {"plans": plans.SECONDS, "attributes": attributes.SECONDS, "programs": programs.SECONDS * BLOCK}
-"""The campaigns, and how much of the processor a question of each may take."""
 ENDLESS = 10**9
-
-
-def maker(name: str, seed: int, families: Sequence[str], kinds: Sequence[str]) -> Callable[[], Campaign]:
-    """What makes a campaign, by its name."""
-    if name == "plans":
-        return partial(plans.campaign, seed, families, kinds)
-    return partial({"attributes": attributes, "programs": programs}[name].campaign, seed)
 
 
 def numbers(shard: tuple[int, int]) -> Iterator[int]:
@@ -70,14 +63,25 @@ def asked_here(given: argparse.Namespace, out: Path, seed: int, counts: Mapping[
     first, every = map(int, given.shard.split("/"))
     one_thread()
     book = Book(out / "lines.csv")
-    families = [name for name in plans.FAMILIES if any(part in name for part in given.family or ())]
-    askers = [Asker(name, maker(name, seed, families, given.kind or ()), seed, out, SECONDS[name]) for name in counts]
+    makers = {name: maker(name, seed, families_of(given), given.kind or ()) for name in counts}
+    askers = [Asker(name, make, seed, out, SECONDS[name]) for name, make in makers.items()]
     try:
         run(askers, seed, (first, every), book, time.monotonic() + given.seconds, counts)
     finally:
         for asker in askers:
             asker.close()
     return book.lines
+
+
+def asked_on_ray(given: argparse.Namespace, out: Path, seed: int, counts: Mapping[str, int]) -> list[Line]:
+    """The lines of questions that the nodes of a cluster ask."""
+    first = Some("", seed, (), families_of(given), tuple(given.kind or ()), time.time() + given.seconds)
+    return ask_all(on_ray(given.ray_address), first, out, counts)
+
+
+def families_of(given: argparse.Namespace) -> tuple[str, ...]:
+    """The families that are named by a part of theirs."""
+    return tuple(name for name in plans.FAMILIES if any(part in name for part in given.family or ()))
 
 
 def asked_beside(given: argparse.Namespace, out: Path, seed: int, counts: Mapping[str, int]) -> list[Line]:
@@ -124,6 +128,8 @@ def main() -> int:
     parser.add_argument("--family", action="append", help="of plans: a part of a family's name (repeatable)")
     parser.add_argument("--kind", action="append", help="of plans: kinds of faults (repeatable)")
     parser.add_argument("--cores", type=int, default=1, help="so many processes beside each other")
+    parser.add_argument("--engine", choices=("local", "ray"), default="local", help="ray: tasks of a cluster")
+    parser.add_argument("--ray-address", help="of the cluster; default: the one that runs, else one of this machine")
     parser.add_argument("--shard", default="0/1", help="K/N: every N-th block of questions from the K-th on")
     parser.add_argument("--out", type=Path, help="default: build/campaign-SEED")
     given = parser.parse_args()
@@ -131,7 +137,8 @@ def main() -> int:
     out = given.out or ROOT / "build" / f"campaign-{seed}"
     out.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
-    lines = (asked_beside if given.cores > 1 else asked_here)(given, out, seed, wanted(given))
+    ask = asked_on_ray if given.engine == "ray" else asked_beside if given.cores > 1 else asked_here
+    lines = ask(given, out, seed, wanted(given))
     found = figures(lines, seed, given.shard, given.cores, time.monotonic() - started)
     (out / "figures.json").write_text(json.dumps(found, indent=1) + "\n")
     page = "\n\n".join((told(found), *(table(lines, field) for field in ("campaign", "kind", "name"))))

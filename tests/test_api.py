@@ -1,5 +1,7 @@
 """`import verdict`: the page's examples, the names, what an import costs, and what is refused."""
 
+import dataclasses
+import inspect
 import logging
 import re
 import subprocess
@@ -10,6 +12,8 @@ from pathlib import Path
 import pytest
 
 import verdict
+import verdict.jax
+import verdict.torch
 from verdict.limits import Limits
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -88,3 +92,31 @@ def test_what_there_is_not_is_one_sentence() -> None:
         assert sentence in str(raised.value)
     with pytest.raises(AttributeError, match="no attribute 'prove'"):
         verdict.prove  # noqa: B018
+
+
+def _documented() -> list[tuple[str, object, list[str]]]:
+    """The public functions and frozen values that users make or read, with their parameters and fields."""
+    found = []
+    for room in (verdict, verdict.torch, verdict.jax):
+        for name in room.__all__:
+            thing = getattr(room, name)
+            if isinstance(thing, type) and dataclasses.is_dataclass(thing) and thing is not verdict.Plan:
+                fields = (
+                    []
+                    if issubclass(thing, Exception) and thing is not verdict.VerdictError
+                    else dataclasses.fields(thing)
+                )
+                found.append((f"{room.__name__}.{name}", thing, [field.name for field in fields]))
+            elif inspect.isfunction(thing):
+                found.append((f"{room.__name__}.{name}", thing, list(inspect.signature(thing).parameters)))
+    return found
+
+
+@pytest.mark.parametrize(("thing", "names"), [each[1:] for each in _documented()], ids=[e[0] for e in _documented()])
+def test_docstrings_name_every_parameter_with_its_unit_and_what_is_raised(thing: object, names: list[str]) -> None:
+    text = inspect.getdoc(thing) or ""
+    assert [name for name in names if not re.search(rf"\b{name}\b", text)] == []
+    units = {"seconds": "seconds", "time_limit": "seconds", "timeout": "seconds", "memory_limit": "MiB"}
+    assert all(unit in text or name not in names for name, unit in units.items())
+    raises = inspect.isfunction(thing) and not {"shard", "piece", "partial", "mean", "cuda_as_cpu"} & {thing.__name__}
+    assert not raises or "Raises " in text

@@ -44,6 +44,14 @@ def test_one_plan_may_come_from_standard_input() -> None:
     assert (ran.returncode, "given as both plans" in ran.stderr) == (2, True)
 
 
+def test_a_plan_that_is_run_or_gets_a_fault_may_come_from_standard_input(tmp_path: Path) -> None:
+    given = Path(PARALLEL).read_text()
+    for arguments in (("run", "-"), ("mutate", "-", "--kinds", "skip-node", "--count", "1", "-o", str(tmp_path))):
+        ran = run(*arguments, given=given)
+        assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
+    assert (tmp_path / "skip-node-0.plan").is_file()
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -50,7 +50,7 @@ def verify(
     The phases are logged to the logger `verdict`, at the level INFO.
 
     Raises PlanFileError where a plan cannot be read or is malformed, PlanMismatchError where the two have nothing in
-    common, UsageError where an option names no assumption.
+    common, UsageError where an option names no assumption. What PROVED claims, and why: docs/soundness.md.
     """
     chosen = options or Options()
     if time_limit is not None or memory_limit is not None:
@@ -68,7 +68,8 @@ def verify(
 def load(path: str | os.PathLike[str]) -> Plan:
     """The plan in a file: Verdict's text, an nnScaler pickle or plain data, each also packed with xz, gzip or zstd.
 
-    Nothing in the file is run; it is read in a process of its own. Raises PlanFileError where it cannot be read.
+    path: of the file, whose kind is told by its content. Nothing in the file is run; it is read in a process of its
+    own, which may take 6 GiB. The text is that of docs/plan-format.md. Raises PlanFileError where it cannot be read.
     """
     return backends.load(os.fspath(path))
 
@@ -81,8 +82,12 @@ def save(plan: Plan, path: str | os.PathLike[str]) -> None:
 def generate(model: str, **sizes: Any) -> tuple[Plan, Plan]:
     """The single-device plan and the parallel plan of a model: llama3, deepseek, gpt or mlp.
 
-    sizes: the options of `verdict generate` with _ for -, as `layers=2, dp=2, tp=4`; what is not given has the default
-    that `verdict generate --help` shows. Raises UsageError where there is no such model or size, or they do not fit.
+    model: whose layers it has; a linear layer's weight has the shape outputs x inputs, as in its own code. sizes: the
+    options of `verdict generate` with _ for -, as `layers=2, dp=2, tp=4`; batch counts the rows of the whole step, over
+    all replicas and microbatches, seq the tokens of a row; what is not given has the default that `verdict generate
+    --help` shows. Source: docs/parallelisms.md lists what can be combined.
+
+    Raises UsageError where there is no such model or size, or they do not fit.
     """
     require_known("generate", sizes, frozenset(field.name for field in fields(generator.Sizes)), "size")
     return generator.generate(model, generator.Sizes(**sizes))

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import traceback
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -121,11 +122,16 @@ def _status(arguments: list[str]) -> int:
     return int(cli.main(arguments, standalone_mode=False) or 0)
 
 
+def _named(paths: Sequence[str]) -> list[Plan]:
+    """The plans in files as the command line names them."""
+    return load_all([path_of(path) for path in paths])
+
+
 cli.add_command(generate_command)
 cli.add_command(diff_command)
 cli.add_command(explain_command)
-cli.add_command(run_command(load_all, torch_engine))
-cli.add_command(mutate_command(load_all, save))
+cli.add_command(run_command(_named, torch_engine))
+cli.add_command(mutate_command(_named, save))
 cli.add_command(bugs_command(pairs.names_of_bugs, pairs.load_bug))
 cli.add_command(check_command)
 cli.add_command(batch_command)

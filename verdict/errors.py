@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 @dataclass(eq=False)
 class VerdictError(Exception):
-    """A question that cannot be put: where, what is wrong, what was expected and what to do about it."""
+    """A question that cannot be put. where: the file, line, option or rank. problem: what is wrong there, one clause.
+    help: what was expected, or what to do about it; "" where there is nothing to say.
+    """
 
     where: str
     problem: str

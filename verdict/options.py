@@ -40,7 +40,8 @@ class Options:
 
     workers: processes that prove side by side; 0 proves in this process, without limits of time and memory.
     memory_mib: the most memory of one worker process. exhaustive: prove every stage and every column by
-    itself. assume, denied: names of assumptions. limits: of the whole run.
+    itself. assume, denied: names of assumptions, as docs/soundness.md lists. solver: the limits of one obligation.
+    limits: of the whole run, in seconds and MiB.
     attempts: how many repaired plans are verified at most; None are as many as the size of the plan allows.
     most_swept: up to so many nodes on all ranks, what the walk leaves open is swept; None is any number.
     """

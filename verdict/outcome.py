@@ -156,6 +156,9 @@ class Source(NamedTuple):
 class Finding:
     """Something that is wrong with a plan, as data. Text is made of it in the report room alone.
 
+    code: stable, as docs/codes.md lists. title: one sentence. where: FILE:LINE of the plan, or of the program that was
+    recorded. notes, help: further sentences; help is what to do, a proved repair where there is one.
+    values: elements at which both sides differ. counterexample: small numbers of both sides that show it.
     extent: at how many places. evidence: what it is about, for the diagnosis and the repair; not for people.
     also: the evidence of the same fault at other places (other layers).
     ranks: the plan devices at which it shows. modules: the parts of the model in which it shows ("layers.0").

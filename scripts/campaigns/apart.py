@@ -1,16 +1,20 @@
 """Ask questions in a process of its own, which may die of one without ending the campaign."""
 
-import multiprocessing
 import os
-import signal
+import time
 from collections.abc import Callable
-from multiprocessing.connection import Connection
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from scripts.campaigns.lines import Campaign, Line, asked, limit_memory
+from verdict.child import Child, begin, ended, kill
 
 WALL = 10
 """How many times as long as its limit of processor time a question may take by the clock."""
+ENDING = 5.0
+"""Seconds that a process gets to put away what its campaign made, when it is told to end."""
 
 
 class Asker:
@@ -18,56 +22,47 @@ class Asker:
 
     def __init__(self, name: str, make: Callable[[], Campaign], seed: int, out: Path, seconds: float) -> None:
         self.name, self._make, self._seed, self._out, self._seconds = name, make, seed, out, seconds
-        self._process: multiprocessing.Process | None = None
-        self._pipe: Connection | None = None
+        self._child: Child | None = None
 
     def ask(self, number: int) -> Line | None:
         """The line of a question; of one that ends the process, that it did."""
-        if self._pipe is None:
-            self._begin()
-        assert self._pipe is not None and self._process is not None
-        self._pipe.send(number)
+        if self._child is None:
+            self._child = begin(partial(_serve, make=self._make, seed=self._seed, out=self._out))
+        pipe = self._child.connection
+        pipe.send(number)
         try:
-            if self._pipe.poll(self._seconds * WALL):
-                return self._pipe.recv()
+            if pipe.poll(self._seconds * WALL):
+                found: Line | None = pipe.recv()
+                return found
             why = "it took too long by the clock"
         except EOFError:
-            self._process.join(5)
-            why = f"the process died of it ({self._process.exitcode})"
+            why = "the process died of it"
         self.close()
         return Line(self.name, self._seed, number, "", "", "unchecked", "", "", why, "", "", 0.0)
 
-    def _begin(self) -> None:
-        here, there = multiprocessing.Pipe()
-        context = multiprocessing.get_context("fork")
-        self._process = context.Process(target=_serve, args=(there, self._make, self._seed, self._out), daemon=False)
-        self._process.start()
-        there.close()
-        self._pipe = here
-
     def close(self) -> None:
         """End the process."""
-        if self._pipe is not None:
-            self._pipe.close()
-        if self._process is not None and self._process.is_alive():
-            os.kill(self._process.pid or 0, signal.SIGTERM)
-            self._process.join(5)
-            if self._process.is_alive():
-                self._process.kill()
-                self._process.join()
-        self._process = self._pipe = None
+        child, self._child = self._child, None
+        if child is None:
+            return
+        child.connection.close()
+        until = time.monotonic() + ENDING
+        while ended(child) is None:
+            if time.monotonic() > until:
+                kill(child)
+                return
+            time.sleep(0.01)
 
 
-def _serve(pipe: Connection, make: Callable[[], Campaign], seed: int, out: Path) -> None:
+def _serve(pipe: Any, make: Callable[[], Campaign], seed: int, out: Path) -> None:
     limit_memory()
     out.mkdir(parents=True, exist_ok=True)
     with open(out / "log", "ab") as log:
         os.dup2(log.fileno(), 2)
     campaign = make()
     try:
-        while True:
-            pipe.send(asked(campaign, seed, pipe.recv(), out))
-    except (EOFError, BrokenPipeError):
-        pass
+        with suppress(EOFError, BrokenPipeError):
+            while True:
+                pipe.send(asked(campaign, seed, pipe.recv(), out))
     finally:
         campaign.close()

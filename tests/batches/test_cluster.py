@@ -128,6 +128,18 @@ def test_a_node_is_killed_while_programs_are_recorded(cluster, tmp_path):
     assert not same(*found[:2])
 
 
+def test_questions_of_a_campaign_are_asked_on_the_cluster(cluster, tmp_path):
+    pytest.importorskip("torch")
+    from scripts.campaigns.spread import Some, ask_all  # noqa: PLC0415  (campaigns need torch)
+
+    first = Some("", 8, (), ("mlp tp4",), (), float("inf"))
+    here, there = (
+        sorted(line._replace(seconds=0.0) for line in ask_all(executor, first, tmp_path / name, {"plans": 4}))
+        for name, executor in (("here", local(1)), ("there", on_ray(None)))
+    )
+    assert here == there and len(here) == 4
+
+
 def refused_here(*_, **__):
     raise AssertionError("a program is recorded where the command runs")
 
@@ -156,6 +168,7 @@ def test_a_node_with_other_versions_is_refused(cluster, tmp_path, monkeypatch):
     refused = run("check", "--engine", "ray", "--no-cache")
     assert isinstance(refused.exception, UsageError)
     assert "the command runs with no z3-solver" in str(refused.exception)
+    assert "\n" not in str(refused.exception)
 
 
 def test_the_command_tells_the_same_report(cluster, tmp_path, monkeypatch):

@@ -1,13 +1,14 @@
 """Tasks on a Ray cluster: each a Ray task, tried once more where its worker or node is lost. Needs the extra `ray`."""
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import Any
 
 from verdict.batches.executor import ATTEMPTS, Executor, Result, Task
 from verdict.batches.version import require_same, versions_here
-from verdict.errors import UsageError
+from verdict.errors import UsageError, VerdictError
 from verdict.outcome import Unknown
 
 
@@ -30,15 +31,17 @@ def on_ray(address: str | None, cores: float = 1.0) -> Executor:
         tasks: Sequence[Task], run: Callable[[Task], Result], told: Callable[[int, Result | Unknown], Any],
         seconds: float,
     ) -> None:  # fmt: skip
-        folder, versions = os.getcwd(), versions_here()
+        folder, versions, path = os.getcwd(), versions_here(), list(sys.path)
 
-        def one(task: Task) -> Result:
+        def one(packed: bytes) -> Any:
             require_same(versions)
-            _enter(folder)
+            _enter(folder, path)
+            run, task = ray.cloudpickle.loads(packed)
             return run(task)
 
         remote = ray.remote(num_cpus=cores, max_retries=ATTEMPTS - 1)(one)
-        waiting = {remote.remote(task): place for place, task in enumerate(tasks)}
+        packed = [ray.cloudpickle.dumps((run, task)) for task in tasks]
+        waiting = {remote.remote(each): place for place, each in enumerate(packed)}
         while waiting:
             ready, _ = ray.wait(list(waiting), num_returns=1)
             for reference in ready:
@@ -47,8 +50,9 @@ def on_ray(address: str | None, cores: float = 1.0) -> Executor:
     return execute
 
 
-def _enter(folder: str) -> None:
-    """Paths are those of the command, wherever the worker began."""
+def _enter(folder: str, path: Sequence[str]) -> None:
+    """Paths are those of the command, wherever the worker began, and its modules are found."""
+    sys.path += [each for each in path if each not in sys.path]
     try:
         os.chdir(folder)
     except OSError as error:
@@ -61,6 +65,8 @@ def _outcome(ray: Any, reference: Any) -> Any:
     try:
         return ray.get(reference)
     except ray.exceptions.RayTaskError as error:
+        if isinstance(error.cause, VerdictError):  # a sentence, without the trace of the other machine
+            raise error.cause from None
         raise error.as_instanceof_cause() from None
     except ray.exceptions.RayError as error:
         return Unknown(f"its worker was lost, {ATTEMPTS} times: {_first_line(error)}")

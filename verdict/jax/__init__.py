@@ -40,8 +40,10 @@ def verify(
 ) -> Report:
     """The report on the program that `build` returns, compiled for so many virtual devices.
 
-    python: the Python that has jax, where that is not this one. ranges: the least and the greatest integer of arguments
-    of integers, by name: {"ids": (0, 15)}. Raises UsageError where it cannot be compiled.
+    build: a function at the top of a file that returns a jitted function and its arguments. devices: how many. python:
+    the Python that has jax, where that is not this one. ranges: the least and the greatest integer of arguments of
+    integers, by name: {"ids": (0, 15)}. options: of the proof. Raises UsageError where it cannot be compiled. What is
+    compared with what: docs/jax.md.
     """
     return _verify(*pair_of_program(_target(build), devices, python, ranges), options or Options(), Logged())
 
@@ -54,7 +56,11 @@ def assert_equivalent(
     denied: Sequence[str] = (),
     options: Options | None = None,
 ) -> Report:
-    """The report, if it is PROVED; else an AssertionError that holds it. denied: assumptions it must not rest on."""
+    """The report, if it is PROVED; else an AssertionError that holds it.
+
+    build, devices, python, ranges, options: as of `verify`. denied: names of assumptions that the proof must not rest
+    on. Raises AssertionError where it is not PROVED, UsageError as `verify`.
+    """
     return require_equivalent(*pair_of_program(_target(build), devices, python, ranges), denied, options)
 
 

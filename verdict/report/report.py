@@ -147,6 +147,9 @@ Answer = Proved | Refuted | Unknown
 class Report:
     """What a run found. The same plans and options give the same report, whatever the number of workers.
 
+    single, parallel: both plans in figures: file, ranks, mesh, microbatches, nodes, weights. findings: what is wrong,
+    one for each cause, the earliest first. assumptions: what the verdict rests on and is not proved. proofs: figures of
+    the stages that were proved. What a verdict claims: docs/soundness.md.
     due, evidence: what must be established, and what was. open: the questions that were met on the way.
     losses, gradients, outputs: what was compared, as the single-device plan declares it.
     notes: findings that stand beside the verdict and do not change it.

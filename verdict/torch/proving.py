@@ -34,10 +34,10 @@ def capture(
 ) -> Plan:  # fmt: skip
     """The plan of the program that `build` builds, recorded on all ranks of `world`.
 
-    tensors: "fake" for tensors without data, "real", "auto" for these where those do not serve, "live" for all ranks
-    together on real numbers. cores: ranks side
-    by side, 0 for all cores. seconds: the limit for one rank. confirm: whether the program is run, too, and its
-    recording held against the runs.
+    build: takes a `Context`, and returns the `Program` of its rank. world: how many ranks there are. tensors: "fake"
+    for tensors without data, "real", "auto" for these where those do not serve, "live" for all ranks together on real
+    numbers. cores: ranks side by side, 0 for all cores. seconds: the limit for one rank. confirm: whether the program
+    is run, too, and its recording held against the runs (docs/pytorch.md says how).
     Raises UsageError where the program cannot be recorded, or does something else when it is run.
     """
     limits = LIMITS._replace(seconds=seconds, confirm=LIMITS.confirm if confirm else 0.0)
@@ -55,8 +55,10 @@ def assert_equivalent(
 ) -> Report:
     """Record both programs and require that the parallel one is PROVED to compute what the single-device one does.
 
-    tensors: as of `capture`. denied: names of assumptions that the proof must not rest on. confirm: whether they are
-    run, too, and their recordings held against the runs. Raises AssertionError with the report otherwise.
+    build, single: as of `capture`; single is recorded on one rank, build on `world`. tensors: as of `capture`. denied:
+    names of assumptions that the proof must not rest on. options: of the proof; None proves on all cores. confirm:
+    whether they are run, too, and their recordings held against the runs. Raises AssertionError with the report
+    otherwise, and UsageError where a program cannot be recorded.
     """
     programs = [(_target(single, BUILD_SINGLE), 1), (_target(build, BUILD), world)]
     limits = LIMITS if confirm else LIMITS._replace(confirm=0.0)
@@ -79,8 +81,8 @@ def verify(
 
     single: makes the model. parallel: takes it and a mesh, and returns what is called in its place. batch: makes the
     whole batch, tensors by name for the model's call. mesh: sizes by axis, or a number of data parallel ranks. confirm:
-    whether the programs are run, too. tensors: as of `capture`. more: the other fields of `Step`: loss, optimizer,
-    clip, data, whole, specs, ranges, names.
+    whether the programs are run, too. tensors: as of `capture`. options: of the proof; None proves on all cores. more:
+    the other fields of `Step`: loss, optimizer, clip, data, whole, specs, ranges, names.
 
     Raises UsageError where the programs cannot be recorded.
     """
@@ -100,9 +102,10 @@ def assert_parallel(
     tensors: str = "auto",
     **more: Any,
 ) -> Report:
-    """Prove what `verify` reports on. denied: names of assumptions not to be made.
+    """Prove what `verify` reports on.
 
-    Raises AssertionError with the report where it is not PROVED, and UsageError as `verify`.
+    single, parallel, batch, mesh, options, confirm, tensors, more: as of `verify`. denied: names of assumptions that
+    the proof must not rest on. Raises AssertionError with the report where it is not PROVED, UsageError as `verify`.
     """
     return require_equivalent(*_plans(Step(single, parallel, batch, mesh, **more), confirm, tensors), denied, options)
 
@@ -144,7 +147,11 @@ def _written(step: Step) -> str:
 def require_equivalent(
     single: Plan, parallel: Plan, denied: Sequence[str] = (), options: Options | None = None
 ) -> Report:
-    """The report on two plans, if it is PROVED; else an AssertionError that holds it. Unknown is not proved."""
+    """The report on two plans, if it is PROVED; else an AssertionError that holds it. Unknown is not proved.
+
+    single, parallel: the plans. denied: names of assumptions that the proof must not rest on. options: of the proof;
+    None proves on all cores. Raises AssertionError, and what `verdict.verify` raises where no question can be put.
+    """
     options = options or Options(workers=os.cpu_count() or 1)
     watch = Stopwatch()
     watch.begin("verify")
