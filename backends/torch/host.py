@@ -155,7 +155,8 @@ def waits(
     alone: Callable[[], AbstractContextManager[None]],
     apart: Callable[[], AbstractContextManager[None]],
 ) -> Iterator[None]:
-    """Tell of every wait for communication, and of works that are looked after in any other way.
+    """Tell of every wait for communication, and of works that are looked after in any other way. What a back end
+    computes of what arrived while it is waited for is its own.
 
     alone: entered where torch's own C++ begins communication, waits for it before it reads, and hands on no work.
     apart: entered where what it communicates are numbers of its own, of which the program sees nothing.
@@ -164,7 +165,8 @@ def waits(
     def telling(told: Callable[[Any], None], before: Callable[..., Any]) -> Callable[..., Any]:
         def run(self: Any, *args: Any) -> Any:
             told(self)
-            return before(self, *args)
+            with _disable_current_modes():
+                return before(self, *args)
 
         return run
 

@@ -90,6 +90,11 @@ class Memory:
         """Whether the tensor's storage was seen."""
         return tensor.untyped_storage()._cdata in self._roots
 
+    def dtype_in(self, storage: Any) -> str | None:
+        """The type of the numbers in a storage; None where it was not seen."""
+        root = self._roots.get(storage._cdata)
+        return None if root is None else root.own.dtype
+
     def blank(self, tensor: Any, value: int, maker: int) -> None:
         """A tensor in new, uninitialised memory, allocated by step number `maker`."""
         self.write(tensor, value)

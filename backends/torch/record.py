@@ -1,5 +1,6 @@
 """Record one rank: build the program, run its step under the recorder, and read what it holds at the end."""
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
@@ -13,6 +14,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from verdict.backends.torch.beginnings import FIRST_SEED, ways
 from verdict.backends.torch.choices import given
+from verdict.backends.torch.delivered import delivered
 from verdict.backends.torch.door import require_loss, require_program
 from verdict.backends.torch.ends import End, called, ends_of, named
 from verdict.backends.torch.host import World, waits, world
@@ -23,6 +25,7 @@ from verdict.backends.torch.outside import outside
 from verdict.backends.torch.program import Context, Program
 from verdict.backends.torch.reals import numbers
 from verdict.backends.torch.recorder import NAME_IT, Recorder
+from verdict.backends.torch.saved import files
 from verdict.backends.torch.shares import local, share_of
 from verdict.backends.torch.trace import (
     CHOICE,
@@ -45,7 +48,6 @@ INFERRED = "inferred-shares"
 _ALIKE = {"aten.full_like": None, "aten.zeros_like": 0, "aten.ones_like": 1}
 """Operators that read the shape of a tensor alone, and what they fill with where they do not say it."""
 """The assumption that says what nobody stated of the program's tensors, and what was inferred instead."""
-
 
 
 def record(
@@ -71,6 +73,8 @@ def record(
         pending = recorder.pending
         stack.enter_context(waits(pending.waited, pending.asked, pending.alone, recorder.apart))
         stack.enter_context(outside(recorder))
+        if tensors != "fake":
+            stack.enter_context(files(recorder, rank, str(live.store) if live else str(os.getpid())))
         if live:
             stack.enter_context(objects(recorder))
             stack.enter_context(numbers(recorder))
@@ -79,7 +83,8 @@ def record(
             program = require_program(build(Context(rank, ranks)))
             if live:
                 take(program, live, recorder)
-            return _step(program, recorder, rank, ranks, made, begun)
+            trace = _step(program, recorder, rank, ranks, made, begun)
+            return trace if live else delivered((trace,))[0]
         finally:
             if recorder.refused:
                 raise recorder.refused[0]
@@ -129,6 +134,12 @@ def _step(program: Program, recorder: Recorder, rank: int, ranks: int, around: W
     return replace(shared(living(replace(trace, steps=steps))), seconds=time.perf_counter() - begun)
 
 
+_FROM_BUILD = (
+    "the step reads what was made of weights while the program was built, which is not followed "
+    "(an average of weights or a copy of the model is named in Program.params)"
+)
+
+
 def _known(recorder: Recorder, tensor: Any) -> bool:
     return recorder.memory.knows(local(tensor))
 
@@ -156,7 +167,7 @@ def _settled(step: Step, before: bool, leaked: bool, values: list[Value]) -> Ste
     """
     if step.op == "aten.empty.memory_format":
         if leaked:
-            return _unmodelled(step, "memory is read that was never written")
+            return _unmodelled(step, _FROM_BUILD if before else "memory is read that was never written")
         made = values[step.outputs[0]]
         return step._replace(op="aten.full", attrs=(("dtype", made.dtype), ("fill_value", 0), ("size", made.shape)))
     if before and step.op in _ALIKE:

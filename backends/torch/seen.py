@@ -74,7 +74,10 @@ def watch(folder: Path) -> None:
             told.add(line)
             os.write(file, f"{line}\n".encode())
 
+    import torch  # noqa: F401, PLC0415  (its folder is vouched for, and what it reads to be there is not the program's)
+
     watched = Watched(tell, str(folder.parent) + os.sep, tuple(_vouched()))
+    _patch_torch(watched)
     _patch_variables(watched)
     platform.uname()
     for reason, module, names in ASKED:
@@ -83,7 +86,6 @@ def watch(folder: Path) -> None:
                 setattr(module, name, _asked(getattr(module, name), reason, watched))
     for name in LOOKS:
         setattr(os, name, _looked(getattr(os, name), watched))
-    _patch_torch(watched)
     sys.addaudithook(_hook(watched))
 
 

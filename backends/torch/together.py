@@ -7,7 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from verdict.backends.torch.delivered import delivered
 from verdict.backends.torch.launched import Ended, launch
+from verdict.backends.torch.trace import from_plain, to_plain
 
 Record = Callable[[int, Any], dict[str, Any]]
 """Records one rank: of its number, and what its `Live` holds, by name."""
@@ -42,9 +44,15 @@ def record_together(folder: Path, wanted: Wanted, like: int | None, record: Reco
         if failed or any(each is None for each in found):
             first = min(failed, key=_when) if failed and ended.how != "hangs" else _unrun(ended)
             return [first] * wanted.ranks
-        return [each for each in found if each is not None]
+        return _delivered([each for each in found if each is not None])
     finally:
         shutil.rmtree(within, ignore_errors=True)
+
+
+def _delivered(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the ranks recorded, with messages for what they read from files."""
+    traces = delivered([from_plain(each["trace"]) for each in found])
+    return [{**each, "trace": to_plain(trace)} for each, trace in zip(found, traces, strict=True)]
 
 
 def _one(record: Record, given: Path | None, numbers: Path, seconds: float, rank: int, within: Path) -> None:
