@@ -75,7 +75,6 @@ def watch(folder: Path) -> None:
             os.write(file, f"{line}\n".encode())
 
     import torch  # noqa: F401, PLC0415  (its folder is vouched for, and what it reads to be there is not the program's)
-
     watched = Watched(tell, str(folder.parent) + os.sep, tuple(_vouched()))
     _patch_torch(watched)
     _patch_variables(watched)
