@@ -27,7 +27,7 @@ WRONG = [
     ("clip", "build_local_norm", 2, "missing-reduction", "clip_grad_norm_("),
     ("ddp_manual", "build_missing_reduction", 2, "missing-reduction", "self.down("),
     ("ddp_manual", "build_wrong_group", 4, "wrong-group", "dist.all_reduce(bucket"),
-    ("ddp_manual", "build_loss_scale", 2, "mean-instead-of-sum", "dist.all_reduce(bucket"),
+    ("ddp_manual", "build_loss_scale", 2, "wrong-scale", "bucket.div_("),
     ("pipelining", "build_loss_scale", 2, "wrong-scale", "schedule.step("),
     ("gpt2_megatron", "build_bias_twice", 2, "reduced-twice", "functional.linear(x, self.weight, self.bias)"),
 ]

@@ -115,7 +115,7 @@ def _corrected(query: Query, report: Report) -> Report:
     most = MANY if nothing_told else max(len(report.findings), FEW)
     found = findings(single, parallel, swept, most + 1) if swept.different and swept.fault is None else ()
     codes = {finding.code for finding in found}
-    unexplained = found[:1] if recorded else found
+    unexplained = found[:1] if recorded and len(found) <= len(report.findings) else found
     same = codes == told and not _nearer(parallel, report.findings, found)
     explained = replace(report, findings=found, open=(), proofs=Proofs(), swept=swept_of(swept))
     if nothing_told:
