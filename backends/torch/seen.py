@@ -74,9 +74,10 @@ def watch(folder: Path) -> None:
             told.add(line)
             os.write(file, f"{line}\n".encode())
 
-    import torch  # noqa: F401, PLC0415  (its folder is vouched for, and what it reads to be there is not the program's)
+    import torch  # noqa: PLC0415  (the command line imports this file, and needs no torch)
+
     watched = Watched(tell, str(folder.parent) + os.sep, tuple(_vouched()))
-    _patch_torch(watched)
+    _patch_torch(torch._C, watched)
     _patch_variables(watched)
     platform.uname()
     for reason, module, names in ASKED:
@@ -252,9 +253,8 @@ def _asks_kind(frame: Any) -> bool:
     return frame.f_code.co_name in LOOK_ONLY and frame.f_code.co_filename.startswith((_PYTHON, "<frozen"))
 
 
-def _patch_torch(watched: Watched) -> None:
-    """Tell of the files that torch opens by their paths, without an event of Python's."""
-    import torch  # noqa: PLC0415  (the command line imports this file, and needs no torch)
+def _patch_torch(core: Any, watched: Watched) -> None:
+    """Tell of the files that torch opens by their paths, without an event of Python's. core: its compiled module."""
 
     def told(*given: Any) -> None:
         for path in given:
@@ -269,7 +269,7 @@ def _patch_torch(watched: Watched) -> None:
 
         return run
 
-    class Reader(torch._C.PyTorchFileReader):  # type: ignore[misc]
+    class Reader(core.PyTorchFileReader):  # type: ignore[misc]
         """Reads an archive, of which it tells the path."""
 
         def __init__(self, given: Any) -> None:
@@ -277,8 +277,8 @@ def _patch_torch(watched: Watched) -> None:
             super().__init__(given)
 
     for name in READERS:
-        setattr(torch._C, name, reading(getattr(torch._C, name)))
-    torch._C.PyTorchFileReader = Reader
+        setattr(core, name, reading(getattr(core, name)))
+    core.PyTorchFileReader = Reader
 
 
 def _patch_variables(watched: Watched) -> None:
