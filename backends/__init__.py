@@ -6,6 +6,7 @@ a file. A kind is one line of `KINDS`; the first that recognises the (unpacked) 
 
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from verdict.backends.apart import abandon, apart, begin, finish
 from verdict.backends.text import admit, write
 from verdict.backends.text.packing import MOST_BYTES, PACKINGS, packing_of, unpack
 from verdict.backends.text.plain import read_plain, write_plain
+from verdict.counting import Percent, Progress, uncounted, unheard
 from verdict.errors import PlanFileError, UsageError
 from verdict.graph import Plan
 
@@ -25,11 +27,14 @@ HEAD = 1 << 16
 
 
 class Kind(NamedTuple):
-    """A kind of plan file: a name, whether a file that begins like this is one, and how to read it."""
+    """A kind of plan file: a name, whether a file that begins like this is one, and how to read it.
+
+    read: of the unpacked content, what the file is called, and who is told how much of it is read.
+    """
 
     name: str
     recognises: Callable[[bytes], bool]
-    read: Callable[[bytes, str], Plan]
+    read: Callable[[bytes, str, Percent], Plan]
 
 
 def _is_nnscaler(head: bytes) -> bool:
@@ -38,7 +43,7 @@ def _is_nnscaler(head: bytes) -> bool:
     return nnscaler.recognises(head)
 
 
-def _parse_nnscaler(data: bytes, source: str) -> Plan:
+def _parse_nnscaler(data: bytes, source: str, _: Percent) -> Plan:
     from verdict.backends import nnscaler  # noqa: PLC0415
 
     return nnscaler.parse(data, source)
@@ -47,7 +52,7 @@ def _parse_nnscaler(data: bytes, source: str) -> Plan:
 KINDS = (
     Kind("Verdict's plan text", lambda head: head.startswith(b"verdict-plan"), admit),
     Kind("nnScaler plan pickle", _is_nnscaler, _parse_nnscaler),
-    Kind("plain-data pickle", lambda head: head.startswith(b"\x80"), read_plain),
+    Kind("plain-data pickle", lambda head: head.startswith(b"\x80"), lambda data, source, _: read_plain(data, source)),
 )
 
 
@@ -56,16 +61,27 @@ def load(path: str) -> Plan:
 
     It is read in a process of its own, which may take READER_BYTES of memory.
     """
-    return apart(lambda: read_here(path), path, READER_BYTES)
+    return apart(partial(read_here, path), path, READER_BYTES)
 
 
-def load_all(paths: Sequence[str]) -> list[Plan]:
-    """The plans in `paths`, in their order, read side by side. Raises the PlanFileError of the first that fails."""
-    readings = [begin(lambda path=path: read_here(path), path, READER_BYTES) for path in paths]  # type: ignore[misc]
+def load_all(paths: Sequence[str], progress: Progress = uncounted) -> list[Plan]:
+    """The plans in `paths`, in their order, read side by side. Raises the PlanFileError of the first that fails.
+
+    progress: of the KiB of the files.
+    """
+    readings = [begin(partial(read_here, path), path, READER_BYTES) for path in paths]
+    sizes = [-(-_size(path) // 1024) for path in paths]
     plans: list[Plan] = []
+
+    def told(percent: int) -> None:
+        done = sum(sizes[: len(plans)]) + sizes[len(plans)] * percent // 100
+        progress(done, sum(sizes), "KiB")
+
     try:
         while len(plans) < len(readings):
-            plans.append(finish(readings[len(plans)]))
+            told(0)
+            plans.append(finish(readings[len(plans)], told))
+        progress(sum(sizes), sum(sizes), "KiB")
     except BaseException:
         for reading in readings[len(plans) + 1 :]:
             abandon(reading)
@@ -73,7 +89,7 @@ def load_all(paths: Sequence[str]) -> list[Plan]:
     return plans
 
 
-def read_here(path: str) -> Plan:
+def read_here(path: str, told: Percent = unheard) -> Plan:
     """`load` in this very process: what a hostile file makes of its memory, or its C stack, is ours then."""
     data = unpack(_bytes(path), path)
     if not data:
@@ -81,16 +97,16 @@ def read_here(path: str) -> Plan:
     head = data[:HEAD]
     for kind in KINDS:
         if kind.recognises(head):
-            return _told_briefly(kind, data, path)
+            return _told_briefly(kind, data, path, told)
     known = ", ".join(kind.name for kind in KINDS)
     packed = ", ".join(packing.name for packing in PACKINGS)
     raise PlanFileError(path, f"not a plan: it begins with {head[:12]!r}", f"known: {known}; each also as {packed}")
 
 
-def _told_briefly(kind: Kind, data: bytes, path: str) -> Plan:
+def _told_briefly(kind: Kind, data: bytes, path: str, told: Percent) -> Plan:
     """What the kind reads; what it quotes from the file in a message is kept to one short line."""
     try:
-        return kind.read(data, path)
+        return kind.read(data, path, told)
     except PlanFileError as error:
         problem = "".join(letter if letter.isprintable() else "?" for letter in error.problem)
         if len(problem) > MOST_WORDS:
@@ -117,6 +133,14 @@ def _bytes(path: str) -> bytes:
     if len(data) > MOST_BYTES:
         raise PlanFileError(path, f"the file has more than {MOST_BYTES} bytes")
     return data
+
+
+def _size(path: str) -> int:
+    """Bytes of a file; 0 where that cannot be told, as whoever reads it says why."""
+    try:
+        return os.stat(path).st_size
+    except (OSError, ValueError):
+        return 0
 
 
 def _reason(error: Exception) -> str:

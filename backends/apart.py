@@ -17,11 +17,14 @@ from typing import Any, NamedTuple
 
 from verdict import child
 from verdict.child import Child, Memory
+from verdict.counting import Percent, unheard
 from verdict.errors import PlanFileError
 from verdict.graph import Call, Held, Logical, Node, Plan, Segment, Storage, Tensor
 from verdict.outcome import Assumption, Finding, Source
 
 _Reply = tuple[str, Any]
+DONE = b"\0"
+"""What stands before the reply."""
 
 
 class Reading(NamedTuple):
@@ -31,13 +34,13 @@ class Reading(NamedTuple):
     child: Child
 
 
-def apart(make: Callable[[], Plan], source: str, memory: int) -> Plan:
-    """The value of `make()`, computed in a child. See `begin` and `finish`."""
+def apart(make: Callable[[Percent], Plan], source: str, memory: int) -> Plan:
+    """What `make` makes, computed in a child. See `begin` and `finish`."""
     return finish(begin(make, source, memory))
 
 
-def begin(make: Callable[[], Plan], source: str, memory: int) -> Reading:
-    """Compute `make()` in a child that may grow by `memory` bytes (Linux)."""
+def begin(make: Callable[[Percent], Plan], source: str, memory: int) -> Reading:
+    """Have a child that may grow by `memory` bytes (Linux) make a plan."""
     work = partial(_answer, make=make, source=source, memory=memory)
     return Reading(source, child.begin(work, Memory(memory), both_ways=False))
 
@@ -47,8 +50,8 @@ def abandon(reading: Reading) -> None:
     child.kill(reading.child)
 
 
-def finish(reading: Reading) -> Plan:
-    """The plan that the child made.
+def finish(reading: Reading, told: Percent = unheard) -> Plan:
+    """The plan that the child made. told: what it tells.
 
     Raises the PlanFileError that `make` raised, or one if the child was killed or ran out of memory;
     RuntimeError with the child's traceback for any other exception.
@@ -56,6 +59,8 @@ def finish(reading: Reading) -> Plan:
     source, reader = reading
     try:
         with os.fdopen(reader.connection.fileno(), "rb", closefd=False) as pipe:
+            while (percent := pipe.read(1)) not in (DONE, b""):
+                told(percent[0])
             answer = pipe.read()
     except BaseException:
         child.kill(reader)
@@ -73,12 +78,19 @@ def finish(reading: Reading) -> Plan:
     raise RuntimeError(f"reading {source} failed in a child process\n{content}")
 
 
-def _answer(connection: Any, make: Callable[[], Plan], source: str, memory: int) -> None:
-    """In the child: send the plan, or why there is none."""
+def _answer(connection: Any, make: Callable[[Percent], Plan], source: str, memory: int) -> None:
+    """In the child: send how far it is, a byte each time; then the plan, or why there is none."""
     gc.disable()
     faulthandler.disable()
     with os.fdopen(connection.fileno(), "wb", closefd=False) as pipe:
-        pipe.write(marshal.dumps(_reply(make, source, memory)))
+
+        def told(percent: int) -> None:
+            pipe.write(bytes((max(1, min(percent, 100)),)))
+            pipe.flush()
+
+        reply = marshal.dumps(_reply(partial(make, told), source, memory))
+        pipe.write(DONE)
+        pipe.write(reply)
 
 
 def _reply(make: Callable[[], Plan], source: str, memory: int) -> _Reply:

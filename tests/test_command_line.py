@@ -66,6 +66,12 @@ def test_what_is_misspelled_or_missing_is_told(arguments: tuple[str, ...], sente
     assert "Traceback" not in ran.stderr
 
 
+def test_the_command_line_is_there_without_torch_and_does_not_wait_for_it() -> None:
+    code = "import sys, verdict.cli, verdict.torch; sys.exit('torch' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
 def test_reports_are_utf_8_whatever_the_locale(tmp_path: Path) -> None:
     named = tmp_path / "einzeln-ü.plan"
     named.write_bytes(Path(PARALLEL).read_bytes().replace(b"verdict-plan", b"no plan", 1))

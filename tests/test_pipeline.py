@@ -30,7 +30,7 @@ class Told:
     def begin(self, phase, given=None):
         self.phases.append(phase)
 
-    def advance(self, phase, done, total):
+    def advance(self, phase, done, total, counted):
         self.counted.append((phase, done))
 
 

@@ -1,6 +1,5 @@
 """The Python interface: plans read, generated and written, and two of them verified. `import verdict` offers it."""
 
-import logging
 import os
 import time
 from dataclasses import fields, replace
@@ -12,6 +11,7 @@ from verdict.errors import PlanFileError, PlanMismatchError, UsageError, Verdict
 from verdict.graph import Plan
 from verdict.limits import Limits
 from verdict.lineage import CHUNK_ORDER
+from verdict.logged import LOG, Logged
 from verdict.observer import Phase
 from verdict.options import Options, SolverOptions
 from verdict.outcome import Finding
@@ -27,8 +27,6 @@ __all__ = [
 
 MAY_ASSUME = frozenset({CHUNK_ORDER})
 """What may be taken for granted where it is asked for; other assumptions are made, told, and may be denied."""
-
-_LOG = logging.getLogger("verdict")
 
 Source = Plan | str | os.PathLike[str]
 """A plan, or the file of one."""
@@ -58,12 +56,12 @@ def verify(
     if time_limit is not None or memory_limit is not None:
         chosen = replace(chosen, limits=Limits(time_limit, memory_limit, time.monotonic()))
     require_known("Options.assume", chosen.assume, MAY_ASSUME)
-    logged = _Logged()
+    logged = Logged()
     logged.begin(Phase.LOAD)
     plans = _plan(single), _plan(parallel)
     require_known("Options.denied", chosen.denied, known_assumptions(plans))
     report = _verify(*plans, chosen, logged)
-    _LOG.info("%s: %s", plans[1].source, report.verdict.name)
+    LOG.info("%s: %s", plans[1].source, report.verdict.name)
     return report
 
 
@@ -99,15 +97,3 @@ def require_known(option: str, names: Any, known: frozenset[str], what: str = "a
 
 def _plan(source: Source) -> Plan:
     return source if isinstance(source, Plan) else load(source)
-
-
-class _Logged:
-    """Logs each phase at its beginning."""
-
-    def begin(self, phase: Phase, given: object = None) -> None:
-        """Log the phase."""
-        _LOG.info("%s", phase)
-
-    def advance(self, phase: Phase, done: int, total: int) -> None:
-        """Log how far it is."""
-        _LOG.debug("%s: %d of %d", phase, done, total)

@@ -6,11 +6,11 @@ import signal
 import sys
 import traceback
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import Progress
 
 from verdict import __version__
 from verdict.api import MAY_ASSUME, require_known
@@ -24,6 +24,7 @@ from verdict.batches.command import batch_command, check_command, merge_command
 from verdict.bugs.command import bugs_command
 from verdict.completing import among
 from verdict.concrete.command import run_command
+from verdict.counting import Progress
 from verdict.dump import dump_lineages, dump_nodes, dump_obligations, dump_stages
 from verdict.errors import UsageError, VerdictError
 from verdict.graph import Plan
@@ -35,6 +36,7 @@ from verdict.observer import Phase
 from verdict.options import Options, SolverOptions
 from verdict.phases import Query, known_assumptions, script_of
 from verdict.pipeline import verify
+from verdict.progress import Bar
 from verdict.repair import ALL_ATTEMPTS
 from verdict.report import Measured, Report, show
 from verdict.report.diff import diff_command
@@ -174,13 +176,12 @@ def _main_job(single: str, parallel: str, given: dict[str, Any]) -> int:
     gc.disable()
     options = _options(given, begin(given["time_limit"], given["memory_limit"]))
     watch = Stopwatch()
-    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
+    with Bar() as bar:
         dumps = {name: DUMPS[name] for name in given["dump"]}
-        observer = Watching(watch, progress, dumps, given["verbose"] > 0 and not sys.stderr.isatty())
+        observer = Watching(watch, bar, dumps, given["verbose"] > 0 and not sys.stderr.isatty())
         observer.begin(Phase.LOAD)
-        plans = _loaded(single, parallel, options.limits, given["called"])
+        plans = _loaded((single, parallel), options.limits, given["called"], partial(observer.advance, Phase.LOAD))
         require_known("--deny-assumption", given["denied"], known_assumptions(plans))
-        observer.advance(Phase.LOAD, len(plans), len(plans))
         report = verify(*plans, options, observer)
         observer.end()
     measured = watch.measured(options.workers)
@@ -208,10 +209,12 @@ def _outputs(single: str, parallel: str, given: dict[str, Any]) -> tuple[Output,
     return outputs
 
 
-def _loaded(single: str, parallel: str, limits: Limits, called: tuple[str, str] | None) -> tuple[Plan, Plan]:
+def _loaded(
+    paths: tuple[str, str], limits: Limits, called: tuple[str, str] | None, progress: Progress
+) -> tuple[Plan, Plan]:
     try:
         with limited(limits):
-            one, other = load_all((single, parallel))
+            one, other = load_all(paths, progress)
     except (OutOfTime, MemoryError) as error:
         raise UsageError("the plans", f"they were not read: {limits.in_words(error)}", "give it more") from None
     if called is not None:

@@ -24,8 +24,8 @@ class Observer(Protocol):
     def begin(self, phase: Phase, given: object = None) -> None:
         """A phase begins. given: what the phase before it made."""
 
-    def advance(self, phase: Phase, done: int, total: int) -> None:
-        """So many tasks of a phase are done."""
+    def advance(self, phase: Phase, done: int, total: int, counted: str) -> None:
+        """So many are done of what is counted in a phase, as "stages"; the first time with 0 or 1."""
 
 
 class Silent:
@@ -34,7 +34,7 @@ class Silent:
     def begin(self, phase: Phase, given: object = None) -> None:
         """Nothing."""
 
-    def advance(self, phase: Phase, done: int, total: int) -> None:
+    def advance(self, phase: Phase, done: int, total: int, counted: str) -> None:
         """Nothing."""
 
 

@@ -24,7 +24,7 @@ from verdict.phases import (
 )
 from verdict.repair import corrections, effects, repairs, with_repairs
 from verdict.report import Open, Proofs, Report, Verdict
-from verdict.report.questions import OUT_OF_LIMIT
+from verdict.report.questions import OUT_OF_LIMIT, SPECS_MISSING
 
 
 def verify(single: Plan, parallel: Plan, options: Options, observer: Observer = SILENT) -> Report:
@@ -68,6 +68,8 @@ def _verdict(query: Query) -> Report:
 
 def decide(query: Query, examined: Examined) -> Examined:
     """The verdict on what was walked: what is refuted is run on numbers, what is open is swept, then run on numbers."""
+    if any(each.code == SPECS_MISSING for each in examined.report.open):
+        return examined
     examined = certify(query, examined)
     examined = sweep(query, examined)
     return contradict(query, examined)

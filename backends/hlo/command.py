@@ -35,8 +35,8 @@ def load_pair(
     Each plan is made in a process of its own, which may take READER_BYTES of memory.
     """
     stating = [shardings] if shardings else []
-    single = apart(lambda: single_of(_module(before), _module(after), ranges), before, READER_BYTES)
-    make = lambda: parallel_of(_module(before), _module(after), [_module(path) for path in stating], ranges)  # noqa: E731
+    single = apart(lambda _: single_of(_module(before), _module(after), ranges), before, READER_BYTES)
+    make = lambda _: parallel_of(_module(before), _module(after), [_module(path) for path in stating], ranges)  # noqa: E731
     return single, apart(make, after, READER_BYTES)
 
 

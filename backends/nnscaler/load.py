@@ -59,7 +59,7 @@ def read(data: bytes, source: str) -> Plan:
     The work is done in a child process; nothing that the file names is imported or called there either. Raises
     PlanFileError for anything but a plan that can be represented; faults of a plan that can be stay in it.
     """
-    return apart(lambda: parse(data, source), source, MEMORY_AT_LEAST + MEMORY_PER_BYTE * len(data))
+    return apart(lambda _: parse(data, source), source, MEMORY_AT_LEAST + MEMORY_PER_BYTE * len(data))
 
 
 def parse(data: bytes, source: str) -> Plan:

@@ -8,7 +8,8 @@ from verdict.backends.text.canonical import FORMAT
 from verdict.backends.text.places import line_of
 from verdict.backends.text.program import Program, Tables, logical_of, view
 from verdict.backends.text.values import Family, Varied, value
-from verdict.backends.text.words import KINDS, Line, label, text_lines
+from verdict.backends.text.words import KINDS, Line, label, text_lines, told_of
+from verdict.counting import Percent, unheard
 from verdict.errors import PlanFileError
 from verdict.graph import Call, Held, Logical, Plan, Segment, Storage, Tensor, has_effects
 from verdict.graph.form import misfits
@@ -22,25 +23,28 @@ _NO_DEVICES = Family((0,), {}, {}, {})
 
 def read(data: bytes, source: str) -> Plan:
     """The plan that the text `data` spells. Raises PlanFileError(source:line) where it breaks the rules of the text."""
-    return _read(data, source)[1]
+    return _read(data, source, unheard)[1]
 
 
-def admit(data: bytes, source: str) -> Plan:
-    """The plan that the text `data` describes. Raises PlanFileError(source:line), too, for one without sense."""
+def admit(data: bytes, source: str, told: Percent = unheard) -> Plan:
+    """The plan that the text `data` describes. Raises PlanFileError(source:line), too, for one without sense.
+
+    told: how much of the text is read, in percent.
+    """
     from verdict.ops import RULES  # noqa: PLC0415 - who reads without this door needs no rules
 
-    reader, plan = _read(data, source)
+    reader, plan = _read(data, source, told)
     for misfit in misfits(plan, RULES):
         number = line_of(misfit.at, plan, reader.lines, [reader.owner[device][0] for device in range(plan.devices)])
         raise PlanFileError(f"{source}:{number}", misfit.problem, misfit.help)
     return plan
 
 
-def _read(data: bytes, source: str) -> tuple["_Reader", Plan]:
+def _read(data: bytes, source: str, told: Percent) -> tuple["_Reader", Plan]:
     lines = text_lines(data, source, FORMAT)
     reader = _Reader(source)
     section = ""
-    for number, text in enumerate(lines[1:], 2):
+    for number, text in told_of(lines, told):
         line = Line(source, number, text)
         if not line.peek():
             continue

@@ -2,11 +2,15 @@
 
 import json
 import re
+from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
+from verdict.counting import Percent
 from verdict.errors import PlanFileError
 from verdict.graph import ACCUMULATOR, ACTIVATION, BUFFER, GRADIENT, INPUT, WEIGHT
 
+OFTEN = 1024
+"""How many lines are read between two times that it is told how many are."""
 KINDS = (INPUT, WEIGHT, BUFFER, ACTIVATION, GRADIENT, ACCUMULATOR)
 """The kinds of logical tensors."""
 
@@ -40,6 +44,14 @@ def text_lines(data: bytes, source: str, head: str) -> list[str]:
     if found != head.split():
         raise PlanFileError(f"{source}:1", f"expected {head}, found {lines[0][:60].strip()}", "this version reads 1")
     return lines
+
+
+def told_of(lines: Sequence[str], told: Percent) -> Iterator[tuple[int, str]]:
+    """The lines behind the first one with their numbers; it is told how many of them were read."""
+    for number, text in enumerate(lines[1:], 2):
+        if number % OFTEN == 0:
+            told(100 * number // len(lines))
+        yield number, text
 
 
 def quoted(name: str) -> str:

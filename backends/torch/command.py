@@ -1,7 +1,6 @@
 """`verdict capture` and `verdict torch`: record PyTorch programs, and verify what was recorded."""
 
 import os
-import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,13 +12,14 @@ import click
 from verdict.backends.text import write
 from verdict.backends.torch.assemble import plan_of
 from verdict.backends.torch.confirmation import AGREES, NOT_RUN, Confirmation, confirmed
-from verdict.backends.torch.launch import Limits, Progress, Recorded, Target, record_all, record_each
+from verdict.backends.torch.job import LIVE
+from verdict.backends.torch.launch import Limits, Recorded, Recording, Target, record_all, record_each
 from verdict.backends.torch.parts import Part, part_of, together, write_part
 from verdict.backends.torch.stated import ranks_of, step_of
 from verdict.backends.torch.trace import UNMODELLED, decides
-from verdict.backends.torch.worker import LIVE
 from verdict.errors import UsageError, VerdictError
 from verdict.graph import Plan
+from verdict.progress import Bar
 
 BUILD, BUILD_SINGLE = "build", "build_single"
 LIMITS = Limits()
@@ -44,29 +44,32 @@ _CONFIRM_SECONDS = click.option("--confirm-timeout", type=click.FloatRange(0, mi
                                 show_default=True, metavar="SECONDS", help="For the runs of one program.")  # fmt: skip
 
 
+def _say(text: str) -> None:
+    click.echo(text, err=True)
+
+
 def capture(
-    programs: Sequence[tuple[Target, int]], tensors: str = "auto", cores: int = 0, limits: Limits = LIMITS
-) -> list[Plan]:
+    programs: Sequence[tuple[Target, int]], tensors: str = "auto", cores: int = 0, limits: Limits = LIMITS,
+    say: Callable[[str], None] = _say, progress: Recording | None = None,
+) -> list[Plan]:  # fmt: skip
     """The plan of each (program, number of ranks).
 
     tensors: "fake" for tensors without data, "real", "auto": real ones where programs cannot be recorded without, or
-    "live": all ranks together, on real numbers, the single-device program first.
+    "live": all ranks together, on real numbers, the single-device program first. say: told
+    of each program in words. progress: of counts, which a terminal shows where it is None.
     Raises UsageError where one cannot be recorded, or is run and does something else.
     """
     if tensors == "auto":
         try:
-            return capture(programs, "fake", cores, limits)
+            return capture(programs, "fake", cores, limits, say, progress)
         except UsageError as error:
-            plans = capture(programs, "real", cores, limits)
-            click.echo(f"recorded on real tensors; without data: {error}", err=True)
+            plans = capture(programs, "real", cores, limits, say, progress)
+            say(f"recorded on real tensors; without data: {error}")
             return plans
-    begun, shown = time.monotonic(), sys.stderr.isatty()
-
-    def progress(what: str, done: int, total: int) -> None:
-        if shown:
-            click.echo(f"\r{what}: {done} of {total}", nl=done == total, err=True)
-
-    recorded = behind_choices(record_all(programs, tensors, cores or os.cpu_count() or 1, limits, progress))
+    begun = time.monotonic()
+    with Bar(progress is None) as bar:
+        counts = progress or bar.advance
+        recorded = behind_choices(record_all(programs, tensors, cores or os.cpu_count() or 1, limits, counts))
     plans = [
         confirmed(plan_of(found.traces, ":".join(target)), found.confirmation, found.traces)
         for (target, _), found in zip(programs, recorded, strict=True)
@@ -74,30 +77,31 @@ def capture(
     for plan, found in zip(plans, recorded, strict=True):
         nodes = [node for segment in plan.segments for node in segment.nodes]
         unknown = sum(node.op == UNMODELLED for node in nodes)
-        click.echo(
+        say(
             f"recorded {plan.source}: {plan.devices} rank{'s' * (plan.devices > 1)}, {len(nodes)} nodes"
-            f"{f', {unknown} of them not modelled' if unknown else ''}; {_told(found.confirmation)}",
-            err=True,
+            f"{f', {unknown} of them not modelled' if unknown else ''}; {_told(found.confirmation)}"
         )
-    click.echo(f"recorded in {time.monotonic() - begun:.1f} s", err=True)
+    say(f"recorded in {time.monotonic() - begun:.1f} s")
     return plans
 
 
 def recorded_each(
-    programs: Sequence[tuple[Target, int]], tensors: str, confirm: bool, progress: Progress, watched: bool
-) -> list[Recorded | VerdictError | RuntimeError]:
+    programs: Sequence[tuple[Target, int]], tensors: str, confirm: bool, progress: Recording, watched: bool,
+    cores: int = 0,
+) -> list[Recorded | VerdictError | RuntimeError]:  # fmt: skip
     """What is recorded of each (program, number of ranks), by processes that import torch once, or why nothing is:
-    RuntimeError where that is no fault of the program. watched: whether what it depends on is told.
+    RuntimeError where that is no fault of the program. watched: whether what it depends on is told. cores: ranks side
+    by side, 0 for all cores.
 
     A program that such a process does not survive is found by recording each by itself.
     """
-    limits, cores = LIMITS if confirm else LIMITS._replace(confirm=0.0), os.cpu_count() or 1
+    limits, most = LIMITS if confirm else LIMITS._replace(confirm=0.0), cores or os.cpu_count() or 1
     try:
-        return list(record_each(programs, tensors, cores, limits, progress, watched))
+        return list(record_each(programs, tensors, most, limits, progress, watched))
     except (VerdictError, RuntimeError) as error:
         if len(programs) == 1:
             return [error]
-        return [each for one in programs for each in recorded_each([one], tensors, confirm, progress, watched)]
+        return [each for one in programs for each in recorded_each([one], tensors, confirm, progress, watched, cores)]
 
 
 def behind_choices(found: Sequence[Recorded]) -> tuple[Recorded, ...]:

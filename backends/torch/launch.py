@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 import verdict
 from verdict.backends.torch.confirmation import NOT_RUN, Confirmation
 from verdict.backends.torch.evidence import Line, told_in
+from verdict.backends.torch.job import Job, Program, seen_of, write_job
 from verdict.backends.torch.trace import Trace, from_plain
-from verdict.backends.torch.worker import Job, Program, seen_of, write_job
 from verdict.child import session
 from verdict.errors import UsageError, VerdictError
 
 ROOT = Path(verdict.__file__).resolve().parents[1]
 WAIT = 0.05
 """Seconds between two looks at what was found."""
-Progress = Callable[[str, int, int], None]
-"""Told of what is done ("recording" or "running"), and how many of how many are there."""
+Recording = Callable[[str, int, int, str], None]
+"""Told of what is done ("recording" or "running"), and of how many of how many ranks or programs."""
 
 
 class Target(NamedTuple):
@@ -75,7 +75,7 @@ class Recorded(NamedTuple):
 UNCONFIRMED = Limits(confirm=0.0)
 
 
-def _silent(what: str, done: int, total: int) -> None:
+def _silent(what: str, done: int, total: int, counted: str) -> None:
     return None
 
 
@@ -84,7 +84,7 @@ def record_all(
     tensors: str = "fake",
     cores: int = 1,
     limits: Limits = UNCONFIRMED,
-    progress: Progress = _silent,
+    progress: Recording = _silent,
     ranks: Sequence[int] = (),
 ) -> tuple[Recorded, ...]:
     """What is recorded of each (program, number of ranks), in fresh processes, `cores` at once. ranks: those of each
@@ -102,7 +102,7 @@ def record_each(
     tensors: str = "fake",
     cores: int = 1,
     limits: Limits = UNCONFIRMED,
-    progress: Progress = _silent,
+    progress: Recording = _silent,
     watched: bool = False,
 ) -> tuple[Recorded | VerdictError, ...]:
     """The same, with why a program cannot be recorded in its place. watched: whether what it depends on is told."""
@@ -139,16 +139,16 @@ def _worker(
 
 
 def _watch(
-    programs: Sequence[tuple[Target, int]], worker: _Worker, limits: Limits, progress: Progress, early: bool
+    programs: Sequence[tuple[Target, int]], worker: _Worker, limits: Limits, progress: Recording, early: bool
 ) -> Iterator[Recorded | VerdictError]:
     """Of each program what was recorded, or why it was not. early: the first such reason is raised."""
     of = worker.job.ranks_of
     ranks = {f"{at}-{rank}": target for at, (target, world) in enumerate(programs) for rank in of(world)}
-    traces = _collect(ranks, worker, early, lambda done: progress("recording", done, len(ranks)))
+    traces = _collect(ranks, worker, early, lambda done: progress("recording", done, len(ranks), "ranks"))
     names = [[f"{at}-{rank}" for rank in of(world)] for at, (_, world) in enumerate(programs)]
     failed = [next((name for name in each if "error" in traces[name]), None) for each in names]
     wanted = {f"{at}": target for at, (target, _) in enumerate(programs) if limits.confirm and failed[at] is None}
-    runs = _collect(wanted, worker, early, lambda done: progress("running", done, len(wanted)))
+    runs = _collect(wanted, worker, early, lambda done: progress("running", done, len(wanted), "programs"))
     for at, (target, _) in enumerate(programs):
         wrong = failed[at]
         if wrong is not None:
@@ -170,8 +170,7 @@ def _collect(wanted: dict[str, Target], worker: _Worker, early: bool, done: Call
             found[name] = json.loads((worker.folder / f"{name}.json").read_text())
             if early and "error" in found[name]:
                 raise _error(wanted[name], name, found[name], worker)
-        if there:
-            done(len(found))
+        done(len(found))
         if over and not there:
             first = next(name for name in wanted if name not in found)
             problem = f"the process that records ended with status {worker.process.returncode}: {_last_words(worker)}"

@@ -134,6 +134,12 @@ def _step(program: Program, recorder: Recorder, rank: int, ranks: int, around: W
     return replace(shared(living(replace(trace, steps=steps))), seconds=time.perf_counter() - begun)
 
 
+_FROM_BUILD = (
+    "the step reads what was made of weights while the program was built, which is not followed "
+    "(an average of weights or a copy of the model is named in Program.params)"
+)
+
+
 def _known(recorder: Recorder, tensor: Any) -> bool:
     return recorder.memory.knows(local(tensor))
 
@@ -161,7 +167,7 @@ def _settled(step: Step, before: bool, leaked: bool, values: list[Value]) -> Ste
     """
     if step.op == "aten.empty.memory_format":
         if leaked:
-            return _unmodelled(step, "memory is read that was never written")
+            return _unmodelled(step, _FROM_BUILD if before else "memory is read that was never written")
         made = values[step.outputs[0]]
         return step._replace(op="aten.full", attrs=(("dtype", made.dtype), ("fill_value", 0), ("size", made.shape)))
     if before and step.op in _ALIKE:

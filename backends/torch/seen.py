@@ -8,7 +8,7 @@ Python's own library and Verdict read for themselves is not told: their versions
 import importlib.util
 import json
 import os
-import re
+import platform
 import sys
 import sysconfig
 import threading
@@ -18,6 +18,17 @@ from typing import Any, NamedTuple
 
 import verdict
 from verdict.backends.torch.environment import variables
+from verdict.backends.torch.events import (
+    ASKED,
+    CLOCK,
+    EVENTS,
+    LOOK_ONLY,
+    LOOKS,
+    MACHINE,
+    NATIVE,
+    READERS,
+    UNSEEN,
+)
 from verdict.backends.torch.evidence import (
     ALL,
     FILE,
@@ -40,33 +51,8 @@ _SUITE = f"{_OWN}bugs{os.sep}suite{os.sep}"
 """Programs of users, which stand among Verdict's own files."""
 _IMPORTS = ("<frozen importlib", "<frozen zipimport")
 _OF_THE_SYSTEM = ("/proc/", "/sys/", "/dev/")
-_CLOCK = re.compile(rb"\.\s*(now|today|utcnow|from_file)\b")
-"""Methods without an event: the clock's, and that of torch which reads a file by itself."""
 _MODES = os.O_WRONLY | os.O_RDWR
-NETWORK, PROCESS, NATIVE, CLOCK, MACHINE = (
-    "it uses the network", "it begins a process", "it runs code that is not Python's", "it reads the clock",
-    "it asks for the machine or the process that it runs on",
-)  # fmt: skip
-_EVENTS = {
-    **dict.fromkeys(("socket.connect", "socket.bind", "socket.getaddrinfo", "socket.gethostname", "socket.sendto",
-                     "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo", "socket.sendmsg",
-                     "urllib.Request"), NETWORK),
-    **dict.fromkeys(("subprocess.Popen", "os.system", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn",
-                     "pty.spawn"), PROCESS),
-    **dict.fromkeys(("ctypes.dlopen", "sqlite3.connect"), NATIVE),
-    **dict.fromkeys(("builtins.input", "os.getxattr", "os.listxattr"), MACHINE),
-}  # fmt: skip
-_ASKED = {
-    CLOCK: ("time", ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time",
-                     "process_time_ns", "thread_time", "thread_time_ns", "clock_gettime", "clock_gettime_ns",
-                     "localtime", "gmtime", "ctime", "asctime", "strftime")),
-    MACHINE: ("os", ("uname", "cpu_count", "process_cpu_count", "sched_getaffinity", "getloadavg", "times", "statvfs",
-                     "getpid", "getppid", "getuid", "geteuid", "getgid", "getlogin", "get_terminal_size")),
-}  # fmt: skip
-_LOOKS = ("stat", "lstat", "access", "readlink")
-_LOOK_ONLY = frozenset({"exists", "lexists", "isfile", "isdir", "islink", "is_file", "is_dir", "is_symlink", "realpath",
-                        "_joinrealpath", "resolve"})  # fmt: skip
-"""Functions of Python's that ask of a file no more than what it is."""
+
 
 class Watched(NamedTuple):
     """What tells, and what need not be told: files below `own` are the recording's."""
@@ -90,13 +76,14 @@ def watch(folder: Path) -> None:
 
     watched = Watched(tell, str(folder.parent) + os.sep, tuple(_vouched()))
     _patch_variables(watched)
-    for reason, (module, names) in _ASKED.items():
-        owner = sys.modules[module]
+    platform.uname()
+    for reason, module, names in ASKED:
         for name in names:
-            if hasattr(owner, name):
-                setattr(owner, name, _asked(getattr(owner, name), reason, watched))
-    for name in _LOOKS:
+            if hasattr(module, name):
+                setattr(module, name, _asked(getattr(module, name), reason, watched))
+    for name in LOOKS:
         setattr(os, name, _looked(getattr(os, name), watched))
+    _patch_torch(watched)
     sys.addaudithook(_hook(watched))
 
 
@@ -132,17 +119,18 @@ def _hook(watched: Watched) -> Callable[[str, tuple[Any, ...]], None]:
         "import": _imported,
         "os.listdir": _listed,
         "os.scandir": _listed,
+        "ctypes.dlopen": _loaded,
     }
 
     def hook(event: str, given: tuple[Any, ...]) -> None:
-        handler, reason = handlers.get(event), _EVENTS.get(event)
+        handler, reason = handlers.get(event), EVENTS.get(event)
         if (handler is None and reason is None) or getattr(state, "busy", False):
             return
         state.busy = True
         try:
             if handler is not None:
                 handler(watched, *given)
-            elif reason is not None and not (event == "ctypes.dlopen" and _caller(watched) is None):
+            elif reason is not None:
                 watched.tell(NEVER, reason, "")
         finally:
             state.busy = False
@@ -166,7 +154,7 @@ def _opened(watched: Watched, path: Any, mode: Any, flags: Any, *_: Any) -> None
             watched.tell(NEVER, MACHINE, "")
     elif not _is_vouched(file, watched):
         watched.tell(FILE, file, digest(file))
-        if file.endswith(".py") and _CLOCK.search(_content(file)):
+        if file.endswith(".py") and UNSEEN.search(_content(file)):
             watched.tell(NEVER, f"{CLOCK}, or a file by itself ({Path(file).name})", "")
 
 
@@ -216,11 +204,20 @@ def _caller(watched: Watched) -> str | None:
     return None
 
 
+def _loaded(watched: Watched, name: Any, *_: Any) -> None:
+    """A library is loaded: by the program itself, or by torch from a place for which no version stands."""
+    file = os.path.abspath(os.fsdecode(name)) if isinstance(name, str | bytes) and os.sep in os.fsdecode(name) else ""
+    if _caller(watched) is not None or (file and not _is_vouched(file, watched)):
+        watched.tell(NEVER, f"{NATIVE} ({Path(file).name})" if file else NATIVE, "")
+
+
 def _asked(function: Callable[..., Any], reason: str, watched: Watched) -> Callable[..., Any]:
-    """A function whose answer is another one each time, or on each machine."""
+    """A function whose answer is another one each time, or on each machine. What `platform` asks to tell the system's
+    name is no matter of the machine.
+    """
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        where = _caller(watched)
+        where = None if sys._getframe(1).f_code.co_filename == platform.__file__ else _caller(watched)
         if where is not None:
             watched.tell(NEVER, f"{reason} ({where})", "")
         return function(*args, **kwargs)
@@ -249,9 +246,38 @@ def _looked(function: Callable[..., Any], watched: Watched) -> Callable[..., Any
 
 def _asks_kind(frame: Any) -> bool:
     """Whether one of Python's functions asks that tells no more than what a file is."""
-    if frame.f_code.co_name in _LOOKS and frame.f_back is not None:
+    if frame.f_code.co_name in LOOKS and frame.f_back is not None:
         frame = frame.f_back
-    return frame.f_code.co_name in _LOOK_ONLY and frame.f_code.co_filename.startswith((_PYTHON, "<frozen"))
+    return frame.f_code.co_name in LOOK_ONLY and frame.f_code.co_filename.startswith((_PYTHON, "<frozen"))
+
+
+def _patch_torch(watched: Watched) -> None:
+    """Tell of the files that torch opens by their paths, without an event of Python's."""
+    import torch  # noqa: PLC0415  (the command line imports this file, and needs no torch)
+
+    def told(*given: Any) -> None:
+        for path in given:
+            if isinstance(path, str | bytes | os.PathLike):
+                file = os.path.abspath(os.fsdecode(path))
+                watched.tell(FILE, file, digest(file))
+
+    def reading(function: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*args: Any, **kwargs: Any) -> Any:
+            told(*args, *kwargs.values())
+            return function(*args, **kwargs)
+
+        return run
+
+    class Reader(torch._C.PyTorchFileReader):  # type: ignore[misc]
+        """Reads an archive, of which it tells the path."""
+
+        def __init__(self, given: Any) -> None:
+            told(given)
+            super().__init__(given)
+
+    for name in READERS:
+        setattr(torch._C, name, reading(getattr(torch._C, name)))
+    torch._C.PyTorchFileReader = Reader
 
 
 def _patch_variables(watched: Watched) -> None:

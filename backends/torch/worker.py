@@ -13,17 +13,19 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import verdict
 from verdict.backends.torch import environment, seen
 from verdict.backends.torch.files import module_in
+from verdict.backends.torch.job import LIVE, Job, read_job, seen_of
 from verdict.backends.torch.processes import WAIT, copy
 from verdict.backends.torch.together import Wanted, numbers_of, record_together
 from verdict.backends.torch.trace import from_plain, to_plain
+from verdict.backends.torch.versions import INSTALL, untested
 from verdict.child import Child, ended, kill, told_of_parent, wait
 from verdict.errors import UsageError, VerdictError
 
@@ -37,55 +39,11 @@ LATER = (
     "torch.utils.serialization",
 )
 """What would otherwise be imported in every copy."""
-
-
-class Program(NamedTuple):
-    """A function of a file, and how many ranks it has."""
-
-    file: str
-    function: str
-    world: int
-
-
-class Job(NamedTuple):
-    """What is to be recorded. seconds, mebibytes: for each rank. confirm: seconds for the runs of a program, or 0.
-
-    watched: whether what a program depends on is told, into FOLDER/PROGRAM.seen. ranks: those that are recorded; none
-    are all.
-    """
-
-    tensors: str
-    cores: int
-    seconds: float
-    mebibytes: int
-    confirm: float
-    watched: bool
-    programs: tuple[Program, ...]
-    ranks: tuple[int, ...] = ()
-
-    def ranks_of(self, world: int) -> Sequence[int]:
-        """The ranks of a program with so many that are recorded."""
-        return self.ranks or range(world)
-
-
-LIVE = "live"
-"""The kind of tensors of a job whose ranks are recorded together."""
 UNSEEDED = "what it does depends on numbers that Python's or numpy's generator draws, and nobody seeds it"
 UNDECIDED = (
     "unseeded-draws",
     "the program draws numbers that nobody seeds; recordings with other draws were the same, others were not looked at",
 )
-
-
-def write_job(folder: Path, job: Job) -> None:
-    """Put into `folder` what is to be done."""
-    (folder / "job.json").write_text(json.dumps(job))
-
-
-def read_job(folder: Path) -> Job:
-    """What `write_job` put into `folder`."""
-    job = Job(*json.loads((folder / "job.json").read_text()))
-    return job._replace(programs=tuple(Program(*each) for each in job.programs), ranks=tuple(job.ranks))
 
 
 def function_in(file: str, name: str) -> Callable[..., Any]:
@@ -96,11 +54,6 @@ def function_in(file: str, name: str) -> Callable[..., Any]:
         names = sorted(key for key in vars(module) if key.startswith("build"))
         raise UsageError(file, f"it has no function {name}", f"it has {', '.join(names) or 'no build function'}")
     return found  # type: ignore[no-any-return]
-
-
-def seen_of(folder: Path, program: int) -> Path:
-    """Where the processes of a program tell what it depends on."""
-    return folder / f"{program}.seen"
 
 
 def _load(folder: Path, job: Job, program: int) -> Callable[..., Any]:
@@ -278,6 +231,13 @@ def _end(folder: Path, *_: object) -> None:
     os.killpg(0, signal.SIGKILL)
 
 
+def _refuse(folder: Path, job: Job, why: list[str]) -> None:
+    """Nothing is recorded: where, the problem, what to do."""
+    for number, program in enumerate(job.programs):
+        for rank in job.ranks_of(program.world):
+            _write(folder / f"{number}-{rank}.json", {"error": why})
+
+
 def main(arguments: list[str]) -> None:
     """Do what the folder says."""
     folder = Path(arguments[0])
@@ -285,12 +245,16 @@ def main(arguments: list[str]) -> None:
     told_of_parent(signal.SIGTERM)
     job = read_job(folder)
     try:
+        why = untested(importlib.import_module("torch").__version__)
+        if why:
+            _refuse(folder, job, [sys.executable, why, INSTALL])
+            return
         for module in LATER:
             importlib.import_module(module)
         from verdict.backends.torch.confirm import confirm_traces  # noqa: PLC0415
         from verdict.backends.torch.record import record  # noqa: PLC0415  (torch may be missing, which is an answer, too)
     except ImportError as error:
-        _write(folder / "0-0.json", {"error": ["torch", str(error), "python -m pip install 'verdict-parallel[torch]'"]})
+        _refuse(folder, job, ["torch", str(error), "python -m pip install 'verdict-parallel[torch]'"])
         return
     work(folder, job, record, confirm_traces)
 

@@ -12,11 +12,12 @@ from typing import Any
 import torch
 
 from verdict.backends.torch.confirmation import NOT_RUN, Confirmation
+from verdict.backends.torch.job import Job, Program
 from verdict.backends.torch.launch import Recorded
 from verdict.backends.torch.processes import copy
 from verdict.backends.torch.record import record
 from verdict.backends.torch.trace import from_plain
-from verdict.backends.torch.worker import LATER, Job, Program, work
+from verdict.backends.torch.worker import LATER, work
 from verdict.errors import UsageError
 
 SECONDS, MEBIBYTES = 60.0, 8192

@@ -9,8 +9,9 @@ import pytest
 
 from tests.batches.project import PLANS, refused, run, write_plans
 from tests.batches.test_check import untimed
+from verdict.batches.executor import ATTEMPTS, local
 from verdict.batches.question import Pair, Question, Settings, shard
-from verdict.batches.run import ATTEMPTS, Task, answer, local, run_tasks
+from verdict.batches.run import Task, answer, run_tasks
 from verdict.outcome import Unknown
 from verdict.report.many import WORST, Standing, worst
 
@@ -151,7 +152,7 @@ def test_a_lost_worker_is_tried_once_more_and_then_unknown(tmp_path, times):
         assert place not in outcomes, "told twice"
         outcomes[place] = outcome
 
-    local(2)(tasks, partial(_deadly, folder=tmp_path, times=times), told)
+    local(2)(tasks, partial(_deadly, folder=tmp_path, times=times), told, 60.0)
     assert sorted(outcomes) == [0, 1, 2, 3]
     lost = [place for place, outcome in outcomes.items() if isinstance(outcome, Unknown)]
     assert lost == ([1] if times == ATTEMPTS else [])
@@ -161,7 +162,7 @@ def test_a_lost_worker_is_tried_once_more_and_then_unknown(tmp_path, times):
 
 
 def test_what_a_worker_loses_stands_in_the_result_with_its_reason(tmp_path):
-    def loses(tasks, run, told):
+    def loses(tasks, run, told, seconds):
         for place in reversed(range(len(tasks))):
             told(place, Unknown("its machine is gone"))
 

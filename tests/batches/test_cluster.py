@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import time
 from functools import partial
@@ -12,9 +13,16 @@ import pytest
 from tests.batches.project import run, write_plans, write_project
 from tests.batches.test_check import untimed
 from verdict.backends import read_here
+from verdict.backends.torch.kept import Manner, same
+from verdict.backends.torch.launch import Recorded, Target
+from verdict.batches import recording
 from verdict.batches.cluster import on_ray
+from verdict.batches.executor import local
 from verdict.batches.question import Pair, Question, Settings
-from verdict.batches.run import Found, Task, answer, local, run_tasks
+from verdict.batches.recording import Asked, record_one
+from verdict.batches.run import Found, Task, answer, run_tasks
+from verdict.batches.version import require_same, versions_here
+from verdict.errors import UsageError
 from verdict.outcome import Unknown
 from verdict.report.many import Standing
 
@@ -24,6 +32,8 @@ import ray
 from ray.cluster_utils import Cluster
 
 ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = ROOT / "examples" / "torch" / "linear_ddp.py"
+BUILDERS = ("build", "build_sum", "build_nothing")
 
 
 @pytest.fixture
@@ -70,8 +80,10 @@ def test_the_same_cases_as_local(cluster, tmp_path):
     assert sorted(case.number for case in told) == [0, 1, 2]
 
 
-def test_a_node_is_killed_in_the_middle(cluster, tmp_path):
-    tasks, marks = tasks_of(tmp_path, 8), tmp_path / "marks"
+def outcomes_where_a_node_is_killed(tasks, run, marks, kill):
+    """The outcomes of tasks, each told once; after two of them the node dies in the middle of a task, which is begun
+    anew.
+    """
     marks.mkdir()
     outcomes = {}
 
@@ -83,14 +95,67 @@ def test_a_node_is_killed_in_the_middle(cluster, tmp_path):
             while len({mark.read_text() for mark in marks.iterdir()}) < 2 and time.monotonic() < deadline:
                 time.sleep(0.1)
             time.sleep(0.5)
-            cluster()
+            kill()
 
-    on_ray(None)(tasks, partial(slow, folder=marks), told)
-    assert sorted(outcomes) == list(range(8)), "none is lost"
-    assert all(isinstance(outcome, Found) for outcome in outcomes.values())
-    found = [outcomes[place] for place in range(8)]
+    on_ray(None)(tasks, partial(run, folder=marks), told, 60.0)
+    assert sorted(outcomes) == list(range(len(tasks))), "none is lost"
+    assert len(list(marks.iterdir())) > len(tasks), "a task was begun anew: the node did die in the middle of one"
+    return [outcomes[place] for place in range(len(tasks))]
+
+
+def test_a_node_is_killed_in_the_middle(cluster, tmp_path):
+    tasks = tasks_of(tmp_path, 8)
+    found = outcomes_where_a_node_is_killed(tasks, slow, tmp_path / "marks", cluster)
+    assert all(isinstance(outcome, Found) for outcome in found)
     assert data_of(found) == data_of(run_tasks(tasks, local(2), read_all, None, lambda _: None))
-    assert len(list(marks.iterdir())) > 8, "a task was begun anew: the node did die in the middle of one"
+
+
+def slowly_recorded(asked, folder):
+    """The same of a program that is to be recorded."""
+    (folder / f"{asked.side[0].function}-{time.monotonic_ns()}").write_text(ray.get_runtime_context().get_node_id())
+    time.sleep(1.5)
+    return record_one(asked)
+
+
+def test_a_node_is_killed_while_programs_are_recorded(cluster, tmp_path):
+    pytest.importorskip("torch")
+    manner, variables = Manner("fake", True, ""), dict(os.environ)
+    sides = [(Target(str(PROGRAM), name), 2) for name in ("build", "build_sum")] * 2
+    tasks = [Asked(side, manner, False, variables) for side in sides]
+    found = outcomes_where_a_node_is_killed(tasks, slowly_recorded, tmp_path / "marks", cluster)
+    assert all(isinstance(each, Recorded) for each in found), found
+    assert all(same(each, record_one(task)) for each, task in zip(found[:2], tasks[:2], strict=True))
+    assert not same(*found[:2])
+
+
+def refused_here(*_, **__):
+    raise AssertionError("a program is recorded where the command runs")
+
+
+def test_programs_of_a_project_are_recorded_on_the_cluster(cluster, tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(PROGRAM, tmp_path)
+    entries = [f'[[tool.verdict.programs]]\nprogram = "linear_ddp.py:{name}"\nworld = 2\n' for name in BUILDERS]
+    (tmp_path / "pyproject.toml").write_text("\n".join(entries))
+    here = run("check", "--no-cache", "--output", "json:local.json")
+    monkeypatch.setattr(recording, "recorded_each", refused_here)
+    there = run("check", "--engine", "ray", "--no-cache", "--output", "json:ray.json")
+    assert (here.exit_code, there.exit_code) == (2, 2), there.exception
+    one, other = (json.loads((tmp_path / f"{engine}.json").read_text()) for engine in ("local", "ray"))
+    assert [case["verdict"] for case in one["cases"]] == ["PROVED", "REFUTED", "REFUSED"]
+    assert untimed(one) == untimed(other)
+
+
+def test_a_node_with_other_versions_is_refused(cluster, tmp_path, monkeypatch):
+    with pytest.raises(UsageError, match=r"it has numpy .*, the command runs with numpy 0\.1"):
+        require_same({**versions_here(), "numpy": "0.1"})
+    monkeypatch.chdir(tmp_path)
+    write_project(tmp_path, ("one",))
+    monkeypatch.setattr("verdict.batches.cluster.versions_here", lambda: {**versions_here(), "z3-solver": ""})
+    refused = run("check", "--engine", "ray", "--no-cache")
+    assert isinstance(refused.exception, UsageError)
+    assert "the command runs with no z3-solver" in str(refused.exception)
 
 
 def test_the_command_tells_the_same_report(cluster, tmp_path, monkeypatch):
@@ -111,7 +176,7 @@ def deadly(task):
 
 def test_a_task_that_its_worker_never_survives_is_unknown(cluster, tmp_path):
     outcomes = {}
-    on_ray(None)(tasks_of(tmp_path, 3), deadly, outcomes.__setitem__)
+    on_ray(None)(tasks_of(tmp_path, 3), deadly, outcomes.__setitem__, 60.0)
     assert isinstance(outcomes[1], Unknown)
     assert "its worker was lost, 2 times" in outcomes[1].reason
     assert [outcomes[k].case.standing for k in (0, 2)] == [Standing.PROVED, Standing.REFUSED]

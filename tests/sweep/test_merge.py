@@ -7,6 +7,7 @@ from tests.builders import FAST
 from tests.sweep.plans import OPTIONS, swept, twins
 from tests.sweep.test_claims import followed
 from tests.values.outline import plans
+from verdict.counting import uncounted
 from verdict.options import Options
 from verdict.reduction import Reduced
 from verdict.semantics import bind, full
@@ -70,7 +71,7 @@ def decided(traces, repeated):
     """What is left of some repeats, and the single-device flow with those that are proved."""
     own, beside, claims = merged(traces.single, repeated, Follower(traces.elements, traces.keys))
     both = Traces(traces.elements, own, beside, traces.integers, traces.keys)
-    return own, decide(both, claims, Decided({}), OPTIONS, lambda done, total: None, 8)
+    return own, decide(both, claims, Decided({}), OPTIONS, uncounted, 8)
 
 
 def outputs_of(trace, step):

@@ -188,6 +188,28 @@ def build_filled(ctx):
     return program(step)
 
 
+def averaged(ctx, **listed):
+    """A moving average of a weight, which begins as a copy of it."""
+    model = torch.nn.Linear(SIZE, SIZE, bias=False)
+    average = model.weight.detach().clone()
+    x = torch.randn(SIZE, SIZE)
+
+    def step():
+        average.lerp_(model.weight.detach(), 0.1)
+        return model(x).sum()
+
+    params = {"weight": model.weight, **({"average": average} if listed else {})}
+    return Program(inputs={"x": x}, params=params, step=step, outputs=lambda: {"averaged": average})
+
+
+def build_averaged(ctx):
+    return averaged(ctx)
+
+
+def build_averaged_listed(ctx):
+    return averaged(ctx, listed=True)
+
+
 @torch.library.custom_op("verdicttests::silently", mutates_args=())
 def silently(x: torch.Tensor) -> torch.Tensor:
     """Says that it writes nothing, and writes."""

@@ -37,7 +37,7 @@ CHOOSING = {
 REFUTED = {
     "build_if_local": "before it is summed over ranks 0, 1",
     "build_if_moved": r"live\.py:\d+",
-    "build_pick_local": "before the other parts of sum",
+    "build_pick_local": r"sum \(live\.py:\d+\) on ranks 0, 1 is of pow \(live\.py:\d+\)\[0:10\] alone",
     "build_labels_local": "",
     "build_told_own": "other=3.0 on rank 1",
     "build_none_kept": "declared gradient of expert1",
@@ -88,8 +88,8 @@ DISPATCH = EXAMPLES / "moe_dispatch.py"
 TOKENS = {
     2: {
         "build": "",
-        "build_wrong_order": "loss is not what the single-device plan computes",
-        "build_not_unpermuted": "loss is not what the single-device plan computes",
+        "build_wrong_order": r"mm \(moe_dispatch\.py:\d+\) makes what the single-device plan has nowhere, and loss",
+        "build_not_unpermuted": r"mul \(moe_dispatch\.py:\d+\) makes what the single-device plan has nowhere, and loss",
         "build_local_balance": r"div \(moe_dispatch\.py:\d+\) .* before it is averaged over ranks 0, 1",
     },
     4: {"build": "", "build_experts_not_reduced": "the declared gradient of down uses it before it is summed"},

@@ -142,6 +142,7 @@ def test_collectives_of_all_kinds():
         ("build_asked", "before its collective was waited for", "build_waited", 2),
         ("build_random", "random numbers", "build_dead_random", 1),
         ("build_uninitialised", "never written", "build_filled", 1),
+        ("build_averaged", "named in Program.params", "build_averaged_listed", 1),
         ("build_sent_to_nobody", "to or from rank -1 of a group of 2", "build_sent_on", 2),
         ("build_lying", "verdicttests.silently is not known", "build_constant_escape", 1),
     ],

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 
-from verdict.backends.torch.evidence import NEVER, changed, told_in
-from verdict.backends.torch.launch import environment_of
+from verdict.backends.torch.evidence import NEVER, changed, told_in  # noqa: E402
+from verdict.backends.torch.launch import environment_of  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 WATCHED = """
@@ -111,6 +111,7 @@ NEVERS = {
     "a clock by its name": "from time import perf_counter\nperf_counter()",
     "the date": "import datetime\ndatetime.datetime.now()",
     "the host": "import platform\nplatform.node()",
+    "the release": "import platform\nplatform.platform()",
     "the cores": "import os\nos.cpu_count()",
     "a process": "import subprocess\nsubprocess.run(['true'])",
     "a shell": "import os\nos.system('true')",
@@ -139,6 +140,45 @@ def test_the_network_is_told(here):
     assert "it uses the network" in [what for kind, what, _ in lines if kind == NEVER]
 
 
+LOADS = {
+    "a compiled module": "torch.jit.load('f.pt')",
+    "a package": "from torch.package import PackageImporter\nPackageImporter('f.pt').file_structure()",
+    "an archive": "torch._C.PyTorchFileReader('f.pt')",
+    "what is stored": "torch.load('f.pt', weights_only=False)",
+    "what is mapped": "torch.load('f.pt', weights_only=False, mmap=True)",
+}
+
+
+def save_package(size):
+    with torch.package.PackageExporter("f.pt") as package:
+        package.save_pickle("data", "x.pkl", size)
+
+
+SAVES = {
+    "a compiled module": lambda size: torch.jit.script(torch.nn.Linear(size, 2)).save("f.pt"),
+    "a package": save_package,
+}
+
+
+@pytest.mark.parametrize("what", LOADS)
+def test_a_file_that_torch_opens_by_itself_counts(here, what):
+    save = SAVES.get(what, lambda size: torch.save(torch.zeros(size), "f.pt"))
+    save(2)
+    lines = seen(here, f"import torch\n{LOADS[what]}")
+    assert not changed(lines, {**environment_of(), "PYTHONPATH": str(ROOT)})
+    save(3)
+    assert changed(lines, {**environment_of(), "PYTHONPATH": str(ROOT)})
+
+
+def test_a_library_that_torch_loads_is_told(here):
+    own = Path(torch.__file__).parent / "lib" / "libtorch_global_deps.so"
+    (here / "own.so").write_bytes(own.read_bytes())
+    lines = seen(here, "import torch\ntorch.ops.load_library('own.so')")
+    assert [line for line in lines if line[0] == NEVER]
+    lines = seen(here, f"import torch\ntorch.ops.load_library({str(own)!r})")
+    assert not [line for line in lines if line[0] == NEVER]
+
+
 def test_a_file_that_a_program_writes_and_reads_is_its_own_matter(here):
     """It is what it was, or the program is recorded again; writing alone is no dependence."""
     assert not changed(seen(here, "open('out.txt', 'w').write('1')"), environment_of())
@@ -149,7 +189,7 @@ def test_a_file_that_a_program_writes_and_reads_is_its_own_matter(here):
 
 
 def test_what_python_torch_and_verdict_read_is_not_told(here):
-    program = "import torch, numpy, inspect, decimal, verdict.torch\ntorch.nn.Linear(2, 2)"
+    program = "import torch, numpy, platform, decimal, verdict.torch\nplatform.system()\ntorch.nn.Linear(2, 2)"
     lines = seen(here, program, "verdict.backends.torch.record")
     assert not changed(lines, {**environment_of(), "PYTHONPATH": str(ROOT)})
     assert [line[:2] for line in lines if line[0] == "file"] == [("file", str(here / "program.py"))]

@@ -1,5 +1,6 @@
 """A Step: model, what parallelizes it, batch and mesh in one call; what is inferred is proved, wrong twins refuted."""
 
+import logging
 from pathlib import Path
 
 import pytest
@@ -39,16 +40,18 @@ def test_two_axes_of_which_one_divides_the_batch():
 
 
 @pytest.mark.slow
-def test_one_call(assert_parallel, capfd):
+def test_one_call(assert_parallel, caplog, capfd):
     from tests.torch import stepped  # noqa: PLC0415  (its functions stand at the top of that file)
 
+    caplog.set_level(logging.INFO, logger="verdict")
     more = {"batch": stepped.batch, "mesh": 2, "loss": stepped.loss, "optimizer": stepped.sgd}
     report = verify(stepped.model, stepped.wrapped, **more)
     assert report.verdict is Verdict.PROVED
     assert ["rows of input are divided among 2" in one.text for one in report.assumptions].count(True) == 1
     with pytest.raises(AssertionError, match="REFUTED"):
         assert_parallel(stepped.model, stepped.wrapped_and_halved, **more)
-    assert "recorded on real tensors" in capfd.readouterr().err
+    assert any("recorded on real tensors" in message for message in caplog.messages)
+    assert "sweep" in caplog.messages and capfd.readouterr().err == ""
 
 
 def test_the_file_says_how_many_ranks_there_are():

@@ -7,7 +7,6 @@ content, so an entry that is damaged, forged or put under another name is not be
 
 import hashlib
 import hmac
-import importlib.metadata
 import json
 import os
 import pickle
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from verdict.batches.question import Settings
+from verdict.batches.version import RUNS_ON, version_here
 from verdict.errors import UsageError
 from verdict.report import Report, Verdict
 
@@ -28,8 +28,6 @@ FOLDER, KEY = "VERDICT_CACHE", "VERDICT_CACHE_KEY"
 KEY_BYTES = 32
 """The length of the key, at least: that of the hash, beyond which nothing is gained."""
 SIGNATURE_BYTES = hashlib.sha256().digest_size
-RUNS_ON = ("mpmath", "networkx", "numpy", "z3-solver", "zstandard")
-"""The distributions that a verdict depends on."""
 ONE_IN = 16
 """Of so many entries that are used one is proved again, on average: few enough to cost little in every run, enough for
 a wrong one to be seen within weeks of daily runs."""
@@ -62,7 +60,7 @@ def name_of(contents: Sequence[bytes], called: Sequence[str], settings: Settings
     """
     asked = settings._replace(time_limit=0.0)
     hashes = [hashlib.sha256(content).hexdigest() for content in contents]
-    runs_on = [platform.python_version(), platform.machine(), *(_version(name) for name in RUNS_ON)]
+    runs_on = [platform.python_version(), platform.machine(), *(version_here(name) for name in RUNS_ON)]
     told = json.dumps([version, runs_on, asked, list(called), hashes])
     return hashlib.sha256(told.encode()).hexdigest()
 
@@ -119,13 +117,6 @@ def _path(cache: Cache, name: str) -> Path:
 
 def _signature(cache: Cache, name: str, payload: bytes) -> bytes:
     return hmac.digest(cache.key, name.encode() + payload, "sha256")
-
-
-def _version(distribution: str) -> str:
-    try:
-        return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return "unknown"
 
 
 def _of_user(variable: str, otherwise: str) -> Path:

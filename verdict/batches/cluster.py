@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import Any
 
-from verdict.batches.run import ATTEMPTS, Executor, Found, Task, Told
+from verdict.batches.executor import ATTEMPTS, Executor, Result, Task
+from verdict.batches.version import require_same, versions_here
 from verdict.errors import UsageError
 from verdict.outcome import Unknown
 
@@ -25,10 +26,14 @@ def on_ray(address: str | None, cores: float = 1.0) -> Executor:
         except (ConnectionError, ValueError, RuntimeError) as error:
             raise UsageError("--engine ray", f"there is no cluster: {_first_line(error)}", "is it running?") from None
 
-    def execute(tasks: Sequence[Task], run: Callable[[Task], Found], told: Told) -> None:
-        folder = os.getcwd()
+    def execute(
+        tasks: Sequence[Task], run: Callable[[Task], Result], told: Callable[[int, Result | Unknown], Any],
+        seconds: float,
+    ) -> None:  # fmt: skip
+        folder, versions = os.getcwd(), versions_here()
 
-        def one(task: Task) -> Found:
+        def one(task: Task) -> Result:
+            require_same(versions)
             _enter(folder)
             return run(task)
 
@@ -51,15 +56,14 @@ def _enter(folder: str) -> None:
         raise UsageError(folder, problem, "run the command in a folder that all nodes have") from None
 
 
-def _outcome(ray: Any, reference: Any) -> Found | Unknown:
+def _outcome(ray: Any, reference: Any) -> Any:
     """What a task found. What it raised itself is a fault of ours, as in any other process; its loss is not."""
     try:
-        found: Found = ray.get(reference)
+        return ray.get(reference)
     except ray.exceptions.RayTaskError as error:
         raise error.as_instanceof_cause() from None
     except ray.exceptions.RayError as error:
         return Unknown(f"its worker was lost, {ATTEMPTS} times: {_first_line(error)}")
-    return found
 
 
 def _first_line(error: BaseException) -> str:

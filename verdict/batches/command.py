@@ -5,18 +5,17 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
 
-import verdict
 from verdict.api import MAY_ASSUME, require_known
 from verdict.backends import load_all, read_here
 from verdict.backends.text import write
 from verdict.backends.torch.kept import KEPT
 from verdict.batches.cache import Cache, opened
 from verdict.batches.cluster import on_ray
+from verdict.batches.executor import Executor, local
 from verdict.batches.listing import questions_of
 from verdict.batches.merging import merged
 from verdict.batches.options import shared
@@ -24,13 +23,14 @@ from verdict.batches.project import project_of
 from verdict.batches.question import Pair, Program, Question, Settings, fingerprint, shard
 from verdict.batches.recording import OnDisk, Tasks, tasks_of
 from verdict.batches.reuse import Run, run_or_reuse
-from verdict.batches.run import Found, Task, local, run_tasks
-from verdict.batches.version import version_of
+from verdict.batches.run import Found, Task, run_tasks
+from verdict.batches.version import PACKAGE, version_of
 from verdict.completing import among
 from verdict.errors import UsageError
 from verdict.graph import Plan
 from verdict.limits import free_mib
 from verdict.phases import known_assumptions
+from verdict.progress import Bar
 from verdict.report.many import FORMS_OF_MANY, Case, Header, counts_line, many_data, table, to_text, worst
 from verdict.report.outputs import Output, output_of, require_writable, write_whole
 from verdict.report.readable import readable
@@ -39,7 +39,6 @@ EPILOG = ("Exit status: that of the worst, in this order: 4 a bug in verdict, 2 
           "1 refuted, 3 unknown, 0 all proved.")  # fmt: skip
 DAY = 24 * 3600
 """Seconds after which another sample of the cache is proved again."""
-PACKAGE = Path(verdict.__file__).resolve().parent
 
 
 @click.command("check", epilog=EPILOG)
@@ -106,15 +105,18 @@ def _run(questions: Sequence[Question], texts: Sequence[str], given: dict[str, A
     require_writable(_inputs(questions), [("the report", output.path) for output in outputs])
     part, of = given["part"]
     mine = shard(questions, part, of)
-    told = _teller(len(mine)) if given["verbose"] or (sys.stderr.isatty() and not given["quiet"]) else lambda _: None
-    version, run = version_of(PACKAGE), partial(_runner(given, len(mine)), told=told)
+    version = version_of(PACKAGE)
     seed = int(time.time()) // DAY if given["sample_seed"] is None else given["sample_seed"]
     cache = _cache(given)
-    made = tasks_of(mine, None if cache is None else OnDisk(cache, seed), version)
-    _tell_recorded(made, seed, given["verbose"])
-    tasks = made.tasks
-    proofs = None if given["engine"] == "ray" else cache
-    found = run(tasks) if proofs is None else _reusing(tasks, run, proofs, seed, version, told)
+    begun = time.monotonic()
+    remote = on_ray(given["ray_address"]) if given["engine"] == "ray" else None
+    made = tasks_of(mine, None if cache is None else OnDisk(cache, seed, keeps=remote is None), version, remote)
+    _tell_recorded(made, seed, given["verbose"], time.monotonic() - begun)
+    proofs = cache if remote is None else None
+    with Bar(not given["quiet"]) as bar:
+        told = _teller(len(mine), bar, given["verbose"] or (sys.stderr.isatty() and not given["quiet"]))
+        run = partial(_runner(given, len(mine), remote), told=told)
+        found = run(made.tasks) if proofs is None else _reusing(made.tasks, run, proofs, seed, version, told)
     denied = {name for question in questions for name in question.settings.denied} - {KEPT}
     header = Header(fingerprint(questions, version), len(questions), (part, of), _unused(denied, found))
     if of == 1:
@@ -124,13 +126,12 @@ def _run(questions: Sequence[Question], texts: Sequence[str], given: dict[str, A
     return worst(each.case.standing.name for each in found) if found else 0
 
 
-def _runner(given: dict[str, Any], count: int) -> Callable[..., list[Found]]:
+def _runner(given: dict[str, Any], count: int, remote: Executor | None) -> Callable[..., list[Found]]:
     """What runs so many tasks, with the limits of the place where it does. A worker of Ray reads plans by itself, as it
     has threads and cannot be copied.
     """
-    if given["engine"] == "ray":
-        executor = on_ray(given["ray_address"])
-        return partial(run_tasks, executor=executor, load=_read_here, memory_mib=given["memory_limit"])
+    if remote is not None:
+        return partial(run_tasks, executor=remote, load=_read_here, memory_mib=given["memory_limit"])
     jobs, free = given["jobs"] or os.cpu_count() or 1, free_mib()
     memory = given["memory_limit"] or (free and free // min(jobs, max(count, 1)))
     return partial(run_tasks, executor=local(jobs), load=load_all, memory_mib=memory)
@@ -159,8 +160,11 @@ def _cache(given: dict[str, Any]) -> Cache | None:
         return None
 
 
-def _tell_recorded(made: Tasks, seed: int, verbose: bool) -> None:
+def _tell_recorded(made: Tasks, seed: int, verbose: bool, seconds: float) -> None:
     """Where recordings were used that were kept, and why others are not."""
+    programs = sum(isinstance(task.question.asked, Program) for task in made.tasks)
+    if verbose and programs:
+        click.echo(f"recording: {seconds:.1f} s, {programs} of {programs} programs", err=True)
     if made.used:
         again = f", {made.again} of them recorded again (--sample-seed {seed})" if made.again else ""
         click.echo(f"note: {made.used} programs recorded before{again}", err=True)
@@ -185,14 +189,17 @@ def _reusing(
     return reuse.found
 
 
-def _teller(total: int) -> Callable[[Case], None]:
-    """What tells of each case as soon as it is decided, and how many are."""
+def _teller(total: int, bar: Bar, shown: bool) -> Callable[[Case], None]:
+    """What draws how many cases are decided, and tells of each as soon as it is where they are `shown`."""
     done: list[Case] = []
+    bar.advance("deciding", 0, total, "questions")
 
     def told(case: Case) -> None:
         done.append(case)
-        seconds = f"{case.measured.total:.1f} s"
-        click.echo(readable(f"{len(done)} of {total}: {case.standing.name} {case.name}, {seconds}"), err=True)
+        if shown:
+            seconds = f"{case.measured.total:.1f} s"
+            click.echo(readable(f"{len(done)} of {total}: {case.standing.name} {case.name}, {seconds}"), err=True)
+        bar.advance("deciding", len(done), total, "questions")
 
     return told
 

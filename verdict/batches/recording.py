@@ -1,23 +1,26 @@
-"""The programs of a list, recorded before anything is decided: by processes that import torch once."""
+"""The programs of a list, recorded before anything is decided: by processes that import torch once, or on a cluster."""
 
-import sys
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple
-
-import click
 
 from verdict.backends.torch.command import BUILD, BUILD_SINGLE, plan_or_error, recorded_each
 from verdict.backends.torch.keeping import Answer, Kept, Shelf, Side, record_or_reuse
 from verdict.backends.torch.kept import KEPT, Manner, depends, told_of
 from verdict.backends.torch.launch import Recorded, Target
 from verdict.batches.cache import Cache, drop, get_bytes, is_sampled, put_bytes
+from verdict.batches.executor import Executor, Lost
 from verdict.batches.question import Program, Question
 from verdict.batches.run import Task
 from verdict.errors import VerdictError
 from verdict.graph import Plan
+from verdict.outcome import Unknown
+from verdict.progress import Bar
 
+LONGEST = 24 * 3600.0
+"""Seconds for a program as a task: its ranks and its runs have limits of their own."""
 ONE_RECORDING_IN = 64
 """Of so many kept recordings one is made again, on average: fewer than of proofs, as it begins a process with torch."""
 
@@ -37,10 +40,11 @@ class Tasks(NamedTuple):
 
 
 class OnDisk(NamedTuple):
-    """The recordings of a cache. seed: of the sample."""
+    """The recordings of a cache. seed: of the sample. keeps: whether those that are made are kept, too."""
 
     cache: Cache
     seed: int
+    keeps: bool = True
 
     def get(self, name: str) -> bytes | None:
         """What is kept by this name."""
@@ -48,7 +52,8 @@ class OnDisk(NamedTuple):
 
     def put(self, name: str, content: bytes) -> None:
         """Keep it."""
-        put_bytes(self.cache, name, content)
+        if self.keeps:
+            put_bytes(self.cache, name, content)
 
     def drop(self, name: str) -> None:
         """Keep it no longer."""
@@ -59,8 +64,12 @@ class OnDisk(NamedTuple):
         return is_sampled(name, self.seed, ONE_RECORDING_IN)
 
 
-def tasks_of(questions: Sequence[Question], shelf: Shelf | None, version: str) -> Tasks:
-    """The tasks of a list. shelf: where recordings are kept, None where they are not. version: of Verdict."""
+def tasks_of(
+    questions: Sequence[Question], shelf: Shelf | None, version: str, executor: Executor | None = None
+) -> Tasks:
+    """The tasks of a list. shelf: where recordings are kept, None where they are not. version: of Verdict. executor:
+    what records each program as a task of its own; without, processes of this machine record all of them.
+    """
     programs = [question for question in questions if isinstance(question.asked, Program)]
     plans: dict[int, Any] = {}
     wanted: dict[int, tuple[Side, Side]] = {}
@@ -75,7 +84,7 @@ def tasks_of(questions: Sequence[Question], shelf: Shelf | None, version: str) -
     for (tensors, confirm, keeps), group in groupby(alike, key=_manner):
         numbers = [question.number for question in group]
         sides = list(dict.fromkeys(side for number in numbers for side in wanted[number]))
-        kept = _recorded(sides, Manner(tensors, confirm, version), shelf if keeps else None)
+        kept = _recorded(sides, Manner(tensors, confirm, version), shelf if keeps else None, executor)
         told.append(kept)
         lasting = {side for side in sides if shelf is not None and keeps and side not in kept.always}
         for number in numbers:
@@ -94,15 +103,54 @@ def tasks_of(questions: Sequence[Question], shelf: Shelf | None, version: str) -
     )
 
 
-def _recorded(sides: Sequence[Side], manner: Manner, shelf: Shelf | None) -> Kept:
+def _recorded(sides: Sequence[Side], manner: Manner, shelf: Shelf | None, executor: Executor | None) -> Kept:
     record = partial(_record, manner=manner, watched=shelf is not None)
+    if executor is not None:
+        record = partial(_record_as_tasks, manner=manner, watched=shelf is not None, executor=executor)
     if shelf is None:
         return Kept(dict(zip(sides, record(sides), strict=True)))
     return record_or_reuse(sides, manner, record, shelf)
 
 
 def _record(sides: Sequence[Side], manner: Manner, watched: bool) -> list[Answer]:
-    return recorded_each(sides, manner.tensors, manner.confirm, _progress(), watched)
+    with Bar() as bar:
+        return recorded_each(sides, manner.tensors, manner.confirm, bar.advance, watched)
+
+
+class Asked(NamedTuple):
+    """A program that is to be recorded by another process, with the variables that it is to have."""
+
+    side: Side
+    manner: Manner
+    watched: bool
+    variables: Mapping[str, str]
+
+
+def _record_as_tasks(sides: Sequence[Side], manner: Manner, watched: bool, executor: Executor) -> list[Answer]:
+    """The recordings of programs, or why there are none: Lost where whoever was to record one was lost."""
+    found: dict[int, Answer] = {}
+    variables = dict(os.environ)
+    with Bar() as bar:
+
+        def told(place: int, outcome: Answer | Unknown) -> None:
+            found[place] = Lost(outcome.reason) if isinstance(outcome, Unknown) else outcome
+            bar.advance("recording", len(found), len(sides), "programs")
+
+        bar.advance("recording", 0, len(sides), "programs")
+        executor([Asked(side, manner, watched, variables) for side in sides], record_one, told, LONGEST)
+    return [found[place] for place in range(len(sides))]
+
+
+def record_one(asked: Asked) -> Answer:
+    """The recording of one program by this process, with its variables in the place of this process's own."""
+    own, manner = dict(os.environ), asked.manner
+    os.environ.clear()
+    os.environ.update(asked.variables)
+    try:
+        return recorded_each([asked.side], manner.tensors, manner.confirm, lambda *_: None, asked.watched, cores=1)[0]
+    finally:
+        os.environ.clear()
+        os.environ.update(own)
 
 
 def _plan(side: Side, found: Answer, lasting: bool) -> Plan | VerdictError | RuntimeError:
@@ -127,10 +175,3 @@ def _sides(asked: Any) -> tuple[Side, Side]:
     parallel = Target.of(asked.program, BUILD)
     return (Target.of(asked.single or parallel.file, BUILD_SINGLE), 1), (parallel, asked.world)
 
-
-def _progress() -> Callable[[str, int, int], None]:
-    def progress(what: str, done: int, total: int) -> None:
-        if sys.stderr.isatty():
-            click.echo(f"\r{what}: {done} of {total}", nl=done == total, err=True)
-
-    return progress

@@ -1,16 +1,13 @@
-"""Questions to cases: each within its limits, by whichever executor runs them.
-
-An executor is given tasks, which are values that can be sent, and what makes a case of one. It tells each outcome as
-soon as there is one, exactly once; what it could not finish is Unknown, with the reason.
-"""
+"""Questions to cases: each within its limits, by whichever executor runs them."""
 
 import gc
 import os
 import traceback
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
+from verdict.batches.executor import Executor, Lost
 from verdict.batches.question import Pair, Question
 from verdict.errors import UsageError, VerdictError
 from verdict.graph import Plan
@@ -23,10 +20,7 @@ from verdict.phases import known_assumptions
 from verdict.pipeline import verify
 from verdict.report import Measured
 from verdict.report.many import Case, Standing, answered
-from verdict.workers import run_all
 
-ATTEMPTS = 2
-"""How often a question is begun: what its worker dies of may be the machine's fault once."""
 BEHIND = 30.0
 """Seconds beyond the limit of its question that a worker may take to end and to send its answer."""
 
@@ -48,26 +42,6 @@ class Found(NamedTuple):
     known: frozenset[str] = frozenset()
 
 
-Told = Callable[[int, Found | Unknown], None]
-
-
-class Executor(Protocol):
-    """Runs tasks."""
-
-    def __call__(self, tasks: Sequence[Task], run: Callable[[Task], Found], told: Told) -> None:
-        """Tell the outcome of each task, by its place, once."""
-
-
-def local(workers: int) -> Executor:
-    """An executor with so many processes of this machine."""
-
-    def execute(tasks: Sequence[Task], run: Callable[[Task], Found], told: Told) -> None:
-        seconds = max((task.question.settings.time_limit for task in tasks), default=0.0) + BEHIND
-        run_all(tasks, run, workers, seconds, None, lambda _: None, told, ATTEMPTS)
-
-    return execute
-
-
 def run_tasks(
     tasks: Sequence[Task], executor: Executor, load: Load, memory_mib: int | None, told: Callable[[Case], None]
 ) -> list[Found]:
@@ -78,7 +52,8 @@ def run_tasks(
         found[place] = _lost(tasks[place].question, outcome.reason) if isinstance(outcome, Unknown) else outcome
         told(found[place].case)
 
-    executor(tasks, partial(answer, load=load, memory_mib=memory_mib), keep)
+    seconds = max((task.question.settings.time_limit for task in tasks), default=0.0) + BEHIND
+    executor(tasks, partial(answer, load=load, memory_mib=memory_mib), keep, seconds)
     return [found[place] for place in range(len(tasks))]
 
 
@@ -95,6 +70,8 @@ def answer(task: Task, load: Load, memory_mib: int | None) -> Found:
         return Found(answered(question.number, question.name, report, watch.measured(1)), known)
     except VerdictError as error:
         return _without(question, Standing.REFUSED, str(error), watch)
+    except Lost as error:
+        return _lost(question, str(error))
     except MemoryError:
         return _lost(question, "there was not enough memory")
     except Exception:
@@ -143,5 +120,5 @@ class _Timed:
         if phase != self._watch.phase:
             self._watch.begin(phase)
 
-    def advance(self, phase: Phase, done: int, total: int) -> None:
+    def advance(self, phase: Phase, done: int, total: int, counted: str) -> None:
         """Nothing."""

@@ -110,7 +110,7 @@ def _partner(scene: Scene, node: Node, values: tuple[Value | None, ...]) -> int 
     bases = tuple(tuple(share.base for share in value or ()) for value in values)
     name = scene.name(node.outputs[0])
     for index, partner in enumerate(scene.reference.partners):
-        if partner.inputs == bases and partner.node.op != node.op and partner.outputs[0] != ABSENT:
+        if partner.inputs == bases and partner.node.op != node.op and partner.outputs[:1] not in ((), (ABSENT,)):
             made = scene.single.tensors[partner.node.outputs[0]].logical
             if scene.single.logicals[made].name == name:
                 return index

@@ -14,7 +14,7 @@ def with_kept(single: Plan, parallel: Plan) -> Plan:
 
     So DistributedDataParallel, which writes to the buffers of all ranks what rank 0 has, must write what they hold.
     """
-    if not any(assumption.name == RECORDED for assumption in single.assumptions):
+    if not is_recorded(single):
         return single
     asked = _updated(parallel) - _updated(single)
     kept = [
@@ -23,6 +23,11 @@ def with_kept(single: Plan, parallel: Plan) -> Plan:
         if single.kind(number) in (WEIGHT, BUFFER) and single.logicals[tensor.logical].name in asked
     ]
     return replace(single, outputs=(*single.outputs, *kept)) if kept else single
+
+
+def is_recorded(plan: Plan) -> bool:
+    """Whether a plan is a step of a program that was recorded."""
+    return any(assumption.name == RECORDED for assumption in plan.assumptions)
 
 
 def _updated(plan: Plan) -> frozenset[str]:

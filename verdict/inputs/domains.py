@@ -205,8 +205,9 @@ def unstated(plan: Plan) -> str:
 def outside(ranges: str) -> str:
     """When plans differ that do so only with integers which nobody says occur. ranges: those that are `unstated`."""
     return (
-        "only with integers that are no rows of what they are looked up in, and the plan does not say that such "
-        f"occur: if none does, state {ranges} in the single-device plan (`ranges` of a Program)"
+        "only with integers that are no rows of what they are looked up in, as -100, a target that losses ignore, and "
+        f"the plan does not say that such occur: if none does, state {ranges} in the single-device plan (`ranges` of a "
+        "Program)"
     )
 
 

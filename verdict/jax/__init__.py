@@ -20,6 +20,7 @@ from typing import Any
 from verdict.backends.hlo.pair import NO_RANGES, Ranges
 from verdict.backends.jax.command import DEVICES, pair_of_program
 from verdict.errors import UsageError
+from verdict.logged import Logged
 from verdict.options import Options
 from verdict.pipeline import verify as _verify
 from verdict.report import Report
@@ -42,7 +43,7 @@ def verify(
     python: the Python that has jax, where that is not this one. ranges: the least and the greatest integer of arguments
     of integers, by name: {"ids": (0, 15)}. Raises UsageError where it cannot be compiled.
     """
-    return _verify(*pair_of_program(_target(build), devices, python, ranges), options or Options())
+    return _verify(*pair_of_program(_target(build), devices, python, ranges), options or Options(), Logged())
 
 
 def assert_equivalent(

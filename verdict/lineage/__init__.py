@@ -1,7 +1,7 @@
 """Abstract interpretation (the walk): which parallel tensors rebuild which single-device tensor."""
 
 from verdict.graph import Place
-from verdict.lineage.binding import INITIAL_STATE, INPUT_RANGES, Binding, bind
+from verdict.lineage.binding import INITIAL_STATE, INPUT_RANGES, Binding, Unstated, bind
 from verdict.lineage.holdings import CHUNK_ORDER
 from verdict.lineage.indexing import join, join_region, split, split_region
 from verdict.lineage.lineages import Evidence, Gap, IgnoredLaw, Law, Lineages, LinearLaw, SumLaw
@@ -32,6 +32,7 @@ __all__ = [
     "Share",
     "Signature",
     "SumLaw",
+    "Unstated",
     "Value",
     "bind",
     "join",

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from verdict.errors import PlanMismatchError
 from verdict.graph import GIVEN, INPUT, WEIGHT, Logical, Plan, Shape, batch_axis, shard_axes, times
+from verdict.graph.kept import is_recorded
 from verdict.lineage.hints import Hints, require_ends
 from verdict.ops.types import kind as kind_of
 from verdict.outcome import Assumption, Finding
@@ -16,13 +17,27 @@ from verdict.outcome import Assumption, Finding
 INITIAL_STATE, INPUT_RANGES = "initial-state", "input-ranges"
 
 
+class Unstated(NamedTuple):
+    """An input of which ranks have a part along an axis."""
+
+    name: str
+    single: Shape
+    parallel: Shape
+    axis: int
+
+
 class Binding(NamedTuple):
-    """logical: parallel logical tensor -> single logical tensor. batch: single input -> its batch axis."""
+    """logical: parallel logical tensor -> single logical tensor. batch: single input -> its batch axis.
+
+    unstated: inputs of a recorded program that are smaller than those of the single-device one, which part of them each
+    rank has is not said.
+    """
 
     logical: dict[int, int]
     batch: dict[int, int | None]
     findings: tuple[Finding, ...]
     assumptions: tuple[Assumption, ...]
+    unstated: tuple[Unstated, ...] = ()
 
 
 def bind(single: Plan, parallel: Plan) -> Binding:
@@ -43,6 +58,7 @@ def bind(single: Plan, parallel: Plan) -> Binding:
     _require_ranges(single, parallel, logical)
     _require_types(single, parallel, logical)
     findings: list[Finding] = []
+    unstated: list[Unstated] = []
     batch: dict[int, int | None] = {}
     assumptions = [Assumption(INITIAL_STATE, "weights and buffers that stand for each other start equal")]
     for index, tensor in enumerate(parallel.logicals):
@@ -51,14 +67,26 @@ def bind(single: Plan, parallel: Plan) -> Binding:
         partner = single.logicals[logical[index]]
         axis = batch_axis(partner.shape, tensor.shape, parallel.columns)
         whole = partner.shape == tensor.shape and parallel.columns == 1
-        if not whole and axis is None:
+        cut = _cut(partner.shape, tensor.shape) if is_recorded(parallel) else None
+        if not whole and axis is None and cut is not None:
+            unstated.append(Unstated(partner.name, partner.shape, tensor.shape, cut))
+        elif not whole and axis is None:
             findings.append(_batch_mismatch(parallel, partner.name, partner.shape, tensor.shape))
         _require_stated(single, parallel, partner, tensor, axis)
         batch[logical[index]] = axis
     if single.ranges:
         held = ", ".join(f"{name} lies between {low} and {high}" for name, low, high in single.ranges)
         assumptions.append(Assumption(INPUT_RANGES, held))
-    return Binding(logical, batch, tuple(findings), tuple(assumptions))
+    return Binding(logical, batch, tuple(findings), tuple(assumptions), tuple(unstated))
+
+
+def _cut(whole: Shape, own: Shape) -> int | None:
+    """The axis along which a rank may have a part of an input, where that is the only one in which shapes differ."""
+    apart = [k for k, (n, m) in enumerate(zip(whole, own, strict=False)) if n != m]
+    if len(whole) != len(own) or len(apart) != 1:
+        return None
+    n, m = whole[apart[0]], own[apart[0]]
+    return apart[0] if 0 < m < n and n % m == 0 else None
 
 
 def _require_types(single: Plan, parallel: Plan, logical: Mapping[int, int]) -> None:
@@ -151,7 +179,8 @@ def _require_partners(single: Plan, parallel: Plan, logical: dict[int, int]) -> 
             parallel.source,
             f"{len(alone)} of its weights ({', '.join(alone[:3])}{', ...' if len(alone) > 3 else ''}) "
             f"are not in {single.source}, or have another shape there",
-            "the two plans must come from the same model",
+            "the two plans must come from the same model"
+            + ("; what ranks hold a part of is said in specs" if is_recorded(parallel) else ""),
         )
 
 

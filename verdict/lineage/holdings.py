@@ -152,8 +152,10 @@ class Holdings:
         return found
 
     def claim(self, tensor: int) -> Value | None:
-        """What the plan says that `tensor` holds; None where its logical tensor has no partner."""
-        bases = self.claims.get(self.plan.tensors[tensor].logical) if tensor != ABSENT else None
+        """What the plan says that `tensor` holds; None where it has no partner, or where it is some part of a sum."""
+        if tensor == ABSENT or self.plan.tensors[tensor].part != (0, 1):
+            return None
+        bases = self.claims.get(self.plan.tensors[tensor].logical)
         return None if bases is None else self.region_of(tensor, bases)
 
     def region_of(self, tensor: int, bases: Bases) -> Value | None:

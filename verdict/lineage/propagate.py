@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
 from types import MappingProxyType
 
+from verdict.counting import Progress, uncounted
 from verdict.graph import ABSENT, GRADIENT, ONCE_A_STEP, PER_STEP, Place, Plan
 from verdict.graph.lockstep import CHUNK, LOADER, Handlers, Step, Walk, lockstep, program
 from verdict.lineage.binding import Binding
@@ -33,12 +34,13 @@ def propagate(
     microbatch: int = 0,
     assume: frozenset[str] = frozenset(),
     every: bool = False,
+    progress: Progress = uncounted,
 ) -> Lineages:
     """Say what every tensor of one column of `plan` holds. `microbatch`: whose column is looked at.
 
-    every: look at all replicas where each has its own pieces, not only at those that stand for all.
+    every: look at all replicas where each has its own pieces, not only at those that stand for all. progress: of nodes.
     """
-    return _walk(Holdings(reference, plan, binding, assume, every), plan, microbatch)
+    return _walk(Holdings(reference, plan, binding, assume, every), plan, microbatch, progress)
 
 
 def guessed(
@@ -49,30 +51,45 @@ def guessed(
     closed: Set[Signature] = frozenset(),
     microbatch: int = 0,
     factors: Factors = MappingProxyType({}),
+    progress: Progress = uncounted,
 ) -> Lineages:
     """Say what every tensor of one column holds, as far as the guesses are right that are its `cuts`."""
-    return _walk(Guessing(reference, plan, binding, refused, closed, factors), plan, microbatch)
+    return _walk(Guessing(reference, plan, binding, refused, closed, factors), plan, microbatch, progress)
 
 
-def _walk(holdings: Holdings, plan: Plan, microbatch: int) -> Lineages:
+def _walk(holdings: Holdings, plan: Plan, microbatch: int, progress: Progress) -> Lineages:
     programs = [
         program(plan, [call for call in calls if call.microbatch in (microbatch, ONCE_A_STEP)])
         for calls in plan.programs
     ]
+    nodes, done = sum(map(len, programs)), 0
+
+    def count(more: int) -> None:
+        nonlocal done
+        done += more
+        progress(done, nodes, "nodes")
+
+    def followed(steps: Mapping[int, Step], follow: Callable[[], None]) -> None:
+        _followed(holdings, steps, follow)
+        count(len(steps))
+
+    def sent(device: int, step: Step) -> Value | None:
+        count(1)
+        return holdings.read(device, step.node.inputs[0])
+
     walk = lockstep(
         programs,
         Handlers(
-            local=lambda device, step: _followed(holdings, {device: step}, lambda: _local(holdings, device, step)),
-            send=lambda device, step: holdings.read(device, step.node.inputs[0]),
-            receive=lambda device, step, value, sent: _followed(
-                holdings,
+            local=lambda device, step: followed({device: step}, lambda: _local(holdings, device, step)),
+            send=sent,
+            receive=lambda device, step, value, sent: followed(
                 {device: step},
                 lambda: holdings.write(device, step.node.outputs[0], value, place_of(device, step)),
             ),
-            meet=lambda members: _followed(holdings, members, lambda: meet(holdings, members)),
+            meet=lambda members: followed(members, lambda: meet(holdings, members)),
         ),
     )
-    return _lineages(holdings, walk, sum(map(len, programs)))
+    return _lineages(holdings, walk, nodes)
 
 
 def _followed(holdings: Holdings, steps: Mapping[int, Step], follow: Callable[[], None]) -> None:

@@ -154,7 +154,7 @@ RULES = (
         assumptions=(STEP,),
         attributes=("min", "max"),
         formula="y = min(max(x, min), max)",
-        source="torch.clamp",
+        source="torch.clamp; at a bound as torch up to 2.13 derives it (from 2.14 on the gradient is 0 there)",
         types=promoted,
     ),
     _of_two("maximum", "z = the greater of x and y", greater=True),

@@ -11,8 +11,10 @@ What no proof decides is run the same way: where the numbers of the results diff
 
 from collections.abc import Collection
 from dataclasses import replace
+from functools import partial
 
 from verdict.concrete import AGREE, CANNOT, DIFFER, FAULT, Comparison
+from verdict.counting import Progress
 from verdict.diagnose import Raw
 from verdict.graph import Plan
 from verdict.observer import Phase
@@ -65,7 +67,8 @@ def contradict(query: Query, examined: Examined) -> Examined:
     """
     if examined.ran or query.options.assume or examined.report.verdict is not Verdict.UNKNOWN:
         return examined
-    found = _contradiction(*query.values, examined.report)
+    query.observer.begin(Phase.CERTIFY)
+    found = _contradiction(*query.values, examined.report, partial(query.observer.advance, Phase.CERTIFY))
     if found is None:
         return examined._replace(ran=True)
     return Examined(replace(examined.report, findings=(found,)), raw=Raw(examined.raw.structural), ran=True)
@@ -93,9 +96,10 @@ def _certified(query: Query, report: Report, proved: Collection[Finding]) -> Rep
     """
     if not _doubtful(report, proved):
         return report
-    found, told = run_on_numbers(*query.values), AGREED
+    progress = partial(query.observer.advance, Phase.CERTIFY)
+    found, told = run_on_numbers(*query.values, progress=progress), AGREED
     if isinstance(found, str) and (alone := _one_column(query)) is not None:
-        whole, found = found, run_on_numbers(*alone)
+        whole, found = found, run_on_numbers(*alone, progress=progress)
         told = f"{whole}, and run on random numbers one microbatch of one replica agrees"
     if isinstance(found, str):
         told = f"it was not confirmed: {found}"
@@ -135,9 +139,9 @@ def _without_misfits(report: Report, proved: Collection[Finding], found: Compari
     return report if told is None else replace(report, findings=(*(f for f in report.findings if f in proved), told))
 
 
-def _contradiction(single: Plan, parallel: Plan, report: Report) -> Finding | None:
+def _contradiction(single: Plan, parallel: Plan, report: Report, progress: Progress) -> Finding | None:
     """That the results differ, of plans of which no proof decides; None where they do not for certain."""
-    found = run_on_numbers(single, parallel)
+    found = run_on_numbers(single, parallel, progress=progress)
     if isinstance(found, str) or found.outcome != DIFFER:
         return None
     found = at_full_shapes(single, parallel, found)

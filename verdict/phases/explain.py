@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from verdict.diagnose import diagnose, scene_of
 from verdict.graph import ABSENT, COPY, Fault, Node, Plan
-from verdict.graph.kept import RECORDED
+from verdict.graph.kept import is_recorded
 from verdict.graph.lockstep import RECV
 from verdict.graph.sources import source_of
 from verdict.lineage import Evidence
@@ -24,6 +24,10 @@ and in recorded programs, of whose operators the walk knows least.
 """
 FEW = 3
 """So many causes are believed where the walk has fewer findings: faults that are made together are two or three."""
+MANY = 12
+"""So many causes are looked for where the walk says of no node what it does wrong."""
+UNEXPLAINED = "not-equivalent"
+"""The code of what is seen in outputs alone."""
 RESTORED = "wrong-constant"
 """The code of what is repaired by the attributes of the single-device node: no other change is smaller."""
 MET_LATER = ("wrong-slice", "wrong-input", "missing-reduction")
@@ -101,25 +105,27 @@ def _corrected(query: Query, report: Report) -> Report:
     walk has findings, as some of them then mend a little by chance.
     """
     single, parallel = query.values
-    recorded = any(assumption.name == RECORDED for assumption in parallel.assumptions)
+    recorded = is_recorded(parallel)
     small = parallel.columns == 1 and steps_of(parallel) <= (MOST_RECORDED if recorded else MOST_MENDED)
     told = {finding.code for finding in report.findings}
     if not small or told & MATTERS_OF_FORM:
         return report
     swept = sweep(single, parallel, query.options)
-    most = max(len(report.findings), FEW)
+    nothing_told = told == {UNEXPLAINED}
+    most = MANY if nothing_told else max(len(report.findings), FEW)
     found = findings(single, parallel, swept, most + 1) if swept.different and swept.fault is None else ()
     codes = {finding.code for finding in found}
     unexplained = found[:1] if recorded else found
     same = codes == told and not _nearer(parallel, report.findings, found)
-    if not found or any(finding.code == "not-equivalent" for finding in unexplained):
-        return report
-    if len(found) > most:
+    explained = replace(report, findings=found, open=(), proofs=Proofs(), swept=swept_of(swept))
+    if nothing_told:
+        return explained if found and found[0].parallel else report
+    if not found or len(found) > most or any(finding.code == UNEXPLAINED for finding in unexplained):
         return report
     crossed = len(report.findings) == 1 and report.findings[0].code in CROSSED and _received(report.findings[0])
     if crossed or ((same or codes | told <= SCALES) and not _left_out(found)):
         return replace(report, findings=tuple(_with_corrections(report.findings, found)))
-    return replace(report, findings=found, open=(), proofs=Proofs(), swept=swept_of(swept))
+    return explained
 
 
 def _with_corrections(told: Sequence[Finding], found: Sequence[Finding]) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 from verdict.concrete import AGREE, DIFFER, Comparison, Prepared, compare_prepared, prepare, work_at, work_of
 from verdict.concrete.comparison import FULL_WORK
+from verdict.counting import Progress, uncounted
 from verdict.graph import Plan, without_effects
 from verdict.inputs import outside, unstated
 from verdict.lineage.reference import draws_again, reference
@@ -27,10 +28,12 @@ MOST_CHECKED, MOST_CHECKED_STEPS = 20_000_000, 20_000
 AGREED = f"run on random numbers (seeds {' and '.join(map(str, SEEDS))}) the plans agree"
 
 
-def run_on_numbers(single: Plan, parallel: Plan, full_work: int = FULL_WORK) -> Comparison | str:
+def run_on_numbers(
+    single: Plan, parallel: Plan, full_work: int = FULL_WORK, progress: Progress = uncounted
+) -> Comparison | str:
     """What the first seed that shows a difference shows, else the last one; a sentence where it is too much.
 
-    full_work: up to so many elements that all nodes read and write they are not reduced.
+    full_work: up to so many elements that all nodes read and write they are not reduced. progress: of runs.
     """
     steps = steps_of(single) + steps_of(parallel)
     if steps > MOST_STEPS:
@@ -40,9 +43,10 @@ def run_on_numbers(single: Plan, parallel: Plan, full_work: int = FULL_WORK) -> 
     prepared = prepare(single, parallel, MOST_WORK, full_work)
     if isinstance(prepared, Comparison):
         return prepared
-    found = _compared(prepared, usual=True)
-    if found.outcome == AGREE and (ranges := unstated(single)) and _compared(prepared, usual=False).outcome != AGREE:
-        return f"the plans differ {outside(ranges)}"
+    found = _compared(prepared, True, progress)
+    if found.outcome == AGREE and (ranges := unstated(single)):
+        unusual = _compared(prepared, False, progress)
+        return f"the plans differ {outside(ranges)}" if unusual.outcome != AGREE else found
     return found
 
 
@@ -71,11 +75,14 @@ def is_reduced(found: Comparison) -> bool:
     return any(own != run for _, own, run in found.shapes)
 
 
-def _compared(prepared: Prepared, usual: bool) -> Comparison:
+def _compared(prepared: Prepared, usual: bool, progress: Progress) -> Comparison:
     plans = (prepared.single, prepared.parallel)
     work = sum(work_of(plan, small) for plan, small in zip(plans, prepared.small, strict=True))
-    for seed in (*SEEDS, *(MORE_SEEDS if work <= FEW else ())):
+    seeds = (*SEEDS, *(MORE_SEEDS if work <= FEW else ()))
+    progress(0, len(seeds), "runs")
+    for number, seed in enumerate(seeds, 1):
         found = compare_prepared(prepared, seed, usual=usual)
+        progress(number, len(seeds), "runs")
         if found.outcome != AGREE:
             break
     return found

@@ -9,6 +9,9 @@ from verdict.outcome import Outcome
 from verdict.stage import Stage, run
 from verdict.workers import run_all
 
+STAGES = "stages"
+"""What is counted."""
+
 
 def prove(
     stages: Sequence[Stage],
@@ -19,7 +22,7 @@ def prove(
 ) -> list[Outcome]:
     """The outcome of every stage of a plan of so many columns, in their order; those that are known are not asked."""
     asked = [stage for stage in stages if stage not in known]
-    observer.advance(Phase.PROVE, 0, len(asked))
+    observer.advance(Phase.PROVE, 0, len(asked), STAGES)
     fresh = iter(
         run_all(
             asked,
@@ -27,7 +30,7 @@ def prove(
             options.workers,
             options.solver.timeout,
             options.memory_mib,
-            lambda done: observer.advance(Phase.PROVE, done, len(asked)),
+            lambda done: observer.advance(Phase.PROVE, done, len(asked), STAGES),
         )
     )
     return [known[stage] if stage in known else next(fresh) for stage in stages]

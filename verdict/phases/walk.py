@@ -4,11 +4,12 @@ Nothing that is found here is said before numbers bear it out (`certify`).
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from verdict.diagnose import Raw, dtype_notes, other_operators, scene_of
 from verdict.graph import Plan
 from verdict.graph.microbatches import walked_microbatches
-from verdict.lineage import Binding, Lineages, Reference, bind, propagate, reference
+from verdict.lineage import Binding, Lineages, Reference, Unstated, bind, propagate, reference
 from verdict.lineage.goals import check_goals, undecided
 from verdict.lineage.judged import judge
 from verdict.observer import Phase
@@ -32,7 +33,12 @@ from verdict.phases.summary import (
     walked,
 )
 from verdict.report import Open, Proofs, Report
+from verdict.report.questions import SPECS_MISSING
 from verdict.stage import Cut, Stage, cut
+from verdict.words import listed
+
+MOST_UNSTATED = 4
+"""How many inputs are named whose parts nobody stated; dots stand for the others."""
 
 
 def walk(
@@ -54,10 +60,22 @@ def walk(
     if admitted.binding.findings:
         wrong = (*admitted.binding.findings, *admitted.structural)
         return Examined(Report(side_of(single), side_of(parallel), wrong, (), (), Proofs()), raw=Raw(wrong))
+    if admitted.binding.unstated:
+        open_ = (_unstated(parallel, admitted.binding.unstated),)
+        return Examined(Report(side_of(single), side_of(parallel), admitted.structural, open_, (), Proofs()))
     known_table = _table_of(before, single, parallel, admitted.binding)
     table = known_table or reference(single, parallel.columns, admitted.binding.batch)
     missing = before.missing if before and known_table else tuple(missing_of(table))
     return _proved(query, admitted, missing, _walks(query, table, admitted.binding), known or {})
+
+
+def _unstated(parallel: Plan, unstated: Sequence[Unstated]) -> Open:
+    """The question which part of its inputs each rank of a recorded program has."""
+    each = [f"{one.name} ({list(one.parallel)} of {list(one.single)})" for one in unstated]
+    one = unstated[0]
+    share = f'"{one.name}": shard({one.axis}, ctx.rank, {one.single[one.axis] // one.parallel[one.axis]})'
+    unsaid = f"nothing says which part of {listed(each, MOST_UNSTATED)} a rank has"
+    return Open(parallel.source, f"{unsaid}: state it in the Program, as specs={{{share}}}", SPECS_MISSING)
 
 
 def walk_on(query: Query, known: Mapping[Stage, Outcome], before: Examined, lineages: Lineages) -> Examined:
@@ -87,8 +105,9 @@ def _proved(
 
 def _walks(query: Query, table: Reference, binding: Binding) -> tuple[Lineages, ...]:
     parallel, options = query.values[1], query.options
+    progress = partial(query.observer.advance, Phase.LINEAGE)
     return tuple(
-        propagate(table, parallel, binding, microbatch, options.assume, options.exhaustive)
+        propagate(table, parallel, binding, microbatch, options.assume, options.exhaustive, progress)
         for microbatch in walked_microbatches(parallel, options.exhaustive)
     )
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from verdict.errors import VerdictError
 from verdict.graph import ABSENT, GRAD, Fault, Plan
 from verdict.lineage import Evidence
+from verdict.observer import Phase
 from verdict.options import Options
 from verdict.outcome import Finding, Outcome
 from verdict.phases import Examined, Query, walk
@@ -79,13 +80,17 @@ def repairs(query: Query, examined: Examined, decided: Decided | None = None) ->
     for in a plan with effects, which the repairs here do not know.
     """
     parallel, attempts = query.parallel, query.options.attempts
-    left = 0 if parallel.effects else _attempts(parallel) if attempts is None else attempts
+    left = most = 0 if parallel.effects else _attempts(parallel) if attempts is None else attempts
+
+    def tried(spent: int) -> None:
+        query.observer.advance(Phase.REPAIR, most - left + spent, most, "attempts")
+
     known: dict[Stage, Outcome] = dict(examined.outcomes)
     steps: list[_Step] = []
     plan = parallel
     while left > 0 and examined.report.swept is None and examined.report.verdict is Verdict.REFUTED:
         case = Case(query.single, plan, examined)
-        found, spent = _step(case, query.options, known, left, len(steps) < EARLY, decided)
+        found, spent = _step(case, query.options, known, left, len(steps) < EARLY, decided, tried)
         left -= spent
         if found is None:
             break
@@ -126,15 +131,20 @@ def _nodes(plan: Plan) -> int:
 
 
 def _step(
-    case: Case, options: Options, known: dict[Stage, Outcome], left: int, alone: bool, decided: Decided | None
-) -> tuple[_Step | None, int]:
-    """The first trial that proves the plan, else one after which less is wrong; and how many were made."""
+    case: Case, options: Options, known: dict[Stage, Outcome], left: int, alone: bool, decided: Decided | None,
+    tried: Callable[[int], None],
+) -> tuple[_Step | None, int]:  # fmt: skip
+    """The first trial that proves the plan, else one after which less is wrong; and how many were made.
+
+    tried: told of each that is over.
+    """
     best: _Step | None = None
     before = case.examined.report
     spent = 0
     for trial in islice(_trials(case, alone), left):
         spent += 1
         found = _tried(case, trial, options, known, decided)
+        tried(spent)
         if found is None:
             continue
         known.update(found.examined.outcomes)

@@ -22,6 +22,7 @@ NOTHING_TO_COMPARE = "nothing-to-compare"
 NOT_CONFIRMED = "not-confirmed"
 NOT_RUN = "not-run"
 DRAWS_NOT_MATCHED = "draws-not-matched"
+SPECS_MISSING = "specs-missing"
 OUT_OF_LIMIT = "out-of-limit"
 
 _ALL = (
@@ -83,10 +84,17 @@ _ALL = (
     ),
     Question(
         DRAWS_NOT_MATCHED,
-        "random numbers that are not known to be the same",
+        "random numbers, as of dropout, that are not known to be the same",
         "Ranks draw random numbers, and which of them stand for which of the single-device plan's is not told.",
         "random numbers: the ranks draw others than one device does, and which of them belong together is not told",
         "Seed the generators as docs/pytorch.md says, or assume masks-by-law.",
+    ),
+    Question(
+        SPECS_MISSING,
+        "inputs of a recorded program whose parts are not stated",
+        "Ranks read less of an input than one device, and nothing says which part: no question can be put.",
+        'nothing says which part of x ([2, 4] of [4, 4]) a rank has: as specs={"x": shard(0, ctx.rank, 2)}',
+        "State the part of each rank in specs of the Program (docs/pytorch.md).",
     ),
     Question(
         OUT_OF_LIMIT,

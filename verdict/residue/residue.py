@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from verdict.counting import Progress
 from verdict.graph import Plan
 from verdict.graph.microbatches import walked_microbatches
 from verdict.lineage import Binding, Lineages, Reference, Signature
@@ -36,7 +37,6 @@ MOST_UNDECIDED = 2
 MOST_OPERATIONS = 20_000_000
 """How many multiplications and additions the sides of an island may take on numbers: there are many islands."""
 
-Progress = Callable[[int, int], None]
 Unproved = Callable[[Sequence[Stage]], Set[Signature]]
 """Which nodes stages without a proof are of."""
 
@@ -71,7 +71,7 @@ def decide(
     source = source_of(table, plan)
     for _ in range(MOST_ROUNDS):
         walk = guessed_ends(
-            guessed(table, plan, binding, frozenset(refused), frozenset(closed), microbatch, dict(factors)),
+            guessed(table, plan, binding, frozenset(refused), frozenset(closed), microbatch, dict(factors), progress),
             plan,
             binding,
         )
@@ -139,7 +139,7 @@ def _sweep(pairs: list[Pair], known: dict[Pair, Swept | Unknown], options: Optio
         options.workers,
         SECONDS,
         options.memory_mib,
-        lambda done: progress(done, len(pairs)),
+        lambda done: progress(done, len(pairs), "islands"),
     )
     known.update(zip(pairs, found, strict=True))
 

@@ -11,7 +11,7 @@ The laws of 1/p, roots and logarithms hold where those are defined; the ledger (
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
-from itertools import repeat
+from itertools import chain, repeat
 from math import gcd
 
 from verdict.solver.atoms import Atoms
@@ -170,18 +170,21 @@ class Ring:
         return (-content, common, flipped) if turn else (content, common, q)
 
     def _common(self, p: Polynomial) -> Monomial:
-        keys = list(p.terms)
-        least: dict[int, Number] = dict(keys[0])
-        for key in keys[1:]:
-            exponents = dict(key)
-            for atom in least.keys() | exponents.keys():
-                least[atom] = min(least.get(atom, 0), exponents.get(atom, 0))
-        for atom in list(least):
-            expands = least[atom] < 0 and any(dict(key).get(atom, 0) >= 0 for key in keys)
-            mixed = expands and atom in self.atoms.bases
-            if mixed or atom in self.atoms.indices or not least[atom]:
-                del least[atom]
-        return tuple(sorted(least.items()))
+        """Each atom with the least of its exponents, 0 in a term without it, where that is not 0."""
+        keys = iter(p.terms)
+        found = {atom: exponent for atom, exponent in next(keys) if exponent > 0}
+        for there in map(dict, keys):
+            if not found:
+                break
+            found = {atom: min(least, there[atom]) for atom, least in found.items() if there.get(atom, 0) > 0}
+        below: dict[int, list[Number]] = {}
+        for atom, exponent in chain.from_iterable(p.terms):
+            if exponent < 0:
+                below.setdefault(atom, []).append(exponent)
+        for atom, exponents in below.items():
+            if len(exponents) == len(p) or atom not in self.atoms.bases:
+                found[atom] = min(exponents)
+        return tuple(sorted((atom, least) for atom, least in found.items() if atom not in self.atoms.indices))
 
     def inverse(self, p: Polynomial) -> Polynomial:
         """1 / p. Raises VacuousError where p is identically zero."""

@@ -114,7 +114,11 @@ def _multiple(
             return None
         if times is None:
             greatest = np.unravel_index(int(np.argmax(np.abs(due))), due.shape)
-            times = Fraction(float(here[greatest] / due[greatest])).limit_denominator(MOST_TIMES)
+            with np.errstate(over="ignore"):
+                ratio = float(here[greatest] / due[greatest])
+            if not np.isfinite(ratio):
+                return None
+            times = Fraction(ratio).limit_denominator(MOST_TIMES)
         if not _greatest(np.asarray(here - float(times) * due)) <= DIFFERENT * _greatest(due):
             return None
     return times

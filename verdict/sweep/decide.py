@@ -1,9 +1,10 @@
 """Deciding claims: each distinct one once, in a pool of processes, with cones that grow where they are too small."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from verdict.counting import Progress
 from verdict.options import Options
 from verdict.outcome import Answer, Outcome, Proved, Unknown
 from verdict.sweep.claim import MOST_ELEMENTS, Claim, Cone, cone_of, grown, key_of, size_of
@@ -18,6 +19,7 @@ MOST_TERMS = 4_000
 """The most terms of a normal form: a claim that needs more is likelier a wrong guess than a right one."""
 CONFIRMING = 0.03
 """Seconds for a second opinion on what has a proof: of claims over many steps it often says nothing at all."""
+CLAIMS = "claims"
 TOO_LARGE = "its steps are too large to be executed on symbols"
 DIFFERENT = Unknown("the two sides differ at a sampled point")
 
@@ -49,7 +51,7 @@ class Decided:
 
 
 def decide(
-    traces: Traces, claims: Sequence[Claim], known: Decided, options: Options, progress: Callable[[int, int], None],
+    traces: Traces, claims: Sequence[Claim], known: Decided, options: Options, progress: Progress,
     most_growth: int = MOST_GROWTH,
 ) -> list[tuple[Claim, str]]:  # fmt: skip
     """The claims without a proof, and why. What is decided is kept in `known`.
@@ -91,7 +93,7 @@ def _sift(trial: Trial, keyed: Sequence[tuple[bytes, Claim, Cone]], known: Decid
 
 def _ask(
     traces: Traces, keyed: Sequence[tuple[bytes, Claim, Cone]], known: Decided, options: Options,
-    progress: Callable[[int, int], None],
+    progress: Progress,
 ) -> None:  # fmt: skip
     """Decide each distinct claim that is not known; those whose cones have the same single-device steps together."""
     groups: dict[tuple[int, ...], dict[bytes, Claim]] = defaultdict(dict)
@@ -109,13 +111,22 @@ def _ask(
         confirm_timeout=min(options.solver.confirm_timeout, CONFIRMING),
     )
     tasks = list(groups.items())
+    done = 0
+
+    def decided(place: int, _: object) -> None:
+        nonlocal done
+        done += len(tasks[place][1])
+        progress(done, len(asked), CLAIMS)
+
+    progress(0, len(asked), CLAIMS)
     found = run_all(
         tasks,
         lambda task: prove(traces, list(task[1].values()), frozenset(task[0]), solver),
         options.workers,
         options.solver.timeout,
         options.memory_mib,
-        lambda done: progress(done, len(tasks)),
+        lambda _: None,
+        decided,
     )
     for (_, group), outcomes in zip(tasks, found, strict=True):
         each = [outcomes] * len(group) if isinstance(outcomes, Unknown) else outcomes

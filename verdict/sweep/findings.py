@@ -15,6 +15,7 @@ from verdict.sweep.why import (
     Change,
     Scene,
     State,
+    Trail,
     causes,
     numbers,
     other_values,
@@ -23,7 +24,7 @@ from verdict.sweep.why import (
 )  # fmt: skip
 from verdict.sweep.why.cone import readers_of
 from verdict.sweep.why.naming import BACKWARD
-from verdict.sweep.why.words import node_line, operator_text, owner_lines, places_text, ranks_text
+from verdict.sweep.why.words import node_line, node_text, operator_text, owner_lines, places_text, ranks_text
 from verdict.words import listed
 
 SHOWN = 8
@@ -41,14 +42,16 @@ def findings(single: Plan, parallel: Plan, swept: Swept, most: int = MOST_CAUSES
     shaped = [item for item in swept.different if item.error == float("inf")]
     left: Sequence[Different] = [item for item in swept.different if item.error != float("inf")]
     found: list[Finding] = []
-    begins: Mapping[str, str] = {}
+    begins: list[Finding] = []
     if left and swept.runs is not None:
         scene = scene_of(swept.runs)
         known, state = causes(scene, State(swept.runs.values[1], Change(), tuple(left)), most)
         others, left = other_values(scene, state)
-        found = list(_merged(_together(scene, (*known, *others))))
-        begins = trails(scene, state, left)
-    return (*found, *_without_cause(shaped, left, begins), *_missing(swept.missing))
+        begun, left = trails(scene, state, left)
+        told = {cause.fix.at.name: _behind(trail) for cause in known for trail in begun if trail.at == cause.fix.at}
+        found = list(_merged(list(_with_trails(_together(scene, (*known, *others)), told))))
+        begins = [_begun(scene, trail) for trail in begun if trail.at.name not in told]
+    return (*found, *begins, *_without_cause(shaped, left), *_missing(swept.missing))
 
 
 def _finding(scene: Scene, cause: Cause) -> Finding:
@@ -116,18 +119,75 @@ def _places(scene: Scene, cause: Cause) -> Iterator[Place]:
 
 
 def _merged(found: Sequence[Finding]) -> Iterator[Finding]:
-    """Findings of one code and kind as one, the earliest, which names the other places."""
-    kinds: dict[tuple[str, Hashable], list[Finding]] = defaultdict(list)
+    """Findings of one code and kind as one, the earliest, which names the other places; so are those of one code at one
+    line of a program, whatever operators that runs: the gradients of a weight and of its bias.
+    """
+    groups: list[list[Finding]] = []
     for finding in found:
-        kinds[finding.code, finding.kind].append(finding)
-    for first, *others in kinds.values():
+        group = next((group for group in groups if any(_same(one, finding) for one in group)), None)
+        if group is None:
+            groups.append([finding])
+        else:
+            group.append(finding)
+    for first, *others in groups:
         yield joined(first, others, [f"the same at {other.where}: {other.title}" for other in others])
 
 
-def _without_cause(
-    shaped: Sequence[Different], left: Sequence[Different], begins: Mapping[str, str]
-) -> Iterator[Finding]:
-    """One finding for each output that differs, wherever it does. begins: where the trail to each does."""
+def _same(one: Finding, other: Finding) -> bool:
+    if one.code != other.code:
+        return False
+    line, further = cited_in(one.where), cited_in(other.where)
+    return one.kind == other.kind or (
+        line is not None and further is not None and line[:2] == further[:2] and _kin(one) == _kin(other)
+    )
+
+
+def _kin(finding: Finding) -> Hashable:
+    """What findings of one kind have in common, besides the operator."""
+    return finding.kind[1:] if isinstance(finding.kind, tuple) else finding.kind
+
+
+def _begun(scene: Scene, trail: Trail) -> Finding:
+    """A finding about outputs of which no correction is known: where the way to them begins."""
+    step, instances = scene.step(trail.at.first), tuple(trail.at.steps)
+    whats = list(dict.fromkeys(item.result.what for item in trail.behind))
+    differ = "differs" if len(whats) == 1 else "differ"
+    node = node_text(scene, step)
+    return Finding(
+        "not-equivalent",
+        f"{node} makes what the single-device plan has nowhere, and {listed(whats, MOST_TRAINED)} {differ}",
+        f"{trail.at.name} on {places_text(scene, instances)}",
+        (
+            _size(trail.behind),
+            f"what lies behind it: {_behind(trail)}",
+            "no single correction is known that mends them: these are the first values on the way that are none of the "
+            "single-device plan's",
+        ),
+        extent=len(instances),
+        ranks=tuple(dict.fromkeys(rank % scene.parallel.devices for rank, _ in sorted(instances))),
+        parallel=(f"{ranks_text(rank for rank, _ in instances)}: {node_line(scene, step)}",),
+        kind=(step.op, trail.at.name),
+    )
+
+
+def _behind(trail: Trail) -> str:
+    return listed(list(dict.fromkeys(item.result.what for item in trail.behind)), SHOWN)
+
+
+def _with_trails(found: Sequence[Finding], told: Mapping[str, str]) -> Iterator[Finding]:
+    """Findings, with what else lies behind their places and differs still. told: by the name of a place."""
+    for finding in found:
+        behind = next((text for name, text in told.items() if finding.where.startswith(name)), "")
+        yield joined(finding, [], [f"behind it differs, too: {behind}"] if behind else [])
+
+
+def _size(items: Sequence[Different]) -> str:
+    worst = max(items, key=lambda item: item.error)
+    return f"off by up to {worst.error:.3g}, where the greatest element is {worst.size:.3g}"
+
+
+def _without_cause(shaped: Sequence[Different], left: Sequence[Different]) -> Iterator[Finding]:
+    """One finding for each output that differs, wherever it does."""
     for code, items in (("shape-mismatch", shaped), ("not-equivalent", left)):
         grouped: dict[str, list[Different]] = defaultdict(list)
         for item in items:
@@ -135,14 +195,11 @@ def _without_cause(
         for what, same in grouped.items():
             places = [item.result.where for item in same]
             shown = listed(places, SHOWN, "; ")
-            worst = max(same, key=lambda item: item.error)
-            size = f"off by up to {worst.error:.3g}, where the greatest element is {worst.size:.3g}"
+            size = _size(same)
             title = f"{what} is not what the single-device plan computes"
             if code == "shape-mismatch":
                 title, size = f"{what} has another shape than its region of the single-device output", ""
-            begun = begins.get(what, "") if code == "not-equivalent" else ""
-            first = f"the first values on the way to it that are none of the single-device plan's: {begun}"
-            notes = tuple(note for note in (size, shown, first if begun else "") if note)
+            notes = tuple(note for note in (size, shown) if note)
             yield Finding(code, title, what, notes, extent=len(same))
 
 

@@ -7,6 +7,7 @@ from itertools import takewhile
 
 import numpy as np
 
+from verdict.counting import Progress, uncounted
 from verdict.graph import ABSENT
 from verdict.ops import Array
 from verdict.sweep.claim import Claim
@@ -119,9 +120,9 @@ def first_of(flow: Flow, refused: Sequence[Claim]) -> list[Claim]:
 
 def follow_parallel(
     flow: Flow, given: Mapping[int, Ids], values: list[list[Array | None]], single: Trace, follower: Follower,
-    guesses: Guesses,
+    guesses: Guesses, progress: Progress = uncounted,
 ) -> tuple[Trace, list[Claim]]:  # fmt: skip
-    """The elements of the parallel flow, and the claims under which they are so."""
+    """The elements of the parallel flow, and the claims under which they are so. progress: of its steps."""
     trace = Trace(flow, [None] * flow.values)
     take_given(trace, given)
     claims: list[Claim] = []
@@ -130,6 +131,7 @@ def follow_parallel(
         known = tuple(single.ids[value] if value != ABSENT else None for value in step.outputs)
         met.setdefault(key_of_reads(follower, step, single.reads[number]), known)
     for number, step in enumerate(flow.steps):
+        progress(number, len(flow.steps), "steps")
         reads = tuple(present(trace, value) for value in step.inputs)
         trace.reads.append(reads)
         key = key_of_reads(follower, step, reads)
@@ -162,6 +164,7 @@ def follow_parallel(
         for value, found in zip(step.outputs, outputs, strict=False):
             if value != ABSENT:
                 trace.ids[value] = found
+    progress(len(flow.steps), len(flow.steps), "steps")
     return trace, claims
 
 

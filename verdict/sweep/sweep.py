@@ -6,13 +6,14 @@ what has no proof stays an expression of its own, and the cones of later claims 
 declared output must consist of the very elements that it should. A guess that is wrong costs its proof, no more.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 
 from verdict.comparison import Fault, Faulty
+from verdict.counting import Progress, uncounted
 from verdict.graph import Plan
 from verdict.inputs import Domain, domains, outside, unstated
 from verdict.ops import Array
@@ -57,8 +58,6 @@ OTHER = 1
 """How many elements more than at the smallest shapes axes keep at the second ones: their sizes have no common part."""
 
 ALONE = "the single-device plan declares no such output (nothing to compare it with)"
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,7 @@ class Swept:
 
 
 def sweep(
-    single: Plan, parallel: Plan, options: Options, progress: Progress = lambda done, total: None,
+    single: Plan, parallel: Plan, options: Options, progress: Progress = uncounted,
     most_operations: int = MOST_OPERATIONS,
 ) -> Swept:  # fmt: skip
     """Compare two plans of any structure. What keeps them from being compared is in the result.
@@ -213,10 +212,10 @@ def _swept(reduced: Reduced, options: Options, progress: Progress) -> Swept:
     trace = follow_single(flows[0], ids, values[0], follower)
     known = Decided({})
     if not options.exhaustive:
-        trace = _merged(trace, ids, both, follower, known, integers, options)
+        trace = _merged(trace, ids, both, follower, known, integers, options, progress)
     guesses = Guesses(catalogue_of(flows[0], values[0], ids, both.given, trace.ids), trace, factors_of(parallel))
     for _ in range(MOST_ROUNDS):
-        other, claims = follow_parallel(flows[1], ids, values[1], trace, follower, guesses)
+        other, claims = follow_parallel(flows[1], ids, values[1], trace, follower, guesses, progress)
         traces = Traces(elements, trace, other, integers, follower.keys)
         ends = ends_of(traces)
         refused = decide(traces, [*claims, *ends.claims], known, options, progress)
@@ -241,7 +240,7 @@ def _swept(reduced: Reduced, options: Options, progress: Progress) -> Swept:
 
 def _merged(
     trace: Trace, given: Mapping[int, Ids], both: Seen, follower: Follower, known: Decided,
-    integers: Mapping[int, Domain], options: Options,
+    integers: Mapping[int, Domain], options: Options, progress: Progress,
 ) -> Trace:  # fmt: skip
     """The single-device flow, in which elements that are proved equal are one."""
     values, elements = both.values[0], follower.elements
@@ -249,7 +248,7 @@ def _merged(
     while True:
         own, beside, claims = merged(trace, repeated, follower)
         traces = Traces(elements, own, beside, integers, follower.keys)
-        refused = decide(traces, claims, known, options, lambda done, total: None, MOST_MERGING)
+        refused = decide(traces, claims, known, options, progress, MOST_MERGING)
         if not refused:
             return own
         repeated = without(repeated, (claim for claim, _ in refused))

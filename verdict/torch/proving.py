@@ -13,11 +13,12 @@ from rich.console import Console
 
 from verdict.backends.torch.command import BUILD, BUILD_SINGLE, LIMITS
 from verdict.backends.torch.command import capture as _capture
-from verdict.backends.torch.launch import Target
+from verdict.backends.torch.launch import Limits, Target
 from verdict.backends.torch.program import Context, Program
 from verdict.backends.torch.step import Step
 from verdict.errors import UsageError
 from verdict.graph import Plan
+from verdict.logged import LOG, Logged
 from verdict.measure import Stopwatch
 from verdict.options import Options
 from verdict.pipeline import verify as _verify
@@ -40,7 +41,7 @@ def capture(
     Raises UsageError where the program cannot be recorded, or does something else when it is run.
     """
     limits = LIMITS._replace(seconds=seconds, confirm=LIMITS.confirm if confirm else 0.0)
-    return _capture([(_target(build, BUILD if world > 1 else BUILD_SINGLE), world)], tensors, cores, limits)[0]
+    return _recorded([(_target(build, BUILD if world > 1 else BUILD_SINGLE), world)], tensors, cores, limits)[0]
 
 
 def assert_equivalent(
@@ -59,7 +60,7 @@ def assert_equivalent(
     """
     programs = [(_target(single, BUILD_SINGLE), 1), (_target(build, BUILD), world)]
     limits = LIMITS if confirm else LIMITS._replace(confirm=0.0)
-    alone, parallel = _capture(programs, tensors, limits=limits)
+    alone, parallel = _recorded(programs, tensors, limits=limits)
     return require_equivalent(alone, parallel, denied, options)
 
 
@@ -84,7 +85,7 @@ def verify(
     Raises UsageError where the programs cannot be recorded.
     """
     plans = _plans(Step(single, parallel, batch, mesh, **more), confirm, tensors)
-    return _verify(*plans, options or Options(workers=os.cpu_count() or 1))
+    return _verify(*plans, options or Options(workers=os.cpu_count() or 1), Logged())
 
 
 def assert_parallel(
@@ -106,6 +107,12 @@ def assert_parallel(
     return require_equivalent(*_plans(Step(single, parallel, batch, mesh, **more), confirm, tensors), denied, options)
 
 
+def _recorded(
+    programs: Sequence[tuple[Target, int]], tensors: str, cores: int = 0, limits: Limits = LIMITS
+) -> list[Plan]:
+    return _capture(programs, tensors, cores, limits, LOG.info, Logged().advance)
+
+
 def _plans(step: Step, confirm: bool, tensors: str) -> tuple[Plan, Plan]:
     """A step's plans on one device and on its mesh."""
     limits = LIMITS if confirm else LIMITS._replace(confirm=0.0)
@@ -113,7 +120,7 @@ def _plans(step: Step, confirm: bool, tensors: str) -> tuple[Plan, Plan]:
         file = Path(folder) / "step.py"
         file.write_text(_written(step), encoding="utf-8")
         target = Target(str(file), "STEP")
-        alone, across = _capture([(target, 1), (target, step.world)], tensors, limits=limits)
+        alone, across = _recorded([(target, 1), (target, step.world)], tensors, limits=limits)
     return replace(alone, source="the model"), replace(across, source="the model on its mesh")
 
 
@@ -141,7 +148,7 @@ def require_equivalent(
     options = options or Options(workers=os.cpu_count() or 1)
     watch = Stopwatch()
     watch.begin("verify")
-    report = _verify(single, parallel, replace(options, denied=options.denied | frozenset(denied)))
+    report = _verify(single, parallel, replace(options, denied=options.denied | frozenset(denied)), Logged())
     if report.verdict is not Verdict.PROVED:
         raise AssertionError(_text(report, watch, options))
     return report

@@ -102,7 +102,7 @@ def _cast(args: Arguments, value: Any) -> Any:
     if kind == "int":
         whole = integers.cast(np.asarray([value], dtype=object), str(args["dtype"]))
         return int(whole[0])
-    return value
+    return integers.held(np.asarray([exact(value)], dtype=object), str(args["dtype"]))[0]
 
 
 def _like(name: str, attributes: Mapping[str, Any], value: Callable[[Arguments], Any], formula: str) -> OpRule:

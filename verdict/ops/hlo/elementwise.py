@@ -50,7 +50,7 @@ def _converted(args: Arguments) -> Array:
         return logic.truth(x)
     if kind == "int" and args["saturate"]:
         return _saturated(integers.rounded("trunc", x), of_type(str(args["dtype"])))
-    return integers.cast(x, str(args["dtype"])) if kind == "int" else np.asarray(x)
+    return integers.cast(x, str(args["dtype"])) if kind == "int" else integers.held(np.asarray(x), str(args["dtype"]))
 
 
 def _saturated(x: Array, known: Integers | None) -> Array:

@@ -115,8 +115,8 @@ def _reversed_shape(args: Arguments) -> Shape:
 def _iota(args: Arguments) -> Array:
     size, dim = args["size"], args["dim"]
     lengths = [n if k == dim else 1 for k, n in enumerate(size)]
-    places = np.arange(size[dim], dtype=np.int64)
-    return np.broadcast_to(integers.wrapped(places, str(args["dtype"])).reshape(lengths), size)
+    places, dtype = np.arange(size[dim], dtype=np.int64), str(args["dtype"])
+    return np.broadcast_to(integers.held(integers.wrapped(places, dtype), dtype).reshape(lengths), size)
 
 
 def _constant_shape(args: Arguments) -> Shape:

@@ -15,7 +15,7 @@ from verdict.sweep.why.factors import Scaled
 from verdict.sweep.why.mend import Budget, State
 from verdict.sweep.why.restored import restored, several
 from verdict.sweep.why.scene import Scene
-from verdict.sweep.why.search import Cause, Found, Mending, Pass, Search, astray, next_to_astray, one_of
+from verdict.sweep.why.search import Cause, Found, Mending, Pass, Search, astray, beside_sums, next_to_astray, one_of
 from verdict.sweep.why.siblings import Siblings
 from verdict.sweep.why.stated import as_number, multiplies
 
@@ -50,7 +50,9 @@ def _next(search: Search, state: State) -> Found | None:
         Pass(search.cuts, scene.classes),
         Pass(search.order, scene.classes),
         Pass(search.attributes, early(scene.classes)),
-        Pass(search.read_early, next_to_astray(search, state, scene.classes)),
+        Pass(search.off, scene.classes),
+        Pass(search.off, scene.repeated),
+        Pass(search.read_early, [*beside_sums(search, scene.classes), *next_to_astray(search, state, scene.classes)]),
         Pass(search.sums, scene.classes),
         Pass(search.numbers_there, scene.repeated),
         Pass(search.sums, scene.repeated),
@@ -60,6 +62,7 @@ def _next(search: Search, state: State) -> Found | None:
         Pass(search.fixes, early(scene.classes)),
     )
     late = (
+        Pass(search.unsummed, scene.classes),
         Pass(search.fixes, scene.classes),
         Pass(search.fixes, scene.repeated),
         Pass(search.too_many, scene.classes),
@@ -72,7 +75,7 @@ def _next(search: Search, state: State) -> Found | None:
         step = _alone(search, state, one, partly)
         if step is not None:
             return _stated(search, state, _with_ties(search, state, step, early))
-    step = restored(search, state)
+    step = _one_by_one(search, state, Pass(search.sums, scene.classes)) or restored(search, state)
     if step is not None:
         return step
     for one in late:
@@ -90,11 +93,13 @@ def _with_ties(search: Search, state: State, step: Found, early: Callable[..., S
     found, after = step
     if all(cause.fix.code != "mean-instead-of-sum" for cause in found):
         return step
-    for classes in (early(search.scene.classes), early(search.scene.repeated)):
-        other = one_of(search, state, Pass(search.scales, classes))
+    scene = search.scene
+    numbers = (Pass(search.off, scene.classes), Pass(search.off, scene.repeated))
+    for one in (*numbers, Pass(search.scales, early(scene.classes)), Pass(search.scales, early(scene.repeated))):
+        other = one_of(search, state, one)
         if other is not None and other.after.wrong <= after.wrong:
-            if multiplies(search.scene, state, other.cause.fix.at):
-                return _instead(found, [other.cause]), other.after
+            if multiplies(scene, state, other.cause.fix.at):
+                return _instead(step, ([other.cause], other.after)), other.after
             note = f"{other.cause.fix.title}: to {other.cause.fix.help} mends the same"
             return [replace(c, fix=c.fix._replace(notes=(*c.fix.notes, note))) for c in found], after
     return step
@@ -114,15 +119,28 @@ def _stated(search: Search, state: State, step: Found) -> Found:
     for one in (Pass(search.numbers, scene.classes), Pass(search.scales, summing)):
         other = _alone(search, state, one, [])
         if other is not None and other[1].wrong <= after.wrong and len(other[0]) <= len(found):
-            return _instead(found, other[0]), other[1]
+            return _instead(step, other), other[1]
     return step
 
 
-def _instead(found: Sequence[Cause], others: Sequence[Cause]) -> list[Cause]:
-    """Other causes, with the word that those which were found mend the same."""
-    titles = dict.fromkeys(cause.fix.title for cause in found)
+def _instead(step: Found, other: Found) -> list[Cause]:
+    """Other causes, with the word that those which were found mend the same, where they do."""
+    same = step[1].wrong == other[1].wrong
+    titles = dict.fromkeys(cause.fix.title for cause in step[0]) if same else ()
     notes = tuple(f"the same would be mended by another one: {title}" for title in titles)
-    return [replace(other, fix=other.fix._replace(notes=(*other.fix.notes, *notes))) for other in others]
+    return [replace(cause, fix=cause.fix._replace(notes=(*cause.fix.notes, *notes))) for cause in other[0]]
+
+
+def _one_by_one(search: Search, state: State, among: Pass) -> Found | None:
+    """Corrections of one kind that mend all that differs together, each a part of it; None where they do not."""
+    found: list[Cause] = []
+    while state.different and len(found) < MOST_CAUSES:
+        mending = one_of(search, state, among)
+        if mending is None:
+            return None
+        found.append(mending.cause)
+        state = mending.after
+    return (found, state) if found else None
 
 
 def _alone(search: Search, state: State, among: Pass, partly: list[Mending]) -> Found | None:

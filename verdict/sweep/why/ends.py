@@ -1,6 +1,8 @@
 """Declared outputs for which no correction of a step is known: what they are instead, and where the trail begins."""
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,8 +18,16 @@ from verdict.sweep.why.mend import Change, State, rank_of
 from verdict.sweep.why.naming import of_gradients, within
 from verdict.sweep.why.scene import Arrays, Scene, arrays_of, close
 from verdict.sweep.why.search import Cause
+from verdict.sweep.why.siblings import Siblings
 from verdict.sweep.why.upstream import sums
 from verdict.sweep.why.words import called, elements_text, node_text, owners
+
+
+class Trail(NamedTuple):
+    """Where the way to outputs begins that differ: of matching steps one makes what the other plan has nowhere."""
+
+    at: Siblings
+    behind: tuple[Different, ...]
 
 
 def other_values(scene: Scene, state: State) -> tuple[list[Cause], tuple[Different, ...]]:
@@ -130,12 +140,14 @@ def _holder(scene: Scene, state: State, rank: int, arrays: Arrays) -> str:
     return ""
 
 
-def trails(scene: Scene, state: State, left: Sequence[Different]) -> dict[str, str]:
-    """For each output the first step on the way to it that makes of single-device values what the other plan has
-    nowhere, where there is one.
+def trails(scene: Scene, state: State, left: Sequence[Different]) -> tuple[list[Trail], list[Different]]:
+    """Where the way to outputs begins that are explained by no correction, and the outputs of which that is not known.
 
-    The way goes back along such values alone: what is made whole by a reduction before it is used is not on it.
+    The steps are those that make of single-device values what the single-device plan has nowhere, those on the way to
+    most outputs first: what some of these depend on may be as it should be. The way goes back along such values alone:
+    what is made whole by a reduction before it is used is not on it.
     """
+    begins: dict[int, list[Different]] = defaultdict(list)
     known: dict[int, bool] = {}
 
     def there(value: int) -> bool:
@@ -143,14 +155,22 @@ def trails(scene: Scene, state: State, left: Sequence[Different]) -> dict[str, s
             known[value] = state.look(scene, value) is not None
         return known[value]
 
-    found: dict[str, str] = {}
+    classes = {number: k for k, at in enumerate(scene.classes) for number in at.steps.values()}
     for item in left:
-        for number in sorted(_astray(scene, there, item.result.value)):
-            step = scene.step(number)
-            if step.inputs and all(map(there, step.inputs)):
-                found.setdefault(item.result.what, f"{node_text(scene, step)} on rank {step.place.rank}")
-                break
-    return found
+        steps = ((number, scene.step(number).inputs) for number in sorted(_astray(scene, there, item.result.value)))
+        first = [number for number, inputs in steps if inputs and all(map(there, inputs))]
+        for k in dict.fromkeys(classes[number] for number in first):
+            begins[k].append(item)
+    found: list[Trail] = []
+    rest = list(left)
+    while rest:
+        k = max(sorted(begins), key=lambda k: sum(item in rest for item in begins[k]), default=-1)
+        behind = [item for item in rest if item in begins[k]]
+        if not behind:
+            break
+        found.append(Trail(scene.classes[k], tuple(behind)))
+        rest = [item for item in rest if item not in behind]
+    return found, rest
 
 
 def _astray(scene: Scene, there: Callable[[int], bool], value: int) -> set[int]:

@@ -129,9 +129,7 @@ def _at(boxes: list[Candidate], number: int, count: int, across: bool) -> Candid
     return boxes[number % len(boxes) if across else number * len(boxes) // count]
 
 
-def _wired(
-    scene: Scene, state: State, at: Siblings, number: int, k: int, chosen: Chosen, held: bool
-) -> Iterator[Fix]:
+def _wired(scene: Scene, state: State, at: Siblings, number: int, k: int, chosen: Chosen, held: bool) -> Iterator[Fix]:
     """The input replaced wherever the rank reads it, then for this step alone."""
     change: dict[int, Arrays] = {}
     reads: dict[tuple[int, int], Arrays] = {}
@@ -182,9 +180,16 @@ def _wired(
 
 
 def _sums(scene: Scene, made: int | None, value: int) -> bool:
-    """Whether one value is the sum over ranks of which another one is a part."""
+    """Whether one value is the sum over ranks of which another one is a part, or a multiple of that."""
     maker = scene.maker.get(made) if made is not None else None
-    return maker is not None and scene.step(maker).op in REDUCTIONS.values() and value in scene.step(maker).inputs
+    if maker is None:
+        return False
+    step = scene.step(maker)
+    if step.op in REDUCTIONS.values():
+        return value in step.inputs
+    rule = RULES.get(step.op)
+    scales = len(step.inputs) == 1 and rule is not None and 0 in rule.linear_in(1, step.attrs)
+    return scales and _sums(scene, step.inputs[0], value)
 
 
 def _misplacing(scene: Scene, mover: int, instances: Sequence[Instance], read: Read) -> str:
@@ -230,15 +235,15 @@ def _boxes(scene: Scene, current: Arrays, due: Ids, averages: bool) -> list[Cand
     for item in scene.catalogue.known:
         if item.ids.shape != due.shape or not np.array_equal(item.ids, due):
             continue
+        arrays = tuple(map(np.asarray, item.values))
+        if len(shape) == 1 and due.ndim > 1 and shape[0] < due.size:
+            due, arrays = due.ravel(), tuple(array.ravel() for array in arrays)
         if due.ndim != len(shape) or any(size > n for n, size in zip(due.shape, shape, strict=True)):
-            return [Candidate(tuple(np.asarray(array) for array in item.values), due, "")]
+            return [Candidate(arrays, due, "")]
         steps = [range(0, n - size + 1, max(size, 1)) for n, size in zip(due.shape, shape, strict=True)]
         slices = [
             tuple(slice(a, a + size) for a, size in zip(offset, shape, strict=True)) for offset in product(*steps)
         ]
-        whole = [] if due.shape == shape or averages else [Candidate(tuple(map(np.asarray, item.values)), due, "")]
-        return [
-            *(Candidate(tuple(np.asarray(array[box]) for array in item.values), due[box], "") for box in slices),
-            *whole,
-        ]
+        whole = [] if due.shape == shape or averages else [Candidate(arrays, due, "")]
+        return [*(Candidate(tuple(array[box] for array in arrays), due[box], "") for box in slices), *whole]
     return []

@@ -1,6 +1,7 @@
 """Parts that are used as if they were the sum; and summands that nobody adds."""
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from verdict.ops import FACTS, RULES
 from verdict.sweep.elements import Ids
 from verdict.sweep.flow import REDUCTIONS, SUM, Step
 from verdict.sweep.results import DECLARED
+from verdict.sweep.trace import frozen
 from verdict.sweep.why.edits import added as adding
 from verdict.sweep.why.edits import reduced
 from verdict.sweep.why.fix import Fix
@@ -72,13 +74,17 @@ def _parts(scene: Scene, state: State, at: Siblings, position: int) -> Iterator[
             continue
         sums = [total([present[place] for place in group]) for group in groups]
         means = [tuple(np.asarray(a / len(g)) for a in own) for g, own in zip(groups, sums, strict=True)]
-        known = [ids for array in sums if (ids := scene.look(array)) is not None]
-        for whole, word in ((sums, "summed"), (means, "averaged")):
-            found = [ids for array in whole if (ids := scene.look(array)) is not None] or known
-            if len(found) < len(whole):
-                continue
+        ids_of = {word: _known(scene, whole) for word, whole in (("summed", sums), ("averaged", means))}
+        told = next((ids for ids in ids_of.values() if ids), [])
+        exact = [word for word, ids in ids_of.items() if len(ids) == len(groups)]
+        for word in (*exact, *(word for word in ids_of if told and word not in exact)):
+            whole, found = sums if word == "summed" else means, ids_of[word] or told
             change = Change({values[p]: own for group, own in zip(groups, whole, strict=True) for p in group})
             yield Part(position, groups, word, change, found[0])
+
+
+def _known(scene: Scene, arrays: Sequence[Arrays]) -> list[Ids]:
+    return [ids for array in arrays if (ids := scene.look(array)) is not None]
 
 
 def _told(scene: Scene, at: Siblings, parts: Sequence[Part]) -> Fix:
@@ -120,6 +126,8 @@ def reduced_next(scene: Scene, state: State, values: set[int]) -> bool:
         readers = [(scene.step(k), value) for value in values for k in scene.readers.get(value, ())]
         if not readers or not declared.isdisjoint(values):
             return False
+        if _cut_apart(step for step, _ in readers):
+            return False
         further: set[int] = set()
         for step, value in readers:
             if _reduces(scene, step):
@@ -132,6 +140,16 @@ def reduced_next(scene: Scene, state: State, values: set[int]) -> bool:
             return summed
         values = further
     return False
+
+
+def _cut_apart(steps: Iterable[Step]) -> bool:
+    """Whether ranks go on with other pieces of what they read: these are parts of no one sum."""
+    taken: dict[str, set[object]] = defaultdict(set)
+    for step in steps:
+        rule = RULES.get(step.op)
+        if rule is not None and rule.moves:
+            taken[step.place.name].add(frozen(step.attrs))
+    return any(len(attrs) > 1 for attrs in taken.values())
 
 
 def _reduces(scene: Scene, step: Step) -> bool:

@@ -9,7 +9,7 @@ from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import MOST_APPLIED, Budget, State, mended
 from verdict.sweep.why.missing import MOST_LINEAR
 from verdict.sweep.why.scene import Scene
-from verdict.sweep.why.search import Found, Pass, Search, astray, cause_of, concerned, one_of
+from verdict.sweep.why.search import Found, Pass, Search, Tried, astray, before_wrong, cause_of, is_astray, one_of
 
 MOST_BEHIND = 2
 """How many corrections in a row may mend no output by themselves."""
@@ -23,16 +23,27 @@ MOST_APPLIED_BEHIND = 4_000
 
 def restored(search: Search, state: State) -> Found | None:
     """All steps that go astray put right, from the first one on, where outputs are mended by taking them together:
-    a reduction left out in every layer.
+    a reduction left out in every layer. Factors are put right as well where all is not mended without.
     """
-    fixes: list[Fix] = []
-    after, budget = state, Budget(2 * MOST_APPLIED)
-    for at in concerned(search, state, search.scene.classes):
-        kind = search.restoring if astray(search, after)([at]) else search.added
+    without = _restored(search, state, search.restoring)
+    if without is not None and not without[1].different:
+        return without
+    return _restored(search, state, search.restoring_scaled) or without
+
+
+def _restored(search: Search, state: State, restoring: Tried) -> Found | None:
+    scene, fixes = search.scene, list[Fix]()
+    after, budget, cone = state, Budget(2 * MOST_APPLIED), before_wrong(search, state)
+    for at in scene.classes:
+        if cone.isdisjoint(at.steps.values()):
+            continue
+        apart = any(is_astray(scene, after, number) for number in at.steps.values())
+        kind = restoring if apart else search.parts_added
         fixed = next(_restoring(search, after, kind(after, at), budget), None)
         if fixed is not None:
             fixes.append(fixed[0])
             after = fixed[1]
+            cone = before_wrong(search, after)
         if budget.left < 0 or not after.different:
             break
     if not after.wrong < state.wrong:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from verdict.graph import ABSENT
 from verdict.sweep.compare import Different
+from verdict.sweep.flow import REDUCTIONS
 from verdict.sweep.why.again import done_again
 from verdict.sweep.why.behind import behind_sums
 from verdict.sweep.why.cone import cone_of
@@ -19,12 +20,14 @@ from verdict.sweep.why.inputs import UNSUMMED, other_input
 from verdict.sweep.why.layouts import layouts
 from verdict.sweep.why.mend import Budget, State, behind, improved, mended
 from verdict.sweep.why.missing import lost_summands, missing_sums
+from verdict.sweep.why.scaled import off
 from verdict.sweep.why.scene import Scene
 from verdict.sweep.why.siblings import Siblings
 from verdict.sweep.why.stated import numbers_there, other_numbers
 from verdict.sweep.why.steps import other_attributes, other_operator
 from verdict.sweep.why.summands import doubled, superfluous
 from verdict.sweep.why.sums import reductions
+from verdict.sweep.why.unsummed import unsummed
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,10 @@ class Search:
         """Factors."""
         yield from factors(self.scene, state, at, self.scaled)
 
+    def off(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """Numbers in steps without a factor by which outputs are off."""
+        yield from off(self.scene, state, at)
+
     def numbers(self, state: State, at: Siblings) -> Iterator[Fix]:
         """Other numbers in steps that multiply by one."""
         yield from other_numbers(self.scene, state, at)
@@ -130,12 +137,25 @@ class Search:
         yield from (fix for fix in self.attributes(state, at) if fix.single)
         shares = other_input(self.scene, state, at, held=True)
         yield from (fix for fix in shares if fix.code in ("missing-reduction", "wrong-slice", "wrong-order"))
-        yield from self.scales(state, at)
         yield from self.sums(state, at)
+
+    def parts_added(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """What is added to parts of sums, and parts that nobody sums."""
+        yield from self.added(state, at)
+        yield from self.sums(state, at)
+
+    def restoring_scaled(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """These, and factors: parts of a mean over ranks are off by one where nothing is wrong."""
+        yield from self.restoring(state, at)
+        yield from self.scales(state, at)
 
     def added(self, state: State, at: Siblings) -> Iterator[Fix]:
         """What each rank adds to a part of a sum."""
         yield from counted_often(self.scene, state, at)
+
+    def unsummed(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """What ranks make otherwise, summed on trial."""
+        yield from unsummed(self.scene, state, at)
 
     def solved(self, budget: Budget, state: State, at: Siblings) -> Iterator[Fix]:
         """Factors that are found by trial."""
@@ -186,7 +206,7 @@ def astray(search: Search, state: State) -> Callable[[Sequence[Siblings]], Seque
 
     def chosen(classes: Sequence[Siblings]) -> Sequence[Siblings]:
         each = concerned(search, state, classes)
-        return [at for at in each if any(_is_astray(search.scene, state, number) for number in at.steps.values())]
+        return [at for at in each if any(is_astray(search.scene, state, number) for number in at.steps.values())]
 
     return chosen
 
@@ -197,12 +217,25 @@ def next_to_astray(search: Search, state: State, classes: Sequence[Siblings]) ->
 
     def reads_one(number: int) -> bool:
         makers = (scene.maker.get(value) for value in scene.step(number).inputs)
-        return any(maker is not None and _is_astray(scene, state, maker) for maker in makers)
+        return any(maker is not None and is_astray(scene, state, maker) for maker in makers)
 
     return [at for at in concerned(search, state, classes) if any(map(reads_one, at.steps.values()))]
 
 
-def _is_astray(scene: Scene, state: State, number: int) -> bool:
+def beside_sums(search: Search, classes: Sequence[Siblings]) -> Sequence[Siblings]:
+    """Those of matching steps of which one reads what ranks sum, too, and is no sum over ranks itself."""
+    scene, summing = search.scene, REDUCTIONS.values()
+
+    def reads_one(number: int) -> bool:
+        step = scene.step(number)
+        readers = (scene.step(reader) for value in step.inputs for reader in scene.readers.get(value, ()))
+        return step.op not in summing and any(reader.op in summing for reader in readers)
+
+    return [at for at in classes if any(map(reads_one, at.steps.values()))]
+
+
+def is_astray(scene: Scene, state: State, number: int) -> bool:
+    """Whether a step makes what the single-device plan has nowhere, of what it has."""
     step = scene.step(number)
     outputs = [value for value in step.outputs if value != ABSENT]
     return any(state.look(scene, value) is None for value in outputs) and all(
@@ -211,9 +244,14 @@ def _is_astray(scene: Scene, state: State, number: int) -> bool:
 
 
 def concerned(search: Search, state: State, classes: Sequence[Siblings]) -> Iterator[Siblings]:
-    """The steps that outputs that differ depend on."""
-    cone = cone_of(search.scene, [item.result.value for item in state.different])
+    """Those of matching steps that outputs that differ depend on."""
+    cone = before_wrong(search, state)
     return (at for at in classes if any(number in cone for number in at.steps.values()))
+
+
+def before_wrong(search: Search, state: State) -> set[int]:
+    """The steps that outputs that differ depend on."""
+    return cone_of(search.scene, [item.result.value for item in state.different])
 
 
 def cause_of(state: State, after: State, fix: Fix) -> Cause:

@@ -72,6 +72,12 @@ def _own_fault(
         told = ", ".join(f"{name}={mine[name]}" if name in mine else f"no {name}" for name in names)
         wanted = ", ".join(f"{name}={due[name]}" if name in due else f"no {name}" for name in names)
         return Parting("wrong-constant", f"{node} has {told}; the single-device node has {wanted}", maker, single)
+    if share and _takes_all(step, seen, reads):
+        own, every = next((o, w) for o, w in zip(seen, reads, strict=True) if o is not None and o.size < w.size)
+        title = (
+            f"{node} is of {elements_text(scene, own)} alone, where one of all of {elements_text(scene, every)} is due"
+        )
+        return Parting("missing-reduction", title, maker, single)
     if share and sums(step, seen):
         text = elements_text(scene, next(ids for ids in seen if ids is not None))
         title = f"{node} sums {text} only, and is read before the other parts of {in_short(other.place.name)} are added"
@@ -80,6 +86,22 @@ def _own_fault(
     right = called(other.op, other.place.name)
     title = f"{node} makes of its region what is no region of {right}, with {told or 'no attributes'}"
     return Parting("wrong-constant" if told else "not-equivalent", title, maker, single)
+
+
+def _takes_all(step: Step, seen: list[Ids | None], reads: tuple[Ids, ...]) -> bool:
+    """Whether a step reads a share that is cut along an axis of which it must have all: a variance."""
+    rule, shapes = RULES.get(step.op), [ids.shape for ids in seen if ids is not None]
+    if rule is None or len(shapes) < len(reads):
+        return False
+    axes = rule.axes(shapes, step.attrs)
+    whole = {atom.name for atom in axes.atoms if atom.law is not Law.EACH}
+    sizes = zip(shapes, (ids.shape for ids in reads), axes.inputs, strict=True)
+    return any(
+        mine < due and not whole.isdisjoint(names)
+        for own, other, dimensions in sizes
+        if len(own) == len(other)
+        for mine, due, names in zip(own, other, dimensions, strict=True)
+    )
 
 
 def sums(step: Step, reads: list[Ids | None]) -> bool:
