@@ -70,10 +70,17 @@ class Guesses:
         each, equal = self.catalogue.each(arrays)
         if equal.all():
             return ((everywhere, each.ravel()),)
-        for factor in self.factors:
-            base = next(self.catalogue.boxes([np.asarray(array / float(factor)) for array in arrays]), None)
+        scaled = [(factor, [np.asarray(array / float(factor)) for array in arrays]) for factor in self.factors]
+        for factor, parts in scaled:
+            base = next(self.catalogue.boxes(parts), None)
             if base is not None:
                 return ((everywhere, multiple(self.single, follower.elements, base, factor).ravel()),)
+        for factor, parts in scaled:
+            base = self.catalogue.scattered(parts)
+            if base is not None:
+                positions = np.flatnonzero(np.logical_or.reduce([array.ravel() != 0 for array in arrays]))
+                chosen = base.ravel()[positions]
+                return ((positions, multiple(self.single, follower.elements, chosen, factor)),)
         return ()
 
 
