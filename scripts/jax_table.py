@@ -16,7 +16,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "jax.md"
 BEGIN, END = "<!-- table examples -->\n", "<!-- end -->"
-HEAD = "| program | what is parallel in it | verdict | nodes, all devices | distinct claims | s |\n" f"{'|---' * 6}|\n"
+HEAD = f"| program | what is parallel in it | verdict | nodes, all devices | distinct claims | s |\n{'|---' * 6}|\n"
 
 
 class Example(NamedTuple):
@@ -43,6 +43,15 @@ EXAMPLES = (
     Example("pipeline.py:build_wrong", "microbatches in the wrong order", "REFUTED"),
     Example("moe.py:build", "8 experts by `all_to_all`, AdamW"),
     Example("moe.py:build_wrong", "results are not sent back", "REFUTED"),
+    Example("ring.py:build", "causal ring attention by `ppermute`, running softmax, AdamW"),
+    Example("ring.py:build_wrong_scale", "what was summed is not scaled to the new maximum", "REFUTED"),
+    Example("ring.py:build_wrong_mask", "the mask takes each piece for the device's own", "REFUTED"),
+    Example("fsdp.py:build", "FSDP by hand: `all_gather` and its transpose, clipped, AdamW"),
+    Example("fsdp.py:build_wrong_norm", "each device clips by the norm of its own shards", "REFUTED"),
+    Example("fsdp.py:build_wrong_twice", "gradients are reduced twice", "REFUTED"),
+    Example("sequence.py:build", "tensor x sequence by hand: `all_gather`, `psum_scatter`, AdamW"),
+    Example("sequence.py:build_wrong_norm", "gradients of the norm are of one piece", "REFUTED"),
+    Example("sequence.py:build_wrong_positions", "each piece begins at position 0", "REFUTED"),
     Example("equinox_model.py:build", "equinox's MLP as it is, SGD with momentum: data"),
     Example("equinox_model.py:build_old", "the same, XLA's older propagation"),
 )

@@ -57,7 +57,8 @@ class Answer(NamedTuple):
 def answer(row: Row, builder: str, python: str, timeout: float) -> Answer:
     """Record and verify one program of a row."""
     with tempfile.TemporaryDirectory() as folder:
-        words = (PROGRAMS / row.file, builder, row.single, row.ranks, Path(folder), "--tensors", row.tensors)
+        how = ("--live",) if row.tensors == "live" else ("--tensors", row.tensors)
+        words = (PROGRAMS / row.file, builder, row.single, row.ranks, Path(folder), *how)
         recorded, *plans = processes.record(*words, python=python, timeout=timeout)
         if recorded.status:
             return Answer("not recorded", recording=recorded.seconds, told=_last(recorded.errors))

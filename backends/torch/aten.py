@@ -8,7 +8,7 @@ from torch._decomp import decomposition_table
 from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 from torch.utils._python_dispatch import _disable_current_modes
 
-from verdict.backends.torch import choices, fused
+from verdict.backends.torch import choices, fused, grouped
 from verdict.backends.torch.arguments import Call, called, encode, functional_of, plain, tensors_in
 from verdict.backends.torch.collectives import Unknown
 from verdict.backends.torch.draws import is_random, record_draw
@@ -54,6 +54,8 @@ def record_aten(recorder: "Recorder", call: Call) -> Any:
     if fused.is_known(call.name, call.given):
         with recorder:
             return fused.take(call.name, call.given)
+    if grouped.is_known(call.name, call.given):
+        return _taken(recorder, call)
     if is_random(call):
         return record_draw(recorder, call)
     if call.name.startswith("_foreach_"):
@@ -65,6 +67,15 @@ def record_aten(recorder: "Recorder", call: Call) -> Any:
         _view(recorder, call, output)
         return output
     return _pure(recorder, call)
+
+
+def _taken(recorder: "Recorder", call: Call) -> Any:
+    """A call that is taken apart as its offsets say, which decide that."""
+    ends = grouped.offsets(call.name, call.given)
+    if ends is not None and not choices.decide(recorder, ends, called(call.func)):
+        return recorder.instead(call, f"data decides which rows belong together: {called(call.func)}")
+    with recorder:
+        return grouped.take(call.name, call.given, () if ends is None else choices.numbers_in(ends))
 
 
 def _is_view(func: Any) -> bool:
@@ -143,6 +154,8 @@ def _change(recorder: "Recorder", call: Call) -> Any:
         output = call.run()
         recorder.write(target, value)
         return output
+    if recorder.live and choices.fills(call) and recorder.memory.is_blank(call.args[0]):
+        _begun(recorder, call)
     pure, changed = functional_of(call.func), call.written
     if pure is None or len(pure._schema.returns) != len(changed):
         raise Unknown(f"what {called(call.func)} writes is not known")
@@ -155,6 +168,12 @@ def _change(recorder: "Recorder", call: Call) -> Any:
     for tensor, made in zip(changed, values, strict=True):
         recorder.write(tensor, made)
     return output
+
+
+def _begun(recorder: "Recorder", call: Call) -> None:
+    """Memory that nothing was written to, all of which is written by indices that are decided, may hold zeros."""
+    if all(choices.decide(recorder, index, called(call.func)) for index in call.given["indices"]):
+        recorder.write(call.args[0], _filled(recorder, call.args[0], 0))
 
 
 def _copied(recorder: "Recorder", target: Any, source: Any) -> int:

@@ -117,6 +117,18 @@ def knows(call: Call) -> bool:
     return torch.Tag.dynamic_output_shape in call.func.tags and not any(_is_real(each) for each in call.tensors)
 
 
+def fills(call: Call) -> bool:
+    """Whether a call puts something at indices that are, in this run, all places of a tensor, each once."""
+    if call.name not in ("index_put_", "_index_put_impl_") or call.given["accumulate"]:
+        return False
+    target, indices = call.given["self"], call.given["indices"]
+    if len(indices) != target.dim() or any(index is None or _is_mask(index) for index in indices):
+        return False
+    with _disable_current_modes():
+        places = torch.stack([index.reshape(-1) % size for index, size in zip(indices, target.shape, strict=True)], 1)
+        return bool(len(places.unique(dim=0)) == len(places) == target.numel())
+
+
 def record_choice(recorder: "Recorder", call: Call) -> Any:
     """Run such a call, and record it by what it asks; what it returns."""
     given = call.given

@@ -4,7 +4,6 @@ from scripts.library_rows import Library, Row
 
 DATA, OWN = "transformers/data_parallel.py", "transformers/parallel.py"
 TWICE = "the loss is divided by the ranks again"
-CHOICE = "`histc` and `_grouped_mm` have no rule: how many tokens an expert gets is a choice that data makes"
 AGAIN = "the loss is multiplied by the ranks"
 NO_ROOT = "the layers are sharded, the model around them is not"
 
@@ -56,9 +55,14 @@ TRANSFORMERS = Library(
             reason="positions and types are buffers of integers, which may hold anything; with constants in their "
             "place the proof has no answer either: the gradient of the keys' bias is zero, which is far from plain"),
         Row("OPT, DDP", DATA, "opt_ddp", "opt_single", "opt_ddp_scaled", TWICE),
-        Row("Mixtral, DDP", DATA, "mixtral_ddp", "mixtral_single",
-            reason=CHOICE),
-        Row("Qwen3-MoE, DDP", DATA, "qwen3_moe_ddp", "qwen3_moe_single", reason=CHOICE),
+        Row("Mixtral, `shift_labels`, DDP", DATA, "mixtral_ddp", "mixtral_single", "mixtral_ddp_scaled", TWICE,
+            tensors="live"),
+        Row("Mixtral, `shift_labels`, FSDP2", DATA, "mixtral_fsdp2", "mixtral_single", "mixtral_fsdp2_without_root",
+            NO_ROOT, tensors="live"),
+        Row("Qwen3-MoE, `shift_labels`, DDP", DATA, "qwen3_moe_ddp", "qwen3_moe_single", "qwen3_moe_ddp_scaled", TWICE,
+            tensors="live"),
+        Row("Qwen3-MoE, `shift_labels`, FSDP2", DATA, "qwen3_moe_fsdp2", "qwen3_moe_single",
+            "qwen3_moe_fsdp2_without_root", NO_ROOT, tensors="live"),
         Row("ViT, DDP", DATA, "vit_ddp", "vit_single", "vit_ddp_scaled", TWICE),
         Row("ResNet, batch norm with its running statistics, DDP", DATA, "resnet_ddp", "resnet_single",
             "resnet_ddp_batch_norm", "the model is left in training mode"),

@@ -233,7 +233,7 @@ class Guessing(Holdings):
         """
         if size == full:
             return [(0, full)]
-        if not size or full % size:
+        if not size or not full or full % size:
             return []
         count, devices = full // size, self.plan.devices
         read = (interval for interval, of in beside if of == full and interval[1] - interval[0] == size)

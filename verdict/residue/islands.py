@@ -61,13 +61,7 @@ def islands_of(
     """
     due = walk.cuts
     events = _events(plan, microbatch)
-    makers = {
-        (device, tensor): number
-        for number, event in enumerate(events)
-        for device, node in event.nodes
-        for tensor in node.outputs
-        if tensor != ABSENT
-    }
+    makers = _makers(events)
     known = _Known(walk, plan, due, events, behind)
     reached = {cut: _cone(cut, events, makers, known) for cut in due}
     cones = {cut: cone for cut, cone in reached.items() if cone is not None}
@@ -82,6 +76,30 @@ def islands_of(
     groups = _together(list(cones), lambda cut: (*_steps(cones[cut], known), *_values(cones[cut], due[cut], known)))
     islands = [replace(island(group), parts=parts(group)) for group in groups]
     return islands, [cut for cut, cone in reached.items() if cone is None]
+
+
+def widest(walk: Lineages, plan: Plan, microbatch: int = 0, behind: Set[int] = frozenset()) -> tuple[int, int]:
+    """How many steps the island has that has most of them, and how many there are in all.
+
+    What a cone has of steps hangs together, and so do cones with a step in common: one look at each step tells.
+    """
+    events = _events(plan, microbatch)
+    makers = _makers(events)
+    known = _Known(walk, plan, walk.cuts, events, behind)
+    graph: networkx.Graph = networkx.Graph()
+    stack = [makers[cut] for cut in walk.cuts if cut in makers]
+    seen = set(known.constants)
+    while stack:
+        number = stack.pop()
+        if number in seen:
+            continue
+        seen.add(number)
+        graph.add_node(number)
+        read = {(d, t) for d, node in events[number].nodes for t in node.inputs if t != ABSENT}
+        before = {makers[point] for point in read if point in makers and known.at(point) is None}
+        stack.extend(before)
+        graph.add_edges_from((number, other) for other in before - known.constants)
+    return max(map(len, networkx.connected_components(graph)), default=0), len(events)
 
 
 def uneven(island: Island, table: Reference) -> set[int]:
@@ -208,6 +226,17 @@ def _island(
     given = sorted(set().union(*(cones[cut].given for cut in cuts)) - made)
     values = {point: value for point in given if (value := known.at(point)) is not None}
     return Island(tuple(events[number] for number in numbers), values, {cut: due[cut] for cut in cuts})
+
+
+def _makers(events: Sequence[Event]) -> dict[CutPoint, int]:
+    """The step that makes each tensor."""
+    return {
+        (device, tensor): number
+        for number, event in enumerate(events)
+        for device, node in event.nodes
+        for tensor in node.outputs
+        if tensor != ABSENT
+    }
 
 
 def _constants(events: Sequence[Event]) -> frozenset[int]:

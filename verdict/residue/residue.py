@@ -20,7 +20,7 @@ from verdict.lineage.propagate import guessed
 from verdict.lineage.transfer import Member
 from verdict.options import Options
 from verdict.outcome import Unknown
-from verdict.residue.islands import MOST_COPIES, Island, islands_of, uneven
+from verdict.residue.islands import MOST_COPIES, Island, islands_of, uneven, widest
 from verdict.residue.pairs import Pair, Placed, pair_of, tile_of
 from verdict.residue.single import Source, source_of
 from verdict.stage import Members, Stage, cut
@@ -34,6 +34,8 @@ SECONDS = 40.0
 """The most for one island: those of real programs take a few, ring attention on sixteen devices some fifteen."""
 MOST_UNDECIDED = 2
 """How many distinct islands may take too long: with more of them the whole plan is swept sooner."""
+MOST_OF_ALL, MOST_STEPS = 0.5, 1000
+"""Where an island has more of all steps than that, and as many, cut points spare nothing: the whole plan is swept."""
 MOST_OPERATIONS = 20_000_000
 """How many multiplications and additions the sides of an island may take on numbers: there are many islands."""
 
@@ -79,6 +81,9 @@ def decide(
         if fresh:
             closed |= fresh
             continue
+        steps, every = widest(walk, plan, microbatch, frozenset(behind))
+        if steps > max(MOST_STEPS, MOST_OF_ALL * every):
+            return None
         whole, lost = islands_of(walk, plan, microbatch, frozenset(behind))
         islands, placed = _placed(whole, source, unproved)
         pairs = [one.pair for one in placed if one is not None]

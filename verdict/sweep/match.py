@@ -118,6 +118,16 @@ class Catalogue:
             ids[k] = self.ids[place]
         return ids.reshape(shape), met.reshape(shape)
 
+    def scattered(self, values: Sequence[Floats]) -> Ids | None:
+        """Elements that equal those of an array, each by itself; None where one has no partner, as the greatest tells
+        soonest.
+        """
+        greatest = int(np.argmax(np.where(np.isfinite(values[0]), np.abs(values[0]), -1.0)))
+        if not self._near([float(array.flat[greatest]) for array in values]).size:
+            return None
+        ids, met = self.each(values)
+        return ids if met.all() else None
+
     def _partners(self, flat: Sequence[Floats], first: npt.NDArray[np.int64]) -> dict[int, npt.NDArray[np.int64]]:
         """For each of the elements `first`, by its number there, the places of what equals it; of those left out that
         nothing equals, or so much that all together would be too many places to look at.

@@ -39,14 +39,22 @@ class Guesses:
     known: dict[tuple[int, int], tuple[Guess, ...]] = field(default_factory=dict)
     refused: set[tuple[int, int, bytes]] = field(default_factory=set)
 
-    def of(self, step: int, output: int, arrays: list[Array], follower: Follower) -> Guess | None:
-        """The first guess that is not refused."""
+    def of(self, step: int, output: int, arrays: list[Array], follower: Follower, op: str) -> Guess | None:
+        """The first guess that is not refused: what an operator `op` makes as well, before what others make. On large
+        numbers sqrt(x) and sqrt(x) + 1e-8 look the same.
+        """
         if (step, output) not in self.known:
-            self.known[step, output] = self._look(arrays, follower)
+            found = self._look(arrays, follower)
+            self.known[step, output] = tuple(sorted(found, key=lambda guess: self._op(guess[1], follower) != op))
         for positions, ids in self.known[step, output]:
             if (step, output, ids.tobytes()) not in self.refused:
                 return positions, ids
         return None
+
+    def _op(self, ids: Ids, follower: Follower) -> str:
+        """The operator of the single-device step that makes the first of some elements."""
+        block = follower.elements.of(int(ids[0]))
+        return self.single.flow.steps[block.owner].op if block.kind is Kind.SINGLE else ""
 
     def _look(self, arrays: list[Array], follower: Follower) -> tuple[Guess, ...]:
         size = arrays[0].size
@@ -62,10 +70,17 @@ class Guesses:
         each, equal = self.catalogue.each(arrays)
         if equal.all():
             return ((everywhere, each.ravel()),)
-        for factor in self.factors:
-            base = next(self.catalogue.boxes([np.asarray(array / float(factor)) for array in arrays]), None)
+        scaled = [(factor, [np.asarray(array / float(factor)) for array in arrays]) for factor in self.factors]
+        for factor, parts in scaled:
+            base = next(self.catalogue.boxes(parts), None)
             if base is not None:
                 return ((everywhere, multiple(self.single, follower.elements, base, factor).ravel()),)
+        for factor, parts in scaled:
+            base = self.catalogue.scattered(parts)
+            if base is not None:
+                positions = np.flatnonzero(np.logical_or.reduce([array.ravel() != 0 for array in arrays]))
+                chosen = base.ravel()[positions]
+                return ((positions, multiple(self.single, follower.elements, chosen, factor)),)
         return ()
 
 
@@ -144,7 +159,7 @@ def follow_parallel(
                 if is_noise(present_arrays):
                     guess = _beside(claims, number, position, ids, single, follower)
                 if guess is None or (number, position, guess[1].tobytes()) in guesses.refused:
-                    guess = guesses.of(number, position, present_arrays, follower)
+                    guess = guesses.of(number, position, present_arrays, follower, step.op)
                 if guess is not None:
                     positions, right = guess
                     claims.append(Claim(ids.ravel()[positions], right, number, position))

@@ -38,6 +38,7 @@ from verdict.sweep.multiple import factors_of
 from verdict.sweep.parallel import Guesses, first_of, follow_parallel
 from verdict.sweep.results import Missing
 from verdict.sweep.seen import Seen, Values, flows_of, seen, telling
+from verdict.sweep.temper import tempered
 from verdict.sweep.trace import Keys, Trace, Traces
 from verdict.sweep.unroll import MOST_STEPS, steps_of
 from verdict.sweep.values import SEEDS
@@ -209,10 +210,12 @@ def _swept(reduced: Reduced, options: Options, progress: Progress) -> Swept:
     elements = Elements()
     follower = Follower(elements, Keys())
     ids = {k: elements.block(Kind.GIVEN, k, 0, array.shape) for k, array in both.given[0].items()}
+    values = tempered(flows, values)
     trace = follow_single(flows[0], ids, values[0], follower)
     known = Decided({})
     if not options.exhaustive:
-        trace = _merged(trace, ids, both, follower, known, integers, options, progress)
+        same = both._replace(values=values)
+        trace = _merged(trace, ids, same, follower, known, integers, options, progress)
     guesses = Guesses(catalogue_of(flows[0], values[0], ids, both.given, trace.ids), trace, factors_of(parallel))
     for _ in range(MOST_ROUNDS):
         other, claims = follow_parallel(flows[1], ids, values[1], trace, follower, guesses, progress)

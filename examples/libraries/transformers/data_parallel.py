@@ -1,7 +1,7 @@
 """Data parallel training of the library's models: DistributedDataParallel with its defaults, and FSDP2."""
 
 import models
-from steps import accumulated, images, trained
+from steps import accumulated, images, shifted, trained
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
@@ -124,8 +124,18 @@ gpt2_single, gpt2_ddp, gpt2_fsdp2 = single(models.gpt2), ddp(models.gpt2), fsdp2
 gpt2_fsdp2_scaled = fsdp2(models.gpt2, blocks, scale=2)
 bert_single, bert_ddp, bert_fsdp2 = single(models.bert), ddp(models.bert), fsdp2(models.bert, encoder)
 bert_fsdp2_scaled = fsdp2(models.bert, encoder, scale=2)
-mixtral_single, mixtral_ddp = single(models.mixtral), ddp(models.mixtral)
-qwen3_moe_single, qwen3_moe_ddp = single(models.qwen3_moe), ddp(models.qwen3_moe)
+mixtral_single, mixtral_ddp, mixtral_ddp_scaled = (
+    single(models.mixtral, inputs=shifted), ddp(models.mixtral, inputs=shifted),
+    ddp(models.mixtral, inputs=shifted, scale=0.5),
+)  # fmt: skip
+mixtral_fsdp2 = fsdp2(models.mixtral, decoder, inputs=shifted)
+mixtral_fsdp2_without_root = fsdp2(models.mixtral, decoder, inputs=shifted, root=False)
+qwen3_moe_single, qwen3_moe_ddp, qwen3_moe_fsdp2 = (
+    single(models.qwen3_moe, inputs=shifted), ddp(models.qwen3_moe, inputs=shifted),
+    fsdp2(models.qwen3_moe, decoder, inputs=shifted),
+)  # fmt: skip
+qwen3_moe_ddp_scaled = ddp(models.qwen3_moe, inputs=shifted, scale=0.5)
+qwen3_moe_fsdp2_without_root = fsdp2(models.qwen3_moe, decoder, inputs=shifted, root=False)
 vit_single, vit_ddp = single(models.vit, inputs=images), ddp(models.vit, inputs=images)
 vit_ddp_scaled = ddp(models.vit, inputs=images, scale=0.5)
 resnet_single, resnet_ddp = single(frozen, inputs=larger), ddp(frozen, inputs=larger)

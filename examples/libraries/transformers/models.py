@@ -7,6 +7,8 @@ SIZES = {
     "vocab_size": VOCAB, "hidden_size": DIM, "intermediate_size": 16, "num_hidden_layers": 1,
     "num_attention_heads": HEADS, "max_position_embeddings": SEQ,
 }  # fmt: skip
+FEW = {"hidden_size": 4, "intermediate_size": 4, "vocab_size": VOCAB}
+"""Of a mixture of experts."""
 NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 
 
@@ -107,14 +109,14 @@ def gemma3(**more):
 
 
 def mixtral(**more):
-    sizes = {"num_key_value_heads": 2, "num_local_experts": 4, "num_experts_per_tok": 2}
-    return hf.MixtralForCausalLM(hf.MixtralConfig(**SIZES, **{**sizes, **more}))
+    sizes = {"num_key_value_heads": 2, "num_local_experts": 4, "num_experts_per_tok": 2, **FEW}
+    return hf.MixtralForCausalLM(hf.MixtralConfig(**{**SIZES, **sizes, **more}))
 
 
 def qwen3_moe(**more):
     heads = {"num_key_value_heads": 2, "head_dim": 4}
-    experts = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 8}
-    return hf.Qwen3MoeForCausalLM(hf.Qwen3MoeConfig(**SIZES, **{**heads, **experts, **more}))
+    experts = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 4}
+    return hf.Qwen3MoeForCausalLM(hf.Qwen3MoeConfig(**{**SIZES, **FEW, **heads, **experts, **more}))
 
 
 def vit(**more):

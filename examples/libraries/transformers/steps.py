@@ -12,6 +12,11 @@ def texts(rows):
     return {"input_ids": torch.randint(VOCAB, (rows, SEQ)), "labels": torch.randint(VOCAB, (rows, SEQ))}
 
 
+def shifted(rows):
+    """Every token has a label: what follows it, which the data loader has put in its place."""
+    return {"input_ids": torch.randint(VOCAB, (rows, SEQ)), "shift_labels": torch.randint(VOCAB, (rows, SEQ))}
+
+
 def images(rows, side=4):
     return {"pixel_values": torch.randn(rows, 3, side, side), "labels": torch.randint(3, (rows,))}
 
@@ -25,14 +30,15 @@ def trained(model, wrapped, part=0, of=1, inputs=texts, scale=1, clip=None, opti
     batch, stepper = inputs(BATCH // of), optimizer(model.parameters(), lr=0.01)
 
     def step():
-        loss = wrapped(**batch).loss
+        loss = wrapped(**batch, **({"labels": batch["shift_labels"]} if "shift_labels" in batch else {})).loss
         (loss * scale if scale != 1 else loss).backward()
         if clip is not None:
             torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
         stepper.step()
         return loss
 
-    specs, ranges = {name: shard(0, part, of) for name in batch}, {"labels": (0, VOCAB - 1)}
+    specs = {name: shard(0, part, of) for name in batch}
+    ranges = {name: (0, VOCAB - 1) for name in batch if name.endswith("labels")}
     more = {"optimizer": stepper, "specs": specs, "ranges": ranges, "loss": mean(part, of)}
     return Program(inputs=batch, params=model, step=step, **more)
 

@@ -14,7 +14,10 @@ from verdict.report import Verdict
 EXAMPLES = Path(__file__).parents[3] / "examples" / "jax"
 
 
-PROVED = ("mlp.py", "mlp.py:build_adam", "mlp.py:build_explicit", "shard_map.py", "pipeline.py", "moe.py")
+PROVED = (
+    *("mlp.py", "mlp.py:build_adam", "mlp.py:build_explicit", "shard_map.py", "pipeline.py", "moe.py"),
+    *("ring.py", "fsdp.py", "sequence.py", "transformer.py:build_fsdp"),
+)
 
 
 @pytest.mark.parametrize("name", PROVED)
@@ -30,6 +33,23 @@ def test_a_model_of_equinox_is_proved_as_it_is(function, assert_jax_equivalent):
 
 def test_microbatches_in_the_wrong_order_are_refuted():
     assert verify(f"{EXAMPLES}/pipeline.py:build_wrong").verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [
+        ("ring.py:build_wrong_scale", "max."),
+        ("ring.py:build_wrong_mask", "max."),
+        ("fsdp.py:build_wrong_norm", "missing-reduction"),
+        ("sequence.py:build_wrong_norm", "missing-reduction"),
+        ("sequence.py:build_wrong_positions", "hlo.add add."),
+    ],
+)
+def test_a_mistake_is_refuted_where_it_is(name, where):
+    report = verify(f"{EXAMPLES}/{name}")
+    assert report.verdict is Verdict.REFUTED
+    first = report.findings[0]
+    assert where in f"{first.code} {first.title} {' '.join(first.notes)}"
 
 
 def test_a_sum_over_the_wrong_axis_is_refuted():
