@@ -1,4 +1,4 @@
-"""A step of a transformer of two layers (one of 32) with AdamW, partitioned by XLA in several ways, unrolled and scanned.
+"""A step of a transformer of two layers (or 32) with AdamW, partitioned by XLA in several ways, unrolled and scanned.
 
     verdict jax examples/jax/transformer.py                  # data parallel
     verdict jax examples/jax/transformer.py:build_tensor     # data x tensor parallel; and the other functions
