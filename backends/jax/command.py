@@ -1,12 +1,12 @@
 """`verdict jax`: whether what XLA makes of a JAX program computes, on all devices, what the program computes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import click
 
-from verdict.backends.hlo.command import load_pair, ranged, stated, through, verified
+from verdict.backends.hlo.command import Question, answered, pairs_of, ranged, stated, through, unrolled
 from verdict.backends.hlo.pair import NO_RANGES, Ranges
 from verdict.backends.jax.launch import Limits, texts_of
 from verdict.graph import Plan
@@ -16,13 +16,15 @@ DEVICES = 8
 """So many virtual devices there are where nobody says: meshes of 2 x 4 and 2 x 2 x 2 fit."""
 
 
-def pair_of_program(
+def pairs_of_program(
     target: str, devices: int, python: str = "", ranges: Ranges = NO_RANGES, limits: Limits = LIMITS
-) -> tuple[Plan, Plan]:
-    """The two plans of FILE.py[:FUNCTION]. Raises VerdictError where no question can be put."""
+) -> Iterator[tuple[Plan, Plan]]:
+    """Pairs of plans that answer whether FILE.py[:FUNCTION] is right, see `pairs_of`. Raises VerdictError where no
+    question can be put.
+    """
     with TemporaryDirectory(prefix="verdict-jax-") as name:
         texts = texts_of(target, devices, Path(name), python, False, limits)
-        return load_pair(texts.before, texts.after, texts.shardings, {**texts.ranges, **ranges})
+        yield from pairs_of(Question(texts.before, texts.after, texts.shardings, {**texts.ranges, **ranges}))
 
 
 def jax_command(run: Callable[[list[str]], int]) -> click.Command:
@@ -41,11 +43,12 @@ def jax_command(run: Callable[[list[str]], int]) -> click.Command:
     @click.option("--compile-memory", "mebibytes", type=click.IntRange(2048), default=LIMITS.mebibytes,
                   show_default=True, metavar="MIB", help="For the process that does so.")  # fmt: skip
     @ranged
+    @unrolled
     @click.argument("options", nargs=-1, type=click.UNPROCESSED)
     @click.pass_context
     def command(
         context: click.Context, program: str, devices: int, passes: bool, out: Path | None, python: str,
-        seconds: float, mebibytes: int, ranges: Sequence[tuple[str, int, int]], options: tuple[str, ...],
+        seconds: float, mebibytes: int, ranges: Sequence[tuple[str, int, int]], unroll: bool, options: tuple[str, ...],
     ) -> None:  # fmt: skip
         """Compile a JAX program in a process of its own, and verify what XLA's partitioner makes of it.
 
@@ -61,8 +64,8 @@ def jax_command(run: Callable[[list[str]], int]) -> click.Command:
 
             def of(module: str) -> int:
                 known = {**texts.ranges, **stated(ranges)}
-                plans = load_pair(texts.before, module, texts.shardings, known)
-                return verified(plans, folder, [*called, *options], run)
+                asked = Question(texts.before, module, texts.shardings, known)
+                return answered(asked, folder, [*called, *options], unroll, run)
 
             context.exit(through(Path(texts.after), folder / "dump", of) if passes else of(texts.after))
 
