@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from verdict.graph import ABSENT
+from verdict.graph.sources import cited_in
 from verdict.ops import FACTS, RULES
 from verdict.sweep.elements import Ids
 from verdict.sweep.flow import REDUCTIONS, SUM, Step
@@ -119,7 +120,7 @@ def _told(scene: Scene, at: Siblings, parts: Sequence[Part]) -> Fix:
 
 def _summed_in_vain(scene: Scene, fix: Fix) -> Fix:
     """The correction, told of the reduction that sums these parts, as they are or moved, and that nobody reads, where
-    there is one: that of a copy in its place, say.
+    there is one: that of a copy in its place, say. Of a program that is its line, since no node hands on the other one.
     """
     if fix.code != "missing-reduction":
         return fix
@@ -132,7 +133,8 @@ def _summed_in_vain(scene: Scene, fix: Fix) -> Fix:
             continue
         if {rank for place in other.steps for rank in members(scene, other, [place])} == {r for r, _ in fix.instances}:
             vain = f"nothing reads what {node_text(scene, scene.step(other.first))} sums"
-            return fix._replace(title=f"{vain}: {fix.title}", at=other, instances=tuple(other.steps))
+            told = fix._replace(title=f"{vain}: {fix.title}")
+            return told if cited_in(other.name) is None else told._replace(at=other, instances=tuple(other.steps))
     return fix
 
 
