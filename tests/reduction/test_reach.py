@@ -75,9 +75,10 @@ TAKEN = """
 """
 
 
-@pytest.mark.parametrize(
-    "made, shrinks", [("sub(z, t) alpha=1", True), ("aten.clamp(z) max=600.0", False), ("aten.clamp(t) min=-5.0", False)]
-)
+MADE = {"sub(z, t) alpha=1": True, "aten.clamp(z) max=600.0": False, "aten.clamp(t) min=-5.0": False}
+
+
+@pytest.mark.parametrize("made, shrinks", MADE.items())
 def test_what_ids_take_is_linear_in_the_numbers_that_it_is_taken_of(made, shrinks):
     text = TAKEN.format(made=made)
     small = prepare(*plans(text, text)).small[0]

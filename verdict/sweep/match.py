@@ -81,7 +81,7 @@ class Catalogue:
         """
         shape = values[0].shape
         sizes, steps = self._extents(len(shape))
-        owners = self.owners[near]
+        owners = self.owners[near].astype(np.int64)
         there = (near - self.starts[owners])[:, None] // steps[owners] % sizes[owners]
         offsets = there - np.asarray(np.unravel_index(pivot, shape), dtype=np.int64)
         fits = ((offsets >= 0) & (offsets + np.asarray(shape, dtype=np.int64) <= sizes[owners])).all(axis=1)
