@@ -1,4 +1,4 @@
-"""peft: low-rank adapters on a Llama of transformers: DistributedDataParallel, FSDP2, tensor parallelism of its own."""
+"""peft: low-rank adapters on a Llama of transformers, under DistributedDataParallel and FSDP2."""
 
 import torch
 from peft import LoraConfig, get_peft_model
@@ -6,7 +6,6 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 from transformers import LlamaConfig, LlamaForCausalLM
-from transformers.distributed import DistributedConfig
 
 from verdict.torch import Program, mean, shard
 
@@ -17,16 +16,13 @@ SIZES = {
 }  # fmt: skip
 
 
-def adapted(make=lambda model: model, heads=1, targets=("q_proj", "v_proj")):
-    """make: what is made of the model before adapters are put in."""
-    config = LoraConfig(r=2, lora_alpha=4, lora_dropout=0.0, target_modules=list(targets))
-    return get_peft_model(make(LlamaForCausalLM(LlamaConfig(**{**SIZES, "num_key_value_heads": heads}))), config)
+def adapted():
+    config = LoraConfig(r=2, lora_alpha=4, lora_dropout=0.0, target_modules=["q_proj", "v_proj"])
+    return get_peft_model(LlamaForCausalLM(LlamaConfig(**SIZES)), config)
 
 
-def program(ctx, model, wrapped, scale=1, ranks=None):
-    """ranks: that divide the batch; default: all."""
-    ranks = ranks or ctx.world
-    batch = {name: torch.randint(VOCAB, (BATCH // ranks, SEQ)) for name in ("input_ids", "labels")}
+def program(ctx, model, wrapped, scale=1):
+    batch = {name: torch.randint(VOCAB, (BATCH // ctx.world, SEQ)) for name in ("input_ids", "labels")}
     adam = torch.optim.AdamW([weight for weight in model.parameters() if weight.requires_grad], lr=0.01)
 
     def step():
@@ -35,9 +31,8 @@ def program(ctx, model, wrapped, scale=1, ranks=None):
         adam.step()
         return loss
 
-    part = ctx.rank if ranks > 1 else 0
-    specs = {name: shard(0, part, ranks) for name in batch}
-    more = {"optimizer": adam, "specs": specs, "ranges": {"labels": (0, VOCAB - 1)}, "loss": mean(part, ranks)}
+    specs = {name: shard(0, ctx.rank, ctx.world) for name in batch}
+    more = {"optimizer": adam, "specs": specs, "ranges": {"labels": (0, VOCAB - 1)}, "loss": mean(ctx.rank, ctx.world)}
     return Program(inputs=batch, params=model, step=step, **more)
 
 
@@ -70,27 +65,3 @@ def build_fsdp2(ctx, scale=1):
 def build_fsdp2_scaled(ctx):
     """The loss is divided by the ranks again."""
     return build_fsdp2(ctx, 0.5)
-
-
-def tensor_parallel(model):
-    """By the library that the model is of."""
-    config, _, meshes = model.prepare_distribute_model(DistributedConfig(tp_size=2))
-    return model.maybe_distribute_model(model, config, meshes)
-
-
-ROWS_TOO = ("q_proj", "v_proj", "o_proj")
-
-
-def build_tp_single(ctx):
-    model = adapted(heads=2, targets=ROWS_TOO)
-    return program(ctx, model, model)
-
-
-def build_tp(ctx, scale=1):
-    model = adapted(tensor_parallel, heads=2, targets=ROWS_TOO)
-    return program(ctx, model, model, scale, ranks=1)
-
-
-def build_tp_scaled(ctx):
-    """The loss is divided by the ranks again."""
-    return build_tp(ctx, 0.5)
