@@ -39,6 +39,7 @@ EXAMPLES = (
     Example("transformer.py:build_sequence", "data x tensor and sequence"),
     Example("transformer.py:build_scanned", "`lax.scan` over the layers: data"),
     Example("transformer.py:build_tensor_scanned", "`lax.scan`: data x tensor"),
+    Example("transformer.py:build_tensor_deep", "`lax.scan` over 32 layers: data x tensor"),
     Example("pipeline.py:build", "pipeline of 4 stages by `ppermute` x data, 2 microbatches, AdamW"),
     Example("pipeline.py:build_wrong", "microbatches in the wrong order", "REFUTED"),
     Example("moe.py:build", "8 experts by `all_to_all`, AdamW"),

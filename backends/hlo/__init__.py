@@ -2,6 +2,7 @@
 
 `text.py` reads a module, `literals.py` its constants, `devices.py` its replica groups and shardings. `lower.py`
 evaluates the module for each device: what depends on no input is computed, everything else becomes a node of the plan
-(`opcodes.py`, `windows.py`, `communication.py`). `pair.py` puts both plans together. No jax is imported, nothing in a
+(`opcodes.py`, `windows.py`, `communication.py`). `pair.py` puts both plans together, as they are or
+with their loops cut (`loops.py`, `induction.py`, `infinities.py`). No jax is imported, nothing in a
 file is run.
 """

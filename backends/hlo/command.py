@@ -1,43 +1,73 @@
 """`verdict hlo`: whether what XLA made of a module computes, on all devices, what the module computes."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import click
 
 from verdict.backends.apart import apart
-from verdict.backends.hlo.pair import NO_RANGES, Ranges, parallel_of, single_of
+from verdict.backends.hlo.pair import NO_RANGES, Ranges, cut_alike, parallel_of, single_of
 from verdict.backends.hlo.text import Module, read_module
 from verdict.backends.text import write
 from verdict.errors import PlanFileError, UsageError
 from verdict.graph import Plan
 
-REFUTED, UNDECIDED = 1, 3
+PROVED, REFUTED, UNDECIDED = 0, 1, 3
 """Exit statuses of a run."""
 _DUMP = re.compile(r"(module_\d+\..*?)\.(\d{4,})\..*\.txt")
 ranged = click.option("--range", "ranges", type=(str, int, int), multiple=True, metavar="NAME LEAST GREATEST",
                       help="What a parameter of integers lies between: an assumption of the report.")  # fmt: skip
+unrolled = click.option("--unroll", is_flag=True, help="Unroll all loops: prove none by induction.")
 READER_BYTES = 4 << 30
 """The most memory that making one plan of two modules may take."""
 MOST_BYTES = 1 << 28
 """The most bytes of one module; the text of a whole model has some megabytes."""
 
 
-def load_pair(
-    before: str, after: str, shardings: str | None = None, ranges: Ranges = NO_RANGES
-) -> tuple[Plan, Plan]:
-    """The two plans of two files of HLO text. Raises VerdictError where no question can be put.
+class Question(NamedTuple):
+    """Two files of HLO text. shardings: a third one, of which only what it says of parameters, results and loops is
+    looked at. ranges: what parameters of integers lie between, by name.
+    """
 
-    shardings: a third one, of which only what it says of parameters and results is looked at.
-    ranges: what parameters of integers lie between, by name.
+    before: str
+    after: str
+    shardings: str | None = None
+    ranges: Ranges = NO_RANGES
+
+
+def load_pair(asked: Question, cut: bool = False) -> tuple[Plan, Plan]:
+    """The two plans of a question. Raises VerdictError where it cannot be put.
+
+    cut: with their loops cut, for an induction: only that these are equal says something of the question.
     Each plan is made in a process of its own, which may take READER_BYTES of memory.
     """
+    before, after, shardings, ranges = asked
     stating = [shardings] if shardings else []
-    single = apart(lambda _: single_of(_module(before), _module(after), ranges), before, READER_BYTES)
-    make = lambda _: parallel_of(_module(before), _module(after), [_module(path) for path in stating], ranges)  # noqa: E731
+    single = apart(lambda _: single_of(_module(before), _module(after), ranges, cut), before, READER_BYTES)
+    make = lambda _: parallel_of(_module(before), _module(after), [_module(path) for path in stating], ranges, cut)  # noqa: E731
     return single, apart(make, after, READER_BYTES)
+
+
+def induction(asked: Question) -> tuple[Plan, Plan] | None:
+    """The two plans with their loops cut; None where there are no loops, or they are not alike."""
+    if "while" not in _module(asked.before).opcodes:
+        return None
+    try:
+        single, parallel = load_pair(asked, True)
+    except PlanFileError:
+        return None
+    return (single, parallel) if cut_alike(single, parallel) else None
+
+
+def pairs_of(asked: Question) -> Iterator[tuple[Plan, Plan]]:
+    """What answers a question: where a pair is PROVED, so is the question; the last one is the question itself."""
+    quick = induction(asked)
+    if quick is not None:
+        yield quick
+    yield load_pair(asked)
 
 
 def stated(rows: Sequence[tuple[str, int, int]]) -> Ranges:
@@ -79,11 +109,12 @@ def hlo_command(run: Callable[[list[str]], int]) -> click.Command:
     @click.option("--shardings", metavar="FILE",
                   help="The module right before the partitioner: what it says of parameters and results.")  # fmt: skip
     @ranged
+    @unrolled
     @click.argument("options", nargs=-1, type=click.UNPROCESSED)
     @click.pass_context
     def command(
         context: click.Context, before: str, after: str, out: Path | None, passes: Path | None, shardings: str | None,
-        ranges: Sequence[tuple[str, int, int]], options: tuple[str, ...],
+        ranges: Sequence[tuple[str, int, int]], unroll: bool, options: tuple[str, ...],
     ) -> None:  # fmt: skip
         """Verify that the partitioned module AFTER computes on all devices what the module BEFORE computes.
 
@@ -91,14 +122,29 @@ def hlo_command(run: Callable[[list[str]], int]) -> click.Command:
         """
 
         def of(module: str) -> int:
-            plans = load_pair(before, module, shardings, stated(ranges))
             called = () if out else ("--called", before, module)
             with TemporaryDirectory(prefix="verdict-hlo-") as name:
-                return verified(plans, out or Path(name), [*called, *options], run)
+                asked = Question(before, module, shardings, stated(ranges))
+                return answered(asked, out or Path(name), [*called, *options], unroll, run)
 
         context.exit(of(after) if passes is None else through(Path(after), passes, of))
 
     return command
+
+
+def answered(
+    asked: Question, folder: Path, options: Sequence[str], unroll: bool, run: Callable[[list[str]], int]
+) -> int:
+    """The exit status of `run` on a question; its report is that of an induction where this proves it."""
+    quick = None if unroll else induction(asked)
+    if quick is not None:
+        with TemporaryDirectory(prefix="verdict-loops-") as name:
+            report = Path(name) / "report"
+            if verified(quick, folder, [*options, "--output", str(report)], run) == PROVED:
+                click.echo(report.read_text(), nl=False)
+                click.echo("By induction: where loops begin, and one turn of each, are further outputs", err=True)
+                return PROVED
+    return verified(load_pair(asked), folder, options, run)
 
 
 def verified(plans: tuple[Plan, Plan], folder: Path, options: Sequence[str], run: Callable[[list[str]], int]) -> int:

@@ -1,14 +1,17 @@
 """An instruction where it is evaluated: its operands, the numbers in its attributes, the computation that it names."""
 
+import re
 from typing import Any, NamedTuple
 
 from verdict.backends.hlo.text import DTYPES, Computation, Instruction, Module, split
 from verdict.backends.hlo.values import Leaf, Recording, Refused, array_of
 from verdict.backends.torch.trace import Value
+from verdict.graph.sources import Cited
 
 REDUCERS = {"add": "sum", "maximum": "max", "minimum": "min", "and": "and", "or": "or"}
 """Operators that a computation may reduce by, and what collectives call them."""
 ASSIGN = "assign"
+_PLACE = re.compile(r'source_file="(?:[^"]*/)?([^"\s():,]+)" source_line=(\d+)(?: source_function="([^"\s(),]+)")?')
 
 
 class At(NamedTuple):
@@ -40,8 +43,10 @@ class At(NamedTuple):
 
 
 def named(each: Instruction) -> str:
-    """What people call an instruction: by name and line."""
-    return f"{each.name}, line {each.line}"
+    """What people call an instruction: by name and line, and by the place in the program that it says it is of."""
+    found = _PLACE.search(each.attrs.get("metadata", ""))
+    place = str(Cited(found[1], int(found[2]), 0, found[3] or "step")) if found else ""
+    return f"{place}{': ' * bool(place)}{each.name}, line {each.line}"
 
 
 def numbers(text: str) -> tuple[int, ...]:

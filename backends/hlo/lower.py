@@ -5,16 +5,18 @@ What has no meaning here makes values of which nothing is known, and says why, b
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 
 from verdict.backends.hlo.communication import COLLECTIVES, communicated
 from verdict.backends.hlo.convolution import convolved
 from verdict.backends.hlo.folds import FOLDED, folded, is_of_one_operator
+from verdict.backends.hlo.induction import Induction
 from verdict.backends.hlo.instruction import At, named
 from verdict.backends.hlo.opcodes import lowered
 from verdict.backends.hlo.text import DTYPES, Array, Computation, Instruction, Module, Tuple
-from verdict.backends.hlo.values import Found, Known, Leaf, Made, Recording, Refused
+from verdict.backends.hlo.values import Counted, Found, Known, Leaf, Made, Recording, Refused, Stacked
 from verdict.backends.torch.trace import UNMODELLED, Value
 
 MOST_STEPS = 400_000
@@ -28,10 +30,11 @@ UNKNOWN_DTYPE = "float32"
 
 
 class Device:
-    """One device of `world`. After `run`, `recording` holds its nodes."""
+    """One device of `world`. After `run`, `recording` holds its nodes. loops: of a device whose loops are cut."""
 
     def __init__(self, module: Module, rank: int, world: int) -> None:
         self.recording = Recording()
+        self.loops: Induction | None = None
         self._module = module
         self._rank = rank
         self._world = world
@@ -84,12 +87,17 @@ class Device:
                 return self._looped(each, operands)
             case "conditional":
                 return self._branched(each, operands)
-        at = At(self._module, self.recording, each, _leaves(operands))
-        if each.opcode in FOLDED and not is_of_one_operator(at):
+        if self.loops is not None and any(isinstance(operand, Counted | Stacked) for operand in operands):
+            at = At(self._module, self.recording, each, ())
+            return self.loops.counted(at, operands, lambda leaves: self._lowered(at._replace(operands=leaves)))
+        return self._lowered(At(self._module, self.recording, each, _leaves(operands)))
+
+    def _lowered(self, at: At) -> Found:
+        if at.each.opcode in FOLDED and not is_of_one_operator(at):
             return folded(at, self._evaluated)
-        if each.opcode == "convolution":
+        if at.each.opcode == "convolution":
             return convolved(at)
-        if each.opcode in COLLECTIVES:
+        if at.each.opcode in COLLECTIVES:
             return communicated(at, self._rank, self._world)
         return lowered(at)
 
@@ -102,9 +110,10 @@ class Device:
     def _element(self, each: Instruction, operands: tuple[Found, ...]) -> Found:
         index = each.attrs.get("index", "")
         whole = operands[0] if len(operands) == 1 else None
-        if not index.isdecimal() or whole is None or isinstance(whole, Known | Made) or int(index) >= len(whole):
+        several = whole if isinstance(whole, tuple) and not isinstance(whole, Known | Made) else ()
+        if not index.isdecimal() or int(index) >= len(several):
             raise Refused("it takes an element that is not there")
-        return whole[int(index)]
+        return several[int(index)]
 
     def _computation(self, each: Instruction, key: str) -> Computation:
         found = self._module.computations.get(each.attrs.get(key, "").lstrip("%"))
@@ -115,6 +124,11 @@ class Device:
     def _looped(self, each: Instruction, operands: tuple[Found, ...]) -> Found:
         condition, body = self._computation(each, "condition"), self._computation(each, "body")
         state: Found = operands[0]
+        if self.loops is not None and not self.loops.inside:
+            depth = self._depth
+            with suppress(Refused):
+                return self.loops.cut(condition, body, state, self._evaluated)
+            self._depth = depth
         while True:
             goes_on = self._evaluated(condition, (state,))
             if not isinstance(goes_on, Known):

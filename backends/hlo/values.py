@@ -1,5 +1,6 @@
 """What an instruction makes on one device: numbers that are known, or a value of the recording."""
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy.typing as npt
 
 from verdict.backends.hlo.ranges import Span, span_of
 from verdict.backends.hlo.text import DTYPES, Array, Instruction, Tuple
-from verdict.backends.torch.trace import Tape, Value
+from verdict.backends.torch.trace import Step, Tape, Value
 from verdict.errors import ShapeError
 from verdict.ops import RULES
 from verdict.ops.domain import of_type
@@ -41,7 +42,28 @@ class Made(NamedTuple):
 
 
 Leaf = Known | Made
-Found = Leaf | tuple["Found", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Integers or truth values that depend on nothing but which turn of a loop it is: what they are in each."""
+
+    turns: tuple[Known, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stacked:
+    """An array in which a turn of a loop has written a row. name: where, in each turn. cut: the sizes of the row along
+    the dimensions in which it is smaller than the array.
+    """
+
+    array: Made
+    row: Leaf
+    name: str
+    cut: tuple[tuple[int, int], ...]
+
+
+Found = Leaf | Counted | Stacked | tuple["Found", ...]
 
 
 class Recording:
@@ -52,6 +74,8 @@ class Recording:
         self._constants: dict[tuple[object, ...], int] = {}
         self._scalars: dict[int, int | float] = {}
         self._spans: dict[int, Span] = {}
+        self._makers: dict[int, Step] = {}
+        self._looked = 0
 
     def number(self, value: Leaf) -> int:
         """The number of a value in the recording; known numbers become a constant there, once."""
@@ -87,6 +111,17 @@ class Recording:
         if span is not None:
             self._spans[value.number] = span
         return value
+
+    def maker(self, value: Made) -> Step | None:
+        """What makes a value; None of what is given, and of what several values are made of."""
+        for step in self.tape.steps[self._looked :]:
+            self._makers |= {step.outputs[0]: step} if len(step.outputs) == 1 else {}
+        self._looked = len(self.tape.steps)
+        return self._makers.get(value.number)
+
+    def read(self, step: Step) -> tuple[Made, ...]:
+        """The values that a step reads."""
+        return tuple(Made(number, *self.tape.values[number]) for number in step.inputs)
 
     def emit(self, op: str, operands: tuple[Leaf, ...], value: Value, name: str, attrs: dict[str, Any]) -> Leaf:
         """What an operator makes of values: computed at once where all of these are known. Raises Refused."""

@@ -12,6 +12,7 @@ from verdict.backends.jax import worker
 from verdict.child import session
 from verdict.errors import UsageError
 
+HLO, JAXPR = DOORS = ("hlo", "jaxpr")
 BUILD, BUILD_SINGLE = "build", "build_single"
 MOST_SHOWN = 300
 """The most characters of what a process that died said last, so that it stays a sentence."""
@@ -36,11 +37,15 @@ class Texts(NamedTuple):
     ranges: Mapping[str, tuple[int, int]]
 
 
-def texts_of(target: str, devices: int, folder: Path, python: str, passes: bool, limits: Limits) -> Texts:
-    """The texts of FILE.py[:FUNCTION], in `folder`. Raises UsageError where there are none."""
+def texts_of(
+    target: str, devices: int, folder: Path, python: str, passes: bool, limits: Limits, door: str = HLO
+) -> Texts:
+    """The texts of FILE.py[:FUNCTION], in `folder`. door: HLO, or JAXPR for what jax traced, of which nothing is
+    compiled. Raises UsageError where there are none.
+    """
     file, function = _target(target)
     job = {"file": str(Path(file).resolve()), "function": function, "single": BUILD_SINGLE, "devices": devices}
-    (folder / "job.json").write_text(json.dumps({**job, "passes": passes, "mebibytes": limits.mebibytes}))
+    (folder / "job.json").write_text(json.dumps({**job, "passes": passes, "door": door, "mebibytes": limits.mebibytes}))
     _run([python or sys.executable, "-P", str(worker.__file__), str(folder)], devices, folder, target, limits)
     reply = json.loads((folder / "reply.json").read_text())
     if "refused" in reply:

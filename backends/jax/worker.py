@@ -10,6 +10,7 @@ import resource
 import sys
 import traceback
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 TESTED = ("0.10",)
@@ -38,6 +39,8 @@ def _compiled(folder: Path, job: dict[str, Any]) -> dict[str, Any]:
     jax = _jax(job["devices"])
     file, function, single = job["file"], job["function"], job["single"]
     module = _run(file, lambda: _loaded(file))
+    if job["door"] == "jaxpr":
+        return _traced(folder, module, jax, job)
     lowered, ranges = _lowered(module, file, function)
     alone, of_alone = _lowered(module, file, single) if hasattr(module, single) else (lowered, ranges)
     dump = _compile(lowered, folder / "dump", file, ".*" if job["passes"] else PARTITIONER)
@@ -50,6 +53,39 @@ def _compiled(folder: Path, job: dict[str, Any]) -> dict[str, Any]:
         "shardings": str(_dumped(dump, f".before_{PARTITIONER}.", file, function)),
         "after": str(_dumped(dump, f".after_{PARTITIONER}.", file, function)),
     }
+
+
+def _traced(folder: Path, module: Any, jax: Any, job: dict[str, Any]) -> dict[str, Any]:
+    """The texts of what jax traced of both programs; nothing is compiled."""
+    file, function, single = job["file"], job["function"], job["single"]
+    traced = _beside()
+    paths: list[Path] = []
+    stated: dict[str, list[int]] = {}
+    for name in (single, function):
+        jitted, arguments, ranges = _built(module, file, name)
+        closed = _run(file, lambda: jax.make_jaxpr(jitted)(*arguments))  # noqa: B023
+        paths.append(folder / f"{name}.jaxpr.hlo")
+        try:
+            paths[-1].write_text(traced.text_of(jax, closed, name, file))
+        except traced.Refused as refused:
+            raise Refused(f"{file}:{name}", str(refused), "leave --door jaxpr away") from None
+        stated |= ranges
+    before, after = map(str, paths)
+    return {"jax": jax.__version__, "alone": True, "ranges": stated, "before": before, "shardings": after,
+            "after": after}  # fmt: skip
+
+
+def _beside() -> Any:
+    """The package beside this file, which is found without the rest of Verdict."""
+    empty = {name: ModuleType(name) for name in ("verdict", "verdict.backends", "verdict.backends.jax")}
+    before = {name: sys.modules.get(name) for name in empty}
+    empty["verdict.backends.jax"].__path__ = [str(Path(__file__).parent)]
+    sys.modules.update(empty)
+    found = importlib.import_module("verdict.backends.jax.traced")
+    for name in empty:
+        del sys.modules[name]
+    sys.modules.update({name: module for name, module in before.items() if module is not None})
+    return found
 
 
 def _compile(lowered: Any, folder: Path, file: str, passes: str) -> Path:
@@ -91,6 +127,12 @@ def _loaded(file: str) -> Any:
 
 def _lowered(module: Any, file: str, function: str) -> tuple[Any, dict[str, list[int]]]:
     """The lowered program that a function of the file builds, and the ranges that it states of its arguments."""
+    jitted, arguments, ranges = _built(module, file, function)
+    return _run(file, lambda: jitted.lower(*arguments)), ranges
+
+
+def _built(module: Any, file: str, function: str) -> tuple[Any, tuple[Any, ...], dict[str, list[int]]]:
+    """What a function of the file returns: a jitted function, its arguments, the ranges that it states of them."""
     build, where = getattr(module, function, None), f"{file}:{function}"
     if not callable(build):
         raise Refused(file, f"it has no function {function}", "give FILE.py:FUNCTION")
@@ -104,7 +146,7 @@ def _lowered(module: Any, file: str, function: str) -> tuple[Any, dict[str, list
     ranges: dict[str, Any] = dict(*more)
     if not all(isinstance(name, str) and _are_ends(ends) for name, ends in ranges.items()):
         raise Refused(where, "the ranges are none", 'return jitted, (weights, ids), {"ids": (0, 15)}')
-    return _run(file, lambda: jitted.lower(*arguments)), {name: list(ends) for name, ends in ranges.items()}
+    return jitted, arguments, {name: list(ends) for name, ends in ranges.items()}
 
 
 def _are_ends(ends: Any) -> bool:

@@ -87,21 +87,23 @@ def capture(
 
 def recorded_each(
     programs: Sequence[tuple[Target, int]], tensors: str, confirm: bool, progress: Recording, watched: bool,
-    cores: int = 0,
+    cores: int = 0, ranks: Sequence[int] = (),
 ) -> list[Recorded | VerdictError | RuntimeError]:  # fmt: skip
     """What is recorded of each (program, number of ranks), by processes that import torch once, or why nothing is:
     RuntimeError where that is no fault of the program. watched: whether what it depends on is told. cores: ranks side
-    by side, 0 for all cores.
+    by side, 0 for all cores. ranks: those of each that are recorded, which is not run then; none are all.
 
     A program that such a process does not survive is found by recording each by itself.
     """
-    limits, most = LIMITS if confirm else LIMITS._replace(confirm=0.0), cores or os.cpu_count() or 1
+    runs, most = confirm and not ranks, cores or os.cpu_count() or 1
+    limits = LIMITS if runs else LIMITS._replace(confirm=0.0)
     try:
-        return list(record_each(programs, tensors, most, limits, progress, watched))
+        return list(record_each(programs, tensors, most, limits, progress, watched, ranks))
     except (VerdictError, RuntimeError) as error:
         if len(programs) == 1:
             return [error]
-        return [each for one in programs for each in recorded_each([one], tensors, confirm, progress, watched, cores)]
+        how = tensors, confirm, progress, watched, cores, ranks
+        return [each for one in programs for each in recorded_each([one], *how)]
 
 
 def behind_choices(found: Sequence[Recorded]) -> tuple[Recorded, ...]:

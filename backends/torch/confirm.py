@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from verdict.backends.torch.assemble import plan_of
-from verdict.backends.torch.confirmation import AGREES, DIFFERS, FAILS, NOT_RUN, OTHERWISE, Confirmation
+from verdict.backends.torch.confirmation import AGREES, DIFFERS, FAILS, NOT_RUN, OTHERWISE, Confirmation, too_many
 from verdict.backends.torch.launched import Ended, launch
 from verdict.backends.torch.numbers import OWN
 from verdict.backends.torch.real import Place, Ran, Run, run
@@ -30,8 +30,6 @@ from verdict.ops import RULES
 
 MOST_ELEMENTS = 2**25
 """The most elements that all values of all ranks of a program have together, for it to be run."""
-MOST_RANKS = 32
-"""The most ranks of a program, for it to be run: each is a process of its own on this machine."""
 DRAWS = (OWN, 1)
 MOVED = 1e-3
 """By how much the numbers of a second run are moved at most where data makes choices: it may go on to make the same."""
@@ -62,8 +60,8 @@ def confirm_traces(
 
 def unfit(plan: Plan) -> str:
     """Why a recording cannot be held against a run: a clause, or "" where it can."""
-    if plan.devices > MOST_RANKS:
-        return f"it has {plan.devices} ranks, and programs of up to {MOST_RANKS} are run"
+    if too_many(plan.devices):
+        return too_many(plan.devices)
     elements = sum(prod(stop - start for start, stop in tensor.region) for tensor in plan.tensors)
     if elements > MOST_ELEMENTS:
         return f"its ranks compute {elements:,} numbers, and programs of up to {MOST_ELEMENTS:,} are run"

@@ -11,6 +11,8 @@ from verdict.graph import Plan
 from verdict.outcome import Assumption
 
 AGREES, DIFFERS, NOT_RUN, HANGS, FAILS = "agrees", "differs", "not run", "hangs", "fails"
+MOST_RANKS = 32
+"""The most ranks of a program, for it to be run: each is a process of its own on one machine."""
 OTHERWISE = "draws other random numbers"
 NOT_CONFIRMED = "recording-not-confirmed"
 UNSEEDED = "weights-seeded-alike"
@@ -28,6 +30,14 @@ class Confirmation(NamedTuple):
     why: str = ""
     apart: tuple[str, ...] = ()
     unseeded: tuple[str, ...] = ()
+
+
+NOT_ASKED = Confirmation(NOT_RUN, "it was not asked for")
+
+
+def too_many(ranks: int) -> str:
+    """Why a program with so many ranks is not run, as a clause; "" where they are few enough."""
+    return f"it has {ranks} ranks, and programs of up to {MOST_RANKS} are run" if ranks > MOST_RANKS else ""
 
 
 def confirmed(plan: Plan, found: Confirmation, traces: Sequence[Trace] = ()) -> Plan:

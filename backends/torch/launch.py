@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import verdict
-from verdict.backends.torch.confirmation import NOT_RUN, Confirmation
+from verdict.backends.torch.confirmation import NOT_ASKED, Confirmation
 from verdict.backends.torch.evidence import Line, told_in
 from verdict.backends.torch.job import Job, Program, seen_of, write_job
 from verdict.backends.torch.trace import Trace, from_plain
@@ -104,9 +104,10 @@ def record_each(
     limits: Limits = UNCONFIRMED,
     progress: Recording = _silent,
     watched: bool = False,
+    ranks: Sequence[int] = (),
 ) -> tuple[Recorded | VerdictError, ...]:
     """The same, with why a program cannot be recorded in its place. watched: whether what it depends on is told."""
-    with _worker(programs, tensors, cores, limits, watched) as worker:
+    with _worker(programs, tensors, cores, limits, watched, tuple(ranks)) as worker:
         return tuple(_watch(programs, worker, limits, progress, early=False))
 
 
@@ -195,6 +196,6 @@ def _last_words(worker: _Worker) -> str:
 
 def _confirmation(found: dict[str, Any] | None) -> Confirmation:
     if found is None:
-        return Confirmation(NOT_RUN, "it was not asked for")
+        return NOT_ASKED
     how, why, apart, unseeded = found["confirmation"]
     return Confirmation(how, why, tuple(apart), tuple(unseeded))

@@ -1,4 +1,4 @@
-"""A step of a transformer of two layers with AdamW, partitioned by XLA in several ways, unrolled and scanned.
+"""A step of a transformer of two layers (or 32) with AdamW, partitioned by XLA in several ways, unrolled and scanned.
 
     verdict jax examples/jax/transformer.py                  # data parallel
     verdict jax examples/jax/transformer.py:build_tensor     # data x tensor parallel; and the other functions
@@ -71,18 +71,18 @@ def step(weights, state, ids, targets, laid=lambda x: x, scanned=False):
     return value, optax.apply_updates(weights, updates), state
 
 
-def given(scanned=False):
+def given(scanned=False, depth=LAYERS):
     """The shapes of all that a step is given."""
     of = partial(jax.ShapeDtypeStruct, dtype=jnp.float32)
-    layers = [{name: of(shape) for name, shape in SHAPES.items()} for _ in range(LAYERS)]
+    layers = [{name: of(shape) for name, shape in SHAPES.items()} for _ in range(depth)]
     if scanned:
-        layers = {name: of((LAYERS, *shape)) for name, shape in SHAPES.items()}
+        layers = {name: of((depth, *shape)) for name, shape in SHAPES.items()}
     weights = {"words": of((WORDS, WIDTH)), "layers": layers, "head": of((WIDTH, WORDS))}
     ids = jax.ShapeDtypeStruct((ROWS, LENGTH), jnp.int32)
     return weights, jax.eval_shape(OPTIMIZER.init, weights), ids, ids
 
 
-def sharded(sizes, rows, spec, laid=None, scanned=False):
+def sharded(sizes, rows, spec, laid=None, scanned=False, depth=LAYERS):
     """The step on a mesh. rows: how ids and targets lie. spec: how a weight lies, by its name and rank; laid: how what
     flows between layers does, if that is said.
     """
@@ -93,7 +93,7 @@ def sharded(sizes, rows, spec, laid=None, scanned=False):
         lead = (None,) * (scanned and "layers" in names)
         return NamedSharding(mesh, P(*lead, *spec(names[-1], value.ndim - len(lead))) if names else P())
 
-    arguments = given(scanned)
+    arguments = given(scanned, depth)
     weights, state = jax.tree_util.tree_map_with_path(placed, arguments[:2])
     where = NamedSharding(mesh, rows)
     held = partial(jax.lax.with_sharding_constraint, shardings=NamedSharding(mesh, laid)) if laid else lambda x: x
@@ -114,8 +114,8 @@ def build(scanned=False):
     return sharded({"data": 8}, P("data"), lambda name, rank: (None,) * rank, scanned=scanned)
 
 
-def build_tensor(scanned=False):
-    return sharded({"data": 2, "model": 4}, P("data"), by_model, scanned=scanned)
+def build_tensor(scanned=False, depth=LAYERS):
+    return sharded({"data": 2, "model": 4}, P("data"), by_model, scanned=scanned, depth=depth)
 
 
 def build_fsdp(scanned=False):
@@ -129,5 +129,6 @@ def build_sequence(scanned=False):
 
 build_scanned = partial(build, True)
 build_tensor_scanned = partial(build_tensor, True)
+build_tensor_deep = partial(build_tensor, True, 32)
 build_fsdp_scanned = partial(build_fsdp, True)
 build_sequence_scanned = partial(build_sequence, True)

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.batches.project import run, write_plans, write_project
+from tests.batches.test_blocks import FAKE, WORLD
+from tests.batches.test_blocks import program as many
 from tests.batches.test_check import untimed
 from verdict.backends import read_here
 from verdict.backends.torch.kept import Manner, same
@@ -126,6 +128,13 @@ def test_a_node_is_killed_while_programs_are_recorded(cluster, tmp_path):
     assert all(isinstance(each, Recorded) for each in found), found
     assert all(same(each, record_one(task)) for each, task in zip(found[:2], tasks[:2], strict=True))
     assert not same(*found[:2])
+
+
+def test_ranks_of_a_large_program_are_recorded_on_both_nodes(cluster, tmp_path):
+    pytest.importorskip("torch")
+    sides = [(many(tmp_path), WORLD)]
+    here, there = (recording.record_as_tasks(sides, FAKE, True, executor)[0] for executor in (local(1), on_ray(None)))
+    assert isinstance(there, Recorded) and same(here, there) and here.seen == there.seen
 
 
 def test_questions_of_a_campaign_are_asked_on_the_cluster(cluster, tmp_path):

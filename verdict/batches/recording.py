@@ -1,5 +1,6 @@
 """The programs of a list, recorded before anything is decided: by processes that import torch once, or on a cluster."""
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -7,6 +8,8 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from verdict.backends.torch.command import BUILD, BUILD_SINGLE, plan_or_error, recorded_each
+from verdict.backends.torch.confirmation import NOT_ASKED, NOT_RUN, Confirmation, too_many
+from verdict.backends.torch.job import LIVE
 from verdict.backends.torch.keeping import Answer, Kept, Shelf, Side, record_or_reuse
 from verdict.backends.torch.kept import KEPT, Manner, depends, told_of
 from verdict.backends.torch.launch import Recorded, Target
@@ -19,6 +22,8 @@ from verdict.graph import Plan
 from verdict.outcome import Unknown
 from verdict.progress import Bar
 
+BLOCK = 16
+"""So many ranks of a program that is not run are recorded by one task of a cluster."""
 LONGEST = 24 * 3600.0
 """Seconds for a program as a task: its ranks and its runs have limits of their own."""
 ONE_RECORDING_IN = 64
@@ -106,7 +111,7 @@ def tasks_of(
 def _recorded(sides: Sequence[Side], manner: Manner, shelf: Shelf | None, executor: Executor | None) -> Kept:
     record = partial(_record, manner=manner, watched=shelf is not None)
     if executor is not None:
-        record = partial(_record_as_tasks, manner=manner, watched=shelf is not None, executor=executor)
+        record = partial(record_as_tasks, manner=manner, watched=shelf is not None, executor=executor)
     if shelf is None:
         return Kept(dict(zip(sides, record(sides), strict=True)))
     return record_or_reuse(sides, manner, record, shelf)
@@ -118,36 +123,67 @@ def _record(sides: Sequence[Side], manner: Manner, watched: bool) -> list[Answer
 
 
 class Asked(NamedTuple):
-    """A program that is to be recorded by another process, with the variables that it is to have."""
+    """A program that is to be recorded by another process, with the variables that it is to have. ranks: those that are
+    recorded; none are all, which are run, too, if the manner says so.
+    """
 
     side: Side
     manner: Manner
     watched: bool
     variables: Mapping[str, str]
+    ranks: tuple[int, ...] = ()
 
 
-def _record_as_tasks(sides: Sequence[Side], manner: Manner, watched: bool, executor: Executor) -> list[Answer]:
-    """The recordings of programs, or why there are none: Lost where whoever was to record one was lost."""
+def record_as_tasks(sides: Sequence[Side], manner: Manner, watched: bool, executor: Executor) -> list[Answer]:
+    """The recordings of programs, or why there are none: Lost where whoever was to record one was lost. One that is run
+    is a task, one that has too many ranks for that is a task for each block of its ranks.
+    """
     found: dict[int, Answer] = {}
     variables = dict(os.environ)
+    asked = [Asked(side, manner, watched, variables, ranks) for side in sides for ranks in blocks(side[1], manner)]
     with Bar() as bar:
 
         def told(place: int, outcome: Answer | Unknown) -> None:
             found[place] = Lost(outcome.reason) if isinstance(outcome, Unknown) else outcome
-            bar.advance("recording", len(found), len(sides), "programs")
+            bar.advance("recording", len(found), len(asked), "tasks")
 
-        bar.advance("recording", 0, len(sides), "programs")
-        executor([Asked(side, manner, watched, variables) for side in sides], record_one, told, LONGEST)
-    return [found[place] for place in range(len(sides))]
+        bar.advance("recording", 0, len(asked), "tasks")
+        executor(asked, record_one, told, LONGEST)
+    pieces = dict[Side, list[Answer]]()
+    for place, each in enumerate(asked):
+        pieces.setdefault(each.side, []).append(found[place])
+    return [_joined(pieces[side], side[1], manner) for side in sides]
+
+
+def blocks(world: int, manner: Manner) -> list[tuple[int, ...]]:
+    """The ranks of each task that records a part of a program, or one task that has them all: what is run, and what is
+    recorded together, needs all of its ranks in one place.
+    """
+    if manner.tensors == LIVE or not too_many(world):
+        return [()]
+    return [tuple(range(first, min(first + BLOCK, world))) for first in range(0, world, BLOCK)]
+
+
+def _joined(pieces: Sequence[Answer], world: int, manner: Manner) -> Answer:
+    """The recording of a program from those of its blocks of ranks, or the first reason why there is none."""
+    whole = [piece for piece in pieces if isinstance(piece, Recorded)]
+    if len(pieces) == 1 or len(whole) < len(pieces):
+        return next((piece for piece in pieces if not isinstance(piece, Recorded)), pieces[0])
+    traces = tuple(trace for piece in whole for trace in piece.traces)
+    seen = {json.dumps(line): line for piece in whole for line in piece.seen}
+    confirmation = Confirmation(NOT_RUN, too_many(world)) if manner.confirm else NOT_ASKED
+    told = tuple(seen[key] for key in sorted(seen))
+    return Recorded(traces, confirmation, told, sum(each.processes for each in whole))
 
 
 def record_one(asked: Asked) -> Answer:
-    """The recording of one program by this process, with its variables in the place of this process's own."""
+    """What one task records, by this process, with its variables in the place of this process's own."""
     own, manner = dict(os.environ), asked.manner
     os.environ.clear()
     os.environ.update(asked.variables)
     try:
-        return recorded_each([asked.side], manner.tensors, manner.confirm, lambda *_: None, asked.watched, cores=1)[0]
+        how = manner.tensors, manner.confirm, lambda *_: None, asked.watched
+        return recorded_each([asked.side], *how, cores=1, ranks=asked.ranks)[0]
     finally:
         os.environ.clear()
         os.environ.update(own)

@@ -18,12 +18,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from verdict.backends.hlo.pair import NO_RANGES, Ranges
-from verdict.backends.jax.command import DEVICES, pair_of_program
+from verdict.backends.jax.command import DEVICES, pairs_of_program
 from verdict.errors import UsageError
 from verdict.logged import Logged
 from verdict.options import Options
 from verdict.pipeline import verify as _verify
-from verdict.report import Report
+from verdict.report import Report, Verdict
 from verdict.torch.proving import require_equivalent
 
 __all__ = ["assert_equivalent", "verify"]
@@ -45,7 +45,11 @@ def verify(
     integers, by name: {"ids": (0, 15)}. options: of the proof. Raises UsageError where it cannot be compiled. What is
     compared with what: docs/jax.md.
     """
-    return _verify(*pair_of_program(_target(build), devices, python, ranges), options or Options(), Logged())
+    for pair in pairs_of_program(_target(build), devices, python, ranges):
+        report = _verify(*pair, options or Options(), Logged())
+        if report.verdict is Verdict.PROVED:
+            break
+    return report
 
 
 def assert_equivalent(
@@ -61,7 +65,13 @@ def assert_equivalent(
     build, devices, python, ranges, options: as of `verify`. denied: names of assumptions that the proof must not rest
     on. Raises AssertionError where it is not PROVED, UsageError as `verify`.
     """
-    return require_equivalent(*pair_of_program(_target(build), devices, python, ranges), denied, options)
+    failed = AssertionError()
+    for pair in pairs_of_program(_target(build), devices, python, ranges):
+        try:
+            return require_equivalent(*pair, denied, options)
+        except AssertionError as error:
+            failed = error
+    raise failed
 
 
 def _target(build: Any) -> str:

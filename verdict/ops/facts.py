@@ -151,10 +151,24 @@ class Facts:
         linear = rule.linear_in(arity, attrs) | rule.shape_only
         return rule.moves or rule.adds or rule.copies or rule.sums or linear >= frozenset(range(arity))
 
-    def smooth(self, op: str, node: Node, attrs: Mapping[str, Any]) -> bool:
-        """Whether what a node makes is one formula, without cases; False where nobody says so."""
+    def smooth(self, op: str, node: Node, attrs: Mapping[str, Any], positions: Set[int]) -> bool:
+        """Whether what a node makes of its inputs at some positions is one formula, without cases, whatever the others
+        are; False where nobody says so.
+        """
         formula = name_of(op) in SMOOTH and not _has_cases(name_of(op), attrs)
-        return formula or self.is_polynomial(op, len(node.inputs), len(node.outputs), attrs)
+        return formula or self.is_polynomial_in(op, node, attrs, positions)
+
+    def is_polynomial_in(self, op: str, node: Node, attrs: Mapping[str, Any], positions: Set[int]) -> bool:
+        """Whether a node makes polynomials of its inputs at some positions, of which the others are coefficients."""
+        rule, inputs, outputs = self.of(op), len(node.inputs), len(node.outputs)
+        if rule is None or rule.drops is not None:
+            return False
+        if BACKWARD in op:
+            return positions <= {0}
+        grads = inputs - outputs if op.endswith(GRAD) else 0
+        linear = rule.linear_in(outputs if op.endswith(GRAD) else inputs, attrs)
+        alone = all(position < grads or position - grads in linear for position in positions)
+        return alone or self.is_polynomial(op, inputs, outputs, attrs)
 
     def reaching(self, op: str, node: Node, attrs: Mapping[str, Any], free: Set[int]) -> bool:
         """Whether a node may make anything, where its inputs at some positions may be anything."""

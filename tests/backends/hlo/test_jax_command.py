@@ -124,6 +124,8 @@ def test_the_passes_are_gone_through(run):
 
 
 REFUSED = {
+    "passes of nothing": ({}, "", ("--door", "jaxpr", "--passes"), "nothing is compiled of what jax traced"),
+    "traced alone": ({}, "", ("--door", "jaxpr"), "it has no function build_single"),
     "two ranges": ({}, "", ("--range", "ids", "0", "1", "--range", "ids", "0", "2"), "two ranges of one parameter"),
     "a range of nothing": ({}, "", ("--range", "ids", "0", "1"), "a range is stated of ids"),
     "no jax": ({"version": ""}, "", (), "pip install 'jax>=0.10,<0.11'"),

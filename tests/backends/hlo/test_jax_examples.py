@@ -17,6 +17,7 @@ EXAMPLES = Path(__file__).parents[3] / "examples" / "jax"
 PROVED = (
     *("mlp.py", "mlp.py:build_adam", "mlp.py:build_explicit", "shard_map.py", "pipeline.py", "moe.py"),
     *("ring.py", "fsdp.py", "sequence.py", "transformer.py:build_fsdp"),
+    "transformer.py:build_tensor_deep",
 )
 
 

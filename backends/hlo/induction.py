@@ -1,0 +1,297 @@
+"""Loops by induction: what a loop is given, one turn of it and what stands behind it are parts of one question.
+
+A loop that is known to turn n times is cut. Of each element of its state that changes, the part that each device holds
+is guessed. Then the plans get, in place of the loop,
+
+    begins     what the element is before the first turn                     an output
+    is         what it is in some turn: any value                            an input
+    goes on    what one turn, whose values are those of `is`, makes of it    an output
+    ends       what it is behind the last turn: any value                    an input
+
+Where all outputs agree for all inputs, the guessed parts fit before the first turn, and each turn keeps that: so they
+fit behind the last one, and the programs agree. What a turn takes of an array by its number is one more input, and
+what it writes to one by its number one more output; their names hold the positions of all turns, so that both programs
+must take and write the same. Numbers that count turns are known in each, and enter no proof. Nothing is concluded from
+an answer other than PROVED.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from verdict.backends.hlo.instruction import At, named
+from verdict.backends.hlo.loops import Loop, loop_of
+from verdict.backends.hlo.opcodes import ELEMENTWISE
+from verdict.backends.hlo.text import DTYPES, Array, Computation, Instruction
+from verdict.backends.hlo.values import Counted, Found, Known, Leaf, Made, Recording, Refused, Stacked, whole
+from verdict.backends.torch.trace import Bound, Value
+from verdict.graph import Region, extent
+from verdict.graph import whole as all_of
+
+POINTWISE = frozenset(f"hlo.{each.replace('-', '_')}" for each in ELEMENTWISE | {"compare", "convert", "divide"})
+"""Operators that work element by element."""
+LOOP = "loop "
+"""What the names of a cut loop's inputs and outputs begin with."""
+LEAST_TURNS, MOST_TURNS = 2, 4096
+"""How often a loop turns that is cut: numbers are computed for each turn."""
+MOST_NUMBERS = 4096
+"""The most integers, those of all turns, that a turn's numbers may be where they meet data."""
+Evaluate = Callable[[Computation, Sequence[Found]], Found]
+Lower = Callable[[tuple[Leaf, ...]], Found]
+
+
+class Share(NamedTuple):
+    """Which part of an array each device holds. shape: in the program for one device."""
+
+    name: str
+    shape: tuple[int, ...]
+    regions: tuple[Region, ...]
+
+
+class Induction:
+    """The loops of one device. guesses: of each loop of the module, in the order in which they are met, what is guessed
+    of each element of its state, None where nothing is; None for a program of one device, which holds all of each.
+    problem: why the recording is of no use, empty where it is.
+    """
+
+    def __init__(
+        self, recording: Recording, rank: int, world: int, guesses: Sequence[Sequence[Share | None]] | None
+    ) -> None:
+        self.bound: list[Bound] = []
+        self.problem = ""
+        self._recording = recording
+        self._rank = rank
+        self._world = world
+        self._guesses = guesses
+        self._shares: dict[int, Share] = {}
+        self._made: dict[str, Made] = {}
+        self._met = 0
+        self._title = ""
+
+    @property
+    def inside(self) -> bool:
+        """Whether a turn is being evaluated: loops within it are unrolled."""
+        return bool(self._title)
+
+    def know(self, value: Made, share: Share) -> None:
+        """An input of the program, of which turns may take rows."""
+        self._shares[value.number] = share
+
+    def cut(self, condition: Computation, body: Computation, state: Found, evaluate: Evaluate) -> Found:
+        """What a loop leaves. Raises Refused where it cannot be cut; `problem` says why, if it has been begun."""
+        number, self._met = self._met, self._met + 1
+        loop = loop_of(condition, body, state)
+        turns = self._turns(loop, evaluate)
+        if len(turns) <= LEAST_TURNS:
+            raise Refused("it turns too seldom to be cut")
+        changing = [k for k in range(len(loop.state)) if k not in loop.kept and k not in loop.counters]
+        shares = {k: self._guessed(number, m, k, loop.state[k]) for m, k in enumerate(changing)}
+        title = f"{LOOP}{number} of {len(turns) - 1} turns"
+        try:
+            return self._cut(title, loop, turns, body, shares, evaluate)
+        except Refused as refused:
+            self.problem = self.problem or f"{title}: {refused}"
+            raise
+        finally:
+            self._title = ""
+
+    def _cut(
+        self, title: str, loop: Loop, turns: list[dict[int, Known]], body: Computation, shares: Mapping[int, Share],
+        evaluate: Evaluate,
+    ) -> Found:  # fmt: skip
+        self._title = title
+        is_ = {k: self._given(f"is {m}", loop.state[k], shares[k]) for m, k in enumerate(shares)}
+        arguments = tuple(self._element(loop, k, turns, is_) for k in range(len(loop.state)))
+        made = evaluate(body, (arguments,))
+        if not isinstance(made, tuple) or isinstance(made, Known | Made) or len(made) != len(loop.state):
+            raise Refused("a turn does not make the state of its loop")
+        ends: dict[int, Found] = {}
+        for m, (k, share) in enumerate(shares.items()):
+            self._due(f"begins {m}", loop.state[k], share)
+            self._goes_on(m, is_[k], made[k], share)
+            ends[k] = self._given(f"ends {m}", loop.state[k], share)
+        last = turns[-1]
+        return tuple(ends[k] if k in ends else last.get(k, loop.state[k]) for k in range(len(loop.state)))
+
+    def counted(self, at: At, operands: tuple[Found, ...], lower: Lower) -> Found:
+        """What an instruction makes of operands some of which differ from turn to turn, or were written to.
+
+        lower: what it makes of others.
+        """
+        each = at.each
+        if any(isinstance(operand, Stacked) for operand in operands):
+            if each.opcode == "copy":
+                return operands[0]
+            raise Refused("it reads an array that the turn has written to")
+        given = [operand for operand in operands if isinstance(operand, Known | Made | Counted)]
+        if len(given) < len(operands):
+            raise Refused("it reads a tuple")
+        first = given[0]
+        if each.opcode == "dynamic-slice" and isinstance(first, Made):
+            return self._row(at, first, given[1:])
+        if each.opcode == "dynamic-update-slice" and isinstance(first, Made) and not isinstance(given[1], Counted):
+            return self._written(first, given[1], given[2:])
+        if not any(isinstance(operand, Made) for operand in given) and _is_whole(each):
+            count = max(len(operand.turns) for operand in given if isinstance(operand, Counted))
+            found = [lower(tuple(_in_turn(operand, turn) for operand in given)) for turn in range(count)]
+            known = tuple(one for one in found if isinstance(one, Known))
+            if len(known) == count:
+                return joined(known)
+        return lower(tuple(self._number(operand) for operand in given))
+
+    def _turns(self, loop: Loop, evaluate: Evaluate) -> list[dict[int, Known]]:
+        """What the counters are before each turn, and behind the last one."""
+        found: list[dict[int, Known]] = []
+        now = {k: each for k, each in enumerate(loop.state) if k in loop.counters and isinstance(each, Known)}
+        while True:
+            found.append(now)
+            state: Found = tuple(now.get(k, each if k in loop.kept else ()) for k, each in enumerate(loop.state))
+            goes_on = evaluate(loop.condition, (state,))
+            if not isinstance(goes_on, Known) or len(found) > MOST_TURNS:
+                raise Refused("how often it turns is not known, or too often")
+            if not goes_on.array.any():
+                return found
+            made = evaluate(loop.counting, (state,))
+            several = made if isinstance(made, tuple) and not isinstance(made, Known | Made) else ()
+            now = {k: each for k, each in zip(sorted(loop.counters), several, strict=True) if isinstance(each, Known)}
+            if len(now) < len(loop.counters):
+                raise Refused("what counts its turns is not known")
+
+    def _element(self, loop: Loop, k: int, turns: list[dict[int, Known]], is_: dict[int, Made]) -> Found:
+        """An element of the state in any turn."""
+        if k in is_:
+            return is_[k]
+        return joined(tuple(turn[k] for turn in turns[:-1])) if k in loop.counters else loop.state[k]
+
+    def _guessed(self, number: int, order: int, k: int, value: Found) -> Share:
+        if not isinstance(value, Known | Made):
+            raise Refused("its state holds a tuple")
+        if self._guesses is None:
+            return Share(f"{order}", value.shape, (all_of(value.shape),))
+        found = self._guesses[number][k] if number < len(self._guesses) and k < len(self._guesses[number]) else None
+        if found is None or any(extent(region) != value.shape for region in found.regions):
+            raise Refused("which part of its state a device holds is not said")
+        return found
+
+    def _given(self, name: str, like: Found, share: Share) -> Made:
+        """An input: any value."""
+        if not isinstance(like, Known | Made):
+            raise Refused("its state holds a tuple")
+        titled = f"{self._title}: {name}"
+        if titled not in self._made:
+            value = Value(like.shape, like.dtype)
+            made = self._made[titled] = Made(self._recording.tape.value(value), *value)
+            self.bound.append(Bound("input", titled, made.number, share.shape, share.regions[self._rank]))
+            self._shares[made.number] = share._replace(name=titled)
+        return self._made[titled]
+
+    def _due(self, name: str, value: Found, share: Share) -> None:
+        """An output."""
+        if not isinstance(value, Known | Made):
+            raise Refused("it makes no array that is the same in each turn")
+        number, region = self._recording.number(value), share.regions[self._rank]
+        if extent(region) != value.shape:
+            raise Refused("a turn makes an array of another shape")
+        self.bound.append(Bound("output", f"{self._title}: {name}", number, share.shape, region))
+
+    def _goes_on(self, order: int, before: Made, after: Found, share: Share) -> None:
+        if not isinstance(after, Stacked):
+            self._due(f"goes on {order}", after, share)
+            return
+        if after.array != before:
+            raise Refused("a turn writes to one array, and makes it another")
+        self._due(f"writes {order} {after.name}", after.row, _row_of(share, after.name, after.cut))
+
+    def _rows(
+        self, array: Made, sizes: tuple[int, ...], starts: Sequence[Leaf | Counted]
+    ) -> tuple[str, dict[int, int]]:
+        """What is taken of an array in each turn: a name for it, and the sizes along the dimensions that are cut."""
+        share = self._shares.get(array.number)
+        if share is None:
+            raise Refused("a turn writes to what is computed")
+        if len(starts) != len(array.shape) or len(sizes) != len(array.shape):
+            raise Refused("it has no start for each dimension")
+        words, cut = [], {}
+        for dim, (start, size, length) in enumerate(zip(starts, sizes, array.shape, strict=True)):
+            if size == length:
+                continue
+            if share.shape[dim] != length or any(region[dim] != (0, length) for region in share.regions):
+                raise Refused("a turn takes a row along a dimension that devices share")
+            turns = start.turns if isinstance(start, Counted) else (start,)
+            known = [int(turn.array) for turn in turns if isinstance(turn, Known) and turn.shape == ()]
+            if len(known) < len(turns):
+                raise Refused("where a turn takes a row depends on data")
+            clamped = [max(0, min(turn, length - size)) for turn in known]
+            words.append(f"{size} of {length} along {dim} at {', '.join(map(str, clamped))}")
+            cut[dim] = size
+        return "; ".join(words), cut
+
+    def _row(self, at: At, array: Made, starts: Sequence[Leaf | Counted]) -> Leaf:
+        """A slice whose start counts turns: the same input wherever the same rows of the same array are taken; of what
+        is computed element by element, that of rows.
+        """
+        sizes = at.numbers("dynamic_slice_sizes")
+        share = self._shares.get(array.number)
+        if share is not None:
+            name, cut = self._rows(array, sizes, starts)
+            like = Made(-1, sizes, array.dtype)
+            return self._given(f"takes of {share.name!r}: {name}", like, _row_of(share, name, cut))
+        step = self._recording.maker(array)
+        attrs = {} if step is None else dict(step.attrs)
+        value = Value(sizes, array.dtype)
+        if step is not None and step.op == "hlo.broadcast" and _is_along_others(array.shape, sizes, attrs["dims"]):
+            (operand,) = self._recording.read(step)
+            return self._recording.emit(step.op, (operand,), value, named(at.each), {**attrs, "size": sizes})
+        operands = () if step is None else self._recording.read(step)
+        if step is None or step.op not in POINTWISE or any(each.shape != array.shape for each in operands):
+            raise Refused("a turn takes a row of what is computed, and not element by element")
+        rows = tuple(self._row(at, each, starts) for each in operands)
+        return self._recording.emit(step.op, rows, value, named(at.each), attrs)
+
+    def _written(self, array: Made, row: Leaf, starts: Sequence[Leaf | Counted]) -> Stacked:
+        """An array in which a slice is written whose start counts turns."""
+        name, cut = self._rows(array, row.shape, starts)
+        return Stacked(array, row, name, tuple(sorted(cut.items())))
+
+    def _number(self, value: Leaf | Counted) -> Leaf:
+        """Numbers that count turns, where they meet data: an input of any integers."""
+        if not isinstance(value, Counted):
+            return value
+        if sum(turn.array.size for turn in value.turns) > MOST_NUMBERS:
+            raise Refused("too many numbers differ from turn to turn")
+        words = " ".join(str(turn.array.tolist()) for turn in value.turns)
+        first = value.turns[0]
+        name = f"numbers {words}"
+        made = self._given(name, first, Share(name, first.shape, (all_of(first.shape),) * self._world))
+        del self._shares[made.number]
+        ends = [int(end) for turn in value.turns if turn.array.size for end in (turn.array.min(), turn.array.max())]
+        return self._recording.given(made, (min(ends), max(ends)) if ends else None)
+
+
+def joined(turns: tuple[Known, ...]) -> Known | Counted:
+    """What is known in each turn; one value where it is the same in all."""
+    first = turns[0]
+    same = all(turn.dtype == first.dtype and (turn.array == first.array).all() for turn in turns)
+    return first if same else Counted(turns)
+
+
+def _is_along_others(shape: tuple[int, ...], sizes: tuple[int, ...], dims: object) -> bool:
+    """Whether a slice of what is repeated is cut along dimensions alone that it is repeated along."""
+    return len(sizes) == len(shape) and all(sizes[dim] == shape[dim] for dim in dims)  # type: ignore[attr-defined]
+
+
+def _is_whole(each: Instruction) -> bool:
+    return isinstance(each.shape, Array) and each.shape.dtype in DTYPES and whole(DTYPES[each.shape.dtype])
+
+
+def _in_turn(value: Leaf | Counted, turn: int) -> Leaf:
+    return value.turns[turn] if isinstance(value, Counted) else value
+
+
+def _row_of(share: Share, name: str, cut: object) -> Share:
+    """The share of a row. cut: the sizes along dimensions of which every device holds all."""
+    sizes = dict(cut)  # type: ignore[call-overload]
+    shape = tuple(sizes.get(dim, length) for dim, length in enumerate(share.shape))
+    regions = tuple(
+        tuple((0, sizes[dim]) if dim in sizes else part for dim, part in enumerate(region)) for region in share.regions
+    )
+    return Share(name, shape, regions)
