@@ -12,6 +12,8 @@ from verdict.ops.names import (
     CHOICES,
     FINITE,
     HOMOGENEOUS,
+    LOOKUP_GRADIENTS,
+    LOOKUPS,
     MASKED,
     MOST_FACTOR,
     PADS,
@@ -69,6 +71,14 @@ class Facts:
         if rule is None or rule.keyed is None:
             return self.draws(op, attrs)
         return rule.keyed(attrs) not in {0, 1}
+
+    def looks_up(self, op: str) -> bool:
+        """Whether a node makes rows of the table that it reads first, those of the numbers that it reads then."""
+        return op in LOOKUPS
+
+    def is_gradient_of_lookup(self, op: str) -> bool:
+        """Whether a node makes the gradient of such a table, of that of the rows and of their numbers."""
+        return op in LOOKUP_GRADIENTS
 
     def made(self, op: str) -> bool:
         """Whether attributes alone say how large an output of a node is, or what it holds."""

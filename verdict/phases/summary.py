@@ -95,8 +95,10 @@ def has_rule(op: str) -> bool:
 def open_gap(gap: Gap) -> Open:
     """A gap as an open question of the report."""
     op = gap.place.op
+    if op == END:
+        return Open(gap.place.name, gap.reason, NOT_ESTABLISHED)
     known = op in KINDS or has_rule(op)
-    return Open(gap.place.spelled, gap.reason, NOT_ESTABLISHED if op == END else NOT_FOLLOWED if known else NO_RULE)
+    return Open(gap.place.spelled, gap.reason, NOT_FOLLOWED if known else NO_RULE)
 
 
 def open_of(stages: Cut, outcomes: Sequence[Outcome]) -> Iterator[Open]:
