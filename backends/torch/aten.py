@@ -240,6 +240,9 @@ def _escape(recorder: "Recorder", call: Call) -> Any:
             return call.func(*(folded(recorder.tape, value) for value in values))
     if recorder.live and all(choices.decide(recorder, tensor, called(call.func)) for tensor in call.tensors):
         return call.run()
+    if not recorder.live and not recorder.tape.communicated.isdisjoint(values):
+        why = "what ranks communicate is read by Python, as if each had sent its own"
+        recorder.heard[recorder.origin.name(why)] = None
     try:
         return recorder.instead(call, f"a value is read by Python: {called(call.func)}")
     except (DataDependentOutputException, DynamicOutputShapeException):
