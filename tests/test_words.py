@@ -1,7 +1,7 @@
 """Words for ranks and lists, and findings that become one."""
 
 from verdict.graph import Place
-from verdict.graph.names import alike
+from verdict.graph.names import alike, patterned
 from verdict.outcome import Finding, Mismatch, Refuted, Spot, joined
 from verdict.words import listed, ranks_text
 
@@ -36,3 +36,10 @@ def test_the_members_that_are_wrong_are_told_by_their_goals():
     wrong = [Mismatch(Spot(member, 0, 1), (0,), 1.0, 2.0) for member in (3, 1, 3)]
     assert Refuted((), tuple(wrong)).members == {1, 3}
     assert str(wrong[0].goal) == "member 3 column 0 output 1"
+
+
+def test_names_that_differ_in_numbers_alone_are_one_pattern():
+    names = ("gradient of layers.0.norm.weight", "gradient of layers.1.norm.weight", "gradient of head.weight", "w1")
+    assert patterned(names) == ["gradient of layers.*.norm.weight", "gradient of head.weight", "w1"]
+    assert patterned(("layers.0.w", "layers.0.w")) == ["layers.0.w"]
+    assert patterned(("w1", "w2")) == ["w1", "w2"]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from verdict.backends.torch.meetings import disagreements
-from verdict.backends.torch.trace import KEPT, SUFFIXES, UNMODELLED, Bound, Trace, Value
+from verdict.backends.torch.trace import COMMUNICATION, KEPT, SUFFIXES, TALKS, UNMODELLED, Bound, Trace, Value
 from verdict.errors import UsageError
 from verdict.graph import (
     ABSENT,
@@ -40,7 +40,7 @@ _GIVEN = {"input": INPUT, "weight": WEIGHT, "buffer": BUFFER}
 
 def plan_of(traces: Sequence[Trace], source: str) -> Plan:
     """The plan of these recordings, one of each rank. Raises UsageError where their tensors do not fit together."""
-    draft = _Draft(source)
+    draft, traces = _Draft(source), _followed(traces)
     changed = frozenset(bound.name for trace in traces for bound in trace.bound if bound.kind == "updated")
     ranks = [_Rank(draft, trace, changed) for trace in traces]
     for rank in ranks:
@@ -69,6 +69,22 @@ def plan_of(traces: Sequence[Trace], source: str) -> Plan:
     )
     doubts = [f"{doubt} (rank {trace.rank})" for trace in traces for doubt in trace.doubts]
     return doubted(plan, [*doubts, *disagreements([trace.meetings for trace in traces])])
+
+
+def _followed(traces: Sequence[Trace]) -> Sequence[Trace]:
+    """The recordings; where some communication is not followed, who meets whom in the rest of it is not known."""
+    meetings = [trace.meetings for trace in traces]
+    apart = any(each.moved for rank in meetings for each in rank) and any(disagreements(meetings))
+    if not apart and not any(step.op == UNMODELLED and (TALKS, True) in step.attrs for t in traces for step in t.steps):
+        return traces
+    attrs = (("reason", "it meets communication that is not modelled"),)
+    return [
+        replace(trace, steps=tuple(
+            step._replace(op=UNMODELLED, attrs=attrs, keep=True) if step.op in COMMUNICATION else step
+            for step in trace.steps
+        ))
+        for trace in traces
+    ]  # fmt: skip
 
 
 def _sources(traces: Sequence[Trace]) -> tuple[Source, ...]:

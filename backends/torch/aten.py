@@ -63,10 +63,19 @@ def record_aten(recorder: "Recorder", call: Call) -> Any:
     if call.written:
         return _change(recorder, call)
     if _is_view(call.func):
-        output = call.run()
-        _view(recorder, call, output)
-        return output
+        return _viewed(recorder, call)
     return _pure(recorder, call)
+
+
+def _viewed(recorder: "Recorder", call: Call) -> Any:
+    """A view. Seen as another type, nothing of it is read: what reads it asks for what is in its memory."""
+    if call.name == "view" and call.overload == "dtype":
+        if not recorder.memory.knows(call.args[0]):
+            recorder.read(call.args[0])
+        return call.run()
+    output = call.run()
+    _view(recorder, call, output)
+    return output
 
 
 def _taken(recorder: "Recorder", call: Call) -> Any:

@@ -48,6 +48,10 @@ def _say(text: str) -> None:
     click.echo(text, err=True)
 
 
+def _nothing(text: str) -> None:
+    return None
+
+
 def capture(
     programs: Sequence[tuple[Target, int]], tensors: str = "auto", cores: int = 0, limits: Limits = LIMITS,
     say: Callable[[str], None] = _say, progress: Recording | None = None,
@@ -250,7 +254,8 @@ def torch_command(run: Callable[[list[str]], int]) -> click.Command:
                 raise UsageError("--world", "it is missing", "say how many ranks the program has")
             alone = Target.of(single or target.file, target.function if step else BUILD_SINGLE, target.file)
             limits = Limits(seconds, mebibytes, confirm_timeout if confirm else 0.0)
-            plans = capture([(alone, 1), (target, ranks)], LIVE if live else tensors, cores or 0, limits)
+            say = _nothing if {"-q", "--quiet"} & {*options} else _say
+            plans = capture([(alone, 1), (target, ranks)], LIVE if live else tensors, cores or 0, limits, say)
             files = [_write(plan, folder, side) for plan, side in zip(plans, ("single", "parallel"), strict=True)]
             called = () if out else ("--called", str(alone), str(target))
             context.exit(run(["--sm", files[0], "--pm", files[1], *called, *options]))

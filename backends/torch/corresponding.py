@@ -79,7 +79,7 @@ def corresponding(single: Trace, parallel: Sequence[Trace]) -> Corresponding:
 def deciding(traces: Sequence[Trace]) -> tuple[set[At], list[str]]:
     """The choices from which follows what decides in the program with these recordings; and what follows from none."""
     makers = [{made: step for step in trace.steps for made in step.outputs if made != ABSENT} for trace in traces]
-    meetings = _meetings(traces)
+    meetings = meetings_of(traces)
     behind = [{choice.value: at for at, choice in enumerate(trace.choices)} for trace in traces]
     given = [{bound.value: bound.name for bound in trace.bound if bound.kind in GIVEN} for trace in traces]
     waiting = [
@@ -109,7 +109,7 @@ def deciding(traces: Sequence[Trace]) -> tuple[set[At], list[str]]:
     return found, doubts
 
 
-def _meetings(traces: Sequence[Trace]) -> dict[tuple[int, int], list[tuple[int, int]]]:
+def meetings_of(traces: Sequence[Trace]) -> dict[tuple[int, int], list[tuple[int, int]]]:
     """(rank, value) -> (rank, value) of all that members put into the communication that made it, by their order."""
     put: dict[Hashable, list[tuple[int, int]]] = defaultdict(list)
     got: dict[tuple[int, int], Hashable] = {}

@@ -1,6 +1,6 @@
 """CPU tensors behind the word "cuda", for libraries that have it written in."""
 
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from typing import Any
 
 import torch
@@ -11,6 +11,24 @@ from verdict.backends.torch.host import replaced
 
 FIRST = 0
 """The number that the one device has."""
+
+
+class OneStream:
+    """The one stream that a CPU has: what is begun on it has ended when the next line runs, so nobody need wait."""
+
+    def __init__(self, *args: Any, **given: Any) -> None:
+        """One with any device and any priority."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OneStream)
+
+    __hash__ = object.__hash__
+
+    def wait_stream(self, other: "OneStream") -> None:
+        """What runs there has ended."""
+
+    def synchronize(self) -> None:
+        """What runs here has ended."""
 
 
 class CudaAsCpu(TorchFunctionMode):  # type: ignore[misc]
@@ -29,6 +47,10 @@ class CudaAsCpu(TorchFunctionMode):  # type: ignore[misc]
         self._stack.enter_context(replaced(torch.cuda, "current_device", lambda: FIRST))
         for name in ("synchronize", "set_device", "empty_cache"):
             self._stack.enter_context(replaced(torch.cuda, name, lambda *args, **given: None))
+        self._stack.enter_context(replaced(torch.cuda, "Stream", OneStream))
+        for name in ("current_stream", "default_stream"):
+            self._stack.enter_context(replaced(torch.cuda, name, OneStream))
+        self._stack.enter_context(replaced(torch.cuda, "stream", nullcontext))
         self._stack.enter_context(replaced(torch.autograd, "_engine_run_backward", self._passed_back))
         super().__enter__()
         return self

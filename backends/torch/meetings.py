@@ -17,13 +17,15 @@ BARRIERS = frozenset({"barrier", "monitored_barrier_"})
 class Meeting(NamedTuple):
     """What a rank does with others. what: "new_group", a collective, a barrier, "send" or "recv".
 
-    ranks: of the group; of a message, its peer. tag: of a message.
+    ranks: of the group; of a message, its peer. tag: of a message. moved: the type of the numbers whose bytes are
+    moved, where it is given bytes.
     """
 
     what: str
     group: str
     ranks: tuple[int, ...]
     tag: Hashable = None
+    moved: str = ""
 
 
 def disagreements(meetings: Sequence[Sequence[Meeting]]) -> Iterator[str]:
@@ -45,14 +47,16 @@ def _makings(meetings: Sequence[Sequence[Meeting]]) -> Iterator[str]:
 def _groups(meetings: Sequence[Sequence[Meeting]]) -> Iterator[str]:
     """Members of the same ranks use the same groups for the same, in one order."""
     used: dict[tuple[int, ...], dict[int, list[tuple[str, str]]]] = defaultdict(lambda: defaultdict(list))
+    moves: dict[tuple[int, ...], bool] = defaultdict(bool)
     for rank, each in enumerate(meetings):
         for meeting in each:
             if meeting.what not in ("send", "recv") and not (meeting.what == MAKING and not meeting.tag):
-                used[tuple(sorted(meeting.ranks))][rank].append((meeting.what, meeting.group))
+                used[tuple(sorted(meeting.ranks))][rank].append((_said(meeting.what, meeting), meeting.group))
+                moves[tuple(sorted(meeting.ranks))] |= bool(meeting.moved)
     for ranks, by_rank in used.items():
         barriers = any(what in BARRIERS for each in by_rank.values() for what, _ in each)
         several = len({group for each in by_rank.values() for _, group in each}) > 1
-        if not barriers and not several:
+        if not barriers and not several and not moves[ranks]:
             continue
         first = by_rank[ranks[0]]
         for rank in ranks[1:]:
@@ -64,14 +68,14 @@ def _groups(meetings: Sequence[Sequence[Meeting]]) -> Iterator[str]:
 
 def _messages(meetings: Sequence[Sequence[Meeting]]) -> Iterator[str]:
     """What is sent and received between two ranks has the same groups and tags, in one order."""
-    sent: dict[tuple[int, int], list[tuple[str, Hashable]]] = defaultdict(list)
-    received: dict[tuple[int, int], list[tuple[str, Hashable]]] = defaultdict(list)
+    sent: dict[tuple[int, int], list[tuple[str, str]]] = defaultdict(list)
+    received: dict[tuple[int, int], list[tuple[str, str]]] = defaultdict(list)
     for rank, each in enumerate(meetings):
         for meeting in each:
             if meeting.what == "send":
-                sent[rank, meeting.ranks[0]].append((meeting.group, meeting.tag))
+                sent[rank, meeting.ranks[0]].append((meeting.group, _said(meeting.tag, meeting)))
             elif meeting.what == "recv":
-                received[meeting.ranks[0], rank].append((meeting.group, meeting.tag))
+                received[meeting.ranks[0], rank].append((meeting.group, _said(meeting.tag, meeting)))
     for (source, target), messages in sent.items():
         for one, other in zip(messages, received[source, target], strict=False):
             if one != other:
@@ -117,6 +121,10 @@ def _stuck(meetings: Sequence[Sequence[Meeting]]) -> Iterator[str]:
         if at < len(meetings[rank]):
             yield f"rank {rank} waits for ever in {meetings[rank][at].what} of ranks {list(meetings[rank][at].ranks)}"
             return
+
+
+def _said(what: Hashable, meeting: Meeting) -> str:
+    return f"{what} of bytes of {meeting.moved}" if meeting.moved else str(what)
 
 
 def _group(ranks: tuple[int, ...] | None) -> str:

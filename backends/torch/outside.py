@@ -28,6 +28,13 @@ _READERS = ("numpy", "__array__", "tolist", "data_ptr", "storage", "__dlpack__")
 """Methods of a tensor that give its memory, or what stands there, to something that is not torch."""
 _SHARERS = ("from_numpy", "frombuffer", "from_dlpack", "asarray", "as_tensor")
 """Functions of torch that make a tensor of memory that something else has."""
+_STARTERS: tuple[tuple[Any, str], ...] = (
+    (_thread, "start_new_thread"),
+    (threading, "_start_new_thread"),
+    (_thread, "start_joinable_thread"),
+    (threading, "_start_joinable_thread"),
+)
+"""What begins threads: the first two in Python 3.11 and 3.12, the first and the last two in 3.13."""
 _SILENT = frozenset({"prim", "profiler"})
 
 
@@ -35,8 +42,9 @@ _SILENT = frozenset({"prim", "profiler"})
 def outside(recorder: Recorder) -> Iterator[None]:
     """Tell `recorder` of what happens outside of it."""
     with ExitStack() as stack:
-        for owner, name in ((_thread, "start_new_thread"), (threading, "_start_new_thread")):
-            stack.enter_context(replaced(owner, name, _threads(recorder, getattr(owner, name))))
+        for owner, name in _STARTERS:
+            if hasattr(owner, name):
+                stack.enter_context(replaced(owner, name, _threads(recorder, getattr(owner, name))))
         begins: tuple[tuple[Any, str], ...] = ((os, "fork"), (BaseProcess, "start"))
         for owner, name in begins:
             stack.enter_context(replaced(owner, name, _processes(recorder, getattr(owner, name))))
@@ -62,12 +70,12 @@ class _Unseen(TorchDispatchMode):  # type: ignore[misc]
 
 
 def _threads(recorder: Recorder, start: Callable[..., Any]) -> Callable[..., Any]:
-    def run(function: Callable[..., Any], args: Any, kwargs: Any = None) -> Any:
-        def watched() -> None:
+    def run(function: Callable[..., Any], *how: Any, **named: Any) -> Any:
+        def watched(*args: Any, **kwargs: Any) -> None:
             with _Unseen(recorder):
-                function(*args, **(kwargs or {}))
+                function(*args, **kwargs)
 
-        return start(watched, ())
+        return start(watched, *how, **named)
 
     return run
 

@@ -5,14 +5,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from verdict.backends.torch.choices import is_discrete, numbers_in
+from verdict.backends.torch.certain import settled
 from verdict.backends.torch.corresponding import Match, chosen_of, corresponding, deciding, rows_in
-from verdict.backends.torch.replay import apply, typed
+from verdict.backends.torch.known import computed, constants
 from verdict.backends.torch.trace import (
     CHOICE,
-    COMMUNICATION,
     DECISION,
-    UNKNOWN,
     Bound,
     Choice,
     Step,
@@ -21,7 +19,6 @@ from verdict.backends.torch.trace import (
     living,
 )
 from verdict.graph import ABSENT, Region, whole
-from verdict.ops.domain import BITS
 from verdict.words import ranks_text
 
 ASSUMED = "recorded-choices"
@@ -45,6 +42,7 @@ class _Claim(NamedTuple):
 
 def paired(single: Trace, parallel: Sequence[Trace]) -> tuple[Trace, tuple[Trace, ...]]:
     """The recordings of both programs, each behind its choices, which are claimed to be one."""
+    single, parallel = settled(single, parallel)
     found = corresponding(single, parallel)
     claims: dict[_Claim, str] = {}
     ranks = []
@@ -91,7 +89,7 @@ def _pinned(trace: Trace, pins: "set[int] | frozenset[int]") -> Trace:
     for at, step in enumerate(trace.steps):
         if step.op == CHOICE and behind[step.outputs[0]] in pins:
             choice = trace.choices[behind[step.outputs[0]]]
-            steps += _constants(values, choice.value, choice.chosen, f"chosen by {choice.place}")
+            steps += constants(values, choice.value, choice.chosen, f"chosen by {choice.place}")
             chose = makers.get(choice.source, -1)
             if chose >= 0 and _selects(trace, trace.steps[chose], choice):
                 selected, index = trace.steps[chose].outputs
@@ -105,33 +103,9 @@ def _pinned(trace: Trace, pins: "set[int] | frozenset[int]") -> Trace:
     changed = {id(trace.steps[at]): step for at, step in kept.items()}
     steps = [changed.get(id(step), step) for step in steps]
     steps = [step._replace(inputs=tuple(_through(value, same) for value in step.inputs)) for step in steps]
-    steps = list(_computed(values, steps, {trace.choices[at].value for at in pins}))
+    steps = list(computed(values, steps, {trace.choices[at].value for at in pins}))
     bound = tuple(each._replace(value=_through(each.value, same)) for each in trace.bound)
     return replace(trace, values=tuple(values), steps=tuple(steps), bound=bound, choices=())
-
-
-def _computed(values: list[Value], steps: Sequence[Step], chosen: Collection[int]) -> Iterator[Step]:
-    """The steps, of which those that make integers of what was chosen, and of constants, are constants.
-
-    chosen: values that were chosen.
-    """
-    known: dict[int, Any] = {ABSENT: None}
-    follows = set(chosen)
-    for step in steps:
-        fixed = step.op not in COMMUNICATION and step.op not in UNKNOWN and all(each in known for each in step.inputs)
-        discrete = all(value == ABSENT or is_discrete(values[value]) for value in step.outputs)
-        if not fixed or not discrete or not step.outputs or step.keep:
-            yield step
-            continue
-        found = apply(step.op, [known[value] for value in step.inputs], dict(step.attrs))
-        made = {value: each for value, each in zip(step.outputs, found, strict=True) if value != ABSENT}
-        known |= {value: typed(each, values[value].dtype) for value, each in made.items()}
-        if step.op == "constant" or follows.isdisjoint(step.inputs):
-            yield step
-            continue
-        follows |= made.keys()
-        for value in made:
-            yield from _constants(values, value, numbers_in(known[value]), step.name)
 
 
 def _through(value: int, same: Mapping[int, int]) -> int:
@@ -143,19 +117,6 @@ def _through(value: int, same: Mapping[int, int]) -> int:
 def _selects(trace: Trace, step: Step, choice: Choice) -> bool:
     """Whether a step's first output is what it reads at the places that were chosen."""
     return step.op in _SELECTS and step.outputs[0] != ABSENT and step.outputs[1] == choice.source
-
-
-def _constants(values: list[Value], value: int, numbers: Sequence[int], name: str) -> Iterator[Step]:
-    """The steps that make `value` of these numbers: integers of few bits are cast to their type."""
-    shape, dtype = values[value]
-    held = tuple(map(bool, numbers)) if dtype == "bool" else tuple(numbers)
-    attrs = (("shape", shape), ("values", held))
-    if dtype not in BITS:
-        yield Step("constant", (), (value,), attrs, name)
-        return
-    values.append(Value(shape, "int64"))
-    yield Step("constant", (), (len(values) - 1,), attrs, name)
-    yield Step("aten._to_copy", (len(values) - 1,), (value,), (("dtype", dtype),), name)
 
 
 def _stated(
@@ -210,7 +171,7 @@ def _with_claims(trace: Trace, single: Trace, claims: Mapping[_Claim, str]) -> T
         if claim.choice < 0:
             values.append(Value(claim.shape, claim.dtype))
             value = len(values) - 1
-            steps += _constants(values, value, claim.values, f"{name}: what it was")
+            steps += constants(values, value, claim.values, f"{name}: what it was")
         else:
             choice = single.choices[claim.choice]
             value, count = choice.source, rows_in(choice)

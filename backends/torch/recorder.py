@@ -14,10 +14,11 @@ from verdict.backends.torch.collectives import Communication, Unknown, member, n
 from verdict.backends.torch.draws import Draws
 from verdict.backends.torch.meetings import BARRIERS, Meeting
 from verdict.backends.torch.memory import Memory, Unfollowed, geometry, value_of
+from verdict.backends.torch.moved import as_held
 from verdict.backends.torch.origin import Origin
 from verdict.backends.torch.pending import Pending
 from verdict.backends.torch.special import fsdp
-from verdict.backends.torch.trace import COMMUNICATION, UNMODELLED, Tape, Value
+from verdict.backends.torch.trace import COMMUNICATION, TALKS, UNMODELLED, Tape, Value
 from verdict.backends.torch.watch import Watch
 from verdict.errors import UsageError
 from verdict.graph.effects import WAIT
@@ -27,6 +28,8 @@ MOST_CONSTANTS = 4096
 """The most elements of a tensor whose values become part of the recording."""
 _SILENT = frozenset({"prim", "profiler"})
 _FUNCTIONAL = frozenset({"_c10d_functional", "_c10d_functional_autograd", "_dtensor"})
+_MACHINE = frozenset({"mkldnn"})
+"""Namespaces of operators that, where they take no tensors, tell what the machine can do."""
 _SAME = frozenset({"wait_tensor", "_wrap_tensor_autograd"})
 NAME_IT = "name it in Program.inputs or Program.params"
 
@@ -69,11 +72,13 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             with self:
                 return func.decompose(*args, **kwargs)
         call = Call.of(func, args, kwargs)
+        if func.namespace in _MACHINE and not call.tensors:
+            return call.run()
         self.watch.wrote(call.written)
         try:
             return self._recorded(call)
         except (Unknown, Unfollowed) as problem:
-            return self.instead(call, str(problem))
+            return self.instead(call, str(problem), talks=func.namespace in (*_FUNCTIONAL, "c10d"))
 
     def doubt(self, why: str) -> None:
         """Nothing can be said of the program, for a reason: a clause, to which the place is added."""
@@ -151,15 +156,17 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         problem = f"a tensor of shape {list(tensor.shape)} that requires a gradient is read, and nobody names it"
         return UsageError(self.origin.name("read"), problem, NAME_IT)
 
-    def instead(self, call: Call, reason: str, keep: bool = True) -> Any:
-        """Run a call whose meaning is not known, and record that; what it returns."""
+    def instead(self, call: Call, reason: str, keep: bool = True, talks: bool = False) -> Any:
+        """Run a call whose meaning is not known, and record that; what it returns. talks: whether it communicates."""
         output = call.run()
         changed = [*call.written, *tensors_in([output])]
         outputs = {(t.untyped_storage()._cdata, geometry(t)): t for t in changed}
-        self.unmodelled(reason, call.tensors, outputs.values(), keep)
+        self.unmodelled(reason, call.tensors, outputs.values(), keep, talks)
         return output
 
-    def unmodelled(self, reason: str, tensors: Iterable[Any], outputs: Iterable[Any], keep: bool) -> None:
+    def unmodelled(
+        self, reason: str, tensors: Iterable[Any], outputs: Iterable[Any], keep: bool, talks: bool = False
+    ) -> None:
         """A node whose meaning is not known: it reads `tensors` and writes `outputs`."""
         inputs = []
         for tensor in tensors:
@@ -168,7 +175,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             except Unfollowed:
                 keep = True
         outputs = list(outputs)
-        values = self.emit(UNMODELLED, inputs, [value_of(out) for out in outputs], {"reason": reason}, keep)
+        attrs = {"reason": reason, **({TALKS: True} if talks else {})}
+        values = self.emit(UNMODELLED, inputs, [value_of(out) for out in outputs], attrs, keep)
         for out, value in zip(outputs, values, strict=True):
             try:
                 self.memory.write(out, value)
@@ -191,13 +199,14 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
 
     def _collective(self, call: Call) -> Any:
         """An operator of c10d. What it reads and writes is in flight until its work is waited for."""
-        given, group = call.given, call.given["process_group"]
+        group = call.given["process_group"]
         if not all(tensor.is_contiguous() for tensor in call.tensors):
             raise Unknown(f"{call.name} of a tensor that is not contiguous, which backends refuse or take as it lies")
         ranks = ranks_of(group)
+        given, moved = as_held(call.name, call.given, self.memory)
         if call.name == "recv_":
             output = call.run()
-            tag = (name_of(group), given["tag"])
+            tag = (name_of(group), given["tag"], moved)
             self.pending.receive(given["tensors"], member(ranks, given["src"]), tag, output)
             return output
         if self._apart:
@@ -207,9 +216,10 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         self._touched.clear()
         first = len(self.tape.steps)
         if call.name == "send":
-            self.meetings.append(Meeting("send", name_of(group), (member(ranks, given["dst"]),), given["tag"]))
+            to = (member(ranks, given["dst"]),)
+            self.meetings.append(Meeting("send", name_of(group), to, given["tag"], moved))
         else:
-            self._meet(call.name, group, ranks)
+            self._meet(call.name, group, ranks, moved)
         in_place(call.name, given, self._communication)
         output = call.run()
         work = output[-1] if isinstance(output, tuple) else output
@@ -219,8 +229,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             self.pending.begun(self._sources, self._touched, work, steps)
         return output
 
-    def _meet(self, what: str, group: Any, ranks: tuple[int, ...]) -> None:
-        self.meetings.append(Meeting(what, name_of(group), ranks))
+    def _meet(self, what: str, group: Any, ranks: tuple[int, ...], moved: str = "") -> None:
+        self.meetings.append(Meeting(what, name_of(group), ranks, moved=moved))
 
     def _given(self, tensor: Any) -> int:
         self._sources.append(tensor)
@@ -228,13 +238,15 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
 
     def _communicated(self, tensor: Any, value: int) -> None:
         self.write(tensor, value)
+        self.watch.arrives(tensor)
         self._touched.append(tensor)
 
     def _receive(self, tensor: Any, peer: int, tag: Any) -> int:
-        self.meetings.append(Meeting("recv", tag[0], (peer,), tag[1]))
+        self.meetings.append(Meeting("recv", tag[0], (peer,), tag[1], tag[2]))
         value = self.emit("recv", (), (value_of(tensor),), {"peer": peer})[0]
         number = len(self.tape.steps) - 1
         self.memory.write(tensor, value)
+        self.watch.arrives(tensor)
         return number
 
     def _race(self, steps: Sequence[int]) -> None:
@@ -263,6 +275,6 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         output = call.run()
         made = list(tensors_in([output]))
         for tensor, value in zip(made, values, strict=True):
-            self.write(tensor, value)
+            self._communicated(tensor, value)
         self.pending.begun(call.tensors, made, None)
         return output

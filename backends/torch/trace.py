@@ -10,6 +10,8 @@ from verdict.graph.draws import DRAW
 from verdict.graph.effects import ASYNCHRONOUS
 
 UNMODELLED = "unmodelled"
+TALKS = "talks"
+"""The attribute of what is not modelled and communicates."""
 CHOICE, DECISION = "choice", "decision"
 """What hands on integers that were chosen by real numbers, and what says which integers decided something."""
 COMMUNICATION = frozenset(

@@ -69,6 +69,10 @@ class Watch:
         elif known is not None and not isinstance(tensor, FakeTensor):
             self._constants[key] = _Constant(known.memory, _copy(known.memory), known.where)
 
+    def arrives(self, tensor: Any) -> None:
+        """What others send is in `tensor` from some time on, and what it held is no constant any more."""
+        self._constants.pop(_key(tensor), None)
+
     def wrote(self, tensors: Iterable[Any]) -> None:
         """An operator that is recorded writes to these tensors."""
         self._writes.update(_key(tensor) for tensor in tensors)

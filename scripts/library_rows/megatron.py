@@ -3,7 +3,7 @@
 from scripts.library_rows import Library, Row
 
 FILE, SEQUENCE, PIPELINE = "megatron/gpt.py", "megatron/sequence.py", "megatron/pipeline.py"
-FAULTS = "megatron/faults.py"
+FAULTS, DISTRIBUTED = "megatron/faults.py", "megatron/distributed.py"
 
 MEGATRON = Library(
     "megatron-core",
@@ -16,6 +16,10 @@ MEGATRON = Library(
             "nobody calls what sums the norms' gradients"),
         Row("GPT of two layers, pipeline, its 1F1B schedule, two microbatches", PIPELINE, "build_1f1b", "build_single",
             "build_1f1b_summed", "losses of microbatches are added"),
+        Row("GPT of four layers, its interleaved schedule, two virtual stages a rank, two microbatches", PIPELINE,
+            "build_interleaved", "build_four_layers", "build_interleaved_summed", "losses of microbatches are added"),
+        Row("GPT, its DDP and distributed optimizer", DISTRIBUTED, "build", "build_single", "build_unfinished",
+            "nobody calls `finish_grad_sync`", tensors="live"),
         Row("GPT, tensor parallel, label smoothing of its vocabulary-parallel loss", FAULTS, "build_smoothed",
             "build_smoothed_single", fault=True,
             reason="each rank smooths over its own part of the vocabulary, as the fourth finding says, at line 205 "

@@ -134,7 +134,7 @@ def test_the_command_says_the_sums(tmp_path):
     assert set(sums) == {"single_findings", "repaired_with_proof"}
     told = run("--suite", folder, "--format", "markdown").output
     assert told.splitlines()[-1].startswith(
-        "1 bugs, 0 of them as recorded programs: refuted 1, right plans proved 1, codes 1, places first 1, "
+        "1 bug, 0 of them as recorded programs: refuted 1, right plans proved 1, codes 1, places first 1, "
     )
 
 

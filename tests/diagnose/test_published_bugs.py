@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.sampled import sampled
 from tests.shared import HERE, PLANS, REASON
 from verdict.backends import load
 from verdict.diagnose.counter import replays
@@ -69,7 +68,7 @@ def ask(name):
     return verify(load(str(folder / SINGLE)), load(str(folder / f"llama3_{name}_{REST}")), options)
 
 
-@pytest.mark.parametrize("number", sampled(BUGS, 4))
+@pytest.mark.parametrize("number", BUGS)
 def test_the_fault_is_named(number):
     bug, report = BUGS[number], ask(f"br{number}")
     assert report.verdict is Verdict.REFUTED

@@ -133,7 +133,7 @@ def test_an_accumulator_does_not_forget_what_is_not_known(first):
     )
     report = walked(mlp(), wrong)
     assert (report.verdict.name, answer(mlp(), wrong)) == ("UNKNOWN", "REFUTED")
-    assert any("the gradient of w1" in item.reason for item in report.open)
+    assert any("the gradient of w1" in item.where for item in report.open)
 
 
 def test_a_weight_that_is_overwritten_is_not_given_any_more():

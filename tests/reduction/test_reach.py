@@ -53,6 +53,39 @@ def test_an_axis_shrinks_where_its_sum_may_be_anything(name):
     assert small.logicals[0][0] < 500
 
 
+TAKEN = """
+  x input [500, 7000]
+  ids input int64 [500]
+  range ids 0 7000
+  h activation [500, 7000]
+  t activation [500]
+  y activation [500]
+  g activation [500, 1]
+  p activation [500, 7000]
+  l activation [500]
+  z activation [500]
+  g = amax(x) dim=(1,) keepdim=True
+  h = sub(x, g) alpha=1
+  p = exp(h)
+  l = sum(p) dim=(1,) keepdim=False
+  z = log(l)
+  t = take_ids(h, ids) start=0 stop=7000
+  y = {made}
+  output y
+"""
+
+
+MADE = {"sub(z, t) alpha=1": True, "aten.clamp(z) max=600.0": False, "aten.clamp(t) min=-5.0": False}
+
+
+@pytest.mark.parametrize("made, shrinks", MADE.items())
+def test_what_ids_take_is_linear_in_the_numbers_that_it_is_taken_of(made, shrinks):
+    text = TAKEN.format(made=made)
+    small = prepare(*plans(text, text)).small[0]
+    assert (small.logicals[0][1] < 7000) is shrinks
+    assert small.logicals[0][0] < 500
+
+
 STEP = """
   x input [500, 7000]
   {state}

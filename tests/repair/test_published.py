@@ -31,7 +31,7 @@ BUGS = {
     13: "other 2.0 instead of 4 in div truediv_2 on ranks 0, 1",
     14: "run every segment once for every microbatch on rank 0: segment 3674 backward for microbatch 1 too",
 }
-RUN = (1, 4, 6, 7, 10, 11, 14)
+RUN = (1, 4, 5, 6, 7, 10, 11, 14)
 """A bug of each kind of repair; scripts/run_bugs.py repairs all of them."""
 PERMUTED = [p for p in pairs() if p.expected == "REFUTED" and p.assumed == "PROVED" and p.family != "large"]
 

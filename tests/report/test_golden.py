@@ -42,7 +42,7 @@ def test_no_file_is_left_over():
 
 def test_colours_mark_the_code_and_what_differs_on_a_terminal_only():
     report = report_on("missing_reduction")
-    plain, coloured = told(report), told(report, force_terminal=True, color_system="standard")
+    plain, coloured = told(report), told(report, force_terminal=True, color_system="256")
     assert "\x1b[" not in plain
-    assert "\x1b[1;31merror[missing-reduction]\x1b[0m" in coloured
-    assert "\x1b[1;31m*\x1b[0m" in coloured
+    assert "\x1b[1;38;5;160merror[missing-reduction]\x1b[0m" in coloured
+    assert "\x1b[1;38;5;160m*\x1b[0m" in coloured

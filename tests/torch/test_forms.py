@@ -43,6 +43,16 @@ def test_without_a_context_a_gpu_is_asked_for_in_vain():
         torch.zeros(1, device="cuda")
 
 
+def test_streams_of_a_gpu_are_one():
+    with cuda_as_cpu():
+        other = torch.cuda.Stream()
+        other.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(other):
+            assert torch.cuda.current_stream() == other == torch.cuda.default_stream()
+    with pytest.raises((AssertionError, RuntimeError)):
+        torch.cuda.Stream()
+
+
 def test_a_group_of_each_rank_alone_is_refuted():
     assert told("build_group").verdict == "REFUTED", told("build_group").why
 

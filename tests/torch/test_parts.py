@@ -75,3 +75,11 @@ def test_ranks_are_a_range(words):
 def test_ranks_beyond_the_world_are_refused():
     done = capture(PROGRAM, "--world", 2, "--ranks", "1:3", "-o", "x")
     assert "below --world" in str(done.exception)
+
+
+def test_quiet_prints_the_verdict_alone():
+    said = CliRunner().invoke(cli, ["torch", PROGRAM, "--world", "2", "--no-confirm", "-q"])
+    assert said.exit_code == 0, said.output
+    assert said.stderr == "" and len(said.stdout.splitlines()) == 1
+    told = CliRunner().invoke(cli, ["torch", PROGRAM, "--world", "2", "--no-confirm"])
+    assert "recorded in" in told.stderr

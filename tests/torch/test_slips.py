@@ -47,6 +47,21 @@ SLIPS = {
         "build_zero_first_piece": ("build_zero_single", "wrong-slice"),
         "build_zero_not_reduced": ("build_zero_single", "missing-reduction"),
     },
+    "slips_words": {
+        "build_words": ("build_words_single", ""),
+        "build_words_unmasked": ("build_words_single", "wrong-input"),
+        "build_words_of_first": ("build_words_single", "wrong-slice"),
+        "build_words_without_offset": ("build_words_single", "wrong-slice"),
+    },
+    "slips_steps": {
+        "build_accumulated": ("build_accumulated_single", ""),
+        "build_accumulated_not_divided": ("build_accumulated_single", "wrong-scale"),
+        "build_piped": ("build_piped_single", ""),
+        "build_piped_exchanged": ("build_piped_single", "wrong-order"),
+        "build_scheduled": ("build_scheduled_single", ""),
+        "build_scheduled_twice": ("build_scheduled_single", "wrong-constant"),
+        "build_scheduled_twice_everywhere": ("build_scheduled_single", "wrong-constant"),
+    },
     "slips_exchange": {
         "build_context": ("build_context_single", ""),
         "build_gathered_alone": ("build_context_single", "missing-reduction"),

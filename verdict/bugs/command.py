@@ -11,6 +11,7 @@ from verdict.bugs.judge import Bug, Judged, judge
 from verdict.completing import among
 from verdict.errors import UsageError
 from verdict.options import Options, SolverOptions
+from verdict.report.lines import counted
 from verdict.words import near_text, ranks_text
 
 Load = Callable[[Path, str], Bug]
@@ -98,7 +99,7 @@ def _sentence(told: Sequence[Judged]) -> str:
     (_, bugs), (_, programs), *others = _sums(told).items()
     counts = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in others)
     seconds = sum(one.seconds for one in told)
-    return f"{bugs} bugs, {programs} of them as recorded programs: {counts}; {seconds:.1f} seconds"
+    return f"{counted(bugs, 'bug')}, {programs} of them as recorded programs: {counts}; {seconds:.1f} seconds"
 
 
 def _line(words: Sequence[str]) -> str:

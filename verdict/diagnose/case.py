@@ -4,6 +4,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from verdict.graph import Node
+from verdict.graph.lockstep import attribute
 from verdict.outcome import Finding, Refuted, joined
 from verdict.stage import Occurrence
 
@@ -37,6 +39,11 @@ class Case(NamedTuple):
     op: str = ""
 
 
+def group_kind(node: Node, device: int) -> str:
+    """What is wrong with the group of a collective, whichever it is, where its rank is alone in it; else nothing."""
+    return "alone" if tuple(attribute(node, "ranks") or ()) == (device,) else ""
+
+
 def merged(cases: Sequence[Case]) -> Case:
     """One case for all that have one key: the first, with the extent of all."""
     first = min(cases, key=lambda case: case.order)
@@ -50,13 +57,16 @@ def merged(cases: Sequence[Case]) -> Case:
 
 
 def attached(case: Case, follower: Case) -> Case:
-    """The case with a note of another finding that only follows from it."""
+    """The case with a note of another finding that only follows from it, unless it says the same."""
     found = follower.finding
+    if (found.code, found.where) == (case.finding.code, case.finding.where):
+        return case
     note = f"follows from it: {found.code}, {found.where}: {found.title}"
     return case._replace(finding=replace(case.finding, notes=(*case.finding.notes, note)))
 
 
 def _elsewhere(first: Case, cases: Sequence[Case]) -> tuple[str, ...]:
     """A note of the other operators at which the same fault shows."""
-    others = {case.op: case.finding.where for case in cases if case.op != first.op}
+    lowest_last = sorted(cases, key=lambda case: case.finding.ranks, reverse=True)
+    others = {case.op: case.finding.where for case in lowest_last if case.op != first.op}
     return tuple(f"the same at {where}" for where in others.values())

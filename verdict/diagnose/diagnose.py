@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from verdict.diagnose.case import END, STRUCTURE, Case, attached, merged
+from verdict.diagnose.case import END, STRUCTURE, WALK, Case, attached, merged
 from verdict.diagnose.ends import end_cases
 from verdict.diagnose.refuted import refuted_cases
 from verdict.diagnose.scene import Scene
@@ -12,6 +12,7 @@ from verdict.diagnose.structure import structural_cases
 from verdict.diagnose.wiring import walk_cases
 from verdict.graph import Fault, Plan
 from verdict.graph.lockstep import COMMUNICATION
+from verdict.graph.turns import OUT_OF_TURN
 from verdict.lineage import Evidence
 from verdict.outcome import Finding
 from verdict.solver import SolverError
@@ -33,6 +34,9 @@ CALLED_WRONG = {
     "microbatch-missing": frozenset({"broken-data-flow", "gradient-missing"}),
 }
 """What shows in the data where a segment runs too often, or not."""
+
+GROUP = "wrong-group"
+"""The code of a collective's members."""
 
 DISORDER = frozenset({"wrong-collective", "wrong-order", "shape-mismatch"})
 """What ranks that are out of step meet."""
@@ -75,6 +79,7 @@ def _together(cases: Sequence[Case]) -> list[Case]:
     for case in cases:
         groups.setdefault(case.key, []).append(case)
     ordered = sorted((merged(group) for group in groups.values()), key=lambda case: case.order)
+    ordered = _told_better(ordered)
     kept: list[Case] = []
     stuck = any(case.finding.code in STUCK for case in ordered)
     for case in _causes_first(ordered):
@@ -84,6 +89,24 @@ def _together(cases: Sequence[Case]) -> list[Case]:
         else:
             kept[earlier] = attached(kept[earlier], case)
     return kept
+
+
+def _told_better(cases: Sequence[Case]) -> list[Case]:
+    """The cases, with groups that do not fit each other told by the walk, which shows whose group is the wrong one."""
+    walked = {
+        name: case for case in cases if case.order[0] == WALK and case.finding.code == GROUP for name in case.names
+    }
+    twins: dict[int, Case] = {}
+    for number, case in enumerate(cases):
+        twin = next((walked[name] for name in sorted(case.names) if name in walked), None)
+        at_the_door = case.order[0] == STRUCTURE and case.finding.code == GROUP
+        if twin is not None and at_the_door and all(other is not twin for other in twins.values()):
+            twins[number] = twin
+    return [
+        attached(twin._replace(order=case.order, tensors=case.tensors | twin.tensors), case) if twin else case
+        for case, twin in ((case, twins.get(number)) for number, case in enumerate(cases))
+        if all(case is not other for other in twins.values())
+    ]
 
 
 def _causes_first(cases: Sequence[Case]) -> list[Case]:
@@ -123,7 +146,8 @@ def _out_of_step(earlier: Case, later: Case) -> bool:
         return False
     if code == "wrong-group":
         return first == "wrong-group" and bool(earlier.names & later.names)
-    disordered = code in DISORDER and first not in SCHEDULE | {"broken-data-flow"}
+    in_turn = first == "broken-data-flow" and earlier.finding.kind != OUT_OF_TURN
+    disordered = code in DISORDER and first not in SCHEDULE and not in_turn
     return code in SCHEDULE or (disordered and _talks(later.finding))
 
 

@@ -3,15 +3,17 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from verdict.diagnose.case import END, Case
-from verdict.diagnose.cause import holders
+from verdict.diagnose.case import END, Case, group_kind
+from verdict.diagnose.cause import SUMMING, holders
 from verdict.diagnose.modules import module_of
-from verdict.diagnose.scene import Scene
+from verdict.diagnose.scene import Scene, hands_on
 from verdict.graph import ABSENT, Node
-from verdict.graph.lockstep import COMMUNICATION
+from verdict.graph.lockstep import COMMUNICATION, attribute
 from verdict.lineage import Evidence
-from verdict.lineage.compare import difference
+from verdict.lineage.compare import are_parts, difference
+from verdict.lineage.values import Label
 from verdict.outcome import Finding
+from verdict.words import ranks_text
 
 
 def end_cases(scene: Scene, findings: Sequence[Finding]) -> Iterator[Case]:
@@ -29,14 +31,19 @@ def end_cases(scene: Scene, findings: Sequence[Finding]) -> Iterator[Case]:
             again = difference(about.value, about.expected, about.region, scene.bases, about.shard)
             title, kind = (again.text, again.kind) if again is not None else (title, kind)
             notes = (*notes, *_spread(scene, about))
-        began = _began(scene, device, about)
+        code, began = finding.code, _began(scene, device, about)
         if began is not None:
-            notes = (f"{where}: {title}; to sum that mends the same", *notes)
-            title, where = _unsummed(scene, began, device), f"{began.op} {began.name} on rank {device}"
-            kind = (kind, began.op, began.name)
+            notes = (f"{where}: {title}", *notes)
+            narrow = _narrow(scene, device, began, about)
+            title = _unsummed(scene, began, device, about)
+            if narrow is not None:
+                code, began, title = "wrong-group", narrow, _narrowly(scene, narrow, device, about)
+            where = f"{began.op} {began.name} on rank {device}"
+            kind = group_kind(began, device) or (kind, began.op, began.name)
         weight = _weight(scene, device, tensor)
         found = replace(
             finding,
+            code=code,
             title=title,
             where=where,
             notes=notes,
@@ -47,7 +54,7 @@ def end_cases(scene: Scene, findings: Sequence[Finding]) -> Iterator[Case]:
         )
         logical = scene.parallel.tensors[tensor].logical if tensor != ABSENT else ABSENT
         first = min((scene.bases[base].node for base in about.expected), default=0)
-        yield Case(found, (finding.code, kind), (END, first), bases, frozenset({logical}))
+        yield Case(found, (code, kind), (END, first), bases, frozenset({logical}))
 
 
 def _spread(scene: Scene, about: Evidence) -> tuple[str, ...]:
@@ -59,21 +66,53 @@ def _spread(scene: Scene, about: Evidence) -> tuple[str, ...]:
 
 
 def _began(scene: Scene, device: int, about: Evidence) -> Node | None:
-    """The node that made the part of a sum of which a result is made, where others stand between the two."""
-    label = next((label for share in about.value or () for label, _ in share.part), None)
+    """The node that made the part of a sum of which a result is made, or added such parts up, where others stand
+    between the two.
+    """
+    label = _summed(about)
     if label is None or label.node in _makers(scene, about):
         return None
     for tensor, source in scene.sources[device].items():
         value = scene.held(device, tensor) or ()
-        ours = any(scene.bases[share.base].node == label.node and label in dict(share.part) for share in value)
-        if ours and source.node.op not in COMMUNICATION:
+        if are_parts(value, label, scene.bases) and source.node.op not in COMMUNICATION:
             return source.node
     return None
 
 
-def _unsummed(scene: Scene, began: Node, device: int) -> str:
+def _summed(about: Evidence) -> Label | None:
+    """The axis of which a result has a part."""
+    return next((label for share in about.value or () for label, _ in share.part), None)
+
+
+def _unsummed(scene: Scene, began: Node, device: int, about: Evidence) -> str:
     made = next(scene.name(tensor) for tensor in began.outputs if tensor != ABSENT)
-    return f"{made} is a part of a sum on rank {device}, and gradients are made of it before it is summed"
+    over = ranks_text(_over(scene, about))
+    return f"{made} is a part of a sum on rank {device}, and gradients are made of it before it is summed over {over}"
+
+
+def _narrow(scene: Scene, device: int, began: Node, about: Evidence) -> Node | None:
+    """The collective that sums what a node made, or a copy of it, over other ranks than those that hold the parts."""
+    label, made = _summed(about), set(began.outputs)
+    made = {t for t in made if label is not None and are_parts(scene.held(device, t) or (), label, scene.bases)}
+    for source in scene.sources[device].values():
+        if not made & set(source.node.inputs) or attribute(source.node, "replicas"):
+            continue
+        if source.node.op in SUMMING:
+            return source.node if set(attribute(source.node, "ranks")) != set(_over(scene, about)) else None
+        made |= set(source.node.outputs) if hands_on(source.node) else set()
+    return None
+
+
+def _over(scene: Scene, about: Evidence) -> tuple[int, ...]:
+    """The ranks that hold the parts of which a result has one."""
+    share = next(share for share in about.value or () if share.part)
+    return holders(scene, share, share.part[0][0])
+
+
+def _narrowly(scene: Scene, node: Node, device: int, about: Evidence) -> str:
+    parts, ranks = ranks_text(_over(scene, about)), ranks_text(tuple(attribute(node, "ranks")))
+    name = scene.name(node.inputs[0])
+    return f"{node.op} {node.name} on rank {device} sums over {ranks}; the parts of {name} are on {parts}"
 
 
 def _weight(scene: Scene, device: int, tensor: int) -> str:

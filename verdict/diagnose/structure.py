@@ -5,8 +5,10 @@ from dataclasses import replace
 
 from verdict.diagnose.case import STRUCTURE, Case
 from verdict.diagnose.scene import Scene, misdelivered, misdelivery
-from verdict.graph import ABSENT, Fault, Node, Place, Plan, spelled
+from verdict.graph import ABSENT, Fault, Node, Place, Plan, extent, spelled
+from verdict.graph.check import misfit_of
 from verdict.graph.lockstep import COLLECTIVES, RECV
+from verdict.ops import RULES
 from verdict.outcome import Finding
 from verdict.words import ranks_text
 
@@ -58,6 +60,8 @@ def _with_sides(scene: Scene, finding: Finding, about: Fault) -> Finding:
     )
     if finding.code == "shape-mismatch" and node.op in COLLECTIVES:
         return _collective(scene, found, place, node)
+    if finding.code == "shape-mismatch" and partner != ABSENT:
+        return _attributes(scene, found, node, scene.reference.partners[partner].node)
     if finding.code == "broken-data-flow":
         return replace(found, notes=(*found.notes, *_unread(scene, about)))
     return found
@@ -81,6 +85,19 @@ def _partner(scene: Scene, node: Node) -> int:
         if any(b != ABSENT and scene.reference.bases[b].name in names for b in scene.reference.partners[k].outputs)
     )  # fmt: skip
     return next(exact, next(made, ABSENT))
+
+
+def _attributes(scene: Scene, finding: Finding, node: Node, single: Node) -> Finding:
+    """A node that makes what it states with the attributes of the single-device node, and not with its own."""
+    own, due = dict(node.attrs), dict(single.attrs)
+    apart = [name for name in sorted(own.keys() | due.keys()) if own.get(name) != due.get(name)]
+    shapes = [[None if t == ABSENT else extent(scene.region(t)) for t in ts] for ts in (node.inputs, node.outputs)]
+    if single.op != node.op or not apart:
+        return finding
+    if misfit_of(node._replace(attrs=single.attrs), tuple(shapes[0]), tuple(shapes[1]), RULES) is not None:
+        return finding
+    text = ", ".join(f"{name} is {own.get(name)!r}, expected {due.get(name)!r}" for name in apart)
+    return replace(finding, title=f"{node.op}: {text}, on {ranks_text(finding.ranks)}: {finding.title}")
 
 
 def _collective(scene: Scene, finding: Finding, place: Place, node: Node) -> Finding:

@@ -7,7 +7,7 @@ from the wrong peer, by a sum that adds a term twice; or by nothing at all, wher
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from verdict.diagnose.case import WALK, Case
+from verdict.diagnose.case import WALK, Case, group_kind
 from verdict.diagnose.cause import Cause, cause_of, holds
 from verdict.diagnose.scene import (
     Scene,
@@ -84,6 +84,8 @@ def _case(scene: Scene, finding: Finding, about: Evidence, cause: Cause) -> Case
     key: tuple[object, ...] = (cause.code, scene.alike(partner), place.op, () if partner != ABSENT else finding.kind)
     if cause.code in ("wrong-order", "wrong-peer"):
         key = (cause.code, cause.source.node.op if cause.source is not None else place.op)
+    if cause.code == "wrong-group" and culprit is not None and group_kind(culprit.node, cause.device):
+        key = (cause.code, group_kind(culprit.node, cause.device))
     tensors = frozenset(scene.parallel.tensors[t].logical for t in about.tensors if t != ABSENT)
     names = {place.name for place in about.places} | ({culprit.node.name} if culprit is not None else set())
     op = place.op if culprit is None or culprit.node is node else culprit.node.op

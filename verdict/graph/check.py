@@ -21,6 +21,7 @@ from verdict.graph.plan import ABSENT, ACCUMULATOR, INPUT, ONCE_A_STEP, PER_STEP
 from verdict.graph.region import Shape, extent
 from verdict.graph.schedule import check_schedule
 from verdict.graph.shares import check_regions, check_shards
+from verdict.graph.turns import makers_of, out_of_turn
 from verdict.outcome import Finding
 
 
@@ -67,19 +68,18 @@ def check_order(plan: Plan) -> tuple[Finding, ...]:
         places = found.setdefault((what, plan.tensors[tensor].logical), {})
         places.setdefault((tensor, id(node)), Place(device, ONCE_A_STEP, node.name, node.op))
 
+    late: dict[int, set[int]] = defaultdict(set)
     for device, program in enumerate(plan.programs):
-        own = made(plan, program)
+        own, makers = made(plan, program), makers_of(plan, device)
         for segments in _distinct_orders(plan, program):
             produced: set[int] = set()
-            for node in (node for segment in segments for node in plan.segments[segment].nodes):
-                for tensor in node.inputs:
-                    if tensor in produced or tensor == ABSENT:
-                        continue
-                    if tensor not in given or tensor in own:
+            for at, node in ((number, node) for number in segments for node in plan.segments[number].nodes):
+                for tensor in (t for t in node.inputs if t not in produced and t != ABSENT):
+                    if tensor in own and at not in makers[tensor] and makers[tensor] <= set(segments):
+                        late[device].add(tensor)
+                    elif tensor not in given or tensor in own:
                         misplaced("is read before anything produces it", device, node, tensor)
-                for tensor in node.outputs:
-                    if tensor == ABSENT:
-                        continue
+                for tensor in (t for t in node.outputs if t != ABSENT):
                     if node.op == LOADER and plan.kind(tensor) != INPUT:
                         misplaced("is loaded, and is no input", device, node, tensor)
                     if tensor in produced and plan.kind(tensor) != ACCUMULATOR:
@@ -89,7 +89,8 @@ def check_order(plan: Plan) -> tuple[Finding, ...]:
         _misplaced(plan, what, logical, tuple(tensor for tensor, _ in places), tuple(places.values()))
         for (what, logical), places in found.items()
     )
-    return (*broken, *_unwritten(plan, given), *_incomplete(plan))
+    turns = (out_of_turn(plan, device, tensors) for device, tensors in late.items())
+    return (*broken, *filter(None, turns), *_unwritten(plan, given), *_incomplete(plan))
 
 
 def made(plan: Plan, program: tuple[Call, ...]) -> set[int]:
@@ -183,10 +184,10 @@ def _misplaced(plan: Plan, what: str, logical: int, tensors: tuple[int, ...], pl
 def check_shapes(plan: Plan, rules: Mapping[str, ShapeRule]) -> tuple[Finding, ...]:
     """Every distinct node's full shapes and attributes against its operator's shape rule."""
     shapes = [extent(tensor.region) for tensor in plan.tensors]
-    known: dict[tuple[object, ...], _Misfit | None] = {}
-    findings: dict[tuple[str, _Misfit], Finding] = {}
-    places: dict[tuple[str, _Misfit], list[Place]] = defaultdict(list)
-    tensors: dict[tuple[str, _Misfit], list[int]] = defaultdict(list)
+    known: dict[tuple[object, ...], Misfit | None] = {}
+    findings: dict[tuple[str, Misfit], Finding] = {}
+    places: dict[tuple[str, Misfit], list[Place]] = defaultdict(list)
+    tensors: dict[tuple[str, Misfit], list[int]] = defaultdict(list)
     for segment, node in _nodes(plan):
         key = (
             node.op,
@@ -195,7 +196,7 @@ def check_shapes(plan: Plan, rules: Mapping[str, ShapeRule]) -> tuple[Finding, .
             tuple(shapes[t] if t != ABSENT else None for t in node.outputs),
         )
         if key not in known:
-            known[key] = _misfit(node, key[2], key[3], rules)
+            known[key] = misfit_of(node, key[2], key[3], rules)
         misfit = known[key]
         if misfit is not None:
             alike = node.op, misfit
@@ -209,22 +210,22 @@ def check_shapes(plan: Plan, rules: Mapping[str, ShapeRule]) -> tuple[Finding, .
     )
 
 
-class _Misfit(NamedTuple):
+class Misfit(NamedTuple):
     """Why shapes are none that an operator has. kind: what is wrong, whatever the sizes. text: for people."""
 
     kind: Hashable
     text: str
 
 
-def _misfit(
+def misfit_of(
     node: Node,
     inputs: tuple[Shape | None, ...],
     outputs: tuple[Shape | None, ...],
     rules: Mapping[str, ShapeRule],
-) -> _Misfit | None:
+) -> Misfit | None:
     if node.op == "all_reduce":
         kept = set(inputs) == set(outputs) or None in inputs
-        return None if kept else _Misfit("kept", "what it returns has another shape")
+        return None if kept else Misfit("kept", "what it returns has another shape")
     gradient = node.op.endswith(".grad")
     rule = rules.get(node.op.removesuffix(".grad"))
     if rule is None:
@@ -234,19 +235,19 @@ def _misfit(
     if rule.adds:
         forward = tuple(shape for shape in forward if shape is not None)
     if any(shape is None for shape in forward):
-        return _Misfit("input", "an input is missing")
+        return Misfit("input", "an input is missing")
     try:
         made = rule.axes([shape for shape in forward if shape is not None], dict(node.attrs)).output_shapes
     except ShapeError as error:
-        return None if isinstance(error, NoRuleError) else _Misfit("refused", error.problem)
+        return None if isinstance(error, NoRuleError) else Misfit("refused", error.problem)
     wanted = (*inputs[:grads], *outputs) if gradient else outputs
     right = (*made, *forward) if gradient else made
     if len(wanted) != len(right):
-        return _Misfit("count", f"it has {len(wanted)} outputs or gradients where its operator has {len(right)}")
+        return Misfit("count", f"it has {len(wanted)} outputs or gradients where its operator has {len(right)}")
     for found, expected in zip(wanted, right, strict=True):
         if found is not None and found != expected:
             text = f"the plan says shape {list(found)} where the operator makes {list(expected or ())}"
-            return _Misfit(("made", len(found), len(expected or ())), text)
+            return Misfit(("made", len(found), len(expected or ())), text)
     return None
 
 

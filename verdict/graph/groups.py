@@ -41,6 +41,7 @@ def check_groups(plan: Plan, findings: Noted) -> None:
             device,
             step,
             "every member of a group must call the collective with the same group",
+            always=True,
         )
 
 

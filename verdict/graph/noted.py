@@ -20,11 +20,13 @@ class Noted:
 
     def add(
         self, code: str, root: tuple[object, ...], kind: Hashable, title: str, device: int, step: Step,
-        help_: str = "", notes: tuple[str, ...] = (),
+        help_: str = "", notes: tuple[str, ...] = (), always: bool = False,
     ) -> None:  # fmt: skip
-        """Note what is wrong at a step. root: what has one cause. kind: what is wrong, whatever ranks and sizes."""
+        """Note what is wrong at a step. root: what has one cause. kind: what is wrong, whatever ranks and sizes.
+        always: in whatever microbatch.
+        """
         place = Place(device, step.microbatch, step.node.name, step.node.op)
-        where = f"{place.spelled}, {step.when}"
+        where = place.spelled if always else f"{place.spelled}, {step.when}"
         self.found.setdefault((code, *root), Finding(code, title, where, notes, help_, kind=kind))
         self.places[code, *root].append(place)
 

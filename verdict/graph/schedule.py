@@ -25,6 +25,9 @@ from verdict.graph.received import misfits, no_room
 from verdict.graph.region import extent
 from verdict.outcome import Finding
 
+MESSAGES_FIRST = "let one of them send what the other waits for before it waits itself"
+"""What ends a circle of ranks that wait for messages."""
+
 
 def check_schedule(plan: Plan) -> tuple[Finding, ...]:
     """Every collective meets its whole group with the same operation, every send its receive, and all end.
@@ -137,6 +140,14 @@ def _run(plan: Plan, talking: Sequence[Sequence[tuple[Node, ...]]]) -> tuple[Fin
     return findings.all()
 
 
+def _waits(waiting: Stuck, ring: Sequence[Stuck]) -> str:
+    """For whom a rank waits, in words."""
+    if waiting in ring and len(ring) > 1:
+        return f"ranks {', '.join(str(one.device) for one in ring)} wait for each other for ever"
+    awaited = ", ".join(str(rank) for rank in waiting.awaits) or "nobody"
+    return f"rank {waiting.device} waits for rank{'s' if len(waiting.awaits) > 1 else ''} {awaited} for ever"
+
+
 def _same_partners(
     findings: Noted, met: dict[int, tuple[int, ...]], device: int, step: Step, partners: Sequence[Step]
 ) -> bool:
@@ -193,12 +204,12 @@ def _stuck(findings: Noted, stuck: Sequence[Stuck]) -> None:
     lines, waiting_on = told(ring), {one.device for one in ring}
     for waiting in (*ring, *(other for other in stuck if other.device not in waiting_on)):
         ended = [rank for rank in waiting.awaits if rank not in all_stuck]
-        awaited = ", ".join(str(rank) for rank in waiting.awaits) or "nobody"
         if waiting.step.node.op == RECV and ended:
             code, kind = "receive-without-send", 1
             title = f"rank {ended[0]} ends without sending what it waits for"
         else:
             code, kind = "deadlock", len(waiting.awaits)
-            title = f"it waits for rank {awaited} for ever"
-        help_ = "let all members call their collectives in one order"
+            title = _waits(waiting, ring)
+        messages = bool(ring) and all(one.step.node.op not in COLLECTIVES for one in ring)
+        help_ = MESSAGES_FIRST if messages else "let all members call their collectives in one order"
         findings.add(code, (), kind, title, waiting.device, waiting.step, help_, lines)

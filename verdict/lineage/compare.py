@@ -7,7 +7,7 @@ from typing import NamedTuple
 from verdict.graph import Plan, Region, spelled
 from verdict.lineage.columns import SUMMED, UNDECIDED
 from verdict.lineage.reference import Base, Bases
-from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS, WHOLE, Mark, Shard, Value
+from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS, WHOLE, Label, Mark, Shard, Value
 
 
 class Difference(NamedTuple):
@@ -102,6 +102,12 @@ def unreduced(value: Value, bases: tuple[Base, ...], spread: int, over: str) -> 
                 "missing-reduction", (share.base, over), f"{bases[share.base].name} is not summed over the {over}", over
             )
     return None
+
+
+def are_parts(value: Value, label: Label, bases: tuple[Base, ...]) -> bool:
+    """Whether a value is a part of all sums over `label`, as their nodes make it, or added up."""
+    made = {(bases[share.base].node, axis) for share in value for known, _ in share.part for axis in known.axes}
+    return all((axis.node, axis) in made for axis in label.axes)
 
 
 def _columns(spread: int) -> str:

@@ -16,6 +16,8 @@ from verdict.lineage.shards import together
 from verdict.lineage.updates import Key, check_updates, in_words, open_updates, updates, updates_due
 from verdict.outcome import Finding
 
+MOST_CROSSED = 4
+"""How many inputs that are taken from another microbatch are named."""
 SHOWN = 8
 """How many undecided results are listed: they all follow from the gaps before them."""
 
@@ -128,17 +130,21 @@ def _crossed(lineages: Lineages, plan: Plan) -> Iterator[Finding]:
     bases = lineages.reference.bases
     for device, program in enumerate(plan.programs):
         for call in program:
+            taken: dict[int, list[str]] = defaultdict(list)
             for tensor, microbatch in call.crossed:
                 value = lineages.held[device].get(tensor)
-                if value is not None and all(bases[share.base].column == NO_COLUMN for share in value):
-                    continue
-                name = plan.logicals[plan.tensors[tensor].logical].name
+                if value is None or any(bases[share.base].column != NO_COLUMN for share in value):
+                    taken[microbatch].append(plan.logicals[plan.tensors[tensor].logical].name)
+            for microbatch, names in taken.items():
+                inputs = ", ".join([*names[:MOST_CROSSED], *(["..."] if len(names) > MOST_CROSSED else [])])
                 yield Finding(
                     "wrong-input",
-                    f"it reads {name} of microbatch {microbatch} in microbatch {call.microbatch}",
+                    f"it reads {inputs} of microbatch {microbatch} in microbatch {call.microbatch}",
                     f"segment {plan.segments[call.segment].name} on rank {device}, microbatch {call.microbatch}",
-                    help=f"wire it to {name} of microbatch {call.microbatch}",
-                    kind=("crossed", alike(name)),
+                    help=f"wire it to {inputs} of microbatch {call.microbatch}",
+                    extent=len(names),
+                    ranks=(device,),
+                    kind=("crossed", tuple(map(alike, names))),
                 )
 
 

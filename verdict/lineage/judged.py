@@ -52,7 +52,7 @@ class Judged(NamedTuple):
     def gap(self) -> Gap:
         """Why nothing is said of it."""
         problem = self.problem or "is not known at the end"
-        return Gap(f"{self.where}: {problem}", Place(self.held.device, ONCE_A_STEP, "the end of the step", "output"))
+        return Gap(problem, Place(self.held.device, ONCE_A_STEP, self.where, "output"))
 
 
 def judge(lineages: Lineages, plan: Plan, binding: Binding) -> tuple[Judged, ...]:

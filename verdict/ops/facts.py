@@ -12,6 +12,8 @@ from verdict.ops.names import (
     CHOICES,
     FINITE,
     HOMOGENEOUS,
+    LOOKUP_GRADIENTS,
+    LOOKUPS,
     MASKED,
     MOST_FACTOR,
     PADS,
@@ -69,6 +71,14 @@ class Facts:
         if rule is None or rule.keyed is None:
             return self.draws(op, attrs)
         return rule.keyed(attrs) not in {0, 1}
+
+    def looks_up(self, op: str) -> bool:
+        """Whether a node makes rows of the table that it reads first, those of the numbers that it reads then."""
+        return op in LOOKUPS
+
+    def is_gradient_of_lookup(self, op: str) -> bool:
+        """Whether a node makes the gradient of such a table, of that of the rows and of their numbers."""
+        return op in LOOKUP_GRADIENTS
 
     def made(self, op: str) -> bool:
         """Whether attributes alone say how large an output of a node is, or what it holds."""
@@ -151,10 +161,24 @@ class Facts:
         linear = rule.linear_in(arity, attrs) | rule.shape_only
         return rule.moves or rule.adds or rule.copies or rule.sums or linear >= frozenset(range(arity))
 
-    def smooth(self, op: str, node: Node, attrs: Mapping[str, Any]) -> bool:
-        """Whether what a node makes is one formula, without cases; False where nobody says so."""
+    def smooth(self, op: str, node: Node, attrs: Mapping[str, Any], positions: Set[int]) -> bool:
+        """Whether what a node makes of its inputs at some positions is one formula, without cases, whatever the others
+        are; False where nobody says so.
+        """
         formula = name_of(op) in SMOOTH and not _has_cases(name_of(op), attrs)
-        return formula or self.is_polynomial(op, len(node.inputs), len(node.outputs), attrs)
+        return formula or self.is_polynomial_in(op, node, attrs, positions)
+
+    def is_polynomial_in(self, op: str, node: Node, attrs: Mapping[str, Any], positions: Set[int]) -> bool:
+        """Whether a node makes polynomials of its inputs at some positions, of which the others are coefficients."""
+        rule, inputs, outputs = self.of(op), len(node.inputs), len(node.outputs)
+        if rule is None or rule.drops is not None:
+            return False
+        if BACKWARD in op:
+            return positions <= {0}
+        grads = inputs - outputs if op.endswith(GRAD) else 0
+        linear = rule.linear_in(outputs if op.endswith(GRAD) else inputs, attrs)
+        alone = all(position < grads or position - grads in linear for position in positions)
+        return alone or self.is_polynomial(op, inputs, outputs, attrs)
 
     def reaching(self, op: str, node: Node, attrs: Mapping[str, Any], free: Set[int]) -> bool:
         """Whether a node may make anything, where its inputs at some positions may be anything."""

@@ -53,3 +53,5 @@ CHOICES = frozenset({"where", "masked_fill"})
 """Operators that make one of what they read, or of a number that is an attribute."""
 SCALED = frozenset({"native_layer_norm", "_fused_rms_norm", "layernorm", "rms_norm", "rmsnorm"})
 """Operators that times their results by a weight, where they have one."""
+LOOKUPS, LOOKUP_GRADIENTS = frozenset({"aten.embedding"}), frozenset({"aten.embedding_dense_backward"})
+"""Operators that read a table and row numbers, and their gradients, which read that of the rows and their numbers."""

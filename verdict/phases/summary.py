@@ -85,8 +85,10 @@ def missing_of(table: Reference) -> Iterator[Open]:
 def open_gap(gap: Gap) -> Open:
     """A gap as an open question of the report."""
     op = gap.place.op
+    if op == END:
+        return Open(gap.place.name, gap.reason, NOT_ESTABLISHED)
     known = op in KINDS or op in COMMUNICATION or op in (CHUNK, LOADER) or FACTS.of(op) is not None
-    return Open(gap.place.spelled, gap.reason, NOT_ESTABLISHED if op == END else NOT_FOLLOWED if known else NO_RULE)
+    return Open(gap.place.spelled, gap.reason, NOT_FOLLOWED if known else NO_RULE)
 
 
 def open_of(stages: Cut, outcomes: Sequence[Outcome]) -> Iterator[Open]:

@@ -75,7 +75,7 @@ def _visit(known: Coordinates, within: dict[int, Sums], visit: Visit, positive: 
     if any(known.state(logical) is State.DATA for logical in visit.made.values()):
         along |= known.counted(visit.read.values())
     moved = visit.flow is Flow.MOVED and set(map(kind, known.dtypes(visit))) == {FLOAT}
-    if op not in COMMUNICATION and not moved and not FACTS.smooth(op, visit.node, visit.attrs):
+    if op not in COMMUNICATION and not moved and not FACTS.smooth(op, visit.node, visit.attrs, bounded):
         known.keep_axes(shifted if FACTS.cases_at_zero(op, visit.attrs) else along)
     added = {place for place in bounded if within[sources[place]].along}
     scaled = op in COMMUNICATION or moved or FACTS.homogeneous(op, visit.node, visit.attrs, added)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from verdict.graph import ABSENT, ACCUMULATOR, INPUT, PER_STEP, Plan, Region
 from verdict.graph.lockstep import CHUNK, COLLECTIVES, attribute
+from verdict.graph.sources import cited_in, in_short
 from verdict.lineage import Lineages, Value
 from verdict.lineage.compare import difference
 from verdict.lineage.reference import Base, Bases
@@ -111,9 +112,9 @@ class Case:
         return self.plan.kind(tensor) in (*PER_STEP, INPUT) and (device, tensor) in self.readers
 
     def named(self, site: Site) -> str:
-        """A node for people."""
+        """A node for people: by its name alone where that cites a line of a program, since it tells both."""
         node = node_at(self.plan, site)
-        return f"{node.op} {node.name}"
+        return f"{node.op} {node.name}" if cited_in(node.name) is None else in_short(node.name)
 
     def upstream(self, device: int, tensor: int) -> Iterator[tuple[int, Site]]:
         """The tensor and all that it is a copy, a sum or a reduction of, each with the node that writes it."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from verdict.graph import GRADIENT, ONCE_A_STEP, Attrs, Call, Logical, Node, Segment, Tensor
 from verdict.graph.lockstep import COLLECTIVES
 from verdict.lineage import Evidence, Value
-from verdict.lineage.compare import unreduced
+from verdict.lineage.compare import are_parts, unreduced
 from verdict.lineage.values import OVER_REPLICAS
 from verdict.ops import FACTS
 from verdict.outcome import Finding
@@ -46,11 +46,11 @@ def reduce_origin(case: Case, finding: Finding) -> Iterator[Candidate]:
         return
     (label,) = labels
     members: dict[int, int] = {}
-    for place in (place for found in case.walk.members.get(label.node, {}).values() for place in found):
-        for site in case.named_nodes(place.device, place.op, place.name):
-            tensor = node_at(case.plan, site).outputs[label.output]
-            if not case.is_accumulator(tensor) and _is_partial(case.held(place.device, tensor)):
-                members.setdefault(place.device, _next_copy(case, place.device, tensor))
+    for device, held in enumerate(case.walk.held):
+        made = (tensor for tensor, value in held.items() if are_parts(value or (), label, case.bases))
+        tensor = next((tensor for tensor in made if not case.is_accumulator(tensor)), None)
+        if tensor is not None:
+            members[device] = _next_copy(case, device, tensor)
     links = _links(case, members, sorted(members))
     maker = case.maker(*next(iter(members.items()))) if members else None
     if links and maker is not None:

@@ -97,7 +97,8 @@ def _read(path: str) -> Mapping[str, Any]:
         with open(path, encoding="utf-8") as file:
             report = json.load(file)
     except OSError as error:
-        raise UsageError(path, f"the report cannot be read: {error.strerror}") from None
+        reason = (error.strerror or str(error)).lower()
+        raise UsageError(path, f"the report cannot be read: {reason}", "is the path right?") from None
     except (ValueError, RecursionError):
         raise UsageError(path, "it is no JSON report", "make one with --output json:FILE") from None
     if not isinstance(report, dict) or report.get("version") != VERSION or report.get("verdict") not in VERDICTS:

@@ -6,6 +6,7 @@ from fractions import Fraction
 from rich.text import Text
 
 from verdict.outcome import Block, Counterexample
+from verdict.report.colours import RED
 from verdict.report.lines import WIDTH, counted, wrapped
 
 MOST_ROWS = 6
@@ -110,8 +111,8 @@ def _put(line: Text, cell: str, width: int) -> None:
     bare = cell.rstrip(MARK)
     if line.plain.endswith(MARK):
         width -= 1
-    line.append(f"{bare:>{width}}", "bold red" if bare != cell else "")
-    line.append(cell[len(bare) :], "bold red")
+    line.append(f"{bare:>{width}}", RED if bare != cell else "")
+    line.append(cell[len(bare) :], RED)
 
 
 def _is_vector(block: Block) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from rich.text import Text
 
 from verdict.outcome import Finding, Source
+from verdict.report.colours import AMBER, BLUE, RED
 from verdict.report.example import example_lines, number
 from verdict.report.lines import WIDTH, counted, wrapped
 
@@ -25,7 +26,7 @@ def finding_lines(finding: Finding, replicas: int, kind: str = "error", width: i
     """
     lines = wrapped(f"{kind}[{finding.code}]: {finding.title}", "", "  ", width)
     head = len(kind) + len(finding.code) + 2
-    colour = "bold red" if kind == "error" else "bold yellow"
+    colour = RED if kind == "error" else AMBER
     yield Text.assemble((lines[0][:head], colour), lines[0][head:])
     yield from map(Text, lines[1:])
     yield from map(Text, _excerpt(finding.source, width))
@@ -45,7 +46,7 @@ def finding_lines(finding: Finding, replicas: int, kind: str = "error", width: i
     if len(finding.notes) > SHOWN_NOTES:
         yield Text(f"  ... and {counted(len(finding.notes) - SHOWN_NOTES, 'more note')}")
     if finding.help:
-        yield from _labelled("help", "bold cyan", finding.help, width)
+        yield from _labelled("help", BLUE, finding.help, width)
 
 
 def _excerpt(source: Source | None, width: int) -> Iterator[str]:

@@ -13,7 +13,7 @@ def headline(report: Report) -> str:
         first, more = report.findings[0], len(report.findings) - 1
         others = f" (and {counted(more, 'more finding')})" if more else ""
         return f"{first.code} at {first.source or first.where}: {first.title}{others}"
-    return f"{counted(len(report.unanswered), 'question')} left open"
+    return f"{counted(len(report.asked), 'question')} left open"
 
 
 def _declared(report: Report) -> str:

@@ -8,6 +8,7 @@ from verdict.graph import Plan
 from verdict.outcome import Assumption, Finding
 from verdict.report.evidence import Due, Evidence, Open, lacking
 from verdict.report.picture import Picture
+from verdict.report.questions import NOT_ESTABLISHED
 
 VERSION = 1
 """The version of the JSON form. It grows when a field changes its meaning or goes."""
@@ -185,6 +186,11 @@ class Report:
     def unanswered(self) -> tuple[Open, ...]:
         """What keeps plans that are not refuted from being PROVED: open questions, else what nothing establishes."""
         return self.open or (() if self.findings else lacking(self.due, self.evidence))
+
+    @property
+    def asked(self) -> tuple[Open, ...]:
+        """Of what is unanswered, that on which the rest of it rests: all where there is no such."""
+        return tuple(item for item in self.unanswered if item.code != NOT_ESTABLISHED) or self.unanswered
 
     @property
     def verdict(self) -> Verdict:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
+from verdict.report.colours import AMBER, GREEN, RED
 from verdict.report.finding import finding_lines
 from verdict.report.headline import headline
 from verdict.report.lines import WIDTH, counted, wrapped
@@ -12,7 +13,7 @@ from verdict.report.readable import readable
 from verdict.report.report import Measured, Report, Side, Verdict
 from verdict.report.statistics import statistics
 
-COLOURS = {Verdict.PROVED: "bold green", Verdict.REFUTED: "bold red", Verdict.UNKNOWN: "bold yellow"}
+COLOURS = {Verdict.PROVED: GREEN, Verdict.REFUTED: RED, Verdict.UNKNOWN: AMBER}
 UNKNOWN = "unknown"
 NARROWEST = 60
 """Columns. On a terminal that is narrower, lines break by themselves: tables need as much."""
@@ -54,14 +55,18 @@ def _open(report: Report, verbose: int, page: "_Page") -> None:
         count = len(report.unanswered)
         page.print(f"{counted(count, 'question')} left open behind that (-v shows all)")
         return
-    limit = len(report.unanswered) if verbose else SHOWN_OPEN
-    for item in report.unanswered[:limit]:
+    asked = report.unanswered if verbose else report.asked
+    limit = len(asked) if verbose else SHOWN_OPEN
+    for item in asked[:limit]:
         lines = wrapped(f"{UNKNOWN}[{item.code}]: {item.where}: {item.reason}", "", "  ", page.width)
-        page.print(Text.assemble((UNKNOWN, "bold yellow"), lines[0][len(UNKNOWN) :]))
+        page.print(Text.assemble((UNKNOWN, AMBER), lines[0][len(UNKNOWN) :]))
         for line in lines[1:]:
             page.print(line)
-    if len(report.unanswered) > limit:
-        page.print(f"... and {len(report.unanswered) - limit} more (-v shows all)")
+    if len(asked) > limit:
+        page.print(f"... and {len(asked) - limit} more (-v shows all)")
+    if resting := len(report.unanswered) - len(asked):
+        rest = "rests" if resting == 1 else "rest"
+        page.print(f"{counted(resting, 'declared output')} {rest} on that (-v shows all)")
 
 
 def _sizes(name: str, side: Side) -> str:

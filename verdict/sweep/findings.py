@@ -1,9 +1,12 @@
 """What a sweep found to differ, as findings: one for each cause, the earliest first, then what has no known cause."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 from verdict.graph import Fault, Place, Plan
+from verdict.graph.names import patterned
 from verdict.graph.sources import cited_in
 from verdict.outcome import Finding, joined
 from verdict.sweep.compare import Different
@@ -23,6 +26,7 @@ from verdict.sweep.why import (
     trails,
 )  # fmt: skip
 from verdict.sweep.why.cone import readers_of
+from verdict.sweep.why.messages import as_messages
 from verdict.sweep.why.naming import BACKWARD
 from verdict.sweep.why.words import node_line, node_text, operator_text, owner_lines, places_text, ranks_text
 from verdict.words import listed
@@ -37,6 +41,14 @@ MOST_LINES = 4
 """How many single-device nodes are shown beside a cause; the others are left out."""
 
 
+class Told(NamedTuple):
+    """A finding and what its correction mends. gradients: of these those, where its place is a line of a program."""
+
+    finding: Finding
+    gradients: tuple[str, ...]
+    mends: tuple[str, ...]
+
+
 def findings(single: Plan, parallel: Plan, swept: Swept, most: int = MOST_CAUSES) -> tuple[Finding, ...]:
     """The findings of a sweep whose outputs differ, or are held by nobody. most: causes that are looked for."""
     shaped = [item for item in swept.different if item.error == float("inf")]
@@ -46,10 +58,11 @@ def findings(single: Plan, parallel: Plan, swept: Swept, most: int = MOST_CAUSES
     if left and swept.runs is not None:
         scene = scene_of(swept.runs)
         known, state = causes(scene, State(swept.runs.values[1], Change(), tuple(left)), most)
+        known = [as_messages(scene, cause) for cause in known]
         others, left = other_values(scene, state)
         begun, left = trails(scene, state, left)
         told = {cause.fix.at.name: _behind(trail) for cause in known for trail in begun if trail.at == cause.fix.at}
-        found = list(_merged(list(_with_trails(_together(scene, (*known, *others)), told))))
+        found = list(_merged(_with_trails(_together(scene, (*known, *others)), told)))
         begins = [_begun(scene, trail) for trail in begun if trail.at.name not in told]
     return (*found, *begins, *_without_cause(shaped, left), *_missing(swept.missing))
 
@@ -58,14 +71,11 @@ def _finding(scene: Scene, cause: Cause) -> Finding:
     fix = cause.fix
     ranks = sorted({rank for rank, _ in fix.instances})
     step = scene.step(fix.at.steps[fix.instances[0]])
-    mends = list(dict.fromkeys(item.result.what for item in cause.mends))
-    agree = "agrees" if len(mends) == 1 else "agree"
-    note = f"with that put right, {listed(mends, MOST_MENDED)} {agree} with the single-device plan"
     return Finding(
         fix.code,
         fix.title,
-        f"{fix.at.name} on {places_text(scene, fix.instances)}{_trained(fix.at.name, cause)}",
-        (*fix.notes, note),
+        f"{fix.at.name} on {places_text(scene, fix.instances)}",
+        fix.notes,
         fix.help,
         len(fix.instances),
         numbers(scene, cause),
@@ -77,18 +87,19 @@ def _finding(scene: Scene, cause: Cause) -> Finding:
     )
 
 
-def _together(scene: Scene, found: Sequence[Cause]) -> list[Finding]:
+def _together(scene: Scene, found: Sequence[Cause]) -> list[Told]:
     """A finding for each cause; one that is the other side of an earlier one is told there."""
-    told: list[tuple[Cause, Finding]] = []
+    told: list[tuple[Cause, Told]] = []
     for cause in found:
-        finding = _finding(scene, cause)
+        own = Told(_finding(scene, cause), _trained(cause), tuple(item.result.what for item in cause.mends))
         for number, (first, known) in enumerate(told):
             if said := _other_side(scene, first, cause):
-                told[number] = first, joined(known, [finding], [f"{said}: {finding.title}"])
+                both = joined(known.finding, [own.finding], [f"{said}: {own.finding.title}"])
+                told[number] = first, Told(both, known.gradients, (*known.mends, *own.mends))
                 break
         else:
-            told.append((cause, finding))
-    return [finding for _, finding in told]
+            told.append((cause, own))
+    return [own for _, own in told]
 
 
 def _other_side(scene: Scene, first: Cause, then: Cause) -> str:
@@ -104,10 +115,23 @@ def _other_side(scene: Scene, first: Cause, then: Cause) -> str:
     return "its gradient likewise" if one is not None and one == other and backward else ""
 
 
-def _trained(name: str, cause: Cause) -> str:
+def _trained(cause: Cause) -> tuple[str, ...]:
     """Whose gradients a correction of a recorded program mends: of what goes wrong at a line, that is what matters."""
-    gradients = list(dict.fromkeys(item.result.what for item in cause.mends if item.result.key[0] == GRADIENT))
-    return f" ({listed(gradients, MOST_TRAINED)})" if gradients and cited_in(name) is not None else ""
+    if cited_in(cause.fix.at.name) is None:
+        return ()
+    return tuple(dict.fromkeys(item.result.what for item in cause.mends if item.result.key[0] == GRADIENT))
+
+
+def _with_extent(finding: Finding, about: Sequence[Told]) -> Finding:
+    """A finding that names beside its place the gradients that it is about, and all that its correction mends."""
+    gradients = tuple(dict.fromkeys(name for told in about for name in told.gradients))
+    mends = tuple(dict.fromkeys(name for told in about for name in told.mends))
+    names = patterned(gradients)
+    count = f", {len(gradients)} in all" if len(gradients) > len(names) or len(names) > MOST_TRAINED else ""
+    extent = f" ({listed(names, MOST_TRAINED)}{count})" if names else ""
+    agree = "agrees" if len(mends) == 1 else "agree"
+    note = f"with that put right, {listed(patterned(mends), MOST_MENDED)} {agree} with the single-device plan"
+    return replace(finding, where=finding.where + extent, notes=(*finding.notes, note))
 
 
 def _places(scene: Scene, cause: Cause) -> Iterator[Place]:
@@ -118,19 +142,23 @@ def _places(scene: Scene, cause: Cause) -> Iterator[Place]:
         yield Place(device, step.place.microbatch, step.place.name, operator_text(scene, step))
 
 
-def _merged(found: Sequence[Finding]) -> Iterator[Finding]:
+def _merged(found: Iterable[Told]) -> Iterator[Finding]:
     """Findings of one code and kind as one, the earliest, which names the other places; so are those of one code at one
     line of a program, whatever operators that runs: the gradients of a weight and of its bias.
     """
-    groups: list[list[Finding]] = []
-    for finding in found:
-        group = next((group for group in groups if any(_same(one, finding) for one in group)), None)
+    groups: list[list[Told]] = []
+    for told in found:
+        group = next((group for group in groups if any(_same(one.finding, told.finding) for one in group)), None)
         if group is None:
-            groups.append([finding])
+            groups.append([told])
         else:
-            group.append(finding)
+            group.append(told)
     for first, *others in groups:
-        yield joined(first, others, [f"the same at {other.where}: {other.title}" for other in others])
+        line = cited_in(first.finding.where)
+        here = [told for told in others if line is not None and cited_in(told.finding.where) == line]
+        elsewhere = [_with_extent(told.finding, [told]) for told in others if told not in here]
+        notes = [f"the same at {other.where}: {other.title}" for other in elsewhere]
+        yield joined(_with_extent(first.finding, [first, *here]), [told.finding for told in others], notes)
 
 
 def _same(one: Finding, other: Finding) -> bool:
@@ -174,11 +202,12 @@ def _behind(trail: Trail) -> str:
     return listed(list(dict.fromkeys(item.result.what for item in trail.behind)), SHOWN)
 
 
-def _with_trails(found: Sequence[Finding], told: Mapping[str, str]) -> Iterator[Finding]:
+def _with_trails(found: Sequence[Told], told: Mapping[str, str]) -> Iterator[Told]:
     """Findings, with what else lies behind their places and differs still. told: by the name of a place."""
-    for finding in found:
-        behind = next((text for name, text in told.items() if finding.where.startswith(name)), "")
-        yield joined(finding, [], [f"behind it differs, too: {behind}"] if behind else [])
+    for one in found:
+        behind = next((text for name, text in told.items() if one.finding.where.startswith(name)), "")
+        notes = [f"behind it differs, too: {behind}"] if behind else []
+        yield one._replace(finding=joined(one.finding, [], notes))
 
 
 def _size(items: Sequence[Different]) -> str:

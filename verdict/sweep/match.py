@@ -18,6 +18,10 @@ APART, LEAST = 1e5, 1e-3
 """By what factor elements are far apart, of those that are greater than this."""
 MOST_BOXES = 4
 """How many places of one array are tried."""
+TOGETHER = 4096
+"""At how many places an array is looked for at once."""
+PROBES = 16
+"""How many elements are looked at before all of them are, where there are several places."""
 MOST_PLACES = 4_000_000
 """At how many places, of all its elements together, the partners of one array are looked for."""
 
@@ -38,6 +42,7 @@ class Catalogue:
         self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.owners = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
         self._holding: dict[Shape, npt.NDArray[np.bool_]] = {}
+        self._sizes: dict[int, tuple[Ids, Ids]] = {}
         seeds = len(self.known[0].values) if self.known else 0
         self.values = [np.concatenate([item.values[k].ravel() for item in self.known]) for k in range(seeds)]
         self.ids = np.concatenate([item.ids.ravel() for item in self.known]) if self.known else np.zeros(0, np.int64)
@@ -56,19 +61,56 @@ class Catalogue:
         if not near.size:
             return
         tolerances = [_tolerance(array) for array in values]
-        place = np.unravel_index(pivot, first.shape)
         found = 0
-        for position, number in zip(near.tolist(), self.owners[near].tolist(), strict=True):
-            item = self.known[number]
-            there = np.unravel_index(position - int(self.starts[number]), item.ids.shape)
-            box = _box(tuple(int(a) - int(b) for a, b in zip(there, place, strict=True)), first.shape, item.ids.shape)
-            if box is not None and all(
-                _equal(item.values[k][box], values[k], tolerances[k]) for k in range(len(values))
-            ):
-                yield item.ids[box]
-                found += 1
-                if found == MOST_BOXES:
-                    return
+        for begin in range(0, near.size, TOGETHER):
+            owners, offsets = self._placed(near[begin : begin + TOGETHER], pivot, values, tolerances)
+            for number, offset in zip(owners.tolist(), offsets.tolist(), strict=True):
+                item = self.known[number]
+                box = tuple(slice(start, start + length) for start, length in zip(offset, first.shape, strict=True))
+                if all(_equal(item.values[k][box], values[k], tolerances[k]) for k in range(len(values))):
+                    yield item.ids[box]
+                    found += 1
+                    if found == MOST_BOXES:
+                        return
+
+    def _placed(
+        self, near: Ids, pivot: int, values: Sequence[Floats], tolerances: Sequence[Floats]
+    ) -> tuple[Ids, Ids]:
+        """Where an array may lie of which one element lies at one of the places `near`: single-device arrays, and where
+        it begins in them. Some elements are looked at, all at once.
+        """
+        shape = values[0].shape
+        sizes, steps = self._extents(len(shape))
+        owners = self.owners[near].astype(np.int64)
+        there = (near - self.starts[owners])[:, None] // steps[owners] % sizes[owners]
+        offsets = there - np.asarray(np.unravel_index(pivot, shape), dtype=np.int64)
+        fits = ((offsets >= 0) & (offsets + np.asarray(shape, dtype=np.int64) <= sizes[owners])).all(axis=1)
+        owners, offsets = owners[fits], offsets[fits]
+        for probe in np.linspace(0, values[0].size - 1, min(values[0].size, PROBES)).astype(np.int64).tolist():
+            if owners.size <= 1:
+                break
+            index = np.asarray(np.unravel_index(probe, shape), dtype=np.int64)
+            at = self.starts[owners] + ((offsets + index) * steps[owners]).sum(axis=1)
+            equal = np.logical_and.reduce(
+                [
+                    _are_equal(own[at], array.flat[probe], tolerance.flat[probe])
+                    for own, array, tolerance in zip(self.values, values, tolerances, strict=True)
+                ]
+            )
+            owners, offsets = owners[equal], offsets[equal]
+        return owners, offsets
+
+    def _extents(self, dims: int) -> tuple[Ids, Ids]:
+        """The sizes of all arrays of so many dimensions, by number, and how far apart their elements are along each."""
+        if dims not in self._sizes:
+            sizes = np.ones((len(self.known), dims), dtype=np.int64)
+            for number, item in enumerate(self.known):
+                sizes[number] = item.ids.shape if item.ids.ndim == dims else 1
+            steps = np.ones_like(sizes)
+            for axis in range(dims - 2, -1, -1):
+                steps[:, axis] = steps[:, axis + 1] * sizes[:, axis + 1]
+            self._sizes[dims] = sizes, steps
+        return self._sizes[dims]
 
     def _can_hold(self, shape: Shape) -> npt.NDArray[np.bool_]:
         """Which single-device arrays are as large as `shape` along every axis."""
@@ -205,11 +247,9 @@ def _tolerance(array: Floats) -> Floats:
 
 
 def _equal(one: Array, other: Array, tolerance: Floats) -> bool:
+    return bool(np.all(_are_equal(one, other, tolerance)))
+
+
+def _are_equal(one: Array, other: Array, tolerance: Floats) -> npt.NDArray[np.bool_]:
     with np.errstate(invalid="ignore"):
-        return bool(np.all((np.abs(one - other) <= tolerance) | (one == other)))
-
-
-def _box(offset: tuple[int, ...], size: Shape, within: Shape) -> tuple[slice, ...] | None:
-    if any(start < 0 or start + length > full for start, length, full in zip(offset, size, within, strict=True)):
-        return None
-    return tuple(slice(start, start + length) for start, length in zip(offset, size, strict=True))
+        return np.asarray((np.abs(one - other) <= tolerance) | (one == other))

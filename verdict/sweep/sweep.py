@@ -36,6 +36,7 @@ from verdict.sweep.match import Catalogue, Known
 from verdict.sweep.merge import merged, repeats, without
 from verdict.sweep.multiple import factors_of
 from verdict.sweep.parallel import Guesses, first_of, follow_parallel
+from verdict.sweep.plain import Plain, on_small_numbers
 from verdict.sweep.results import Missing
 from verdict.sweep.seen import Seen, Values, flows_of, seen, telling
 from verdict.sweep.temper import tempered
@@ -63,12 +64,15 @@ ALONE = "the single-device plan declares no such output (nothing to compare it w
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Both plans as they were run, single and parallel, their flows, what they are given on each seed, all values."""
+    """Both plans as they were run, single and parallel, their flows, what they are given on each seed, all values;
+    plain: the same on small whole numbers, where they can be run on these.
+    """
 
     plans: tuple[Plan, Plan]
     flows: tuple[Flow, Flow]
     given: tuple[Mapping[int, Array], ...]
     values: tuple[Values, Values]
+    plain: Plain | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +204,8 @@ def _swept(reduced: Reduced, options: Options, progress: Progress) -> Swept:
     missing = (*compared.missing, *undeclared(flows[0], parallel, small[1], binding.logical))
     if compared.different or missing:
         told = telling(flows, reduced, both, seeds, integers)
-        runs = Runs((single, parallel), flows, told.given, told.values)
+        plain = on_small_numbers(flows, told.given[0])
+        runs = Runs((single, parallel), flows, told.given, told.values, plain)
         return Swept(compared.total, compared.different, missing, steps=len(flows[1].steps), runs=runs)
     if both.unusual:
         return Swept(compared.total, unusual=True, steps=len(flows[1].steps))

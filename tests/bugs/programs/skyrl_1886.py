@@ -1,7 +1,6 @@
 """A contiguous copy is reduced in place, and the gradient that is handed on is the one before.
 
 world 2
-missed place
 """
 
 import torch
@@ -31,8 +30,8 @@ class Right(torch.autograd.Function):
 class Wrong(Right):
     @staticmethod
     def backward(ctx, grad):
-        dist.all_reduce(grad.contiguous())
-        return grad  # place
+        dist.all_reduce(grad.contiguous())  # place
+        return grad
 
 
 def program(ctx, enter):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from verdict.graph import ABSENT
+from verdict.graph.sources import cited_in
 from verdict.ops import FACTS, RULES
 from verdict.sweep.elements import Ids
 from verdict.sweep.flow import REDUCTIONS, SUM, Step
@@ -57,8 +58,8 @@ def missing_sums(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
     for part in parts:
         alike = [one for one in parts if (one.groups, one.word) == (part.groups, part.word)]
         if len(alike) > 1 and alike[0] is part:
-            yield _told(scene, at, alike)
-    yield from (_told(scene, at, [part]) for part in parts)
+            yield _summed_in_vain(scene, _told(scene, at, alike))
+    yield from (_summed_in_vain(scene, _told(scene, at, [part])) for part in parts)
 
 
 def _parts(scene: Scene, state: State, at: Siblings, position: int) -> Iterator[Part]:
@@ -107,13 +108,46 @@ def _told(scene: Scene, at: Siblings, parts: Sequence[Part]) -> Fix:
         over += f" and all {word_of}"
     read = readers_text(scene, at, position)
     uses = "use" if " and " in read else "uses"
-    made = f"{node_text(scene, step)} makes a part of {text} on each of {ranks_text(rank for rank, _ in group)}"
+    where = f"on each of {ranks_text(due)}" if len(due) > 1 else f"in each of the {word_of}"
+    made = f"{node_text(scene, step)} makes a part of {text} {where}"
     title = f"{made}, and {read} {uses} it before it is {word} over {over}"
     return Fix(
         "missing-reduction", title, at, tuple(p for g in groups for p in g), change,
         help=f"let it be {word} over {over} before {read}", single=single, kin=(over,),
         edits=partial(reduced, scene, at, [p.position for p in parts], groups, "sum" if word == "summed" else "avg"),
     )  # fmt: skip
+
+
+def _summed_in_vain(scene: Scene, fix: Fix) -> Fix:
+    """The correction, told of the reduction that sums these parts, as they are or moved, and that nobody reads, where
+    there is one: that of a copy in its place, say. Of a program that is its line, since no node hands on the other one.
+    """
+    if fix.code != "missing-reduction":
+        return fix
+    declared = {result.value for result in scene.other.results}
+    moved = _moved(scene, set(fix.change.values))
+    for other in (other for other in scene.classes if other.op in REDUCTIONS.values()):
+        made = values_of(scene, other, 0)
+        read = {value for number in other.steps.values() for value in scene.step(number).inputs}
+        if not read <= moved or any(scene.readers.get(value) or value in declared for value in made.values()):
+            continue
+        if {rank for place in other.steps for rank in members(scene, other, [place])} == {r for r, _ in fix.instances}:
+            vain = f"nothing reads what {node_text(scene, scene.step(other.first))} sums"
+            told = fix._replace(title=f"{vain}: {fix.title}")
+            return told if cited_in(other.name) is None else told._replace(at=other, instances=tuple(other.steps))
+    return fix
+
+
+def _moved(scene: Scene, values: set[int]) -> set[int]:
+    """These values, and what only moves or copies them."""
+    found, waiting = set(values), list(values)
+    while waiting:
+        for step in (scene.step(number) for number in scene.readers.get(waiting.pop(), ())):
+            rule = RULES.get(step.op)
+            if len(step.inputs) == 1 and ((rule is not None and rule.moves) or FACTS.copies(step.op, 1, 1)):
+                waiting.extend(value for value in step.outputs if value != ABSENT and value not in found)
+                found.update(step.outputs)
+    return found
 
 
 def reduced_next(scene: Scene, state: State, values: set[int]) -> bool:

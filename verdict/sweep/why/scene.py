@@ -15,6 +15,7 @@ from verdict.sweep.elements import Elements, Ids, Kind
 from verdict.sweep.flow import Flow, Step
 from verdict.sweep.follow import Follower, follow_single
 from verdict.sweep.match import Catalogue
+from verdict.sweep.plain import Plain
 from verdict.sweep.sweep import Runs, catalogue_of
 from verdict.sweep.trace import Keys, Trace
 from verdict.sweep.why.siblings import Partition, Siblings, partitions_of, repeated_of, siblings_of
@@ -36,7 +37,7 @@ class Scene:
     ranks and in all microbatches together, in the order of the flow. repeated: those of several runs of one line of a
     program. partitions: how ranks may be grouped. maker: which step makes a value. graph: from each parallel step to
     those that read what it makes. collectives: by device and name. outputs: of single-device steps that make several
-    tensors, what these are called.
+    tensors, what these are called. plain: both flows on small whole numbers.
     """
 
     single: Plan
@@ -55,6 +56,7 @@ class Scene:
     partitions: tuple[Partition, ...]
     collectives: Mapping[tuple[int, str], tuple[Node, ...]]
     outputs: Mapping[int, tuple[str, ...]]
+    plain: Plain | None = None
 
     def step(self, number: int) -> Step:
         """A step of the parallel flow."""
@@ -110,6 +112,7 @@ def scene_of(runs: Runs) -> Scene:
         single, parallel, *flows, right, trace, elements, catalogue,
         {value: tuple(dict.fromkeys(found)) for value, found in readers.items()}, maker, _graph(flows[1], maker),
         classes, repeated, partitions_of(parallel, instances), _collectives(parallel), _outputs(single, flows[0]),
+        runs.plain,
     )  # fmt: skip
 
 

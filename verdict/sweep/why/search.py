@@ -18,8 +18,10 @@ from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.gathers import gathers
 from verdict.sweep.why.inputs import UNSUMMED, other_input
 from verdict.sweep.why.layouts import layouts
+from verdict.sweep.why.lookups import split_lookups
 from verdict.sweep.why.mend import Budget, State, behind, improved, mended
 from verdict.sweep.why.missing import lost_summands, missing_sums
+from verdict.sweep.why.runs import attributes_of_runs
 from verdict.sweep.why.scaled import off
 from verdict.sweep.why.scene import Scene
 from verdict.sweep.why.siblings import Siblings
@@ -92,6 +94,14 @@ class Search:
     def attributes(self, state: State, at: Siblings) -> Iterator[Fix]:
         """Attributes of the single-device step, but for what a mean counts, which is another one on a share."""
         yield from (fix for fix in other_attributes(self.scene, state, at) if fix.code != "wrong-scale")
+
+    def lookups(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """Rows of a table of which each rank has some."""
+        yield from split_lookups(self.scene, state, at)
+
+    def runs(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """Attributes of each run of a line."""
+        yield from attributes_of_runs(self.scene, state, at)
 
     def elsewhere(self, state: State, at: Siblings) -> Iterator[Fix]:
         """What the same operator reads in another place."""

@@ -53,7 +53,7 @@ def _changed(
         place: {**{k: v for k, v in step.attrs.items() if k not in names}, **{k: attrs[k] for k in names if k in attrs}}
         for place, step in apart.items()
     }
-    change = _applied(state, {place: step._replace(attrs=due[place]) for place, step in apart.items()})
+    change = applied(state, {place: step._replace(attrs=due[place]) for place, step in apart.items()})
     if not change:
         return
     step = first_of(apart)
@@ -115,7 +115,7 @@ def other_operator(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
                 for p, s in places.items()
                 if len(s.inputs) == len(other.inputs) and len(s.outputs) == len(other.outputs)
             }
-            change = _applied(state, swapped)
+            change = applied(state, swapped)
             if not change:
                 continue
             step = first_of(places)
@@ -152,7 +152,7 @@ def doubtful(scene: Scene, state: State, at: Siblings) -> Step:
     return next(odd, steps[0])
 
 
-def _applied(state: State, steps: Mapping[Instance, Step]) -> dict[int, Arrays]:
+def applied(state: State, steps: Mapping[Instance, Step]) -> dict[int, Arrays]:
     """What steps would make as they are given, where that is something else. Empty where one cannot be run."""
     found: dict[int, Arrays] = {}
     for step in steps.values():

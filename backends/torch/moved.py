@@ -1,0 +1,48 @@
+"""Communication that moves bytes: what it is given is seen as another type than that of the numbers in its memory."""
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import _disable_current_modes
+from torch.utils._pytree import tree_map_only
+
+from verdict.backends.torch.memory import Memory, Unfollowed
+
+_MOVES = frozenset({
+    "_allgather_base_", "allgather_", "allgather_into_tensor_coalesced_", "alltoall_", "broadcast_", "gather_", "recv_",
+    "scatter_", "send",
+})  # fmt: skip
+"""What hands bytes on as they are, each tensor as a whole."""
+
+
+def as_held(name: str, given: Mapping[str, Any], memory: Memory) -> tuple[dict[str, Any], str]:
+    """The arguments of communication, where it moves bytes with tensors of the type of the numbers that these are; and
+    that type, "" where all tensors have their own.
+    """
+    types, moved = set[str](), set[str]()
+
+    def typed(tensor: Any) -> Any:
+        own = str(tensor.dtype).removeprefix("torch.")
+        dtype = memory.dtype_in(tensor.untyped_storage()) or own
+        types.add(dtype)
+        if dtype == own:
+            return tensor
+        moved.add(dtype)
+        return _seen_as(tensor, getattr(torch, dtype))
+
+    if name not in _MOVES:
+        return dict(given), ""
+    found = {key: tree_map_only(torch.Tensor, typed, value) for key, value in given.items()}
+    if moved and len(types) > 1:
+        raise Unfollowed(f"bytes of {' and '.join(sorted(types))} are moved together")
+    return found, "".join(moved)
+
+
+def _seen_as(tensor: Any, dtype: Any) -> Any:
+    start, size = tensor.storage_offset() * tensor.element_size(), prod(tensor.shape) * tensor.element_size()
+    if start % dtype.itemsize or size % dtype.itemsize:
+        raise Unfollowed(f"a part of a number of {dtype} is moved")
+    with _disable_current_modes(), torch.no_grad():
+        return tensor.detach().reshape(-1).view(dtype)

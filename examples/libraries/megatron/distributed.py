@@ -1,0 +1,22 @@
+"""Megatron-Core: its GPT in data parallel, by its own wrapper and its distributed optimizer."""
+
+from gpt import gpt
+from trained import alone, by_megatron, program
+
+
+def run(ctx, train):
+    gpt(ctx)  # which makes the groups
+    return program(ctx, lambda: gpt(ctx), train)
+
+
+def build_single(ctx):
+    return run(ctx, alone)
+
+
+def build(ctx):
+    return run(ctx, by_megatron(distributed=True))
+
+
+def build_unfinished(ctx):
+    """Nobody calls what waits for gradients, and reduces them where it is not done on the way."""
+    return run(ctx, by_megatron(distributed=True, finish=lambda module: None))

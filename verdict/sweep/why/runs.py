@@ -1,0 +1,70 @@
+"""A line that runs several times, with attributes that change from run to run: learning rates."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from verdict.graph.sources import in_short
+from verdict.sweep.trace import frozen
+from verdict.sweep.why.fix import Fix
+from verdict.sweep.why.mend import Budget, Change, State, mended
+from verdict.sweep.why.scene import Arrays, Scene
+from verdict.sweep.why.siblings import Instance, Siblings
+from verdict.sweep.why.steps import applied
+from verdict.sweep.why.words import node_text, ranks_text
+
+MOST_SHOWN = 3
+"""Of how many runs the attributes are told."""
+Attributes = Mapping[str, Any]
+
+
+def attributes_of_runs(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
+    """In every run the attributes that one of the ranks has there, and those of the single-device plan's runs."""
+    runs = sorted({run for _, run in at.steps})
+    if at.op.startswith("~") or len(runs) < 2:
+        return
+    own = {place: scene.step(number).attrs for place, number in at.steps.items()}
+    for rank in sorted({rank for rank, _ in at.steps}):
+        due = {run: own[rank, run] for run in runs if (rank, run) in own}
+        yield from _with(scene, state, at, due, "on the other ranks it has")
+    same = (step for step in scene.one.steps if (step.op, in_short(step.place.name)) == (at.op, in_short(at.name)))
+    single = [step.attrs for step in same]
+    if len(single) == len(runs):
+        yield from _with(scene, state, at, dict(zip(runs, single, strict=True)), "the single-device node has")
+
+
+def _with(scene: Scene, state: State, at: Siblings, due: Mapping[int, Attributes], against: str) -> Iterator[Fix]:
+    """The steps with the attributes that are due in their runs, one run after the other: each goes on from the last."""
+    apart = {
+        (rank, run): number
+        for (rank, run), number in at.steps.items()
+        if run in due and frozen(scene.step(number).attrs) != frozen(due[run])
+    }
+    if len({run for _, run in apart}) < 2:
+        return
+    found: dict[int, Arrays] = {}
+    going_on, budget = state, Budget()
+    for run in sorted({run for _, run in apart}):
+        steps = {place: scene.step(n)._replace(attrs=due[run]) for place, n in apart.items() if place[1] == run}
+        found.update(change := applied(going_on, steps))
+        after = mended(scene, going_on, Change(change), budget)
+        if after is None:
+            return
+        going_on = after
+    if not found:
+        return
+    places = sorted(apart, key=lambda place: place[::-1])
+    mine = [scene.step(apart[place]).attrs for place in _of_one_rank(places)]
+    wanted = [due[run] for _, run in _of_one_rank(places)]
+    names = sorted({k for one, two in zip(mine, wanted, strict=True) for k in one if one[k] != two.get(k)})
+    node, where = node_text(scene, scene.step(apart[places[0]])), ranks_text(rank for rank, _ in apart)
+    title = f"{node} has {_values(mine, names)} on {where}; {against} {_values(wanted, names)}"
+    yield Fix("wrong-constant", title, at, tuple(places), Change(found), help=f"use {_values(wanted, names)}")
+
+
+def _of_one_rank(places: Sequence[Instance]) -> list[Instance]:
+    return [place for place in places if place[0] == places[0][0]]
+
+
+def _values(runs: Sequence[Attributes], names: Sequence[str]) -> str:
+    shown = [" then ".join(repr(attrs.get(name)) for attrs in runs[:MOST_SHOWN]) for name in names]
+    return ", ".join(f"{name}={text}" for name, text in zip(names, shown, strict=True))
