@@ -55,6 +55,8 @@ EXAMPLES = (
     Example("sequence.py:build_wrong_positions", "each piece begins at position 0", "REFUTED"),
     Example("equinox_model.py:build", "equinox's MLP as it is, SGD with momentum: data"),
     Example("equinox_model.py:build_old", "the same, XLA's older propagation"),
+    Example("flax_model.py:build", "flax's (linen) dense layers and layer norm as they are, SGD with momentum: data"),
+    Example("flax_model.py:build_tensor", "data x tensor"),
 )
 
 

@@ -26,6 +26,8 @@ def answer(task):
         time.sleep(60)
     if task == "eat":
         return Proved((("same", len(bytearray(4 * 2**30))),))
+    if task == "fail":
+        raise SystemError("error return without exception set")
     if task == "raise":
         raise InternalError("a bug of ours")
     return Refuted((), ())
@@ -65,6 +67,14 @@ def test_a_task_that_takes_too_much_memory(workers):
     outcomes = run([0, "eat", 2, 3], workers)
     assert [outcomes[k] for k in (0, 2, 3)] == proved(0, 2, 3)
     assert outcomes[1] == Unknown(f"more than {SMALL} MiB of memory were needed")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_task_in_which_python_fails(workers):
+    """As where C code gets no memory, and does not say so."""
+    outcomes = run([0, "fail", 2, 3], workers)
+    assert [outcomes[k] for k in (0, 2, 3)] == proved(0, 2, 3)
+    assert outcomes[1] == Unknown("Python itself failed: error return without exception set")
 
 
 def test_a_task_that_does_not_end():

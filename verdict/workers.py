@@ -121,6 +121,8 @@ def _work(connection: Any, tasks: Sequence[Task], run: Callable[[Task], Result],
         except MemoryError:
             most = "there was" if memory_mib is None else f"{memory_mib} MiB"
             answer = Unknown(f"more than {most} of memory were needed")
+        except SystemError as error:  # C code that fails for want of memory does not always say so
+            answer = Unknown(f"Python itself failed: {error}")
         except Exception as error:
             answer = error
         try:

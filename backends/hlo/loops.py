@@ -6,7 +6,7 @@ from typing import NamedTuple
 from verdict.backends.hlo.text import Computation, Instruction, Module, Tuple
 from verdict.backends.hlo.values import Found, Known, Made, Refused
 
-SAME = frozenset({"copy", "optimization-barrier"})
+SAME = frozenset({"copy", "opt-barrier", "optimization-barrier"})
 """Opcodes that hand on what they read, where it is one array."""
 
 

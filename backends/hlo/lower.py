@@ -9,6 +9,7 @@ from contextlib import suppress
 
 import numpy as np
 
+from verdict.backends.hlo.branches import chosen_of, taken
 from verdict.backends.hlo.communication import COLLECTIVES, communicated
 from verdict.backends.hlo.convolution import convolved
 from verdict.backends.hlo.folds import FOLDED, folded, is_of_one_operator
@@ -17,7 +18,7 @@ from verdict.backends.hlo.instruction import At, named
 from verdict.backends.hlo.opcodes import lowered
 from verdict.backends.hlo.text import DTYPES, Array, Computation, Instruction, Module, Tuple
 from verdict.backends.hlo.values import Counted, Found, Known, Leaf, Made, Recording, Refused, Stacked
-from verdict.backends.torch.trace import UNMODELLED, Value
+from verdict.backends.torch.trace import COMMUNICATION, UNMODELLED, Value
 
 MOST_STEPS = 400_000
 """The most instructions that are evaluated on one device, those of loops each time: more take minutes."""
@@ -75,7 +76,7 @@ class Device:
                 return operands
             case "get-tuple-element":
                 return self._element(each, operands)
-            case "optimization-barrier":
+            case "opt-barrier" | "optimization-barrier":
                 return operands[0] if len(operands) == 1 else operands
             case "partition-id" | "replica-id":
                 rank = self._rank if each.opcode == "partition-id" else 0
@@ -142,18 +143,24 @@ class Device:
 
     def _branched(self, each: Instruction, operands: tuple[Found, ...]) -> Found:
         chosen = operands[0]
-        if not isinstance(chosen, Known) or chosen.shape != ():
-            raise Refused("which branch is taken depends on data")
+        if not isinstance(chosen, Known | Made) or chosen.shape != ():
+            raise Refused("which branch is taken is no single value")
         if chosen.dtype == "bool":
             listed = [each.attrs.get(key, "") for key in ("true_computation", "false_computation")]
-            number = 0 if chosen.array else 1
         else:
             listed = each.attrs.get("branch_computations", "").strip("{}").split(",")
-            number = int(chosen.array) if 0 <= int(chosen.array) < len(listed) else len(listed) - 1
-        found = self._module.computations.get(listed[number].strip().lstrip("%"))
-        if found is None or number + 1 >= len(operands):
+        found = [self._module.computations.get(name.strip().lstrip("%")) for name in listed]
+        branches = [branch for branch in found if branch is not None]
+        if len(branches) < len(found) or len(operands) != len(found) + 1:
             raise Refused("its branch is no computation of the module")
-        return self._evaluated(found, (operands[number + 1],))
+        if isinstance(chosen, Known):
+            number = taken(chosen, len(branches))
+            return self._evaluated(branches[number], (operands[number + 1],))
+        begun = len(self.recording.tape.steps)
+        made = [self._evaluated(*pair) for pair in zip(branches, ((x,) for x in operands[1:]), strict=True)]
+        if any(step.op in COMMUNICATION for step in self.recording.tape.steps[begun:]):
+            raise Refused("which branch is taken depends on data, and a branch communicates")
+        return chosen_of(At(self._module, self.recording, each, ()), chosen, made)
 
     def _unknown(self, each: Instruction, why: str) -> Found:
         """Values of which nothing is known, and a node that says so even where there are no values."""

@@ -99,6 +99,9 @@ def _compare(at: At) -> Leaf:
         raise Refused("the total order of floating-point numbers, in which -0 is less than 0, has no rule")
     shape = array_of(at.each).dims
     known = compared(direction, *(at.recording.span(operand) for operand in at.operands))
+    scalars = [value for value in map(at.recording.scalar, at.operands) if value is not None]
+    if known is None and shape == () and len(scalars) == len(at.operands) == 2:
+        known = compared(direction, (scalars[0], scalars[0]), (scalars[1], scalars[1]))
     if known is not None and all(operand.shape == shape for operand in at.operands):
         return Known(np.full(shape, int(known), dtype=np.int64), "bool")
     return at.emit("hlo.compare", direction=direction)

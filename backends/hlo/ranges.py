@@ -10,6 +10,8 @@ from verdict.ops.domain import of_type
 
 Span = tuple[int, int]
 """The least and the greatest."""
+Ends = tuple[float, float]
+"""The same of any numbers."""
 MOST = 1 << 62
 """Integers beyond this are not followed: those of 64 bits wrap around there."""
 MOVES = frozenset({"broadcast", "reshape", "transpose", "slice", "reverse", "dynamic_slice", "gather", "convert"})
@@ -51,7 +53,7 @@ def _computed(opcode: str, spans: Sequence[Span]) -> Span | None:
     return None
 
 
-def compared(direction: str, one: Span | None, other: Span | None) -> bool | None:
+def compared(direction: str, one: Ends | None, other: Ends | None) -> bool | None:
     """How the comparison of all elements of two values ends; None where it is not the same for all."""
     if one is None or other is None:
         return None

@@ -13,6 +13,8 @@ from verdict.errors import ShapeError
 from verdict.ops import RULES
 from verdict.ops.domain import of_type
 
+EXACT, MOST_EXACT = frozenset({"float32", "float64"}), 1 << 23
+"""Types in which sums of whole numbers up to a greatest one are whole numbers."""
 MOST_KNOWN = 1 << 20
 """Up to so many elements are computed while a module is read; positions and masks of its plans are as many."""
 
@@ -133,7 +135,25 @@ class Recording:
         inputs = [self.number(operand) for operand in operands]
         number = self.tape.emit(op, inputs, (Value(shape, dtype),), attrs, name)[0]
         span = span_of(op, [self.span(operand) for operand in operands], dtype)
+        if shape == () and dtype in EXACT:
+            known = _exact(op, [self.scalar(operand) for operand in operands])
+            self._scalars.update({} if known is None else {number: known})
         return self.given(Made(number, shape, dtype), span)
+
+
+def _exact(op: str, read: list[int | float | None]) -> int | float | None:
+    """The whole number that an operator makes of such numbers, each of which every type of EXACT has."""
+    values = [value for value in read if value is not None and abs(value) <= MOST_EXACT and value == int(value)]
+    if len(values) < len(read):
+        return None
+    match op, values:
+        case "hlo.convert", (value,):
+            return value
+        case "hlo.add", (one, other):
+            return one + other
+        case "hlo.subtract", (one, other):
+            return one - other
+    return None
 
 
 def whole(dtype: str) -> bool:

@@ -29,6 +29,8 @@ _NO_CHANGE = frozenset({"detach_", "set_", "record_stream"})
 _LIFTS = frozenset({"lift", "lift_fresh", "lift_fresh_copy"})
 _UNSAID = frozenset({"native_batch_norm", "native_batch_norm_backward"})
 """Operators that write to arguments without saying so, and what belongs to them: taken apart into others."""
+_OTHERS = frozenset({"index_copy", "index_copy_"})
+"""Operators that are others by another name: taken apart into these."""
 _ADDED_TO = frozenset({"addmm", "addmv", "addbmm", "baddbmm", "addr"})
 """Operators that add a product to beta times what they are given first."""
 
@@ -48,7 +50,7 @@ def record_aten(recorder: "Recorder", call: Call) -> Any:
         return choices.record_choice(recorder, call)
     if call.name in _ESCAPES:
         return _escape(recorder, call)
-    if call.name in _UNSAID:
+    if call.name in _UNSAID | _OTHERS:
         with recorder:
             return decomposition_table[call.func](*call.args, **call.kwargs)
     if fused.is_known(call.name, call.given):
@@ -238,6 +240,9 @@ def _escape(recorder: "Recorder", call: Call) -> Any:
             return call.func(*(folded(recorder.tape, value) for value in values))
     if recorder.live and all(choices.decide(recorder, tensor, called(call.func)) for tensor in call.tensors):
         return call.run()
+    if not recorder.live and not recorder.tape.communicated.isdisjoint(values):
+        why = "what ranks communicate is read by Python, as if each had sent its own"
+        recorder.heard[recorder.origin.name(why)] = None
     try:
         return recorder.instead(call, f"a value is read by Python: {called(call.func)}")
     except (DataDependentOutputException, DynamicOutputShapeException):

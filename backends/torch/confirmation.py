@@ -58,6 +58,7 @@ def confirmed(plan: Plan, found: Confirmation, traces: Sequence[Trace] = ()) -> 
         text = f"the recording of {plan.source} was not held against a run: {found.why}"
         plan = replace(plan, assumptions=(*plan.assumptions, Assumption(NOT_CONFIRMED, text)))
         found = _told_apart(found, traces)
+        plan = doubted(plan, [f"{what} (rank {trace.rank})" for trace in traces for what in trace.heard])
     else:
         plan = doubted(plan, [f"it {found.how} when it is run: {found.why}"])
     if found.unseeded:

@@ -13,6 +13,26 @@ FIRST = 0
 """The number that the one device has."""
 
 
+class OneEvent:
+    """Something on the one stream, which has happened."""
+
+    def __init__(self, *args: Any, **given: Any) -> None:
+        """One of any kind."""
+
+    def record(self, stream: "OneStream | None" = None) -> None:
+        """What runs there has ended."""
+
+    def wait(self, stream: "OneStream | None" = None) -> None:
+        """It has happened."""
+
+    def synchronize(self) -> None:
+        """It has happened."""
+
+    def query(self) -> bool:
+        """Whether it has happened."""
+        return True
+
+
 class OneStream:
     """The one stream that a CPU has: what is begun on it has ended when the next line runs, so nobody need wait."""
 
@@ -26,6 +46,13 @@ class OneStream:
 
     def wait_stream(self, other: "OneStream") -> None:
         """What runs there has ended."""
+
+    def wait_event(self, event: "OneEvent") -> None:
+        """What was recorded has ended."""
+
+    def record_event(self, event: "OneEvent | None" = None) -> "OneEvent":
+        """An event behind what runs here."""
+        return event or OneEvent()
 
     def synchronize(self) -> None:
         """What runs here has ended."""
@@ -48,6 +75,7 @@ class CudaAsCpu(TorchFunctionMode):  # type: ignore[misc]
         for name in ("synchronize", "set_device", "empty_cache"):
             self._stack.enter_context(replaced(torch.cuda, name, lambda *args, **given: None))
         self._stack.enter_context(replaced(torch.cuda, "Stream", OneStream))
+        self._stack.enter_context(replaced(torch.cuda, "Event", OneEvent))
         for name in ("current_stream", "default_stream"):
             self._stack.enter_context(replaced(torch.cuda, name, OneStream))
         self._stack.enter_context(replaced(torch.cuda, "stream", nullcontext))

@@ -123,6 +123,7 @@ def _step(program: Program, recorder: Recorder, rank: int, ranks: int, around: W
         _mesh(around.meshes, ranks),
         notes=(*around.notes, *ends.notes, *recorder.notes.items(), *inferred),
         doubts=tuple(recorder.doubts),
+        heard=tuple(recorder.heard),
         meetings=tuple(recorder.meetings),
         beginnings=tuple((called(program, name), how[value]) for name, value in held.items() if value in how),
         ranges=_ranges(program),

@@ -38,7 +38,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
     """Records what runs under it. tape: what was recorded. memory: which value each tensor holds.
 
     meetings: groups, barriers and communication in their order. doubts: why nothing can be said of the program.
-    notes: texts of what is assumed, by name.
+    notes: texts of what is assumed, by name. heard: where Python read what ranks communicated.
     refused: errors that were raised into the program, which may have gone on. live: whether all ranks run together on
     real numbers, so that choices that data makes can be recorded.
     """
@@ -54,6 +54,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         self.draws = Draws()
         self.meetings = [] if meetings is None else meetings
         self.doubts: dict[str, None] = {}
+        self.heard: dict[str, None] = {}
         self.notes: dict[str, str] = {}
         self.refused: list[UsageError] = []
         self._sources: list[Any] = []

@@ -85,6 +85,7 @@ class Trace:
     meetings: groups, barriers and communication in their order. beginnings: (name, word) of weights and buffers, for
     how what they hold before the step was made. ranges: of inputs of integers, what they lie between.
     sources: (file, line, text) of the lines of the program that names cite. choices: those that data makes.
+    heard: where Python read what ranks communicated, which only a run of all of them knows, as clauses.
     """
 
     rank: int
@@ -101,6 +102,7 @@ class Trace:
     ranges: tuple[tuple[str, int, int], ...] = ()
     sources: tuple[tuple[str, int, str], ...] = ()
     choices: tuple[Choice, ...] = ()
+    heard: tuple[str, ...] = ()
 
 
 def decides(trace: Trace) -> bool:
@@ -110,7 +112,7 @@ def decides(trace: Trace) -> bool:
 
 class Tape:
     """A trace while it is made. `constant` holds the values that depend on no input, `decided` those that depend on
-    nothing but choices, on all ranks.
+    nothing but choices, on all ranks, `communicated` those that depend on what ranks communicated.
     """
 
     def __init__(self) -> None:
@@ -118,6 +120,7 @@ class Tape:
         self.steps: list[Step] = []
         self.constant: set[int] = set()
         self.decided: set[int] = set()
+        self.communicated: set[int] = set()
         self.choices: list[Choice] = []
 
     def emit(
@@ -138,6 +141,8 @@ class Tape:
             self.constant.update(made)
         if op == CHOICE or self._is_decided(op, inputs, outputs):
             self.decided.update(made)
+        if op in COMMUNICATION or not self.communicated.isdisjoint(inputs):
+            self.communicated.update(value for value in made if value != ABSENT)
         return made
 
     def _is_decided(self, op: str, inputs: tuple[int, ...], outputs: Iterable[Value | None]) -> bool:

@@ -43,6 +43,8 @@ TRANSFORMERS = Library(
         Row("BLOOM, DDP", DATA, "bloom_ddp", "bloom_single", "bloom_ddp_scaled", TWICE),
         Row("GPT-2, tied embedding, DDP", DATA, "gpt2_ddp", "gpt2_single", "gpt2_ddp_scaled", TWICE),
         Row("GPT-2, tied embedding, FSDP2", DATA, "gpt2_fsdp2", "gpt2_single", "gpt2_fsdp2_scaled", AGAIN),
+        Row("GPT-2 with its dropout, DDP, a seed for each rank", DATA, "dropping_ddp", "dropping_single",
+            "dropping_ddp_alike", "all ranks have one seed"),
         Row("Llama, the library's tensor parallelism", OWN, "llama_tp", "llama_single", "llama_tp_scaled", TWICE),
         Row("Qwen3, the library's tensor parallelism", OWN, "qwen3_tp", "qwen3_single", "qwen3_tp_norms",
             "the plan calls the queries' norm `replicate`"),

@@ -1,6 +1,7 @@
 """Obligations asked anew as plain arithmetic: right ones are confirmed, wrong ones are found, whoever decided them."""
 
 import importlib
+import math
 from fractions import Fraction
 from importlib.util import find_spec
 
@@ -153,3 +154,13 @@ def test_a_question_is_smt_lib_that_stands_alone():
     solver = z3.Solver()
     solver.from_string(asked.text)
     assert solver.check() == z3.unsat
+
+
+@pytest.mark.parametrize(("off", "apart"), [(Fraction(0), False), (Fraction(1, 10**9), True)])
+def test_an_irrational_constant_may_be_rounded_on_one_side(off, apart):
+    """What is rounded to 64 bits where the other side keeps its formula shows no difference; what is far off does."""
+    formula = PlainTerms().real("x").number(Fraction(3, 10)).exp()
+    rounded = plain(Fraction(math.exp(0.3)) + off)
+    assert differs([(formula, rounded)], {}) is apart
+    assert differs([(rounded, formula)], {}) is apart
+    assert differs([(-formula, rounded)], {})

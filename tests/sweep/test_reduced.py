@@ -4,7 +4,7 @@ import importlib
 
 import pytest
 
-from tests.sweep.plans import swept, twins
+from tests.sweep.plans import OPTIONS, swept, twins
 from verdict.reduction import shrink
 from verdict.semantics import bind
 
@@ -144,3 +144,13 @@ def test_a_boundary_of_the_vocabulary_that_no_rank_has_is_seen_at_reduced_shapes
     monkeypatch.setattr(importlib.import_module("verdict.sweep.sweep"), "MOST_FULL", 0)
     assert swept(*right) == "PROVED"
     assert swept(*wrong) != "PROVED"
+
+
+def test_what_makes_too_many_elements_is_not_swept(monkeypatch):
+    engine = importlib.import_module("verdict.sweep.sweep")
+    right, _ = twins(POSITIONS)
+    monkeypatch.setattr(engine, "MOST_MADE", 10)
+    found = engine.sweep(*right, OPTIONS)
+    assert found.fault is not None and found.fault.ours
+    assert "elements, the limit is 10" in found.fault.what
+    assert swept(*right) == "UNKNOWN"

@@ -8,15 +8,15 @@ from verdict.torch import Program, mean, shard
 EXPERTS, ROWS, SIZE = 3, 10, 4
 
 
-def mixed(x, router, up, back=lambda sorting: sorting.argsort(), ends=lambda counts: counts.cumsum(0)):
-    """Each row by the expert that the router chooses for it."""
+def mixed(x, router, up, back=lambda sorting: sorting.argsort(), ends=lambda counts: counts.cumsum(0), put=None):
+    """Each row by the expert that the router chooses for it. put: what puts rows back, given how they were sorted."""
     weight, chosen = (x @ router).softmax(-1).max(-1)
     sorting = chosen.argsort(stable=True)
     counts = torch.histc(chosen.to(x.dtype), bins=EXPERTS, min=0, max=EXPERTS - 1)
     rows = torch._grouped_mm(x[sorting], up, offs=ends(counts).to(torch.int32))
     inverse = torch.empty_like(sorting)
     inverse[sorting] = torch.arange(len(sorting))
-    home = rows[inverse if back is None else back(sorting)]
+    home = rows[inverse if back is None else back(sorting)] if put is None else put(rows, sorting)
     return home * weight.unsqueeze(-1)
 
 
@@ -49,6 +49,16 @@ def build(ctx):
 def build_inverse(ctx):
     """The way back is put into memory that nothing was written to."""
     return program(ctx, back=None)
+
+
+def build_copied(ctx):
+    """Rows are copied to their places."""
+    return program(ctx, put=lambda rows, sorting: torch.zeros_like(rows).index_copy_(0, sorting, rows))
+
+
+def build_copied_turned(ctx):
+    """Wrong: to the places that they would be sorted to."""
+    return program(ctx, put=lambda rows, sorting: torch.zeros_like(rows).index_copy(0, sorting.argsort(), rows))
 
 
 def build_scaled(ctx):

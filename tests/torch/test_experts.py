@@ -10,7 +10,8 @@ from tests.torch.verdicts import live_answers  # noqa: E402
 from verdict.backends.torch import grouped  # noqa: E402
 
 FILE = Path(__file__).with_name("experts.py")
-RIGHT, WRONG = ("build", "build_inverse"), ("build_scaled", "build_not_back", "build_turned")
+RIGHT = ("build", "build_inverse", "build_copied")
+WRONG = ("build_scaled", "build_not_back", "build_turned", "build_copied_turned")
 ENDS = torch.tensor([4, 4, 12], dtype=torch.int32)
 PRODUCTS = {
     "rows": ((12, 8), (3, 8, 4), ENDS),

@@ -49,6 +49,10 @@ def test_streams_of_a_gpu_are_one():
         other.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(other):
             assert torch.cuda.current_stream() == other == torch.cuda.default_stream()
+        event = torch.cuda.Event()
+        event.record()
+        other.wait_event(event)
+        assert event.query() and other.record_event().query()
     with pytest.raises((AssertionError, RuntimeError)):
         torch.cuda.Stream()
 

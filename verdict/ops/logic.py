@@ -24,6 +24,11 @@ def less(x: Array, y: Array) -> Array:
     return each(_less, x, y) if of_objects(x) or of_objects(y) else np.asarray(x < y, np.int64)
 
 
+def at_most(x: Array, y: Array) -> Array:
+    """[x <= y]: not [y < x], but where one of them is no number, which is in no order with any."""
+    return each(_at_most, x, y) if of_objects(x) or of_objects(y) else np.asarray(x <= y, np.int64)
+
+
 def equal(x: Array, y: Array) -> Array:
     """[x = y]."""
     return each(_equal, x, y) if of_objects(x) or of_objects(y) else np.asarray(x == y, np.int64)
@@ -106,6 +111,11 @@ def _less(x: Any, y: Any) -> Any:
     if is_number(x) and x == MINUS_INFINITY:
         return 1 - _equal(x, y)
     return settled((y - x).opaque("step"))
+
+
+def _at_most(x: Any, y: Any) -> Any:
+    x, y = settled(x), settled(y)
+    return int(x <= y) if is_number(x) and is_number(y) else 1 - _less(y, x)
 
 
 def _equal(x: Any, y: Any) -> Any:

@@ -5,15 +5,13 @@ from dataclasses import replace
 from functools import partial
 
 from verdict.graph import Plan
-from verdict.graph.lockstep import CHUNK, COMMUNICATION, LOADER
 from verdict.lineage import Signature, bind, reference
 from verdict.observer import SILENT, Phase
-from verdict.ops import FACTS
 from verdict.outcome import Proved
 from verdict.phases.numbers import differs_at_own_shapes
 from verdict.phases.prove import prove
 from verdict.phases.query import Examined, Query
-from verdict.phases.summary import with_islands
+from verdict.phases.summary import has_rule, with_islands
 from verdict.phases.walk import walk_on
 from verdict.report import Verdict
 from verdict.residue import decide
@@ -30,7 +28,7 @@ def between_cut_points(query: Query, examined: Examined) -> Examined | None:
     options, (single, parallel) = query.options, query.values
     if options.exhaustive or options.assume:
         return None
-    if _takes_from_another(parallel) or not _has_rules(parallel):
+    if _takes_from_another(parallel) or not (_has_rules(single) and _has_rules(parallel)):
         return None
     known = dict(examined.outcomes)
 
@@ -56,10 +54,8 @@ def between_cut_points(query: Query, examined: Examined) -> Examined | None:
 
 
 def _has_rules(plan: Plan) -> bool:
-    """Whether all operators are known: of one that is not nothing is proved, whoever reads what it makes."""
-    moving = COMMUNICATION | {CHUNK, LOADER}
-    ops = {node.op for segment in plan.segments for node in segment.nodes}
-    return all(op in moving or FACTS.of(op) is not None for op in ops)
+    """Whether all operators are known."""
+    return all(has_rule(op) for op in {node.op for segment in plan.segments for node in segment.nodes})
 
 
 def _takes_from_another(plan: Plan) -> bool:

@@ -10,7 +10,7 @@ from verdict.graph.matched import BY_LAW
 from verdict.lineage import CHUNK_ORDER, INITIAL_STATE, INPUT_RANGES, Binding, Gap, Lineages, Reference
 from verdict.lineage.goals import untrained
 from verdict.lineage.judged import Judged, final_gradients
-from verdict.ops import FACTS, RULES
+from verdict.ops import FACTS, RULES, without_rule
 from verdict.outcome import Answer, Assumption, Finding, Outcome, Proved, Refuted, Unknown
 from verdict.report import Asked, Evidence, Open, Proofs, Report, Side, Sweep
 from verdict.report.questions import NO_PROOF, NO_RULE, NOT_ESTABLISHED, NOT_FOLLOWED, NOTHING_TO_COMPARE
@@ -80,6 +80,16 @@ def missing_of(table: Reference) -> Iterator[Open]:
         yield Open(table.plan.source, "it declares no loss (nothing to compare)", NOTHING_TO_COMPARE)
     for nothing in vacuous(table):
         yield Open(nothing.where, nothing.reason, NOTHING_TO_COMPARE)
+    for node in dict.fromkeys(node for segment in table.plan.segments for node in segment.nodes):
+        if not has_rule(node.op):
+            yield Open(f"{node.op} {node.name} of the single-device plan", without_rule(node.op), NO_RULE)
+
+
+def has_rule(op: str) -> bool:
+    """Whether an operator is known. Of one that is not nothing is proved, on either side, whoever reads what it makes:
+    it may stand for what decided the rest of a recording.
+    """
+    return op in COMMUNICATION or op in (CHUNK, LOADER) or FACTS.of(op) is not None
 
 
 def open_gap(gap: Gap) -> Open:
@@ -87,7 +97,7 @@ def open_gap(gap: Gap) -> Open:
     op = gap.place.op
     if op == END:
         return Open(gap.place.name, gap.reason, NOT_ESTABLISHED)
-    known = op in KINDS or op in COMMUNICATION or op in (CHUNK, LOADER) or FACTS.of(op) is not None
+    known = op in KINDS or has_rule(op)
     return Open(gap.place.spelled, gap.reason, NOT_FOLLOWED if known else NO_RULE)
 
 

@@ -11,6 +11,9 @@ from verdict.solver.plain import Plain, below
 
 _BITS = 256
 """Bits of the intervals; values that overlap at this precision are not known to differ."""
+_ROUNDING = Fraction(1, 1 << 40)
+"""A constant this close to an irrational value, relative to it, is not known to differ: it may be that value in 64 bits
+(`constants-rounded`)."""
 _LARGEST_EXPONENT = 1 << 16
 """The exponential of what may be greater in size counts as not known, and shows no difference."""
 
@@ -36,10 +39,9 @@ def differs(pairs: Sequence[tuple[Plain, Plain]], point: Mapping[str, Fraction |
         values.add(node)
         if node.head == "integer" and not node.data[1].holds(values.of[node]):
             return False
-    found = [(values.of[single], values.of[parallel]) for single, parallel in pairs]
-    if any(single in (_No.UNDEFINED, _No.UNCERTAIN) for single, _ in found):
+    if any(values.of[single] in (_No.UNDEFINED, _No.UNCERTAIN) for single, _ in pairs):
         return False
-    return any(values.apart(single, parallel) for single, parallel in found)
+    return any(values.apart(*pair) for pair in pairs)
 
 
 class _Values:
@@ -48,15 +50,20 @@ class _Values:
         self._point = point
         self._intervals = Intervals(_BITS)
 
-    def apart(self, single: Value, parallel: Value) -> bool:
-        """Whether two values, the first one known, certainly differ."""
+    def apart(self, one: Plain, other: Plain) -> bool:
+        """Whether two sides, the first of known value, certainly differ."""
+        single, parallel = self.of[one], self.of[other]
         if parallel is _No.UNCERTAIN:
             return False
         if isinstance(single, _No) or isinstance(parallel, _No):
             return single is not parallel
         if isinstance(single, Fraction) and isinstance(parallel, Fraction):
             return single != parallel
-        return separate(self._wide(single), self._wide(parallel))
+        wide, against = self._wide(single), self._wide(parallel)
+        if "constant" not in (one.head, other.head):
+            return separate(wide, against)
+        near = self._intervals.maximum(wide, -wide) * self._wide(_ROUNDING)
+        return bool(against < wide - near or against > wide + near)
 
     def add(self, node: Plain) -> None:
         """Evaluate a node whose arguments are known."""

@@ -94,11 +94,8 @@ class Ring:
         """p as weight * monomial, with a base for what is one of `denominators`; None if it is not that."""
         if len(p) == 1:
             return next((weight, key) for key, weight in p.items())
-        if not p.terms or not denominators:
-            return None
-        c, m, q = self.split(p)
-        base = self._base(q)
-        return (c, merge(m, ((base, 1),))) if base in denominators else None
+        c, m, q = self.split(p) if denominators else (Fraction(1), (), ZERO)
+        return (c, merge(m, ((base, 1),))) if q.terms and (base := self._base(q)) in denominators else None
 
     def settle(self, p: Polynomial) -> Polynomial:
         """Apply the laws of indicators and of bases with exponents of 1 and more."""
@@ -158,13 +155,16 @@ class Ring:
     def split(self, p: Polynomial) -> tuple[Fraction, Monomial, Polynomial]:
         """p = c * m * q, with q free of common factors and turned positive where its sign is known.
 
-        A base goes into m only if every term has it with a negative exponent: taking it out of some would
-        expand it in the others. An indicator never does, since it has no inverse.
+        A base goes into m only if every term has it with a negative exponent: taking it out of some would expand
+        it in the others. An indicator never does: it has no inverse. q is without terms where p, multiplied out, is.
         """
-        content = Fraction(gcd(*p.terms.values()), p.denominator)
-        common = self._common(p)
-        q = scaled(p, 1 / content, inverse(common))
-        q = self.settle(q) if self.atoms.bases else q
+        if not p.terms:
+            return Fraction(1), (), p
+        content, common = Fraction(gcd(*p.terms.values()), p.denominator), self._common(p)
+        divided = scaled(p, 1 / content, inverse(common))
+        q = self.settle(divided) if self.atoms.bases else divided
+        if not q.terms:
+            return content, common, q
         flipped = scaled(q, -1)
         turn = self.sign(flipped) is Sign.POSITIVE or (self.sign(q) is not Sign.POSITIVE and q.terms[max(q.terms)] < 0)
         return (-content, common, flipped) if turn else (content, common, q)
@@ -188,19 +188,19 @@ class Ring:
 
     def inverse(self, p: Polynomial) -> Polynomial:
         """1 / p. Raises VacuousError where p is identically zero."""
-        if not p.terms:
-            raise VacuousError("a denominator is identically zero")
         c, m, q = self.split(p)
+        if not q.terms:
+            raise VacuousError("a denominator is identically zero")
         result = scaled(ONE if q == ONE else monomial(self._base(q), -1), 1 / c, inverse(m))
         return self.settle(result)
 
     def power(self, p: Polynomial, exponent: Fraction) -> Polynomial:
         """p ** exponent, for p > 0 (p >= 0 if the exponent is positive)."""
-        if not p.terms:
+        c, positive, rest = self.positive_part(p)
+        if not rest.terms:
             if exponent < 0:
                 raise VacuousError("a negative power of what is identically zero")
             return ZERO
-        c, positive, rest = self.positive_part(p)
         self._roots = True
         result = scaled(self._constant_power(c, exponent), 1, raised(positive, exponent))
         if rest != ONE:
@@ -244,9 +244,9 @@ class Ring:
 
     def log(self, p: Polynomial) -> Polynomial:
         """The logarithm of p, for p > 0."""
-        if not p.terms:
-            raise VacuousError("the logarithm of what is identically zero")
         c, positive, rest = self.positive_part(p)
+        if not rest.terms:
+            raise VacuousError("the logarithm of what is identically zero")
         parts: list[tuple[Polynomial, Number]] = [
             (monomial(self.atoms.log(constant(prime)).number), count) for prime, count in _factors(c)
         ]

@@ -41,7 +41,7 @@ from verdict.sweep.results import Missing
 from verdict.sweep.seen import Seen, Values, flows_of, seen, telling
 from verdict.sweep.temper import tempered
 from verdict.sweep.trace import Keys, Trace, Traces
-from verdict.sweep.unroll import MOST_STEPS, steps_of
+from verdict.sweep.unroll import MOST_STEPS, elements_of, steps_of
 from verdict.sweep.values import SEEDS
 
 MOST_FULL, MOST_OWN = 60_000, 1_000_000
@@ -49,6 +49,8 @@ MOST_FULL, MOST_OWN = 60_000, 1_000_000
 plans are swept at their own shapes: terms of as many take some seconds. Where what is given is no more, but shapes
 cannot be reduced, too.
 """
+MOST_MADE = 20_000_000
+"""The most elements that both plans make at the shapes at which they are swept: each takes up to a KiB."""
 MOST_ROUNDS = 16
 """How often the parallel plan is followed again without the guesses that have no proof."""
 
@@ -131,6 +133,7 @@ def sweep(
         smallest = None
         if given > MOST_FULL or operations_of(own) > MOST_OWN:
             smallest = _smallest(single, parallel, binding, given > MOST_FULL)
+        _require_few(smallest or own)
         if smallest is None:
             found = _swept(own, options, progress)
         else:
@@ -152,6 +155,15 @@ def _smallest(single: Plan, parallel: Plan, binding: Binding, needed: bool) -> R
         if needed:
             raise
         return None
+
+
+def _require_few(reduced: Reduced) -> None:
+    """Raises Faulty where more elements are made at reduced shapes than can be followed."""
+    plans = (reduced.single, reduced.parallel)
+    made = sum(elements_of(plan, small) for plan, small in zip(plans, reduced.small, strict=True))
+    if made > MOST_MADE:
+        problem = f"at the smallest shapes all ranks make {made:,} elements, the limit is {MOST_MADE:,}"
+        raise Faulty(Fault(problem, reduced.parallel.source, ours=True))
 
 
 def _at_two_shapes(

@@ -4,9 +4,10 @@ The values of the interpreter are numbers of values of the flow; whatever is don
 """
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
-from verdict.graph import ONCE_A_STEP, Interval, Plan, Shape
+from verdict.graph import ABSENT, ONCE_A_STEP, Interval, Plan, Shape
 from verdict.semantics import Binding, Machine, Operation, Site, Small
 from verdict.sweep.flow import CAST, CONCATENATE, FILL, PIECE, REDUCTIONS, Flow, Given, Place, Step
 from verdict.sweep.results import results
@@ -20,6 +21,16 @@ CONSTANT = Place(0, ONCE_A_STEP, "constant")
 def steps_of(plan: Plan) -> int:
     """How many nodes all ranks run in all microbatches."""
     return plan.replicas * sum(len(plan.segments[call.segment].nodes) for program in plan.programs for call in program)
+
+
+def elements_of(plan: Plan, small: Small) -> int:
+    """How many elements all ranks make in all microbatches."""
+    sizes = [prod(small.shape(tensor)) for tensor in range(len(plan.tensors))]
+    each = [
+        sum(sizes[tensor] for node in segment.nodes for tensor in node.outputs if tensor != ABSENT)
+        for segment in plan.segments
+    ]
+    return plan.replicas * sum(each[call.segment] for program in plan.programs for call in program)
 
 
 def unroll(plan: Plan, small: Small, binding: Binding, given: Sequence[Shape]) -> Flow:

@@ -1,6 +1,7 @@
 """Data parallel training of the library's models: DistributedDataParallel with its defaults, and FSDP2."""
 
 import models
+import torch
 from steps import accumulated, images, shifted, trained
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
@@ -17,12 +18,14 @@ def single(make, step=trained, **more):
     return build
 
 
-def ddp(make, step=trained, **more):
-    """The builder of the program under DistributedDataParallel."""
+def ddp(make, step=trained, seeded=lambda rank: None, **more):
+    """The builder of the program under DistributedDataParallel. seeded: sets the seed of a rank."""
 
     def build(ctx):
         model = make()
-        return step(model, DistributedDataParallel(model), ctx.rank, ctx.world, **more)
+        made = step(model, DistributedDataParallel(model), ctx.rank, ctx.world, **more)
+        seeded(ctx.rank)
+        return made
 
     return build
 
@@ -80,6 +83,20 @@ def frozen():
     return models.resnet().eval()
 
 
+def dropping():
+    return models.gpt2(resid_pdrop=0.1, embd_pdrop=0.1, attn_pdrop=0.1)
+
+
+def by_rank(rank):
+    """Ranks drop different elements of their different rows."""
+    torch.manual_seed(7 + rank)
+
+
+def alike(rank):
+    """All ranks go on with one seed."""
+    torch.manual_seed(7)
+
+
 def larger(rows):
     return images(rows, 16)
 
@@ -122,6 +139,8 @@ bloom_single, bloom_ddp, bloom_ddp_scaled = single(models.bloom), ddp(models.blo
 gpt2_ddp_scaled = ddp(models.gpt2, scale=0.5)
 gpt2_single, gpt2_ddp, gpt2_fsdp2 = single(models.gpt2), ddp(models.gpt2), fsdp2(models.gpt2, blocks)
 gpt2_fsdp2_scaled = fsdp2(models.gpt2, blocks, scale=2)
+dropping_single, dropping_ddp = single(dropping), ddp(dropping, seeded=by_rank)
+dropping_ddp_alike = ddp(dropping, seeded=alike)
 bert_single, bert_ddp, bert_fsdp2 = single(models.bert), ddp(models.bert), fsdp2(models.bert, encoder)
 bert_fsdp2_scaled = fsdp2(models.bert, encoder, scale=2)
 mixtral_single, mixtral_ddp, mixtral_ddp_scaled = (

@@ -32,6 +32,12 @@ def test_a_model_of_equinox_is_proved_as_it_is(function, assert_jax_equivalent):
     assert_jax_equivalent(f"{EXAMPLES}/equinox_model.py:{function}")
 
 
+@pytest.mark.parametrize("function", ["build", "build_tensor"])
+def test_a_model_of_flax_is_proved_as_it_is(function, assert_jax_equivalent):
+    pytest.importorskip("flax", reason="it makes the model; it is not installed")
+    assert_jax_equivalent(f"{EXAMPLES}/flax_model.py:{function}")
+
+
 def test_microbatches_in_the_wrong_order_are_refuted():
     assert verify(f"{EXAMPLES}/pipeline.py:build_wrong").verdict is Verdict.REFUTED
 

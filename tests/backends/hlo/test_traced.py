@@ -109,6 +109,27 @@ CASES = {
     "cond": (ONE, SHARDED, "P('d', 'm')", "return jnp.concatenate([x[:2] * 2, x[2:] - 1])",
              "return jax.lax.cond(jax.lax.axis_index('d') == 0, lambda x: x * 2, lambda x: x - 1, x)",
              "return jax.lax.cond(jax.lax.axis_index('d') == 1, lambda x: x * 2, lambda x: x - 1, x)"),
+    "cond on data": (
+        ONE, SHARDED, "P('d', 'm')", "return jax.lax.cond(jnp.sum(x) > 0, lambda x: x * 2, lambda x: -x, x)",
+        "s = jax.lax.psum(jnp.sum(x), ('d', 'm')); return jax.lax.cond(s > 0, lambda x: x * 2, lambda x: -x, x)",
+        "s = jax.lax.psum(jnp.sum(x), 'm'); return jax.lax.cond(s > 0, lambda x: x * 2, lambda x: -x, x)"),
+    "switch on data": (
+        "((4, 8), (3,))", "(P('d', 'm'), P())", "P('d', 'm')",
+        "f = [lambda x: x, lambda x: x * 2, lambda x: -x]; return jax.lax.switch(jnp.argmax(y[0]), f, x)",
+        "f = [lambda x: x, lambda x: x + x, lambda x: 0 - x]; return jax.lax.switch(jnp.argmax(y[0]), f, x)",
+        "f = [lambda x: x, lambda x: x * 2, lambda x: -x]; return jax.lax.switch(jnp.argmin(y[0]), f, x)"),
+    "variance": (ONE, "(P('d', None),)", "P()", "return jnp.var(x, 0)",
+                 "m = jax.lax.pmean(jnp.mean(x, 0), 'd'); return jax.lax.pmean(jnp.mean((x - m) ** 2, 0), 'd')",
+                 "return jax.lax.pmean(jnp.var(x, 0), 'd')"),
+    "remat": (ONE, SHARDED, "P('d', 'm')", "return jax.grad(lambda x: jnp.sum(jnp.sin(jnp.sin(x)) * x))(x)",
+              "f = jax.checkpoint(lambda x: jnp.sin(jnp.sin(x))); return jax.grad(lambda x: jnp.sum(f(x) * x))(x)",
+              "f = jax.checkpoint(lambda x: jnp.sin(x)); return jax.grad(lambda x: jnp.sum(f(x) * x))(x)"),
+    "a backward by hand": (
+        ONE, SHARDED, "P('d', 'm')", "return jax.grad(lambda x: jnp.sum(jnp.tanh(x) ** 2))(x)",
+        "t = jnp.tanh; f = jax.custom_vjp(t); f.defvjp(lambda x: (t(x), t(x)), lambda y, g: (g * (1 - y * y),)); "
+        "return jax.grad(lambda x: jnp.sum(f(x) ** 2))(x)",
+        "t = jnp.tanh; f = jax.custom_vjp(t); f.defvjp(lambda x: (t(x), t(x)), lambda y, g: (g * (1 - y),)); "
+        "return jax.grad(lambda x: jnp.sum(f(x) ** 2))(x)"),
 }  # fmt: skip
 """name -> shapes, specs of arguments and of the result, the program for one device, the right one, a wrong one."""
 

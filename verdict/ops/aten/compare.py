@@ -23,9 +23,9 @@ from verdict.ops.types import cast, like_first, like_others, truth
 EQUAL_SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "=", "ne": "is not"}
 COMPARE: dict[str, Callable[[Array, Array], Array]] = {
     "lt": logic.less,
-    "le": lambda x, y: logic.inverted(logic.less(y, x)),
+    "le": logic.at_most,
     "gt": lambda x, y: logic.less(y, x),
-    "ge": lambda x, y: logic.inverted(logic.less(x, y)),
+    "ge": lambda x, y: logic.at_most(y, x),
     "eq": logic.equal,
     "ne": lambda x, y: logic.inverted(logic.equal(x, y)),
 }
