@@ -28,6 +28,7 @@ from verdict.graph import (
 from verdict.graph.draws import DRAW
 from verdict.graph.effects import has_effects
 from verdict.graph.kept import RECORDED
+from verdict.graph.schedule import check_schedule
 from verdict.graph.sources import cited_in
 from verdict.outcome import Assumption, Source
 
@@ -39,8 +40,19 @@ _GIVEN = {"input": INPUT, "weight": WEIGHT, "buffer": BUFFER}
 
 
 def plan_of(traces: Sequence[Trace], source: str) -> Plan:
-    """The plan of these recordings, one of each rank. Raises UsageError where their tensors do not fit together."""
-    draft, traces = _Draft(source), _followed(traces)
+    """The plan of these recordings, one of each rank. Raises UsageError where their tensors do not fit together.
+
+    Where Python read what ranks communicate, each recording goes on as if all had sent its own: if the ranks do not
+    meet then, that says nothing of the program.
+    """
+    plan = _plan_of(_followed(traces), source)
+    if any(trace.heard for trace in traces) and check_schedule(plan):
+        return _plan_of(_unfollowed(traces, "whom it meets depends on what Python read"), source)
+    return plan
+
+
+def _plan_of(traces: Sequence[Trace], source: str) -> Plan:
+    draft = _Draft(source)
     changed = frozenset(bound.name for trace in traces for bound in trace.bound if bound.kind == "updated")
     ranks = [_Rank(draft, trace, changed) for trace in traces]
     for rank in ranks:
@@ -77,7 +89,12 @@ def _followed(traces: Sequence[Trace]) -> Sequence[Trace]:
     apart = any(each.moved for rank in meetings for each in rank) and any(disagreements(meetings))
     if not apart and not any(step.op == UNMODELLED and (TALKS, True) in step.attrs for t in traces for step in t.steps):
         return traces
-    attrs = (("reason", "it meets communication that is not modelled"),)
+    return _unfollowed(traces, "it meets communication that is not modelled")
+
+
+def _unfollowed(traces: Sequence[Trace], reason: str) -> Sequence[Trace]:
+    """The recordings, of whose communication nothing is said."""
+    attrs = (("reason", reason),)
     return [
         replace(trace, steps=tuple(
             step._replace(op=UNMODELLED, attrs=attrs, keep=True) if step.op in COMMUNICATION else step

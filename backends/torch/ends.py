@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import torch
+from torch.distributed.tensor import DTensor
 
 from verdict.backends.torch.door import require_outputs
 from verdict.backends.torch.program import Program, Share
@@ -43,10 +44,21 @@ def ends_of(program: Program, params: Mapping[str, Any], shapes: Mapping[str, An
         yield End("loss", "loss", loss, program.loss)
     for name, tensor in params.items():
         if tensor.grad is not None:
-            yield End("gradient", name, tensor.grad, program.specs.get(f"{name}.grad", same(name, tensor.grad)))
+            grad = as_placed(tensor.grad, tensor)
+            yield End("gradient", name, grad, program.specs.get(f"{name}.grad", same(name, grad)))
         yield End(UPDATED, name, tensor, program.specs.get(name))
     for name, tensor in _further(program, params).items():
         yield End("output", name, tensor, program.specs.get(name, same(name.rpartition(".")[0], tensor)))
+
+
+def as_placed(grad: Any, param: Any) -> Any:
+    """A gradient of which every rank has all, cut as its parameter is: what a rank needs of it. Any other as it is."""
+    if not (isinstance(grad, DTensor) and isinstance(param, DTensor)) or grad.placements == param.placements:
+        return grad
+    if grad.device_mesh != param.device_mesh or not all(place.is_replicate() for place in grad.placements):
+        return grad
+    with torch.no_grad():
+        return grad.redistribute(param.device_mesh, param.placements)
 
 
 def called(program: Program, name: str) -> str:

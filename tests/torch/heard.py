@@ -1,5 +1,7 @@
 """Programs that read, while they are built, a number that ranks communicated: alone, each hears its own."""
 
+from dataclasses import replace
+
 import torch
 import torch.distributed as dist
 
@@ -34,6 +36,38 @@ def added_up(own):
 
 def build_single(ctx):
     return program(ctx, lambda own: own)
+
+
+def rooted(ctx, root_of):
+    """Gradients are summed at one rank, which hands them on."""
+    made = program(ctx, lambda own: own * ctx.world)
+    (weight,), before = made.params.values(), made.step
+
+    def step():
+        loss = before()
+        root = root_of(ctx.rank)
+        if ctx.rank != root:
+            weight.grad.zero_()
+        dist.broadcast(weight.grad, root)
+        return loss
+
+    return replace(made, step=step)
+
+
+def greatest(rank):
+    found = torch.tensor(rank)
+    dist.all_reduce(found, op=dist.ReduceOp.MAX)
+    return found.item()
+
+
+def build_rooted_right(ctx):
+    """The greatest rank is the root, as all of them find out."""
+    return rooted(ctx, greatest)
+
+
+def build_rooted_apart(ctx):
+    """Each rank takes itself for the root."""
+    return rooted(ctx, lambda rank: rank)
 
 
 def build_counted(ctx):

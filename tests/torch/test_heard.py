@@ -20,6 +20,13 @@ def test_a_recording_of_one_rank_does_not_know_what_others_sent():
     assert "as if each had sent its own" in found[WRONG].why
 
 
+def test_whom_ranks_meet_that_depends_on_what_they_read_is_not_refuted():
+    pairs = (("build_rooted_right", "build_single"), ("build_rooted_apart", "build_single"))
+    found = answers(FILE, pairs, tensors="real")
+    assert found["build_rooted_right"].verdict == "UNKNOWN", found["build_rooted_right"].why
+    assert found["build_rooted_apart"].verdict == "REFUTED"
+
+
 def test_a_run_of_all_ranks_knows_it():
     found = answers(FILE, PAIRS, tensors="real")
     assert found[RIGHT].verdict == "PROVED", found[RIGHT].why
