@@ -7,6 +7,7 @@ batch the first and the last are kept; by the axis laws they stand for all.
 """
 
 import itertools
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import inf, prod
@@ -114,7 +115,8 @@ def _fewest(atom: Atom, coordinates: list[int], kept: int) -> int:
     lengths = [stop - start for start, stop in itertools.pairwise(coordinates)]
     full = coordinates[-1]
     least = min(max(atom.least, 2), full * kept)
-    return next((k for k in range(1, full + 1) if sum(min(k, n) for n in lengths) * kept >= least), 0)
+    found = bisect_left(range(full), least, key=lambda k: sum(min(k + 1, n) for n in lengths) * kept)
+    return found + 1 if found < full else 0
 
 
 def _grown(
