@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from rich.style import Style
 
 from tests.builders import ask, mlp, rewrite_where
 from tests.report.reports import MEASURED, right, wrong
@@ -43,6 +44,19 @@ def unknown():
         return node._replace(op="mystery")
 
     return ask(*(rewrite_where(plan, "relu", mystery) for plan in (mlp(), mlp(tp=2))))
+
+
+@pytest.fixture(autouse=True)
+def fresh_styles():
+    """rich keeps the codes of a style as they were first asked for, whatever colours a terminal has."""
+    forget_styles()
+    yield
+    forget_styles()
+
+
+def forget_styles():
+    for kept in (Style.parse, Style._add):
+        kept.cache_clear()
 
 
 REPORTS = {
