@@ -99,6 +99,9 @@ def _pure(recorder: "Recorder", call: Call) -> Any:
     inputs, attrs = ((), {}) if call.name in _UNSET else encode(call.func, call.args, call.kwargs, read)
     output = call.run()
     made = list(output) if isinstance(output, list | tuple) else [output]
+    if any(tensor.layout is not torch.strided for tensor in tensors_in(made)):
+        problem = f"{called(call.func)} makes a sparse tensor, of which no recording has the memory"
+        raise recorder.refuse(UsageError(recorder.origin.name(call.name), problem, "use dense ones (sparse=False)"))
     if any(recorder.memory.knows(tensor) for tensor in tensors_in(made)):
         _view(recorder, call, output)
         return output
