@@ -140,7 +140,7 @@ def _trace(
     inputs: Sequence[Sequence[Region]],
     results: Sequence[Sequence[Region]],
     ranges: Ranges,
-    guesses: "Guesses | None",
+    guesses: Guesses | None,
 ) -> Trace:
     """What one device of `module` does.
 

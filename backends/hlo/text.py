@@ -75,11 +75,6 @@ class Module:
         found = [each for each in self.entry.instructions if each.opcode == "parameter"]
         return tuple(sorted(found, key=lambda each: int(each.literal)))
 
-    @property
-    def opcodes(self) -> frozenset[str]:
-        """All that occur in it."""
-        return frozenset(each.opcode for part in self.computations.values() for each in part.instructions)
-
     def wrong(self, at: Instruction, problem: str) -> PlanFileError:
         """The error that an instruction is not what it must be."""
         return PlanFileError(f"{self.path}, line {at.line}", f"{at.opcode} {at.name}: {problem}")

@@ -18,3 +18,8 @@ def patterned(names: Sequence[str]) -> list[str]:
     for name in dict.fromkeys(names):
         groups.setdefault(_BETWEEN_DOTS.sub("*", name), []).append(name)
     return [pattern if len(found) > 1 else found[0] for pattern, found in groups.items()]
+
+
+def first_of(names: Sequence[str], most: int) -> str:
+    """The first of some names; dots stand for the others."""
+    return ", ".join([*names[:most], *(["..."] if len(names) > most else [])])

@@ -1,10 +1,11 @@
 """The order of a device's calls: a segment runs after those that make what it reads."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Set
 
 from verdict.graph.fault import Fault, Place
 from verdict.graph.lockstep import Step
+from verdict.graph.names import first_of
 from verdict.graph.plan import ABSENT, ONCE_A_STEP, Call, Plan, Segment
 from verdict.outcome import Finding
 
@@ -47,19 +48,15 @@ def _early(plan: Plan, device: int, call: Call, early: Set[int], makers: Mapping
     readers = [node for node in segment.nodes if early & set(node.inputs)]
     tensors = tuple(dict.fromkeys(tensor for node in readers for tensor in node.inputs if tensor in early))
     when = Step(readers[0], call.microbatch).when
-    named = _first([plan.logicals[plan.tensors[tensor].logical].name for tensor in tensors])
+    named = first_of([plan.logicals[plan.tensors[tensor].logical].name for tensor in tensors], MOST_NAMED)
     before = sorted({plan.segments[number].name for tensor in tensors for number in makers[tensor]})
     make = "make" if len(before) > 1 else "makes"
     return Finding(
         "broken-data-flow",
-        f"{segment.name} runs for {when} before {_first(before)}, which {make} {named} for it",
+        f"{segment.name} runs for {when} before {first_of(before, MOST_NAMED)}, which {make} {named} for it",
         f"segment {segment.name} on rank {device}, {when}",
         help="run every segment after those that make what it reads",
         extent=len(readers),
         evidence=Fault(tuple(Place(device, call.microbatch, node.name, node.op) for node in readers), tensors),
         kind=OUT_OF_TURN,
     )
-
-
-def _first(names: Sequence[str]) -> str:
-    return ", ".join([*names[:MOST_NAMED], *(["..."] if len(names) > MOST_NAMED else [])])

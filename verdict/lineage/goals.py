@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 
 from verdict.graph import ABSENT, BUFFER, WEIGHT, Plan, Region, contains
 from verdict.graph.check import made
-from verdict.graph.names import alike
+from verdict.graph.names import alike, first_of
 from verdict.lineage.binding import Binding
 from verdict.lineage.columns import NO_COLUMN
 from verdict.lineage.cover import covers
@@ -136,7 +136,7 @@ def _crossed(lineages: Lineages, plan: Plan) -> Iterator[Finding]:
                 if value is None or any(bases[share.base].column != NO_COLUMN for share in value):
                     taken[microbatch].append(plan.logicals[plan.tensors[tensor].logical].name)
             for microbatch, names in taken.items():
-                inputs = ", ".join([*names[:MOST_CROSSED], *(["..."] if len(names) > MOST_CROSSED else [])])
+                inputs = first_of(names, MOST_CROSSED)
                 yield Finding(
                     "wrong-input",
                     f"it reads {inputs} of microbatch {microbatch} in microbatch {call.microbatch}",

@@ -40,12 +40,16 @@ def _wholes(value: Any, name: str) -> bool:
 def _sizes(value: Any, name: str) -> bool:
     """The sizes of one tensor; of `split`, those of pieces."""
     if name == "split":
-        return _wholes(value, name) and sum(map(abs, value)) <= MOST_ELEMENTS
+        return _pieces_of(value, name)
     return _wholes(value, name) and prod(abs(size) or 1 for size in value) <= MOST_ELEMENTS
 
 
 def _pieces_of(value: Any, name: str) -> bool:
-    return _wholes(value, name) and min(value, default=0) >= 0 and sum(value) <= MOST_ELEMENTS
+    return _wholes(value, name) and sum(map(abs, value)) <= MOST_ELEMENTS
+
+
+def _given_pieces(value: Any, name: str) -> bool:
+    return _pieces_of(value, name) and min(value, default=0) >= 0
 
 
 def _given_sizes(value: Any, name: str) -> bool:
@@ -98,7 +102,7 @@ _KINDS: Mapping[str, tuple[Callable[[Any, str], bool], str]] = {
         ("input_sizes", "normalized_shape", "repeats"),
         (_given_sizes, f"a tuple of integers, of at most {MOST_ELEMENTS} elements"),
     ),
-    "split_sizes": (_pieces_of, f"a tuple of integers, which add up to at most {MOST_ELEMENTS}"),
+    "split_sizes": (_given_pieces, f"a tuple of integers, which add up to at most {MOST_ELEMENTS}"),
     **dict.fromkeys(("dims", "stride", "shifts", "pad"), (_wholes, "whole numbers")),
     **dict.fromkeys(("masks", "output_mask"), (_flags, "flags")),
     **dict.fromkeys(("start", "end", "stop", "step"), (_place, "a whole number")),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from verdict.__main__ import main
+from verdict.backends.hlo import command
 from verdict.backends.hlo.command import Question, induction, load_pair
 from verdict.options import Options
 from verdict.pipeline import verify
@@ -44,6 +45,20 @@ def test_induction_and_unrolling_prove_what_is_right(asked, layers):
     question = asked(layers)
     assert verdict_of(induction(question)) is Verdict.PROVED
     assert verdict_of(load_pair(question)) is Verdict.PROVED
+
+
+def test_a_file_is_read_in_processes_of_its_own_alone(asked, monkeypatch):
+    def here(text, path):
+        raise AssertionError("a file is read where the command runs")
+
+    question = asked(2)
+    monkeypatch.setattr(command, "apart", lambda make, *_: pytest.fail("it has no loop"))
+    monkeypatch.setattr(command, "read_module", here)
+    Path(question.before).write_text("HloModule without_a_loop")
+    assert induction(question) is None
+    Path(question.before).write_text("no module: %x = (s32[]) while(%y)")
+    with pytest.raises(pytest.fail.Exception, match="it has no loop"):
+        induction(question)
 
 
 def changed(text, old, new):
