@@ -95,6 +95,8 @@ def _compile(lowered: Any, folder: Path, file: str, passes: str) -> Path:
         "xla_dump_hlo_as_text": True,
         "xla_dump_large_constants": True,
         "xla_dump_hlo_pass_re": passes,
+        "xla_backend_optimization_level": 0,
+        "xla_llvm_disable_expensive_passes": True,
     }
     _run(file, lambda: lowered.compile(compiler_options=options))
     return folder
