@@ -99,7 +99,7 @@ def decide(recorder: "Recorder", tensor: Any, how: str) -> bool:
     how: what reads it, in words.
     """
     value = recorder.read(tensor)
-    if value in recorder.tape.constant:
+    if recorder.tape.known([value]):
         return True
     if not recorder.live or not is_discrete(value_of(tensor)) or tensor.numel() > MOST_CHOSEN:
         return False
@@ -115,18 +115,6 @@ def knows(call: Call) -> bool:
     if call.name in ("equal", "masked_select", "nonzero"):
         return True
     return torch.Tag.dynamic_output_shape in call.func.tags and not any(_is_real(each) for each in call.tensors)
-
-
-def fills(call: Call) -> bool:
-    """Whether a call puts something at indices that are, in this run, all places of a tensor, each once."""
-    if call.name not in ("index_put_", "_index_put_impl_") or call.given["accumulate"]:
-        return False
-    target, indices = call.given["self"], call.given["indices"]
-    if len(indices) != target.dim() or any(index is None or _is_mask(index) for index in indices):
-        return False
-    with _disable_current_modes():
-        places = torch.stack([index.reshape(-1) % size for index, size in zip(indices, target.shape, strict=True)], 1)
-        return bool(len(places.unique(dim=0)) == len(places) == target.numel())
 
 
 def record_choice(recorder: "Recorder", call: Call) -> Any:

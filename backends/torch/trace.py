@@ -112,7 +112,8 @@ def decides(trace: Trace) -> bool:
 
 class Tape:
     """A trace while it is made. `constant` holds the values that depend on no input, `decided` those that depend on
-    nothing but choices, on all ranks, `communicated` those that depend on what ranks communicated.
+    nothing but choices, on all ranks, `communicated` those that depend on what ranks communicated, `python` those
+    constants that Python went on with.
     """
 
     def __init__(self) -> None:
@@ -121,6 +122,7 @@ class Tape:
         self.constant: set[int] = set()
         self.decided: set[int] = set()
         self.communicated: set[int] = set()
+        self.python: set[int] = set()
         self.choices: list[Choice] = []
 
     def emit(
@@ -153,6 +155,14 @@ class Tape:
             return False
         real = any(value is not None and value.dtype.startswith(("float", "bfloat", "complex")) for value in outputs)
         return op not in COMMUNICATION or bool(inputs) or not real
+
+    def known(self, values: Iterable[int]) -> bool:
+        """Whether all these values depend on no input; if so, Python may go on with them."""
+        values = set(values)
+        if not values <= self.constant:
+            return False
+        self.python |= values
+        return True
 
     def begin(self, number: int) -> None:
         """A step of communication goes on beside what follows it."""
