@@ -6,7 +6,7 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from verdict.backends.torch.replay import apply, typed
-from verdict.backends.torch.trace import COMMUNICATION, DECISION, UNKNOWN, Step, Tape
+from verdict.backends.torch.trace import COMMUNICATION, DECISION, SHAPE_ALONE, UNKNOWN, Step, Tape, Value
 from verdict.graph import ABSENT
 
 
@@ -26,16 +26,22 @@ def folded(tape: Tape, value: int) -> Any:
             step = makers[waiting[-1]]
             if step.op in COMMUNICATION or step.op in UNKNOWN:
                 raise NotFolded
-            missing = [source for source in step.inputs if source not in held]
+            shapes = [tape.values[source] for source in step.inputs] if step.op in SHAPE_ALONE else None
+            missing = [source for source in step.inputs if source not in held and shapes is None]
             if missing:
                 waiting += missing
                 continue
             waiting.pop()
-            found = apply(step.op, [held[source] for source in step.inputs], dict(step.attrs))
+            read = [held[source] for source in step.inputs] if shapes is None else list(map(_empty, shapes))
+            found = apply(step.op, read, dict(step.attrs))
             if step.op == "constant":
                 found = [typed(found[0], tape.values[step.outputs[0]].dtype)]
             held |= dict(zip(step.outputs, found, strict=True))
     return held[value]
+
+
+def _empty(value: Value) -> Any:
+    return typed(torch.zeros(value.shape), value.dtype)
 
 
 def _chosen(tape: Tape) -> dict[int, Any]:
