@@ -14,7 +14,7 @@ from verdict.sweep.claim import Claim
 from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import Flow, Step
 from verdict.sweep.follow import Follower, present, take_given
-from verdict.sweep.match import Catalogue
+from verdict.sweep.match import Catalogue, greatest
 from verdict.sweep.multiple import multiple
 from verdict.sweep.settle import STEADY
 from verdict.sweep.trace import Trace
@@ -70,7 +70,7 @@ class Guesses:
         found = [(everywhere, ids) for ids in self._each(arrays, follower)]
         if found:
             return tuple(found)
-        scaled = [(factor, [np.asarray(array / float(factor)) for array in arrays]) for factor in self.factors]
+        scaled = [(factor, [np.asarray(array / float(factor)) for array in arrays]) for factor in self._scales(arrays)]
         for factor, parts in scaled:
             base = next(self.catalogue.boxes(parts), None)
             if base is not None:
@@ -94,6 +94,12 @@ class Guesses:
             return []
         first, other = np.where(steady, constants, each), np.where(equal, each, constants)
         return [first] if np.array_equal(first, other) else [first, other]
+
+    def _scales(self, arrays: Sequence[Array]) -> list[Fraction]:
+        """By what factors arrays may be scaled: those under which their greatest element has a partner."""
+        place = greatest(arrays[0])
+        values = [float(array.flat[place]) for array in arrays]
+        return [f for f in self.factors if self.catalogue.holds([value / float(f) for value in values])]
 
 
 def is_steady(arrays: Sequence[Array]) -> bool:
