@@ -17,6 +17,7 @@ from verdict.lineage.guessed_ends import guessed_ends
 from verdict.lineage.guessing import CutPoint, Guess
 from verdict.lineage.poles import absorbed_poles
 from verdict.lineage.propagate import guessed
+from verdict.lineage.reference import Bases
 from verdict.lineage.transfer import Member
 from verdict.options import Options
 from verdict.outcome import Unknown
@@ -25,7 +26,7 @@ from verdict.residue.pairs import Pair, Placed, pair_of, tile_of
 from verdict.residue.single import Source, source_of
 from verdict.stage import Members, Stage, cut
 from verdict.stage.stage import column_laws
-from verdict.sweep import Swept, sweep
+from verdict.sweep import Swept, steps_of, sweep
 from verdict.workers import run_all
 
 MOST_ROUNDS = 12
@@ -36,6 +37,10 @@ MOST_UNDECIDED = 2
 """How many distinct islands may take too long: with more of them the whole plan is swept sooner."""
 MOST_OF_ALL, MOST_STEPS = 0.5, 1000
 """Where an island has more of all steps than that, and as many, cut points spare nothing: the whole plan is swept."""
+WALKED = 0.2
+"""What a step costs that is walked once more, of what it costs to be swept. What is spent between cut points has the
+same bounds as one island: more, and the whole plan is swept.
+"""
 MOST_OPERATIONS = 20_000_000
 """How many multiplications and additions the sides of an island may take on numbers: there are many islands."""
 
@@ -71,7 +76,10 @@ def decide(
     behind: set[int] = set()
     known: dict[Pair, Swept | Unknown] = {}
     source = source_of(table, plan)
+    most, spent = max(MOST_STEPS, MOST_OF_ALL * steps_of(plan)), 0.0
     for _ in range(MOST_ROUNDS):
+        if spent > most:
+            return None
         walk = guessed_ends(
             guessed(table, plan, binding, frozenset(refused), frozenset(closed), microbatch, dict(factors), progress),
             plan,
@@ -87,7 +95,9 @@ def decide(
         whole, lost = islands_of(walk, plan, microbatch, frozenset(behind))
         islands, placed = _placed(whole, source, unproved)
         pairs = [one.pair for one in placed if one is not None]
-        _sweep(list(dict.fromkeys(pair for pair in pairs if pair not in known)), known, options, progress)
+        asked = list(dict.fromkeys(pair for pair in pairs if pair not in known))
+        _sweep(asked, known, options, progress)
+        spent += WALKED * every + sum(steps_of(pair.parallel) for pair in asked)
         found = [known[one.pair] if one is not None else None for one in placed]
         wrong = {
             k: one for k, (island, one) in enumerate(zip(islands, found, strict=True)) if not _is_proved(one, island)
@@ -166,30 +176,41 @@ def _first(wrong: Collection[int], islands: Sequence[Island]) -> list[int]:
 
 
 def _doubtful(swept: Swept | Unknown | None, island: Island) -> list[CutPoint]:
-    """The guesses of an island that are wrong, or all where it is not known which are."""
+    """The guesses of an island that are wrong, else those that have no proof, or all where it is not known which."""
     points = list(island.due)
-    different = swept.different if isinstance(swept, Swept) else ()
-    return [points[place] for one in different for place in one.result.declared] or points
+    if not isinstance(swept, Swept):
+        return points
+    different = [points[place] for one in swept.different for place in one.result.declared]
+    return different or [point for place, point in enumerate(points) if place not in swept.established]
 
 
 def _multiples(
     wrong: Mapping[int, Swept | Unknown | None], islands: Sequence[Island], walk: Lineages
 ) -> dict[Guess, Fraction]:
-    """By which numbers guesses are wrong, where they are multiples: those of the island with the earliest of them. What
-    comes after it may rest on it.
+    """By which numbers guesses are wrong, where they are multiples: those of the island with the earliest of them, and
+    those of the same values on other devices. What comes after these may rest on them.
     """
     order = {point: place for place, point in enumerate(walk.cuts)}
+    first: set[Bases] = set()
+    found: dict[Guess, Fraction] = {}
     for number in sorted(wrong, key=lambda k: min(order[point] for point in islands[k].due)):
-        one, points = wrong[number], list(islands[number].due)
-        different = one.different if isinstance(one, Swept) else ()
-        found = {points[place]: item.times for item in different for place in item.result.declared}
-        values = {point: walk.cuts[point] for point in found}
-        return {
-            (*point, tuple(share.base for share in values[point])): times * values[point][0].times
-            for point, times in found.items()
-            if times and 0 < times * values[point][0].times <= MOST_COPIES and not values[point][0].part
-        }
-    return {}
+        each = _scaled(wrong[number], islands[number], walk)
+        first = first or {bases for _, _, bases in each}
+        found |= {guess: times for guess, times in each.items() if guess[2] in first}
+    return found
+
+
+def _scaled(swept: Swept | Unknown | None, island: Island, walk: Lineages) -> dict[Guess, Fraction]:
+    """The guesses of an island that are multiples of what is due, with how often they are."""
+    points = list(island.due)
+    different = swept.different if isinstance(swept, Swept) else ()
+    found = {points[place]: item.times for item in different for place in item.result.declared}
+    values = {point: walk.cuts[point] for point in found}
+    return {
+        (*point, tuple(share.base for share in values[point])): times * values[point][0].times
+        for point, times in found.items()
+        if times and 0 < times * values[point][0].times <= MOST_COPIES and not values[point][0].part
+    }
 
 
 def _is_proved(swept: Swept | Unknown | None, island: Island) -> bool:

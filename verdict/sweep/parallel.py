@@ -14,7 +14,7 @@ from verdict.sweep.claim import Claim
 from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import Flow, Step
 from verdict.sweep.follow import Follower, present, take_given
-from verdict.sweep.match import Catalogue
+from verdict.sweep.match import Catalogue, greatest
 from verdict.sweep.multiple import multiple
 from verdict.sweep.settle import STEADY
 from verdict.sweep.trace import Trace
@@ -39,22 +39,29 @@ class Guesses:
     known: dict[tuple[int, int], tuple[Guess, ...]] = field(default_factory=dict)
     refused: set[tuple[int, int, bytes]] = field(default_factory=set)
 
-    def of(self, step: int, output: int, arrays: list[Array], follower: Follower, op: str) -> Guess | None:
-        """The first guess that is not refused: what an operator `op` makes as well, before what others make. On large
-        numbers sqrt(x) and sqrt(x) + 1e-8 look the same.
+    def of(
+        self, step: int, output: int, arrays: list[Array], follower: Follower, op: str, reads: Sequence[Ids]
+    ) -> Guess | None:
+        """The likeliest guess that is not refused: what an operator `op` makes as well, before what others make, and
+        what it makes of the elements that are read, before what it makes of others. On large numbers sqrt(x) and
+        sqrt(x) + 1e-8 look the same; what is equal, but made of other elements, may take long to be proved.
         """
         if (step, output) not in self.known:
-            found = self._look(arrays, follower)
-            self.known[step, output] = tuple(sorted(found, key=lambda guess: self._op(guess[1], follower) != op))
-        for positions, ids in self.known[step, output]:
-            if (step, output, ids.tobytes()) not in self.refused:
-                return positions, ids
-        return None
+            self.known[step, output] = self._look(arrays, follower)
+        left = [each for each in self.known[step, output] if (step, output, each[1].tobytes()) not in self.refused]
+        if len(left) < 2:
+            return left[0] if left else None
+        return min(left, key=lambda guess: self._apart(guess[1], follower, op, reads))
 
-    def _op(self, ids: Ids, follower: Follower) -> str:
-        """The operator of the single-device step that makes the first of some elements."""
+    def _apart(self, ids: Ids, follower: Follower, op: str, reads: Sequence[Ids]) -> tuple[bool, int]:
+        """Whether the single-device step that makes the first of some elements has another operator than `op`, and in
+        how many places it reads none of the elements that are read there.
+        """
         block = follower.elements.of(int(ids[0]))
-        return self.single.flow.steps[block.owner].op if block.kind is Kind.SINGLE else ""
+        if block.kind is not Kind.SINGLE or self.single.flow.steps[block.owner].op != op:
+            return True, len(reads)
+        own = self.single.reads[block.owner]
+        return False, sum(not np.isin(*pair).any() for pair in zip(reads, own, strict=False))
 
     def _look(self, arrays: list[Array], follower: Follower) -> tuple[Guess, ...]:
         size = arrays[0].size
@@ -70,7 +77,7 @@ class Guesses:
         each, equal = self.catalogue.each(arrays)
         if equal.all():
             return ((everywhere, each.ravel()),)
-        scaled = [(factor, [np.asarray(array / float(factor)) for array in arrays]) for factor in self.factors]
+        scaled = [(factor, [np.asarray(array / float(factor)) for array in arrays]) for factor in self._scales(arrays)]
         for factor, parts in scaled:
             base = next(self.catalogue.boxes(parts), None)
             if base is not None:
@@ -82,6 +89,13 @@ class Guesses:
                 chosen = base.ravel()[positions]
                 return ((positions, multiple(self.single, follower.elements, chosen, factor)),)
         return ()
+
+
+    def _scales(self, arrays: Sequence[Array]) -> list[Fraction]:
+        """By what factors arrays may be scaled: those under which their greatest element has a partner."""
+        place = greatest(arrays[0])
+        values = [float(array.flat[place]) for array in arrays]
+        return [f for f in self.factors if self.catalogue.holds([value / float(f) for value in values])]
 
 
 def is_steady(arrays: Sequence[Array]) -> bool:
@@ -159,7 +173,7 @@ def follow_parallel(
                 if is_noise(present_arrays):
                     guess = _beside(claims, number, position, ids, single, follower)
                 if guess is None or (number, position, guess[1].tobytes()) in guesses.refused:
-                    guess = guesses.of(number, position, present_arrays, follower, step.op)
+                    guess = guesses.of(number, position, present_arrays, follower, step.op, reads)
                 if guess is not None:
                     positions, right = guess
                     claims.append(Claim(ids.ravel()[positions], right, number, position))
