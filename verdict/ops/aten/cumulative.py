@@ -25,7 +25,7 @@ def _cumprod(args: Arguments) -> Array:
 def _logcumsumexp(args: Arguments) -> Array:
     x = args["self"]
     if x.ndim == 0:
-        return x
+        return np.asarray(x)
     if not numbers.of_objects(x):
         return np.asarray(np.logaddexp.accumulate(x, axis=args["dim"]))
     return numbers.log(np.asarray(np.add.accumulate(numbers.exp(x), axis=args["dim"])))
