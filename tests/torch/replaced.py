@@ -222,30 +222,3 @@ def build_listed_right(ctx):
 def build_listed(ctx):
     """The second moment, which only later steps will read, is another one on rank 1."""
     return listed(ctx, 1.0 + ctx.rank)
-
-
-def turned(ctx, how):
-    """Rows are added up with rows in turned order, by one operator on lists or one after the other."""
-    x, w, made = torch.randn(4, 3), torch.randn(3, requires_grad=True), {}
-
-    def step():
-        loss = (x * w).sum()
-        loss.backward()
-        rows = list(x.clone().unbind(0))
-        if how == "lists":
-            torch._foreach_add_(rows, rows[::-1])
-        elif how == "before":
-            rows = [one + other for one, other in zip(rows, rows[::-1], strict=True)]
-        made["rows"] = torch.stack(rows)
-        return loss
-
-    return Program({"x": x}, {"w": w}, step, outputs=lambda: made)
-
-
-def build_turned_single(ctx):
-    return turned(ctx, "before")
-
-
-def build_turned(ctx):
-    """What was added to is added again: the lists hold one memory twice."""
-    return turned(ctx, "lists")
