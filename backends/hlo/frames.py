@@ -30,11 +30,11 @@ def frames_of(lines: Sequence[str]) -> Mapping[int, Frame]:
     tables: dict[str, dict[int, str]] = {name: {} for name in TABLES}
     current = ""
     for line in map(str.strip, lines):
-        row = _ROW.fullmatch(line)
+        numbered = _ROW.fullmatch(line)
         if line in tables:
             current = line
-        elif row is not None and current:
-            tables[current][int(row[1])] = row[2]
+        elif numbered is not None and current:
+            tables[current][int(numbered[1])] = numbered[2]
     files, functions, locations, stack = tables.values()
     rows = {number: {key: int(value) for key, value in _NUMBER.findall(row)} for number, row in stack.items()}
     behind = any(row.get("parent_frame_id", 0) >= number for number, row in rows.items())

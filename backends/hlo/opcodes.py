@@ -26,6 +26,8 @@ OF_FLOATS = frozenset({"power"})
 """Opcodes of which no more is known of integers than of other numbers."""
 OF_TRUTHS = frozenset({"and", "or", "xor", "not"})
 """Opcodes that work bit by bit."""
+MOST_SHIFTED = 32
+"""Of how many bits integers may be that are shifted and not known: of more, numbers have no place for all."""
 DIRECTIONS = frozenset({"EQ", "NE", "LT", "LE", "GT", "GE"})
 _CUT = re.compile(r"\[(\d+):(\d+)(?::(\d+))?\]")
 _WIDTH = re.compile(r"(-?\d+)_(-?\d+)(?:_(\d+))?")
@@ -77,9 +79,10 @@ def _bits(at: At) -> Leaf:
 def _shift(at: At) -> Leaf:
     dtype = DTYPES[array_of(at.each).dtype]
     known = all(isinstance(operand, Known) for operand in at.operands)
-    if not dtype.startswith("uint") or (dtype == "uint64" and not known):
+    width = int("".join(filter(str.isdigit, dtype)) or 1)
+    if not whole(dtype) or dtype == "bool" or (width > MOST_SHIFTED and not known):
         raise Refused(f"bits of {dtype} are not shifted")
-    return at.emit(f"hlo.{at.each.opcode.replace('-', '_')}", width=int(dtype.removeprefix("uint")))
+    return at.emit(f"hlo.{at.each.opcode.replace('-', '_')}", width=width)
 
 
 def _bitcast_convert(at: At) -> Leaf:
