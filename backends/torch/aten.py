@@ -13,7 +13,7 @@ from verdict.backends.torch.arguments import Call, called, encode, functional_of
 from verdict.backends.torch.collectives import Unknown
 from verdict.backends.torch.draws import is_random, record_draw
 from verdict.backends.torch.folded import folded
-from verdict.backends.torch.foreach import elements
+from verdict.backends.torch.foreach import elements, entangled
 from verdict.backends.torch.memory import value_of
 from verdict.backends.torch.trace import Value
 from verdict.backends.torch.views import selected, sliced, view_of
@@ -168,8 +168,6 @@ def _change(recorder: "Recorder", call: Call) -> Any:
         output = call.run()
         recorder.write(target, value)
         return output
-    if recorder.live and choices.fills(call) and recorder.memory.is_blank(call.args[0]):
-        _begun(recorder, call)
     pure, changed = functional_of(call.func), call.written
     if pure is None or len(pure._schema.returns) != len(changed):
         raise Unknown(f"what {called(call.func)} writes is not known")
@@ -182,12 +180,6 @@ def _change(recorder: "Recorder", call: Call) -> Any:
     for tensor, made in zip(changed, values, strict=True):
         recorder.write(tensor, made)
     return output
-
-
-def _begun(recorder: "Recorder", call: Call) -> None:
-    """Memory that nothing was written to, all of which is written by indices that are decided, may hold zeros."""
-    if all(choices.decide(recorder, index, called(call.func)) for index in call.given["indices"]):
-        recorder.write(call.args[0], _filled(recorder, call.args[0], 0))
 
 
 def _copied(recorder: "Recorder", target: Any, source: Any) -> int:
@@ -211,6 +203,8 @@ def _filled(recorder: "Recorder", target: Any, fill: Any) -> int:
 
 def _foreach(recorder: "Recorder", call: Call) -> Any:
     """One node for each element of the lists; all are read before any is written."""
+    if entangled(call.func, call.args, call.kwargs):
+        raise Unknown(f"what {called(call.func)} writes stands in its lists again")
     if call.name == "_foreach_copy_":
         values = [_copied(recorder, target, source) for target, source in zip(*call.args[:2], strict=True)]
         return _end_foreach(recorder, call.run(), call.written, values)
@@ -238,7 +232,7 @@ def _end_foreach(recorder: "Recorder", output: Any, made: Sequence[Any], values:
 def _escape(recorder: "Recorder", call: Call) -> Any:
     """A value becomes a number of Python's. Of constants that is exact; anything else may decide what runs."""
     values = [recorder.read(tensor) for tensor in call.tensors]
-    if recorder.tape.constant.issuperset(values) and call.name != "nonzero":
+    if call.name != "nonzero" and recorder.tape.known(values):
         with _disable_current_modes():
             return call.func(*(folded(recorder.tape, value) for value in values))
     if recorder.live and all(choices.decide(recorder, tensor, called(call.func)) for tensor in call.tensors):

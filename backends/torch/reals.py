@@ -46,6 +46,10 @@ class Number:
     def __hash__(self) -> int:
         return hash(float(self))
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        self._recorder.doubt("a real number of the data is sent or kept as an object of Python's")
+        return float, (self._real(),)
+
     def __format__(self, how: str) -> str:
         return format(self._told(), how)
 
@@ -113,7 +117,7 @@ def numbers(recorder: Recorder) -> Iterator[None]:
         if not self.is_floating_point() or _get_current_dispatch_mode() is not recorder or self.numel() != 1:
             return before(self)
         held = self.detach().full_tensor() if isinstance(self, DTensor) else self.detach()
-        if recorder.read(held) in recorder.tape.constant:
+        if recorder.tape.known([recorder.read(held)]):
             return before(self)
         return Number(held.reshape(()).to(torch.float64, copy=True), recorder)
 

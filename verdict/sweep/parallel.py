@@ -77,9 +77,9 @@ class Guesses:
         found = [(everywhere, box.ravel()) for box in self.catalogue.boxes(arrays)]
         if found:
             return tuple(found)
-        each, equal = self.catalogue.each(arrays)
-        if equal.all():
-            return ((everywhere, each.ravel()),)
+        found = [(everywhere, ids) for ids in self._each(arrays, follower)]
+        if found:
+            return tuple(found)
         scaled = [(factor, [np.asarray(array / float(factor)) for array in arrays]) for factor in self._scales(arrays)]
         for factor, parts in scaled:
             base = next(self.catalogue.boxes(parts), None)
@@ -93,6 +93,17 @@ class Guesses:
                 return ((positions, multiple(self.single, follower.elements, chosen, factor)),)
         return ()
 
+    def _each(self, arrays: list[Array], follower: Follower) -> list[Ids]:
+        """What each element may be by itself: one that equals it, or a constant, as in rows that a mask has emptied.
+        Those that are constant on all seeds are so, or by chance (what relu cuts off): both ways are tried.
+        """
+        each, equal = (array.ravel() for array in self.catalogue.each(arrays))
+        constants = _constants(arrays, follower)
+        steady = constants >= 0
+        if not (equal | steady).all():
+            return []
+        first, other = np.where(steady, constants, each), np.where(equal, each, constants)
+        return [first] if np.array_equal(first, other) else [first, other]
 
     def _scales(self, arrays: Sequence[Array]) -> list[Fraction]:
         """By what factors arrays may be scaled: those under which their greatest element has a partner."""
@@ -126,15 +137,19 @@ def _steady(arrays: list[Array], follower: Follower) -> Ids | None:
 
     Truth values and counts are never guessed to be others: too many are equal by chance.
     """
-    ids = np.zeros(arrays[0].size, dtype=np.int64)
-    met = np.zeros(arrays[0].size, dtype=bool)
+    ids = _constants(arrays, follower)
+    return ids if (ids >= 0).all() else None
+
+
+def _constants(arrays: list[Array], follower: Follower) -> Ids:
+    """For each element the constant that it is on all seeds, of those that are looked at; -1 where it is none."""
+    ids = np.full(arrays[0].size, -1, dtype=np.int64)
     for constant in STEADY:
         steady = np.logical_and.reduce([array.ravel() == constant for array in arrays])
         if steady.any():
             exact = constant if constant == float("-inf") else Fraction(constant)
             ids[steady] = follower.elements.constant(exact)
-            met |= steady
-    return ids if met.all() else None
+    return ids
 
 
 def first_of(flow: Flow, refused: Sequence[Claim]) -> list[Claim]:
