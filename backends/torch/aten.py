@@ -15,6 +15,7 @@ from verdict.backends.torch.draws import is_random, record_draw
 from verdict.backends.torch.folded import folded
 from verdict.backends.torch.foreach import elements
 from verdict.backends.torch.memory import value_of
+from verdict.backends.torch.overlaps import entangled, unordered
 from verdict.backends.torch.trace import Value
 from verdict.backends.torch.views import selected, sliced, view_of
 from verdict.backends.torch.widths import modulo
@@ -162,6 +163,8 @@ def _view(recorder: "Recorder", call: Call, output: Any) -> None:
 
 def _change(recorder: "Recorder", call: Call) -> Any:
     """An operator that writes to its arguments: what it writes is computed by its pure twin."""
+    if unordered(call):
+        raise Unknown(f"where {called(call.func)} writes it reads something else")
     if call.name in ("copy_", "zero_", "fill_"):
         target, source = call.given["self"], call.given.get("src", call.given.get("value", 0))
         value = _copied(recorder, target, source) if call.name == "copy_" else _filled(recorder, target, source)
@@ -203,6 +206,8 @@ def _filled(recorder: "Recorder", target: Any, fill: Any) -> int:
 
 def _foreach(recorder: "Recorder", call: Call) -> Any:
     """One node for each element of the lists; all are read before any is written."""
+    if entangled(call):
+        raise Unknown(f"what {called(call.func)} writes stands in its lists again")
     if call.name == "_foreach_copy_":
         values = [_copied(recorder, target, source) for target, source in zip(*call.args[:2], strict=True)]
         return _end_foreach(recorder, call.run(), call.written, values)
