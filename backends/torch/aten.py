@@ -15,6 +15,7 @@ from verdict.backends.torch.draws import is_random, record_draw
 from verdict.backends.torch.folded import folded
 from verdict.backends.torch.foreach import elements
 from verdict.backends.torch.memory import value_of
+from verdict.backends.torch.moved import copied_as_held
 from verdict.backends.torch.trace import Value
 from verdict.backends.torch.views import selected, sliced, view_of
 from verdict.backends.torch.widths import modulo
@@ -27,6 +28,8 @@ _UNSET = frozenset({"empty", "new_empty", "empty_like", "empty_strided", "new_em
 _ESCAPES = frozenset({"_local_scalar_dense", "equal", "is_nonzero", "nonzero", "_assert_async"})
 _NO_CHANGE = frozenset({"detach_", "set_", "record_stream"})
 _LIFTS = frozenset({"lift", "lift_fresh", "lift_fresh_copy"})
+FILLED = {"full_like": None, "new_full": None, "new_ones": 1, "new_zeros": 0, "ones_like": 1, "zeros_like": 0}
+"""Operators that read the type of a tensor, or its shape, alone, and what they fill with where they do not say it."""
 _UNSAID = frozenset({"native_batch_norm", "native_batch_norm_backward"})
 """Operators that write to arguments without saying so, and what belongs to them: taken apart into others."""
 _OTHERS = frozenset({"index_copy", "index_copy_"})
@@ -94,7 +97,17 @@ def _is_view(func: Any) -> bool:
     return any(made.alias_info is not None and not made.alias_info.is_write for made in func._schema.returns)
 
 
+def _alike(recorder: "Recorder", call: Call) -> Any:
+    """A tensor like another one, of whose values nothing is read: no choice, whatever is made of it."""
+    output = call.run()
+    value = _filled(recorder, output, call.given.get("fill_value", FILLED[call.name]))
+    recorder.memory.write(output, value)
+    return output
+
+
 def _pure(recorder: "Recorder", call: Call) -> Any:
+    if recorder.live and call.name in FILLED:
+        return _alike(recorder, call)
     read = _reader(recorder, call)
     inputs, attrs = ((), {}) if call.name in _UNSET else encode(call.func, call.args, call.kwargs, read)
     output = call.run()
@@ -164,6 +177,8 @@ def _change(recorder: "Recorder", call: Call) -> Any:
     """An operator that writes to its arguments: what it writes is computed by its pure twin."""
     if call.name in ("copy_", "zero_", "fill_"):
         target, source = call.given["self"], call.given.get("src", call.given.get("value", 0))
+        if call.name == "copy_":
+            target, source = copied_as_held(target, source, recorder.memory)
         value = _copied(recorder, target, source) if call.name == "copy_" else _filled(recorder, target, source)
         output = call.run()
         recorder.write(target, value)
@@ -186,7 +201,8 @@ def _change(recorder: "Recorder", call: Call) -> Any:
 
 def _begun(recorder: "Recorder", call: Call) -> None:
     """Memory that nothing was written to, all of which is written by indices that are decided, may hold zeros."""
-    if all(choices.decide(recorder, index, called(call.func)) for index in call.given["indices"]):
+    indices = (index for index in call.given["indices"] if index is not None)
+    if all(choices.decide(recorder, index, called(call.func)) for index in indices):
         recorder.write(call.args[0], _filled(recorder, call.args[0], 0))
 
 

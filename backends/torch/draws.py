@@ -142,7 +142,8 @@ def record_draw(recorder: "Recorder", call: Call) -> Any:
     if kind is None or lost or not draws.within:
         advice = "; record with --tensors real" * (lost and draws.within)
         reason = f"random numbers: {called(call.func)} ({draws.next(generator)}{advice})"
-        output = recorder.instead(call, reason, keep=False)
+        # what is drawn by numbers alone does not depend on what was there
+        output = recorder.instead(call, reason, keep=False, read=None if kind is None else ())
         made = output[0] if isinstance(output, tuple | list) else output
         draws.advance(call, made, before)
         return output

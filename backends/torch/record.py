@@ -12,6 +12,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import _disable_current_modes
 
+from verdict.backends.torch.aten import FILLED
 from verdict.backends.torch.beginnings import FIRST_SEED, ways
 from verdict.backends.torch.choices import given
 from verdict.backends.torch.delivered import delivered
@@ -39,14 +40,13 @@ from verdict.backends.torch.trace import (
     Trace,
     Value,
     living,
+    overwritten,
     shared,
 )
 from verdict.errors import UsageError
 from verdict.graph import ABSENT
 
 INFERRED = "inferred-shares"
-_ALIKE = {"aten.full_like": None, "aten.zeros_like": 0, "aten.ones_like": 1}
-"""Operators that read the shape of a tensor alone, and what they fill with where they do not say it."""
 """The assumption that says what nobody stated of the program's tensors, and what was inferred instead."""
 
 
@@ -132,7 +132,7 @@ def _step(program: Program, recorder: Recorder, rank: int, ranks: int, around: W
     )
     allocated = frozenset(recorder.memory.leaked)
     steps = tuple(_settled(step, at < built, at in allocated, tape.values) for at, step in enumerate(trace.steps))
-    return replace(shared(living(replace(trace, steps=steps))), seconds=time.perf_counter() - begun)
+    return replace(shared(living(overwritten(replace(trace, steps=steps)))), seconds=time.perf_counter() - begun)
 
 
 _FROM_BUILD = (
@@ -171,9 +171,10 @@ def _settled(step: Step, before: bool, leaked: bool, values: list[Value]) -> Ste
             return _unmodelled(step, _FROM_BUILD if before else "memory is read that was never written")
         made = values[step.outputs[0]]
         return step._replace(op="aten.full", attrs=(("dtype", made.dtype), ("fill_value", 0), ("size", made.shape)))
-    if before and step.op in _ALIKE:
+    name = step.op.removeprefix("aten.")
+    if before and name in FILLED:
         made, attrs = values[step.outputs[0]], dict(step.attrs)
-        filled = (("dtype", made.dtype), ("fill_value", attrs.get("fill_value", _ALIKE[step.op])), ("size", made.shape))
+        filled = (("dtype", made.dtype), ("fill_value", attrs.get("fill_value", FILLED[name])), ("size", made.shape))
         return step._replace(op="aten.full", inputs=(), attrs=filled)
     if before and step.op in COMMUNICATION and step.outputs:
         return _unmodelled(step, f"{step.op} while the program was built")
