@@ -97,8 +97,12 @@ def _is_view(func: Any) -> bool:
     return any(made.alias_info is not None and not made.alias_info.is_write for made in func._schema.returns)
 
 
+def _is_discrete(dtype: Any) -> bool:
+    return dtype is not None and not dtype.is_floating_point and not dtype.is_complex
+
+
 def _alike(recorder: "Recorder", call: Call) -> Any:
-    """A tensor like another one, of whose values nothing is read: no choice, whatever is made of it."""
+    """Integers or truth values in the shape of another tensor, of whose values nothing is read: they are no choice."""
     output = call.run()
     value = _filled(recorder, output, call.given.get("fill_value", FILLED[call.name]))
     recorder.memory.write(output, value)
@@ -106,7 +110,7 @@ def _alike(recorder: "Recorder", call: Call) -> Any:
 
 
 def _pure(recorder: "Recorder", call: Call) -> Any:
-    if recorder.live and call.name in FILLED:
+    if recorder.live and call.name in FILLED and _is_discrete(call.given.get("dtype")):
         return _alike(recorder, call)
     read = _reader(recorder, call)
     inputs, attrs = ((), {}) if call.name in _UNSET else encode(call.func, call.args, call.kwargs, read)
