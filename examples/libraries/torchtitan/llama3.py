@@ -1,9 +1,12 @@
 """torchtitan: its Llama 3, made parallel by its own parallelize_llama: tensor and sequence parallel, FSDP2, both."""
 
+from dataclasses import replace
+
 import torch
 from torch.nn import functional
 from torchtitan.config import CompileConfig, ParallelismConfig, TrainingConfig
 from torchtitan.distributed import ParallelDims, parallel_dims
+from torchtitan.distributed.activation_checkpoint import SelectiveAC
 from torchtitan.distributed.utils import set_spmd_backend
 from torchtitan.models.common.attention import ScaledDotProductAttention
 from torchtitan.models.common.rope import CosSinRoPE
@@ -119,3 +122,31 @@ def build_fsdp_tp(ctx, own=False):
 def build_fsdp_tp_own_tokens(ctx):
     """Each data parallel rank divides by its own tokens."""
     return build_fsdp_tp(ctx, own=True)
+
+
+def build_checkpointed(ctx):
+    """FSDP2 with the library's selective activation checkpointing."""
+    model = parallel(ctx, llama(), checkpointing=SelectiveAC.Config(), data_parallel_shard_degree=ctx.world)
+    return renamed(program(model, ctx.rank, ctx.world))
+
+
+def build_checkpointed_own_tokens(ctx):
+    model = parallel(ctx, llama(), checkpointing=SelectiveAC.Config(), data_parallel_shard_degree=ctx.world)
+    return renamed(program(model, ctx.rank, ctx.world, own=True))
+
+
+def renamed(made):
+    """The program, whose parameters are called as where nothing wraps a layer."""
+    names = (name for name, _ in made.params.named_parameters())
+    names = [*names, *(name for name, _ in made.params.named_buffers())]
+    return replace(made, names={name: name.replace("_checkpoint_wrapped_module.", "") for name in names})
+
+
+def build_replicated(ctx, own=False):
+    """Sharded over two ranks, and two replicas of that."""
+    model = parallel(ctx, llama(), data_parallel_replicate_degree=ctx.world // 2, data_parallel_shard_degree=2)
+    return program(model, ctx.rank, ctx.world, own)
+
+
+def build_replicated_own_tokens(ctx):
+    return build_replicated(ctx, own=True)
