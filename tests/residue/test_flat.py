@@ -190,3 +190,33 @@ def test_one_tensor_is_not_two_gradients(of_v, verdict):
     """
     report = between(*outlined(single, parallel))
     assert (report and report.verdict) is verdict
+
+
+MEAN = """
+  x input [4, 6]
+  s = sum(x)
+  m = div(s) other=24
+  y = exp(m)
+  loss y"""
+OWN_MEAN = """
+  x input [4, 6]
+  s = sum(x[rank, :])
+  o = div(s) other=12
+  t = all_reduce(o) ranks=rank reduce="sum"
+  m = mul(t) other={}
+  y = exp(m)
+  loss y"""
+
+
+def test_a_mean_over_own_rows_is_a_multiple_of_a_share_of_the_mean():
+    """Half the sum of what ranks have is the single-device mean again: nothing has to be guessed of it."""
+    single, parallel = outlined(MEAN, OWN_MEAN.format(0.5), rank=2)
+    report = between(single, parallel)
+    assert report.verdict is Verdict.PROVED
+    assert report.swept is None
+
+
+def test_another_multiple_of_a_mean_is_not_the_mean():
+    single, parallel = outlined(MEAN, OWN_MEAN.format(0.25), rank=2)
+    assert between(single, parallel) is None
+    assert verify(single, parallel, OPTIONS).verdict is Verdict.REFUTED

@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import islice, product
 from typing import NoReturn
 
-from verdict.graph import ABSENT, Interval, Node, Place, Plan, Region
+from verdict.graph import ABSENT, GRAD, Interval, Node, Place, Plan, Region
 from verdict.graph.lockstep import Step
 from verdict.lineage.alike import alike_bases
 from verdict.lineage.binding import Binding
@@ -133,7 +133,8 @@ class Guessing(Holdings):
         for device, tensor, value, place in self.movement.follow(steps):
             with suppress(Unfollowed):
                 self.write(device, tensor, value, place)
-        times = next((t for d, step in steps.items() for i in step.node.inputs if (t := self._times(d, i)) != 1), ONCE)
+        scaled = [self._times(d, t) for d, step in steps.items() for t in _scaling(step.node)]
+        times = next((found for found in scaled if found != 1), ONCE)
         for device, tensor in outputs if times > 0 and times != 1 else ():
             self._scales[device, tensor] = times
 
@@ -246,6 +247,20 @@ class Guessing(Holdings):
         bases = [self.reference.bases[base] for base in due]
         numbers = all(kind(base.dtype) == FLOAT and base.column != UNDECIDED for base in bases)
         return numbers and self.infinite.isdisjoint(due) and (device, tensor, due) not in self.refused
+
+
+def _scaling(node: Node) -> tuple[int, ...]:
+    """The tensors that a node reads of which a multiple makes that multiple of what it makes: those in which it is
+    linear; of a gradient all gradients; all that it moves or adds.
+    """
+    rule = FACTS.of(node.op)
+    if rule is None:
+        return ()
+    if node.op.endswith(GRAD):
+        return node.inputs[: len(node.inputs) - len(node.outputs)]
+    if rule.moves or rule.additive or rule.sums:
+        return node.inputs
+    return tuple(node.inputs[k] for k in sorted(rule.linear_in(len(node.inputs), dict(node.attrs))))
 
 
 def _is_one_value_each(node: Node, values: tuple[Value, ...]) -> bool:

@@ -15,6 +15,7 @@ from verdict.lineage.exchange import asked, place_of
 from verdict.lineage.holdings import Holdings
 from verdict.lineage.origins import NOTHING, Numbering, Origins
 from verdict.lineage.places import MOST_MOVED
+from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.values import ONCE, Value, scaled
 from verdict.ops import FACTS
 from verdict.ops.types import FLOAT, kind
@@ -31,6 +32,7 @@ class Movement:
     def __init__(self, holdings: Holdings, infinite: Set[int]) -> None:
         self.holdings, self.infinite = holdings, infinite
         self.numbering = Numbering(holdings.reference, holdings.trust)
+        self.multiples = _multiples(holdings.reference)
         self._known: list[dict[int, Origins]] = [{} for _ in range(holdings.plan.devices)]
 
     def moves(self, device: int, step: Step) -> bool:
@@ -96,7 +98,7 @@ class Movement:
         adds = FACTS.is_plain_sum(node.op, node.attrs) and len({origins.shape for origins in read}) == 1
         if factor is None and not adds:
             return self.numbering.moved(node, read)
-        total = self.numbering.added(read, self._add(ONCE if factor is None else factor))
+        total = self.numbering.added(read, self._add(ONCE) if factor is None else self._multiply(factor))
         return None if total is None else [total]
 
     def _exchanged(
@@ -136,6 +138,20 @@ class Movement:
 
         return add
 
+    def _multiply(self, factor: Fraction) -> Callable[[Sequence[Value]], Value | None]:
+        """A number times a value: of a mean over other numbers of rows, say, a multiple of the single-device mean."""
+        add = self._add(factor)
+
+        def multiply(values: Sequence[Value]) -> Value | None:
+            total = add(values)
+            of = self.multiples.get(tuple(share.base for share in total or ()))
+            if total is None or of is None or len({share[1:] for share in total}) > 1:
+                return total
+            base, times = of
+            return (total[0]._replace(base=base, times=total[0].times / times),)
+
+        return multiply
+
     def _as_one(self, total: Value) -> Value:
         """A sum, as the single-device value that is that sum, where there is one."""
         if len(total) < 2 or total[0].part or len({share[1:] for share in total}) > 1:
@@ -143,6 +159,16 @@ class Movement:
         reference = self.holdings.reference
         base = reference.sums.get(reference.added(share.base for share in total))
         return total if base is None else (total[0]._replace(base=base),)
+
+
+def _multiples(reference: Reference) -> Mapping[Bases, tuple[int, Fraction]]:
+    """Of sums that the single-device plan multiplies by a number, the first such product, and that number."""
+    found: dict[Bases, tuple[int, Fraction]] = {}
+    for partner in reference.partners:
+        factor = FACTS.factor(partner.node.op, len(partner.inputs), dict(partner.node.attrs))
+        if factor and partner.inputs[0] and partner.outputs[0] != ABSENT:
+            found.setdefault(partner.inputs[0], (partner.outputs[0], factor))
+    return found
 
 
 def _zeros(holdings: Holdings, tensor: int) -> Origins:

@@ -17,6 +17,7 @@ from verdict.lineage.guessed_ends import guessed_ends
 from verdict.lineage.guessing import CutPoint, Guess
 from verdict.lineage.poles import absorbed_poles
 from verdict.lineage.propagate import guessed
+from verdict.lineage.reference import Bases
 from verdict.lineage.transfer import Member
 from verdict.options import Options
 from verdict.outcome import Unknown
@@ -166,30 +167,41 @@ def _first(wrong: Collection[int], islands: Sequence[Island]) -> list[int]:
 
 
 def _doubtful(swept: Swept | Unknown | None, island: Island) -> list[CutPoint]:
-    """The guesses of an island that are wrong, or all where it is not known which are."""
+    """The guesses of an island that are wrong, else those that have no proof, or all where it is not known which."""
     points = list(island.due)
-    different = swept.different if isinstance(swept, Swept) else ()
-    return [points[place] for one in different for place in one.result.declared] or points
+    if not isinstance(swept, Swept):
+        return points
+    different = [points[place] for one in swept.different for place in one.result.declared]
+    return different or [point for place, point in enumerate(points) if place not in swept.established]
 
 
 def _multiples(
     wrong: Mapping[int, Swept | Unknown | None], islands: Sequence[Island], walk: Lineages
 ) -> dict[Guess, Fraction]:
-    """By which numbers guesses are wrong, where they are multiples: those of the island with the earliest of them. What
-    comes after it may rest on it.
+    """By which numbers guesses are wrong, where they are multiples: those of the island with the earliest of them, and
+    those of the same values on other devices. What comes after these may rest on them.
     """
     order = {point: place for place, point in enumerate(walk.cuts)}
+    first: set[Bases] = set()
+    found: dict[Guess, Fraction] = {}
     for number in sorted(wrong, key=lambda k: min(order[point] for point in islands[k].due)):
-        one, points = wrong[number], list(islands[number].due)
-        different = one.different if isinstance(one, Swept) else ()
-        found = {points[place]: item.times for item in different for place in item.result.declared}
-        values = {point: walk.cuts[point] for point in found}
-        return {
-            (*point, tuple(share.base for share in values[point])): times * values[point][0].times
-            for point, times in found.items()
-            if times and 0 < times * values[point][0].times <= MOST_COPIES and not values[point][0].part
-        }
-    return {}
+        each = _scaled(wrong[number], islands[number], walk)
+        first = first or {bases for _, _, bases in each}
+        found |= {guess: times for guess, times in each.items() if guess[2] in first}
+    return found
+
+
+def _scaled(swept: Swept | Unknown | None, island: Island, walk: Lineages) -> dict[Guess, Fraction]:
+    """The guesses of an island that are multiples of what is due, with how often they are."""
+    points = list(island.due)
+    different = swept.different if isinstance(swept, Swept) else ()
+    found = {points[place]: item.times for item in different for place in item.result.declared}
+    values = {point: walk.cuts[point] for point in found}
+    return {
+        (*point, tuple(share.base for share in values[point])): times * values[point][0].times
+        for point, times in found.items()
+        if times and 0 < times * values[point][0].times <= MOST_COPIES and not values[point][0].part
+    }
 
 
 def _is_proved(swept: Swept | Unknown | None, island: Island) -> bool:

@@ -80,6 +80,11 @@ class Elements:
 
     def blocks_of(self, elements: Ids) -> list[Block]:
         """The blocks that these elements are in, each once, in their order."""
+        if not elements.size:
+            return []
+        first, last = (bisect_right(self.starts, int(end)) - 1 for end in (elements.min(), elements.max()))
+        if first == last:
+            return [self.blocks[first]]
         found = np.unique(np.searchsorted(self._starts[: len(self.starts)], elements.ravel(), side="right") - 1)
         return [self.blocks[number] for number in found]
 

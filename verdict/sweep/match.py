@@ -54,8 +54,7 @@ class Catalogue:
         first = values[0]
         if not first.size:
             return
-        finite = np.where(np.isfinite(first), np.abs(first), -1.0)
-        pivot = int(np.argmax(finite))
+        pivot = greatest(first)
         near = self._near([float(array.flat[pivot]) for array in values])
         near = near[self._can_hold(first.shape)[self.owners[near]]]
         if not near.size:
@@ -129,6 +128,8 @@ class Catalogue:
         high = int(np.searchsorted(self.sorted, wanted[0] + tolerance, side="right"))
         places = self.order[low:high]
         for k in range(1, len(wanted)):
+            if not places.size:
+                break
             places = places[_near(np.asarray(wanted[k]), self.values[k][places])]
         return np.sort(places)
 
@@ -161,14 +162,13 @@ class Catalogue:
         return ids.reshape(shape), met.reshape(shape)
 
     def scattered(self, values: Sequence[Floats]) -> Ids | None:
-        """Elements that equal those of an array, each by itself; None where one has no partner, as the greatest tells
-        soonest.
-        """
-        greatest = int(np.argmax(np.where(np.isfinite(values[0]), np.abs(values[0]), -1.0)))
-        if not self._near([float(array.flat[greatest]) for array in values]).size:
-            return None
+        """Elements that equal those of an array, each by itself; None where one has no partner."""
         ids, met = self.each(values)
         return ids if met.all() else None
+
+    def holds(self, wanted: Sequence[float]) -> bool:
+        """Whether an element has these values, one for each seed."""
+        return bool(self._near(wanted).size)
 
     def _partners(self, flat: Sequence[Floats], first: npt.NDArray[np.int64]) -> dict[int, npt.NDArray[np.int64]]:
         """For each of the elements `first`, by its number there, the places of what equals it; of those left out that
@@ -190,6 +190,11 @@ class Catalogue:
             return {}
         ends = np.flatnonzero(np.diff(who)) + 1
         return dict(zip(who[[0, *ends.tolist()]].tolist(), np.split(places, ends), strict=True))
+
+
+def greatest(array: Floats) -> int:
+    """The position (flat) of the greatest element by magnitude that is finite."""
+    return int(np.argmax(np.where(np.isfinite(array), np.abs(array), -1.0)))
 
 
 def _near(own: Floats, theirs: Floats) -> npt.NDArray[np.bool_]:

@@ -14,7 +14,7 @@ from verdict.sweep.claim import Claim
 from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import Flow, Step
 from verdict.sweep.follow import Follower, present, take_given
-from verdict.sweep.match import Catalogue
+from verdict.sweep.match import Catalogue, greatest
 from verdict.sweep.multiple import multiple
 from verdict.sweep.settle import STEADY
 from verdict.sweep.trace import Trace
@@ -70,7 +70,7 @@ class Guesses:
         each, equal = self.catalogue.each(arrays)
         if equal.all():
             return ((everywhere, each.ravel()),)
-        scaled = [(factor, [np.asarray(array / float(factor)) for array in arrays]) for factor in self.factors]
+        scaled = [(factor, [np.asarray(array / float(factor)) for array in arrays]) for factor in self._scales(arrays)]
         for factor, parts in scaled:
             base = next(self.catalogue.boxes(parts), None)
             if base is not None:
@@ -82,6 +82,13 @@ class Guesses:
                 chosen = base.ravel()[positions]
                 return ((positions, multiple(self.single, follower.elements, chosen, factor)),)
         return ()
+
+
+    def _scales(self, arrays: Sequence[Array]) -> list[Fraction]:
+        """By what factors arrays may be scaled: those under which their greatest element has a partner."""
+        place = greatest(arrays[0])
+        values = [float(array.flat[place]) for array in arrays]
+        return [f for f in self.factors if self.catalogue.holds([value / float(f) for value in values])]
 
 
 def is_steady(arrays: Sequence[Array]) -> bool:
