@@ -74,7 +74,7 @@ def _each_once(scene: Scene, state: State, at: Siblings) -> tuple[Edit, ...]:
     """The same summands in groups in which each is there once."""
     microbatch = next(iter(at.steps))[1]
     held = {rank: arrays for number in at.steps.values() for rank, arrays in put_in(scene, state, number)}
-    for groups in _addable(scene, held, microbatch):
+    for groups in addable(scene, held, microbatch):
         own = [[held[rank] for rank, _ in group] for group in groups]
         apart = all(not close(a, b) for arrays in own for a, b in combinations(arrays, 2))
         if apart and scene.look(total(own[0])) is not None:
@@ -124,7 +124,7 @@ def _elsewhere(scene: Scene, state: State, at: Siblings, operator: str) -> Itera
         for number in (n for (_, m), n in at.steps.items() if m == microbatch):
             for rank, arrays in put_in(scene, state, number):
                 held[rank], numbers[rank] = arrays, number
-        for groups in _addable(scene, held, microbatch):
+        for groups in addable(scene, held, microbatch):
             sums = [total([held[rank] for rank, _ in group]) for group in groups]
             reads = {}
             for group, arrays in zip(groups, sums, strict=True):
@@ -143,7 +143,7 @@ def _elsewhere(scene: Scene, state: State, at: Siblings, operator: str) -> Itera
             )  # fmt: skip
 
 
-def _addable(scene: Scene, held: Mapping[int, Arrays], microbatch: int) -> Iterator[Partition]:
+def addable(scene: Scene, held: Mapping[int, Arrays], microbatch: int) -> Iterator[Partition]:
     """The groups in which ranks could add what they hold, all of a group tensors of one shape."""
     for groups in groupings(scene, [(rank, microbatch) for rank in sorted(held)]):
         if all(len({held[rank][0].shape for rank, _ in group}) == 1 for group in groups):
