@@ -28,6 +28,8 @@ from verdict.limits import confine
 SPACE, OWN = resource.RLIMIT_AS, resource.RLIMIT_DATA
 """What a limit of memory counts: all that is mapped, or what the process wrote for itself."""
 _PARENT_DEATH_SIGNAL = 1
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _KEPT = -1, -3, 32 << 20
+"""Of mallopt: from how many bytes on what is free at the end is given back, and what is asked for is mapped alone."""
 _FRESH = "import sys; sys.path[:] = {path!r}; from verdict.child import main; main({work}, {end})"
 
 
@@ -82,6 +84,15 @@ def told_of_parent(sign: int) -> None:
     """This process gets the signal when the one that began it ends, however that ends (where the system can do so)."""
     if sys.platform == "linux":
         CDLL(None).prctl(_PARENT_DEATH_SIGNAL, sign)
+
+
+def keep_freed() -> None:
+    """What this process frees it keeps, to use it again (glibc). Each context of a solver takes some 17 MB: to give
+    these back and to take them anew costs more than most questions.
+    """
+    with suppress(AttributeError):
+        for threshold in (_TRIM_THRESHOLD, _MMAP_THRESHOLD):
+            CDLL(None).mallopt(threshold, _KEPT)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from functools import partial
 from multiprocessing.connection import wait
 from typing import Any, TypeVar
 
-from verdict.child import Child, Memory, begin, kill
+from verdict.child import Child, Memory, begin, keep_freed, kill
 from verdict.limits import MIB
 from verdict.outcome import Unknown
 
@@ -22,6 +22,8 @@ Result = TypeVar("Result")
 
 GRACE = 2.0
 """Seconds beyond the time limit that a worker is given to stop by itself."""
+ALONE = 0.1
+"""Seconds in which one worker is left alone with all tasks: to begin one takes longer than most stages and claims."""
 
 
 def run_all(
@@ -47,16 +49,22 @@ def run_all(
     begun = [0] * len(tasks)
     busy: dict[Any, tuple[Child, int, float]] = {}
     finished = 0
-    idle = [_start(tasks, run, memory_mib) for _ in range(min(workers, len(tasks)))]
+    workers = min(workers, len(tasks))
+    idle = [_start(tasks, run, memory_mib)]
+    since = time.monotonic()
     try:
         while pending or busy:
+            alone = since + ALONE - time.monotonic() if len(busy) + len(idle) < workers else 0.0
+            if alone <= 0:
+                fresh = min(workers - len(busy), len(pending)) - len(idle)
+                idle.extend(_start(tasks, run, memory_mib) for _ in range(fresh))
             while pending and idle:
                 child, index = idle.pop(), pending.popleft()
                 begun[index] += 1
                 with suppress(BrokenPipeError):  # a child that died since; its end of the connection says so
                     child.connection.send(index)
                 busy[child.connection] = (child, index, time.monotonic() + timeout + GRACE)
-            ready = wait(list(busy), timeout=_patience(busy))
+            ready = wait(list(busy), timeout=min(_patience(busy), alone) if alone > 0 else _patience(busy))
             late = [c for c, (_, _, deadline) in busy.items() if c not in ready and time.monotonic() > deadline]
             for connection in [*ready, *late]:
                 child, index, _ = busy[connection]
@@ -110,6 +118,7 @@ def _start(tasks: Sequence[Task], run: Callable[[Task], Result], memory_mib: int
 
 
 def _work(connection: Any, tasks: Sequence[Task], run: Callable[[Task], Result], memory_mib: int | None) -> None:
+    keep_freed()
     gc.freeze()  # of what this process was begun with nothing is garbage: it need not be gone through
     while True:
         try:

@@ -4,6 +4,7 @@ It is run by the Python that has jax, which may be another than Verdict's, so it
 holds job.json; reply.json is written there: the paths of XLA's texts, or why there are none.
 """
 
+import gc
 import importlib.util
 import json
 import resource
@@ -36,9 +37,12 @@ def main(folder: Path) -> None:
 def _compiled(folder: Path, job: dict[str, Any]) -> dict[str, Any]:
     size = job["mebibytes"] << 20
     resource.setrlimit(resource.RLIMIT_AS, (size, size))
+    gc.disable()  # what is imported stays
     jax = _jax(job["devices"])
     file, function, single = job["file"], job["function"], job["single"]
     module = _run(file, lambda: _loaded(file))
+    gc.freeze()
+    gc.enable()
     if job["door"] == "jaxpr":
         return _traced(folder, module, jax, job)
     lowered, ranges = _lowered(module, file, function)
@@ -95,6 +99,8 @@ def _compile(lowered: Any, folder: Path, file: str, passes: str) -> Path:
         "xla_dump_hlo_as_text": True,
         "xla_dump_large_constants": True,
         "xla_dump_hlo_pass_re": passes,
+        "xla_backend_optimization_level": 0,
+        "xla_llvm_disable_expensive_passes": True,
     }
     _run(file, lambda: lowered.compile(compiler_options=options))
     return folder

@@ -187,8 +187,6 @@ def _change(recorder: "Recorder", call: Call) -> Any:
         output = call.run()
         recorder.write(target, value)
         return output
-    if recorder.live and choices.fills(call) and recorder.memory.is_blank(call.args[0]):
-        _begun(recorder, call)
     pure, changed = functional_of(call.func), call.written
     if pure is None or len(pure._schema.returns) != len(changed):
         raise Unknown(f"what {called(call.func)} writes is not known")
@@ -201,13 +199,6 @@ def _change(recorder: "Recorder", call: Call) -> Any:
     for tensor, made in zip(changed, values, strict=True):
         recorder.write(tensor, made)
     return output
-
-
-def _begun(recorder: "Recorder", call: Call) -> None:
-    """Memory that nothing was written to, all of which is written by indices that are decided, may hold zeros."""
-    indices = (index for index in call.given["indices"] if index is not None)
-    if all(choices.decide(recorder, index, called(call.func)) for index in indices):
-        recorder.write(call.args[0], _filled(recorder, call.args[0], 0))
 
 
 def _copied(recorder: "Recorder", target: Any, source: Any) -> int:
@@ -258,7 +249,7 @@ def _end_foreach(recorder: "Recorder", output: Any, made: Sequence[Any], values:
 def _escape(recorder: "Recorder", call: Call) -> Any:
     """A value becomes a number of Python's. Of constants that is exact; anything else may decide what runs."""
     values = [recorder.read(tensor) for tensor in call.tensors]
-    if recorder.tape.constant.issuperset(values) and call.name != "nonzero":
+    if call.name != "nonzero" and recorder.tape.known(values):
         with _disable_current_modes():
             return call.func(*(folded(recorder.tape, value) for value in values))
     if recorder.live and all(choices.decide(recorder, tensor, called(call.func)) for tensor in call.tensors):

@@ -6,7 +6,7 @@ truth values, or the shape of a result follows from them, a step `decision` says
 what the program does is found when all ranks are known (`corresponding.py`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,8 @@ MOST_CHOSEN = 4096
 """The most elements of one choice, and of one decision."""
 MOST_COMPARED = 1 << 16
 """The most numbers that one choice is made of."""
+_MASKED = frozenset({"masked_select", "masked_scatter", "masked_scatter_backward"})
+"""Operators that take elements out by a mask, or put them in."""
 _ROWS = frozenset({"topk", "sort", "argsort", "argmax", "argmin", "max", "min", "kthvalue", "mode"})
 """Operators that choose along one dimension, for each row by itself."""
 _EACH = frozenset({"gt", "ge", "lt", "le", "eq", "ne", "isnan", "isinf", "isfinite", "_to_copy", "signbit"})
@@ -99,7 +101,7 @@ def decide(recorder: "Recorder", tensor: Any, how: str) -> bool:
     how: what reads it, in words.
     """
     value = recorder.read(tensor)
-    if value in recorder.tape.constant:
+    if recorder.tape.known([value]):
         return True
     if not recorder.live or not is_discrete(value_of(tensor)) or tensor.numel() > MOST_CHOSEN:
         return False
@@ -112,25 +114,9 @@ def knows(call: Call) -> bool:
     if call.name in ("index", "index_put", "index_put_", "_index_put_impl_"):
         alike = call.name != "index" and call.given["values"].numel() == 1
         return not alike and any(_is_mask(item) for item in call.given["indices"])
-    if call.name in ("equal", "masked_select", "nonzero"):
+    if call.name in _MASKED or call.name in ("equal", "nonzero"):
         return True
     return torch.Tag.dynamic_output_shape in call.func.tags and not any(_is_real(each) for each in call.tensors)
-
-
-def fills(call: Call) -> bool:
-    """Whether a call puts something at indices that are, in this run, all places of a tensor, each once. Dimensions
-    behind those that have indices are whole.
-    """
-    if call.name not in ("index_put_", "_index_put_impl_") or call.given["accumulate"]:
-        return False
-    indices = [index for index in call.given["indices"] if index is not None]
-    first, shape = call.given["indices"][: len(indices)], tuple(call.given["self"].shape)[: len(indices)]
-    if not indices or any(index is None or _is_mask(index) for index in first):
-        return False
-    with _disable_current_modes():
-        spread = torch.broadcast_tensors(*indices)
-        places = torch.stack([index.reshape(-1) % size for index, size in zip(spread, shape, strict=True)], 1)
-        return bool(len(places.unique(dim=0)) == len(places) == prod(shape))
 
 
 def record_choice(recorder: "Recorder", call: Call) -> Any:
@@ -140,14 +126,26 @@ def record_choice(recorder: "Recorder", call: Call) -> Any:
         if call.name == "equal":
             one, other = given["self"], given["other"]
             return one.shape == other.shape and bool(torch.eq(one, other).all())
-        if call.name == "masked_select":
-            source, mask = torch.broadcast_tensors(given["self"], given["mask"])
-            return torch.ops.aten.index.Tensor(source, [mask])
+        if call.name in _MASKED:
+            return _masked(call.name, given)
         if call.name == "nonzero" and _is_real(given["self"]):
             return torch.ops.aten.nonzero(given["self"] != 0)
         if "indices" in given:
             return call.func(call.args[0], _places(given["indices"]), *call.args[2:], **call.kwargs)
     return _by_shape(recorder, call)
+
+
+def _masked(name: str, given: Mapping[str, Any]) -> Any:
+    """What is taken out by a mask or put in, in row-major order, by the places where the mask is true."""
+    held = given["grad_output" if name == "masked_scatter_backward" else "self"]
+    held, mask = torch.broadcast_tensors(held, given["mask"])
+    places = _places([mask])
+    if name == "masked_scatter":
+        return torch.ops.aten.index_put(held, places, given["source"].reshape(-1)[: len(places[0])])
+    found = torch.ops.aten.index.Tensor(held, places)
+    if name == "masked_select":
+        return found
+    return torch.cat([found, found.new_zeros(prod(given["sizes"]) - len(found))]).reshape(given["sizes"])
 
 
 def _is_real(tensor: Any) -> bool:

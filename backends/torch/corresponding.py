@@ -16,7 +16,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from verdict.backends.torch.trace import CHOICE, COMMUNICATION, DECISION, GIVEN, UNKNOWN, Choice, Trace, living
+from verdict.backends.torch.trace import (
+    CHOICE,
+    COMMUNICATION,
+    DECISION,
+    GIVEN,
+    SHAPE_ALONE,
+    UNKNOWN,
+    Choice,
+    Trace,
+    living,
+)
 from verdict.graph import ABSENT
 
 CLOSE = 1e-4
@@ -103,7 +113,7 @@ def deciding(traces: Sequence[Trace]) -> tuple[set[At], list[str]]:
             doubts.append(f"{given[rank][value]} decides what the program does, in a way that is not followed ({name})")
         elif step is None or step.op in UNKNOWN:
             doubts.append(f"what is not modelled decides what the program does ({name})")
-        else:
+        elif step.op not in SHAPE_ALONE:
             waiting += [(rank, source, name) for source in step.inputs]
             waiting += [(*sent, name) for sent in meetings.get((rank, value), ())]
     return found, doubts

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any, NamedTuple
 
-from verdict.backends.torch.runs import Runs, meet, runs_of, without
+from verdict.backends.torch.runs import Blank, Runs, meet, runs_of, without
 from verdict.backends.torch.trace import Shape, Tape, Value
 from verdict.backends.torch.views import View, permuted, reshaped, sliced, strided
 
@@ -82,8 +82,8 @@ class Memory:
         self._tape = tape
         self._name = name
         self._roots: dict[int, _Root] = {}
-        self.leaked: set[int] = set()
-        """Steps that allocate memory of which something is read before it is written."""
+        self.unwritten: dict[int, Blank] = {}
+        """What is read of memory that is not all written, by the value that is read."""
         self._read_back: dict[int, str] = {}
 
     def knows(self, tensor: Any) -> bool:
@@ -101,19 +101,15 @@ class Memory:
         root = self._root(tensor)
         root.maker, root.blank = maker, _places(root.own)
 
-    def is_blank(self, tensor: Any) -> bool:
-        """Whether some of a tensor's memory was never written."""
-        root = self._roots.get(tensor.untyped_storage()._cdata)
-        return root is not None and bool(root.blank) and meet(root.blank, _places(geometry(tensor)))
-
     def read(self, tensor: Any) -> int:
         """The value that `tensor` holds now. Raises Unfollowed, or KeyError for memory that was never seen."""
         root, where = self._root(tensor), geometry(tensor)
-        if root.blank and meet(root.blank, _places(where)):
-            self.leaked.add(root.maker)
         if root.carried and meet(root.carried, _places(where)):
             self._read_back.setdefault(root.storage._cdata, self._name("read"))
-        return self._value(root, where)
+        value = self._value(root, where)
+        if root.blank and meet(root.blank, _places(where)):
+            self.unwritten[value] = Blank(root.maker, root.blank, where.size, where.stride, where.offset)
+        return value
 
     def carry(self, listed: Iterable[Any]) -> None:
         """The step begins. What it reads of memory that is there already, and is of none of `listed`, is looked at."""

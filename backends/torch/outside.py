@@ -95,7 +95,7 @@ def _reads(recorder: Recorder, name: str, before: Callable[..., Any]) -> Callabl
         if is_foreign(sys._getframe(1).f_code.co_filename):
             return before(self, *args, **kwargs)
         value = recorder.read(self)
-        if name == "tolist" and value in recorder.tape.constant:
+        if name == "tolist" and recorder.tape.known([value]):
             return folded(recorder.tape, value).tolist()
         if isinstance(self, FakeTensor) and name != "tolist":
             where, problem = (
@@ -109,7 +109,7 @@ def _reads(recorder: Recorder, name: str, before: Callable[..., Any]) -> Callabl
             recorder.watch.shared(self)
         if isinstance(self, FakeTensor):
             return before(self, *args, **kwargs)
-        if value not in recorder.tape.constant and not decide(recorder, self, name):
+        if not decide(recorder, self, name):
             recorder.doubt(f"a value is read by Python: {name}")
         with _disable_current_modes():
             return before(self, *args, **kwargs)

@@ -113,7 +113,7 @@ def numbers(recorder: Recorder) -> Iterator[None]:
         if not self.is_floating_point() or _get_current_dispatch_mode() is not recorder or self.numel() != 1:
             return before(self)
         held = self.detach().full_tensor() if isinstance(self, DTensor) else self.detach()
-        if recorder.read(held) in recorder.tape.constant:
+        if recorder.tape.known([recorder.read(held)]):
             return before(self)
         return Number(held.reshape(()).to(torch.float64, copy=True), recorder)
 

@@ -32,6 +32,7 @@ from verdict.backends.torch.trace import (
     CHOICE,
     COMMUNICATION,
     DECISION,
+    GIVEN,
     KEPT,
     UNMODELLED,
     UPDATED,
@@ -43,6 +44,7 @@ from verdict.backends.torch.trace import (
     overwritten,
     shared,
 )
+from verdict.backends.torch.unwritten import NEVER_WRITTEN, reaching
 from verdict.errors import UsageError
 from verdict.graph import ABSENT
 
@@ -113,6 +115,8 @@ def _step(program: Program, recorder: Recorder, rank: int, ranks: int, around: W
         ends.end(end)
     ends.require_listed([*listed.values(), *(local(end.tensor) for end in declared)])
     recorder.watch.finish(listed)
+    told = (bound.value for bound in ends.bound if bound.kind not in GIVEN)
+    allocated = reaching(recorder.tape, recorder.memory.unwritten, told)
     tape, inferred = recorder.tape, [(INFERRED, program.inferred)] if program.inferred else []
     trace = Trace(
         rank,
@@ -130,7 +134,6 @@ def _step(program: Program, recorder: Recorder, rank: int, ranks: int, around: W
         choices=tuple(tape.choices),
         sources=tuple((file, line, text) for (file, line), text in sorted(recorder.origin.lines.items())),
     )
-    allocated = frozenset(recorder.memory.leaked)
     steps = tuple(_settled(step, at < built, at in allocated, tape.values) for at, step in enumerate(trace.steps))
     return replace(shared(living(overwritten(replace(trace, steps=steps)))), seconds=time.perf_counter() - begun)
 
@@ -168,7 +171,7 @@ def _settled(step: Step, before: bool, leaked: bool, values: list[Value]) -> Ste
     """
     if step.op == "aten.empty.memory_format":
         if leaked:
-            return _unmodelled(step, _FROM_BUILD if before else "memory is read that was never written")
+            return _unmodelled(step, _FROM_BUILD if before else NEVER_WRITTEN)
         made = values[step.outputs[0]]
         return step._replace(op="aten.full", attrs=(("dtype", made.dtype), ("fill_value", 0), ("size", made.shape)))
     name = step.op.removeprefix("aten.")

@@ -5,10 +5,24 @@ So a tensor of a thousand million elements that lies in one piece is one interva
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
+from typing import NamedTuple
 
 Run = tuple[int, int]
 """start:stop, in elements of the storage."""
 Runs = tuple[Run, ...]
+
+
+class Blank(NamedTuple):
+    """A tensor that was read, and how it lies in its memory.
+
+    maker: the step that allocated that. blank: where in it nothing was written by then.
+    """
+
+    maker: int
+    blank: Runs
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: int
 
 
 def runs_of(size: Sequence[int], stride: Sequence[int], offset: int) -> Runs:

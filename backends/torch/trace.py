@@ -19,6 +19,10 @@ COMMUNICATION = frozenset(
 )
 UNKNOWN = frozenset({UNMODELLED, DRAW})
 """What makes values of which nothing is known of nothing."""
+SHAPE_ALONE = frozenset(
+    {f"aten.{name}" for name in ("full_like", "zeros_like", "ones_like", "new_full", "new_zeros", "new_ones")}
+)
+"""Operators that read the shape and the type of a tensor, and no number of it."""
 SEEDED = "+"
 """The end of a word for how a value was made (`Trace.beginnings`) where the program seeds what it draws for it."""
 _PUT_IN = frozenset({"aten.as_strided_scatter", "aten.diagonal_scatter", "aten.select_scatter", "aten.slice_scatter"})
@@ -114,7 +118,8 @@ def decides(trace: Trace) -> bool:
 
 class Tape:
     """A trace while it is made. `constant` holds the values that depend on no input, `decided` those that depend on
-    nothing but choices, on all ranks, `communicated` those that depend on what ranks communicated.
+    nothing but choices, on all ranks, `communicated` those that depend on what ranks communicated, `python` those
+    constants that Python went on with.
     """
 
     def __init__(self) -> None:
@@ -123,6 +128,7 @@ class Tape:
         self.constant: set[int] = set()
         self.decided: set[int] = set()
         self.communicated: set[int] = set()
+        self.python: set[int] = set()
         self.choices: list[Choice] = []
 
     def emit(
@@ -139,9 +145,10 @@ class Tape:
         made = tuple(ABSENT if value is None else self.value(value) for value in outputs)
         pairs = tuple(sorted(attrs.items(), key=lambda pair: pair[0]))
         self.steps.append(Step(op, inputs, made, pairs, name, keep))
-        if op not in COMMUNICATION and op not in UNKNOWN and self.constant.issuperset(inputs):
+        reads = () if op in SHAPE_ALONE else inputs
+        if op not in COMMUNICATION and op not in UNKNOWN and self.constant.issuperset(reads):
             self.constant.update(made)
-        if op == CHOICE or self._is_decided(op, inputs, outputs):
+        if op == CHOICE or self._is_decided(op, reads, outputs):
             self.decided.update(made)
         if op in COMMUNICATION or not self.communicated.isdisjoint(inputs):
             self.communicated.update(value for value in made if value != ABSENT)
@@ -155,6 +162,14 @@ class Tape:
             return False
         real = any(value is not None and value.dtype.startswith(("float", "bfloat", "complex")) for value in outputs)
         return op not in COMMUNICATION or bool(inputs) or not real
+
+    def known(self, values: Iterable[int]) -> bool:
+        """Whether all these values depend on no input; if so, Python may go on with them."""
+        values = set(values)
+        if not values <= self.constant:
+            return False
+        self.python |= values
+        return True
 
     def begin(self, number: int) -> None:
         """A step of communication goes on beside what follows it."""

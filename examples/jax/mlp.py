@@ -1,7 +1,7 @@
 """A perceptron with gradients, data and tensor parallel: `verdict jax examples/jax/mlp.py` with SGD.
 
 `:build_adam` takes optax's Adam, whose states and count of steps are given and compared; `:build_explicit` has
-shardings in types.
+shardings in types. `:build_data`, `:build_tensor` and `:build_fsdp`, and each with `_adam`, are sharded otherwise.
 """
 
 from functools import partial
@@ -12,6 +12,13 @@ import optax
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
+LAYOUTS = {
+    "data x tensor": ({"in": P(None, "model"), "out": P("model")}, P("data")),
+    "data": ({"in": P(), "out": P()}, P(("data", "model"))),
+    "tensor": ({"in": P(None, ("data", "model")), "out": P(("data", "model"))}, P()),
+    "fsdp": ({"in": P("data", "model"), "out": P(("data", "model"))}, P(("data", "model"))),
+}
+"""How the weights, and with them all states, and the rows of the batch are sharded."""
 OPTIMIZERS = {"sgd": optax.sgd(0.1), "adam": optax.adam(0.1)}
 
 
@@ -24,9 +31,9 @@ def step(weights, state, x, target, optimizer):
     return value, optax.apply_updates(weights, updates), state
 
 
-def build(optimizer="sgd", kind=AxisType.Auto):
+def build(optimizer="sgd", kind=AxisType.Auto, layout="data x tensor"):
     mesh = jax.make_mesh((2, 4), ("data", "model"), axis_types=(kind,) * 2)
-    specs = {"in": P(None, "model"), "out": P("model")}
+    specs, batch = LAYOUTS[layout]
     shapes = {"in": (4, 8), "out": (8, 4)}
     weights = {name: jax.ShapeDtypeStruct(shape, jnp.float32) for name, shape in shapes.items()}
     state = jax.eval_shape(OPTIMIZERS[optimizer].init, weights)
@@ -35,8 +42,8 @@ def build(optimizer="sgd", kind=AxisType.Auto):
         names = [key.key for key in path if isinstance(key, jax.tree_util.DictKey)]
         return NamedSharding(mesh, specs[names[-1]] if names else P())
 
-    at, rows = jax.tree_util.tree_map_with_path(placed, (weights, state)), NamedSharding(mesh, P("data"))
-    x = jax.ShapeDtypeStruct((4, 4), jnp.float32)
+    at, rows = jax.tree_util.tree_map_with_path(placed, (weights, state)), NamedSharding(mesh, batch)
+    x = jax.ShapeDtypeStruct((8, 4), jnp.float32)
     jitted = jax.jit(
         partial(step, optimizer=optimizer),
         in_shardings=(*at, rows, rows),
@@ -47,3 +54,6 @@ def build(optimizer="sgd", kind=AxisType.Auto):
 
 build_adam = partial(build, "adam")
 build_explicit = partial(build, kind=AxisType.Explicit)
+build_data, build_data_adam = (partial(build, name, layout="data") for name in OPTIMIZERS)
+build_tensor, build_tensor_adam = (partial(build, name, layout="tensor") for name in OPTIMIZERS)
+build_fsdp, build_fsdp_adam = (partial(build, name, layout="fsdp") for name in OPTIMIZERS)

@@ -3,12 +3,12 @@
 from scripts.library_rows import Library, Row
 
 FILE, SEQUENCE, PIPELINE = "megatron/gpt.py", "megatron/sequence.py", "megatron/pipeline.py"
-FAULTS, DISTRIBUTED = "megatron/faults.py", "megatron/distributed.py"
+FAULTS, DISTRIBUTED, EXPERTS = "megatron/faults.py", "megatron/distributed.py", "megatron/experts.py"
 
 MEGATRON = Library(
     "megatron-core",
     "0.16.1",
-    ("einops",),
+    ("einops", "packaging"),
     (
         Row("GPT, tensor parallel, vocabulary-parallel loss", FILE, "build_tp", "build_single", "build_tp_averaged",
             "gradients are averaged over the tensor parallel ranks"),
@@ -20,6 +20,11 @@ MEGATRON = Library(
             "build_interleaved", "build_four_layers", "build_interleaved_summed", "losses of microbatches are added"),
         Row("GPT, its DDP and distributed optimizer", DISTRIBUTED, "build", "build_single", "build_unfinished",
             "nobody calls `finish_grad_sync`", tensors="live"),
+        Row("GPT, a mixture of experts, its all-to-all dispatcher, expert parallel x data parallel", EXPERTS, "build",
+            "build_single", "build_averaged", "gradients of different experts are averaged", tensors="live"),
+        Row("GPT, a mixture of experts, its all-gather dispatcher, expert parallel x data parallel", EXPERTS,
+            "build_gathered", "build_single", "build_gathered_undivided",
+            "gradients of experts are not divided by the ranks", tensors="live"),
         Row("GPT, tensor parallel, label smoothing of its vocabulary-parallel loss", FAULTS, "build_smoothed",
             "build_smoothed_single", fault=True,
             reason="each rank smooths over its own part of the vocabulary, as the fourth finding says, at line 205 "

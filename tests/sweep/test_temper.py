@@ -47,9 +47,29 @@ def test_of_equal_values_those_of_the_same_operator_are_guessed_first():
     values = tuple(np.asarray([1e6 * seed + 0.37]) for seed in range(1, 7))
     catalogue = Catalogue([Known(root, values), Known(added, tuple(value + 1e-8 for value in values))])
     steps = [Step(op, (), (), {}, 0, HERE) for op in ("hlo.sqrt", "hlo.add")]
-    guesses = Guesses(catalogue, SimpleNamespace(flow=SimpleNamespace(steps=steps)))
+    guesses = Guesses(catalogue, SimpleNamespace(flow=SimpleNamespace(steps=steps), reads=[(), ()]))
     follower = SimpleNamespace(elements=elements)
     for number, (op, right) in enumerate((("hlo.add", added), ("hlo.sqrt", root), ("~sum", root))):
-        found = guesses.of(number, 0, list(values), follower, op)
+        found = guesses.of(number, 0, list(values), follower, op, ())
         assert found is not None
         assert found[1].tolist() == right.tolist()
+
+
+def test_of_equal_values_those_that_are_made_of_what_is_read_are_guessed_first():
+    elements = Elements()
+    one, other, left, right = (elements.block(Kind.SINGLE, owner, 0, (2, 3)) for owner in range(4))
+    values = tuple(np.arange(6.0).reshape(2, 3) + 0.37 * seed for seed in range(1, 7))
+    catalogue = Catalogue([Known(left, values), Known(right, values)])
+    steps = [Step("hlo.multiply", (), (), {}, 0, HERE)] * 4
+    single = SimpleNamespace(flow=SimpleNamespace(steps=steps), reads=[(), (), (one, one), (one, other)])
+    follower = SimpleNamespace(elements=elements)
+    rows = [array[1:] for array in values]
+    for number, (reads, due) in enumerate((((one[1:], other[1:]), right), ((one[1:], one[1:]), left))):
+        guesses = Guesses(catalogue, single)
+        found = guesses.of(number, 0, rows, follower, "hlo.multiply", reads)
+        assert found is not None
+        assert found[1].tolist() == due[1].tolist()
+        guesses.refused.add((number, 0, found[1].tobytes()))
+        again = guesses.of(number, 0, rows, follower, "hlo.multiply", reads)
+        assert again is not None
+        assert again[1].tolist() != due[1].tolist()

@@ -76,6 +76,31 @@ def build_if_alone(ctx):
     return program(ctx, lambda x, weight: (2 * (x @ weight)).square().mean())
 
 
+def scattering(turned=False):
+    """The greatest output of each row is taken out, doubled and put back, by a mask that is scattered."""
+
+    def step(x, weight):
+        y = x @ weight
+        mask = torch.zeros_like(y).int().scatter(1, y.topk(1).indices, 1).bool()
+        found = 2 * y.masked_select(mask)
+        return (x * y.masked_scatter(mask, found.flip(0) if turned else found)).square().mean()
+
+    return step
+
+
+def build_scatter_single(ctx):
+    return program(ctx, scattering())
+
+
+def build_scatter(ctx):
+    return program(ctx, scattering())
+
+
+def build_scatter_turned(ctx):
+    """Wrong: put back into each other's rows."""
+    return program(ctx, scattering(turned=True))
+
+
 def picking(count):
     """The mean over what is above zero, of `count` elements."""
 

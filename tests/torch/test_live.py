@@ -22,6 +22,7 @@ PROGRAMS = {
     "build_clip_single": ("build_clip", "build_clip_local", "build_clip_less"),
     "build_array_single": ("build_array", "build_array_written"),
     "build_kept_single": ("build_kept", "build_kept_added"),
+    "build_scatter_single": ("build_scatter", "build_scatter_turned"),
     "build_found_single": ("build_found", "build_found_always"),
 }
 """single-device program -> parallel ones, the right one first."""
@@ -30,6 +31,7 @@ CHOOSING = {
     "build_pick": r"gt \(live\.py:\d+:\d+ step\) chose [01 ]+",
     "build_labels": r"labels \(.*\) chose 0 -100 2 1 3 -100 -100 1",
     "build_clip": r"lt \(live\.py:\d+:\d+ step\) chose 1",
+    "build_scatter": r"topk \(live\.py:\d+:\d+ step\) chose [0-3 ]+",
     "build_found": r"gt \(live\.py:\d+:\d+ step\) chose 0",
     "build_array": r"gt \(live\.py:\d+:\d+ step\) chose [01 ]+",
     "build_none": r"gt \(live\.py:\d+:\d+ step\) chose 1 1 1 1 0 1 0 1",
@@ -42,6 +44,7 @@ REFUTED = {
     "build_told_own": "other=3.0 on rank 1",
     "build_none_kept": "declared gradient of expert1",
     "build_pipe_last": "mse_loss",
+    "build_scatter_turned": "",
     "build_kept_added": "add",
     "build_clip_local": "before it is summed over ranks 0, 1",
     "build_clip_less": "other=0.4 on ranks 0, 1",

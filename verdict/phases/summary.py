@@ -72,11 +72,14 @@ def gaps_of(walks: Sequence[Lineages]) -> Iterator[Open]:
 
 
 def missing_of(table: Reference) -> Iterator[Open]:
-    """What the single-device plan leaves without a question."""
-    for name in untrained(table):
+    """What the single-device plan leaves without a question. One without a loss and without gradients is about its
+    further outputs alone.
+    """
+    plan = table.plan
+    for name in untrained(table) if plan.losses or plan.gradients else ():
         why = "the single-device plan computes no gradient of it (nothing to compare)"
         yield Open(f"weight {name}", why, NOTHING_TO_COMPARE)
-    if not table.plan.losses:
+    if not plan.losses and not plan.outputs:
         yield Open(table.plan.source, "it declares no loss (nothing to compare)", NOTHING_TO_COMPARE)
     for nothing in vacuous(table):
         yield Open(nothing.where, nothing.reason, NOTHING_TO_COMPARE)

@@ -26,7 +26,7 @@ from verdict.residue.pairs import Pair, Placed, pair_of, tile_of
 from verdict.residue.single import Source, source_of
 from verdict.stage import Members, Stage, cut
 from verdict.stage.stage import column_laws
-from verdict.sweep import Swept, sweep
+from verdict.sweep import Swept, steps_of, sweep
 from verdict.workers import run_all
 
 MOST_ROUNDS = 12
@@ -37,6 +37,10 @@ MOST_UNDECIDED = 2
 """How many distinct islands may take too long: with more of them the whole plan is swept sooner."""
 MOST_OF_ALL, MOST_STEPS = 0.5, 1000
 """Where an island has more of all steps than that, and as many, cut points spare nothing: the whole plan is swept."""
+WALKED = 0.2
+"""What a step costs that is walked once more, of what it costs to be swept. What is spent between cut points has the
+same bounds as one island: more, and the whole plan is swept.
+"""
 MOST_OPERATIONS = 20_000_000
 """How many multiplications and additions the sides of an island may take on numbers: there are many islands."""
 
@@ -72,7 +76,10 @@ def decide(
     behind: set[int] = set()
     known: dict[Pair, Swept | Unknown] = {}
     source = source_of(table, plan)
+    most, spent = max(MOST_STEPS, MOST_OF_ALL * steps_of(plan)), 0.0
     for _ in range(MOST_ROUNDS):
+        if spent > most:
+            return None
         walk = guessed_ends(
             guessed(table, plan, binding, frozenset(refused), frozenset(closed), microbatch, dict(factors), progress),
             plan,
@@ -88,7 +95,9 @@ def decide(
         whole, lost = islands_of(walk, plan, microbatch, frozenset(behind))
         islands, placed = _placed(whole, source, unproved)
         pairs = [one.pair for one in placed if one is not None]
-        _sweep(list(dict.fromkeys(pair for pair in pairs if pair not in known)), known, options, progress)
+        asked = list(dict.fromkeys(pair for pair in pairs if pair not in known))
+        _sweep(asked, known, options, progress)
+        spent += WALKED * every + sum(steps_of(pair.parallel) for pair in asked)
         found = [known[one.pair] if one is not None else None for one in placed]
         wrong = {
             k: one for k, (island, one) in enumerate(zip(islands, found, strict=True)) if not _is_proved(one, island)

@@ -128,14 +128,21 @@ def _question(terms: Terms, pivots: dict[Term, Term], sampled: Sequence[Element]
 def _falsify(question: _Question, sampled: Sequence[Element]) -> Refuted | None:
     allowed = Signs(question.terms, question.pivots).hold_in(question.columns, POINTS)
     seen = falsify(sampled, question.columns, allowed)
-    first = seen.candidates[:_CERTIFIED]
-    if not question.options.exhibit and any(certainly_different([c.element], c.point) for c in first):
-        raise SolverError("the two sides differ at a sampled point")
-    shown = seen.candidates if question.options.exhibit else ()
-    refuted = refute(question.terms, sampled, shown, question.pivots)
+    refuted = _shown(question, sampled, seen.candidates)
     if refuted is None:
         _reject_vacuous(sampled, seen, question.columns)
     return refuted
+
+
+def _shown(question: _Question, wanted: Sequence[Element], candidates: Sequence[Candidate]) -> Refuted | None:
+    """A refutation by one of some candidates. Raises SolverError where no counterexample is asked for: what differs
+    there for certain has no proof, and no point is made small.
+    """
+    if question.options.exhibit:
+        return refute(question.terms, wanted, candidates, question.pivots)
+    if any(certainly_different([c.element], c.point) for c in candidates[:_CERTIFIED]):
+        raise SolverError("the two sides differ at a sampled point")
+    return None
 
 
 def _reject_vacuous(sampled: Sequence[Element], seen: Sampled, columns: dict[Term, Floats]) -> None:
@@ -198,8 +205,7 @@ def _falsify_at_boundaries(question: _Question, wanted: Sequence[Element]) -> Re
         return None
     count = len(next(iter(columns.values())))
     allowed = Signs(question.terms, question.pivots).hold_in(columns, count)
-    seen = falsify(wanted, columns, allowed)
-    return refute(question.terms, wanted, seen.candidates, question.pivots)
+    return _shown(question, wanted, falsify(wanted, columns, allowed).candidates)
 
 
 def _close_by_z3(question: _Question, wanted: Left) -> Refuted | Unknown | None:
@@ -226,8 +232,7 @@ def _replay(
     if proposal is None:
         return None
     inputs = {**point(question.columns, 0), **proposal}
-    candidates = [Candidate(element, inputs, undefined) for element in wanted]
-    return refute(question.terms, wanted, candidates, question.pivots)
+    return _shown(question, wanted, [Candidate(element, inputs, undefined) for element in wanted])
 
 
 def _defined_wherever(
@@ -251,10 +256,10 @@ def _confirmed(question: _Question, proved: Sequence[Element]) -> bool:
     questions = batches(proved) if question.options.z3 and question.options.confirms else None
     if questions is None:
         return False
-    options = replace(question.options, z3_timeout=question.options.confirm_timeout)
+    options = replace(question.options, z3_timeout=question.options.confirm_timeout, exhibit=True)
     for batch in questions:
         answer = ask(batch, options)
-        refuted = _replay(question, batch, answer.proposal)
+        refuted = _replay(replace(question, options=options), batch, answer.proposal)
         if refuted is not None:
             raise InternalError(f"proved by normal form and refuted at {refuted.witness}")
         if not answer.proved:

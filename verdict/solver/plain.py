@@ -157,18 +157,16 @@ def below(roots: Iterable[Plain], most: int = 1 << 62) -> list[Plain] | None:
     """All nodes that `roots` consist of, each once, arguments first; None where they are more than `most`."""
     found: dict[Plain, None] = {}
     for root in roots:
-        stack: list[tuple[Plain, bool]] = [(root, False)]
+        stack = [root]
         while stack:
-            node, ready = stack.pop()
-            if node in found:
+            node = stack[-1]
+            before = [arg for arg in node.args if arg not in found] if node not in found else ()
+            stack.extend(before)
+            if before:
                 continue
-            if ready:
-                found[node] = None
-                if len(found) > most:
-                    return None
-                continue
-            stack.append((node, True))
-            stack.extend((arg, False) for arg in node.args if arg not in found)
+            found[stack.pop()] = None
+            if len(found) > most:
+                return None
     return list(found)
 
 

@@ -39,22 +39,29 @@ class Guesses:
     known: dict[tuple[int, int], tuple[Guess, ...]] = field(default_factory=dict)
     refused: set[tuple[int, int, bytes]] = field(default_factory=set)
 
-    def of(self, step: int, output: int, arrays: list[Array], follower: Follower, op: str) -> Guess | None:
-        """The first guess that is not refused: what an operator `op` makes as well, before what others make. On large
-        numbers sqrt(x) and sqrt(x) + 1e-8 look the same.
+    def of(
+        self, step: int, output: int, arrays: list[Array], follower: Follower, op: str, reads: Sequence[Ids]
+    ) -> Guess | None:
+        """The likeliest guess that is not refused: what an operator `op` makes as well, before what others make, and
+        what it makes of the elements that are read, before what it makes of others. On large numbers sqrt(x) and
+        sqrt(x) + 1e-8 look the same; what is equal, but made of other elements, may take long to be proved.
         """
         if (step, output) not in self.known:
-            found = self._look(arrays, follower)
-            self.known[step, output] = tuple(sorted(found, key=lambda guess: self._op(guess[1], follower) != op))
-        for positions, ids in self.known[step, output]:
-            if (step, output, ids.tobytes()) not in self.refused:
-                return positions, ids
-        return None
+            self.known[step, output] = self._look(arrays, follower)
+        left = [each for each in self.known[step, output] if (step, output, each[1].tobytes()) not in self.refused]
+        if len(left) < 2:
+            return left[0] if left else None
+        return min(left, key=lambda guess: self._apart(guess[1], follower, op, reads))
 
-    def _op(self, ids: Ids, follower: Follower) -> str:
-        """The operator of the single-device step that makes the first of some elements."""
+    def _apart(self, ids: Ids, follower: Follower, op: str, reads: Sequence[Ids]) -> tuple[bool, int]:
+        """Whether the single-device step that makes the first of some elements has another operator than `op`, and in
+        how many places it reads none of the elements that are read there.
+        """
         block = follower.elements.of(int(ids[0]))
-        return self.single.flow.steps[block.owner].op if block.kind is Kind.SINGLE else ""
+        if block.kind is not Kind.SINGLE or self.single.flow.steps[block.owner].op != op:
+            return True, len(reads)
+        own = self.single.reads[block.owner]
+        return False, sum(not np.isin(*pair).any() for pair in zip(reads, own, strict=False))
 
     def _look(self, arrays: list[Array], follower: Follower) -> tuple[Guess, ...]:
         size = arrays[0].size
@@ -67,9 +74,9 @@ class Guesses:
         found = [(everywhere, box.ravel()) for box in self.catalogue.boxes(arrays)]
         if found:
             return tuple(found)
-        each, equal = self.catalogue.each(arrays)
-        if equal.all():
-            return ((everywhere, each.ravel()),)
+        found = [(everywhere, ids) for ids in self._each(arrays, follower)]
+        if found:
+            return tuple(found)
         scaled = [(factor, [np.asarray(array / float(factor)) for array in arrays]) for factor in self._scales(arrays)]
         for factor, parts in scaled:
             base = next(self.catalogue.boxes(parts), None)
@@ -83,6 +90,17 @@ class Guesses:
                 return ((positions, multiple(self.single, follower.elements, chosen, factor)),)
         return ()
 
+    def _each(self, arrays: list[Array], follower: Follower) -> list[Ids]:
+        """What each element may be by itself: one that equals it, or a constant, as in rows that a mask has emptied.
+        Those that are constant on all seeds are so, or by chance (what relu cuts off): both ways are tried.
+        """
+        each, equal = (array.ravel() for array in self.catalogue.each(arrays))
+        constants = _constants(arrays, follower)
+        steady = constants >= 0
+        if not (equal | steady).all():
+            return []
+        first, other = np.where(steady, constants, each), np.where(equal, each, constants)
+        return [first] if np.array_equal(first, other) else [first, other]
 
     def _scales(self, arrays: Sequence[Array]) -> list[Fraction]:
         """By what factors arrays may be scaled: those under which their greatest element has a partner."""
@@ -106,15 +124,19 @@ def _steady(arrays: list[Array], follower: Follower) -> Ids | None:
 
     Truth values and counts are never guessed to be others: too many are equal by chance.
     """
-    ids = np.zeros(arrays[0].size, dtype=np.int64)
-    met = np.zeros(arrays[0].size, dtype=bool)
+    ids = _constants(arrays, follower)
+    return ids if (ids >= 0).all() else None
+
+
+def _constants(arrays: list[Array], follower: Follower) -> Ids:
+    """For each element the constant that it is on all seeds, of those that are looked at; -1 where it is none."""
+    ids = np.full(arrays[0].size, -1, dtype=np.int64)
     for constant in STEADY:
         steady = np.logical_and.reduce([array.ravel() == constant for array in arrays])
         if steady.any():
             exact = constant if constant == float("-inf") else Fraction(constant)
             ids[steady] = follower.elements.constant(exact)
-            met |= steady
-    return ids if met.all() else None
+    return ids
 
 
 def first_of(flow: Flow, refused: Sequence[Claim]) -> list[Claim]:
@@ -166,7 +188,7 @@ def follow_parallel(
                 if is_noise(present_arrays):
                     guess = _beside(claims, number, position, ids, single, follower)
                 if guess is None or (number, position, guess[1].tobytes()) in guesses.refused:
-                    guess = guesses.of(number, position, present_arrays, follower, step.op)
+                    guess = guesses.of(number, position, present_arrays, follower, step.op, reads)
                 if guess is not None:
                     positions, right = guess
                     claims.append(Claim(ids.ravel()[positions], right, number, position))
