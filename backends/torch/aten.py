@@ -28,8 +28,6 @@ _UNSET = frozenset({"empty", "new_empty", "empty_like", "empty_strided", "new_em
 _ESCAPES = frozenset({"_local_scalar_dense", "equal", "is_nonzero", "nonzero", "_assert_async"})
 _NO_CHANGE = frozenset({"detach_", "set_", "record_stream"})
 _LIFTS = frozenset({"lift", "lift_fresh", "lift_fresh_copy"})
-FILLED = {"full_like": None, "new_full": None, "new_ones": 1, "new_zeros": 0, "ones_like": 1, "zeros_like": 0}
-"""Operators that read the type of a tensor, or its shape, alone, and what they fill with where they do not say it."""
 _UNSAID = frozenset({"native_batch_norm", "native_batch_norm_backward"})
 """Operators that write to arguments without saying so, and what belongs to them: taken apart into others."""
 _OTHERS = frozenset({"index_copy", "index_copy_"})
@@ -97,21 +95,7 @@ def _is_view(func: Any) -> bool:
     return any(made.alias_info is not None and not made.alias_info.is_write for made in func._schema.returns)
 
 
-def _is_discrete(dtype: Any) -> bool:
-    return dtype is not None and not dtype.is_floating_point and not dtype.is_complex
-
-
-def _alike(recorder: "Recorder", call: Call) -> Any:
-    """Integers or truth values in the shape of another tensor, of whose values nothing is read: they are no choice."""
-    output = call.run()
-    value = _filled(recorder, output, call.given.get("fill_value", FILLED[call.name]))
-    recorder.memory.write(output, value)
-    return output
-
-
 def _pure(recorder: "Recorder", call: Call) -> Any:
-    if recorder.live and call.name in FILLED and _is_discrete(call.given.get("dtype")):
-        return _alike(recorder, call)
     read = _reader(recorder, call)
     inputs, attrs = ((), {}) if call.name in _UNSET else encode(call.func, call.args, call.kwargs, read)
     output = call.run()
@@ -187,6 +171,8 @@ def _change(recorder: "Recorder", call: Call) -> Any:
         output = call.run()
         recorder.write(target, value)
         return output
+    if recorder.live and choices.fills(call) and recorder.memory.is_blank(call.args[0]):
+        _begun(recorder, call)
     pure, changed = functional_of(call.func), call.written
     if pure is None or len(pure._schema.returns) != len(changed):
         raise Unknown(f"what {called(call.func)} writes is not known")
@@ -199,6 +185,13 @@ def _change(recorder: "Recorder", call: Call) -> Any:
     for tensor, made in zip(changed, values, strict=True):
         recorder.write(tensor, made)
     return output
+
+
+def _begun(recorder: "Recorder", call: Call) -> None:
+    """Memory that nothing was written to, all of which is written by indices that are decided, may hold zeros."""
+    indices = (index for index in call.given["indices"] if index is not None)
+    if all(choices.decide(recorder, index, called(call.func)) for index in indices):
+        recorder.write(call.args[0], _filled(recorder, call.args[0], 0))
 
 
 def _copied(recorder: "Recorder", target: Any, source: Any) -> int:

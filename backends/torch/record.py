@@ -12,7 +12,6 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import _disable_current_modes
 
-from verdict.backends.torch.aten import FILLED
 from verdict.backends.torch.beginnings import FIRST_SEED, ways
 from verdict.backends.torch.choices import given
 from verdict.backends.torch.delivered import delivered
@@ -34,6 +33,7 @@ from verdict.backends.torch.trace import (
     DECISION,
     GIVEN,
     KEPT,
+    SHAPE_ALONE,
     UNMODELLED,
     UPDATED,
     Bound,
@@ -48,6 +48,8 @@ from verdict.backends.torch.unwritten import NEVER_WRITTEN, reaching
 from verdict.errors import UsageError
 from verdict.graph import ABSENT
 
+_FILL = {"aten.new_ones": 1, "aten.new_zeros": 0, "aten.ones_like": 1, "aten.zeros_like": 0}
+"""What operators fill with that read a shape alone, where they do not say it."""
 INFERRED = "inferred-shares"
 """The assumption that says what nobody stated of the program's tensors, and what was inferred instead."""
 
@@ -174,10 +176,10 @@ def _settled(step: Step, before: bool, leaked: bool, values: list[Value]) -> Ste
             return _unmodelled(step, _FROM_BUILD if before else NEVER_WRITTEN)
         made = values[step.outputs[0]]
         return step._replace(op="aten.full", attrs=(("dtype", made.dtype), ("fill_value", 0), ("size", made.shape)))
-    name = step.op.removeprefix("aten.")
-    if before and name in FILLED:
+    if before and step.op in SHAPE_ALONE:
         made, attrs = values[step.outputs[0]], dict(step.attrs)
-        filled = (("dtype", made.dtype), ("fill_value", attrs.get("fill_value", FILLED[name])), ("size", made.shape))
+        fill = attrs.get("fill_value", _FILL.get(step.op))
+        filled = (("dtype", made.dtype), ("fill_value", fill), ("size", made.shape))
         return step._replace(op="aten.full", inputs=(), attrs=filled)
     if before and step.op in COMMUNICATION and step.outputs:
         return _unmodelled(step, f"{step.op} while the program was built")
