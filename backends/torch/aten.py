@@ -13,7 +13,7 @@ from verdict.backends.torch.arguments import Call, called, encode, functional_of
 from verdict.backends.torch.collectives import Unknown
 from verdict.backends.torch.draws import is_random, record_draw
 from verdict.backends.torch.folded import folded
-from verdict.backends.torch.foreach import elements
+from verdict.backends.torch.foreach import elements, entangled
 from verdict.backends.torch.memory import value_of
 from verdict.backends.torch.moved import copied_as_held
 from verdict.backends.torch.trace import Value
@@ -215,6 +215,8 @@ def _filled(recorder: "Recorder", target: Any, fill: Any) -> int:
 
 def _foreach(recorder: "Recorder", call: Call) -> Any:
     """One node for each element of the lists; all are read before any is written."""
+    if entangled(call.func, call.args, call.kwargs):
+        raise Unknown(f"what {called(call.func)} writes stands in its lists again")
     if call.name == "_foreach_copy_":
         values = [_copied(recorder, target, source) for target, source in zip(*call.args[:2], strict=True)]
         return _end_foreach(recorder, call.run(), call.written, values)

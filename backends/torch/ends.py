@@ -10,6 +10,7 @@ from verdict.backends.torch.door import require_outputs
 from verdict.backends.torch.program import Program, Share
 from verdict.backends.torch.shares import local
 from verdict.backends.torch.trace import UPDATED
+from verdict.errors import UsageError
 
 
 class End(NamedTuple):
@@ -32,9 +33,11 @@ def named(program: Program) -> dict[str, Any]:
 
 
 def ends_of(program: Program, params: Mapping[str, Any], shapes: Mapping[str, Any], loss: Any) -> Iterator[End]:
-    """All that may be declared of a program whose step returned `loss`. shapes: of the local parameters before it.
+    """All that may be declared of a program whose step returned `loss`. params: the parameters before it; shapes: of
+    their local tensors. Where the step put another tensor in a parameter's place, the parameter is that one.
 
     A plain tensor that belongs to a parameter and has its shape is the same share of it, where nothing else is said.
+    Raises UsageError where a parameter is gone.
     """
 
     def same(name: str, tensor: Any) -> Share | None:
@@ -42,12 +45,13 @@ def ends_of(program: Program, params: Mapping[str, Any], shapes: Mapping[str, An
 
     if isinstance(loss, torch.Tensor):
         yield End("loss", "loss", loss, program.loss)
-    for name, tensor in params.items():
-        if tensor.grad is not None:
+    ended = _ended(program, params)
+    for name, tensor in ended.items():
+        if (tensor.is_leaf or tensor.retains_grad) and tensor.grad is not None:
             grad = as_placed(tensor.grad, tensor)
             yield End("gradient", name, grad, program.specs.get(f"{name}.grad", same(name, grad)))
         yield End(UPDATED, name, tensor, program.specs.get(name))
-    for name, tensor in _further(program, params).items():
+    for name, tensor in _further(program, params, ended).items():
         yield End("output", name, tensor, program.specs.get(name, same(name.rpartition(".")[0], tensor)))
 
 
@@ -70,12 +74,34 @@ def called(program: Program, name: str) -> str:
     return f"{names[owner]}{dot}{rest}" if owner in names else name
 
 
-def _further(program: Program, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Further outputs: those that the user names, and the states of the optimizer."""
+def _ended(program: Program, params: Mapping[str, Any]) -> dict[str, Any]:
+    """What the program's names of parameters stand for when its step has ended."""
+    now = named(program)
+    for name in params:
+        if not isinstance(now.get(name), torch.Tensor):
+            raise UsageError(name, "the step takes it out of Program.params", "let the name stand for a tensor")
+    return {name: now[name] for name in params}
+
+
+def _further(program: Program, params: Mapping[str, Any], ended: Mapping[str, Any]) -> dict[str, Any]:
+    """Further outputs: those that the user names, and the states of the optimizer, which may still go by what a
+    parameter was before the step.
+    """
     found = require_outputs(program.outputs) if program.outputs is not None else {}
     if program.optimizer is not None:
-        for name, param in params.items():
-            for key, state in program.optimizer.state.get(param, {}).items():
-                if isinstance(state, torch.Tensor):
-                    found[f"{name}.{key}"] = state
+        states = program.optimizer.state
+        for name, param in ended.items():
+            for key, state in states.get(param, states.get(params[name], {})).items():
+                found |= _tensors(f"{name}.{key}", state)
+    return found
+
+
+def _tensors(name: str, state: Any) -> dict[str, Any]:
+    """The tensors of one state of an optimizer by name: itself, or what its lists and dictionaries hold."""
+    if isinstance(state, torch.Tensor):
+        return {name: state}
+    items = state.items() if isinstance(state, Mapping) else enumerate(state) if isinstance(state, list | tuple) else ()
+    found: dict[str, Any] = {}
+    for key, item in items:
+        found |= _tensors(f"{name}[{key}]", item)
     return found

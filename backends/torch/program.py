@@ -70,10 +70,11 @@ class Program:
     """One training step of one rank, ready to be recorded.
 
     inputs: what comes from the data, by name; the same names in the single-device program.
-    params: a module, or tensors by name. Those that require a gradient are weights, the others buffers.
+    params: a module, or tensors by name. Those that require a gradient are weights, the others buffers. Compared is
+        what a name stands for when the step has ended, whatever tensor stood there before.
     step: runs the step (forward, backward, optimizer) and returns the loss, or None on a rank that has none.
     outputs: called after the step; further tensors to compare, by name.
-    optimizer: its tensor states are compared too, as `<parameter>.<state>`.
+    optimizer: its tensor states are compared too, as `<parameter>.<state>`; items of lists as `<parameter>.<state>[0]`.
     loss: what the returned loss is of the single-device loss.
     specs: by name, what a tensor is of the single-device tensor. For an input, a parameter, an output, or (where
         it differs from its parameter) `<parameter>.grad`. Of a DTensor the placements say it. Default: the whole.

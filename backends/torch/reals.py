@@ -46,6 +46,10 @@ class Number:
     def __hash__(self) -> int:
         return hash(float(self))
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        self._recorder.doubt("a real number of the data is sent or kept as an object of Python's")
+        return float, (self._real(),)
+
     def __format__(self, how: str) -> str:
         return format(self._told(), how)
 

@@ -34,6 +34,7 @@ class Watch:
         self._kept: list[Any] = []
         self._writes: Counter[int] = Counter()
         self._versions: dict[str, tuple[int, int]] = {}
+        self._written: Counter[int] = Counter()
 
     def constant(self, tensor: Any, memory: Any, where: str) -> None:
         """The values of `tensor` were read from `memory`."""
@@ -79,15 +80,17 @@ class Watch:
 
     def begin(self, named: Mapping[str, Any]) -> None:
         """The step begins; these tensors have names."""
-        self._versions = {name: (tensor._version, self._writes[_key(tensor)]) for name, tensor in _counted(named)}
+        self._versions = {name: (tensor._version, _key(tensor)) for name, tensor in _counted(named)}
+        self._written = self._writes.copy()
 
     def finish(self, named: Mapping[str, Any]) -> None:
         """The step has ended."""
         for known in list(self._constants.values()):
             self._compare(known)
         for name, tensor in _counted(named):
-            version, writes = self._versions.get(name, (tensor._version, 0))
-            if tensor._version - version > self._writes[_key(tensor)] - writes:
+            version, began = self._versions.get(name, (tensor._version, _key(tensor)))
+            places = {began, _key(tensor)}
+            if tensor._version - version > sum(self._writes[place] - self._written[place] for place in places):
                 self._doubt(f"{name} is written to where nothing is recorded")
 
     def _compare(self, known: _Constant) -> None:

@@ -50,6 +50,16 @@ def whole(rng, shape):
     return rng.integers(-3, 4, shape)
 
 
+def bent(rng, shape):
+    """Multiples of 3/2 between -9/2 and 9/2: where piecewise activations bend, beside and between these places."""
+    return rng.permutation(np.arange(np.prod(shape)) % 7 - 3).reshape(shape) * 1.5
+
+
+def _halves(rng, shape):
+    """Powers of two in 32 bits: for operators whose constants have no more."""
+    return (2.0 ** rng.integers(-2, 3, shape)).astype(np.float32)
+
+
 def inside(rng, shape):
     """Multiples of 1/8 between 1/8 and 7/8."""
     return rng.integers(1, 8, shape) / 8
@@ -62,6 +72,13 @@ def node(op, *shapes, fill=R, **attrs):
 
 def _each():
     x, y = (2, 3), (3,)
+    for op in ("floor", "ceil", "trunc", "round"):
+        yield node(op, (2, 7), fill=bent)
+        yield node(op, x)
+    for op in ("log2", "log10"):
+        yield node(op, x, fill=P)
+    yield node("exp2", x)
+    yield node("logaddexp", x, y)
     for op in ("neg", "exp", "sin", "cos", "square", "abs", "sign", "sigmoid", "tanh", "erf", "silu", "relu", "gelu"):
         yield node(op, x)
         yield node(op, ())
@@ -135,6 +152,13 @@ def _by_cases():
         yield node("elu_backward", x, x, fill=(R, P if is_result else R), **kind)
     yield node("softplus", x, beta=2)
     yield node("softplus_backward", x, x, beta=2, threshold=20)
+    bends = (2, 7)
+    for op in ("hardsigmoid", "hardswish"):
+        yield node(op, bends, fill=bent)
+    yield node("hardswish_backward", bends, bends, fill=(R, bent))
+    yield node("hardsigmoid_backward", bends, bends, fill=(_halves, lambda *given: bent(*given).astype(np.float32)))
+    yield node("celu", x, alpha=2)
+    yield node("heaviside", bends, bends, fill=(bent, R))
     yield node("mish", x)
     yield node("mish_backward", x, x)
     yield node("log_sigmoid_forward", x)
@@ -456,7 +480,14 @@ def _reduced():
     for order_ in (1, 2, 3, 2.5, 0.5, float("inf")):
         yield node("linalg_vector_norm", (2, 3), ord=order_)
         yield node("linalg_vector_norm", (2, 3), ord=order_, dim=(1,), keepdim=True)
-    yield node("cumsum", (2, 3), dim=-1)
+    for op in ("cumsum", "cumprod", "logcumsumexp"):
+        yield node(op, (2, 3), dim=-1)
+        yield node(op, (2, 3), dim=0)
+    yield node("cumprod", (2, 3), fill=whole, dim=1, dtype="int64")
+    yield node("prod", (2, 3))
+    yield node("prod", (2, 3), fill=whole, dtype="int64")
+    yield node("prod.dim_int", (2, 3), dim=-1, keepdim=True)
+    yield node("prod.dim_int", (2, 3), dim=0)
     for op in ("topk", "sort"):
         k = {"k": 2} if op == "topk" else {}
         yield node(op, (2, 5), fill=order(9), **k, dim=-1)

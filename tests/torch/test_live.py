@@ -24,6 +24,7 @@ PROGRAMS = {
     "build_kept_single": ("build_kept", "build_kept_added"),
     "build_scatter_single": ("build_scatter", "build_scatter_turned"),
     "build_found_single": ("build_found", "build_found_always"),
+    "build_sent_single": ("build_sent",),
 }
 """single-device program -> parallel ones, the right one first."""
 CHOOSING = {
@@ -55,6 +56,7 @@ OPEN = {
     "build_found_always": "no ranks use all of a choice of the single-device program: gt",
     "build_array_written": "memory is changed behind torch's back|not what the program does",
     "build_read": "a value is read by Python",
+    "build_sent": "a real number of the data is sent or kept as an object of Python's",
 }
 
 

@@ -63,6 +63,20 @@ def called(program, name):
     return names.get(name) or (f"{names[owner]}{dot}{rest}" if owner in names else name)
 
 
+def parameters(program):
+    """What the program's names of parameters stand for now."""
+    if isinstance(program.params, torch.nn.Module):
+        return dict([*program.params.named_parameters(), *program.params.named_buffers()])
+    return dict(program.params)
+
+
+def flat(states):
+    """The states of a parameter with their names; those in lists by their places."""
+    for name, state in states.items():
+        items = [(f"{name}[{n}]", each) for n, each in enumerate(state)] if isinstance(state, list) else [(name, state)]
+        yield from items
+
+
 def one(file, name, rank, world, store, given, out, seed):
     """Run one rank. given: whole tensors by name, None for the single device, which gives them; with the seeds of
     SCALES its parameters are greater or smaller than others.
@@ -82,9 +96,7 @@ def one(file, name, rank, world, store, given, out, seed):
     sys.modules[Path(file).stem] = module
     spec.loader.exec_module(module)
     program = getattr(module, name)(Context(rank, world))
-    params = program.params
-    if isinstance(params, torch.nn.Module):
-        params = dict([*params.named_parameters(), *params.named_buffers()])
+    params = parameters(program)
     named = {**program.inputs, **params}
     built = {}
     for key, tensor in named.items():
@@ -113,13 +125,15 @@ def one(file, name, rank, world, store, given, out, seed):
 
     if isinstance(loss, torch.Tensor):
         end("loss", loss, program.loss)
-    for key, tensor in params.items():
+    now = parameters(program)
+    for key, tensor in ((key, now[key]) for key in params):
         if tensor.grad is not None:
             end(key, tensor.grad, program.specs.get(f"{key}.grad", same(key, tensor.grad)), ".grad")
         end(key, tensor, program.specs.get(key), ".updated")
     further = dict(program.outputs()) if program.outputs else {}
     for key, param in params.items() if program.optimizer is not None else ():
-        further |= {f"{key}.{n}": t for n, t in program.optimizer.state.get(param, {}).items() if torch.is_tensor(t)}
+        states = program.optimizer.state
+        further |= {f"{key}.{n}": t for n, t in flat(states.get(now[key], states.get(param, {}))) if torch.is_tensor(t)}
     for key, tensor in further.items():
         end(key, tensor, program.specs.get(key, same(key.rpartition(".")[0], tensor)))
     torch.save((built, own, ends), out)

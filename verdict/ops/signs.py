@@ -30,7 +30,9 @@ ABSORBING = FINITE | {
     *("exp", "expm1", "exp2", "silu", "gelu", "mish", "softplus", "log_sigmoid_forward", "atan", "rsqrt", "reciprocal"),
     *("where", "masked_fill", "relu", "threshold_backward", "hardtanh", "elu", "leaky_relu", "clamp", "clamp_min"),
     *("clamp_max", "maximum", "minimum", "max", "min", "amax", "amin", "index_put", "nan_to_num", "logsumexp", "isnan"),
-    *("log_softmax", "_log_softmax", "isinf", "isfinite", "logical_not", "floor", "nonzero"),
+    *("log_softmax", "_log_softmax", "isinf", "isfinite", "logical_not", "floor", "ceil", "trunc", "round", "nonzero"),
+    *("hardsigmoid", "hardswish", "hardsigmoid_backward", "hardswish_backward", "celu", "heaviside"),
+    *("logaddexp", "logcumsumexp"),
 }
 """Operators that may make a number of what is infinite, or none."""
 ROOTS = frozenset({"sqrt", "acos", "asin", "acosh", "atanh", "log1p", "logit", "erfinv", "pow", "std", "cholesky"})
