@@ -55,10 +55,10 @@ class Bar:
         before, self._counted = self._counted, (f"{what} {counted}", total, done)
         if before is None or before[:2] != self._counted[:2] or done < before[2]:
             self._restart(what, total)
-        self._progress.update(self._task, completed=done, counts=f"{done:,} of {total:,} {counted}")
         now = time.monotonic()
         if now - self._drawn > REDRAWN:
             self._drawn = now
+            self._progress.update(self._task, completed=done, counts=f"{done:,} of {total:,} {counted}")
             self._progress.refresh()
 
     def _restart(self, what: str, total: int | None) -> None:

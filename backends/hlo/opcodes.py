@@ -25,7 +25,9 @@ ELEMENTWISE = frozenset(
 OF_FLOATS = frozenset({"power"})
 """Opcodes of which no more is known of integers than of other numbers."""
 OF_TRUTHS = frozenset({"and", "or", "xor", "not"})
-"""Opcodes that work bit by bit, which is known of truth values here."""
+"""Opcodes that work bit by bit."""
+MOST_SHIFTED = 32
+"""Of how many bits integers may be that are shifted and not known: of more, numbers have no place for all."""
 DIRECTIONS = frozenset({"EQ", "NE", "LT", "LE", "GT", "GE"})
 _CUT = re.compile(r"\[(\d+):(\d+)(?::(\d+))?\]")
 _WIDTH = re.compile(r"(-?\d+)_(-?\d+)(?:_(\d+))?")
@@ -37,8 +39,6 @@ def lowered(at: At) -> Leaf:
     if opcode in ELEMENTWISE:
         return _elementwise(at)
     if opcode in OF_TRUTHS:
-        if array_of(at.each).dtype != "pred" and not all(isinstance(operand, Known) for operand in at.operands):
-            raise Refused("bits of integers that are not known have no rule")
         return _bits(at)
     found = _OPCODES.get(opcode)
     if found is None:
@@ -64,15 +64,32 @@ def _elementwise(at: At) -> Leaf:
 
 
 def _bits(at: At) -> Leaf:
-    if array_of(at.each).dtype == "pred":
-        return at.emit(f"hlo.{at.each.opcode}")
-    arrays = [operand.array for operand in at.operands if isinstance(operand, Known)]
-    joined = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert}[at.each.opcode]
-    made = joined(*arrays)
+    """Truth values joined, or bits of integers; these turned around only where they are known and have a sign."""
+    opcode, dtype = at.each.opcode, DTYPES[array_of(at.each).dtype]
+    if dtype == "bool":
+        return at.emit(f"hlo.{opcode}")
+    if opcode == "not":
+        (x,) = at.operands
+        if not isinstance(x, Known) or dtype.startswith("u"):
+            raise Refused("bits of integers without sign, or that are not known, are not turned")
+        return Known(np.asarray(np.invert(x.array), dtype=np.int64), dtype)
+    return at.emit(f"hlo.bits_{opcode}")
+
+
+def _shift(at: At) -> Leaf:
     dtype = DTYPES[array_of(at.each).dtype]
-    if dtype.startswith("u") and at.each.opcode == "not":
-        raise Refused("bits of integers without sign are not turned")
-    return Known(np.asarray(made, dtype=np.int64), dtype)
+    known = all(isinstance(operand, Known) for operand in at.operands)
+    width = int("".join(filter(str.isdigit, dtype)) or 1)
+    if not whole(dtype) or dtype == "bool" or (width > MOST_SHIFTED and not known):
+        raise Refused(f"bits of {dtype} are not shifted")
+    return at.emit(f"hlo.{at.each.opcode.replace('-', '_')}", width=width)
+
+
+def _bitcast_convert(at: At) -> Leaf:
+    dtype, of = DTYPES[array_of(at.each).dtype], at.operands[0].dtype
+    if (of, dtype) != ("uint32", "float32"):
+        raise Refused(f"the bits of {of} are not taken for {dtype}")
+    return at.emit("hlo.bitcast_convert", dtype=dtype)
 
 
 def _divide(at: At) -> Leaf:
@@ -214,6 +231,9 @@ _OPCODES: Mapping[str, Callable[[At], Leaf]] = {
     "remainder": _remainder,
     "compare": _compare,
     "convert": _convert,
+    "bitcast-convert": _bitcast_convert,
+    "shift-left": _shift,
+    "shift-right-logical": _shift,
     "constant": _constant,
     "iota": _iota,
     "broadcast": _broadcast,

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from verdict.backends.hlo.frames import TABLES, Frame, frames_of, with_place
 from verdict.errors import PlanFileError
 
 DTYPES = {
@@ -20,7 +21,7 @@ _INSTRUCTION = re.compile(rf"\s+(ROOT )?{_NAME} = ")
 _COMPUTATION = re.compile(rf"(ENTRY )?{_NAME} (\(.*\) -> .*)?\{{\s*")
 _ARRAY = re.compile(r"([a-z][a-z0-9]*)\[([0-9, <=?]*)\](\{[^{}]*\})?")
 _OPCODE = re.compile(r"\s*([a-z][\w\-]*)\(")
-_TABLE = re.compile(r"(FileNames|FunctionNames|FileLocations|StackFrames|\d+ .*)\s*")
+_TABLE = re.compile(rf"({'|'.join(TABLES)}|\d+ .*)\s*")
 _COMMENT = re.compile(r"/\*.*?\*/")
 _OPEN, _CLOSE = "([{", ")]}"
 
@@ -89,13 +90,17 @@ def read_module(text: str, path: str) -> Module:
     name, *rest = split(head[1].removeprefix("HloModule ").strip())
     computations: dict[str, Computation] = {}
     entry: Computation | None = None
+    tables: list[str] = []
+    frames: Mapping[int, Frame] = {}
     for number, line in lines:
         if not line.strip() or _TABLE.fullmatch(line):
+            tables.append(line)
             continue
         begins = _COMPUTATION.fullmatch(line)
         if begins is None:
             raise PlanFileError(f"{path}, line {number}", f"no computation begins here: {_short(line)}")
-        made = _computation(begins.group(2), lines, path, number)
+        frames = frames if computations else frames_of(tables)
+        made = _computation(begins.group(2), lines, path, number, frames)
         if made.name in computations:
             raise PlanFileError(f"{path}, line {number}", f"there are two computations named {made.name}")
         computations[made.name] = made
@@ -163,7 +168,9 @@ def split(text: str) -> list[str]:
     return [*parts, last] if last or parts else []
 
 
-def _computation(name: str, lines: Iterator[tuple[int, str]], path: str, begun: int) -> Computation:
+def _computation(
+    name: str, lines: Iterator[tuple[int, str]], path: str, begun: int, frames: Mapping[int, Frame]
+) -> Computation:
     made: list[Instruction] = []
     root: Instruction | None = None
     known: set[str] = set()
@@ -177,7 +184,7 @@ def _computation(name: str, lines: Iterator[tuple[int, str]], path: str, begun: 
         found = _INSTRUCTION.match(line)
         if found is None:
             raise PlanFileError(f"{path}, line {number}", f"no instruction: {_short(line)}")
-        each = _instruction(found.group(2), line[found.end() :], path, number)
+        each = _instruction(found.group(2), line[found.end() :], path, number, frames)
         foreign = [operand for operand in each.operands if operand not in known]
         if foreign or each.name in known:
             problem = f"it reads {foreign[0]}, which stands nowhere before it" if foreign else "its name occurs twice"
@@ -188,7 +195,7 @@ def _computation(name: str, lines: Iterator[tuple[int, str]], path: str, begun: 
     raise PlanFileError(f"{path}, line {begun}", f"computation {name} does not end or is empty", "is the file whole?")
 
 
-def _instruction(name: str, text: str, path: str, line: int) -> Instruction:
+def _instruction(name: str, text: str, path: str, line: int, frames: Mapping[int, Frame]) -> Instruction:
     try:
         shape, rest = _shape(text)
         found = _OPCODE.match(rest)
@@ -196,6 +203,7 @@ def _instruction(name: str, text: str, path: str, line: int) -> Instruction:
             raise ValueError("it has no opcode")
         inside, behind = _bracketed(rest, found.end() - 1)
         attrs = _attrs(split(behind.lstrip(", ")))
+        attrs |= {"metadata": with_place(attrs["metadata"], frames)} if frames and "metadata" in attrs else {}
     except ValueError as error:
         raise PlanFileError(f"{path}, line {line}", f"{name}: {error}") from None
     opcode = found.group(1)

@@ -13,9 +13,10 @@ from verdict.backends.torch.arguments import Call, called, encode, functional_of
 from verdict.backends.torch.collectives import Unknown
 from verdict.backends.torch.draws import is_random, record_draw
 from verdict.backends.torch.folded import folded
-from verdict.backends.torch.foreach import elements, entangled
+from verdict.backends.torch.foreach import elements
 from verdict.backends.torch.memory import value_of
 from verdict.backends.torch.moved import copied_as_held
+from verdict.backends.torch.overlaps import entangled, unordered
 from verdict.backends.torch.trace import Value
 from verdict.backends.torch.views import selected, sliced, view_of
 from verdict.backends.torch.widths import modulo
@@ -163,6 +164,8 @@ def _view(recorder: "Recorder", call: Call, output: Any) -> None:
 
 def _change(recorder: "Recorder", call: Call) -> Any:
     """An operator that writes to its arguments: what it writes is computed by its pure twin."""
+    if unordered(call):
+        raise Unknown(f"where {called(call.func)} writes it reads something else")
     if call.name in ("copy_", "zero_", "fill_"):
         target, source = call.given["self"], call.given.get("src", call.given.get("value", 0))
         if call.name == "copy_":
@@ -215,7 +218,7 @@ def _filled(recorder: "Recorder", target: Any, fill: Any) -> int:
 
 def _foreach(recorder: "Recorder", call: Call) -> Any:
     """One node for each element of the lists; all are read before any is written."""
-    if entangled(call.func, call.args, call.kwargs):
+    if entangled(call):
         raise Unknown(f"what {called(call.func)} writes stands in its lists again")
     if call.name == "_foreach_copy_":
         values = [_copied(recorder, target, source) for target, source in zip(*call.args[:2], strict=True)]

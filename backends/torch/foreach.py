@@ -6,7 +6,6 @@ from typing import Any
 import torch
 
 from verdict.backends.torch.arguments import bound
-from verdict.backends.torch.runs import Runs, meet, runs_of
 
 _NAMES = {"norm": "linalg_vector_norm"}
 _RENAMED = {"tensors1": "end", "scalar": "value", "scalars": "value"}
@@ -28,27 +27,6 @@ def elements(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[
             return []
         found.append((overload, *_call(overload, each)))
     return found
-
-
-def entangled(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """Whether an element writes where a later element reads: then it matters which of them goes first."""
-    written: dict[int, list[tuple[int, Runs]]] = {}
-    given = [(argument, value) for argument, value in bound(func, args, kwargs) if isinstance(value, list | tuple)]
-    for argument, value in given:
-        if argument.is_write:
-            for position, tensor in enumerate(value):
-                written.setdefault(tensor.untyped_storage()._cdata, []).append((position, _places(tensor)))
-    return any(
-        first < position and meet(places, _places(tensor))
-        for argument, value in given
-        if _is_list(argument)
-        for position, tensor in enumerate(value)
-        for first, places in written.get(tensor.untyped_storage()._cdata, ())
-    )
-
-
-def _places(tensor: Any) -> Runs:
-    return runs_of(tensor.size(), tensor.stride(), tensor.storage_offset())
 
 
 def _is_list(argument: Any) -> bool:

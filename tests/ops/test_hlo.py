@@ -25,6 +25,16 @@ def far(rng, shape):
     return rng.integers(-3, 9, shape)
 
 
+def bits(rng, shape):
+    """Integers of 32 bits without a sign, as they are no numbers that are infinite."""
+    return rng.integers(0, 0x7F000000, shape)
+
+
+def shift(rng, shape):
+    """By how many bits, some of them all."""
+    return rng.integers(0, 35, shape)
+
+
 ROWS = {"start_map": (0,), "index_vector": 1}
 WHERE = (real, far, real)
 NODES = (
@@ -39,6 +49,9 @@ NODES = (
     *(node("compare", (2, 3), (2, 3), direction=way) for way in ("LT", "LE", "GT", "GE", "EQ", "NE")),
     *(node(op, (2, 3), (2, 3), fill=truth) for op in ("and", "or", "xor")),
     node("not", (2, 3), fill=truth),
+    *(node(f"bits_{op}", (2, 3), (2, 3), fill=bits) for op in ("and", "or", "xor")),
+    *(node(op, (2, 3), (2, 3), fill=(bits, shift), width=32) for op in ("shift_left", "shift_right_logical")),
+    node("bitcast_convert", (2, 3), fill=bits, dtype="float32"),
     node("select", (2, 3), (2, 3), (2, 3), fill=(truth, real, real)),
     node("select", (), (2, 3), (2, 3), fill=(truth, real, real)),
     node("clamp", (), (2, 3), ()),

@@ -10,7 +10,7 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from verdict.torch import Program, mean, shard
 
 ROWS, SIZE, RATE = 8, 4, 0.1
-NAMES = ("buffer", "module", "dictionary", "assigned", "data", "vector")
+NAMES = ("buffer", "module", "dictionary", "assigned", "data", "vector", "lazy")
 
 
 def average(tensors):
@@ -183,6 +183,31 @@ def build_vector(ctx):
     return vector(ctx, RATE * ctx.world)
 
 
+def lazy(ctx, averaged):
+    """The first step makes the buffer."""
+    model = nn.Linear(SIZE, 2)
+
+    def finish(made):
+        seen = made.mean(0)
+        if averaged:
+            average([seen])
+        model.register_buffer("running", seen)
+
+    return program(ctx, model, model, finish)
+
+
+def build_lazy_single(ctx):
+    return lazy(ctx, averaged=True)
+
+
+def build_lazy_right(ctx):
+    return lazy(ctx, averaged=True)
+
+
+def build_lazy(ctx):
+    return lazy(ctx, averaged=False)
+
+
 def build_gone(ctx):
     """The parameter has no place any more."""
     params = {"w": torch.randn(SIZE, 2, requires_grad=True)}
@@ -222,30 +247,3 @@ def build_listed_right(ctx):
 def build_listed(ctx):
     """The second moment, which only later steps will read, is another one on rank 1."""
     return listed(ctx, 1.0 + ctx.rank)
-
-
-def turned(ctx, how):
-    """Rows are added up with rows in turned order, by one operator on lists or one after the other."""
-    x, w, made = torch.randn(4, 3), torch.randn(3, requires_grad=True), {}
-
-    def step():
-        loss = (x * w).sum()
-        loss.backward()
-        rows = list(x.clone().unbind(0))
-        if how == "lists":
-            torch._foreach_add_(rows, rows[::-1])
-        elif how == "before":
-            rows = [one + other for one, other in zip(rows, rows[::-1], strict=True)]
-        made["rows"] = torch.stack(rows)
-        return loss
-
-    return Program({"x": x}, {"w": w}, step, outputs=lambda: made)
-
-
-def build_turned_single(ctx):
-    return turned(ctx, "before")
-
-
-def build_turned(ctx):
-    """What was added to is added again: the lists hold one memory twice."""
-    return turned(ctx, "lists")

@@ -1,6 +1,4 @@
-"""Parameters are what their names stand for when the step has ended, and states of optimizers all that they hold; lists
-that hold one memory twice are not taken for lists that do not.
-"""
+"""Parameters are what their names stand for when the step has ended, and states of optimizers all that they hold."""
 
 from pathlib import Path
 
@@ -33,9 +31,3 @@ def test_another_tensor_in_its_place_is_refuted(name):
 def test_a_parameter_that_is_gone_is_told():
     assert told("build_gone").verdict == "not put"
     assert "takes it out of Program.params" in told("build_gone").why
-
-
-def test_lists_that_hold_one_memory_twice_are_not_followed():
-    found = answers(FILE, (("build_turned", "build_turned_single"),), confirm=0)["build_turned"]
-    assert found.verdict == "UNKNOWN"
-    assert "stands in its lists again" in found.why

@@ -10,6 +10,7 @@ import numpy as np
 from verdict.counting import Progress, uncounted
 from verdict.graph import ABSENT
 from verdict.ops import Array
+from verdict.ops.integers import GREATEST_COUNT
 from verdict.sweep.claim import Claim
 from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import Flow, Step
@@ -21,6 +22,8 @@ from verdict.sweep.trace import Trace
 
 NOISE = 1e-13
 """What is below this on all seeds is zero but for rounding (the gradient of a key's bias): values say nothing of it."""
+MOST_COUNTED = 1 << 16
+"""Where most elements of an array are as great, they are no counts."""
 Outputs = tuple[Ids | None, ...]
 Guess = tuple[Ids, Ids]
 """Positions (flat) in what a step makes, and the single-device elements that may be there."""
@@ -110,8 +113,18 @@ class Guesses:
 
 
 def is_steady(arrays: Sequence[Array]) -> bool:
-    """Whether arrays consist of constants that are looked at, and of counts: of these many are equal by chance."""
-    return all(np.all(np.isin(array, STEADY) | (array == np.rint(array))) for array in arrays)
+    """Whether arrays consist of constants that are looked at, and of counts: of these many are equal by chance. Whole
+    numbers that are great on each seed, as bits are, are none.
+    """
+    if not all(np.all(np.isin(array, STEADY) | (array == np.rint(array))) for array in arrays):
+        return False
+    return not all(_median(array) >= MOST_COUNTED for array in arrays)
+
+
+def _median(array: Array) -> float:
+    """The middle one of the sizes of an array's elements; none of counts and masks is of bits."""
+    sizes = np.sort(np.abs(array).ravel())
+    return float(sizes[len(sizes) // 2]) if len(sizes) and sizes[-1] < GREATEST_COUNT else 0.0
 
 
 def is_noise(arrays: Sequence[Array]) -> bool:

@@ -70,7 +70,8 @@ class Trial:
     def _read(self, values: Floats, ids: Ids) -> Array:
         blocks = self.traces.elements.blocks_of(ids)
         whole = all(block.kind is Kind.GIVEN and block.owner in self.traces.integers for block in blocks)
-        return values[ids].astype(np.int64) if whole else values[ids]
+        found = np.asarray(values[ids])  # of one element numpy makes a number
+        return found.astype(np.int64) if whole else found
 
 
 def _apart(right: Floats, left: Floats) -> bool:

@@ -131,6 +131,7 @@ CASES = {
         jax.grad(lambda a, b: convolution("SAME", (2, 1), groups=2)[0](a, b).sum(), (0, 1)),
         convolution("SAME", (2, 1), groups=2)[1],
     ),
+    "random bits of a key": (lambda x: x * jax.random.uniform(jax.random.key(3), (6,)), (X,)),
     "bits of integers": (lambda x: x + (lax.iota(jnp.int32, 6) & 3).astype(jnp.float32), (X,)),
 }
 """name -> function and arguments."""

@@ -4,10 +4,11 @@ The numbers are those of the functions that own and ATen operators are made of. 
 is: shapes must be equal (nothing is broadcast), starts of dynamic slices are clamped, gather clamps, scatter drops.
 """
 
-from verdict.ops.hlo import contraction, elementwise, indexing, moves, reductions, windows
+from verdict.ops.hlo import bits, contraction, elementwise, indexing, moves, reductions, windows
 
 RULES = (
     *elementwise.RULES,
+    *bits.RULES,
     *moves.RULES,
     *contraction.RULES,
     *reductions.RULES,
