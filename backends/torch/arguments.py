@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import torch
+from torch._library.custom_ops import OPDEFS
 from torch._subclasses.fake_tensor import FakeTensor
 
 PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, FakeTensor)
@@ -143,6 +144,12 @@ def _typed(argument: Any, value: Any) -> Any:
 def is_composite(func: Any) -> bool:
     """Whether torch defines `func` by other operators. Below autograd such calls come from DTensor's own code."""
     return bool(torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"))
+
+
+def kernel_of(func: Any) -> Callable[..., Any] | None:
+    """The function of Python's that an operator of `torch.library.custom_op` runs on the CPU; None of any other."""
+    made = OPDEFS.get(func._schema.name)
+    return None if made is None else made._backend_fns.get("cpu", made._backend_fns.get(None))
 
 
 def functional_of(func: Any) -> Any | None:

@@ -15,6 +15,7 @@ from verdict.backends.torch.draws import is_random, record_draw
 from verdict.backends.torch.folded import folded
 from verdict.backends.torch.foreach import elements
 from verdict.backends.torch.memory import value_of
+from verdict.backends.torch.moved import copied_as_held
 from verdict.backends.torch.overlaps import entangled, unordered
 from verdict.backends.torch.trace import Value
 from verdict.backends.torch.views import selected, sliced, view_of
@@ -167,10 +168,14 @@ def _change(recorder: "Recorder", call: Call) -> Any:
         raise Unknown(f"where {called(call.func)} writes it reads something else")
     if call.name in ("copy_", "zero_", "fill_"):
         target, source = call.given["self"], call.given.get("src", call.given.get("value", 0))
+        if call.name == "copy_":
+            target, source = copied_as_held(target, source, recorder.memory)
         value = _copied(recorder, target, source) if call.name == "copy_" else _filled(recorder, target, source)
         output = call.run()
         recorder.write(target, value)
         return output
+    if recorder.live and choices.fills(call) and recorder.memory.is_blank(call.args[0]):
+        _begun(recorder, call)
     pure, changed = functional_of(call.func), call.written
     if pure is None or len(pure._schema.returns) != len(changed):
         raise Unknown(f"what {called(call.func)} writes is not known")
@@ -183,6 +188,13 @@ def _change(recorder: "Recorder", call: Call) -> Any:
     for tensor, made in zip(changed, values, strict=True):
         recorder.write(tensor, made)
     return output
+
+
+def _begun(recorder: "Recorder", call: Call) -> None:
+    """Memory that nothing was written to, all of which is written by indices that are decided, may hold zeros."""
+    indices = (index for index in call.given["indices"] if index is not None)
+    if all(choices.decide(recorder, index, called(call.func)) for index in indices):
+        recorder.write(call.args[0], _filled(recorder, call.args[0], 0))
 
 
 def _copied(recorder: "Recorder", target: Any, source: Any) -> int:

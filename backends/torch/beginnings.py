@@ -32,6 +32,7 @@ def ways(tape: Tape, rank: int) -> dict[int, str]:
             inputs = (met[step.op, ranks], 0 if step.op in _ALIKE else rank)
             seeded = True
         seeded = seeded and NO_SEED not in str(dict(step.attrs).get("reason", ""))
-        made = hashlib.blake2b(repr((step.op, step.attrs, inputs)).encode(), digest_size=8).hexdigest()
+        shapes = [tape.values[out] for out in step.outputs if out != ABSENT]
+        made = hashlib.blake2b(repr((step.op, step.attrs, inputs, shapes)).encode(), digest_size=8).hexdigest()
         words |= {out: f"{made}.{at}{SEEDED * seeded}" for at, out in enumerate(step.outputs) if out != ABSENT}
     return words

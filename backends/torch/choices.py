@@ -119,6 +119,22 @@ def knows(call: Call) -> bool:
     return torch.Tag.dynamic_output_shape in call.func.tags and not any(_is_real(each) for each in call.tensors)
 
 
+def fills(call: Call) -> bool:
+    """Whether a call puts something at indices that are, in this run, all places of a tensor, each once. Dimensions
+    behind those that have indices are whole.
+    """
+    if call.name not in ("index_put_", "_index_put_impl_") or call.given["accumulate"]:
+        return False
+    indices = [index for index in call.given["indices"] if index is not None]
+    first, shape = call.given["indices"][: len(indices)], tuple(call.given["self"].shape)[: len(indices)]
+    if not indices or any(index is None or _is_mask(index) for index in first):
+        return False
+    with _disable_current_modes():
+        spread = torch.broadcast_tensors(*indices)
+        places = torch.stack([index.reshape(-1) % size for index, size in zip(spread, shape, strict=True)], 1)
+        return bool(len(places.unique(dim=0)) == len(places) == prod(shape))
+
+
 def record_choice(recorder: "Recorder", call: Call) -> Any:
     """Run such a call, and record it by what it asks; what it returns."""
     given = call.given

@@ -36,7 +36,7 @@ MOVED = 1e-3
 CHOSEN = "data chooses otherwise in it"
 ALONE = "one run of all ranks on CPUs agrees with it; beside its numbers data chooses otherwise"
 SMALL = 1e-6
-"""How far the numbers of a replay are moved to see what rounding may do."""
+"""How far the numbers of a replay are moved to see what rounding may do; further where there are narrower types."""
 
 
 def confirm_traces(
@@ -146,10 +146,21 @@ def _difference(plan: Plan, ran: Sequence[Ran]) -> str:
             return f"rank {device} holds {name} of shape {list(real.shape)}, its recording {list(value.shape)}"
         if _close(real, value, [exact[device, name]]):
             continue
-        moved = moved or [_replayed(plan, ran, True, step) for step in (SMALL, -SMALL, 3 * SMALL)]
+        moved = moved or list(_moved(plan, ran))
         if not _close(real, value, [exact[device, name], *(each[device, name] for each in moved)]):
             return f"rank {device} holds other numbers in {name} than its recording computes ({_worst(real, value)})"
     return ""
+
+
+def _moved(plan: Plan, ran: Sequence[Ran]) -> Iterator[Mapping[Any, Any]]:
+    """What the recordings compute of numbers beside those that each rank was given, where data chooses alike there."""
+    types = {getattr(torch, each.dtype, None) for each in plan.logicals}
+    small = max([SMALL, *(torch.finfo(each).eps / 4 for each in types if each and each.is_floating_point)])
+    for step in (small, -small, 3 * small):
+        try:
+            yield _replayed(plan, ran, True, step)
+        except ChosenOtherwise:
+            continue
 
 
 def _drawn_otherwise(plan: Plan, ran: Sequence[Ran], states: bool = True) -> str:

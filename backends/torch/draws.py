@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MOST_DRAWN = 2**20
 """Of tensors without data, the most elements that are drawn on real memory."""
+_NAME_IT = "; what the step reads that is made of it is named in Program.params"
 _LOST = 0x7E5D << 48
 """Seeds of generators whose state is not known begin like this."""
 
@@ -140,9 +141,10 @@ def record_draw(recorder: "Recorder", call: Call) -> Any:
     before, lost = state_of(generator), draws.lost(generator)
     draws.number += draws.within and kind is not None
     if kind is None or lost or not draws.within:
-        advice = "; record with --tensors real" * (lost and draws.within)
+        advice = "; record with --tensors real" * lost if draws.within else _NAME_IT
         reason = f"random numbers: {called(call.func)} ({draws.next(generator)}{advice})"
-        output = recorder.instead(call, reason, keep=False)
+        # what is drawn by numbers alone does not depend on what was there
+        output = recorder.instead(call, reason, keep=False, read=None if kind is None else ())
         made = output[0] if isinstance(output, tuple | list) else output
         draws.advance(call, made, before)
         return output

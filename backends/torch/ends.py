@@ -84,10 +84,11 @@ def _ended(program: Program, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _further(program: Program, params: Mapping[str, Any], ended: Mapping[str, Any]) -> dict[str, Any]:
-    """Further outputs: those that the user names, and the states of the optimizer, which may still go by what a
-    parameter was before the step.
+    """Further outputs: those that the user names, what the step itself gave a name among the parameters, and the states
+    of the optimizer, which may still go by what a parameter was before the step.
     """
-    found = require_outputs(program.outputs) if program.outputs is not None else {}
+    found = {name: tensor for name, tensor in named(program).items() if name not in params}
+    found |= require_outputs(program.outputs) if program.outputs is not None else {}
     if program.optimizer is not None:
         states = program.optimizer.state
         for name, param in ended.items():

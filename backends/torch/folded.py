@@ -20,7 +20,7 @@ def folded(tape: Tape, value: int) -> Any:
     for step in tape.steps:
         makers |= {made: step for made in step.outputs if made != ABSENT}
     held: dict[int, Any] = {ABSENT: None, **_chosen(tape)}
-    waiting = [value]
+    waiting = [] if value in held else [value]
     with _disable_current_modes():
         while waiting:
             step = makers[waiting[-1]]

@@ -101,6 +101,11 @@ class Memory:
         root = self._root(tensor)
         root.maker, root.blank = maker, _places(root.own)
 
+    def is_blank(self, tensor: Any) -> bool:
+        """Whether some of a tensor's memory was never written."""
+        root = self._roots.get(tensor.untyped_storage()._cdata)
+        return root is not None and bool(root.blank) and meet(root.blank, _places(geometry(tensor)))
+
     def read(self, tensor: Any) -> int:
         """The value that `tensor` holds now. Raises Unfollowed, or KeyError for memory that was never seen."""
         root, where = self._root(tensor), geometry(tensor)

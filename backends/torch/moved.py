@@ -1,4 +1,4 @@
-"""Communication that moves bytes: what it is given is seen as another type than that of the numbers in its memory."""
+"""What moves bytes: communication, copies, of tensors seen as another type than that of the numbers in their memory."""
 
 from collections.abc import Mapping
 from math import prod
@@ -40,9 +40,23 @@ def as_held(name: str, given: Mapping[str, Any], memory: Memory) -> tuple[dict[s
     return found, "".join(moved)
 
 
+def copied_as_held(target: Any, source: Any, memory: Memory) -> tuple[Any, Any]:
+    """Both tensors of a copy, seen as the numbers that lie in the source's memory, where both are seen as bytes and the
+    target's memory holds such numbers or nothing yet: so a storage is copied (`copy.deepcopy` of a buffer).
+    """
+    held, own = memory.dtype_in(source.untyped_storage()), memory.dtype_in(target.untyped_storage())
+    bytes_alone = target.dtype == source.dtype == torch.uint8 and target.shape == source.shape
+    if not bytes_alone or held in (None, "uint8") or own not in (None, held):
+        return target, source
+    dtype = getattr(torch, str(held))
+    return _seen_as(target, dtype), _seen_as(source, dtype)
+
+
 def _seen_as(tensor: Any, dtype: Any) -> Any:
     start, size = tensor.storage_offset() * tensor.element_size(), prod(tensor.shape) * tensor.element_size()
     if start % dtype.itemsize or size % dtype.itemsize:
         raise Unfollowed(f"a part of a number of {dtype} is moved")
+    if not tensor.is_contiguous():
+        raise Unfollowed("bytes are moved that do not lie side by side")
     with _disable_current_modes(), torch.no_grad():
         return tensor.detach().reshape(-1).view(dtype)

@@ -33,6 +33,7 @@ from verdict.backends.torch.trace import (
     DECISION,
     GIVEN,
     KEPT,
+    SHAPE_ALONE,
     UNMODELLED,
     UPDATED,
     Bound,
@@ -40,15 +41,16 @@ from verdict.backends.torch.trace import (
     Trace,
     Value,
     living,
+    overwritten,
     shared,
 )
 from verdict.backends.torch.unwritten import NEVER_WRITTEN, reaching
 from verdict.errors import UsageError
 from verdict.graph import ABSENT
 
+_FILL = {"aten.new_ones": 1, "aten.new_zeros": 0, "aten.ones_like": 1, "aten.zeros_like": 0}
+"""What operators fill with that read a shape alone, where they do not say it."""
 INFERRED = "inferred-shares"
-_ALIKE = {"aten.full_like": None, "aten.zeros_like": 0, "aten.ones_like": 1}
-"""Operators that read the shape of a tensor alone, and what they fill with where they do not say it."""
 """The assumption that says what nobody stated of the program's tensors, and what was inferred instead."""
 
 
@@ -135,7 +137,7 @@ def _step(program: Program, recorder: Recorder, rank: int, ranks: int, around: W
         sources=tuple((file, line, text) for (file, line), text in sorted(recorder.origin.lines.items())),
     )
     steps = tuple(_settled(step, at < built, at in allocated, tape.values) for at, step in enumerate(trace.steps))
-    return replace(shared(living(replace(trace, steps=steps))), seconds=time.perf_counter() - begun)
+    return replace(shared(living(overwritten(replace(trace, steps=steps)))), seconds=time.perf_counter() - begun)
 
 
 _FROM_BUILD = (
@@ -174,9 +176,10 @@ def _settled(step: Step, before: bool, leaked: bool, values: list[Value]) -> Ste
             return _unmodelled(step, _FROM_BUILD if before else NEVER_WRITTEN)
         made = values[step.outputs[0]]
         return step._replace(op="aten.full", attrs=(("dtype", made.dtype), ("fill_value", 0), ("size", made.shape)))
-    if before and step.op in _ALIKE:
+    if before and step.op in SHAPE_ALONE:
         made, attrs = values[step.outputs[0]], dict(step.attrs)
-        filled = (("dtype", made.dtype), ("fill_value", attrs.get("fill_value", _ALIKE[step.op])), ("size", made.shape))
+        fill = attrs.get("fill_value", _FILL.get(step.op))
+        filled = (("dtype", made.dtype), ("fill_value", fill), ("size", made.shape))
         return step._replace(op="aten.full", inputs=(), attrs=filled)
     if before and step.op in COMMUNICATION and step.outputs:
         return _unmodelled(step, f"{step.op} while the program was built")

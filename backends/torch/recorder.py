@@ -7,7 +7,7 @@ from typing import Any
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
-from verdict.backends.torch.arguments import PLAIN, Call, called, is_composite, plain, tensors_in
+from verdict.backends.torch.arguments import PLAIN, Call, called, is_composite, kernel_of, plain, tensors_in
 from verdict.backends.torch.aten import record_aten
 from verdict.backends.torch.calls import functional, in_place
 from verdict.backends.torch.collectives import Communication, Unknown, member, name_of, ranks_of
@@ -157,12 +157,16 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         problem = f"a tensor of shape {list(tensor.shape)} that requires a gradient is read, and nobody names it"
         return UsageError(self.origin.name("read"), problem, NAME_IT)
 
-    def instead(self, call: Call, reason: str, keep: bool = True, talks: bool = False) -> Any:
-        """Run a call whose meaning is not known, and record that; what it returns. talks: whether it communicates."""
+    def instead(
+        self, call: Call, reason: str, keep: bool = True, talks: bool = False, read: Iterable[Any] | None = None
+    ) -> Any:
+        """Run a call whose meaning is not known, and record that; what it returns. talks: whether it communicates.
+        read: the tensors on which its result may depend; None for all that it is given.
+        """
         output = call.run()
         changed = [*call.written, *tensors_in([output])]
         outputs = {(t.untyped_storage()._cdata, geometry(t)): t for t in changed}
-        self.unmodelled(reason, call.tensors, outputs.values(), keep, talks)
+        self.unmodelled(reason, call.tensors if read is None else read, outputs.values(), keep, talks)
         return output
 
     def unmodelled(
@@ -196,7 +200,11 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             output = call.run()
             fsdp.record(call, output, self.memory, self.emit)
             return output
-        return self.instead(call, f"the operator {called(call.func)} is not known")
+        kernel = kernel_of(call.func)
+        if kernel is None:
+            return self.instead(call, f"the operator {called(call.func)} is not known")
+        with self:
+            return kernel(*call.args, **call.kwargs)
 
     def _collective(self, call: Call) -> Any:
         """An operator of c10d. What it reads and writes is in flight until its work is waited for."""

@@ -14,5 +14,9 @@ ACCELERATE = Library(
             "the loss is divided by the ranks again"),
         Row("Llama, two microbatches", FILE, "build_accumulated", "build_accumulated_single", "build_accumulated_past",
             "`loss.backward()` instead of `accelerator.backward(loss)`"),
+        Row("Llama, prepared with FSDP2", "accelerate/sharded.py", "build", "build_single", "build_scaled",
+            "the loss is divided by the ranks again"),
+        Row("Llama, prepared with FSDP2, clipped norm", "accelerate/sharded.py", "build_clipped",
+            "build_clipped_single", "build_clipped_scaled", "the loss is divided by the ranks again"),
     ),
 )  # fmt: skip

@@ -20,6 +20,8 @@ MEGATRON = Library(
             "build_interleaved", "build_four_layers", "build_interleaved_summed", "losses of microbatches are added"),
         Row("GPT, its DDP and distributed optimizer", DISTRIBUTED, "build", "build_single", "build_unfinished",
             "nobody calls `finish_grad_sync`", tensors="live"),
+        Row("GPT, its DDP and ordinary optimizer", DISTRIBUTED, "build_replicated", "build_single",
+            "build_replicated_unfinished", "nobody calls `finish_grad_sync`", tensors="live"),
         Row("GPT, a mixture of experts, its all-to-all dispatcher, expert parallel x data parallel", EXPERTS, "build",
             "build_single", "build_averaged", "gradients of different experts are averaged", tensors="live"),
         Row("GPT, a mixture of experts, its all-gather dispatcher, expert parallel x data parallel", EXPERTS,

@@ -3,7 +3,9 @@
 from scripts.library_rows import Library, Row
 
 FILE = "torchtitan/llama3.py"
+STAGES, LATENT = "torchtitan/pipeline.py", "torchtitan/deepseek.py"
 OWN = "each rank divides by its own tokens"
+PARTS = "each microbatch divides by its own tokens, and nobody by the microbatches"
 
 TORCHTITAN = Library(
     "torchtitan",
@@ -17,6 +19,21 @@ TORCHTITAN = Library(
             "build_fsdp_tp_own_tokens", OWN, ranks=4),
         Row("Llama 3, tensor parallel alone", FILE, "build_tp", "build_single", "build_tp_scaled",
             "each rank divides its loss by the ranks"),
+        Row("Llama 3, FSDP2, selective activation checkpointing", FILE, "build_checkpointed", "build_single",
+            "build_checkpointed_own_tokens", OWN),
+        Row("Llama 3, FSDP2 of two replicas", FILE, "build_replicated", "build_single", "build_replicated_own_tokens",
+            OWN, ranks=4),
+        Row("Llama 3, FSDP2 x tensor and sequence parallel, recorded together", FILE, "build_fsdp_tp", "build_single",
+            "build_fsdp_tp_own_tokens", OWN, ranks=4, tensors="live"),
+        Row("Llama 3 of two layers, pipeline, 1F1B, four microbatches", STAGES, "build_1f1b", "build_single",
+            "build_1f1b_own_tokens", PARTS, tensors="live"),
+        Row("Llama 3 of two layers, interleaved 1F1B, two stages a rank", STAGES, "build_interleaved", "build_single",
+            "build_interleaved_own_tokens", PARTS, tensors="live"),
+        Row("Llama 3 of two layers, pipeline x FSDP2", STAGES, "build_fsdp", "build_single", "build_fsdp_own_tokens",
+            PARTS, ranks=4, tensors="live"),
+        Row("DeepSeek-V3, FSDP2", LATENT, "build_fsdp", "build_single", "build_fsdp_own_tokens", OWN, tensors="live"),
+        Row("DeepSeek-V3, FSDP2 x expert parallel", LATENT, "build_experts", "build_single",
+            "build_experts_own_tokens", OWN, tensors="live"),
     ),
     bare=("torchtitan==0.3.0",),
 )  # fmt: skip

@@ -210,22 +210,22 @@ def build_averaged_listed(ctx):
     return averaged(ctx, listed=True)
 
 
-@torch.library.custom_op("verdicttests::silently", mutates_args=())
 def silently(x: torch.Tensor) -> torch.Tensor:
     """Says that it writes nothing, and writes."""
     x.mul_(2.0)
     return x.clone()
 
 
-@silently.register_fake
-def _(x):
-    return torch.empty_like(x)
+if not hasattr(torch.ops.verdicttests, "silently"):  # this file is imported under several names
+    torch.library.define("verdicttests::silently", "(Tensor x) -> Tensor")
+    torch.library.impl("verdicttests::silently", "CPU", silently)
+    torch.library.register_fake("verdicttests::silently", torch.empty_like)
 
 
 def build_lying(ctx):
     def step(x, weight):
         y = x.clone()
-        silently(y)
+        torch.ops.verdicttests.silently(y)
         return (y @ weight).sum()
 
     return program(step)

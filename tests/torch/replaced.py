@@ -10,7 +10,7 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from verdict.torch import Program, mean, shard
 
 ROWS, SIZE, RATE = 8, 4, 0.1
-NAMES = ("buffer", "module", "dictionary", "assigned", "data", "vector")
+NAMES = ("buffer", "module", "dictionary", "assigned", "data", "vector", "lazy")
 
 
 def average(tensors):
@@ -181,6 +181,31 @@ def build_vector_right(ctx):
 
 def build_vector(ctx):
     return vector(ctx, RATE * ctx.world)
+
+
+def lazy(ctx, averaged):
+    """The first step makes the buffer."""
+    model = nn.Linear(SIZE, 2)
+
+    def finish(made):
+        seen = made.mean(0)
+        if averaged:
+            average([seen])
+        model.register_buffer("running", seen)
+
+    return program(ctx, model, model, finish)
+
+
+def build_lazy_single(ctx):
+    return lazy(ctx, averaged=True)
+
+
+def build_lazy_right(ctx):
+    return lazy(ctx, averaged=True)
+
+
+def build_lazy(ctx):
+    return lazy(ctx, averaged=False)
 
 
 def build_gone(ctx):

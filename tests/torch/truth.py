@@ -130,7 +130,8 @@ def one(file, name, rank, world, store, given, out, seed):
         if tensor.grad is not None:
             end(key, tensor.grad, program.specs.get(f"{key}.grad", same(key, tensor.grad)), ".grad")
         end(key, tensor, program.specs.get(key), ".updated")
-    further = dict(program.outputs()) if program.outputs else {}
+    further = {key: tensor for key, tensor in now.items() if key not in params}
+    further |= dict(program.outputs()) if program.outputs else {}
     for key, param in params.items() if program.optimizer is not None else ():
         states = program.optimizer.state
         further |= {f"{key}.{n}": t for n, t in flat(states.get(now[key], states.get(param, {}))) if torch.is_tensor(t)}

@@ -53,7 +53,7 @@ class Moves:
         """The elements that the outputs of `step` consist of; None where it computes. key: that of `Keys`."""
         shapes = tuple(ids.shape for ids in inputs)
         if (key, shapes) not in self._known:
-            self._known[key, shapes] = _move(step, shapes)
+            self._known[key, shapes] = move_of(step, shapes)
         move = self._known[key, shapes]
         if move is None:
             return None
@@ -65,7 +65,8 @@ class Moves:
         return tuple(None if output is None else side[output + first] for output in move.outputs)
 
 
-def _move(step: Step, shapes: Sequence[Shape]) -> Move | None:
+def move_of(step: Step, shapes: Sequence[Shape]) -> Move | None:
+    """What a step hands on, of inputs of these shapes; None where it computes."""
     count, arrays = 0, []
     for shape in shapes:
         array = np.empty(shape, dtype=object)

@@ -20,3 +20,13 @@ def build(ctx):
 def build_unfinished(ctx):
     """Nobody calls what waits for gradients, and reduces them where it is not done on the way."""
     return run(ctx, by_megatron(distributed=True, finish=lambda module: None))
+
+
+def build_replicated(ctx):
+    """Its ordinary optimizer: every rank has all states."""
+    return run(ctx, by_megatron(distributed=False))
+
+
+def build_replicated_unfinished(ctx):
+    """Nobody calls what waits for gradients, and reduces them."""
+    return run(ctx, by_megatron(distributed=False, finish=lambda module: None))

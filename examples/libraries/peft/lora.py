@@ -21,8 +21,10 @@ def adapted():
     return get_peft_model(LlamaForCausalLM(LlamaConfig(**SIZES)), config)
 
 
-def program(ctx, model, wrapped, scale=1):
-    batch = {name: torch.randint(VOCAB, (BATCH // ctx.world, SEQ)) for name in ("input_ids", "labels")}
+def program(ctx, model, wrapped, scale=1, divided=True):
+    """One step of AdamW on the adapters. divided: whether each rank has its part of the batch."""
+    part = (ctx.rank, ctx.world) if divided else (0, 1)
+    batch = {name: torch.randint(VOCAB, (BATCH // part[1], SEQ)) for name in ("input_ids", "labels")}
     adam = torch.optim.AdamW([weight for weight in model.parameters() if weight.requires_grad], lr=0.01)
 
     def step():
@@ -31,8 +33,8 @@ def program(ctx, model, wrapped, scale=1):
         adam.step()
         return loss
 
-    specs = {name: shard(0, ctx.rank, ctx.world) for name in batch}
-    more = {"optimizer": adam, "specs": specs, "ranges": {"labels": (0, VOCAB - 1)}, "loss": mean(ctx.rank, ctx.world)}
+    specs = {name: shard(0, *part) for name in batch} if divided else {}
+    more = {"optimizer": adam, "specs": specs, "ranges": {"labels": (0, VOCAB - 1)}, "loss": mean(*part)}
     return Program(inputs=batch, params=model, step=step, **more)
 
 

@@ -2,7 +2,7 @@
 
 import models
 import torch
-from steps import accumulated, images, shifted, trained
+from steps import accumulated, as_made, images, shifted, trained
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
@@ -141,8 +141,8 @@ gpt2_single, gpt2_ddp, gpt2_fsdp2 = single(models.gpt2), ddp(models.gpt2), fsdp2
 gpt2_fsdp2_scaled = fsdp2(models.gpt2, blocks, scale=2)
 dropping_single, dropping_ddp = single(dropping), ddp(dropping, seeded=by_rank)
 dropping_ddp_alike = ddp(dropping, seeded=alike)
-bert_single, bert_ddp, bert_fsdp2 = single(models.bert), ddp(models.bert), fsdp2(models.bert, encoder)
-bert_fsdp2_scaled = fsdp2(models.bert, encoder, scale=2)
+bert_single, bert_fsdp2 = single(models.bert, as_made), fsdp2(models.bert, encoder, as_made)
+bert_fsdp2_scaled = fsdp2(models.bert, encoder, as_made, scale=2)
 mixtral_single, mixtral_ddp, mixtral_ddp_scaled = (
     single(models.mixtral, inputs=shifted), ddp(models.mixtral, inputs=shifted),
     ddp(models.mixtral, inputs=shifted, scale=0.5),

@@ -1,5 +1,7 @@
 """Training steps of a model: one batch of the single-device program, of which each data parallel rank has its rows."""
 
+from dataclasses import replace
+
 import torch
 from models import SEQ, VOCAB
 
@@ -41,6 +43,12 @@ def trained(model, wrapped, part=0, of=1, inputs=texts, scale=1, clip=None, opti
     ranges = {name: (0, VOCAB - 1) for name in batch if name.endswith("labels")}
     more = {"optimizer": stepper, "specs": specs, "ranges": ranges, "loss": mean(part, of)}
     return Program(inputs=batch, params=model, step=step, **more)
+
+
+def as_made(*args, **more):
+    """The same of a model whose buffers are what it makes itself (positions, types): constants of both programs."""
+    made = trained(*args, **more)
+    return replace(made, params=dict(made.params.named_parameters()))
 
 
 def accumulated(model, wrapped, part=0, of=1, inputs=texts, parts=2, counted=None):

@@ -13,7 +13,7 @@ from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State
 from verdict.sweep.why.missing import groupings, members, total
 from verdict.sweep.why.scene import Arrays, Scene, close
-from verdict.sweep.why.siblings import Siblings
+from verdict.sweep.why.siblings import Partition, Siblings
 from verdict.sweep.why.words import REDUCING, called, elements_text, entered, operator_text, owners, ranks_text
 
 KINDS = frozenset(REDUCTIONS.values())
@@ -74,7 +74,7 @@ def _each_once(scene: Scene, state: State, at: Siblings) -> tuple[Edit, ...]:
     """The same summands in groups in which each is there once."""
     microbatch = next(iter(at.steps))[1]
     held = {rank: arrays for number in at.steps.values() for rank, arrays in put_in(scene, state, number)}
-    for groups in groupings(scene, [(rank, microbatch) for rank in sorted(held)]):
+    for groups in addable(scene, held, microbatch):
         own = [[held[rank] for rank, _ in group] for group in groups]
         apart = all(not close(a, b) for arrays in own for a, b in combinations(arrays, 2))
         if apart and scene.look(total(own[0])) is not None:
@@ -120,17 +120,16 @@ def _elsewhere(scene: Scene, state: State, at: Siblings, operator: str) -> Itera
     if at.op != SUM:
         return
     for microbatch in sorted({m for _, m in at.steps}):
-        held: dict[int, tuple[int, Arrays]] = {}
+        held, numbers = dict[int, Arrays](), dict[int, int]()
         for number in (n for (_, m), n in at.steps.items() if m == microbatch):
             for rank, arrays in put_in(scene, state, number):
-                held[rank] = (number, arrays)
-        places = [(rank, microbatch) for rank in sorted(held)]
-        for groups in groupings(scene, places):
-            sums = [total([held[rank][1] for rank, _ in group]) for group in groups]
+                held[rank], numbers[rank] = arrays, number
+        for groups in addable(scene, held, microbatch):
+            sums = [total([held[rank] for rank, _ in group]) for group in groups]
             reads = {}
             for group, arrays in zip(groups, sums, strict=True):
                 for rank, _ in group:
-                    reads[scene.step(held[rank][0]).outputs[0], rank] = arrays
+                    reads[scene.step(numbers[rank]).outputs[0], rank] = arrays
             ids = scene.look(sums[0])
             if ids is None:
                 continue
@@ -142,6 +141,13 @@ def _elsewhere(scene: Scene, state: State, at: Siblings, operator: str) -> Itera
                 "wrong-group", title, at, tuple(at.steps), Change({}, reads), single=owners(scene, ids),
                 help=f"sum over {due}", edits=partial(grouped, scene, at.steps.values(), groups),
             )  # fmt: skip
+
+
+def addable(scene: Scene, held: Mapping[int, Arrays], microbatch: int) -> Iterator[Partition]:
+    """The groups in which ranks could add what they hold, all of a group tensors of one shape."""
+    for groups in groupings(scene, [(rank, microbatch) for rank in sorted(held)]):
+        if all(len({held[rank][0].shape for rank, _ in group}) == 1 for group in groups):
+            yield groups
 
 
 def put_in(scene: Scene, state: State, number: int) -> Iterator[tuple[int, Arrays]]:
