@@ -14,6 +14,7 @@ _NUMBER = re.compile(r"(\w+)=(\d+)")
 _FRAME = re.compile(r"\bstack_frame_id=(\d+)")
 _PACKAGES = ("/site-packages/", "/dist-packages/")
 _MOST_CALLS = 1_000
+"""How many callers of a frame are looked at: a table of a hostile file may go round in a circle."""
 
 
 class Frame(NamedTuple):
