@@ -28,6 +28,8 @@ from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.shards import Stated, added, standing, stated, together
 from verdict.lineage.transfer import Member, Misfit, Replicas, transfer
 from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS, Label, Merge, Shard, Share, Value, add
+from verdict.ops import FACTS
+from verdict.ops.domain import BITS
 from verdict.ops.types import is_whole, kind
 from verdict.outcome import Assumption, Finding
 
@@ -64,8 +66,7 @@ class Holdings:
         self.regions = [tensor.region for tensor in plan.tensors]
         self.shapes = [extent(region) for region in self.regions]
         self.kinds = [plan.kind(tensor) for tensor in range(len(plan.tensors))]
-        types = [kind(logical.dtype) for logical in plan.logicals]
-        self.integers = {k: types[t.logical] for k, t in enumerate(plan.tensors) if is_whole(types[t.logical])}
+        self.types = [kind(plan.logicals[tensor.logical].dtype) for tensor in plan.tensors]
         self.known: dict[Member, int] = {}
         self.members: dict[int, dict[int, list[Place]]] = defaultdict(lambda: defaultdict(list))
         self.laws: set[Law] = set()
@@ -104,24 +105,22 @@ class Holdings:
             )
             self.diverge(found, Evidence((place,), (tensor,), value))
             value = self.claim(tensor)
-        if value and tensor in self.integers:
+        if value:
             self._require_type(tensor, value, place)
         if self.kinds[tensor] == ACCUMULATOR:
             value = self._added(device, tensor, value, place)
         self.env[device][tensor] = value
 
     def _require_type(self, tensor: int, value: Value, place: Place) -> None:
-        """Note where integers have another type than on the single device, in which they may wrap around elsewhere."""
-        held = self.integers[tensor]
-        for due in {kind(self.reference.bases[share.base].dtype) for share in value}:
-            if due != held and is_whole(due):
+        """Note where what is computed has another type than on the single device, which may wrap around elsewhere."""
+        held = self.types[tensor]
+        for due in {kind(self.reference.bases[share.base].dtype) for share in value} - {held}:
+            if (is_whole(held) and is_whole(due)) or ({held, due} & BITS.keys() and FACTS.computes(place.op)):
                 why = f"{place.op} makes {held} where the single-device plan has {due}, which has another range"
                 self.gap(why, place)
 
     def sum(self, values: Sequence[Value]) -> Value:
-        """The formal sum of `values`, as one value where the single-device plan adds up the same; the laws by which its
-        parts join are noted.
-        """
+        """The formal sum of `values`, one value where the single-device plan adds up the same; its laws are noted."""
         total, merges = add(values)
         for merge in merges:
             self._rely(merge)

@@ -55,6 +55,11 @@ class Facts:
         found = self.addends(op, range(inputs), outputs)
         return found is not None and len(found) == 1
 
+    def computes(self, op: str) -> bool:
+        """Whether a node makes other numbers than those that it reads."""
+        rule = self.of(op)
+        return rule is not None and not rule.copies and not rule.moves
+
     def random(self, op: str) -> bool:
         """Whether a node draws random numbers, or uses those that were drawn."""
         rule = self.of(op)
