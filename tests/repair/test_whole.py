@@ -16,7 +16,6 @@ from verdict.report import Verdict
 OPTIONS = Options(workers=0, solver=FAST, attempts=None)
 SWEPT = {
     "deepspeed-8475": "all_reduce(sum) over ranks 0, 1 after norm2",
-    "tpu-inference-3435": "all_reduce(sum) over ranks 0, 1 after shared",
 }
 """Bugs of the suite whose repaired plan the walk leaves open, and what the repair says."""
 CORRECTED = {

@@ -12,6 +12,7 @@ from verdict.inputs import Domain, marks, random_values, thresholds, with_usual_
 from verdict.ops import Array
 from verdict.reduction import Reduced
 from verdict.semantics import itself
+from verdict.sweep.apart import apart
 from verdict.sweep.compare import Compared, compare
 from verdict.sweep.flow import CANNOT, Flow
 from verdict.sweep.unroll import unroll
@@ -146,6 +147,17 @@ def flows_of(reduced: Reduced) -> tuple[Flow, Flow]:
     single, parallel, binding, small = reduced
     given = small[0].logicals
     return unroll(single, small[0], itself(single), given), unroll(parallel, small[1], binding, given)
+
+
+def in_pieces(flows: tuple[Flow, Flow], found: Seen) -> tuple[tuple[Flow, Flow], tuple[Values, Values]]:
+    """The flows with what is computed of flat buffers piece by piece, and the values of both on each seed."""
+    single, parallel = (_in_pieces(flow, values, found.given) for flow, values in zip(flows, found.values, strict=True))
+    return (single[0], parallel[0]), (single[1], parallel[1])
+
+
+def _in_pieces(flow: Flow, values: Values, given: Sequence[Mapping[int, Array]]) -> tuple[Flow, Values]:
+    pieces = apart(flow, [() if array is None else array.shape for array in values[0]])
+    return pieces, values if pieces.values == flow.values else [run(pieces, each) for each in given]
 
 
 @contextmanager

@@ -38,7 +38,7 @@ from verdict.sweep.multiple import factors_of
 from verdict.sweep.parallel import Guesses, first_of, follow_parallel
 from verdict.sweep.plain import Plain, on_small_numbers
 from verdict.sweep.results import Missing
-from verdict.sweep.seen import Seen, Values, flows_of, seen, telling
+from verdict.sweep.seen import Seen, Values, flows_of, in_pieces, seen, telling
 from verdict.sweep.temper import tempered
 from verdict.sweep.trace import Keys, Trace, Traces
 from verdict.sweep.unroll import MOST_STEPS, elements_of, steps_of
@@ -224,6 +224,7 @@ def _swept(reduced: Reduced, options: Options, progress: Progress) -> Swept:
     drawn = (*drawn_twice(flows[0], values[0]), *drawn_twice(flows[1], values[1]))
     if drawn:
         return Swept(compared.total, open=drawn, steps=len(flows[1].steps))
+    flows, values = in_pieces(flows, both)
     elements = Elements()
     follower = Follower(elements, Keys())
     ids = {k: elements.block(Kind.GIVEN, k, 0, array.shape) for k, array in both.given[0].items()}

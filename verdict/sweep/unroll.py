@@ -9,7 +9,6 @@ from typing import Any
 
 from verdict.graph import ABSENT, ONCE_A_STEP, Interval, Plan, Shape
 from verdict.semantics import Binding, Machine, Operation, Site, Small
-from verdict.sweep.apart import apart
 from verdict.sweep.flow import CAST, CONCATENATE, FILL, PIECE, REDUCTIONS, Flow, Given, Place, Step
 from verdict.sweep.results import results
 
@@ -43,7 +42,7 @@ def unroll(plan: Plan, small: Small, binding: Binding, given: Sequence[Shape]) -
     machine = Machine(plan, small, binding, dict(enumerate(given)), steps)
     machine.run()
     declared = results(machine)
-    return apart(Flow(len(steps.shapes), tuple(steps.inputs), tuple(steps.steps), declared), steps.shapes)
+    return Flow(len(steps.shapes), tuple(steps.inputs), tuple(steps.steps), declared)
 
 
 class _Steps:
