@@ -42,8 +42,8 @@ proved. Beside it stands the same program with a mistake that a user may make, a
 first finding, and the line that it names. Where the library is wrong itself, the verdict says so, and
 `examples/libraries/megatron/faults_on_gloo.py` shows it on two processes without Verdict.
 
-What is not there, and why: Megatron-Core's context parallelism, as its own attention refuses it and Transformer Engine's
-runs on no CPU; torchtitan's DeepSeek-V3 under tensor parallelism alone, whose proof had no answer after 500 s;
+What is not there, and why: Megatron-Core's context parallelism, as its own attention refuses it and that of Transformer
+Engine runs on no CPU; torchtitan's DeepSeek-V3 under tensor parallelism alone, whose proof had no answer after 500 s;
 torchtitan's context parallelism was not tried.
 """
 COLUMNS = ("program", "ranks", "nodes", "recording s", "proof s", "verdict", "with a mistake", "what is said")

@@ -95,7 +95,8 @@ class Guesses:
 
     def _each(self, arrays: list[Array], follower: Follower) -> list[Ids]:
         """What each element may be by itself: one that equals it, or a constant, as in rows that a mask has emptied.
-        Those that are constant on all seeds are so, or by chance (what relu cuts off): both ways are tried.
+        Those that are constant on all seeds are so, or by chance (what relu cuts off): both ways are tried, the one
+        without constants first where it has all elements.
         """
         each, equal = (array.ravel() for array in self.catalogue.each(arrays))
         constants = _constants(arrays, follower)
@@ -103,7 +104,9 @@ class Guesses:
         if not (equal | steady).all():
             return []
         first, other = np.where(steady, constants, each), np.where(equal, each, constants)
-        return [first] if np.array_equal(first, other) else [first, other]
+        if np.array_equal(first, other):
+            return [first]
+        return [other, first] if equal.all() else [first, other]
 
     def _scales(self, arrays: Sequence[Array]) -> list[Fraction]:
         """By what factors arrays may be scaled: those under which their greatest element has a partner."""
