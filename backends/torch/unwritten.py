@@ -122,13 +122,13 @@ class _Marking:
 
     def _of_sums(self, step: Step, func: Any) -> Any | None:
         """An element of a result hangs on one of an argument where it changes with it, all others being one."""
-        deciding = _deciding(step, func)
-        if any(value in self._held for value in deciding):
+        deciding, attrs = _deciding(step, func), dict(step.attrs)
+        if attrs.get("alpha") == 0 or any(value in self._held for value in deciding):
             return None
         given = dict(zip(deciding, map(self._decided, deciding), strict=True))
         if any(numbers is None for numbers in given.values()):
             return None
-        values, attrs = self._tape.values, dict(step.attrs)
+        values = self._tape.values
         plain = [given[v] if v in given else torch.ones(values[v].shape, dtype=torch.float64) for v in step.inputs]
         marks: Any = False
         for place, value in enumerate(step.inputs):

@@ -18,8 +18,8 @@ REFUTED = ("build_others", "build_too_many")
 OPEN = ("build_multiplied", "build_not_emptied", "build_short", "build_by_values")
 REACHES_NOTHING = ("masked", "gathered", "left_out", "padded")
 REACHES = (
-    "cut", "summed", "summed_down", "masked_late", "masked_otherwise", "masked_by_data", "no_times", "zero_times",
-    "read", "listed", "sorted",
+    "cut", "summed", "summed_down", "masked_late", "masked_otherwise", "masked_by_data", "no_times",
+    "no_times_by_index", "zero_times", "read", "listed", "sorted",
 )  # fmt: skip
 
 

@@ -133,6 +133,9 @@ build_masked_late = alone(lambda room, weight: (room.softmax(0).masked_fill(LAST
 build_masked_otherwise = alone(lambda room, weight: (room.masked_fill(LAST.flip(0), 0.0) @ weight).sum())
 build_masked_by_data = alone(lambda room, weight: (room.masked_fill(room > 0, 0.0) @ weight).sum())
 build_no_times = alone(lambda room, weight: (torch.add(weight[0], room[SIZE], alpha=0)).sum())
+build_no_times_by_index = alone(
+    lambda room, weight: weight.index_add(0, torch.tensor([1]), room[SIZE:], alpha=0)[:SIZE].sum()
+)
 build_zero_times = alone(lambda room, weight: (room * 0 + 1).sum() * weight.sum())
 build_read = alone(lambda room, weight: (weight * (2 if torch.empty(3).sum().item() > 0 else 1)).sum())
 build_listed = alone(lambda room, weight: (weight * (2 if torch.empty(3).tolist()[0] > 0 else 1)).sum())

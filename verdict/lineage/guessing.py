@@ -133,8 +133,8 @@ class Guessing(Holdings):
         for device, tensor, value, place in self.movement.follow(steps):
             with suppress(Unfollowed):
                 self.write(device, tensor, value, place)
-        scaled = [self._times(d, t) for d, step in steps.items() for t in _scaling(step.node)]
-        times = next((found for found in scaled if found != 1), ONCE)
+        each = (self._times(device, tensor) for device, step in steps.items() for tensor in _scaling(step.node))
+        times = next((found for found in each if found != 1), ONCE)
         for device, tensor in outputs if times > 0 and times != 1 else ():
             self._scales[device, tensor] = times
 

@@ -134,7 +134,7 @@ class Movement:
         def add(values: Sequence[Value]) -> Value | None:
             if times != 1 and any(share.base in self.infinite for value in values for share in value):
                 return None
-            return self._as_one(scaled(self.holdings.sum(values), times))
+            return self.holdings.reference.regrouped(scaled(self.holdings.sum(values), times))
 
         return add
 
@@ -152,21 +152,17 @@ class Movement:
 
         return multiply
 
-    def _as_one(self, total: Value) -> Value:
-        """A sum, as the single-device value that is that sum, where there is one."""
-        if len(total) < 2 or total[0].part or len({share[1:] for share in total}) > 1:
-            return total
-        reference = self.holdings.reference
-        base = reference.sums.get(reference.added(share.base for share in total))
-        return total if base is None else (total[0]._replace(base=base),)
-
 
 def _multiples(reference: Reference) -> Mapping[Bases, tuple[int, Fraction]]:
-    """Of sums that the single-device plan multiplies by a number, the first such product, and that number."""
+    """Of sums of real numbers that the single-device plan multiplies by a number, the first such product, and that
+    number. Products of integers may wrap around.
+    """
     found: dict[Bases, tuple[int, Fraction]] = {}
     for partner in reference.partners:
         factor = FACTS.factor(partner.node.op, len(partner.inputs), dict(partner.node.attrs))
-        if factor and partner.inputs[0] and partner.outputs[0] != ABSENT:
+        if not factor or not partner.inputs[0] or partner.outputs[0] == ABSENT:
+            continue
+        if all(kind(reference.bases[base].dtype) == FLOAT for base in (*partner.inputs[0], partner.outputs[0])):
             found.setdefault(partner.inputs[0], (partner.outputs[0], factor))
     return found
 

@@ -8,7 +8,7 @@ from verdict.solver.errors import InternalError, SolverError
 from verdict.solver.obligation import Goal, Obligation
 from verdict.solver.plain import PlainTerms
 from verdict.solver.question import question
-from verdict.solver.solvers import Session, installed
+from verdict.solver.solvers import installed
 from verdict.solver.steady import constants
 from verdict.solver.term import Kind, Sign, Term
 from verdict.solver.terms import Terms
@@ -19,7 +19,6 @@ __all__ = [
     "Kind",
     "Obligation",
     "PlainTerms",
-    "Session",
     "Sign",
     "SolverError",
     "SolverOptions",

@@ -14,15 +14,12 @@ from verdict.solver.errors import InternalError, SolverError
 from verdict.solver.obligation import Goal
 from verdict.solver.plain_values import differs
 from verdict.solver.question import Question, question
-from verdict.solver.solvers import SAT, UNKNOWN, UNSAT, Session, says
+from verdict.solver.solvers import SAT, UNKNOWN, UNSAT, says
 
 
-def confirm(
-    goals: Sequence[Goal], outcome: Proved | Refuted, options: SolverOptions, session: Session | None = None
-) -> tuple[Answer, ...]:
+def confirm(goals: Sequence[Goal], outcome: Proved | Refuted, options: SolverOptions) -> tuple[Answer, ...]:
     """What each solver of `options` says of the goals, which are of plain terms.
 
-    session: in which they are asked; without one, each in one of its own.
     Raises InternalError where one of them shows the contrary of the outcome.
     """
     try:
@@ -32,13 +29,11 @@ def confirm(
     if asked is None:
         return tuple(Answer(solver, "", 0, sum(goal.single.size for goal in goals)) for solver in options.solvers)
     limited = replace(options, z3_timeout=options.confirm_timeout)
-    return tuple(_answer(solver, asked, outcome, limited, session) for solver in options.solvers)
+    return tuple(_answer(solver, asked, outcome, limited) for solver in options.solvers)
 
 
-def _answer(
-    solver: str, asked: Question, outcome: Proved | Refuted, options: SolverOptions, session: Session | None
-) -> Answer:
-    said = says(solver, asked.text, options, asked.variables, session=session)
+def _answer(solver: str, asked: Question, outcome: Proved | Refuted, options: SolverOptions) -> Answer:
+    said = says(solver, asked.text, options, asked.variables)
     whole = len(asked.pairs) == asked.total
     if isinstance(outcome, Proved) and said.answer == SAT and differs(asked.pairs, said.values):
         raise InternalError(f"proved, and {solver} shows inputs at which the sides differ: {dict(said.values)}")

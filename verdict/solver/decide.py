@@ -14,7 +14,6 @@ from verdict.solver.check import check
 from verdict.solver.confirm import confirm
 from verdict.solver.errors import SolverError
 from verdict.solver.obligation import Goal, Obligation
-from verdict.solver.solvers import Session
 
 
 def decide(
@@ -22,14 +21,12 @@ def decide(
     plainly: Callable[[], Sequence[Goal]],
     options: SolverOptions,
     besides: Callable[[Proved], Outcome] = lambda proved: proved,
-    session: Session | None = None,
 ) -> Outcome:
     """Whether a claim holds for all values of its variables.
 
     plainly: makes its goals once more, of plain terms, or raises SolverError where it cannot: then nobody is asked.
     besides: what is found of a proof in other ways, before it is confirmed. Where there are two solvers, a refutation
-    is confirmed, too. session: in which it is confirmed. Raises InternalError where a
-    solver shows the contrary of the outcome.
+    is confirmed, too. Raises InternalError where one of them shows the contrary of the outcome.
     """
     outcome = check(claim, options)
     if isinstance(outcome, Proved):
@@ -39,7 +36,7 @@ def decide(
     if not isinstance(outcome, Proved) and len(options.solvers) < 2:
         return outcome
     try:
-        answers = confirm(plainly(), outcome, options, session)
+        answers = confirm(plainly(), outcome, options)
     except SolverError:
         elements = sum(goal.single.size for goal in claim.goals)
         answers = tuple(Answer(solver, "", 0, elements) for solver in options.solvers)

@@ -1,4 +1,4 @@
-"""The solvers themselves: an SMT-LIB 2 text in, an answer out. Each question has a solver of its own.
+"""The solvers themselves: an SMT-LIB 2 text in, an answer out. Each question has a context of its own.
 
 `unsat` is taken as said. `sat` only proposes inputs: some functions are loose in the texts, so that whoever asks
 replays it. cvc5 is optional and imported where it is asked.
@@ -35,39 +35,18 @@ def installed(solver: str) -> bool:
     return solver in _SAYS and find_spec(solver) is not None
 
 
-class Session:
-    """Questions that are asked one after the other, in one context of Z3: to make one takes longer than most answers.
-
-    What is answered depends on nothing but the questions and their order. It is of one process.
-    """
-
-    def __init__(self) -> None:
-        self._context: z3.Context | None = None
-
-    @property
-    def context(self) -> z3.Context:
-        """Z3's context, which is made for the first question."""
-        if self._context is None:
-            self._context = z3.Context()
-        return self._context
-
-
 def says(
-    solver: str, text: str, options: SolverOptions, reals: Sequence[str] = (), booleans: Sequence[str] = (),
-    session: Session | None = None,
-) -> Said:  # fmt: skip
+    solver: str, text: str, options: SolverOptions, reals: Sequence[str] = (), booleans: Sequence[str] = ()
+) -> Said:
     """What `solver` says of a script without commands other than declarations, assertions and (check-sat).
 
-    reals, booleans: the constants of the script that are given values where the answer is `sat`. session: of the
-    question; without one it has a context of its own.
+    reals, booleans: the constants of the script that are given values where the answer is `sat`.
     """
-    return _SAYS[solver](text, options, reals, booleans, session or Session())
+    return _SAYS[solver](text, options, reals, booleans)
 
 
-def _z3_says(
-    text: str, options: SolverOptions, reals: Sequence[str], booleans: Sequence[str], session: Session
-) -> Said:
-    context = session.context
+def _z3_says(text: str, options: SolverOptions, reals: Sequence[str], booleans: Sequence[str]) -> Said:
+    context = z3.Context()
     solver = z3.Solver(ctx=context)
     solver.set("random_seed", options.seed)
     solver.set("rlimit", int(options.z3_timeout * _STEPS_PER_SECOND["z3"]))
@@ -97,9 +76,7 @@ def _integer(value: Any) -> int:
     return int(Decimal(value.as_string()))
 
 
-def _cvc5_says(
-    text: str, options: SolverOptions, reals: Sequence[str], booleans: Sequence[str], session: Session
-) -> Said:
+def _cvc5_says(text: str, options: SolverOptions, reals: Sequence[str], booleans: Sequence[str]) -> Said:
     import cvc5  # noqa: PLC0415  (optional)
 
     solver = cvc5.Solver(cvc5.TermManager())
@@ -130,7 +107,7 @@ def _cvc5_says(
     return Said(SAT, values)
 
 
-_SAYS: dict[str, Callable[[str, SolverOptions, Sequence[str], Sequence[str], Session], Said]] = {
+_SAYS: dict[str, Callable[[str, SolverOptions, Sequence[str], Sequence[str]], Said]] = {
     "z3": _z3_says,
     "cvc5": _cvc5_says,
 }

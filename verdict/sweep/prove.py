@@ -13,7 +13,7 @@ from verdict.ops.integers import symbol
 from verdict.ops.signs import compares
 from verdict.options import SolverOptions
 from verdict.outcome import Outcome, Unknown
-from verdict.solver import Goal, Obligation, PlainTerms, Session, SolverError, Term, Terms, decide
+from verdict.solver import Goal, Obligation, PlainTerms, SolverError, Term, Terms, decide
 from verdict.sweep.claim import Claim, Cone, is_infinite
 from verdict.sweep.elements import Block, Ids, Kind
 from verdict.sweep.flow import CANNOT, apply
@@ -30,13 +30,10 @@ def prove(
     """
     terms, cone = Terms(), Cone((), tuple(single))
     execution, plainly = Execution(traces, cone, terms), Execution(traces, cone, PlainTerms())
-    session = Session()
-    return tuple(_prove(execution, plainly, claim, terms, options, session) for claim in claims)
+    return tuple(_prove(execution, plainly, claim, terms, options) for claim in claims)
 
 
-def _prove(
-    execution: "Execution", plainly: "Execution", claim: Claim, terms: Terms, options: SolverOptions, session: Session
-) -> Outcome:
+def _prove(execution: "Execution", plainly: "Execution", claim: Claim, terms: Terms, options: SolverOptions) -> Outcome:
     if is_infinite(execution.traces, claim, execution.unfolded):
         terms = Terms()
         execution = Guarded(execution.traces, Cone((), tuple(execution.unfolded)), terms)
@@ -51,7 +48,7 @@ def _prove(
         except CANNOT as error:
             raise SolverError(f"it cannot be written plainly: {error}") from error
 
-    return decide(Obligation(terms, goals), again, options, session=session)
+    return decide(Obligation(terms, goals), again, options)
 
 
 Symbols = Terms | PlainTerms
