@@ -20,6 +20,8 @@ MOST_TIMES = 64
 """The greatest denominator of a multiple that is looked for: gradients that are averaged over more ranks are rare."""
 NOTHING = 1e-11
 """A single-device output below this, relative to the greatest output, is zero but for rounding."""
+ROUNDING = 1e-13
+"""Where all outputs are below this they are zero but for rounding: what both plans are given is about one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +70,15 @@ def compare(single: Flow, parallel: Flow, right: list[list[Array | None]], found
     sizes = [_greatest(seed[r.value]) for seed in right for r in single.results]
     if not np.isfinite(sizes).all():
         raise Faulty(Fault("single-device values overflow or are undefined", "the declared outputs", ours=True))
-    greatest, different, alone = max(sizes, default=0.0), [], []
+    least = max(NOTHING * max(sizes, default=0.0), ROUNDING)
+    different, alone = [], []
     for result in parallel.results:
         other = partner(single, result)
         if other is None:
             alone.append(result)
             continue
         covered[other.key][result.region] = True
-        worst = _worst(result, other, right, found, greatest)
+        worst = _worst(result, other, right, found, least)
         if worst is not None:
             different.append(worst)
     missing = (Missing(str(r.key[0]), r.what) for r in single.results if not covered[r.key].all())
@@ -84,7 +87,7 @@ def compare(single: Flow, parallel: Flow, right: list[list[Array | None]], found
 
 
 def _worst(
-    result: Result, other: Result, right: list[list[Array | None]], found: list[list[Array | None]], greatest: float
+    result: Result, other: Result, right: list[list[Array | None]], found: list[list[Array | None]], least: float
 ) -> Different | None:
     for mine, theirs in zip(found, right, strict=True):
         here, there = mine[result.value], theirs[other.value]
@@ -95,7 +98,7 @@ def _worst(
             return Different(result, float("inf"), _greatest(due))
         with np.errstate(invalid="ignore"):
             error, size = _greatest(np.asarray(here - due)), _greatest(due)
-        if not error <= DIFFERENT * size + NOTHING * greatest:
+        if not error <= DIFFERENT * size + least:
             return Different(result, error, size, _multiple(result, other, right, found))
     return None
 
