@@ -11,6 +11,7 @@ from verdict.ops.names import (
     BACKWARD,
     CHOICES,
     FINITE,
+    HLO,
     HOMOGENEOUS,
     LOOKUP_GRADIENTS,
     LOOKUPS,
@@ -230,7 +231,7 @@ class Facts:
 
         grads: how many of its inputs are gradients. rises: whether they may be plus infinity.
         """
-        name = name_of(op)
+        name = HLO.get(op) or name_of(op)
         return (name in FINITE and min(positions) >= grads) or (positions == {MASKED.get(name)} and not rises)
 
     def rises(self, op: str, attrs: Mapping[str, Any]) -> bool:

@@ -51,6 +51,7 @@ CASES = {
     "sqrt, rsqrt": (lambda x: jnp.sqrt(x) + lax.rsqrt(x), (P,)),
     "compare, select": (lambda x, y: jnp.where((x < y) | (x >= 1), x, y), (X, Y)),
     "compare, and, not": (lambda x, y: jnp.where(~(x == y) & (y != 0) & (x > -1), x, 2.0), (X, Y)),
+    "is finite": (lambda x: (jnp.isfinite(jnp.log(x)), jnp.isfinite(1 / (x - x[0, 0])), jnp.isfinite(x)), (X,)),
     "clamp": (lambda x: lax.clamp(jnp.float32(-0.5), x, jnp.float32(0.75)), (X,)),
     "convert": (lambda x: (x * 3).astype(jnp.int32).astype(jnp.float32) + (x > 0).astype(jnp.float32), (X,)),
     "convert beyond the ends": (lambda x: ((x * 3e9).astype(jnp.int32), (x * 200).astype(jnp.uint8)), (X,)),
