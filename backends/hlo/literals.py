@@ -38,8 +38,8 @@ def literal_of(text: str, dtype: str, dims: tuple[int, ...]) -> tuple[int | floa
 
 @lru_cache(maxsize=4096)
 def _single(word: str) -> float:
-    """A number of 32 bits as one of 64. One with all its digits that is the nearest to a quotient of small whole numbers
-    is that quotient: 0.0833333358 is 1/12, which programs write for a division by 12.
+    """A number of 32 bits as one of 64. One with all its digits that is the nearest to a quotient of small whole
+    numbers is that quotient: 0.0833333358 is 1/12, which programs write for a division by 12.
     """
     value = float(word)
     digits = _DIGITS.sub("", word).strip("0")

@@ -11,8 +11,6 @@ from verdict.ops import numbers
 
 HUGE, TINY = Fraction(10**400), Fraction(1, 10**400)
 INFINITE = float("inf")
-
-
 HUGE_COUNT = 1 << 20
 """So many digits no power has that is written out."""
 

@@ -40,7 +40,7 @@ BACKWARD = "_backward"
 FINITE = frozenset(
     {
         *("softmax", "_softmax", "_safe_softmax", "sigmoid", "tanh", "erf"),
-        *("eq", "ne", "lt", "le", "gt", "ge", "sign", "isfinite"),
+        *("eq", "ne", "lt", "le", "gt", "ge", "sign"),
     }
 )
 """Operators that make no infinite number of infinite ones, of either sign: exp does of plus infinity."""
@@ -67,7 +67,7 @@ HLO = {
     "hlo.logistic": "sigmoid",
     "hlo.round_nearest_even": "round",
     "hlo.compare": "lt",
-    "hlo.is_finite": "isfinite",
+    "hlo.is_finite": "lt",
     "hlo.select": "where",
     "hlo.dot": "matmul",
     "hlo.reduce_add": "sum",

@@ -9,7 +9,7 @@ from verdict.ops.names import FINITE, HLO
 
 NEVER_NEGATIVE = frozenset(
     {
-        *("lt", "isfinite", "exp", "sigmoid", "softmax", "_softmax", "_safe_softmax", "square", "abs"),
+        *("lt", "exp", "sigmoid", "softmax", "_softmax", "_safe_softmax", "square", "abs"),
         *("zeros", "zeros_like", "ones", "ones_like"),
     }
 )
@@ -24,20 +24,23 @@ KEEP_SIGNS = frozenset(
 """Operators that make no negative number of numbers that are not negative, attributes included."""
 FACTORS = {"mul": (0, 1), "addcmul": (1, 2)}
 """Operators that multiply two of their inputs, and add what else they read."""
-POLES = {"log1p": 0, "div": 1, "true_divide": 1, "reciprocal": 0, "log": 0, "log2": 0, "log10": 0, "rsqrt": 0, "addcdiv": 2}
+POLES = {
+    **dict.fromkeys(("reciprocal", "log", "log2", "log10", "log1p", "rsqrt"), 0),
+    **{"div": 1, "true_divide": 1, "addcdiv": 2},
+}
 """Operators that make no number, or an infinite one, where the input at this position is zero."""
 ABSORBING = FINITE | {
     *("exp", "expm1", "exp2", "silu", "gelu", "mish", "softplus", "log_sigmoid_forward", "atan", "rsqrt", "reciprocal"),
     *("where", "masked_fill", "relu", "threshold_backward", "hardtanh", "elu", "leaky_relu", "clamp", "clamp_min"),
     *("clamp_max", "maximum", "minimum", "max", "min", "amax", "amin", "index_put", "nan_to_num", "logsumexp", "isnan"),
-    *("log_softmax", "_log_softmax", "isinf", "logical_not", "floor", "ceil", "trunc", "round", "nonzero"),
+    *("log_softmax", "_log_softmax", "isinf", "isfinite", "logical_not", "floor", "ceil", "trunc", "round", "nonzero"),
     *("hardsigmoid", "hardswish", "hardsigmoid_backward", "hardswish_backward", "celu", "heaviside"),
     *("logaddexp", "logcumsumexp"),
 }
 """Operators that may make a number of what is infinite, or none."""
 ROOTS = frozenset({"sqrt", "acos", "asin", "acosh", "atanh", "log1p", "logit", "erfinv", "pow", "std", "cholesky"})
 """Operators that make no number of some numbers, beside those with poles; a power where its exponent is no integer."""
-COMPARING = frozenset({"lt", "le", "gt", "ge", "eq", "ne", "isfinite"})
+COMPARING = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 """Operators that are false (but for ne, which is true) where an operand is no number."""
 STRICT = frozenset(
     {
