@@ -1,7 +1,6 @@
 """What an instruction makes on one device: numbers that are known, or a value of the recording."""
 
-from collections.abc import Sequence
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
