@@ -9,7 +9,9 @@ from typing import NamedTuple
 import click
 
 from verdict.backends.apart import apart
-from verdict.backends.hlo.pair import NO_RANGES, Ranges, cut_alike, parallel_of, single_of
+from verdict.backends.hlo.guesses import Cut, cut_alike
+from verdict.backends.hlo.pair import parallel_of, single_of
+from verdict.backends.hlo.ranges import NO_RANGES, Ranges
 from verdict.backends.hlo.text import Module, read_module
 from verdict.backends.text import write
 from verdict.errors import PlanFileError, UsageError
@@ -40,10 +42,10 @@ class Question(NamedTuple):
     ranges: Ranges = NO_RANGES
 
 
-def load_pair(asked: Question, cut: bool = False) -> tuple[Plan, Plan]:
+def load_pair(asked: Question, cut: Cut = Cut.NOT) -> tuple[Plan, Plan]:
     """The two plans of a question. Raises VerdictError where it cannot be put.
 
-    cut: with their loops cut, for an induction: only that these are equal says something of the question.
+    cut: how their loops are: of such plans, only that they are equal says something of the question.
     Each plan is made in a process of its own, which may take READER_BYTES of memory.
     """
     before, after, shardings, ranges = asked
@@ -57,11 +59,14 @@ def induction(asked: Question) -> tuple[Plan, Plan] | None:
     """The two plans with their loops cut; None where there are no loops, or they are not alike."""
     if _LOOP.search(_read(asked.before)) is None:
         return None
-    try:
-        single, parallel = load_pair(asked, True)
-    except PlanFileError:
-        return None
-    return (single, parallel) if cut_alike(single, parallel) else None
+    for cut in (Cut.ROWS, Cut.ARRAYS):
+        try:
+            single, parallel = load_pair(asked, cut)
+        except PlanFileError:
+            return None
+        if cut_alike(single, parallel):
+            return single, parallel
+    return None
 
 
 def pairs_of(asked: Question) -> Iterator[tuple[Plan, Plan]]:

@@ -16,21 +16,20 @@ an answer other than PROVED.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 from verdict.backends.hlo.instruction import At, named
 from verdict.backends.hlo.loops import Loop, loop_of
-from verdict.backends.hlo.opcodes import ELEMENTWISE
+from verdict.backends.hlo.rows import Rows, Share, place_of, row_of
 from verdict.backends.hlo.text import DTYPES, Array, Computation, Instruction
 from verdict.backends.hlo.values import Counted, Found, Known, Leaf, Made, Recording, Refused, Stacked, whole
 from verdict.backends.torch.trace import Bound, Value
-from verdict.graph import Region, extent
+from verdict.graph import extent
 from verdict.graph import whole as all_of
 
-POINTWISE = frozenset(f"hlo.{each.replace('-', '_')}" for each in ELEMENTWISE | {"compare", "convert", "divide"})
-"""Operators that work element by element."""
 LOOP = "loop "
 """What the names of a cut loop's inputs and outputs begin with."""
+OUTSIDE = f"{LOOP}rows"
+"""The same of what is not within one."""
 LEAST_TURNS, MOST_TURNS = 2, 4096
 """How often a loop turns that is cut: numbers are computed for each turn."""
 MOST_NUMBERS = 4096
@@ -39,33 +38,28 @@ Evaluate = Callable[[Computation, Sequence[Found]], Found]
 Lower = Callable[[tuple[Leaf, ...]], Found]
 
 
-class Share(NamedTuple):
-    """Which part of an array each device holds. shape: in the program for one device."""
-
-    name: str
-    shape: tuple[int, ...]
-    regions: tuple[Region, ...]
-
-
 class Induction:
     """The loops of one device. guesses: of each loop of the module, in the order in which they are met, what is guessed
     of each element of its state, None where nothing is; None for a program of one device, which holds all of each.
-    problem: why the recording is of no use, empty where it is.
+    by_rows: whether any row stands for an array of whose rows all are made alike. problem: why the recording is of no
+    use, empty where it is.
     """
 
     def __init__(
-        self, recording: Recording, rank: int, world: int, guesses: Sequence[Sequence[Share | None]] | None
-    ) -> None:
+        self, recording: Recording, rank: int, world: int, guesses: Sequence[Sequence[Share | None]] | None,
+        by_rows: bool,
+    ) -> None:  # fmt: skip
         self.bound: list[Bound] = []
         self.problem = ""
         self._recording = recording
         self._rank = rank
         self._world = world
         self._guesses = guesses
-        self._shares: dict[int, Share] = {}
+        self._by_rows = by_rows
         self._made: dict[str, Made] = {}
         self._met = 0
         self._title = ""
+        self._rows = Rows(recording, self._given)
 
     @property
     def inside(self) -> bool:
@@ -74,7 +68,7 @@ class Induction:
 
     def know(self, value: Made, share: Share) -> None:
         """An input of the program, of which turns may take rows."""
-        self._shares[value.number] = share
+        self._rows.shares[value.number] = share
 
     def cut(self, condition: Computation, body: Computation, state: Found, evaluate: Evaluate) -> Found:
         """What a loop leaves. Raises Refused where it cannot be cut; `problem` says why, if it has been begun."""
@@ -99,6 +93,7 @@ class Induction:
         evaluate: Evaluate,
     ) -> Found:  # fmt: skip
         self._title = title
+        self._rows.begin()
         is_ = {k: self._given(f"is {m}", loop.state[k], shares[k]) for m, k in enumerate(shares)}
         arguments = tuple(self._element(loop, k, turns, is_) for k in range(len(loop.state)))
         made = evaluate(body, (arguments,))
@@ -106,9 +101,11 @@ class Induction:
             raise Refused("a turn does not make the state of its loop")
         ends: dict[int, Found] = {}
         for m, (k, share) in enumerate(shares.items()):
-            self._due(f"begins {m}", loop.state[k], share)
             self._goes_on(m, is_[k], made[k], share)
             ends[k] = self._given(f"ends {m}", loop.state[k], share)
+        self._title = ""
+        for m, (k, share) in enumerate(shares.items()):
+            self.due(f"{title}: begins {m}", loop.state[k], share)
         last = turns[-1]
         return tuple(ends[k] if k in ends else last.get(k, loop.state[k]) for k in range(len(loop.state)))
 
@@ -127,9 +124,13 @@ class Induction:
             raise Refused("it reads a tuple")
         first = given[0]
         if each.opcode == "dynamic-slice" and isinstance(first, Made):
-            return self._row(at, first, given[1:])
+            place = place_of(first.shape, at.numbers("dynamic_slice_sizes"), given[1:])
+            return self._rows.taken(first, place, named(each))
         if each.opcode == "dynamic-update-slice" and isinstance(first, Made) and not isinstance(given[1], Counted):
-            return self._written(first, given[1], given[2:])
+            row = given[1]
+            place = place_of(first.shape, row.shape, given[2:])
+            self._rows.written(first, place)
+            return Stacked(first, row, place)
         if not any(isinstance(operand, Made) for operand in given) and _is_whole(each):
             count = max(len(operand.turns) for operand in given if isinstance(operand, Counted))
             found = [lower(tuple(_in_turn(operand, turn) for operand in given)) for turn in range(count)]
@@ -176,13 +177,20 @@ class Induction:
         """An input: any value."""
         if not isinstance(like, Known | Made):
             raise Refused("its state holds a tuple")
-        titled = f"{self._title}: {name}"
+        titled = f"{self._title or OUTSIDE}: {name}"
         if titled not in self._made:
             value = Value(like.shape, like.dtype)
             made = self._made[titled] = Made(self._recording.tape.value(value), *value)
             self.bound.append(Bound("input", titled, made.number, share.shape, share.regions[self._rank]))
-            self._shares[made.number] = share._replace(name=titled)
+            self._rows.shares[made.number] = share._replace(name=titled)
         return self._made[titled]
+
+    def due(self, name: str, value: Found, share: Share) -> None:
+        """An output outside of loops: any row of it, if it is by rows. Raises Refused."""
+        if not isinstance(value, Known | Made):
+            raise Refused("it makes no array")
+        row, held = self._rows.any_of(value, share) if self._by_rows else (value, share)
+        self._due(name if row is value else f"{name}, {held.name}", row, held)
 
     def _due(self, name: str, value: Found, share: Share) -> None:
         """An output."""
@@ -191,7 +199,8 @@ class Induction:
         number, region = self._recording.number(value), share.regions[self._rank]
         if extent(region) != value.shape:
             raise Refused("a turn makes an array of another shape")
-        self.bound.append(Bound("output", f"{self._title}: {name}", number, share.shape, region))
+        titled = f"{self._title}: {name}" if self._title else name
+        self.bound.append(Bound("output", titled, number, share.shape, region))
 
     def _goes_on(self, order: int, before: Made, after: Found, share: Share) -> None:
         if not isinstance(after, Stacked):
@@ -199,58 +208,7 @@ class Induction:
             return
         if after.array != before:
             raise Refused("a turn writes to one array, and makes it another")
-        self._due(f"writes {order} {after.name}", after.row, _row_of(share, after.name, after.cut))
-
-    def _rows(
-        self, array: Made, sizes: tuple[int, ...], starts: Sequence[Leaf | Counted]
-    ) -> tuple[str, dict[int, int]]:
-        """What is taken of an array in each turn: a name for it, and the sizes along the dimensions that are cut."""
-        share = self._shares.get(array.number)
-        if share is None:
-            raise Refused("a turn writes to what is computed")
-        if len(starts) != len(array.shape) or len(sizes) != len(array.shape):
-            raise Refused("it has no start for each dimension")
-        words, cut = [], {}
-        for dim, (start, size, length) in enumerate(zip(starts, sizes, array.shape, strict=True)):
-            if size == length:
-                continue
-            if share.shape[dim] != length or any(region[dim] != (0, length) for region in share.regions):
-                raise Refused("a turn takes a row along a dimension that devices share")
-            turns = start.turns if isinstance(start, Counted) else (start,)
-            known = [int(turn.array) for turn in turns if isinstance(turn, Known) and turn.shape == ()]
-            if len(known) < len(turns):
-                raise Refused("where a turn takes a row depends on data")
-            clamped = [max(0, min(turn, length - size)) for turn in known]
-            words.append(f"{size} of {length} along {dim} at {', '.join(map(str, clamped))}")
-            cut[dim] = size
-        return "; ".join(words), cut
-
-    def _row(self, at: At, array: Made, starts: Sequence[Leaf | Counted]) -> Leaf:
-        """A slice whose start counts turns: the same input wherever the same rows of the same array are taken; of what
-        is computed element by element, that of rows.
-        """
-        sizes = at.numbers("dynamic_slice_sizes")
-        share = self._shares.get(array.number)
-        if share is not None:
-            name, cut = self._rows(array, sizes, starts)
-            like = Made(-1, sizes, array.dtype)
-            return self._given(f"takes of {share.name!r}: {name}", like, _row_of(share, name, cut))
-        step = self._recording.maker(array)
-        attrs = {} if step is None else dict(step.attrs)
-        value = Value(sizes, array.dtype)
-        if step is not None and step.op == "hlo.broadcast" and _is_along_others(array.shape, sizes, attrs["dims"]):
-            (operand,) = self._recording.read(step)
-            return self._recording.emit(step.op, (operand,), value, named(at.each), {**attrs, "size": sizes})
-        operands = () if step is None else self._recording.read(step)
-        if step is None or step.op not in POINTWISE or any(each.shape != array.shape for each in operands):
-            raise Refused("a turn takes a row of what is computed, and not element by element")
-        rows = tuple(self._row(at, each, starts) for each in operands)
-        return self._recording.emit(step.op, rows, value, named(at.each), attrs)
-
-    def _written(self, array: Made, row: Leaf, starts: Sequence[Leaf | Counted]) -> Stacked:
-        """An array in which a slice is written whose start counts turns."""
-        name, cut = self._rows(array, row.shape, starts)
-        return Stacked(array, row, name, tuple(sorted(cut.items())))
+        self._due(f"writes {order} {after.place.words}", after.row, row_of(share, after.place))
 
     def _number(self, value: Leaf | Counted) -> Leaf:
         """Numbers that count turns, where they meet data: an input of any integers."""
@@ -262,7 +220,7 @@ class Induction:
         first = value.turns[0]
         name = f"numbers {words}"
         made = self._given(name, first, Share(name, first.shape, (all_of(first.shape),) * self._world))
-        del self._shares[made.number]
+        del self._rows.shares[made.number]
         ends = [int(end) for turn in value.turns if turn.array.size for end in (turn.array.min(), turn.array.max())]
         return self._recording.given(made, (min(ends), max(ends)) if ends else None)
 
@@ -274,11 +232,6 @@ def joined(turns: tuple[Known, ...]) -> Known | Counted:
     return first if same else Counted(turns)
 
 
-def _is_along_others(shape: tuple[int, ...], sizes: tuple[int, ...], dims: object) -> bool:
-    """Whether a slice of what is repeated is cut along dimensions alone that it is repeated along."""
-    return len(sizes) == len(shape) and all(sizes[dim] == shape[dim] for dim in dims)  # type: ignore[attr-defined]
-
-
 def _is_whole(each: Instruction) -> bool:
     return isinstance(each.shape, Array) and each.shape.dtype in DTYPES and whole(DTYPES[each.shape.dtype])
 
@@ -286,12 +239,3 @@ def _is_whole(each: Instruction) -> bool:
 def _in_turn(value: Leaf | Counted, turn: int) -> Leaf:
     return value.turns[turn] if isinstance(value, Counted) else value
 
-
-def _row_of(share: Share, name: str, cut: object) -> Share:
-    """The share of a row. cut: the sizes along dimensions of which every device holds all."""
-    sizes = dict(cut)  # type: ignore[call-overload]
-    shape = tuple(sizes.get(dim, length) for dim, length in enumerate(share.shape))
-    regions = tuple(
-        tuple((0, sizes[dim]) if dim in sizes else part for dim, part in enumerate(region)) for region in share.regions
-    )
-    return Share(name, shape, regions)

@@ -1,5 +1,6 @@
 """What an instruction makes on one device: numbers that are known, or a value of the recording."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -53,16 +54,26 @@ class Counted:
     turns: tuple[Known, ...]
 
 
+class Place(NamedTuple):
+    """Where rows lie. words: in each turn. cut: the sizes along the dimensions in which a row is smaller than an array,
+    and the lengths of these.
+    """
+
+    words: str
+    cut: Mapping[int, tuple[int, int]]
+
+    def sizes(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape of a row."""
+        return tuple(self.cut[dim][0] if dim in self.cut else length for dim, length in enumerate(shape))
+
+
 @dataclass(frozen=True, slots=True)
 class Stacked:
-    """An array in which a turn of a loop has written a row. name: where, in each turn. cut: the sizes of the row along
-    the dimensions in which it is smaller than the array.
-    """
+    """An array in which a turn of a loop has written a row."""
 
     array: Made
     row: Leaf
-    name: str
-    cut: tuple[tuple[int, int], ...]
+    place: Place
 
 
 Found = Leaf | Counted | Stacked | tuple["Found", ...]

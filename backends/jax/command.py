@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 import click
 
 from verdict.backends.hlo.command import Question, answered, pairs_of, ranged, stated, through, unrolled
-from verdict.backends.hlo.pair import NO_RANGES, Ranges
+from verdict.backends.hlo.ranges import NO_RANGES, Ranges
 from verdict.backends.jax.launch import DOORS, HLO, JAXPR, Limits, texts_of
 from verdict.errors import UsageError
 from verdict.graph import Plan

@@ -17,7 +17,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from verdict.backends.hlo.pair import NO_RANGES, Ranges
+from verdict.backends.hlo.ranges import NO_RANGES, Ranges
 from verdict.backends.jax.command import DEVICES, pairs_of_program
 from verdict.errors import UsageError
 from verdict.logged import Logged

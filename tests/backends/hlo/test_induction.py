@@ -3,6 +3,7 @@
 The texts in `loops` are of a scan over 2 and 3 layers with its gradient, data x tensor parallel on 4 devices.
 """
 
+from math import prod
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from verdict.__main__ import main
 from verdict.backends.hlo import command
 from verdict.backends.hlo.command import Question, induction, load_pair
+from verdict.graph import INPUT
 from verdict.options import Options
 from verdict.pipeline import verify
 from verdict.report import Verdict
@@ -92,6 +94,16 @@ def scaled_in_a_turn(text, turn):
     return changed(text, one, "").replace("  %turn = s32[]", f"{one}  %turn = s32[]")
 
 
+def stepped(text, layers, factors):
+    """How far each layer goes along its gradient, behind the loops."""
+    shape = f"f32[{layers},2,2]{{2,1,0}}"
+    lines = (
+        f"%steps = f32[{layers}]{{0}} constant({{{', '.join(factors)}}})",
+        f"%broadcast.23 = {shape} broadcast(%steps), dimensions={{0}}",
+    )
+    return changed(text, f"%broadcast.23 = {shape} broadcast(%constant.54.clone), dimensions={{}}", "\n  ".join(lines))
+
+
 REDUCED = (
     "all-reduce(%dot.1), channel_id=1, replica_groups={{0,1},{2,3}}, use_global_device_ids=true, to_apply=%add.clone"
 )
@@ -121,11 +133,16 @@ WRONG = {
     "a reduction in a turn": lambda text, n: changed(text, REDUCED, "copy(%dot.1)"),
     "a group in a turn": lambda text, n: changed(text, REDUCED, REDUCED.replace("{{0,1},{2,3}}", "{{0,2},{1,3}}")),
     "what is done with what is left": lambda text, n: changed(text, "constant(0.1)", "constant(0.2)"),
+    "one layer's update": lambda text, n: stepped(text, n, ["0.1"] * (n - 1) + ["0.2"]),
+    "whose update it is": lambda text, n: changed(
+        text, "subtract(%param.5, %mul.15)", "subtract(%param.5, %turned)"
+    ).replace("  %sub.16 =", f"  %turned = f32[{n},2,2]{{2,1,0}} reverse(%mul.15), dimensions={{0}}\n  %sub.16 ="),
 }  # fmt: skip
 
 
 CUT_ALIKE = {
     "what the loop is given", "a reduction in a turn", "a group in a turn", "what is done with what is left",
+    "one layer's update", "whose update it is",
 }  # fmt: skip
 """Where a question is put: the others turn, take and write otherwise, which their names tell."""
 
@@ -140,7 +157,22 @@ def test_no_induction_proves_what_is_wrong(asked, layers, name):
     assert verdict_of(load_pair(question)) is Verdict.REFUTED
 
 
+def test_a_proof_does_not_depend_on_the_number_of_turns(asked):
+    """What is done to all layers alike is done to any of them: both plans are of the same size for all numbers, but for
+    what adds up a number of each layer.
+    """
+
+    def size_of(plan, layers):
+        shapes = [each.shape for each in plan.logicals if each.kind == INPUT]
+        given = sum(prod(shape) for shape in shapes if shape != (layers,))
+        return shapes.count((layers,)), given, sum(len(segment.nodes) for segment in plan.segments)
+
+    one, other = ([size_of(plan, layers) for plan in induction(asked(layers))] for layers in LAYERS)
+    assert one == other
+
+
 RIGHT = {
+    "steps that are one": lambda text, n: stepped(text, n, ["0.1"] * n),
     "factors of one": lambda text, n: scaled(text, n, ["1"] * n),
     "a turn that does not come": scaled_in_a_turn,
     "other numbers where each turn writes": lambda text, n: changed(
