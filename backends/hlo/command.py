@@ -11,7 +11,7 @@ import click
 from verdict.backends.apart import apart
 from verdict.backends.hlo.guesses import Cut, cut_alike
 from verdict.backends.hlo.pair import parallel_of, single_of
-from verdict.backends.hlo.probe import paired
+from verdict.backends.hlo.probe import Outputs, paired
 from verdict.backends.hlo.ranges import NO_RANGES, Ranges
 from verdict.backends.hlo.rows import Shares
 from verdict.backends.hlo.text import Module, read_module
@@ -31,6 +31,7 @@ _STATED = re.compile(rb"\bwhile\(.*sharding=(?!\{+manual\})")
 """What a text has that says which part of the states of its loops devices hold."""
 Pairs = tuple[Shares | None, Shares | None]
 UNPAIRED: Pairs = (None, None)
+OnNumbers = Callable[[Plan, Plan], tuple[Outputs, Outputs] | None]
 READER_BYTES = 4 << 30
 """The most memory that making one plan of two modules may take."""
 MOST_BYTES = 1 << 28
@@ -39,13 +40,15 @@ MOST_BYTES = 1 << 28
 
 class Question(NamedTuple):
     """Two files of HLO text. shardings: a third one, of which only what it says of parameters, results and loops is
-    looked at. ranges: what parameters of integers lie between, by name.
+    looked at. ranges: what parameters of integers lie between, by name. on_numbers: what runs two plans on the same
+    numbers, and returns their outputs by name, None where it cannot: without it no parts of loops' states are guessed.
     """
 
     before: str
     after: str
     shardings: str | None = None
     ranges: Ranges = NO_RANGES
+    on_numbers: OnNumbers | None = None
 
 
 def load_pair(asked: Question, cut: Cut = Cut.UNROLLED, pairs: Pairs = UNPAIRED) -> tuple[Plan, Plan]:
@@ -55,7 +58,7 @@ def load_pair(asked: Question, cut: Cut = Cut.UNROLLED, pairs: Pairs = UNPAIRED)
     elements of these are one.
     Each plan is made in a process of its own, which may take READER_BYTES of memory.
     """
-    before, after, shardings, ranges = asked
+    before, after, shardings, ranges, _ = asked
     stating = [shardings] if shardings else []
     single = apart(lambda _: single_of(_module(before), _module(after), ranges, cut, pairs[0]), before, READER_BYTES)
 
@@ -87,11 +90,14 @@ def _cut(asked: Question, pairs: Pairs) -> tuple[Plan, Plan] | None:
 
 def _cut_as_probed(asked: Question) -> tuple[Plan, Plan] | None:
     """The same, where nobody says which part of their states devices hold: as their first turns make believe."""
+    if asked.on_numbers is None:
+        return None
     try:
-        pairs = paired(*load_pair(asked, Cut.PROBED))
+        single, parallel = load_pair(asked, Cut.PROBED)
     except PlanFileError:
         return None
-    return None if pairs is None else _cut(asked, pairs)
+    made = asked.on_numbers(single, parallel)
+    return None if made is None else _cut(asked, paired(*made, parallel.devices))
 
 
 def pairs_of(asked: Question) -> Iterator[tuple[Plan, Plan]]:
@@ -128,8 +134,11 @@ def _module(path: str) -> Module:
         raise PlanFileError(path, "it is no text", "give XLA's HLO text, not the binary module") from None
 
 
-def hlo_command(run: Callable[[list[str]], int]) -> click.Command:
-    """The command; `run` is the command line that verifies a pair of plans, and returns its exit status."""
+def hlo_command(run: Callable[[list[str]], int], on_numbers: OnNumbers) -> click.Command:
+    """The command; `run` is the command line that verifies a pair of plans, and returns its exit status.
+
+    on_numbers: see `Question`.
+    """
 
     @click.command("hlo", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True})
     @click.argument("before", metavar="BEFORE")
@@ -156,7 +165,7 @@ def hlo_command(run: Callable[[list[str]], int]) -> click.Command:
         def of(module: str) -> int:
             called = () if out else ("--called", before, module)
             with TemporaryDirectory(prefix="verdict-hlo-") as name:
-                asked = Question(before, module, shardings, stated(ranges))
+                asked = Question(before, module, shardings, stated(ranges), on_numbers)
                 return answered(asked, out or Path(name), [*called, *options], unroll, run)
 
         context.exit(of(after) if passes is None else through(Path(after), passes, of))

@@ -13,6 +13,7 @@ import pytest
 from verdict.backends.hlo.command import Question, induction, load_pair
 from verdict.backends.hlo.guesses import Cut
 from verdict.backends.hlo.probe import paired
+from verdict.concrete.alone import outputs_of
 from verdict.options import Options
 from verdict.pipeline import verify
 from verdict.report import Verdict
@@ -34,7 +35,7 @@ def asked(tmp_path):
         if after is not None:
             path = tmp_path / "after"
             path.write_text(after)
-        return Question(str(LOOPS / f"{name}.before.hlo"), str(path))
+        return Question(str(LOOPS / f"{name}.before.hlo"), str(path), on_numbers=outputs_of)
 
     return of
 
@@ -51,13 +52,14 @@ def test_induction_and_unrolling_prove_what_is_right(asked, name):
 
 @pytest.mark.parametrize("layers", (2, 3))
 def test_parts_are_found_where_no_module_states_them(layers):
-    question = Question(*(str(LOOPS / f"scan{layers}.{side}.hlo") for side in ("before", "after")))
+    paths = [str(LOOPS / f"scan{layers}.{side}.hlo") for side in ("before", "after")]
+    question = Question(*paths, on_numbers=outputs_of)
     assert verdict_of(induction(question)) is Verdict.PROVED
 
 
 def test_parts_are_those_of_the_shardings(asked):
     """What flows is cut by rows, the gradients of both weights by what tensor parallel devices have of them."""
-    _, found = paired(*load_pair(asked("manual"), Cut.PROBED))
+    _, found = paired(*outputs_of(*load_pair(asked("manual"), Cut.PROBED)), 4)
     held = [{each.shape: np.asarray(each.regions)[:, :, 0].tolist() for each in loop if each} for loop in found]
     assert held[0][2, 2] == [[0, 0], [0, 0], [1, 0], [1, 0]]
     assert held[1][3, 2, 4] == [[0, 0, 0], [0, 0, 2], [0, 0, 0], [0, 0, 2]]
