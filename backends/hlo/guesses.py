@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum
-from typing import NamedTuple
 
 from verdict.backends.hlo.devices import regions_of
 from verdict.backends.hlo.induction import LOOP, Induction
 from verdict.backends.hlo.infinities import infinite
 from verdict.backends.hlo.loops import loops_of
 from verdict.backends.hlo.ranges import Ranges
-from verdict.backends.hlo.rows import Share
+from verdict.backends.hlo.rows import Share, Shares
 from verdict.backends.hlo.text import Array, Instruction, Module, Tuple, split
 from verdict.backends.torch.trace import UNMODELLED, Step, Trace
 from verdict.errors import PlanFileError
@@ -18,21 +17,15 @@ from verdict.graph import INPUT, Plan
 
 
 class Cut(Enum):
-    """How loops are cut: not at all, for an induction, or also by rows."""
+    """What becomes of loops: they are unrolled, cut for an induction, also by rows, or turn a few times as a probe."""
 
-    NOT = "not"
+    UNROLLED = "unrolled"
+    PROBED = "probed"
     ARRAYS = "arrays"
     ROWS = "rows"
 
 
-class Guesses(NamedTuple):
-    """What is guessed of the loops of a module, and whether by rows, for `Induction`."""
-
-    of_loops: Sequence[Sequence[Share | None]] | None
-    by_rows: bool
-
-
-def guessed(stating: Sequence[Module], devices: int) -> Sequence[Sequence[Share | None]]:
+def guessed(stating: Sequence[Module], devices: int) -> Shares:
     """Of each loop of the module before the partitioner which part of its state each device holds."""
     return [_guess(loop, devices) for module in stating[:1] for loop in loops_of(module)]
 

@@ -15,11 +15,13 @@ must take and write the same. Numbers that count turns are known in each, and en
 an answer other than PROVED.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
+from verdict.backends.hlo.folds import Evaluate
 from verdict.backends.hlo.instruction import At, named
-from verdict.backends.hlo.loops import Loop, loop_of
-from verdict.backends.hlo.rows import Rows, Share, place_of, row_of
+from verdict.backends.hlo.loops import Loop, loop_of, turns_of
+from verdict.backends.hlo.rows import Rows, Share, Shares, place_of, row_of
 from verdict.backends.hlo.text import DTYPES, Array, Computation, Instruction
 from verdict.backends.hlo.values import Counted, Found, Known, Leaf, Made, Recording, Refused, Stacked, whole
 from verdict.backends.torch.trace import Bound, Value
@@ -30,32 +32,34 @@ LOOP = "loop "
 """What the names of a cut loop's inputs and outputs begin with."""
 OUTSIDE = f"{LOOP}rows"
 """The same of what is not within one."""
-LEAST_TURNS, MOST_TURNS = 2, 4096
-"""How often a loop turns that is cut: numbers are computed for each turn."""
+LEAST_TURNS = 2
+"""How often a loop turns that is cut."""
 MOST_NUMBERS = 4096
 """The most integers, those of all turns, that a turn's numbers may be where they meet data."""
-Evaluate = Callable[[Computation, Sequence[Found]], Found]
 Lower = Callable[[tuple[Leaf, ...]], Found]
 
 
-class Induction:
-    """The loops of one device. guesses: of each loop of the module, in the order in which they are met, what is guessed
-    of each element of its state, None where nothing is; None for a program of one device, which holds all of each.
-    by_rows: whether any row stands for an array of whose rows all are made alike. problem: why the recording is of no
-    use, empty where it is.
+class Guesses(NamedTuple):
+    """What is guessed of the loops of a program. shares: of each the shares of its elements; None for a program of one
+    device, which holds all of each. by_rows: whether any row stands for an array of whose rows all are made alike.
+    paired: whether the names of shares say which elements of two programs are one, and those without may be anything.
     """
 
-    def __init__(
-        self, recording: Recording, rank: int, world: int, guesses: Sequence[Sequence[Share | None]] | None,
-        by_rows: bool,
-    ) -> None:  # fmt: skip
+    shares: Shares | None
+    by_rows: bool
+    paired: bool = False
+
+
+class Induction:
+    """The loops of one device. problem: why the recording is of no use, empty where it is."""
+
+    def __init__(self, recording: Recording, rank: int, world: int, guesses: Guesses) -> None:
         self.bound: list[Bound] = []
         self.problem = ""
         self._recording = recording
         self._rank = rank
         self._world = world
         self._guesses = guesses
-        self._by_rows = by_rows
         self._made: dict[str, Made] = {}
         self._met = 0
         self._title = ""
@@ -74,11 +78,11 @@ class Induction:
         """What a loop leaves. Raises Refused where it cannot be cut; `problem` says why, if it has been begun."""
         number, self._met = self._met, self._met + 1
         loop = loop_of(condition, body, state)
-        turns = self._turns(loop, evaluate)
+        turns = turns_of(loop, evaluate)
         if len(turns) <= LEAST_TURNS:
             raise Refused("it turns too seldom to be cut")
         changing = [k for k in range(len(loop.state)) if k not in loop.kept and k not in loop.counters]
-        shares = {k: self._guessed(number, m, k, loop.state[k]) for m, k in enumerate(changing)}
+        shares = {k: self._guessed(number, f"{m}", k, loop.state[k]) for m, k in enumerate(changing)}
         title = f"{LOOP}{number} of {len(turns) - 1} turns"
         try:
             return self._cut(title, loop, turns, body, shares, evaluate)
@@ -89,23 +93,27 @@ class Induction:
             self._title = ""
 
     def _cut(
-        self, title: str, loop: Loop, turns: list[dict[int, Known]], body: Computation, shares: Mapping[int, Share],
-        evaluate: Evaluate,
+        self, title: str, loop: Loop, turns: list[dict[int, Known]], body: Computation,
+        shares: Mapping[int, Share | None], evaluate: Evaluate,
     ) -> Found:  # fmt: skip
         self._title = title
         self._rows.begin()
-        is_ = {k: self._given(f"is {m}", loop.state[k], shares[k]) for m, k in enumerate(shares)}
+        begun = len(self._recording.tape.values)
+        is_ = {k: self._given(f"is {_called(k, share)}", loop.state[k], share) for k, share in shares.items()}
         arguments = tuple(self._element(loop, k, turns, is_) for k in range(len(loop.state)))
         made = evaluate(body, (arguments,))
         if not isinstance(made, tuple) or isinstance(made, Known | Made) or len(made) != len(loop.state):
             raise Refused("a turn does not make the state of its loop")
         ends: dict[int, Found] = {}
-        for m, (k, share) in enumerate(shares.items()):
-            self._goes_on(m, is_[k], made[k], share)
-            ends[k] = self._given(f"ends {m}", loop.state[k], share)
+        for k, share in shares.items():
+            copied = self._copied(is_[k], made[k], begun) if share is None else None
+            if share is not None:
+                self._goes_on(share, is_[k], made[k])
+            ends[k] = copied or self._given(f"ends {_called(k, share)}", loop.state[k], share)
         self._title = ""
-        for m, (k, share) in enumerate(shares.items()):
-            self.due(f"{title}: begins {m}", loop.state[k], share)
+        for k, share in shares.items():
+            if share is not None:
+                self.due(f"{title}: begins {share.name}", loop.state[k], share)
         last = turns[-1]
         return tuple(ends[k] if k in ends else last.get(k, loop.state[k]) for k in range(len(loop.state)))
 
@@ -139,44 +147,42 @@ class Induction:
                 return joined(known)
         return lower(tuple(self._number(operand) for operand in given))
 
-    def _turns(self, loop: Loop, evaluate: Evaluate) -> list[dict[int, Known]]:
-        """What the counters are before each turn, and behind the last one."""
-        found: list[dict[int, Known]] = []
-        now = {k: each for k, each in enumerate(loop.state) if k in loop.counters and isinstance(each, Known)}
-        while True:
-            found.append(now)
-            state: Found = tuple(now.get(k, each if k in loop.kept else ()) for k, each in enumerate(loop.state))
-            goes_on = evaluate(loop.condition, (state,))
-            if not isinstance(goes_on, Known) or len(found) > MOST_TURNS:
-                raise Refused("how often it turns is not known, or too often")
-            if not goes_on.array.any():
-                return found
-            made = evaluate(loop.counting, (state,))
-            several = made if isinstance(made, tuple) and not isinstance(made, Known | Made) else ()
-            now = {k: each for k, each in zip(sorted(loop.counters), several, strict=True) if isinstance(each, Known)}
-            if len(now) < len(loop.counters):
-                raise Refused("what counts its turns is not known")
-
     def _element(self, loop: Loop, k: int, turns: list[dict[int, Known]], is_: dict[int, Made]) -> Found:
         """An element of the state in any turn."""
         if k in is_:
             return is_[k]
         return joined(tuple(turn[k] for turn in turns[:-1])) if k in loop.counters else loop.state[k]
 
-    def _guessed(self, number: int, order: int, k: int, value: Found) -> Share:
+    def _guessed(self, number: int, order: str, k: int, value: Found) -> Share | None:
+        """The share of an element; None of one that may be anything on each device."""
         if not isinstance(value, Known | Made):
             raise Refused("its state holds a tuple")
-        if self._guesses is None:
-            return Share(f"{order}", value.shape, (all_of(value.shape),))
-        found = self._guesses[number][k] if number < len(self._guesses) and k < len(self._guesses[number]) else None
+        shares, paired = self._guesses.shares, self._guesses.paired
+        if shares is None:
+            return Share(order, value.shape, (all_of(value.shape),))
+        found = shares[number][k] if number < len(shares) and k < len(shares[number]) else None
+        if found is None and paired:
+            return None
         if found is None or any(extent(region) != value.shape for region in found.regions):
             raise Refused("which part of its state a device holds is not said")
-        return found
+        return found if paired else found._replace(name=order)
 
-    def _given(self, name: str, like: Found, share: Share) -> Made:
-        """An input: any value."""
+    def _copied(self, before: Made, after: Found, begun: int) -> Made | None:
+        """The array that a loop makes, where that is one which was there before it, row by row. begun: how many values
+        there were then.
+        """
+        if not isinstance(after, Stacked) or after.array != before:
+            return None
+        found = self._rows.copied(after.row, after.place)
+        return found if found is not None and found.number < begun and found.shape == before.shape else None
+
+    def _given(self, name: str, like: Found, share: Share | None) -> Made:
+        """An input: any value; on each device another one, where it has no share."""
         if not isinstance(like, Known | Made):
             raise Refused("its state holds a tuple")
+        if share is None:
+            name = f"{name} on {self._rank} of {self._world}"
+            share = Share(name, like.shape, (all_of(like.shape),) * self._world)
         titled = f"{self._title or OUTSIDE}: {name}"
         if titled not in self._made:
             value = Value(like.shape, like.dtype)
@@ -189,7 +195,7 @@ class Induction:
         """An output outside of loops: any row of it, if it is by rows. Raises Refused."""
         if not isinstance(value, Known | Made):
             raise Refused("it makes no array")
-        row, held = self._rows.any_of(value, share) if self._by_rows else (value, share)
+        row, held = self._rows.any_of(value, share) if self._guesses.by_rows else (value, share)
         self._due(name if row is value else f"{name}, {held.name}", row, held)
 
     def _due(self, name: str, value: Found, share: Share) -> None:
@@ -202,13 +208,13 @@ class Induction:
         titled = f"{self._title}: {name}" if self._title else name
         self.bound.append(Bound("output", titled, number, share.shape, region))
 
-    def _goes_on(self, order: int, before: Made, after: Found, share: Share) -> None:
+    def _goes_on(self, share: Share, before: Made, after: Found) -> None:
         if not isinstance(after, Stacked):
-            self._due(f"goes on {order}", after, share)
+            self._due(f"goes on {share.name}", after, share)
             return
         if after.array != before:
             raise Refused("a turn writes to one array, and makes it another")
-        self._due(f"writes {order} {after.place.words}", after.row, row_of(share, after.place))
+        self._due(f"writes {share.name} {after.place.words}", after.row, row_of(share, after.place))
 
     def _number(self, value: Leaf | Counted) -> Leaf:
         """Numbers that count turns, where they meet data: an input of any integers."""
@@ -239,3 +245,6 @@ def _is_whole(each: Instruction) -> bool:
 def _in_turn(value: Leaf | Counted, turn: int) -> Leaf:
     return value.turns[turn] if isinstance(value, Counted) else value
 
+
+def _called(k: int, share: Share | None) -> str:
+    return f"{k}, which has no counterpart," if share is None else share.name

@@ -9,15 +9,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from verdict.backends.hlo.devices import regions_of
-from verdict.backends.hlo.guesses import Cut, Guesses, guessed, needed, require_real
-from verdict.backends.hlo.induction import LOOP, Induction
+from verdict.backends.hlo.guesses import Cut, guessed, needed, require_real
+from verdict.backends.hlo.induction import LOOP, Guesses, Induction
 from verdict.backends.hlo.lower import Device
+from verdict.backends.hlo.probe import Probe
 from verdict.backends.hlo.ranges import NO_RANGES, Ranges
-from verdict.backends.hlo.rows import Share
+from verdict.backends.hlo.rows import Share, Shares
 from verdict.backends.hlo.text import DTYPES, Array, Instruction, Module, Tuple, split
 from verdict.backends.hlo.values import Found, Known, Made, Refused
 from verdict.backends.torch.assemble import plan_of
-from verdict.backends.torch.trace import Bound, Trace, Value, living, shared
+from verdict.backends.torch.trace import Bound, Tape, Trace, Value, living, shared
 from verdict.errors import PlanFileError
 from verdict.graph import Plan, Region, whole
 from verdict.ops.domain import of_type
@@ -38,24 +39,26 @@ def pair_of(before: Module, after: Module) -> tuple[Plan, Plan]:
     return single_of(before, after), parallel_of(before, after)
 
 
-def single_of(before: Module, after: Module, ranges: Ranges = NO_RANGES, cut: Cut = Cut.NOT) -> Plan:
+def single_of(before: Module, after: Module, ranges: Ranges = NO_RANGES, cut: Cut = Cut.UNROLLED,
+              pairs: Shares | None = None) -> Plan:  # fmt: skip
     """What `before` computes, whatever its shardings say. ranges: what parameters of integers lie between, by name.
-    cut: how its loops are.
+    cut: what becomes of its loops. pairs: their elements, where these have names.
     """
     _require_alike(before, after)
     _require_known(before, ranges)
     wholes = [(whole(_array(each.shape).dims),) for each in before.parameters]
     results = [(whole(shape.dims),) for shape in _results(before)]
-    guesses = None if cut is Cut.NOT else Guesses(None, cut is Cut.ROWS)
-    plan = _plan([_trace(before, before, 0, wholes, results, ranges, guesses)], before.path, cut)
+    guesses = Guesses(pairs, cut is Cut.ROWS, pairs is not None)
+    plan = _plan([_trace(before, before, 0, wholes, results, ranges, cut, guesses)], before.path, cut)
     return replace(plan, ranges=tuple((name, *span) for name, span in sorted(ranges.items())))
 
 
 def parallel_of(
-    before: Module, after: Module, stating: Sequence[Module] = (), ranges: Ranges = NO_RANGES, cut: Cut = Cut.NOT
-) -> Plan:
+    before: Module, after: Module, stating: Sequence[Module] = (), ranges: Ranges = NO_RANGES,
+    cut: Cut = Cut.UNROLLED, pairs: Shares | None = None,
+) -> Plan:  # fmt: skip
     """What `after` computes, on all of its devices. stating: further modules that say how it is sharded.
-    cut: how its loops are.
+    cut: what becomes of its loops. pairs: their elements, where these are not as the first of `stating` says.
     """
     devices = partitions(after)
     _require_alike(before, after)
@@ -64,8 +67,9 @@ def parallel_of(
     told = (before, after, *stating)
     inputs = [_regions(told, k, devices) for k in range(len(before.parameters))]
     results = _result_regions(told, devices)
-    guesses = None if cut is Cut.NOT else Guesses(guessed(stating, devices), cut is Cut.ROWS)
-    traces = [_trace(before, after, rank, inputs, results, ranges, guesses) for rank in range(devices)]
+    shares = guessed(stating, devices) if pairs is None else pairs
+    guesses = Guesses(shares, cut is Cut.ROWS, pairs is not None)
+    traces = [_trace(before, after, rank, inputs, results, ranges, cut, guesses) for rank in range(devices)]
     return _plan(traces, after.path, cut)
 
 
@@ -82,7 +86,7 @@ def partitions(module: Module) -> int:
 def _plan(traces: Sequence[Trace], path: str, cut: Cut) -> Plan:
     plan = plan_of(traces, path)
     mesh = (("replicas", 1), ("partition", len(traces))) if len(traces) > 1 else ()
-    named = FORMAT if cut is Cut.NOT else f"{FORMAT}, loops by induction"
+    named = FORMAT if cut is Cut.UNROLLED else f"{FORMAT}, loops by induction"
     return replace(plan, format=named, mesh=mesh, assumptions=(AS_WRITTEN,))
 
 
@@ -93,47 +97,58 @@ def _trace(
     inputs: Sequence[Sequence[Region]],
     results: Sequence[Sequence[Region]],
     ranges: Ranges,
-    guesses: Guesses | None,
+    cut: Cut,
+    guesses: Guesses,
 ) -> Trace:
     """What one device of `module` does.
 
-    inputs, results: for each parameter and result of `before` which part of it each device holds. guesses: where its
-    loops are to be cut.
+    inputs, results: for each parameter and result of `before` which part of it each device holds. cut: what becomes of
+    its loops; guesses: of these, where they are cut.
     """
     world = 1 if module is before else partitions(module)
     device = Device(module, rank, world)
     tape = device.recording.tape
-    if guesses is not None:
-        device.loops = Induction(device.recording, rank, world, *guesses)
+    loops = Induction(device.recording, rank, world, guesses) if cut in (Cut.ROWS, Cut.ARRAYS) else None
+    probe = Probe(device.recording, rank) if cut is Cut.PROBED else None
+    device.loops = loops or probe
     bound: list[Bound] = []
     arguments: list[Found] = []
     rows = zip(names_of(before.parameters), before.parameters, module.parameters, inputs, strict=True)
-    if guesses is not None and any(name.startswith(LOOP) for name in names_of(before.parameters)):
+    if loops is not None and any(name.startswith(LOOP) for name in names_of(before.parameters)):
         raise PlanFileError(before.path, f"a parameter is called as what is cut of loops is: {LOOP}")
     for name, of, parameter, regions in rows:
         shape = _array(parameter.shape)
         value = Value(shape.dims, DTYPES[shape.dtype])
         number = tape.value(value)
         given = device.recording.given(Made(number, *value), ranges.get(name))
-        if device.loops is not None:
-            device.loops.know(given, Share(name, _array(of.shape).dims, tuple(regions)))
+        if loops is not None:
+            loops.know(given, Share(name, _array(of.shape).dims, tuple(regions)))
         arguments.append(given)
         bound.append(Bound("input", name, number, _array(of.shape).dims, regions[rank]))
     made = device.run(arguments)
+    if probe is not None:
+        return _trace_of(rank, world, tape, [*bound, *probe.bound], ranges)
     found = made if isinstance(made, tuple) and not isinstance(made, Known | Made) else (made,)
     for number, (result, shape, regions) in enumerate(zip(found, _results(before), results, strict=True)):
         if not isinstance(result, Known | Made):
             raise PlanFileError(module.path, f"result {number} is a tuple", "give a module whose results are arrays")
-        if device.loops is not None:
-            _due(device.loops, f"result {number}", result, Share("", shape.dims, tuple(regions)), module)
+        if loops is not None:
+            _due(loops, f"result {number}", result, Share("", shape.dims, tuple(regions)), module)
             continue
         at = device.recording.number(result)
         bound.append(Bound("output", f"result {number}", at, shape.dims, regions[rank]))
-    if device.loops is not None:
-        require_real(device.loops, tape.steps, module)
-        bound += device.loops.bound
+    if loops is not None:
+        require_real(loops, tape.steps, module)
+        bound += loops.bound
+    return _trace_of(rank, world, tape, bound, ranges if cut is Cut.ROWS else None)
+
+
+def _trace_of(rank: int, world: int, tape: Tape, bound: Sequence[Bound], ranges: Ranges | None) -> Trace:
+    """What a device needs for its outputs. ranges: where inputs that nothing reads are left out, but for those of which
+    one is stated.
+    """
     trace = living(Trace(rank, world, tuple(tape.values), tuple(tape.steps), tuple(bound)))
-    return shared(needed(trace, ranges) if guesses is not None and guesses.by_rows else trace)
+    return shared(trace if ranges is None else needed(trace, ranges))
 
 
 def _due(loops: Induction, name: str, result: Found, share: Share, module: Module) -> None:

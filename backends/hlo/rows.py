@@ -26,6 +26,10 @@ class Share(NamedTuple):
     regions: tuple[Region, ...]
 
 
+Shares = Sequence[Sequence[Share | None]]
+"""Of each loop of a program, in the order in which they are met, the share of each element of its state."""
+
+
 class Rows:
     """Rows of the arrays of one device. given: an input by its name, like a value, held as a share says.
 
@@ -38,6 +42,7 @@ class Rows:
         self._recording = recording
         self._given = given
         self._found: dict[tuple[int, str], Leaf] = {}
+        self._arrays: dict[int, tuple[Made, Place]] = {}
         self._deep = 0
 
     def begin(self) -> None:
@@ -57,7 +62,22 @@ class Rows:
                 self._found[key] = self._taken(array, place, name)
             finally:
                 self._deep -= 1
+            if isinstance(made := self._found[key], Made):
+                self._arrays[made.number] = array, place
         return self._found[key]
+
+    def copied(self, row: Leaf, place: Place) -> Made | None:
+        """The array whose rows are written to these places, which are all; None where there is none."""
+        value = row
+        while isinstance(value, Made) and value.number not in self._arrays:
+            step = self._recording.maker(value)
+            if step is None or step.op != "hlo.reshape":
+                return None
+            (value,) = self._recording.read(step)
+        if not isinstance(value, Made) or value.shape != row.shape or not place.is_all:
+            return None
+        array, taken = self._arrays[value.number]
+        return array if taken == place else None
 
     def written(self, array: Made, place: Place) -> None:
         """A row of an array may be written. Raises Refused."""
@@ -103,7 +123,7 @@ def place_of(shape: tuple[int, ...], sizes: tuple[int, ...], starts: Sequence[Le
     """What is taken of an array in each turn. Raises Refused."""
     if len(starts) != len(shape) or len(sizes) != len(shape):
         raise Refused("it has no start for each dimension")
-    words, cut = [], {}
+    words, cut, every = [], {}, False
     for dim, (start, size, length) in enumerate(zip(starts, sizes, shape, strict=True)):
         if size == length:
             continue
@@ -114,7 +134,8 @@ def place_of(shape: tuple[int, ...], sizes: tuple[int, ...], starts: Sequence[Le
         clamped = [max(0, min(turn, length - size)) for turn in known]
         words.append(f"{size} of {length} along {dim} at {', '.join(map(str, clamped))}")
         cut[dim] = size, length
-    return Place("; ".join(words), cut)
+        every = size == 1 and sorted(clamped) == list(range(length))
+    return Place("; ".join(words), cut, len(cut) == 1 and every)
 
 
 def row_of(share: Share, place: Place) -> Share:

@@ -56,11 +56,12 @@ class Counted:
 
 class Place(NamedTuple):
     """Where rows lie. words: in each turn. cut: the sizes along the dimensions in which a row is smaller than an array,
-    and the lengths of these.
+    and the lengths of these. is_all: whether all turns together take each row of an array once.
     """
 
     words: str
     cut: Mapping[int, tuple[int, int]]
+    is_all: bool = False
 
     def sizes(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """The shape of a row."""

@@ -11,6 +11,8 @@ import pytest
 from verdict.__main__ import main
 from verdict.backends.hlo import command
 from verdict.backends.hlo.command import Question, induction, load_pair
+from verdict.backends.hlo.guesses import Cut, cut_alike
+from verdict.concrete.alone import outputs_of
 from verdict.graph import INPUT
 from verdict.options import Options
 from verdict.pipeline import verify
@@ -33,7 +35,8 @@ def asked(tmp_path):
     def of(layers, **others):
         for side in ("before", "after", "shardings"):
             (tmp_path / side).write_text(others.get(side, text_of(layers, side)))
-        return Question(*(str(tmp_path / side) for side in ("before", "after", "shardings")))
+        paths = [str(tmp_path / side) for side in ("before", "after", "shardings")]
+        return Question(*paths, on_numbers=outputs_of)
 
     return of
 
@@ -203,15 +206,25 @@ def test_the_command_tells_of_an_induction(asked, monkeypatch, capsys):
         assert ("By induction" in said) is (not more)
 
 
-def test_a_wrong_guess_proves_nothing(asked):
+def guessed_otherwise(asked, tiles):
+    """A question in which another sharding is stated of what flows through the first loop."""
     stated = text_of(3, "shardings")
     loop = next(line for line in stated.splitlines() if " while(" in line)
-    guessed = changed(loop, "sharding={{replicated}, {devices=[2,1,2]<=[4] last_tile_dim_replicate}",
-                      "sharding={{replicated}, {devices=[1,2,2]<=[4] last_tile_dim_replicate}")  # fmt: skip
-    question = asked(3, shardings=stated.replace(loop, guessed))
-    pair = induction(question)
-    assert pair is None or verdict_of(pair) is not Verdict.PROVED
+    right = "sharding={{replicated}, {devices=[2,1,2]<=[4] last_tile_dim_replicate}"
+    guessed = changed(loop, right, f"sharding={{{{replicated}}, {{devices={tiles} last_tile_dim_replicate}}")
+    return asked(3, shardings=stated.replace(loop, guessed))
+
+
+def test_a_wrong_guess_proves_nothing(asked):
+    question = guessed_otherwise(asked, "[2,1,2]<=[2,2]T(1,0)")
+    assert verdict_of(load_pair(question, Cut.ROWS)) is not Verdict.PROVED
     assert verdict_of(load_pair(question)) is Verdict.PROVED
+
+
+def test_a_guess_that_does_not_fit_is_made_anew(asked):
+    question = guessed_otherwise(asked, "[1,2,2]<=[4]")
+    assert not cut_alike(*load_pair(question, Cut.ROWS))
+    assert verdict_of(induction(question)) is Verdict.PROVED
 
 
 RUNNING = """HloModule running, num_partitions={partitions}
