@@ -24,6 +24,7 @@ from verdict.backends.torch.engine import torch_engine
 from verdict.batches.command import batch_command, check_command, merge_command
 from verdict.bugs.command import bugs_command
 from verdict.completing import among
+from verdict.concrete.alone import outputs_of
 from verdict.concrete.command import run_command
 from verdict.counting import Progress
 from verdict.dump import dump_lineages, dump_nodes, dump_obligations, dump_stages
@@ -138,8 +139,8 @@ cli.add_command(batch_command)
 cli.add_command(merge_command)
 cli.add_command(capture_command)
 cli.add_command(torch_command(_status))
-cli.add_command(hlo_command(_status))
-cli.add_command(jax_command(_status))
+cli.add_command(hlo_command(_status, outputs_of))
+cli.add_command(jax_command(_status, outputs_of))
 
 
 def main() -> None:

@@ -9,7 +9,11 @@ from typing import NamedTuple
 import click
 
 from verdict.backends.apart import apart
-from verdict.backends.hlo.pair import NO_RANGES, Ranges, cut_alike, parallel_of, single_of
+from verdict.backends.hlo.guesses import Cut, cut_alike
+from verdict.backends.hlo.pair import parallel_of, single_of
+from verdict.backends.hlo.probe import Outputs, paired
+from verdict.backends.hlo.ranges import NO_RANGES, Ranges
+from verdict.backends.hlo.rows import Shares
 from verdict.backends.hlo.text import Module, read_module
 from verdict.backends.text import write
 from verdict.errors import PlanFileError, UsageError
@@ -23,6 +27,11 @@ _DUMP = re.compile(r"(module_\d+\..*?)\.(\d{4,})\..*\.txt")
 ranged = click.option("--range", "ranges", type=(str, int, int), multiple=True, metavar="NAME LEAST GREATEST",
                       help="What a parameter of integers lies between: an assumption of the report.")  # fmt: skip
 unrolled = click.option("--unroll", is_flag=True, help="Unroll all loops: prove none by induction.")
+_STATED = re.compile(rb"\bwhile\(.*sharding=(?!\{+manual\})")
+"""What a text has that says which part of the states of its loops devices hold."""
+Pairs = tuple[Shares | None, Shares | None]
+UNPAIRED: Pairs = (None, None)
+OnNumbers = Callable[[Plan, Plan], tuple[Outputs, Outputs] | None]
 READER_BYTES = 4 << 30
 """The most memory that making one plan of two modules may take."""
 MOST_BYTES = 1 << 28
@@ -31,25 +40,31 @@ MOST_BYTES = 1 << 28
 
 class Question(NamedTuple):
     """Two files of HLO text. shardings: a third one, of which only what it says of parameters, results and loops is
-    looked at. ranges: what parameters of integers lie between, by name.
+    looked at. ranges: what parameters of integers lie between, by name. on_numbers: what runs two plans on the same
+    numbers, and returns their outputs by name, None where it cannot: without it no parts of loops' states are guessed.
     """
 
     before: str
     after: str
     shardings: str | None = None
     ranges: Ranges = NO_RANGES
+    on_numbers: OnNumbers | None = None
 
 
-def load_pair(asked: Question, cut: bool = False) -> tuple[Plan, Plan]:
+def load_pair(asked: Question, cut: Cut = Cut.UNROLLED, pairs: Pairs = UNPAIRED) -> tuple[Plan, Plan]:
     """The two plans of a question. Raises VerdictError where it cannot be put.
 
-    cut: with their loops cut, for an induction: only that these are equal says something of the question.
+    cut: what becomes of their loops: of cut ones, only that they are equal says something of the question. pairs: which
+    elements of these are one.
     Each plan is made in a process of its own, which may take READER_BYTES of memory.
     """
-    before, after, shardings, ranges = asked
+    before, after, shardings, ranges, _ = asked
     stating = [shardings] if shardings else []
-    single = apart(lambda _: single_of(_module(before), _module(after), ranges, cut), before, READER_BYTES)
-    make = lambda _: parallel_of(_module(before), _module(after), [_module(path) for path in stating], ranges, cut)  # noqa: E731
+    single = apart(lambda _: single_of(_module(before), _module(after), ranges, cut, pairs[0]), before, READER_BYTES)
+
+    def make(_: object) -> Plan:
+        return parallel_of(_module(before), _module(after), list(map(_module, stating)), ranges, cut, pairs[1])
+
     return single, apart(make, after, READER_BYTES)
 
 
@@ -57,11 +72,32 @@ def induction(asked: Question) -> tuple[Plan, Plan] | None:
     """The two plans with their loops cut; None where there are no loops, or they are not alike."""
     if _LOOP.search(_read(asked.before)) is None:
         return None
+    stated = asked.shardings is not None and _STATED.search(_read(asked.shardings)) is not None
+    return (_cut(asked, UNPAIRED) if stated else None) or _cut_as_probed(asked)
+
+
+def _cut(asked: Question, pairs: Pairs) -> tuple[Plan, Plan] | None:
+    """The plans with their loops cut; None where they are not alike."""
+    for cut in (Cut.ROWS, Cut.ARRAYS):
+        try:
+            single, parallel = load_pair(asked, cut, pairs)
+        except PlanFileError:
+            return None
+        if cut_alike(single, parallel):
+            return single, parallel
+    return None
+
+
+def _cut_as_probed(asked: Question) -> tuple[Plan, Plan] | None:
+    """The same, where nobody says which part of their states devices hold: as their first turns make believe."""
+    if asked.on_numbers is None:
+        return None
     try:
-        single, parallel = load_pair(asked, True)
+        single, parallel = load_pair(asked, Cut.PROBED)
     except PlanFileError:
         return None
-    return (single, parallel) if cut_alike(single, parallel) else None
+    made = asked.on_numbers(single, parallel)
+    return None if made is None else _cut(asked, paired(*made, parallel.devices))
 
 
 def pairs_of(asked: Question) -> Iterator[tuple[Plan, Plan]]:
@@ -98,8 +134,11 @@ def _module(path: str) -> Module:
         raise PlanFileError(path, "it is no text", "give XLA's HLO text, not the binary module") from None
 
 
-def hlo_command(run: Callable[[list[str]], int]) -> click.Command:
-    """The command; `run` is the command line that verifies a pair of plans, and returns its exit status."""
+def hlo_command(run: Callable[[list[str]], int], on_numbers: OnNumbers) -> click.Command:
+    """The command; `run` is the command line that verifies a pair of plans, and returns its exit status.
+
+    on_numbers: see `Question`.
+    """
 
     @click.command("hlo", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True})
     @click.argument("before", metavar="BEFORE")
@@ -126,7 +165,7 @@ def hlo_command(run: Callable[[list[str]], int]) -> click.Command:
         def of(module: str) -> int:
             called = () if out else ("--called", before, module)
             with TemporaryDirectory(prefix="verdict-hlo-") as name:
-                asked = Question(before, module, shardings, stated(ranges))
+                asked = Question(before, module, shardings, stated(ranges), on_numbers)
                 return answered(asked, out or Path(name), [*called, *options], unroll, run)
 
         context.exit(of(after) if passes is None else through(Path(after), passes, of))

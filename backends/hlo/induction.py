@@ -15,57 +15,55 @@ must take and write the same. Numbers that count turns are known in each, and en
 an answer other than PROVED.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from verdict.backends.hlo.folds import Evaluate
 from verdict.backends.hlo.instruction import At, named
-from verdict.backends.hlo.loops import Loop, loop_of
-from verdict.backends.hlo.opcodes import ELEMENTWISE
+from verdict.backends.hlo.loops import Loop, loop_of, turns_of
+from verdict.backends.hlo.rows import Rows, Share, Shares, place_of, row_of
 from verdict.backends.hlo.text import DTYPES, Array, Computation, Instruction
 from verdict.backends.hlo.values import Counted, Found, Known, Leaf, Made, Recording, Refused, Stacked, whole
 from verdict.backends.torch.trace import Bound, Value
-from verdict.graph import Region, extent
+from verdict.graph import extent
 from verdict.graph import whole as all_of
 
-POINTWISE = frozenset(f"hlo.{each.replace('-', '_')}" for each in ELEMENTWISE | {"compare", "convert", "divide"})
-"""Operators that work element by element."""
 LOOP = "loop "
 """What the names of a cut loop's inputs and outputs begin with."""
-LEAST_TURNS, MOST_TURNS = 2, 4096
-"""How often a loop turns that is cut: numbers are computed for each turn."""
+OUTSIDE = f"{LOOP}rows"
+"""The same of what is not within one."""
+LEAST_TURNS = 2
+"""How often a loop turns that is cut."""
 MOST_NUMBERS = 4096
 """The most integers, those of all turns, that a turn's numbers may be where they meet data."""
-Evaluate = Callable[[Computation, Sequence[Found]], Found]
 Lower = Callable[[tuple[Leaf, ...]], Found]
 
 
-class Share(NamedTuple):
-    """Which part of an array each device holds. shape: in the program for one device."""
+class Guesses(NamedTuple):
+    """What is guessed of the loops of a program. shares: of each the shares of its elements; None for a program of one
+    device, which holds all of each. by_rows: whether any row stands for an array of whose rows all are made alike.
+    paired: whether the names of shares say which elements of two programs are one, and those without may be anything.
+    """
 
-    name: str
-    shape: tuple[int, ...]
-    regions: tuple[Region, ...]
+    shares: Shares | None
+    by_rows: bool
+    paired: bool = False
 
 
 class Induction:
-    """The loops of one device. guesses: of each loop of the module, in the order in which they are met, what is guessed
-    of each element of its state, None where nothing is; None for a program of one device, which holds all of each.
-    problem: why the recording is of no use, empty where it is.
-    """
+    """The loops of one device. problem: why the recording is of no use, empty where it is."""
 
-    def __init__(
-        self, recording: Recording, rank: int, world: int, guesses: Sequence[Sequence[Share | None]] | None
-    ) -> None:
+    def __init__(self, recording: Recording, rank: int, world: int, guesses: Guesses) -> None:
         self.bound: list[Bound] = []
         self.problem = ""
         self._recording = recording
         self._rank = rank
         self._world = world
         self._guesses = guesses
-        self._shares: dict[int, Share] = {}
         self._made: dict[str, Made] = {}
         self._met = 0
         self._title = ""
+        self._rows = Rows(recording, self._given)
 
     @property
     def inside(self) -> bool:
@@ -74,17 +72,17 @@ class Induction:
 
     def know(self, value: Made, share: Share) -> None:
         """An input of the program, of which turns may take rows."""
-        self._shares[value.number] = share
+        self._rows.shares[value.number] = share
 
     def cut(self, condition: Computation, body: Computation, state: Found, evaluate: Evaluate) -> Found:
         """What a loop leaves. Raises Refused where it cannot be cut; `problem` says why, if it has been begun."""
         number, self._met = self._met, self._met + 1
         loop = loop_of(condition, body, state)
-        turns = self._turns(loop, evaluate)
+        turns = turns_of(loop, evaluate)
         if len(turns) <= LEAST_TURNS:
             raise Refused("it turns too seldom to be cut")
         changing = [k for k in range(len(loop.state)) if k not in loop.kept and k not in loop.counters]
-        shares = {k: self._guessed(number, m, k, loop.state[k]) for m, k in enumerate(changing)}
+        shares = {k: self._guessed(number, f"{m}", k, loop.state[k]) for m, k in enumerate(changing)}
         title = f"{LOOP}{number} of {len(turns) - 1} turns"
         try:
             return self._cut(title, loop, turns, body, shares, evaluate)
@@ -95,20 +93,27 @@ class Induction:
             self._title = ""
 
     def _cut(
-        self, title: str, loop: Loop, turns: list[dict[int, Known]], body: Computation, shares: Mapping[int, Share],
-        evaluate: Evaluate,
+        self, title: str, loop: Loop, turns: list[dict[int, Known]], body: Computation,
+        shares: Mapping[int, Share | None], evaluate: Evaluate,
     ) -> Found:  # fmt: skip
         self._title = title
-        is_ = {k: self._given(f"is {m}", loop.state[k], shares[k]) for m, k in enumerate(shares)}
+        self._rows.begin()
+        begun = len(self._recording.tape.values)
+        is_ = {k: self._given(f"is {_called(k, share)}", loop.state[k], share) for k, share in shares.items()}
         arguments = tuple(self._element(loop, k, turns, is_) for k in range(len(loop.state)))
         made = evaluate(body, (arguments,))
         if not isinstance(made, tuple) or isinstance(made, Known | Made) or len(made) != len(loop.state):
             raise Refused("a turn does not make the state of its loop")
         ends: dict[int, Found] = {}
-        for m, (k, share) in enumerate(shares.items()):
-            self._due(f"begins {m}", loop.state[k], share)
-            self._goes_on(m, is_[k], made[k], share)
-            ends[k] = self._given(f"ends {m}", loop.state[k], share)
+        for k, share in shares.items():
+            copied = self._copied(is_[k], made[k], begun) if share is None else None
+            if share is not None:
+                self._goes_on(share, is_[k], made[k])
+            ends[k] = copied or self._given(f"ends {_called(k, share)}", loop.state[k], share)
+        self._title = ""
+        for k, share in shares.items():
+            if share is not None:
+                self.due(f"{title}: begins {share.name}", loop.state[k], share)
         last = turns[-1]
         return tuple(ends[k] if k in ends else last.get(k, loop.state[k]) for k in range(len(loop.state)))
 
@@ -127,9 +132,13 @@ class Induction:
             raise Refused("it reads a tuple")
         first = given[0]
         if each.opcode == "dynamic-slice" and isinstance(first, Made):
-            return self._row(at, first, given[1:])
+            place = place_of(first.shape, at.numbers("dynamic_slice_sizes"), given[1:])
+            return self._rows.taken(first, place, named(each))
         if each.opcode == "dynamic-update-slice" and isinstance(first, Made) and not isinstance(given[1], Counted):
-            return self._written(first, given[1], given[2:])
+            row = given[1]
+            place = place_of(first.shape, row.shape, given[2:])
+            self._rows.written(first, place)
+            return Stacked(first, row, place)
         if not any(isinstance(operand, Made) for operand in given) and _is_whole(each):
             count = max(len(operand.turns) for operand in given if isinstance(operand, Counted))
             found = [lower(tuple(_in_turn(operand, turn) for operand in given)) for turn in range(count)]
@@ -138,51 +147,56 @@ class Induction:
                 return joined(known)
         return lower(tuple(self._number(operand) for operand in given))
 
-    def _turns(self, loop: Loop, evaluate: Evaluate) -> list[dict[int, Known]]:
-        """What the counters are before each turn, and behind the last one."""
-        found: list[dict[int, Known]] = []
-        now = {k: each for k, each in enumerate(loop.state) if k in loop.counters and isinstance(each, Known)}
-        while True:
-            found.append(now)
-            state: Found = tuple(now.get(k, each if k in loop.kept else ()) for k, each in enumerate(loop.state))
-            goes_on = evaluate(loop.condition, (state,))
-            if not isinstance(goes_on, Known) or len(found) > MOST_TURNS:
-                raise Refused("how often it turns is not known, or too often")
-            if not goes_on.array.any():
-                return found
-            made = evaluate(loop.counting, (state,))
-            several = made if isinstance(made, tuple) and not isinstance(made, Known | Made) else ()
-            now = {k: each for k, each in zip(sorted(loop.counters), several, strict=True) if isinstance(each, Known)}
-            if len(now) < len(loop.counters):
-                raise Refused("what counts its turns is not known")
-
     def _element(self, loop: Loop, k: int, turns: list[dict[int, Known]], is_: dict[int, Made]) -> Found:
         """An element of the state in any turn."""
         if k in is_:
             return is_[k]
         return joined(tuple(turn[k] for turn in turns[:-1])) if k in loop.counters else loop.state[k]
 
-    def _guessed(self, number: int, order: int, k: int, value: Found) -> Share:
+    def _guessed(self, number: int, order: str, k: int, value: Found) -> Share | None:
+        """The share of an element; None of one that may be anything on each device."""
         if not isinstance(value, Known | Made):
             raise Refused("its state holds a tuple")
-        if self._guesses is None:
-            return Share(f"{order}", value.shape, (all_of(value.shape),))
-        found = self._guesses[number][k] if number < len(self._guesses) and k < len(self._guesses[number]) else None
+        shares, paired = self._guesses.shares, self._guesses.paired
+        if shares is None:
+            return Share(order, value.shape, (all_of(value.shape),))
+        found = shares[number][k] if number < len(shares) and k < len(shares[number]) else None
+        if found is None and paired:
+            return None
         if found is None or any(extent(region) != value.shape for region in found.regions):
             raise Refused("which part of its state a device holds is not said")
-        return found
+        return found if paired else found._replace(name=order)
 
-    def _given(self, name: str, like: Found, share: Share) -> Made:
-        """An input: any value."""
+    def _copied(self, before: Made, after: Found, begun: int) -> Made | None:
+        """The array that a loop makes, where that is one which was there before it, row by row. begun: how many values
+        there were then.
+        """
+        if not isinstance(after, Stacked) or after.array != before:
+            return None
+        found = self._rows.copied(after.row, after.place)
+        return found if found is not None and found.number < begun and found.shape == before.shape else None
+
+    def _given(self, name: str, like: Found, share: Share | None) -> Made:
+        """An input: any value; on each device another one, where it has no share."""
         if not isinstance(like, Known | Made):
             raise Refused("its state holds a tuple")
-        titled = f"{self._title}: {name}"
+        if share is None:
+            name = f"{name} on {self._rank} of {self._world}"
+            share = Share(name, like.shape, (all_of(like.shape),) * self._world)
+        titled = f"{self._title or OUTSIDE}: {name}"
         if titled not in self._made:
             value = Value(like.shape, like.dtype)
             made = self._made[titled] = Made(self._recording.tape.value(value), *value)
             self.bound.append(Bound("input", titled, made.number, share.shape, share.regions[self._rank]))
-            self._shares[made.number] = share._replace(name=titled)
+            self._rows.shares[made.number] = share._replace(name=titled)
         return self._made[titled]
+
+    def due(self, name: str, value: Found, share: Share) -> None:
+        """An output outside of loops: any row of it, if it is by rows. Raises Refused."""
+        if not isinstance(value, Known | Made):
+            raise Refused("it makes no array")
+        row, held = self._rows.any_of(value, share) if self._guesses.by_rows else (value, share)
+        self._due(name if row is value else f"{name}, {held.name}", row, held)
 
     def _due(self, name: str, value: Found, share: Share) -> None:
         """An output."""
@@ -191,66 +205,16 @@ class Induction:
         number, region = self._recording.number(value), share.regions[self._rank]
         if extent(region) != value.shape:
             raise Refused("a turn makes an array of another shape")
-        self.bound.append(Bound("output", f"{self._title}: {name}", number, share.shape, region))
+        titled = f"{self._title}: {name}" if self._title else name
+        self.bound.append(Bound("output", titled, number, share.shape, region))
 
-    def _goes_on(self, order: int, before: Made, after: Found, share: Share) -> None:
+    def _goes_on(self, share: Share, before: Made, after: Found) -> None:
         if not isinstance(after, Stacked):
-            self._due(f"goes on {order}", after, share)
+            self._due(f"goes on {share.name}", after, share)
             return
         if after.array != before:
             raise Refused("a turn writes to one array, and makes it another")
-        self._due(f"writes {order} {after.name}", after.row, _row_of(share, after.name, after.cut))
-
-    def _rows(
-        self, array: Made, sizes: tuple[int, ...], starts: Sequence[Leaf | Counted]
-    ) -> tuple[str, dict[int, int]]:
-        """What is taken of an array in each turn: a name for it, and the sizes along the dimensions that are cut."""
-        share = self._shares.get(array.number)
-        if share is None:
-            raise Refused("a turn writes to what is computed")
-        if len(starts) != len(array.shape) or len(sizes) != len(array.shape):
-            raise Refused("it has no start for each dimension")
-        words, cut = [], {}
-        for dim, (start, size, length) in enumerate(zip(starts, sizes, array.shape, strict=True)):
-            if size == length:
-                continue
-            if share.shape[dim] != length or any(region[dim] != (0, length) for region in share.regions):
-                raise Refused("a turn takes a row along a dimension that devices share")
-            turns = start.turns if isinstance(start, Counted) else (start,)
-            known = [int(turn.array) for turn in turns if isinstance(turn, Known) and turn.shape == ()]
-            if len(known) < len(turns):
-                raise Refused("where a turn takes a row depends on data")
-            clamped = [max(0, min(turn, length - size)) for turn in known]
-            words.append(f"{size} of {length} along {dim} at {', '.join(map(str, clamped))}")
-            cut[dim] = size
-        return "; ".join(words), cut
-
-    def _row(self, at: At, array: Made, starts: Sequence[Leaf | Counted]) -> Leaf:
-        """A slice whose start counts turns: the same input wherever the same rows of the same array are taken; of what
-        is computed element by element, that of rows.
-        """
-        sizes = at.numbers("dynamic_slice_sizes")
-        share = self._shares.get(array.number)
-        if share is not None:
-            name, cut = self._rows(array, sizes, starts)
-            like = Made(-1, sizes, array.dtype)
-            return self._given(f"takes of {share.name!r}: {name}", like, _row_of(share, name, cut))
-        step = self._recording.maker(array)
-        attrs = {} if step is None else dict(step.attrs)
-        value = Value(sizes, array.dtype)
-        if step is not None and step.op == "hlo.broadcast" and _is_along_others(array.shape, sizes, attrs["dims"]):
-            (operand,) = self._recording.read(step)
-            return self._recording.emit(step.op, (operand,), value, named(at.each), {**attrs, "size": sizes})
-        operands = () if step is None else self._recording.read(step)
-        if step is None or step.op not in POINTWISE or any(each.shape != array.shape for each in operands):
-            raise Refused("a turn takes a row of what is computed, and not element by element")
-        rows = tuple(self._row(at, each, starts) for each in operands)
-        return self._recording.emit(step.op, rows, value, named(at.each), attrs)
-
-    def _written(self, array: Made, row: Leaf, starts: Sequence[Leaf | Counted]) -> Stacked:
-        """An array in which a slice is written whose start counts turns."""
-        name, cut = self._rows(array, row.shape, starts)
-        return Stacked(array, row, name, tuple(sorted(cut.items())))
+        self._due(f"writes {share.name} {after.place.words}", after.row, row_of(share, after.place))
 
     def _number(self, value: Leaf | Counted) -> Leaf:
         """Numbers that count turns, where they meet data: an input of any integers."""
@@ -262,7 +226,7 @@ class Induction:
         first = value.turns[0]
         name = f"numbers {words}"
         made = self._given(name, first, Share(name, first.shape, (all_of(first.shape),) * self._world))
-        del self._shares[made.number]
+        del self._rows.shares[made.number]
         ends = [int(end) for turn in value.turns if turn.array.size for end in (turn.array.min(), turn.array.max())]
         return self._recording.given(made, (min(ends), max(ends)) if ends else None)
 
@@ -274,11 +238,6 @@ def joined(turns: tuple[Known, ...]) -> Known | Counted:
     return first if same else Counted(turns)
 
 
-def _is_along_others(shape: tuple[int, ...], sizes: tuple[int, ...], dims: object) -> bool:
-    """Whether a slice of what is repeated is cut along dimensions alone that it is repeated along."""
-    return len(sizes) == len(shape) and all(sizes[dim] == shape[dim] for dim in dims)  # type: ignore[attr-defined]
-
-
 def _is_whole(each: Instruction) -> bool:
     return isinstance(each.shape, Array) and each.shape.dtype in DTYPES and whole(DTYPES[each.shape.dtype])
 
@@ -287,11 +246,5 @@ def _in_turn(value: Leaf | Counted, turn: int) -> Leaf:
     return value.turns[turn] if isinstance(value, Counted) else value
 
 
-def _row_of(share: Share, name: str, cut: object) -> Share:
-    """The share of a row. cut: the sizes along dimensions of which every device holds all."""
-    sizes = dict(cut)  # type: ignore[call-overload]
-    shape = tuple(sizes.get(dim, length) for dim, length in enumerate(share.shape))
-    regions = tuple(
-        tuple((0, sizes[dim]) if dim in sizes else part for dim, part in enumerate(region)) for region in share.regions
-    )
-    return Share(name, shape, regions)
+def _called(k: int, share: Share | None) -> str:
+    return f"{k}, which has no counterpart," if share is None else share.name

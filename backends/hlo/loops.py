@@ -3,11 +3,14 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from verdict.backends.hlo.folds import Evaluate
 from verdict.backends.hlo.text import Computation, Instruction, Module, Tuple
 from verdict.backends.hlo.values import Found, Known, Made, Refused
 
 SAME = frozenset({"copy", "opt-barrier", "optimization-barrier"})
 """Opcodes that hand on what they read, where it is one array."""
+MOST_TURNS = 4096
+"""How often a loop turns whose turns are counted: numbers are computed for each."""
 
 
 class Loop(NamedTuple):
@@ -44,6 +47,25 @@ def loop_of(condition: Computation, body: Computation, state: Found) -> Loop:
     counting = Computation(body.name, (*_cone(body, root.operands), root), root)
     of_condition = Computation(condition.name, tuple(_cone(condition, [condition.root.name])), condition.root)
     return Loop(state, kept, frozenset(counters), counting, of_condition)
+
+
+def turns_of(loop: Loop, evaluate: Evaluate) -> list[dict[int, Known]]:
+    """What the counters are before each turn, and behind the last one. Raises Refused."""
+    found: list[dict[int, Known]] = []
+    now = {k: each for k, each in enumerate(loop.state) if k in loop.counters and isinstance(each, Known)}
+    while True:
+        found.append(now)
+        state: Found = tuple(now.get(k, each if k in loop.kept else ()) for k, each in enumerate(loop.state))
+        goes_on = evaluate(loop.condition, (state,))
+        if not isinstance(goes_on, Known) or len(found) > MOST_TURNS:
+            raise Refused("how often it turns is not known, or too often")
+        if not goes_on.array.any():
+            return found
+        made = evaluate(loop.counting, (state,))
+        several = made if isinstance(made, tuple) and not isinstance(made, Known | Made) else ()
+        now = {k: each for k, each in zip(sorted(loop.counters), several, strict=True) if isinstance(each, Known)}
+        if len(now) < len(loop.counters):
+            raise Refused("what counts its turns is not known")
 
 
 def kept_by(body: Computation, name: str) -> int | None:

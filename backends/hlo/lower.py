@@ -16,6 +16,8 @@ from verdict.backends.hlo.folds import FOLDED, folded, is_of_one_operator
 from verdict.backends.hlo.induction import Induction
 from verdict.backends.hlo.instruction import At, named
 from verdict.backends.hlo.opcodes import lowered
+from verdict.backends.hlo.ordering import ordered
+from verdict.backends.hlo.probe import Probe
 from verdict.backends.hlo.text import DTYPES, Array, Computation, Instruction, Module, Tuple
 from verdict.backends.hlo.values import Counted, Found, Known, Leaf, Made, Recording, Refused, Stacked
 from verdict.backends.torch.trace import COMMUNICATION, UNMODELLED, Value
@@ -31,11 +33,11 @@ UNKNOWN_DTYPE = "float32"
 
 
 class Device:
-    """One device of `world`. After `run`, `recording` holds its nodes. loops: of a device whose loops are cut."""
+    """One device of `world`. After `run`, `recording` holds its nodes. loops: where they are not unrolled."""
 
     def __init__(self, module: Module, rank: int, world: int) -> None:
         self.recording = Recording()
-        self.loops: Induction | None = None
+        self.loops: Induction | Probe | None = None
         self._module = module
         self._rank = rank
         self._world = world
@@ -88,7 +90,7 @@ class Device:
                 return self._looped(each, operands)
             case "conditional":
                 return self._branched(each, operands)
-        if self.loops is not None and any(isinstance(operand, Counted | Stacked) for operand in operands):
+        if isinstance(self.loops, Induction) and any(isinstance(operand, Counted | Stacked) for operand in operands):
             at = At(self._module, self.recording, each, ())
             return self.loops.counted(at, operands, lambda leaves: self._lowered(at._replace(operands=leaves)))
         return self._lowered(At(self._module, self.recording, each, _leaves(operands)))
@@ -98,6 +100,8 @@ class Device:
             return folded(at, self._evaluated)
         if at.each.opcode == "convolution":
             return convolved(at)
+        if at.each.opcode in ("topk", "sort"):
+            return ordered(at)
         if at.each.opcode in COLLECTIVES:
             return communicated(at, self._rank, self._world)
         return lowered(at)

@@ -5,22 +5,22 @@ shardings of the first one's parameters and root say.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from types import MappingProxyType
-from typing import NamedTuple
 
 from verdict.backends.hlo.devices import regions_of
-from verdict.backends.hlo.induction import LOOP, Induction, Share
-from verdict.backends.hlo.infinities import infinite
-from verdict.backends.hlo.loops import loops_of
+from verdict.backends.hlo.guesses import Cut, guessed, needed, require_real
+from verdict.backends.hlo.induction import LOOP, Guesses, Induction
 from verdict.backends.hlo.lower import Device
+from verdict.backends.hlo.probe import Probe
+from verdict.backends.hlo.ranges import NO_RANGES, Ranges
+from verdict.backends.hlo.rows import Share, Shares
 from verdict.backends.hlo.text import DTYPES, Array, Instruction, Module, Tuple, split
-from verdict.backends.hlo.values import Found, Known, Made
+from verdict.backends.hlo.values import Found, Known, Made, Refused
 from verdict.backends.torch.assemble import plan_of
-from verdict.backends.torch.trace import UNMODELLED, Bound, Step, Trace, Value, living, shared
+from verdict.backends.torch.trace import Bound, Tape, Trace, Value, living, shared
 from verdict.errors import PlanFileError
-from verdict.graph import INPUT, Plan, Region, whole
+from verdict.graph import Plan, Region, whole
 from verdict.ops.domain import of_type
 from verdict.outcome import Assumption
 
@@ -34,76 +34,31 @@ MOST_DEVICES = 4096
 _OP_NAME = re.compile(r'op_name="((?:[^"\\]|\\.)*)"')
 
 
-Ranges = Mapping[str, tuple[int, int]]
-NO_RANGES: Ranges = MappingProxyType({})
-
-
-class Guesses(NamedTuple):
-    """What is guessed of the loops of a module, for `Induction`."""
-
-    of_loops: Sequence[Sequence[Share | None]] | None
-
-
-def guessed(stating: Sequence[Module], devices: int) -> Sequence[Sequence[Share | None]]:
-    """Of each loop of the module before the partitioner which part of its state each device holds."""
-    return [_guess(loop, devices) for module in stating[:1] for loop in loops_of(module)]
-
-
-def _guess(loop: Instruction, devices: int) -> Sequence[Share | None]:
-    parts = loop.shape.parts if isinstance(loop.shape, Tuple) else ()
-    text = loop.attrs.get("sharding", "")
-    texts = split(text[1:-1]) if text.startswith("{{") else [text] * len(parts)
-
-    def of(part: Array | Tuple, stated: str) -> Share | None:
-        shape = _array(part).dims
-        try:
-            return Share("", shape, regions_of(stated, shape, devices)) if isinstance(part, Array) else None
-        except ValueError:
-            return None
-
-    return [of(part, stated) for part, stated in zip(parts, texts, strict=False)]
-
-
-def cut_alike(single: Plan, parallel: Plan) -> bool:
-    """Whether two plans whose loops are cut have the same inputs and outputs for them, so that all conditions of an
-    induction stand in both, and each of their nodes has a meaning.
-    """
-
-    def named(plan: Plan) -> set[tuple[str, tuple[int, ...], str, bool]]:
-        due = {plan.tensors[held.tensor].logical for held in plan.outputs}
-        return {
-            (each.name, each.shape, each.dtype, number in due)
-            for number, each in enumerate(plan.logicals)
-            if each.kind == INPUT or number in due
-        }
-
-    nodes = (node for plan in (single, parallel) for segment in plan.segments for node in segment.nodes)
-    return named(single) == named(parallel) and all(node.op != UNMODELLED for node in nodes)
-
-
 def pair_of(before: Module, after: Module) -> tuple[Plan, Plan]:
     """Both plans. Raises PlanFileError where no question can be put."""
     return single_of(before, after), parallel_of(before, after)
 
 
-def single_of(before: Module, after: Module, ranges: Ranges = NO_RANGES, cut: bool = False) -> Plan:
+def single_of(before: Module, after: Module, ranges: Ranges = NO_RANGES, cut: Cut = Cut.UNROLLED,
+              pairs: Shares | None = None) -> Plan:  # fmt: skip
     """What `before` computes, whatever its shardings say. ranges: what parameters of integers lie between, by name.
-    cut: with its loops cut, for an induction.
+    cut: what becomes of its loops. pairs: their elements, where these have names.
     """
     _require_alike(before, after)
     _require_known(before, ranges)
     wholes = [(whole(_array(each.shape).dims),) for each in before.parameters]
     results = [(whole(shape.dims),) for shape in _results(before)]
-    guesses = Guesses(None) if cut else None
-    plan = _plan([_trace(before, before, 0, wholes, results, ranges, guesses)], before.path, cut)
+    guesses = Guesses(pairs, cut is Cut.ROWS, pairs is not None)
+    plan = _plan([_trace(before, before, 0, wholes, results, ranges, cut, guesses)], before.path, cut)
     return replace(plan, ranges=tuple((name, *span) for name, span in sorted(ranges.items())))
 
 
 def parallel_of(
-    before: Module, after: Module, stating: Sequence[Module] = (), ranges: Ranges = NO_RANGES, cut: bool = False
-) -> Plan:
+    before: Module, after: Module, stating: Sequence[Module] = (), ranges: Ranges = NO_RANGES,
+    cut: Cut = Cut.UNROLLED, pairs: Shares | None = None,
+) -> Plan:  # fmt: skip
     """What `after` computes, on all of its devices. stating: further modules that say how it is sharded.
-    cut: with its loops cut, for an induction.
+    cut: what becomes of its loops. pairs: their elements, where these are not as the first of `stating` says.
     """
     devices = partitions(after)
     _require_alike(before, after)
@@ -112,8 +67,9 @@ def parallel_of(
     told = (before, after, *stating)
     inputs = [_regions(told, k, devices) for k in range(len(before.parameters))]
     results = _result_regions(told, devices)
-    guesses = Guesses(guessed(stating, devices)) if cut else None
-    traces = [_trace(before, after, rank, inputs, results, ranges, guesses) for rank in range(devices)]
+    shares = guessed(stating, devices) if pairs is None else pairs
+    guesses = Guesses(shares, cut is Cut.ROWS, pairs is not None)
+    traces = [_trace(before, after, rank, inputs, results, ranges, cut, guesses) for rank in range(devices)]
     return _plan(traces, after.path, cut)
 
 
@@ -127,10 +83,11 @@ def partitions(module: Module) -> int:
     return int(found)
 
 
-def _plan(traces: Sequence[Trace], path: str, cut: bool) -> Plan:
+def _plan(traces: Sequence[Trace], path: str, cut: Cut) -> Plan:
     plan = plan_of(traces, path)
     mesh = (("replicas", 1), ("partition", len(traces))) if len(traces) > 1 else ()
-    return replace(plan, format=FORMAT + cut * ", loops by induction", mesh=mesh, assumptions=(AS_WRITTEN,))
+    named = FORMAT if cut is Cut.UNROLLED else f"{FORMAT}, loops by induction"
+    return replace(plan, format=named, mesh=mesh, assumptions=(AS_WRITTEN,))
 
 
 def _trace(
@@ -140,54 +97,65 @@ def _trace(
     inputs: Sequence[Sequence[Region]],
     results: Sequence[Sequence[Region]],
     ranges: Ranges,
-    guesses: Guesses | None,
+    cut: Cut,
+    guesses: Guesses,
 ) -> Trace:
     """What one device of `module` does.
 
-    inputs, results: for each parameter and result of `before` which part of it each device holds. guesses: where its
-    loops are to be cut.
+    inputs, results: for each parameter and result of `before` which part of it each device holds. cut: what becomes of
+    its loops; guesses: of these, where they are cut.
     """
     world = 1 if module is before else partitions(module)
     device = Device(module, rank, world)
     tape = device.recording.tape
-    if guesses is not None:
-        device.loops = Induction(device.recording, rank, world, guesses.of_loops)
+    loops = Induction(device.recording, rank, world, guesses) if cut in (Cut.ROWS, Cut.ARRAYS) else None
+    probe = Probe(device.recording, rank) if cut is Cut.PROBED else None
+    device.loops = loops or probe
     bound: list[Bound] = []
     arguments: list[Found] = []
     rows = zip(names_of(before.parameters), before.parameters, module.parameters, inputs, strict=True)
-    if guesses is not None and any(name.startswith(LOOP) for name in names_of(before.parameters)):
+    if loops is not None and any(name.startswith(LOOP) for name in names_of(before.parameters)):
         raise PlanFileError(before.path, f"a parameter is called as what is cut of loops is: {LOOP}")
     for name, of, parameter, regions in rows:
         shape = _array(parameter.shape)
         value = Value(shape.dims, DTYPES[shape.dtype])
         number = tape.value(value)
         given = device.recording.given(Made(number, *value), ranges.get(name))
-        if device.loops is not None:
-            device.loops.know(given, Share(name, _array(of.shape).dims, tuple(regions)))
+        if loops is not None:
+            loops.know(given, Share(name, _array(of.shape).dims, tuple(regions)))
         arguments.append(given)
         bound.append(Bound("input", name, number, _array(of.shape).dims, regions[rank]))
     made = device.run(arguments)
+    if probe is not None:
+        return _trace_of(rank, world, tape, [*bound, *probe.bound], ranges)
     found = made if isinstance(made, tuple) and not isinstance(made, Known | Made) else (made,)
     for number, (result, shape, regions) in enumerate(zip(found, _results(before), results, strict=True)):
         if not isinstance(result, Known | Made):
             raise PlanFileError(module.path, f"result {number} is a tuple", "give a module whose results are arrays")
+        if loops is not None:
+            _due(loops, f"result {number}", result, Share("", shape.dims, tuple(regions)), module)
+            continue
         at = device.recording.number(result)
         bound.append(Bound("output", f"result {number}", at, shape.dims, regions[rank]))
-    if device.loops is not None:
-        _require_real(device.loops, tape.steps, module)
-        bound += device.loops.bound
-    trace = Trace(rank, world, tuple(tape.values), tuple(tape.steps), tuple(bound))
-    return shared(living(trace))
+    if loops is not None:
+        require_real(loops, tape.steps, module)
+        bound += loops.bound
+    return _trace_of(rank, world, tape, bound, ranges if cut is Cut.ROWS else None)
 
 
-def _require_real(loops: Induction, steps: Sequence[Step], module: Module) -> None:
-    """Cut loops must be of use, and hold real numbers alone. Raises PlanFileError."""
-    beside = infinite(steps)
-    due = {bound.value: bound.name for bound in loops.bound if bound.kind == "output"}
-    named = [name for value, name in due.items() if beside is None or value in beside]
-    problem = loops.problem or (f"{named[0]} may be infinite" if named else "")
-    if problem or not due:
-        raise PlanFileError(module.path, f"its loops are not cut: {problem or 'there are none'}")
+def _trace_of(rank: int, world: int, tape: Tape, bound: Sequence[Bound], ranges: Ranges | None) -> Trace:
+    """What a device needs for its outputs. ranges: where inputs that nothing reads are left out, but for those of which
+    one is stated.
+    """
+    trace = living(Trace(rank, world, tuple(tape.values), tuple(tape.steps), tuple(bound)))
+    return shared(trace if ranges is None else needed(trace, ranges))
+
+
+def _due(loops: Induction, name: str, result: Found, share: Share, module: Module) -> None:
+    try:
+        loops.due(name, result, share)
+    except Refused as refused:
+        raise PlanFileError(module.path, f"{name}: {refused}") from None
 
 
 def _array(shape: Array | Tuple) -> Array:

@@ -4,12 +4,16 @@ jax writes `select(i < 0, i + n, i)` wherever an array is indexed, and compares 
 where the range of i says how that ends, nothing of it is left in the plan.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from verdict.ops.domain import of_type
 
 Span = tuple[int, int]
 """The least and the greatest."""
+Ranges = Mapping[str, Span]
+"""What parameters of integers lie between, by name."""
+NO_RANGES: Ranges = MappingProxyType({})
 Ends = tuple[float, float]
 """The same of any numbers."""
 MOST = 1 << 62

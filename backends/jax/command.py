@@ -6,8 +6,8 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from verdict.backends.hlo.command import Question, answered, pairs_of, ranged, stated, through, unrolled
-from verdict.backends.hlo.pair import NO_RANGES, Ranges
+from verdict.backends.hlo.command import OnNumbers, Question, answered, pairs_of, ranged, stated, through, unrolled
+from verdict.backends.hlo.ranges import NO_RANGES, Ranges
 from verdict.backends.jax.launch import DOORS, HLO, JAXPR, Limits, texts_of
 from verdict.errors import UsageError
 from verdict.graph import Plan
@@ -18,18 +18,23 @@ DEVICES = 8
 
 
 def pairs_of_program(
-    target: str, devices: int, python: str = "", ranges: Ranges = NO_RANGES, limits: Limits = LIMITS, door: str = HLO
+    target: str, devices: int, python: str = "", ranges: Ranges = NO_RANGES, limits: Limits = LIMITS, door: str = HLO,
+    on_numbers: OnNumbers | None = None,
 ) -> Iterator[tuple[Plan, Plan]]:
     """Pairs of plans that answer whether FILE.py[:FUNCTION] is right, see `pairs_of`. Raises VerdictError where no
     question can be put.
     """
     with TemporaryDirectory(prefix="verdict-jax-") as name:
         texts = texts_of(target, devices, Path(name), python, False, limits, door)
-        yield from pairs_of(Question(texts.before, texts.after, texts.shardings, {**texts.ranges, **ranges}))
+        known = {**texts.ranges, **ranges}
+        yield from pairs_of(Question(texts.before, texts.after, texts.shardings, known, on_numbers))
 
 
-def jax_command(run: Callable[[list[str]], int]) -> click.Command:
-    """The command; `run` is the command line that verifies a pair of plans, and returns its exit status."""
+def jax_command(run: Callable[[list[str]], int], on_numbers: OnNumbers) -> click.Command:
+    """The command; `run` is the command line that verifies a pair of plans, and returns its exit status.
+
+    on_numbers: see `Question`.
+    """
 
     @click.command("jax", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True})
     @click.argument("program", metavar="FILE.py[:FUNCTION]")
@@ -70,7 +75,7 @@ def jax_command(run: Callable[[list[str]], int]) -> click.Command:
 
             def of(module: str) -> int:
                 known = {**texts.ranges, **stated(ranges)}
-                asked = Question(texts.before, module, texts.shardings, known)
+                asked = Question(texts.before, module, texts.shardings, known, on_numbers)
                 return answered(asked, folder, [*called, *options], unroll, run)
 
             context.exit(through(Path(texts.after), folder / "dump", of) if passes else of(texts.after))

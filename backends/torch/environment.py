@@ -56,6 +56,10 @@ class Generators:
         """Whether numbers were drawn that nobody seeded."""
         return self._system.drawn or any(each.drawn() for each in self._watched)
 
+    def moved(self) -> bool:
+        """Whether Python's own or numpy's are in another state than that with which they began here."""
+        return any(each.moved() for each in self._watched)
+
 
 class _Watched:
     """One generator, seeded here. owner: the module that has the functions `seed` and `restore`, which are replaced."""
@@ -70,6 +74,10 @@ class _Watched:
     def drawn(self) -> bool:
         """Whether it was drawn from without a seed."""
         return self._unseeded or (self._own is not None and self._state() != self._own)
+
+    def moved(self) -> bool:
+        """Whether it is in another state than that with which it began."""
+        return self._own is None or self._state() != self._own
 
     def _begin(self) -> None:
         self._seed(self._number)

@@ -86,7 +86,7 @@ def world(rank: int, size: int, join: Callable[[], None] | None = None) -> Itera
     patches += [(owner, "init_device_mesh", _outside(init_device_mesh)) for owner in owners]
     patches += premultiplied.patches()
     patches += [] if join else [(pipelines.OWNER, pipelines.NAME, pipelines.vote)]
-    patches += [(groups.OWNER, groups.NAME, told)]
+    patches += [(owner, groups.NAME, told) for owner in importers(groups.OWNER, groups.NAME)]
     patches += [(_meta_registrations, "generate_unique_id", itertools.count(1).__next__)]
     with ExitStack() as stack:
         for owner, name, function in patches:

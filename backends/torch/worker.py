@@ -1,32 +1,33 @@
 """The processes that record: `python -m verdict.backends.torch.worker FOLDER`, which holds what to do as `job.json`.
 
-torch is imported once, by a process that never runs any of it; each rank of each program is recorded in a fresh copy
-of that process, at most `cores` at once. A copy writes its trace, or why there is none, to FOLDER/PROGRAM-RANK.json.
-Then each program is run for real by further copies, and what that says of its recording is in FOLDER/PROGRAM.json.
+torch is imported once, by a process that never runs any of it, and so are the packages with which the user's files
+begin; each rank of each program is recorded in a fresh copy of that process, at most `cores` at once. A copy writes its
+trace, or why there is none, to FOLDER/PROGRAM-RANK.json. Then each program is run for real by further copies, and what
+that says of its recording is in FOLDER/PROGRAM.json.
 """
 
 import importlib
-import json
 import os
 import shutil
 import signal
 import sys
-import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import verdict
 from verdict.backends.torch import environment, seen
 from verdict.backends.torch.files import module_in
 from verdict.backends.torch.job import LIVE, Job, read_job, seen_of
-from verdict.backends.torch.processes import WAIT, copy
+from verdict.backends.torch.leading import leading
+from verdict.backends.torch.preloaded import in_turn
+from verdict.backends.torch.tasks import read, side_by_side, write
 from verdict.backends.torch.together import Wanted, numbers_of, record_together
 from verdict.backends.torch.trace import from_plain, to_plain
 from verdict.backends.torch.versions import INSTALL, untested
-from verdict.child import Child, ended, kill, told_of_parent, wait
+from verdict.child import told_of_parent
 from verdict.errors import UsageError, VerdictError
 
 OWN = Path(verdict.__file__).resolve().parent / "backends"
@@ -64,69 +65,82 @@ def _load(folder: Path, job: Job, program: int) -> Callable[..., Any]:
 
 
 def work(folder: Path, job: Job, record: Callable[..., Any], confirm: Callable[..., Any]) -> None:
-    """Record all ranks of all programs, then hold each program against its runs."""
-    if job.tensors == LIVE:
-        for program in range(len(job.programs)):
-            _record_live(folder, job, program, record)
-    ranks = [(program, rank) for program, each in enumerate(job.programs) for rank in job.ranks_of(each.world)]
-    ranks = [] if job.tensors == LIVE else ranks
-    _side_by_side(
-        {
-            folder / f"{program}-{rank}.json": partial(_record_one, folder, job, program, rank, record)
-            for program, rank in ranks
-        },
-        job.cores,
-        job.seconds,
-        job.mebibytes,
-    )
-    well = [
-        program
-        for program, each in enumerate(job.programs)
-        if not any("error" in _read(folder / f"{program}-{rank}.json") for rank in job.ranks_of(each.world))
-    ]
-    if job.confirm:
-        _side_by_side(
-            {folder / f"{program}.json": partial(_confirm_one, folder, job, program, confirm) for program in well},
-            2,
-            2 * job.confirm + job.seconds,
-            job.mebibytes,
-        )
-
-
-def _side_by_side(tasks: dict[Path, Callable[[], Any]], cores: int, seconds: float, mebibytes: int) -> None:
-    """Write what each task returns, or why it returns nothing, to its file; each task in a copy of this process."""
-    waiting, running = list(tasks.items()), dict[Path, Child]()
-    while waiting or running:
-        while waiting and len(running) < cores:
-            out, task = waiting.pop(0)
-            running[out] = copy(partial(_write_found, out, task), mebibytes)
-        time.sleep(WAIT)
-        for out, each in list(running.items()):
-            status, late = ended(each), time.monotonic() - each.begun > seconds
-            if status is None and not late:
-                continue
-            if status is None:
-                kill(each)
-            del running[out]
-            why = f"its process ended with {status}" if status is not None else f"it does not end within {seconds:g} s"
-            if not out.is_file():
-                _write(out, {"error": ["its process", why, ""]})
-
-
-def _write_found(out: Path, task: Callable[[], Any]) -> None:
-    _write(out, task())
-
-
-def _record_one(folder: Path, job: Job, program: int, rank: int, record: Callable[..., Any]) -> dict[str, Any]:
-    """The recording of one rank as plain data, or why there is none.
-
-    Where it drew numbers that nobody seeded it is recorded twice, with other ones: what depends on them is not known,
-    and that nothing does is an assumption.
+    """Record all ranks of all programs, then hold each program against its runs. Programs whose files begin with the
+    same imports are recorded in copies of one process that has imported them.
     """
-    first = _recording(folder, job, program, rank, record, 0)
-    if not first.pop("drawn", False):
-        return first
-    return _held_against(first, _recording(folder, job, program, rank, record, 1))
+    alike = dict[tuple[str, tuple[str, ...]], list[int]]()
+    for program, each in enumerate(job.programs):
+        file = Path(each.file).resolve()
+        begins = () if job.watched else leading(file)
+        alike.setdefault((str(file.parent) if begins else "", begins), []).append(program)
+    if job.tensors == LIVE and len(alike) > 1:
+        alike = {("", ()): list(range(len(job.programs)))}
+    for (beside, statements), programs in alike.items():
+        task = Task(folder, job, tuple(programs))
+        parts = partial(_record_first, task, record), lambda _, of=task: _finish(of, record, confirm)
+        in_turn(statements, Path(beside), parts)
+
+
+class Task(NamedTuple):
+    """Those of a job's programs that are recorded by copies of one process."""
+
+    folder: Path
+    job: Job
+    programs: tuple[int, ...]
+
+    def names(self, program: int) -> list[str]:
+        """What the files of a program's ranks are called."""
+        return [f"{program}-{rank}" for rank in self.job.ranks_of(self.job.programs[program].world)]
+
+
+def _record_first(task: Task, record: Callable[..., Any], drawn: bool) -> None:
+    """Record all ranks. What drew numbers that nobody seeded is recorded again, with other ones: what depends on them
+    is not known, and that nothing does is an assumption. drawn: whether such numbers were drawn before.
+    """
+    folder, programs = task.folder, task.programs
+
+    def told(name: str) -> None:
+        found = read(folder / f"{name}.0")
+        if not (found.pop("drawn", False) or (drawn and "trace" in found)):
+            write(folder / f"{name}.json", found)
+
+    _record(task, [name for program in programs for name in task.names(program)], record, 0, told)
+
+
+def _finish(task: Task, record: Callable[..., Any], confirm: Callable[..., Any]) -> None:
+    """Record again what must be, and hold each program against its runs."""
+    folder, job, programs = task
+
+    def told(name: str) -> None:
+        first, second = (read(folder / f"{name}.{salt}") for salt in (0, 1))
+        first.pop("drawn", False)
+        write(folder / f"{name}.json", _held_against(first, second))
+
+    every = [name for program in programs for name in task.names(program)]
+    _record(task, [name for name in every if not (folder / f"{name}.json").is_file()], record, 1, told)
+    well = [each for each in programs if not any("error" in read(folder / f"{name}.json") for name in task.names(each))]
+    if job.confirm:
+        runs = {f"{program}.json": partial(_confirm_one, folder, job, program, confirm) for program in well}
+        side_by_side(folder, runs, 2, 2 * job.confirm + job.seconds, job.mebibytes)
+
+
+def _record(
+    task: Task, names: Sequence[str], record: Callable[..., Any], salt: int, told: Callable[[str], None]
+) -> None:
+    """Record ranks into files of their names and the salt."""
+    folder, job, programs = task
+    if job.tensors == LIVE:
+        for program in programs:
+            if set(names).intersection(task.names(program)):
+                _record_live(folder, job, program, record, salt)
+                for name in task.names(program):
+                    told(name)
+        return
+    tasks = {}
+    for name in names:
+        program, rank = map(int, name.split("-"))
+        tasks[f"{name}.{salt}"] = partial(_record_here, folder, job, program, rank, record, salt)
+    side_by_side(folder, tasks, job.cores, job.seconds, job.mebibytes, lambda file: told(file.rpartition(".")[0]))
 
 
 def _held_against(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
@@ -139,31 +153,15 @@ def _held_against(first: dict[str, Any], second: dict[str, Any]) -> dict[str, An
     return first
 
 
-def _recording(
-    folder: Path, job: Job, program: int, rank: int, record: Callable[..., Any], salt: int
-) -> dict[str, Any]:
-    """What a copy of this process records."""
-    out = folder / f"{program}-{rank}.{salt}"
-    task = partial(_record_here, folder, job, program, rank, record, salt)
-    each = copy(partial(_write_found, out, task), job.mebibytes)
-    status = wait(each)
-    return _read(out) if out.is_file() else {"error": ["its process", f"its process ended with {status}", ""]}
-
-
-def _record_live(folder: Path, job: Job, program: int, record: Callable[..., Any]) -> None:
+def _record_live(folder: Path, job: Job, program: int, record: Callable[..., Any], salt: int) -> None:
     """Record all ranks of a program together. All but the first program take the numbers of the first."""
 
-    def one(salt: int, rank: int, together: dict[str, Any]) -> dict[str, Any]:
+    def one(rank: int, together: dict[str, Any]) -> dict[str, Any]:
         return _record_here(folder, job, program, rank, record, salt, together)
 
     wanted = Wanted(program, job.programs[program].world, job.seconds, job.mebibytes)
-    like = 0 if program else None
-    found = record_together(folder, wanted, like, partial(one, 0))
-    if any(each.get("drawn") for each in found):
-        again = record_together(folder, wanted, like, partial(one, 1))
-        found = [_held_against(first, second) for first, second in zip(found, again, strict=True)]
-    for rank, each in enumerate(found):
-        _write(folder / f"{program}-{rank}.json", each)
+    for rank, each in enumerate(record_together(folder, wanted, 0 if program else None, one)):
+        write(folder / f"{program}-{rank}.{salt}", each)
 
 
 def _record_here(
@@ -190,7 +188,7 @@ def _record_here(
 def _confirm_one(folder: Path, job: Job, program: int, confirm: Callable[..., Any]) -> dict[str, Any]:
     """What the runs of a program say of its recording."""
     world = job.programs[program].world
-    traces = [from_plain(_read(folder / f"{program}-{rank}.json")["trace"]) for rank in range(world)]
+    traces = [from_plain(read(folder / f"{program}-{rank}.json")["trace"]) for rank in range(world)]
     runs = folder / f"{program}-runs"
     try:
         load, given = partial(_load, folder, job, program), str(numbers_of(folder, 0)) if job.tensors == LIVE else ""
@@ -200,17 +198,6 @@ def _confirm_one(folder: Path, job: Job, program: int, confirm: Callable[..., An
     except BaseException as error:
         traceback.print_exc()
         return {"error": ["its runs", f"{type(error).__name__}: {error}", ""], "own": True}
-
-
-def _read(file: Path) -> Any:
-    return json.loads(file.read_text())
-
-
-def _write(out: Path, found: dict[str, Any]) -> None:
-    """Write a file that is there only when it is complete."""
-    part = out.with_suffix(".part")
-    part.write_text(json.dumps(found))
-    part.rename(out)
 
 
 def _is_own(error: BaseException) -> bool:
@@ -235,7 +222,7 @@ def _refuse(folder: Path, job: Job, why: list[str]) -> None:
     """Nothing is recorded: where, the problem, what to do."""
     for number, program in enumerate(job.programs):
         for rank in job.ranks_of(program.world):
-            _write(folder / f"{number}-{rank}.json", {"error": why})
+            write(folder / f"{number}-{rank}.json", {"error": why})
 
 
 def main(arguments: list[str]) -> None:

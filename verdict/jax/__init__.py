@@ -17,8 +17,9 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from verdict.backends.hlo.pair import NO_RANGES, Ranges
+from verdict.backends.hlo.ranges import NO_RANGES, Ranges
 from verdict.backends.jax.command import DEVICES, pairs_of_program
+from verdict.concrete.alone import outputs_of
 from verdict.errors import UsageError
 from verdict.logged import Logged
 from verdict.options import Options
@@ -45,7 +46,7 @@ def verify(
     integers, by name: {"ids": (0, 15)}. options: of the proof. Raises UsageError where it cannot be compiled. What is
     compared with what: docs/jax.md.
     """
-    for pair in pairs_of_program(_target(build), devices, python, ranges):
+    for pair in pairs_of_program(_target(build), devices, python, ranges, on_numbers=outputs_of):
         report = _verify(*pair, options or Options(), Logged())
         if report.verdict is Verdict.PROVED:
             break
@@ -66,7 +67,7 @@ def assert_equivalent(
     on. Raises AssertionError where it is not PROVED, UsageError as `verify`.
     """
     failed = AssertionError()
-    for pair in pairs_of_program(_target(build), devices, python, ranges):
+    for pair in pairs_of_program(_target(build), devices, python, ranges, on_numbers=outputs_of):
         try:
             return require_equivalent(*pair, denied, options)
         except AssertionError as error:

@@ -1,6 +1,6 @@
 """The declared outputs of two flows on numbers: which differ, which nobody holds."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
@@ -19,7 +19,7 @@ DIFFERENT = 1e-6
 MOST_TIMES = 64
 """The greatest denominator of a multiple that is looked for: gradients that are averaged over more ranks are rare."""
 NOTHING = 1e-11
-"""A single-device output below this, relative to the greatest output, is zero but for rounding."""
+"""A single-device output below this, relative to the greatest output on the same numbers, is zero but for rounding."""
 ROUNDING = 1e-13
 """Where all outputs are below this they are zero but for rounding: what both plans are given is about one."""
 
@@ -67,10 +67,10 @@ def compare(single: Flow, parallel: Flow, right: list[list[Array | None]], found
     covered: dict[tuple[Hashable, ...], Any] = {
         result.key: np.zeros(_shape(right[0][result.value]), dtype=bool) for result in single.results
     }
-    sizes = [_greatest(seed[r.value]) for seed in right for r in single.results]
+    sizes = [[_greatest(seed[r.value]) for r in single.results] for seed in right]
+    greatest = [max(each, default=0.0) for each in sizes]
     if not np.isfinite(sizes).all():
         raise Faulty(Fault("single-device values overflow or are undefined", "the declared outputs", ours=True))
-    least = max(NOTHING * max(sizes, default=0.0), ROUNDING)
     different, alone = [], []
     for result in parallel.results:
         other = partner(single, result)
@@ -78,7 +78,7 @@ def compare(single: Flow, parallel: Flow, right: list[list[Array | None]], found
             alone.append(result)
             continue
         covered[other.key][result.region] = True
-        worst = _worst(result, other, right, found, least)
+        worst = _worst(result, other, right, found, greatest)
         if worst is not None:
             different.append(worst)
     missing = (Missing(str(r.key[0]), r.what) for r in single.results if not covered[r.key].all())
@@ -87,9 +87,11 @@ def compare(single: Flow, parallel: Flow, right: list[list[Array | None]], found
 
 
 def _worst(
-    result: Result, other: Result, right: list[list[Array | None]], found: list[list[Array | None]], least: float
-) -> Different | None:
-    for mine, theirs in zip(found, right, strict=True):
+    result: Result, other: Result, right: list[list[Array | None]], found: list[list[Array | None]],
+    greatest: Sequence[float],
+) -> Different | None:  # fmt: skip
+    """The first difference that is more than rounding. greatest: of each seed, the greatest single-device output."""
+    for mine, theirs, most in zip(found, right, greatest, strict=True):
         here, there = mine[result.value], theirs[other.value]
         if here is None or there is None:
             raise Faulty(Fault("nothing is made where an output is declared", result.what))
@@ -98,7 +100,7 @@ def _worst(
             return Different(result, float("inf"), _greatest(due))
         with np.errstate(invalid="ignore"):
             error, size = _greatest(np.asarray(here - due)), _greatest(due)
-        if not error <= DIFFERENT * size + least:
+        if not error <= DIFFERENT * size + max(NOTHING * most, ROUNDING):
             return Different(result, error, size, _multiple(result, other, right, found))
     return None
 

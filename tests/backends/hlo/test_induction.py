@@ -3,6 +3,7 @@
 The texts in `loops` are of a scan over 2 and 3 layers with its gradient, data x tensor parallel on 4 devices.
 """
 
+from math import prod
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,9 @@ import pytest
 from verdict.__main__ import main
 from verdict.backends.hlo import command
 from verdict.backends.hlo.command import Question, induction, load_pair
+from verdict.backends.hlo.guesses import Cut, cut_alike
+from verdict.concrete.alone import outputs_of
+from verdict.graph import INPUT
 from verdict.options import Options
 from verdict.pipeline import verify
 from verdict.report import Verdict
@@ -31,7 +35,8 @@ def asked(tmp_path):
     def of(layers, **others):
         for side in ("before", "after", "shardings"):
             (tmp_path / side).write_text(others.get(side, text_of(layers, side)))
-        return Question(*(str(tmp_path / side) for side in ("before", "after", "shardings")))
+        paths = [str(tmp_path / side) for side in ("before", "after", "shardings")]
+        return Question(*paths, on_numbers=outputs_of)
 
     return of
 
@@ -92,6 +97,16 @@ def scaled_in_a_turn(text, turn):
     return changed(text, one, "").replace("  %turn = s32[]", f"{one}  %turn = s32[]")
 
 
+def stepped(text, layers, factors):
+    """How far each layer goes along its gradient, behind the loops."""
+    shape = f"f32[{layers},2,2]{{2,1,0}}"
+    lines = (
+        f"%steps = f32[{layers}]{{0}} constant({{{', '.join(factors)}}})",
+        f"%broadcast.23 = {shape} broadcast(%steps), dimensions={{0}}",
+    )
+    return changed(text, f"%broadcast.23 = {shape} broadcast(%constant.54.clone), dimensions={{}}", "\n  ".join(lines))
+
+
 REDUCED = (
     "all-reduce(%dot.1), channel_id=1, replica_groups={{0,1},{2,3}}, use_global_device_ids=true, to_apply=%add.clone"
 )
@@ -121,11 +136,16 @@ WRONG = {
     "a reduction in a turn": lambda text, n: changed(text, REDUCED, "copy(%dot.1)"),
     "a group in a turn": lambda text, n: changed(text, REDUCED, REDUCED.replace("{{0,1},{2,3}}", "{{0,2},{1,3}}")),
     "what is done with what is left": lambda text, n: changed(text, "constant(0.1)", "constant(0.2)"),
+    "one layer's update": lambda text, n: stepped(text, n, ["0.1"] * (n - 1) + ["0.2"]),
+    "whose update it is": lambda text, n: changed(
+        text, "subtract(%param.5, %mul.15)", "subtract(%param.5, %turned)"
+    ).replace("  %sub.16 =", f"  %turned = f32[{n},2,2]{{2,1,0}} reverse(%mul.15), dimensions={{0}}\n  %sub.16 ="),
 }  # fmt: skip
 
 
 CUT_ALIKE = {
     "what the loop is given", "a reduction in a turn", "a group in a turn", "what is done with what is left",
+    "one layer's update", "whose update it is",
 }  # fmt: skip
 """Where a question is put: the others turn, take and write otherwise, which their names tell."""
 
@@ -140,7 +160,22 @@ def test_no_induction_proves_what_is_wrong(asked, layers, name):
     assert verdict_of(load_pair(question)) is Verdict.REFUTED
 
 
+def test_a_proof_does_not_depend_on_the_number_of_turns(asked):
+    """What is done to all layers alike is done to any of them: both plans are of the same size for all numbers, but for
+    what adds up a number of each layer.
+    """
+
+    def size_of(plan, layers):
+        shapes = [each.shape for each in plan.logicals if each.kind == INPUT]
+        given = sum(prod(shape) for shape in shapes if shape != (layers,))
+        return shapes.count((layers,)), given, sum(len(segment.nodes) for segment in plan.segments)
+
+    one, other = ([size_of(plan, layers) for plan in induction(asked(layers))] for layers in LAYERS)
+    assert one == other
+
+
 RIGHT = {
+    "steps that are one": lambda text, n: stepped(text, n, ["0.1"] * n),
     "factors of one": lambda text, n: scaled(text, n, ["1"] * n),
     "a turn that does not come": scaled_in_a_turn,
     "other numbers where each turn writes": lambda text, n: changed(
@@ -171,15 +206,25 @@ def test_the_command_tells_of_an_induction(asked, monkeypatch, capsys):
         assert ("By induction" in said) is (not more)
 
 
-def test_a_wrong_guess_proves_nothing(asked):
+def guessed_otherwise(asked, tiles):
+    """A question in which another sharding is stated of what flows through the first loop."""
     stated = text_of(3, "shardings")
     loop = next(line for line in stated.splitlines() if " while(" in line)
-    guessed = changed(loop, "sharding={{replicated}, {devices=[2,1,2]<=[4] last_tile_dim_replicate}",
-                      "sharding={{replicated}, {devices=[1,2,2]<=[4] last_tile_dim_replicate}")  # fmt: skip
-    question = asked(3, shardings=stated.replace(loop, guessed))
-    pair = induction(question)
-    assert pair is None or verdict_of(pair) is not Verdict.PROVED
+    right = "sharding={{replicated}, {devices=[2,1,2]<=[4] last_tile_dim_replicate}"
+    guessed = changed(loop, right, f"sharding={{{{replicated}}, {{devices={tiles} last_tile_dim_replicate}}")
+    return asked(3, shardings=stated.replace(loop, guessed))
+
+
+def test_a_wrong_guess_proves_nothing(asked):
+    question = guessed_otherwise(asked, "[2,1,2]<=[2,2]T(1,0)")
+    assert verdict_of(load_pair(question, Cut.ROWS)) is not Verdict.PROVED
     assert verdict_of(load_pair(question)) is Verdict.PROVED
+
+
+def test_a_guess_that_does_not_fit_is_made_anew(asked):
+    question = guessed_otherwise(asked, "[1,2,2]<=[4]")
+    assert not cut_alike(*load_pair(question, Cut.ROWS))
+    assert verdict_of(induction(question)) is Verdict.PROVED
 
 
 RUNNING = """HloModule running, num_partitions={partitions}

@@ -17,7 +17,7 @@ EXAMPLES = Path(__file__).parents[3] / "examples" / "jax"
 PROVED = (
     *("mlp.py", "mlp.py:build_adam", "mlp.py:build_explicit", "shard_map.py", "pipeline.py", "moe.py"),
     *("ring.py", "fsdp.py", "sequence.py", "transformer.py:build_fsdp"),
-    "transformer.py:build_tensor_deep",
+    *("transformer.py:build_tensor_deep", "scanned.py"),
 )
 
 
@@ -61,3 +61,8 @@ def test_a_mistake_is_refuted_where_it_is(name, where):
 
 def test_a_sum_over_the_wrong_axis_is_refuted():
     assert verify(f"{EXAMPLES}/shard_map.py:build_wrong_axis").verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize("function", ["build_wrong_sum", "build_wrong_layer"])
+def test_a_mistake_in_a_scan_is_refuted(function):
+    assert verify(f"{EXAMPLES}/scanned.py:{function}").verdict is Verdict.REFUTED

@@ -1,0 +1,116 @@
+"""What a program's ranks import alike is imported once: in a process of which they are copies.
+
+Each rank imports the user's files by itself, since they may ask which rank they are. The packages that these import
+before anything else run are imported before, where that leaves no trace but modules.
+"""
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from verdict.backends.torch.environment import Generators, variables
+from verdict.backends.torch.unordered import is_foreign
+from verdict.child import Child, begin, kill, wait
+
+Part = Callable[[bool], None]
+"""Work that is told whether numbers that nobody seeds were drawn before it."""
+
+
+def in_turn(statements: Sequence[str], folder: Path, parts: Sequence[Part]) -> None:
+    """Do the parts, one after the other, each in a copy of this process that has run the statements, with other numbers
+    of generators that nobody seeds; in this process where there are none, or where they do more than to import.
+
+    folder: that of the file which begins with them. Raises RuntimeError where a copy does not end well.
+    """
+    children = [begin(partial(_part, statements, folder, salt, part)) for salt, part in enumerate(parts) if statements]
+    fit = [_is_fit(each) for each in children]
+    if not statements or not all(fit):
+        for each in children:
+            kill(each)
+        for part in parts:
+            part(False)
+        return
+    for each in children:
+        each.connection.send(True)
+        status = wait(each)
+        if status:
+            raise RuntimeError(f"the process that records ended with {status}")
+
+
+def _part(statements: Sequence[str], folder: Path, salt: int, part: Part, asked: Any) -> None:
+    """Import, say whether that is all that happened, and do the part when asked to."""
+    generators = Generators(salt)
+    asked.send(preload(statements, folder) and not generators.moved())
+    asked.recv()
+    part(generators.drawn())
+
+
+def _is_fit(child: Child) -> bool:
+    try:
+        return bool(child.connection.recv())
+    except EOFError:
+        return False
+
+
+def preload(statements: Sequence[str], folder: Path) -> bool:
+    """Run statements that import, as a file in `folder` would, and tell whether this process is as it was but for
+    modules of packages: it has one thread, nobody asked which rank it is, torch's generator and its defaults are as
+    they were, and nothing of the user's was imported.
+    """
+    modules, torch_state, path = set(sys.modules), _torch_state(), list(sys.path)
+    names = dict[str, Any]({"__name__": "verdict_leading"})
+    sys.path.insert(0, str(folder))
+    with _asking() as asked:
+        try:
+            for each in statements:
+                exec(each, names)
+        except BaseException:
+            return False
+    sys.path.remove(str(folder))
+    users = [name for name in sys.modules.keys() - modules if _is_users(sys.modules[name])]
+    return not asked and not users and sys.path == path and _torch_state() == torch_state and _threads() == 1
+
+
+def _torch_state() -> tuple[Any, ...]:
+    defaults = torch.get_default_dtype(), torch.get_default_device(), torch.is_grad_enabled(), torch.get_num_threads()
+    return torch.get_rng_state().numpy().tobytes(), *defaults, torch.are_deterministic_algorithms_enabled()
+
+
+def _is_users(module: Any) -> bool:
+    file = getattr(module, "__file__", None)
+    return isinstance(file, str) and not is_foreign(str(Path(file).resolve()))
+
+
+def _threads() -> int:
+    tasks = Path("/proc/self/task")
+    return len(list(tasks.iterdir())) if tasks.is_dir() else threading.active_count()
+
+
+@contextmanager
+def _asking() -> Iterator[list[str]]:
+    """What is asked of the variables of a launched program, or of all variables at once."""
+    asked, kind, own = list[str](), type(os.environ), variables(0, 1)
+    get, iterate = kind.__getitem__, kind.__iter__
+
+    def read(self: Any, key: Any) -> Any:
+        asked.extend([key] if key in own else [])
+        return get(self, key)
+
+    def names(self: Any) -> Any:
+        asked.append("")
+        return iterate(self)
+
+    setattr(kind, "__getitem__", read)  # noqa: B010  (a method of a class of Python's)
+    setattr(kind, "__iter__", names)  # noqa: B010
+    try:
+        yield asked
+    finally:
+        setattr(kind, "__getitem__", get)  # noqa: B010
+        setattr(kind, "__iter__", iterate)  # noqa: B010

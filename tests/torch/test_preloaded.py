@@ -1,0 +1,134 @@
+"""What ranks import alike is imported once, where that leaves no trace; where it does, each rank imports by itself."""
+
+import sys
+from collections import Counter
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from verdict.backends.torch.launch import Target, record_all  # noqa: E402
+from verdict.backends.torch.leading import leading  # noqa: E402
+
+PROGRAM = """
+import torch
+from library import factor
+from verdict.torch import Program
+
+def build(ctx):
+    weight, x = torch.nn.Linear(2, 2), torch.ones(2, 2)
+    return Program(inputs={"x": x}, params=weight, step=lambda: (weight(x) * factor(ctx.rank)).sum())
+"""
+COUNTED = """
+with open({file!r}, "a") as file:
+    file.write("imported ")
+def factor(rank):
+    return 2.0
+"""
+LEADING = {
+    "import other": ("import other",),
+    "'''Says.'''\nimport torch\nfrom other import a, b as c": ("import torch", "from other import a, b as c"),
+    "import torch": (),
+    "import os\nos.environ['A'] = '1'\nimport other": (),
+    "X = dict(a=1)\nY: int = 2\ndef f(x=3):\n    g()\nimport other": ("import other",),
+    "def f(x=g()): ...\nimport other": (),
+    "@g()\ndef f(): ...\nimport other": (),
+    "class A(B):\n    x = 1\n    def f(self):\n        g()\nimport other": ("import other",),
+    "class A(B()): ...\nimport other": (),
+    "print(1)\nimport other": (),
+    "from . import other": (),
+    "import other\nif __name__ == '__main__':\n    run()\nimport more": ("import other", "import more"),
+    "try:\n    import other\nexcept ImportError:\n    pass\nimport more": (),
+    "import beside\nimport other": ("from inner import x", "import other"),
+    "import stopped\nimport other": ("from inner import x",),
+    "import folder\nimport other": (),
+    "import other as": (),
+}
+
+
+@pytest.mark.parametrize("text", LEADING)
+def test_imports_before_anything_else_runs(text, tmp_path):
+    (tmp_path / "beside.py").write_text("from inner import x\nimport beside\nA = 3\n")
+    (tmp_path / "stopped.py").write_text("from inner import x\nx.begin()\n")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "__init__.py").write_text("")
+    file = tmp_path / "program.py"
+    file.write_text(text)
+    assert leading(file) == LEADING[text]
+
+
+@pytest.fixture
+def recorded(tmp_path, monkeypatch):
+    """Records the program on two ranks, beside a package with this text: traces, and how often the package ran."""
+    packages, count = tmp_path / "site-packages", tmp_path / "count"
+    packages.mkdir()
+    monkeypatch.setenv("PYTHONPATH", str(packages))
+    monkeypatch.setattr(sys, "path", [*sys.path, str(packages)])
+
+    def record(text, program=PROGRAM):
+        (packages / "library.py").write_text(COUNTED.format(file=str(count)) + text)
+        (tmp_path / "program.py").write_text(program)
+        found = record_all([(Target(str(tmp_path / "program.py"), "build"), 2)], "real")[0].traces
+        return found, Counter(count.read_text().split())["imported"]
+
+    return record
+
+
+def factors(traces):
+    """By what each rank multiplies."""
+    return [dict(step.attrs)["other"] for trace in traces for step in trace.steps if step.op == "aten.mul.Tensor"]
+
+
+def test_a_package_is_imported_once_for_each_of_two_draws(recorded):
+    traces, imports = recorded("")
+    assert (factors(traces), imports) == ([2.0, 2.0], 2)
+    assert not any(trace.doubts or "unseeded-draws" in dict(trace.notes) for trace in traces)
+
+
+def test_what_comes_behind_other_code_is_imported_by_each_rank(recorded):
+    traces, imports = recorded("", PROGRAM.replace("import torch\n", "import torch\ntorch.manual_seed(0)\n", 1))
+    assert (factors(traces), imports) == ([2.0, 2.0], 2)
+
+
+OWN = {
+    "asks for its rank": "import os\nown = float(os.environ.get('RANK', 7))\ndef factor(rank):\n    return own",
+    "looks at all variables": "import os\nown = float(dict(os.environ).get('RANK', 7))\ndef factor(rank): return own",
+}
+
+
+@pytest.mark.parametrize("how", OWN)
+def test_a_package_that_asks_which_rank_it_is_is_imported_by_each(how, recorded):
+    assert factors(recorded(OWN[how])[0]) == [0.0, 1.0]
+
+
+TRACES = {
+    "a thread": "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
+    "torch's generator": "import torch\ntorch.rand(1)",
+    "torch's default type": "import torch\ntorch.set_default_dtype(torch.float64)",
+    "Python's generator": "import random\nrandom.random()",
+    "a seed": "import random\nrandom.seed(3)",
+    "numpy's generator": "import numpy\nnumpy.random.rand()",
+    "the path": "import sys\nsys.path.append('/nowhere')",
+    "an error": "import sys\nif 'program' not in sys.modules:\n    raise RuntimeError('not before the program')",
+    "an end": "import os, sys\nif 'program' not in sys.modules:\n    os._exit(0)",
+}
+
+
+@pytest.mark.parametrize("what", TRACES)
+def test_a_package_that_leaves_a_trace_is_imported_by_each_rank(what, recorded):
+    """Twice by the processes that find it out, and by each rank, by some of them twice."""
+    traces, imports = recorded(TRACES[what])
+    assert factors(traces) == [2.0, 2.0]
+    assert imports >= 4
+
+
+def test_a_program_that_a_package_imports_is_imported_by_each_rank(recorded, tmp_path):
+    (tmp_path / "mine.py").write_text("import os\nown = float(os.environ['RANK']) if 'RANK' in os.environ else 7.0\n")
+    assert factors(recorded("import mine\ndef factor(rank):\n    return mine.own")[0]) == [0.0, 1.0]
+
+
+def test_what_an_import_draws_is_drawn_otherwise_in_a_second_recording(recorded):
+    drawn, _ = recorded("import uuid\nname = uuid.uuid4().hex")
+    assert all("unseeded-draws" in dict(trace.notes) and not trace.doubts for trace in drawn)
+    decides, _ = recorded("import os\nown = 1.0 + os.urandom(1)[0]\ndef factor(rank):\n    return own")
+    assert all(trace.doubts for trace in decides)
