@@ -42,7 +42,7 @@ def test_a_step_by_hand_is_proved(name):
 
 @pytest.mark.parametrize("name", STEPS)
 def test_a_fault_in_it_is_refuted(name):
-    """The offset of a shard is off by one; a mean of means; another divisor; a sum for a mean; weights of the experts that do not add up to one; rows in
-    the opposite order.
+    """The offset of a shard is off by one; a mean of means; another divisor; a sum for a mean; weights of the experts
+    that do not add up to one; rows in the opposite order.
     """
     assert _report(name, "wrong").verdict is Verdict.REFUTED
