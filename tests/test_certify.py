@@ -1,5 +1,6 @@
 """A divergence of the walk is a refutation where numbers show it, and an open question where they agree."""
 
+import sys
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ from tests.mutate.test_misses import SINGLE
 from tests.values.outline import plans, report
 from verdict.concrete import AGREE, DIFFER, compare
 from verdict.graph import Node
+from verdict.graph.cone import of_losses
 from verdict.options import Options
 from verdict.outcome import Finding
 from verdict.phases import Examined, Query, certify, contradict, numbers, walk
@@ -203,6 +205,19 @@ def test_of_what_is_too_large_one_column_is_run(name, monkeypatch):
     limited(monkeypatch, wrong)
     assert ask(WIDE, wrong).verdict is Verdict.REFUTED
     assert ask(WIDE, mlp(dp=8, tp=2, nm=4, batch=64)).verdict is Verdict.PROVED
+
+
+@pytest.mark.parametrize(("op", "other", "verdict"), [
+    ("relu", "identity", Verdict.REFUTED), ("relu.grad", "identity.grad", Verdict.UNKNOWN),
+])  # fmt: skip
+def test_of_large_plans_the_losses_are_enough_where_they_differ(op, other, verdict, monkeypatch):
+    """The limit is at what one column of the losses takes: nothing else is run."""
+    wrong = rewrite_where(mlp(dp=8, tp=2, nm=4, batch=64), op, lambda node: node._replace(op=other), device=1)
+    one = one_column(of_losses(WIDE), of_losses(wrong))
+    monkeypatch.setattr(numbers, "MOST_STEPS", steps_of(one.single) + steps_of(one.parallel))
+    assert certified(WIDE, wrong, walked(WIDE, wrong)).verdict is Verdict.UNKNOWN
+    monkeypatch.setattr(sys.modules[certify.__module__], "FEW_STEPS", 0)
+    assert certified(WIDE, wrong, walked(WIDE, wrong)).verdict is verdict
 
 
 def test_a_column_that_agrees_leaves_what_was_found_open(monkeypatch):

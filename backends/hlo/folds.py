@@ -16,7 +16,7 @@ from verdict.backends.hlo.text import Array, Computation, Instruction, Tuple
 from verdict.backends.hlo.values import Found, Leaf, Refused
 from verdict.backends.torch.trace import Value
 
-POINTWISE = ELEMENTWISE | OF_TRUTHS | {"compare", "convert", "divide", "remainder"}
+POINTWISE = ELEMENTWISE | OF_TRUTHS | {"compare", "convert", "divide", "remainder", "is-finite"}
 INLINE = frozenset({"parameter", "tuple", "get-tuple-element"})
 FOLDED = frozenset({"reduce", "reduce-window", "map"})
 """Opcodes that name a computation of scalars."""

@@ -231,6 +231,7 @@ _OPCODES: Mapping[str, Callable[[At], Leaf]] = {
     "remainder": _remainder,
     "compare": _compare,
     "convert": _convert,
+    "is-finite": lambda at: at.emit("hlo.is_finite"),
     "bitcast-convert": _bitcast_convert,
     "shift-left": _shift,
     "shift-right-logical": _shift,

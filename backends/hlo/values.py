@@ -1,6 +1,6 @@
 """What an instruction makes on one device: numbers that are known, or a value of the recording."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -137,13 +137,22 @@ class Recording:
         """The values that a step reads."""
         return tuple(Made(number, *self.tape.values[number]) for number in step.inputs)
 
+    def emit_several(
+        self, op: str, operands: tuple[Leaf, ...], values: Sequence[Value], name: str, attrs: dict[str, Any]
+    ) -> tuple[Made, ...]:
+        """The arrays that an operator makes of values. Raises Refused."""
+        _require_fit(op, operands, tuple(shape for shape, _ in values), attrs)
+        inputs = [self.number(operand) for operand in operands]
+        numbers = self.tape.emit(op, inputs, tuple(values), attrs, name)
+        return tuple(Made(number, *value) for number, value in zip(numbers, values, strict=True))
+
     def emit(self, op: str, operands: tuple[Leaf, ...], value: Value, name: str, attrs: dict[str, Any]) -> Leaf:
         """What an operator makes of values: computed at once where all of these are known. Raises Refused."""
         shape, dtype = value
         made = _computed(op, operands, shape, dtype, attrs)
         if made is not None:
             return made
-        _require_fit(op, operands, shape, attrs)
+        _require_fit(op, operands, (shape,), attrs)
         inputs = [self.number(operand) for operand in operands]
         number = self.tape.emit(op, inputs, (Value(shape, dtype),), attrs, name)[0]
         span = span_of(op, [self.span(operand) for operand in operands], dtype)
@@ -204,7 +213,7 @@ def _computed(
     arrays = [operand.array for operand in operands if isinstance(operand, Known)]
     if len(arrays) < len(operands):
         return None
-    _require_fit(op, operands, shape, attrs)
+    _require_fit(op, operands, (shape,), attrs)
     try:
         (made,) = RULES[op].forward([array.astype(object) for array in arrays], attrs)
         return Known(wrapped(np.asarray(made, dtype=object), dtype), dtype)
@@ -212,11 +221,12 @@ def _computed(
         return None
 
 
-def _require_fit(op: str, operands: tuple[Leaf, ...], shape: tuple[int, ...], attrs: dict[str, Any]) -> None:
-    """An instruction's shape must be what its operator makes."""
+def _require_fit(op: str, operands: tuple[Leaf, ...], due: tuple[tuple[int, ...], ...], attrs: dict[str, Any]) -> None:
+    """An instruction's shapes must be what its operator makes."""
     try:
-        (made,) = RULES[op].axes([operand.shape for operand in operands], attrs).output_shapes
+        made = RULES[op].axes([operand.shape for operand in operands], attrs).output_shapes
     except ShapeError as error:
         raise Refused(error.problem) from None
-    if made != shape:
-        raise Refused(f"its shape is {list(shape)} where its operands make {list(made)}")
+    if tuple(made) != due:
+        named = [" and ".join(str(list(shape)) for shape in shapes) for shapes in (due, made)]
+        raise Refused(f"its shape is {named[0]} where its operands make {named[1]}")

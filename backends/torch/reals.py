@@ -1,15 +1,18 @@
 """Real numbers that Python reads: they go on being values of the recording, as numbers of 64 bits of their own.
 
 What is computed with such a number is computed on tensors of one element, which is what Python does with floats; where
-two are compared, a choice decides. What follows from one that becomes a float of Python's all the same is not proved.
+two are compared, a choice decides where all ranks are recorded together. What follows from one that becomes a float of
+Python's all the same is not proved. So a number that is kept, added up, printed or written to a log decides nothing.
 """
 
+import json
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.distributed.tensor import DTensor
 from torch.utils._python_dispatch import _disable_current_modes, _get_current_dispatch_mode
 from torch.utils._pytree import tree_map
@@ -19,10 +22,13 @@ from verdict.backends.torch.recorder import Recorder
 
 PRINTED = "printed-numbers"
 """The assumption that what is made a text of decides nothing."""
+FLOAT = "a real number becomes a float of Python's"
 
 
 class Number:
-    """A real number of the data. held: a tensor of one element in 64 bits."""
+    """A real number of the data, which `isinstance` takes for a float. held: a tensor of one element in 64 bits."""
+
+    __class__ = property(lambda self: float)
 
     def __init__(self, held: Any, recorder: Recorder) -> None:
         self._held = held
@@ -30,11 +36,16 @@ class Number:
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """What torch makes of numbers beside tensors."""
-        return func(*tree_map(_held, args), **tree_map(_held, kwargs or {}))
+        """What torch makes of numbers beside tensors; of floats where it takes numbers alone."""
+        try:
+            return func(*tree_map(_held, args), **tree_map(_held, kwargs or {}))
+        except TypeError:
+            return func(*tree_map(_alone, args), **tree_map(_alone, kwargs or {}))
 
     def __float__(self) -> float:
-        self._recorder.doubt("a real number becomes a float of Python's")
+        if not self._recorder.live:
+            return self._read()
+        self._recorder.doubt(FLOAT)
         return self._real()
 
     def __int__(self) -> int:
@@ -64,7 +75,16 @@ class Number:
     def __abs__(self) -> "Number":
         return Number(abs(self._held), self._recorder)
 
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(float(self), digits)
+
+    def _read(self) -> float:
+        """The float, as torch reads it of a tensor: the recording says what cannot be said of it."""
+        return float(torch._C._TensorBase.item(self._held))
+
     def _real(self) -> float:
+        if isinstance(self._held, FakeTensor):
+            return self._read()
         with _disable_current_modes():
             return float(self._held)
 
@@ -75,12 +95,20 @@ class Number:
 
 
 def _held(value: Any) -> Any:
-    return value._held if isinstance(value, Number) else value
+    return value._held if type(value) is Number else value
+
+
+def _alone(value: Any) -> Any:
+    """A float for a number, of which nothing is known then: what torch refused may have run in part."""
+    if type(value) is not Number:
+        return value
+    value._recorder.doubt(FLOAT)
+    return value._real()
 
 
 def _computing(compute: Callable[[Any, Any], Any], turned: bool) -> Callable[[Number, Any], Any]:
     def run(self: Number, other: Any) -> Any:
-        if not isinstance(other, Number | torch.Tensor | int | float):
+        if not isinstance(other, torch.Tensor | int | float):
             return NotImplemented
         pair = (_held(other), self._held) if turned else (self._held, _held(other))
         if compute is operator.truediv and not isinstance(other, torch.Tensor) and not pair[1] != 0:
@@ -93,7 +121,7 @@ def _computing(compute: Callable[[Any, Any], Any], turned: bool) -> Callable[[Nu
 
 def _comparing(compare: Callable[[Any, Any], Any]) -> Callable[[Number, Any], Any]:
     def run(self: Number, other: Any) -> Any:
-        if not isinstance(other, Number | torch.Tensor | int | float):
+        if not isinstance(other, torch.Tensor | int | float):
             return NotImplemented
         made = compare(self._held, _held(other))
         return made if isinstance(other, torch.Tensor) else bool(made)
@@ -101,9 +129,44 @@ def _comparing(compare: Callable[[Any, Any], Any]) -> Callable[[Number, Any], An
     return run
 
 
+def _as_float(compute: Callable[[Any, Any], Any], turned: bool) -> Callable[[Number, Any], Any]:
+    def run(self: Number, other: Any) -> Any:
+        return compute(other, float(self)) if turned else compute(float(self), other)
+
+    return run
+
+
+def _tensor(before: Callable[..., Any]) -> Callable[..., Any]:
+    """`torch.tensor`, of a number or a list of numbers, too."""
+
+    def tensor(data: Any, *args: Any, **kwargs: Any) -> Any:
+        listed = data if isinstance(data, list | tuple) else (data,)
+        if not any(type(each) is Number for each in listed):
+            return before(data, *args, **kwargs)
+        made = [_held(each) if type(each) is Number else before(each, dtype=torch.float64) for each in listed]
+        found = torch.stack(made) if listed is data else made[0].clone()
+        return found.to(kwargs.get("dtype") or torch.get_default_dtype()).requires_grad_(
+            bool(kwargs.get("requires_grad"))
+        )
+
+    return tensor
+
+
+def _written(before: Callable[..., Any]) -> Callable[..., Any]:
+    """What JSON makes of values that it does not know: of a number the text."""
+
+    def default(self: Any, value: Any) -> Any:
+        return value._told() if type(value) is Number else before(self, value)
+
+    return default
+
+
 for _name in ("add", "sub", "mul", "truediv", "pow"):
     setattr(Number, f"__{_name}__", _computing(getattr(operator, _name), turned=False))
     setattr(Number, f"__r{_name}__", _computing(getattr(operator, _name), turned=True))
+for _name in ("floordiv", "mod"):
+    setattr(Number, f"__{_name}__", _as_float(getattr(operator, _name), turned=False))
+    setattr(Number, f"__r{_name}__", _as_float(getattr(operator, _name), turned=True))
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     setattr(Number, f"__{_name}__", _comparing(getattr(operator, _name)))
 
@@ -121,5 +184,9 @@ def numbers(recorder: Recorder) -> Iterator[None]:
             return before(self)
         return Number(held.reshape(()).to(torch.float64, copy=True), recorder)
 
-    with given(torch.Tensor, "item", item):
+    with (
+        given(torch.Tensor, "item", item),
+        given(torch, "tensor", _tensor(torch.tensor)),
+        given(json.JSONEncoder, "default", _written(json.JSONEncoder.default)),
+    ):
         yield

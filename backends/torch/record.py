@@ -81,7 +81,7 @@ def record(
             stack.enter_context(files(recorder, rank, str(live.store) if live else str(os.getpid())))
         if live:
             stack.enter_context(objects(recorder))
-            stack.enter_context(numbers(recorder))
+        stack.enter_context(numbers(recorder))
         stack.enter_context(recorder)
         try:
             program = require_program(build(Context(rank, ranks)))

@@ -82,14 +82,14 @@ class _Marking:
 
     def _keep(self, value: int, made: _Marked | None) -> None:
         """What a step makes, and what is read of it where it lies in memory that is not all written."""
-        if made is not None and bool(made.marks.any()):
+        if made is not None and _some(made.marks):
             self._held[value] = made
         blank = self._read.get(value)
         if blank is not None:
             marks, makers = _marks(blank), frozenset({blank.maker})
             old = self._held.get(value)
             self._held[value] = (
-                _Marked(marks, makers) if old is None else _Marked(marks | old.marks, makers | old.makers)
+                _Marked(marks, makers) if old is None else _Marked(_either(marks, old.marks), makers | old.makers)
             )
 
     def _made(self, step: Step, makers: frozenset[int]) -> Iterator[_Marked | None]:
@@ -173,4 +173,20 @@ def _marks(read: Blank) -> Any:
 
 
 def _all(shape: Sequence[int]) -> Any:
+    """One mark for all elements, however many they are."""
     return torch.ones((), dtype=torch.bool).expand(tuple(shape))
+
+
+def _is_all(marks: Any) -> bool:
+    """Whether one mark stands for all elements, as `_all` makes them."""
+    return bool(marks.numel() and not any(marks.stride()) and marks[(0,) * marks.dim()])
+
+
+def _some(marks: Any) -> bool:
+    """Whether an element is marked."""
+    return _is_all(marks) or bool(marks.any())
+
+
+def _either(one: Any, other: Any) -> Any:
+    """The marks of both."""
+    return one if _is_all(one) else other if _is_all(other) else one | other

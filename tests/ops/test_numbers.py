@@ -11,6 +11,8 @@ from verdict.ops import numbers
 
 HUGE, TINY = Fraction(10**400), Fraction(1, 10**400)
 INFINITE = float("inf")
+HUGE_COUNT = 1 << 20
+"""So many digits no power has that is written out."""
 
 
 def _objects(*values):
@@ -61,6 +63,8 @@ def test_powers():
     assert numbers.power(_objects(HUGE + 1), Fraction(-1, 2))[0] == 0
     assert math.isnan(numbers.power(_objects(Fraction(0)), Fraction(-1, 2))[0])
     assert math.isnan(numbers.power(_objects(0), Fraction(-3))[0])
+    assert numbers.power(_objects(Fraction(9, 10)), Fraction(HUGE_COUNT))[0] == 0.9**HUGE_COUNT
+    assert numbers.power(_objects(-1), Fraction(HUGE_COUNT + 1))[0] == -1
 
 
 def test_constants_are_what_they_are_written_as():

@@ -29,7 +29,9 @@ from verdict.semantics import (
 )
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-13
-"""What is rounding, of the greatest element of the tensor, and of all gradients and outputs; exact values are equal."""
+"""What is rounding, of the greatest element of the tensor, and of all gradients and outputs, or of one, which is about
+what plans are given; exact values are equal.
+"""
 
 
 class Sides(NamedTuple):
@@ -45,7 +47,7 @@ class Sides(NamedTuple):
 
 def compared(sides: Sides) -> tuple[tuple[Row, ...], tuple[Fault, ...]]:
     """Everything that is declared, compared, and what of it is missing or does not fit."""
-    floor = max((_size(array) for array in (*sides.right.gradients.values(), *sides.right.outputs.values())), default=0)
+    floor = max((1.0, *map(_size, (*sides.right.gradients.values(), *sides.right.outputs.values()))))
     due = _due_gradients(sides)
     updates = _due_updates(sides)
     parts = (
@@ -130,7 +132,7 @@ def _losses(sides: Sides) -> Iterator[Row]:
         of_name = (k for k, loss in losses.items() if loss.name == own.name)
         partner = next(chain(of_origin, of_name, due))
         met.add(partner)
-        yield _row("loss", f"on device {held.device}", due[partner], total, 0.0)
+        yield _row("loss", f"on device {held.device}", due[partner], total, 1.0)
     for tensor in set(due) - met:
         raise Faulty(Fault(f"no rank holds {losses[tensor].name}", "the loss"))
 

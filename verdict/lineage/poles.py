@@ -10,7 +10,7 @@ from typing import Any
 from verdict.graph import ABSENT, BUFFER
 from verdict.lineage.reference import Partner, Reference
 from verdict.ops import FACTS
-from verdict.ops.signs import absorbs, factors, nonnegative, pole, positive
+from verdict.ops.signs import absorbs, factors, is_sum, lifts, nonnegative, pole, positive
 
 
 def absorbed_poles(table: Reference) -> Set[int]:
@@ -50,9 +50,11 @@ def _sign(partner: Partner, known: Callable[[int], int]) -> int:
     op, attrs = partner.node.op, dict(partner.node.attrs)
     read = [min((known(base) for base in bases), default=0) for bases in partner.inputs]
     least = min(read, default=0)
+    if lifts(op, [sign == POSITIVE for sign in read]):
+        return POSITIVE
     if not nonnegative(op, attrs, least > 0, _is_square(partner, read)):
         return 0
-    lifted = FACTS.is_sum(op) and (max(read, default=0) == POSITIVE or _above_zero(attrs.get("other")))
+    lifted = (FACTS.is_sum(op) or is_sum(op)) and (max(read, default=0) == POSITIVE or _above_zero(attrs.get("other")))
     return POSITIVE if lifted or positive(op, attrs, least == POSITIVE) else NOT_NEGATIVE
 
 

@@ -7,6 +7,8 @@ from numbers import Integral, Rational, Real
 from typing import Any
 
 MINUS_INFINITY = float("-inf")
+MOST_BITS = 1 << 16
+"""A power that is written longer than this is the float nearest to it."""
 
 
 def is_number(value: Any) -> bool:
@@ -47,7 +49,7 @@ def power(value: Any, exponent: Fraction) -> Any:
         return math.nan
     if isinstance(value, Rational):
         found = root(Fraction(value), exponent.denominator)
-        if found is not None:
+        if found is not None and _bits(found) * abs(exponent.numerator) <= MOST_BITS:
             return found**exponent.numerator
     try:
         return math.pow(value, exponent)
@@ -55,6 +57,11 @@ def power(value: Any, exponent: Fraction) -> Any:
         return math.nan
     except OverflowError:
         return math.inf if (value > 1) == (exponent > 0) else 0
+
+
+def _bits(value: Fraction) -> int:
+    """How long a rational is written, but for one whose powers are itself or its inverse."""
+    return 0 if abs(value) in (0, 1) else max(value.numerator.bit_length(), value.denominator.bit_length())
 
 
 def root(value: Fraction, degree: int) -> Fraction | None:

@@ -11,6 +11,7 @@ from verdict.ops.names import (
     BACKWARD,
     CHOICES,
     FINITE,
+    HLO,
     HOMOGENEOUS,
     LOOKUP_GRADIENTS,
     LOOKUPS,
@@ -226,11 +227,10 @@ class Facts:
         return (rule is not None and rule.infinite) or any(map(_is_infinite, attrs.values()))
 
     def finite(self, op: str, positions: Set[int], grads: int, rises: bool) -> bool:
-        """Whether what a node makes is a finite number, or none, where its inputs at some positions are infinite.
-
-        grads: how many of its inputs are gradients. rises: whether they may be plus infinity.
+        """Whether what a node makes is a finite number, or none, where its inputs at some positions are infinite
+        (rises: may be plus infinity). grads: how many of its inputs are gradients.
         """
-        name = name_of(op)
+        name = HLO.get(op) or name_of(op)
         return (name in FINITE and min(positions) >= grads) or (positions == {MASKED.get(name)} and not rises)
 
     def rises(self, op: str, attrs: Mapping[str, Any]) -> bool:
@@ -273,8 +273,8 @@ class Facts:
     def keeps_zeros(self, op: str, arity: int, attrs: Mapping[str, Any]) -> bool:
         """Whether a node makes zeros of zeros, at any shapes."""
         rule = self._rules.get(op)
-        finite = all(isfinite(value) for value in attrs.values() if isinstance(value, float))
-        return rule is not None and finite and rule.linear_in(arity, attrs) >= frozenset(range(arity))
+        infinite = any(isinstance(value, float) and not isfinite(value) for value in attrs.values())
+        return rule is not None and not infinite and rule.linear_in(arity, attrs) >= frozenset(range(arity))
 
     def views(self, op: str) -> bool:
         """Whether a node may make another view of the memory of its first input."""

@@ -55,3 +55,25 @@ SCALED = frozenset({"native_layer_norm", "_fused_rms_norm", "layernorm", "rms_no
 """Operators that times their results by a weight, where they have one."""
 LOOKUPS, LOOKUP_GRADIENTS = frozenset({"aten.embedding"}), frozenset({"aten.embedding_dense_backward"})
 """Operators that read a table and row numbers, and their gradients, which read that of the rows and their numbers."""
+HLO = {
+    **{f"hlo.{name}": name for name in ("add", "maximum", "minimum", "abs", "log", "sqrt", "rsqrt", "floor", "ceil")},
+    **{f"hlo.{name}": name for name in ("sign", "tanh", "erf", "clamp", "constant")},
+    "hlo.multiply": "mul",
+    "hlo.divide": "div",
+    "hlo.power": "pow",
+    "hlo.exponential": "exp",
+    "hlo.exponential_minus_one": "expm1",
+    "hlo.log_plus_one": "log1p",
+    "hlo.logistic": "sigmoid",
+    "hlo.round_nearest_even": "round",
+    "hlo.compare": "lt",
+    "hlo.is_finite": "lt",
+    "hlo.select": "where",
+    "hlo.dot": "matmul",
+    "hlo.reduce_add": "sum",
+    "hlo.reduce_maximum": "amax",
+    "hlo.reduce_minimum": "amin",
+    **{f"hlo.{name}": "identity" for name in ("broadcast", "reshape", "transpose", "slice", "reverse", "concatenate")},
+    "hlo.pad": "identity",
+}
+"""Opcodes by the names of operators that are like them in signs, poles and infinite numbers."""

@@ -222,8 +222,10 @@ def chosen(x: Array, slots: int, order: Callable[[Array], Array], name: str, con
         raise ShapeError(f"it chooses {hits.size:,} times whether an element is taken, the limit is {MOST_CHOICES:,}")
     known = np.asarray([not has_terms(row) for row in rows]) if has_terms(x) else np.full(len(rows), True)
     for row, hit in zip(rows[~known], np.flatnonzero(~known), strict=True):
+        first = next(place for place, value in enumerate(row) if not is_number(value))
+        rest, called = np.delete(row, first), f"{name} at {first}" if first else name
         for slot, element in np.ndindex(slots, size):
-            hits[hit, slot, element] = row[0].opaque(name, *row[1:], *constants, slot, element)
+            hits[hit, slot, element] = row[first].opaque(called, *rest, *constants, slot, element)
     if known.any():
         places = order(rows[known])[:, :slots]
         row, slot = np.nonzero(places >= 0)

@@ -17,17 +17,23 @@ from verdict.concrete import AGREE, CANNOT, DIFFER, FAULT, Comparison
 from verdict.counting import Progress
 from verdict.diagnose import Raw
 from verdict.graph import Plan
-from verdict.observer import Phase
+from verdict.graph.cone import of_losses
+from verdict.lineage import Evidence
+from verdict.observer import SILENT, Phase
 from verdict.outcome import Finding
 from verdict.phases.numbers import AGREED, at_full_shapes, is_reduced, run_on_numbers
 from verdict.phases.query import Examined, Query
 from verdict.phases.replica import one_column
 from verdict.phases.walk import walk
 from verdict.report import Open, Report, Verdict
-from verdict.report.questions import NOT_CONFIRMED, NOT_RUN
+from verdict.report.questions import NOT_CONFIRMED, NOT_RUN, NOTHING_TO_COMPARE
+from verdict.sweep import steps_of
 
 DIFFERENT = 2.5e-7
 """Of the greatest element, what is a difference for certain: constants in 32 bits are four times nearer."""
+
+FEW_STEPS = 20_000
+"""Of smaller plans all is run at once."""
 
 SLIGHT = "run on random numbers the plans differ by no more than constants of 32 bits do"
 
@@ -97,6 +103,9 @@ def _certified(query: Query, report: Report, proved: Collection[Finding]) -> Rep
     if not _doubtful(report, proved):
         return report
     progress = partial(query.observer.advance, Phase.CERTIFY)
+    first = _doubtful(report, proved)[0]
+    if first.code != MISFIT and _losses_differ(query, first, progress):
+        return report
     found, told = run_on_numbers(*query.values, progress=progress), AGREED
     if isinstance(found, str) and (alone := _one_column(query)) is not None:
         whole, found = found, run_on_numbers(*alone, progress=progress)
@@ -119,11 +128,45 @@ def _certified(query: Query, report: Report, proved: Collection[Finding]) -> Rep
     return _open_again(report, proved, told)
 
 
+def _losses_differ(query: Query, finding: Finding, progress: Progress) -> bool:
+    """Whether the losses of large plans differ for certain, where the finding is about what they are computed by: half
+    of the nodes says so.
+    """
+    single, parallel = query.values
+    if not parallel.losses or steps_of(single) + steps_of(parallel) < FEW_STEPS:
+        return False
+    losses = replace(query, single=of_losses(single), parallel=of_losses(parallel), observer=SILENT)
+    if not _is_within(finding, losses.parallel):
+        return False
+    pair = losses.values if parallel.columns == 1 else _one_column(losses)
+    if pair is None:
+        return False
+    found = run_on_numbers(*pair, progress=progress)
+    if isinstance(found, str) or found.outcome != DIFFER:
+        return False
+    full = at_full_shapes(*pair, found)
+    return not isinstance(full, str) and full.outcome == DIFFER and not _is_slight(full)
+
+
+def _is_within(finding: Finding, plan: Plan) -> bool:
+    """Whether the place at which a finding shows first is one of a plan's nodes, if it says so."""
+    if not isinstance(finding.evidence, Evidence):
+        return True
+    place = finding.evidence.places[0]
+    nodes = (node for segment in plan.segments if segment.device == place.device for node in segment.nodes)
+    return any((node.op, node.name) == (place.op, place.name) for node in nodes)
+
+
 def _one_column(query: Query) -> tuple[Plan, Plan] | None:
-    """One microbatch of one replica, where the walk proves that the step is the sum of such."""
+    """One microbatch of one replica, where the walk proves that the step is the sum of such: all that is declared of
+    it, be that little.
+    """
     single, parallel = query.values
     one = one_column(single, parallel)
-    if one is None or walk(Query(single, one.copies, query.options)).report.verdict is not Verdict.PROVED:
+    if one is None:
+        return None
+    report = walk(Query(single, one.copies, query.options)).report
+    if report.findings or any(question.code != NOTHING_TO_COMPARE for question in report.open):
         return None
     return one.single, one.parallel
 

@@ -78,6 +78,7 @@ def _alike(plan: Plan) -> bool:
 
 def _only_add_up(plan: Plan) -> bool:
     """Whether replicas meet once, in sums that are declared as gradients and that nobody reads; every gradient is one.
+    Where none is declared they do not meet.
 
     Only losses and gradients may be declared: an update depends on the sum.
     """
@@ -94,7 +95,7 @@ def _only_add_up(plan: Plan) -> bool:
     calls = [call.segment for program in plan.programs for call in program]
     twice = any(calls.count(number) > 1 for number in {number for number, _, _ in joins})
     declared = {(held.device, held.tensor) for held in plan.gradients}
-    return bool(joins) and sums and not twice and made.isdisjoint(read) and made == declared and not _lost(plan, made)
+    return sums and not twice and made.isdisjoint(read) and made == declared and not _lost(plan, made)
 
 
 def _lost(plan: Plan, made: set[tuple[int, int]]) -> bool:

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import networkx
 
-from verdict.graph import ABSENT, ONCE_A_STEP, PER_STEP, Node, Plan
-from verdict.graph.lockstep import LOADER, Handlers, Step, attribute, lockstep, program
+from verdict.graph import ABSENT, PER_STEP, Node, Plan
+from verdict.graph.events import Event, events_of, makers_of
+from verdict.graph.lockstep import LOADER, attribute
 from verdict.lineage import Lineages, Reference, Value
 from verdict.lineage.alike import alike_bases
 from verdict.lineage.columns import UNDECIDED
@@ -22,16 +23,6 @@ from verdict.ops.types import FLOAT, kind
 
 MOST_COPIES = 64
 """The greatest multiple of a value that an island is given, or that is due of it: it is added up of copies."""
-
-
-class Event(NamedTuple):
-    """A step that devices take together: one of one device, a message with its sender, or a collective.
-
-    once: whether it is taken once a step, and not for every microbatch.
-    """
-
-    nodes: tuple[tuple[int, Node], ...]
-    once: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +51,8 @@ def islands_of(
     behind: values of which no tensor counts as known.
     """
     due = walk.cuts
-    events = _events(plan, microbatch)
-    makers = _makers(events)
+    events = events_of(plan, microbatch)
+    makers = makers_of(events)
     known = _Known(walk, plan, due, events, behind)
     reached = {cut: _cone(cut, events, makers, known) for cut in due}
     cones = {cut: cone for cut, cone in reached.items() if cone is not None}
@@ -83,8 +74,8 @@ def widest(walk: Lineages, plan: Plan, microbatch: int = 0, behind: Set[int] = f
 
     What a cone has of steps hangs together, and so do cones with a step in common: one look at each step tells.
     """
-    events = _events(plan, microbatch)
-    makers = _makers(events)
+    events = events_of(plan, microbatch)
+    makers = makers_of(events)
     known = _Known(walk, plan, walk.cuts, events, behind)
     graph: networkx.Graph = networkx.Graph()
     stack = [makers[cut] for cut in walk.cuts if cut in makers]
@@ -228,17 +219,6 @@ def _island(
     return Island(tuple(events[number] for number in numbers), values, {cut: due[cut] for cut in cuts})
 
 
-def _makers(events: Sequence[Event]) -> dict[CutPoint, int]:
-    """The step that makes each tensor."""
-    return {
-        (device, tensor): number
-        for number, event in enumerate(events)
-        for device, node in event.nodes
-        for tensor in node.outputs
-        if tensor != ABSENT
-    }
-
-
 def _constants(events: Sequence[Event]) -> frozenset[int]:
     """Steps that read nothing but what such steps make."""
     found: set[int] = set()
@@ -250,24 +230,3 @@ def _constants(events: Sequence[Event]) -> frozenset[int]:
             found.add(number)
             made.update((device, t) for device, node in event.nodes for t in node.outputs)
     return frozenset(found)
-
-
-def _events(plan: Plan, microbatch: int) -> list[Event]:
-    """All steps of one column, in an order in which they can be taken."""
-    events: list[Event] = []
-
-    def local(device: int, step: Step) -> None:
-        events.append(Event(((device, step.node),), step.microbatch == ONCE_A_STEP))
-
-    def receive(device: int, step: Step, source: int, sent: Step) -> None:
-        events.append(Event(((source, sent.node), (device, step.node)), step.microbatch == ONCE_A_STEP))
-
-    def meet(members: Mapping[int, Step]) -> None:
-        once = any(step.microbatch == ONCE_A_STEP for step in members.values())
-        nodes = tuple((device, step.node) for device, step in sorted(members.items()))
-        events.append(Event(nodes, once))
-
-    own = (microbatch, ONCE_A_STEP)
-    programs = [program(plan, [call for call in calls if call.microbatch in own]) for calls in plan.programs]
-    lockstep(programs, Handlers(local, lambda device, step: device, receive, meet))
-    return events

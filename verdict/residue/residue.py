@@ -14,7 +14,7 @@ from verdict.graph import Plan
 from verdict.graph.microbatches import walked_microbatches
 from verdict.lineage import Binding, Lineages, Reference, Signature
 from verdict.lineage.guessed_ends import guessed_ends
-from verdict.lineage.guessing import CutPoint, Guess
+from verdict.lineage.guessing import CutPoint, Factors, Guess
 from verdict.lineage.poles import absorbed_poles
 from verdict.lineage.propagate import guessed
 from verdict.lineage.reference import Bases
@@ -70,25 +70,18 @@ def decide(
     if absorbed_poles(table):
         return None
     (microbatch,) = walked_microbatches(plan, every=False)
-    refused: set[Guess] = set()
-    closed: set[Signature] = set()
+    refused, closed = set[Guess](), frozenset[Signature]()
     factors: dict[Guess, Fraction] = {}
     behind: set[int] = set()
     known: dict[Pair, Swept | Unknown] = {}
     source = source_of(table, plan)
     most, spent = max(MOST_STEPS, MOST_OF_ALL * steps_of(plan)), 0.0
+    walk: Lineages | None = None
     for _ in range(MOST_ROUNDS):
         if spent > most:
             return None
-        walk = guessed_ends(
-            guessed(table, plan, binding, frozenset(refused), frozenset(closed), microbatch, dict(factors), progress),
-            plan,
-            binding,
-        )
-        fresh = unproved(cut((walk,)).questions) - closed
-        if fresh:
-            closed |= fresh
-            continue
+        if walk is None:
+            walk, closed = _walked(table, plan, binding, refused, closed, factors, unproved, progress)
         steps, every = widest(walk, plan, microbatch, frozenset(behind))
         if steps > max(MOST_STEPS, MOST_OF_ALL * every):
             return None
@@ -113,6 +106,7 @@ def decide(
         if further or fresh_factors:
             behind |= further
             factors |= fresh_factors
+            walk = None if fresh_factors else walk
             continue
         first = _first(wrong, islands)
         doubtful = [*lost, *(point for k in first for point in _doubtful(wrong[k], islands[k]))]
@@ -121,7 +115,23 @@ def decide(
         if fresh_refused <= refused:
             return None
         refused |= fresh_refused
+        walk = None
     return None
+
+
+def _walked(
+    table: Reference, plan: Plan, binding: Binding, refused: Collection[Guess], closed: frozenset[Signature],
+    factors: Factors, unproved: Unproved, progress: Progress,
+) -> tuple[Lineages, frozenset[Signature]]:  # fmt: skip
+    """A walk that follows no node whose stage has no proof, and the signatures of these nodes."""
+    (microbatch,) = walked_microbatches(plan, every=False)
+    while True:
+        known = guessed(table, plan, binding, frozenset(refused), closed, microbatch, dict(factors), progress)
+        walk = guessed_ends(known, plan, binding)
+        fresh = unproved(cut((walk,)).questions) - closed
+        if not fresh:
+            return walk, closed
+        closed |= fresh
 
 
 def _placed(islands: Sequence[Island], source: Source, unproved: Unproved) -> tuple[list[Island], list[Placed | None]]:

@@ -20,6 +20,8 @@ MOST_TIMES = 64
 """The greatest denominator of a multiple that is looked for: gradients that are averaged over more ranks are rare."""
 NOTHING = 1e-11
 """A single-device output below this, relative to the greatest output on the same numbers, is zero but for rounding."""
+ROUNDING = 1e-13
+"""Where all outputs are below this they are zero but for rounding: what both plans are given is about one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ def _worst(
             return Different(result, float("inf"), _greatest(due))
         with np.errstate(invalid="ignore"):
             error, size = _greatest(np.asarray(here - due)), _greatest(due)
-        if not error <= DIFFERENT * size + NOTHING * most:
+        if not error <= DIFFERENT * size + max(NOTHING * most, ROUNDING):
             return Different(result, error, size, _multiple(result, other, right, found))
     return None
 

@@ -4,7 +4,7 @@ The numbers are those of the functions that own and ATen operators are made of. 
 is: shapes must be equal (nothing is broadcast), starts of dynamic slices are clamped, gather clamps, scatter drops.
 """
 
-from verdict.ops.hlo import bits, contraction, elementwise, indexing, moves, reductions, windows
+from verdict.ops.hlo import bits, contraction, elementwise, indexing, moves, ordering, reductions, windows
 
 RULES = (
     *elementwise.RULES,
@@ -14,6 +14,7 @@ RULES = (
     *reductions.RULES,
     *windows.RULES,
     *indexing.RULES,
+    *ordering.RULES,
 )
 
 __all__ = ["RULES"]

@@ -8,6 +8,7 @@ around is brought into its type by whoever runs the plan (verdict/ops/types.py).
 """
 
 from functools import partial
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from verdict.ops.aten.form import Arguments, dtype_kind
 from verdict.ops.aten.shaping import same
 from verdict.ops.casts import CAST
 from verdict.ops.domain import Integers, of_type
+from verdict.ops.elements import is_number
 from verdict.ops.elementwise import ERF, STEP, TANH
 from verdict.ops.hlo.form import each, hlo
 from verdict.ops.integers import ROUNDED
@@ -32,6 +34,13 @@ def _divided(x: Array, y: Array, rounding: str | None) -> Array:
 
 def _compared(x: Array, y: Array, direction: str) -> Array:
     return COMPARE[direction.lower()](x, y)
+
+
+def _finite(x: Array) -> Array:
+    """[x - x = 0]: 1 of a term, which is a real number; not simplified where it may be none."""
+    if not numbers.of_objects(x):
+        return np.asarray(np.isfinite(x), np.int64)
+    return numbers.each(lambda v: int(isfinite(v)) if is_number(v) else logic.settled((v - v).indicator(0)), x)
 
 
 def _clamped(low: Array, x: Array, high: Array) -> Array:
@@ -116,6 +125,7 @@ RULES = (
     each("or", "self other", "z = [x or y is not 0], of truth values", either, (), (STEP,), truth),
     each("xor", "self other", "z = [one of x and y is not 0], of truth values", one_of, (), (STEP,), truth),
     each("not", "self", "y = [x is 0], of truth values", lambda x: logic.inverted(logic.truth(x)), (), (STEP,), truth),
+    each("is_finite", "self", "y = [x is a real number]", _finite, (), (STEP,), truth),
     each("select", "mask self other", "z = x where mask, else y", logic.where, types=like_others),
     each("clamp", "low self high", "y = min(max(x, low), high)", _clamped),
     hlo(

@@ -1,0 +1,45 @@
+"""Steps by hand on four devices, as jax 0.10.2 on the CPU lowers them, each beside one with a fault.
+
+That the right ones compute what their step for one device computes, and the others do not, was seen by running them.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from verdict.backends.hlo.pair import parallel_of, single_of
+from verdict.backends.hlo.text import read_module
+from verdict.options import Options
+from verdict.pipeline import verify
+from verdict.report import Verdict
+
+TEXTS = Path(__file__).parent / "steps"
+STEPS = {
+    "table": {"ids": (0, 7)},
+    "entropy": {"y": (0, 7)},
+    "masked_mean": {"y": (0, 3)},
+    "routed": {},
+    "sorted": {},
+}
+"""What their arguments of integers lie between: rows of a table that is split, with its gradient; cross entropy over
+logits that are split; a mean over what a mask keeps; experts chosen by topk; rows in order.
+"""
+
+
+def _report(name, which):
+    ranges = STEPS[name]
+    before, after = (read_module((TEXTS / f"{name}.{each}.hlo").read_text(), each) for each in ("before", which))
+    return verify(single_of(before, after, ranges), parallel_of(before, after, (), ranges), Options())
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_step_by_hand_is_proved(name):
+    assert _report(name, "after").verdict is Verdict.PROVED
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_fault_in_it_is_refuted(name):
+    """The offset of a shard is off by one; a mean of means; weights of the experts that do not add up to one; rows in
+    the opposite order.
+    """
+    assert _report(name, "wrong").verdict is Verdict.REFUTED
