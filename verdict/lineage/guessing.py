@@ -270,8 +270,8 @@ def _is_one_value_each(node: Node, values: tuple[Value, ...]) -> bool:
 
 
 def _counterparts(single: Plan, parallel: Plan) -> dict[tuple[int, tuple[int, ...]], list[Node]]:
-    """For each node of each device, by its outputs, the single-device nodes of its operator and name; where none has its
-    name, those of the place in the program that it cites. The one in the same place among them comes first.
+    """For each node of each device, by its outputs, the single-device nodes of its operator and name; where none has
+    its name, those of the place in the program that it cites. The one in the same place among them comes first.
     """
     own: dict[tuple[str, object], list[Node]] = defaultdict(list)
     for call in single.programs[0]:
