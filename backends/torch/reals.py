@@ -95,7 +95,7 @@ class Number:
 
 
 class Count(Number):
-    """An integer of the data, where nothing is decided by it. held: a tensor of one element, int64."""
+    """An integer of the data, which `isinstance` takes for one of Python's. held: a tensor of one element, int64."""
 
     __class__ = property(lambda self: int)
 
@@ -200,13 +200,14 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
 
 @contextmanager
 def numbers(recorder: Recorder) -> Iterator[None]:
-    """`item` of real numbers that depend on the data returns a `Number`, of integers a `Count` where nothing is decided
-    by what a run has.
+    """`item` of real numbers that depend on the data returns a `Number`; of integers a `Count`, in a step that is recorded
+    rank by rank.
     """
     before = torch.Tensor.item
 
     def item(self: Any) -> Any:
-        whole = not (self.is_floating_point() or recorder.live or self.is_complex() or self.dtype == torch.bool)
+        counts = recorder.draws.within and not recorder.live
+        whole = counts and not (self.is_floating_point() or self.is_complex() or self.dtype == torch.bool)
         is_number = (self.is_floating_point() or whole) and self.numel() == 1
         if not is_number or _get_current_dispatch_mode() is not recorder:
             return before(self)
