@@ -200,8 +200,8 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
 
 @contextmanager
 def numbers(recorder: Recorder) -> Iterator[None]:
-    """`item` of real numbers that depend on the data returns a `Number`; of integers a `Count`, in steps that are recorded
-    rank by rank.
+    """`item` of real numbers that depend on the data returns a `Number`, of integers a `Count`: these in steps that are
+    recorded rank by rank.
     """
     before = torch.Tensor.item
 
