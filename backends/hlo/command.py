@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import click
 
-from verdict.backends.apart import apart
+from verdict.backends.apart import abandon, begin, finish
 from verdict.backends.hlo.guesses import Cut, cut_alike
 from verdict.backends.hlo.pair import parallel_of, single_of
 from verdict.backends.hlo.probe import Outputs, paired
@@ -56,16 +56,24 @@ def load_pair(asked: Question, cut: Cut = Cut.UNROLLED, pairs: Pairs = UNPAIRED)
 
     cut: what becomes of their loops: of cut ones, only that they are equal says something of the question. pairs: which
     elements of these are one.
-    Each plan is made in a process of its own, which may take READER_BYTES of memory.
+    Each plan is made in a process of its own, both at once, which may take READER_BYTES of memory each.
     """
     before, after, shardings, ranges, _ = asked
     stating = [shardings] if shardings else []
-    single = apart(lambda _: single_of(_module(before), _module(after), ranges, cut, pairs[0]), before, READER_BYTES)
 
-    def make(_: object) -> Plan:
+    def of_one(_: object) -> Plan:
+        return single_of(_module(before), _module(after), ranges, cut, pairs[0])
+
+    def of_all(_: object) -> Plan:
         return parallel_of(_module(before), _module(after), list(map(_module, stating)), ranges, cut, pairs[1])
 
-    return single, apart(make, after, READER_BYTES)
+    first, second = begin(of_one, before, READER_BYTES), begin(of_all, after, READER_BYTES)
+    try:
+        single = finish(first)
+    except BaseException:
+        abandon(second)
+        raise
+    return single, finish(second)
 
 
 def induction(asked: Question) -> tuple[Plan, Plan] | None:

@@ -1,6 +1,7 @@
 """An instruction where it is evaluated: its operands, the numbers in its attributes, the computation that it names."""
 
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from verdict.backends.hlo.text import DTYPES, Computation, Instruction, Module, split
@@ -58,11 +59,22 @@ def numbers(text: str) -> tuple[int, ...]:
 
 
 def reducer_of(computation: Computation) -> str | None:
-    """The operator of a computation of two scalars; ASSIGN where it is the second one; None for any other."""
-    parameters = {each.name: each.literal for each in computation.instructions if each.opcode == "parameter"}
-    root = computation.root
+    """The operator of a computation of two scalars, copies left aside; ASSIGN where it is the second one; None for any
+    other.
+    """
+    copied = {each.name: each.operands[0] for each in computation.instructions if each.opcode == "copy"}
+    known = {each.name: each for each in computation.instructions if each.name not in copied}
+    parameters = sorted(each.name for each in known.values() if each.opcode == "parameter")
+    root = known[_original(computation.root.name, copied)]
     if root.opcode == "parameter":
         return ASSIGN if len(parameters) == 2 and root.literal == "1" else None
-    if len(computation.instructions) != 3 or sorted(parameters) != sorted(root.operands) or len(parameters) != 2:
+    read = sorted(_original(name, copied) for name in root.operands)
+    if len(known) != 3 or parameters != read or len(parameters) != 2:
         return None
     return root.opcode if root.opcode in REDUCERS else None
+
+
+def _original(name: str, copied: Mapping[str, str]) -> str:
+    while name in copied:
+        name = copied[name]
+    return name

@@ -102,10 +102,10 @@ def _divide(at: At) -> Leaf:
 
 
 def _remainder(at: At) -> Leaf:
-    x, y = at.operands
-    if not (isinstance(x, Known) and isinstance(y, Known) and y.array.all()):
-        raise Refused("it has no rule but for numbers that are known")
-    return Known(np.asarray(np.fmod(x.array, y.array)), x.dtype)
+    divisor = at.operands[1]
+    if not (isinstance(divisor, Known) and divisor.array.all()):
+        raise Refused("it has no rule but for integers that are divided by known ones other than 0")
+    return at.emit("hlo.remainder")
 
 
 def _compare(at: At) -> Leaf:

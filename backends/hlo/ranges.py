@@ -48,6 +48,13 @@ def _computed(opcode: str, spans: Sequence[Span]) -> Span | None:
             return a + c, b + d
         case "subtract", ((a, b), (c, d)):
             return a - d, b - c
+        case "multiply", ((a, b), (c, d)):
+            ends = a * c, a * d, b * c, b * d
+            return min(ends), max(ends)
+        case "divide", ((a, b), (c, d)) if c == d > 0:
+            return int(abs(a) // c) * (1 if a > 0 else -1), int(abs(b) // c) * (1 if b > 0 else -1)
+        case "remainder", ((a, b), (c, d)) if c == d > 0:
+            return max(a, 1 - c) if a < 0 else 0, min(b, c - 1) if b > 0 else 0
         case "maximum", ((a, b), (c, d)):
             return max(a, c), max(b, d)
         case "minimum", ((a, b), (c, d)):

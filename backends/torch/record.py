@@ -50,6 +50,10 @@ from verdict.graph import ABSENT
 
 _FILL = {"aten.new_ones": 1, "aten.new_zeros": 0, "aten.ones_like": 1, "aten.zeros_like": 0}
 """What operators fill with that read a shape alone, where they do not say it."""
+_AS_THEY_ARE = dict.fromkeys(("deterministic", "allow_tf32", "fp32_precision"))
+"""Flags of the library of kernels without which programs are recorded: in it a layer is one operator with memory of its
+own, where ATen's operators compute the same.
+"""
 INFERRED = "inferred-shares"
 """The assumption that says what nobody stated of the program's tensors, and what was inferred instead."""
 
@@ -77,6 +81,7 @@ def record(
         pending = recorder.pending
         stack.enter_context(waits(pending.waited, pending.asked, pending.alone, recorder.apart))
         stack.enter_context(outside(recorder))
+        stack.enter_context(torch.backends.mkldnn.flags(enabled=False, **_AS_THEY_ARE))
         if tensors != "fake":
             stack.enter_context(files(recorder, rank, str(live.store) if live else str(os.getpid())))
         if live:

@@ -132,7 +132,10 @@ def apply(op: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> list[Any]
     attrs = {"shape": attrs["size"]} if op == "aten.view" else attrs
     func = operator(name)
     args, kwargs = decode(func, [_dense(value) for value in inputs], attrs)
-    found = func(*args, **kwargs)
+    try:
+        found = func(*args, **kwargs)
+    except RuntimeError as error:
+        raise UsageError("replay", f"{op} takes nothing that it is given: {str(error).splitlines()[0]}", "") from error
     return list(found) if isinstance(found, list | tuple) else [found]
 
 

@@ -41,6 +41,7 @@ NODES = (
     *(node(op, (2, 3), (2, 3)) for op in ("add", "subtract", "multiply", "maximum", "minimum")),
     node("divide", (2, 3), (2, 3), fill=(real, nonzero)),
     node("divide", (4,), (4,), fill=(whole, lambda rng, shape: rng.integers(1, 4, shape)), rounding="trunc"),
+    node("remainder", (6,), (6,), fill=(whole, lambda rng, shape: rng.choice([-3, -2, 2, 5], shape))),
     node("power", (3,), (3,), fill=(positive, real)),
     *(node(op, (2, 3)) for op in ("negate", "abs", "sign", "exponential", "exponential_minus_one", "logistic")),
     *(node(op, (2, 3)) for op in ("tanh", "erf", "sine", "cosine", "copy")),

@@ -280,3 +280,57 @@ def build_coalesced_right(ctx):
 def build_coalesced(ctx):
     """Of the gradients the greatest is taken."""
     return sharded(ctx, dist.ReduceOp.MAX)
+
+
+def layered(ctx, averaged=slice(None)):
+    """Data parallel by hand, with a layer that torch computes as one operator of another library where it may.
+
+    averaged: which of the parameters' gradients are.
+    """
+    model, x = nn.LSTM(SIZE, 2, batch_first=True), torch.randn(ROWS // ctx.world, 2, SIZE)
+
+    def step():
+        loss = model(x)[0].square().mean()
+        loss.backward()
+        for weight in list(model.parameters())[averaged] if ctx.world > 1 else ():
+            dist.all_reduce(weight.grad)
+            weight.grad /= ctx.world
+        return loss
+
+    return Program({"x": x}, model, step, specs={"x": shard(0, ctx.rank, ctx.world)}, loss=mean(ctx.rank, ctx.world))
+
+
+def build_layered_single(ctx):
+    return layered(ctx)
+
+
+def build_layered_right(ctx):
+    return layered(ctx)
+
+
+def build_layered(ctx):
+    return layered(ctx, slice(1, None))
+
+
+def ignoring(ctx, ignored):
+    """Every rank has the whole batch, of which targets of one class may be ignored, all of them too."""
+    model, x, target = nn.Linear(SIZE, 4), torch.randn(ROWS, SIZE), torch.zeros(ROWS, dtype=torch.int64)
+
+    def step():
+        loss = nn.functional.cross_entropy(model(x), target, ignore_index=ignored)
+        loss.backward()
+        return loss
+
+    return Program({"x": x, "target": target}, model, step, ranges={"target": (0, 3)})
+
+
+def build_ignoring_single(ctx):
+    return ignoring(ctx, 0)
+
+
+def build_ignoring_right(ctx):
+    return ignoring(ctx, 0)
+
+
+def build_ignoring(ctx):
+    return ignoring(ctx, -100)

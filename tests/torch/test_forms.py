@@ -10,7 +10,7 @@ from tests.torch.verdicts import answers  # noqa: E402
 from verdict.torch import cuda_as_cpu  # noqa: E402
 
 FILE = Path(__file__).with_name("forms.py")
-FORMS = ("unread", "group", "gpu", "divided", "narrow", "fused", "before", "coalesced", "viewed")
+FORMS = ("unread", "group", "gpu", "divided", "narrow", "fused", "before", "coalesced", "viewed", "layered", "ignoring")
 
 
 def told(name):
@@ -25,6 +25,11 @@ def test_the_right_form_is_proved(form):
 
 def test_a_product_on_memory_that_holds_anything_is_not_proved():
     assert told("build_unread").verdict in ("REFUTED", "UNKNOWN")
+
+
+@pytest.mark.parametrize("form", ["layered", "ignoring"])
+def test_a_gradient_that_is_not_averaged_and_another_ignored_class_are_refuted(form):
+    assert told(f"build_{form}").verdict == "REFUTED", told(f"build_{form}").why
 
 
 def test_means_that_are_added_are_refuted():

@@ -61,7 +61,7 @@ def of_stage(scene: Scene, occurrence: Occurrence, outcome: Refuted, members: Se
         if not partner.meaning.uninterpreted:
             raise
         return None
-    except (IndexError, ShapeError, NotShown):
+    except (ArithmeticError, IndexError, ShapeError, NotShown):
         return None
 
 

@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from verdict.graph import ABSENT, GRAD, Interval, Node, Place, Plan, Region
 from verdict.graph.lockstep import Step
+from verdict.graph.sources import cited_in
 from verdict.lineage.alike import alike_bases
 from verdict.lineage.binding import Binding
 from verdict.lineage.columns import UNDECIDED
@@ -269,20 +270,28 @@ def _is_one_value_each(node: Node, values: tuple[Value, ...]) -> bool:
 
 
 def _counterparts(single: Plan, parallel: Plan) -> dict[tuple[int, tuple[int, ...]], list[Node]]:
-    """For each node of each device, by its outputs, the single-device nodes of its operator and name: the one in the
-    same place among those first.
+    """For each node of each device, by its outputs, the single-device nodes of its operator and name; where none has
+    its name, those of the place in the program that it cites. The one in the same place among them comes first.
     """
-    own: dict[tuple[str, str], list[Node]] = defaultdict(list)
+    own: dict[tuple[str, object], list[Node]] = defaultdict(list)
     for call in single.programs[0]:
         for node in single.segments[call.segment].nodes:
-            own[node.op, node.name].append(node)
+            for key in _keys(node):
+                own[key].append(node)
     found: dict[tuple[int, tuple[int, ...]], list[Node]] = {}
     for device, calls in enumerate(parallel.programs):
-        seen: Counter[tuple[str, str]] = Counter()
+        seen: Counter[tuple[str, object]] = Counter()
         for segment in dict.fromkeys(call.segment for call in calls):
             for node in parallel.segments[segment].nodes:
-                key = node.op, node.name
+                keys = _keys(node)
+                key = next((key for key in keys if key in own), keys[0])
                 alike, place = own.get(key, []), seen[key]
                 found[device, node.outputs] = [*alike[place : place + 1], *alike[:place], *alike[place + 1 :]]
                 seen[key] += 1
     return found
+
+
+def _keys(node: Node) -> list[tuple[str, object]]:
+    """By what a node is found, the surest first."""
+    cited = cited_in(node.name)
+    return [(node.op, node.name), *([(node.op, cited)] if cited is not None else [])]

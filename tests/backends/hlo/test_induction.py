@@ -57,7 +57,7 @@ def test_a_file_is_read_in_processes_of_its_own_alone(asked, monkeypatch):
         raise AssertionError("a file is read where the command runs")
 
     question = asked(2)
-    monkeypatch.setattr(command, "apart", lambda make, *_: pytest.fail("it has no loop"))
+    monkeypatch.setattr(command, "begin", lambda make, *_: pytest.fail("it has no loop"))
     monkeypatch.setattr(command, "read_module", here)
     Path(question.before).write_text("HloModule without_a_loop")
     assert induction(question) is None

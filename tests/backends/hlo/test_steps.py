@@ -18,11 +18,14 @@ STEPS = {
     "table": {"ids": (0, 7)},
     "entropy": {"y": (0, 7)},
     "masked_mean": {"y": (0, 3)},
+    "hashed": {"ids": (0, 15)},
+    "partly": {},
     "routed": {},
     "sorted": {},
 }
 """What their arguments of integers lie between: rows of a table that is split, with its gradient; cross entropy over
-logits that are split; a mean over what a mask keeps; experts chosen by topk; rows in order.
+logits that are split; a mean over what a mask keeps; rows of a table by
+remainders; data parallel by hand in a tensor parallel program; experts chosen by topk; rows in order.
 """
 
 
@@ -39,7 +42,7 @@ def test_a_step_by_hand_is_proved(name):
 
 @pytest.mark.parametrize("name", STEPS)
 def test_a_fault_in_it_is_refuted(name):
-    """The offset of a shard is off by one; a mean of means; weights of the experts that do not add up to one; rows in
-    the opposite order.
+    """The offset of a shard is off by one; a mean of means; another divisor; a sum for a mean; weights of the experts
+    that do not add up to one; rows in the opposite order.
     """
     assert _report(name, "wrong").verdict is Verdict.REFUTED

@@ -8,7 +8,7 @@ around is brought into its type by whoever runs the plan (verdict/ops/types.py).
 """
 
 from functools import partial
-from math import isfinite
+from math import isfinite, nan
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,11 @@ from verdict.ops.types import cast, floats, like_others, truth
 
 def _divided(x: Array, y: Array, rounding: str | None) -> Array:
     return numbers.divide(x, y) if rounding is None else integers.divided(x, y, rounding)
+
+
+def _left(x: Any, y: Any) -> Any:
+    """What is left of x, with its sign; no number where there is no quotient."""
+    return abs(x) % abs(y) * (1 if x > 0 else -1) if y else nan
 
 
 def _compared(x: Array, y: Array, direction: str) -> Array:
@@ -85,6 +90,14 @@ RULES = (
         (0,),
         (ROUNDED,),
         attributes={"rounding": None},
+    ),
+    each(
+        "remainder",
+        "self other",
+        "z = x - y [x / y rounded towards zero], of integers",
+        lambda x, y: logic.pointwise("remainder", _left, x, y) if numbers.of_objects(x) else np.fmod(x, y),
+        (),
+        (ROUNDED,),
     ),
     each("maximum", "self other", "z = max(x, y)", numbers.maximum),
     each("minimum", "self other", "z = min(x, y)", minimum),
