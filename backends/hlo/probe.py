@@ -26,7 +26,9 @@ TURNS = 2
 MOST_PLACES = 64
 """The most places that a part of an element may have in it."""
 CLOSE = 1e-6
+"""By so much of the greatest number of an element may numbers differ that are taken for one."""
 Outputs = Mapping[str, Array]
+"""Arrays by the names of outputs."""
 
 
 class Probe:

@@ -44,7 +44,7 @@ class Number:
 
     def __float__(self) -> float:
         if not self._recorder.live:
-            return self._read()
+            return float(self._read())
         self._recorder.doubt(FLOAT)
         return self._real()
 
@@ -59,7 +59,7 @@ class Number:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         self._recorder.doubt("a real number of the data is sent or kept as an object of Python's")
-        return float, (self._real(),)
+        return type(self._real()), (self._real(),)
 
     def __format__(self, how: str) -> str:
         return format(self._told(), how)
@@ -70,23 +70,23 @@ class Number:
     __repr__ = __str__
 
     def __neg__(self) -> "Number":
-        return Number(-self._held, self._recorder)
+        return _number(-self._held, self._recorder)
 
     def __abs__(self) -> "Number":
-        return Number(abs(self._held), self._recorder)
+        return _number(abs(self._held), self._recorder)
 
     def __round__(self, digits: int | None = None) -> Any:
         return round(float(self), digits)
 
     def _read(self) -> float:
-        """The float, as torch reads it of a tensor: the recording says what cannot be said of it."""
-        return float(torch._C._TensorBase.item(self._held))
+        """The number, as torch reads it of a tensor: the recording says what cannot be said of it."""
+        return torch._C._TensorBase.item(self._held)  # type: ignore[no-any-return]
 
     def _real(self) -> float:
         if isinstance(self._held, FakeTensor):
             return self._read()
         with _disable_current_modes():
-            return float(self._held)
+            return self._held.item()  # type: ignore[no-any-return]
 
     def _told(self) -> float:
         where = self._recorder.origin.name("text")
@@ -94,13 +94,35 @@ class Number:
         return self._real()
 
 
+class Count(Number):
+    """An integer of the data, which `isinstance` takes for one of Python's. held: a tensor of one element, int64."""
+
+    __class__ = property(lambda self: int)
+
+    def __int__(self) -> int:
+        return int(self._read())
+
+    __index__ = __int__
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(int(self), digits)
+
+
+def _is(value: Any) -> bool:
+    return issubclass(type(value), Number)
+
+
+def _number(held: Any, recorder: Recorder) -> Number:
+    return Number(held, recorder) if held.is_floating_point() else Count(held, recorder)
+
+
 def _held(value: Any) -> Any:
-    return value._held if type(value) is Number else value
+    return value._held if _is(value) else value
 
 
 def _alone(value: Any) -> Any:
     """A float for a number, of which nothing is known then: what torch refused may have run in part."""
-    if type(value) is not Number:
+    if not _is(value):
         return value
     value._recorder.doubt(FLOAT)
     return value._real()
@@ -110,11 +132,14 @@ def _computing(compute: Callable[[Any, Any], Any], turned: bool) -> Callable[[Nu
     def run(self: Number, other: Any) -> Any:
         if not isinstance(other, torch.Tensor | int | float):
             return NotImplemented
-        pair = (_held(other), self._held) if turned else (self._held, _held(other))
+        mine, theirs = self._held, _held(other)
+        if not isinstance(other, torch.Tensor) and (compute is operator.truediv or isinstance(other, float)):
+            mine = mine.double()  # as Python divides, and multiplies by floats
+        pair = (theirs, mine) if turned else (mine, theirs)
         if compute is operator.truediv and not isinstance(other, torch.Tensor) and not pair[1] != 0:
             raise ZeroDivisionError("float division by zero")
         made = compute(*pair)
-        return made if isinstance(other, torch.Tensor) else Number(made, self._recorder)
+        return made if isinstance(other, torch.Tensor) else _number(made, self._recorder)
 
     return run
 
@@ -131,7 +156,8 @@ def _comparing(compare: Callable[[Any, Any], Any]) -> Callable[[Number, Any], An
 
 def _as_float(compute: Callable[[Any, Any], Any], turned: bool) -> Callable[[Number, Any], Any]:
     def run(self: Number, other: Any) -> Any:
-        return compute(other, float(self)) if turned else compute(float(self), other)
+        number = int(self) if type(self) is Count else float(self)
+        return compute(other, number) if turned else compute(number, other)
 
     return run
 
@@ -141,13 +167,14 @@ def _tensor(before: Callable[..., Any]) -> Callable[..., Any]:
 
     def tensor(data: Any, *args: Any, **kwargs: Any) -> Any:
         listed = data if isinstance(data, list | tuple) else (data,)
-        if not any(type(each) is Number for each in listed):
+        if not any(map(_is, listed)):
             return before(data, *args, **kwargs)
-        made = [_held(each) if type(each) is Number else before(each, dtype=torch.float64) for each in listed]
+        whole = all(isinstance(each, int) for each in listed)
+        kind = torch.int64 if whole else torch.float64
+        made = [(_held(each) if _is(each) else before(each)).to(kind) for each in listed]
         found = torch.stack(made) if listed is data else made[0].clone()
-        return found.to(kwargs.get("dtype") or torch.get_default_dtype()).requires_grad_(
-            bool(kwargs.get("requires_grad"))
-        )
+        dtype = kwargs.get("dtype") or (torch.int64 if whole else torch.get_default_dtype())
+        return found.to(dtype).requires_grad_(bool(kwargs.get("requires_grad")))
 
     return tensor
 
@@ -156,7 +183,7 @@ def _written(before: Callable[..., Any]) -> Callable[..., Any]:
     """What JSON makes of values that it does not know: of a number the text."""
 
     def default(self: Any, value: Any) -> Any:
-        return value._told() if type(value) is Number else before(self, value)
+        return value._told() if _is(value) else before(self, value)
 
     return default
 
@@ -173,16 +200,21 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
 
 @contextmanager
 def numbers(recorder: Recorder) -> Iterator[None]:
-    """`item` of real numbers that depend on the data returns a `Number`."""
+    """`item` of real numbers that depend on the data returns a `Number`, of integers a `Count`: these in steps that are
+    recorded rank by rank.
+    """
     before = torch.Tensor.item
 
     def item(self: Any) -> Any:
-        if not self.is_floating_point() or _get_current_dispatch_mode() is not recorder or self.numel() != 1:
+        counts = recorder.draws.within and not recorder.live
+        whole = counts and not (self.is_floating_point() or self.is_complex() or self.dtype == torch.bool)
+        is_number = (self.is_floating_point() or whole) and self.numel() == 1
+        if not is_number or _get_current_dispatch_mode() is not recorder:
             return before(self)
         held = self.detach().full_tensor() if isinstance(self, DTensor) else self.detach()
         if recorder.tape.known([recorder.read(held)]):
             return before(self)
-        return Number(held.reshape(()).to(torch.float64, copy=True), recorder)
+        return _number(held.reshape(()).to(torch.int64 if whole else torch.float64, copy=True), recorder)
 
     with (
         given(torch.Tensor, "item", item),

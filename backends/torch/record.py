@@ -51,8 +51,8 @@ from verdict.graph import ABSENT
 _FILL = {"aten.new_ones": 1, "aten.new_zeros": 0, "aten.ones_like": 1, "aten.zeros_like": 0}
 """What operators fill with that read a shape alone, where they do not say it."""
 _AS_THEY_ARE = dict.fromkeys(("deterministic", "allow_tf32", "fp32_precision"))
-"""Flags of the library of kernels without which programs are recorded: a layer is one operator with memory of its own in
-it, where ATen's operators compute the same.
+"""Flags of the library of kernels without which programs are recorded: in it a layer is one operator with memory of its
+own, where ATen's operators compute the same.
 """
 INFERRED = "inferred-shares"
 """The assumption that says what nobody stated of the program's tensors, and what was inferred instead."""

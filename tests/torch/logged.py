@@ -53,6 +53,26 @@ def silent(log, loss, number):
     return loss
 
 
+def counted(log, loss, number):
+    """How many of the losses are small, among so many, as scripts count what is right."""
+    count = (loss.detach() < 1).sum().item()
+    share = (count + 1) / 4 * 100.0 + count * 0.5 - len(log)
+    print(f"{count:3d} small, {share:.1f} percent", json.dumps([count]), isinstance(count, int))
+    log += [count, torch.tensor([count, 1]).sum().item()]
+    return loss
+
+
+def rows(log, loss, number):
+    """A number of rows of the data goes into a shape."""
+    count = (loss.detach() < 1e9).sum().item()
+    return loss * torch.ones(count).sum()
+
+
+def weighted(log, loss, number):
+    """Scaled by how many losses of the rank are small."""
+    return loss * (1 + (loss.detach() < 1).sum().item())
+
+
 def everywhere(log, loss, number):
     """Scaled by the number of all ranks."""
     whole = torch.tensor(number)
@@ -134,3 +154,31 @@ def build_in_part_single(ctx):
 
 def build_in_part(ctx):
     return program(ctx, in_part)
+
+
+def build_counted_single(ctx):
+    return program(ctx, counted)
+
+
+def build_counted(ctx):
+    return program(ctx, counted)
+
+
+def build_rows_single(ctx):
+    return program(ctx, rows)
+
+
+def build_rows(ctx):
+    return program(ctx, rows)
+
+
+def build_weighted_single(ctx):
+    return program(ctx, weighted)
+
+
+def build_weighted(ctx):
+    return program(ctx, weighted)
+
+
+def build_counted_not_reduced(ctx):
+    return program(ctx, counted, reduced=False)

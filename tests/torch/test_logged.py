@@ -20,6 +20,10 @@ PAIRS = tuple(
         ("decided", "decided"),
         ("of_python", "of_python"),
         ("in_part", "in_part"),
+        ("counted", "counted"),
+        ("counted_not_reduced", "counted"),
+        ("rows", "rows"),
+        ("weighted", "weighted"),
     )
 )
 
@@ -28,19 +32,23 @@ def told(name):
     return answers(FILE, PAIRS, tensors="auto")[f"build_{name}"]
 
 
-@pytest.mark.parametrize("name", ["kept", "silent", "scaled"])
+@pytest.mark.parametrize("name", ["kept", "silent", "scaled", "counted"])
 def test_a_number_that_is_logged_or_a_value_of_the_step_is_no_question(name):
     assert told(name).verdict == "PROVED", told(name).why
 
 
-@pytest.mark.parametrize("name", ["kept_not_reduced", "scaled_by_own"])
+@pytest.mark.parametrize("name", ["kept_not_reduced", "scaled_by_own", "counted_not_reduced"])
 def test_what_is_wrong_beside_it_or_by_it_is_refuted(name):
     assert told(name).verdict == "REFUTED", told(name).why
 
 
-@pytest.mark.parametrize("name", ["decided", "of_python", "in_part"])
+@pytest.mark.parametrize("name", ["decided", "of_python", "in_part", "rows"])
 def test_what_decides_or_becomes_a_float_of_python_is_not_proved(name):
     assert told(name).verdict == "UNKNOWN", told(name).why
+
+
+def test_a_rank_that_counts_its_own_is_not_proved():
+    assert told("weighted").verdict != "PROVED", told("weighted").why
 
 
 def test_a_text_of_a_number_is_an_assumption():
