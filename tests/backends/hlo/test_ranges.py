@@ -1,5 +1,6 @@
 """Ranges of parameters: what they decide while a module is read, and what is proved by them alone."""
 
+import math
 from itertools import product
 from pathlib import Path
 
@@ -53,10 +54,27 @@ def test_nothing_is_known_of_what_wraps_around_or_is_not_followed():
     assert span_of("hlo.add", ((100, 120), (0, 8)), "int8") is None
     assert span_of("hlo.subtract", ((0, 4), (0, 4)), "uint32") is None
     assert span_of("hlo.add", ((0, 1 << 61), (0, 1 << 61)), "int64") is None
-    assert span_of("hlo.multiply", ((0, 4), (0, 4)), "int32") is None
+    assert span_of("hlo.multiply", ((0, 1 << 16), (0, 1 << 16)), "int32") is None
+    assert span_of("hlo.power", ((0, 4), (0, 4)), "int32") is None
+    assert span_of("hlo.remainder", ((0, 4), (1, 2)), "int32") is None
     assert span_of("hlo.add", (None, (0, 4)), "int32") is None
     assert span_of("hlo.select", (None, (0, 4), (-3, 1)), "int32") == (-3, 4)
     assert span_of("hlo.pad", ((2, 4), (0, 0)), "int32") == (0, 4)
+
+
+@pytest.mark.parametrize("ends", [(-7, 9), (-7, -2), (3, 9), (0, 2), (-2, 0)])
+@pytest.mark.parametrize("by", [1, 4, 20])
+def test_ranges_of_quotients_remainders_and_products_hold_all_of_them(ends, by):
+    every = range(ends[0], ends[1] + 1)
+    made = {
+        "divide": [math.trunc(value / by) for value in every],
+        "remainder": [int(math.fmod(value, by)) for value in every],
+        "multiply": [value * by for value in every],
+    }
+    for opcode, values in made.items():
+        low, high = span_of(f"hlo.{opcode}", (ends, (by, by)), "int32")
+        assert low <= min(values)
+        assert max(values) <= high
 
 
 def test_cross_entropy_is_proved_where_ids_name_rows():
