@@ -15,9 +15,19 @@ from typing import Any
 import torch
 
 from verdict.backends.torch.assemble import plan_of
-from verdict.backends.torch.confirmation import AGREES, DIFFERS, FAILS, NOT_RUN, OTHERWISE, Confirmation, too_many
+from verdict.backends.torch.confirmation import (
+    AGREES,
+    BEYOND,
+    DIFFERS,
+    FAILS,
+    NOT_RUN,
+    OTHERWISE,
+    Confirmation,
+    too_many,
+)
 from verdict.backends.torch.launched import Ended, launch
 from verdict.backends.torch.numbers import OWN
+from verdict.backends.torch.ranges import beyond
 from verdict.backends.torch.real import Place, Ran, Run, run
 from verdict.backends.torch.replay import ChosenOtherwise, replay_held
 from verdict.backends.torch.trace import UNMODELLED, Trace
@@ -87,6 +97,9 @@ def _confirmed(
     first, second = (_ran(folder / "both", plan.devices, number) for number in both)
     if first is None:
         return _unrun(ended)
+    outside = _outside(plan, first)
+    if outside:
+        return Confirmation(BEYOND, outside)
     otherwise = _drawn_otherwise(plan, first)
     if otherwise:
         return Confirmation(OTHERWISE, otherwise)
@@ -107,6 +120,16 @@ def _confirmed(
     apart = tuple(_apart(first))
     unseeded = tuple(text for text in _apart(second) if not apart)
     return Confirmation(DIFFERS if differs else AGREES, differs, apart, unseeded)
+
+
+def _outside(plan: Plan, ran: Sequence[Ran]) -> str:
+    """The first integer that a rank was given and that its stated range leaves out, as a clause; "" where none is."""
+    for name, low, high in plan.ranges:
+        for rank, each in enumerate(ran):
+            found = beyond(each.given[name], low, high) if name in each.given else None
+            if found is not None:
+                return f"that of {name} is from {low} to {high}, and it holds {found} on rank {rank}"
+    return ""
 
 
 def _unrun(ended: Ended) -> Confirmation:

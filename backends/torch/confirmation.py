@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from verdict.backends.torch.assemble import STEP, doubted
+from verdict.backends.torch.ranges import REMEDY
 from verdict.backends.torch.trace import GIVEN, SEEDED, Trace
 from verdict.errors import UsageError
 from verdict.graph import Plan
@@ -13,6 +14,7 @@ from verdict.outcome import Assumption
 AGREES, DIFFERS, NOT_RUN, HANGS, FAILS = "agrees", "differs", "not run", "hangs", "fails"
 MOST_RANKS = 32
 """The most ranks of a program, for it to be run: each is a process of its own on one machine."""
+BEYOND = "holds what is in no range that was stated"
 OTHERWISE = "draws other random numbers"
 NOT_CONFIRMED = "recording-not-confirmed"
 UNSEEDED = "weights-seeded-alike"
@@ -43,8 +45,11 @@ def too_many(ranks: int) -> str:
 def confirmed(plan: Plan, found: Confirmation, traces: Sequence[Trace] = ()) -> Plan:
     """`plan`, made of the recordings `traces`, with what its runs say of it: as an assumption, or as what is left open.
 
-    Raises UsageError where a run holds something else than the recording: there is nothing to be said of the program.
+    Raises UsageError where a run holds something else than the recording, or integers that the program says do not
+    occur: there is nothing to be said of the program.
     """
+    if found.how == BEYOND:
+        raise UsageError("Program.ranges", found.why, REMEDY)
     if found.how == DIFFERS:
         problem = f"the recording is not what the program does when it is run: {found.why}"
         remedy = "something in it cannot be recorded; see docs/pytorch.md, What is recorded"

@@ -23,6 +23,7 @@ from verdict.backends.torch.memory import Unfollowed, value_of
 from verdict.backends.torch.origin import Origin
 from verdict.backends.torch.outside import outside
 from verdict.backends.torch.program import Context, Program
+from verdict.backends.torch.ranges import ranges_of
 from verdict.backends.torch.reals import numbers
 from verdict.backends.torch.recorder import NAME_IT, Recorder
 from verdict.backends.torch.saved import files
@@ -102,7 +103,7 @@ def record(
 def _step(program: Program, recorder: Recorder, rank: int, ranks: int, around: World, begun: float) -> Trace:
     if isinstance(program.params, torch.nn.Module):
         recorder.origin.name_modules(program.params)
-    params = named(program)
+    params, ranges = named(program), ranges_of(program)
     ends = _Ends(program, recorder)
     held = {name: recorder.memory.read(local(tensor)) for name, tensor in params.items() if _known(recorder, tensor)}
     how = ways(recorder.tape, rank)
@@ -137,7 +138,7 @@ def _step(program: Program, recorder: Recorder, rank: int, ranks: int, around: W
         heard=tuple(recorder.heard),
         meetings=tuple(recorder.meetings),
         beginnings=tuple((called(program, name), how[value]) for name, value in held.items() if value in how),
-        ranges=_ranges(program),
+        ranges=ranges,
         choices=tuple(tape.choices),
         sources=tuple((file, line, text) for (file, line), text in sorted(recorder.origin.lines.items())),
     )
@@ -153,20 +154,6 @@ _FROM_BUILD = (
 
 def _known(recorder: Recorder, tensor: Any) -> bool:
     return recorder.memory.knows(local(tensor))
-
-
-def _ranges(program: Program) -> tuple[tuple[str, int, int], ...]:
-    """What the program states of its inputs of integers. Raises UsageError where it does not fit them."""
-    found = []
-    for name, (low, high) in sorted(program.ranges.items()):
-        tensor = program.inputs.get(name)
-        where = f"Program.ranges[{name!r}]"
-        if not isinstance(tensor, torch.Tensor) or tensor.is_floating_point() or tensor.is_complex():
-            raise UsageError(where, "there is no input of integers of that name", "name one of Program.inputs")
-        if low > high:
-            raise UsageError(where, f"nothing lies between {low} and {high}", "give the least and the greatest integer")
-        found.append((name, int(low), int(high)))
-    return tuple(found)
 
 
 def _settled(step: Step, before: bool, leaked: bool, values: list[Value]) -> Step:
