@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from verdict.backends.torch.assemble import STEP, doubted
-from verdict.backends.torch.ranges import REMEDY
 from verdict.backends.torch.trace import GIVEN, SEEDED, Trace
 from verdict.errors import UsageError
 from verdict.graph import Plan
@@ -16,6 +15,7 @@ MOST_RANKS = 32
 """The most ranks of a program, for it to be run: each is a process of its own on one machine."""
 BEYOND = "holds what is in no range that was stated"
 OTHERWISE = "draws other random numbers"
+REMEDY = "give a range that has all that the input may hold"
 NOT_CONFIRMED = "recording-not-confirmed"
 UNSEEDED = "weights-seeded-alike"
 

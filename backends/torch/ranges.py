@@ -6,11 +6,10 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import _disable_current_modes
 
+from verdict.backends.torch.confirmation import REMEDY
 from verdict.backends.torch.program import Program
 from verdict.backends.torch.shares import local
 from verdict.errors import UsageError
-
-REMEDY = "give a range that has all that the input may hold"
 
 
 def ranges_of(program: Program) -> tuple[tuple[str, int, int], ...]:

@@ -22,7 +22,6 @@ from verdict.backends.torch import environment, seen
 from verdict.backends.torch.files import module_in
 from verdict.backends.torch.job import LIVE, Job, read_job, seen_of
 from verdict.backends.torch.leading import leading
-from verdict.backends.torch.preloaded import in_turn
 from verdict.backends.torch.tasks import read, side_by_side, write
 from verdict.backends.torch.together import Wanted, numbers_of, record_together
 from verdict.backends.torch.trace import from_plain, to_plain
@@ -75,6 +74,8 @@ def work(folder: Path, job: Job, record: Callable[..., Any], confirm: Callable[.
         alike.setdefault((str(file.parent) if begins else "", begins), []).append(program)
     if job.tensors == LIVE and len(alike) > 1:
         alike = {("", ()): list(range(len(job.programs)))}
+    from verdict.backends.torch.preloaded import in_turn  # noqa: PLC0415  (it needs torch)
+
     for (beside, statements), programs in alike.items():
         task = Task(folder, job, tuple(programs))
         parts = partial(_record_first, task, record), lambda _, of=task: _finish(of, record, confirm)
