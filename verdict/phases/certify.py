@@ -100,11 +100,11 @@ def _certified(query: Query, report: Report, proved: Collection[Finding]) -> Rep
 
     proved: findings that follow from the form of the plan, or from what was proved of its outputs.
     """
-    if not _doubtful(report, proved):
+    doubtful = _doubtful(report, proved)
+    if not doubtful:
         return report
     progress = partial(query.observer.advance, Phase.CERTIFY)
-    first = _doubtful(report, proved)[0]
-    if first.code != MISFIT and _losses_differ(query, first, progress):
+    if doubtful[0].code != MISFIT and _losses_differ(query, doubtful[0], progress):
         return report
     found, told = run_on_numbers(*query.values, progress=progress), AGREED
     if isinstance(found, str) and (alone := _one_column(query)) is not None:

@@ -81,7 +81,7 @@ def decide(
         if spent > most:
             return None
         if walk is None:
-            walk, closed = _walked(table, plan, binding, refused, closed, factors, unproved, progress)
+            walk, closed = _walked(table, plan, binding, microbatch, refused, closed, factors, unproved, progress)
         steps, every = widest(walk, plan, microbatch, frozenset(behind))
         if steps > max(MOST_STEPS, MOST_OF_ALL * every):
             return None
@@ -120,11 +120,10 @@ def decide(
 
 
 def _walked(
-    table: Reference, plan: Plan, binding: Binding, refused: Collection[Guess], closed: frozenset[Signature],
-    factors: Factors, unproved: Unproved, progress: Progress,
+    table: Reference, plan: Plan, binding: Binding, microbatch: int, refused: Collection[Guess],
+    closed: frozenset[Signature], factors: Factors, unproved: Unproved, progress: Progress,
 ) -> tuple[Lineages, frozenset[Signature]]:  # fmt: skip
     """A walk that follows no node whose stage has no proof, and the signatures of these nodes."""
-    (microbatch,) = walked_microbatches(plan, every=False)
     while True:
         known = guessed(table, plan, binding, frozenset(refused), closed, microbatch, dict(factors), progress)
         walk = guessed_ends(known, plan, binding)
