@@ -9,8 +9,7 @@ from typing import Any
 
 from verdict.graph import ABSENT, BUFFER
 from verdict.lineage.reference import Partner, Reference
-from verdict.ops import FACTS
-from verdict.ops.signs import absorbs, factors, is_sum, lifts, nonnegative, pole, positive
+from verdict.ops.signs import POSITIVE, absorbs, factors, pole, sign
 
 
 def absorbed_poles(table: Reference) -> Set[int]:
@@ -28,10 +27,6 @@ def absorbed_poles(table: Reference) -> Set[int]:
     return behind if absorbed else frozenset()
 
 
-NOT_NEGATIVE, POSITIVE = 1, 2
-"""Signs: a greater number says more."""
-
-
 def signs_of(table: Reference, buffers: int = 0) -> Mapping[int, int]:
     """Of values that are known not to be negative, or to be positive, which of these they are.
 
@@ -40,30 +35,19 @@ def signs_of(table: Reference, buffers: int = 0) -> Mapping[int, int]:
     given = {logical.name for logical in table.plan.logicals if buffers and logical.kind == BUFFER}
     signs = {k: buffers for k, base in enumerate(table.bases) if base.node < 0 and base.logical in given}
     for partner in table.partners:
-        sign = _sign(partner, lambda base: signs.get(base, 0))
-        if sign:
-            signs.update(dict.fromkeys((base for base in partner.outputs if base != ABSENT), sign))
+        found = _sign(partner, lambda base: signs.get(base, 0))
+        if found:
+            signs.update(dict.fromkeys((base for base in partner.outputs if base != ABSENT), found))
     return signs
 
 
 def _sign(partner: Partner, known: Callable[[int], int]) -> int:
-    op, attrs = partner.node.op, dict(partner.node.attrs)
     read = [min((known(base) for base in bases), default=0) for bases in partner.inputs]
-    least = min(read, default=0)
-    if lifts(op, [sign == POSITIVE for sign in read]):
-        return POSITIVE
-    if not nonnegative(op, attrs, least > 0, _is_square(partner, read)):
-        return 0
-    lifted = (FACTS.is_sum(op) or is_sum(op)) and (max(read, default=0) == POSITIVE or _above_zero(attrs.get("other")))
-    return POSITIVE if lifted or positive(op, attrs, least == POSITIVE) else NOT_NEGATIVE
+    return sign(partner.node.op, dict(partner.node.attrs), read, _is_square(partner, read))
 
 
 def _is_square(partner: Partner, read: Sequence[int]) -> bool:
     """Whether a node multiplies a value by itself, and reads nothing else that may be negative."""
     at = factors(partner.node.op, dict(partner.node.attrs))
     same = {partner.inputs[position] for position in at}
-    return len(same) == 1 == len(*same) and all(sign for k, sign in enumerate(read) if k not in at)
-
-
-def _above_zero(value: Any) -> bool:
-    return isinstance(value, int | float) and value > 0
+    return len(same) == 1 == len(*same) and all(one for k, one in enumerate(read) if k not in at)

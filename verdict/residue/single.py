@@ -29,9 +29,10 @@ from verdict.lineage import Partner, Reference, Value
 from verdict.lineage.cover import covers
 from verdict.lineage.indexing import join_region, split_region
 from verdict.lineage.meaning import column_attrs
-from verdict.lineage.poles import POSITIVE, signs_of
+from verdict.lineage.poles import signs_of
 from verdict.lineage.transfer import Misfit, transfer
 from verdict.lineage.values import Label
+from verdict.ops.signs import POSITIVE
 from verdict.ops.types import is_whole, kind
 from verdict.residue.builder import Builder
 from verdict.semantics import full

@@ -48,7 +48,8 @@ def _prove(execution: "Execution", plainly: "Execution", claim: Claim, terms: Te
         except CANNOT as error:
             raise SolverError(f"it cannot be written plainly: {error}") from error
 
-    return decide(Obligation(terms, goals), again, options)
+    both = claim.step >= 0 and any(map(execution.traces.is_absorbed, claim.right.tolist()))
+    return decide(Obligation(terms, goals, both=both), again, options)
 
 
 Symbols = Terms | PlainTerms
@@ -61,7 +62,6 @@ class Execution:
         self.traces, self.terms = traces, terms
         self.unfolded = frozenset(cone.single)
         self.known: dict[int, Any] = {}
-        self.failing: set[Term] = set()
         self.done: dict[tuple[Kind, int], tuple[Array | None, ...]] = {}
 
     def goal(self, claim: Claim) -> Goal:
@@ -87,10 +87,7 @@ class Execution:
         if block.kind is Kind.GIVEN:
             return self.given(element, block)
         if block.kind is Kind.SINGLE and block.owner not in self.unfolded:
-            variable = self.terms.real(f"v{element}")
-            if isinstance(variable, Term) and self.traces.single.failing >> block.owner & 1:
-                self.failing.add(variable)
-            return variable
+            return self.terms.real(f"v{element}", total=not self.traces.may_fail(element))
         made = self.step(block.kind, block.owner)[block.output]
         if made is None:
             raise SolverError("nothing is made where an output is wanted")
@@ -112,7 +109,6 @@ class Execution:
         if (kind, number) not in self.done:
             trace = self.trace_of(kind)
             reads = [self.array(ids) for ids in trace.reads[number]]
-            self.terms.chooses_partial = kind is Kind.PARALLEL
             step = trace.flow.steps[number]
             if compares(step.op) and any(map(self.may_fail, reads)):
                 name = f"operator {self.traces.keys.of(step)}"
@@ -126,10 +122,7 @@ class Execution:
         """Whether an element may be no number. A comparison is false of it, and so is the opposite comparison: they
         have nothing to do with each other. Of terms alone: on what is written plainly, they are what they are.
         """
-        terms = [value for value in array.flat if isinstance(value, Term)]
-        if not isinstance(self.terms, Terms) or not terms:
-            return False
-        return any(not term.total for term in terms) or not self.failing.isdisjoint(self.terms.below(terms))
+        return any(isinstance(value, Term) and not value.total for value in array.flat)
 
 
 class Guarded(Execution):
@@ -147,7 +140,6 @@ class Guarded(Execution):
             trace = self.trace_of(kind)
             step, key = trace.flow.steps[number], self.traces.keys.of(trace.flow.steps[number])
             reads = [self.array(ids) for ids in trace.reads[number]]
-            self.terms.chooses_partial = kind is Kind.PARALLEL
             self.done[kind, number] = unknown_functions(f"operator {key}", partial(apply, step), reads)
         return super().step(kind, number)
 

@@ -20,7 +20,8 @@ class Trace:
     made: of each step, for each output the numbers of what it computes (before any of them was found to be another).
     above: for each single-device step, as bits, the steps from which what it reads is computed.
     infinite: of the elements of the single-device flow, those that may be infinite. rising: of these, those that may
-    be plus infinity. failing: of the single-device flow, as bits, the steps that may make what is no number.
+    be plus infinity. failing: of the single-device flow, as bits, the steps that may make what is no number. absorbed:
+    those of them of which a later step may make numbers again.
     """
 
     flow: Flow
@@ -31,6 +32,7 @@ class Trace:
     infinite: set[int] = field(default_factory=set)
     rising: set[int] = field(default_factory=set)
     failing: int = 0
+    absorbed: int = 0
 
 
 def above(trace: Trace, reads: tuple[Ids, ...], elements: Elements) -> int:
@@ -98,3 +100,13 @@ class Traces:
     integers: Mapping[int, Domain]
     keys: Keys
     read: dict[tuple[Kind, int], tuple[Part, ...]] = field(default_factory=dict, compare=False)
+
+    def is_absorbed(self, element: int) -> bool:
+        """Whether a single-device element may be no number of which a number is made again."""
+        block = self.elements.of(element)
+        return block.kind is Kind.SINGLE and bool(self.single.absorbed >> block.owner & 1)
+
+    def may_fail(self, element: int) -> bool:
+        """Whether a single-device element may be no number."""
+        block = self.elements.of(element)
+        return block.kind is Kind.SINGLE and bool(self.single.failing >> block.owner & 1)
