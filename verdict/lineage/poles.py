@@ -1,30 +1,37 @@
-"""Single-device values that may be infinite, or no number, because something is divided by what may be zero.
+"""Single-device values that may be infinite, or no numbers: something is divided by what may be zero, say.
 
-Where such a value makes others that are infinite, or no numbers, there is nothing to compare. Where an operator makes a
-number of it again, 1 / (1 / 0) for one, there is.
+Where such a value makes others that are none, there is nothing to compare. Where an operator makes a number of it
+again, as a comparison does, there is.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from typing import Any
+from typing import NamedTuple
 
 from verdict.graph import ABSENT, BUFFER
 from verdict.lineage.reference import Partner, Reference
-from verdict.ops.signs import POSITIVE, absorbs, factors, pole, sign
+from verdict.ops.signs import factors, may_fail, sign, strict
 
 
-def absorbed_poles(table: Reference) -> Set[int]:
-    """All values behind a pole, where an operator makes numbers of one of them; none where none does."""
-    signs, behind = signs_of(table), set[int]()
+class Doubtful(NamedTuple):
+    """values: those that may be no numbers. absorbed: whether an operator may make numbers of some of them again."""
+
+    values: Set[int]
+    absorbed: bool
+
+
+def doubtful(table: Reference) -> Doubtful:
+    """The single-device values that may be no numbers, for some inputs."""
+    signs, given = signs_of(table), set(table.plan.doubtful)
+    found = {k for k, base in enumerate(table.bases) if base.node < 0 and base.logical in given}
     absorbed = False
     for partner in table.partners:
-        node, grads = partner.node, partner.signature.grads
-        reads = {k for k, bases in enumerate(partner.inputs) if not behind.isdisjoint(bases)}
-        absorbed |= absorbs(node.op, dict(node.attrs), reads, grads)
-        at = pole(node.op, dict(node.attrs))
-        divisor = partner.inputs[grads + at] if at is not None and grads + at < len(partner.inputs) else ()
-        if reads or any(signs.get(base) != POSITIVE for base in divisor):
-            behind.update(base for base in partner.outputs if base != ABSENT)
-    return behind if absorbed else frozenset()
+        op, attrs, grads = partner.node.op, dict(partner.node.attrs), partner.signature.grads
+        reads = any(not found.isdisjoint(bases) for bases in partner.inputs)
+        absorbed |= reads and not strict(op)
+        read = [min((signs.get(base, 0) for base in bases), default=0) for bases in partner.inputs]
+        if reads or may_fail(op, attrs, read, grads):
+            found.update(base for base in partner.outputs if base != ABSENT)
+    return Doubtful(found, absorbed)
 
 
 def signs_of(table: Reference, buffers: int = 0) -> Mapping[int, int]:

@@ -88,7 +88,8 @@ def _cases(elements: Sequence[Element]) -> list[_Case]:
         return []
     listed: list[Condition] = []
     needs: dict[Term, int] = {}
-    order = elements[0].single.terms.below([side for element in elements for side in (element.single, element.parallel)])
+    roots = [side for element in elements for side in (element.single, element.parallel)]
+    order = elements[0].single.terms.below(roots)
     for term in order:
         needs[term] = reduce(or_, (needs[arg] for arg in term.args), 0)
         own = condition_of(term)

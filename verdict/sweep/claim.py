@@ -115,12 +115,13 @@ def key_of(traces: Traces, claim: Claim, cone: Cone) -> bytes:
                 special.append((sorted(rank[first:last][kinds == kind].tolist()), domain.kinds[kind]))
     infinite = rank[np.isin(distinct, list(traces.single.infinite))].tolist() if traces.single.infinite else []
     rising = rank[np.isin(distinct, list(traces.single.rising))].tolist() if traces.single.rising else []
-    failing, absorbed = ([], []) if not traces.single.failing else (
-        rank[[k for k, element in enumerate(distinct.tolist()) if holds(element)]].tolist()
-        for holds in (traces.may_fail, traces.is_absorbed)
-    )
-    doubtful = sorted(infinite), sorted(rising), sorted(failing), sorted(absorbed), claim.step >= 0
-    form = shape, sorted(map(repr, special)), doubtful, len(claim.left)
+    form = shape, sorted(map(repr, special)), sorted(infinite), sorted(rising), len(claim.left)
+    if traces.single.failing or traces.single.doubtful:
+        failing, absorbed = (
+            sorted(rank[[k for k, element in enumerate(distinct.tolist()) if holds(element)]].tolist())
+            for holds in (traces.may_fail, traces.is_absorbed)
+        )
+        form = *form, failing, absorbed, claim.step >= 0, claim.step in traces.doubtful
     return repr(form).encode() + rank[inverse].tobytes()
 
 

@@ -46,9 +46,14 @@ class Follower:
         return tuple(found)
 
 
-def follow_single(flow: Flow, given: Mapping[int, Ids], values: list[list[Array | None]], follower: Follower) -> Trace:
-    """The elements of the single-device flow. given: those of each given logical tensor. values: of each seed."""
-    trace = Trace(flow, [None] * flow.values)
+def follow_single(
+    flow: Flow, given: Mapping[int, Ids], values: list[list[Array | None]], follower: Follower,
+    doubtful: frozenset[int] = frozenset(),
+) -> Trace:  # fmt: skip
+    """The elements of the single-device flow. given: those of each given logical tensor; doubtful: which of these need
+    not hold numbers. values: of each seed.
+    """
+    trace = Trace(flow, [None] * flow.values, doubtful=doubtful)
     take_given(trace, given)
     signs: dict[int, int] = {}
     for number, step in enumerate(flow.steps):
@@ -64,10 +69,11 @@ def follow_single(flow: Flow, given: Mapping[int, Ids], values: list[list[Array 
         trace.made.append(tuple(made))
         trace.above.append(above(trace, reads, follower.elements))
         read = [signs.get(value, 0) for value in step.inputs]
-        if trace.above[number] & trace.failing or may_fail(step.op, step.attrs, read, step.grads):
-            trace.failing |= 1 << number
-        if not strict(step.op):
+        fails = bool(trace.above[number] & trace.failing) or _reads_doubtful(trace, reads, follower.elements)
+        if fails and not strict(step.op):
             trace.absorbed |= trace.above[number] & trace.failing
+        if fails or may_fail(step.op, step.attrs, read, step.grads):
+            trace.failing |= 1 << number
         found = sign(step.op, step.attrs, read, _is_square(step, read))
         signs.update(dict.fromkeys(step.outputs, found))
         for position, value in enumerate(step.outputs):
@@ -77,6 +83,14 @@ def follow_single(flow: Flow, given: Mapping[int, Ids], values: list[list[Array 
             settle(trace, number, values, follower.elements, follower.keys)
             note_infinite(trace, number, follower.elements, follower.keys)
     return trace
+
+
+def _reads_doubtful(trace: Trace, reads: tuple[Ids, ...], elements: Elements) -> bool:
+    """Whether a step reads what is given and need not be a number."""
+    if not trace.doubtful:
+        return False
+    blocks = (block for ids in reads for block in elements.blocks_of(ids))
+    return any(block.kind is Kind.GIVEN and block.owner in trace.doubtful for block in blocks)
 
 
 def _is_square(step: Step, read: Sequence[int]) -> bool:

@@ -110,5 +110,6 @@ def _made_of(trace: Trace, number: int, position: int) -> Ids:
 def _bare(trace: Trace) -> Trace:
     ids: list[Ids | None] = [None] * trace.flow.values
     return Trace(
-        trace.flow, ids, infinite=trace.infinite, rising=trace.rising, failing=trace.failing, absorbed=trace.absorbed
-    )
+        trace.flow, ids, infinite=trace.infinite, rising=trace.rising, failing=trace.failing, absorbed=trace.absorbed,
+        doubtful=trace.doubtful,
+    )  # fmt: skip

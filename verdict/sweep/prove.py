@@ -48,7 +48,9 @@ def _prove(execution: "Execution", plainly: "Execution", claim: Claim, terms: Te
         except CANNOT as error:
             raise SolverError(f"it cannot be written plainly: {error}") from error
 
-    both = claim.step >= 0 and any(map(execution.traces.is_absorbed, claim.right.tolist()))
+    traces = execution.traces
+    doubtful = traces.may_fail if claim.step in traces.doubtful else traces.is_absorbed if claim.step >= 0 else None
+    both = doubtful is not None and any(map(doubtful, claim.right.tolist()))
     return decide(Obligation(terms, goals, both=both), again, options)
 
 
@@ -97,7 +99,7 @@ class Execution:
         """What is given: a number, or one of some integers."""
         domain = self.traces.integers.get(block.owner)
         if domain is None:
-            return self.terms.real(f"g{element}")
+            return self.terms.real(f"g{element}", total=not self.traces.may_fail(element))
         return symbol(domain.of(element - block.start), self.terms, f"g{element}")
 
     def trace_of(self, kind: Kind) -> Trace:
