@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from verdict.graph import Plan
+from verdict.semantics import itself
 from verdict.sweep.claim import Claim
 from verdict.sweep.compare import partner
 from verdict.sweep.flow import Flow, Result
@@ -64,3 +65,8 @@ def doubtful_ends(flows: tuple[Flow, Flow], single: Plan) -> frozenset[int]:
     keys = {result.key for result in flows[0].results if not places.isdisjoint(result.declared)}
     partners = [partner(flows[0], result) for result in flows[1].results]
     return frozenset(-1 - k for k, other in enumerate(partners) if other is not None and other.key in keys)
+
+
+def doubtful_given(single: Plan) -> frozenset[int]:
+    """The given tensors that need not hold numbers."""
+    return frozenset(k for k in itself(single).logical if single.logicals[k].name in single.doubtful)
