@@ -148,6 +148,10 @@ def may_fail(op: str, attrs: Mapping[str, Any], read: Sequence[int], grads: int 
         return not float(exponent).is_integer() and known[0] < due
     if name in NORMS and attrs.get("eps") == 0:
         return True
+    if name in POLES and attrs.get("other"):
+        return False
+    if name in COUNTING:
+        return attrs.get("ignore_index") is not None and attrs.get("reduction", "mean") in (1, "mean")
     polynomial = rule is not None and rule.drops is None and (rule.moves or rule.adds or rule.copies or rule.sums)
     return not polynomial and name not in EVERYWHERE
 
