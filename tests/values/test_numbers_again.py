@@ -19,16 +19,17 @@ PLAN = """
 """
 SPOILED = {
     "a difference that vanishes": ("l = aten.log(m)\n  v = sub(l, l)", "v = mul(m) other=0.0"),
-    "a quotient that is one": ("l = aten.reciprocal(m)\n  v = mul(l, m)", "z = mul(m) other=0.0\n  v = add(z) other=1.0"),
+    "a quotient that is one": ("l = aten.reciprocal(m)\n  v = mul(l, m)", "v = aten.ones_like(m)"),
     "a square of a root": ("l = aten.sqrt(m)\n  v = mul(l, l)", "v = mul(m) other=1.0"),
     "an exponential of a logarithm": ("l = aten.log(m)\n  v = aten.exp(l)", "v = mul(m) other=1.0"),
 }
+FLOATS = 'out = aten._to_copy(i) dtype="float32"'
 AGAIN = {
     "a comparison": "c = aten.lt.Scalar(v) other=0.5\n  out = aten.where.self(c, x, y)",
-    "places in an order": 'w = aten.cat(v, y) dim=0\n  s, i = aten.sort(w)\n  out = aten._to_copy(i) dtype="float32"',
-    "the greatest": 'w = aten.cat(v, y) dim=0\n  s, i = aten.topk(w) k=3\n  out = aten._to_copy(i) dtype="float32"',
-    "the place of the greatest": 'w = aten.cat(v, y) dim=0\n  i = aten.argmax(w)\n  out = aten._to_copy(i) dtype="float32"',
-    "an integer": 'i = aten._to_copy(v) dtype="int64"\n  out = aten._to_copy(i) dtype="float32"',
+    "places in an order": f"w = aten.cat(v, y) dim=0\n  s, i = aten.sort(w)\n  {FLOATS}",
+    "the greatest": f"w = aten.cat(v, y) dim=0\n  s, i = aten.topk(w) k=3\n  {FLOATS}",
+    "the place of the greatest": f"w = aten.cat(v, y) dim=0\n  i = aten.argmax(w)\n  {FLOATS}",
+    "an integer": f'i = aten._to_copy(v) dtype="int64"\n  {FLOATS}',
     "a sign": "t = add(v) other=3.0\n  out = aten.sign(t)",
 }
 SHIFTS = [0.0, 50.0]
@@ -51,7 +52,7 @@ def test_the_same_computation_is_proved(spoiled, again):
         assert verdict(text, text) == "PROVED"
 
 
-STRICT = ["out = mul(v, y)", "out = aten.exp(v)", "out = aten.maximum(v, y)", "out = aten.tanh(v)"]
+STRICT = ["out = mul(v, y)", "out = aten.maximum(v, y)", "out = add(v) other=2.0"]
 
 
 @pytest.mark.parametrize("read", STRICT)

@@ -9,7 +9,22 @@ from typing import NamedTuple
 
 from verdict.graph import ABSENT, BUFFER
 from verdict.lineage.reference import Partner, Reference
-from verdict.ops.signs import factors, may_fail, sign, strict
+from verdict.ops.signs import POSITIVE, absorbs, factors, may_fail, pole, sign, strict
+
+
+def absorbs_poles(table: Reference) -> bool:
+    """Whether an operator makes a number of what is infinite: 1 / (1 / 0) is zero, and 1 / (0 / 0) is none."""
+    signs, behind = signs_of(table), set[int]()
+    absorbed = False
+    for partner in table.partners:
+        node, grads = partner.node, partner.signature.grads
+        reads = {k for k, bases in enumerate(partner.inputs) if not behind.isdisjoint(bases)}
+        absorbed |= absorbs(node.op, dict(node.attrs), reads, grads)
+        at = pole(node.op, dict(node.attrs))
+        divisor = partner.inputs[grads + at] if at is not None and grads + at < len(partner.inputs) else ()
+        if reads or any(signs.get(base) != POSITIVE for base in divisor):
+            behind.update(base for base in partner.outputs if base != ABSENT)
+    return absorbed
 
 
 class Doubtful(NamedTuple):

@@ -1,6 +1,6 @@
 """Signs and poles of operators: which make no negative numbers, which none at all, and which make numbers of those."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from verdict.graph import GRAD
@@ -33,6 +33,15 @@ POLES = {
     **{"div": 1, "true_divide": 1, "addcdiv": 2},
 }
 """Operators that make no number, or an infinite one, where the input at this position is zero."""
+ABSORBING = FINITE | {
+    *("exp", "expm1", "exp2", "silu", "gelu", "mish", "softplus", "log_sigmoid_forward", "atan", "rsqrt", "reciprocal"),
+    *("where", "masked_fill", "relu", "threshold_backward", "hardtanh", "elu", "leaky_relu", "clamp", "clamp_min"),
+    *("clamp_max", "maximum", "minimum", "max", "min", "amax", "amin", "index_put", "nan_to_num", "logsumexp", "isnan"),
+    *("log_softmax", "_log_softmax", "isinf", "isfinite", "logical_not", "floor", "ceil", "trunc", "round", "nonzero"),
+    *("hardsigmoid", "hardswish", "hardsigmoid_backward", "hardswish_backward", "celu", "heaviside"),
+    *("logaddexp", "logcumsumexp"),
+}
+"""Operators that may make a number of what is infinite, or none."""
 ROOTS = frozenset({"sqrt", "acos", "asin", "acosh", "atanh", "log1p", "logit", "erfinv", "pow", "std", "cholesky"})
 """Operators that make no number of some numbers, beside those with poles; a power where its exponent is no integer."""
 COUNTING = frozenset({"cross_entropy", "nll_loss_forward", "nll_loss_backward"})
@@ -170,6 +179,12 @@ def strict(op: str) -> bool:
 def compares(op: str) -> bool:
     """Whether a node compares two values."""
     return _named(op) in COMPARING
+
+
+def absorbs(op: str, attrs: Mapping[str, Any], positions: Set[int], grads: int) -> bool:
+    """Whether a node may make a number of what is infinite, or no number, at some positions of its inputs."""
+    name, at = _named(op), pole(op, attrs)
+    return bool(positions) and (name in ABSORBING or (at is not None and grads + at in positions))
 
 
 def positive(op: str, attrs: Mapping[str, Any], read: bool) -> bool:

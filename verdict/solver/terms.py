@@ -43,7 +43,8 @@ class Terms:
         self.variables: dict[str, Term] = {}
         self._interned: dict[Any, Term] = {}
         self._products: dict[tuple[Term, Term], Term] = {}
-        self._gates: dict[Term, tuple[Term, Term]] = {}
+        self.gates: dict[Term, tuple[Term, Term]] = {}
+        self.chooses_numbers = False
         self._tables = Tables(self)
         self._ranges = Ranges(self)
         self.zero = self.constant(0)
@@ -227,7 +228,7 @@ class Terms:
         if a.kind is Kind.EXP and b.kind is Kind.EXP and _opposite(a.args[0], b.args[0]):
             return self.add(self.one, self.scale(a.args[0], 0), 1)
         for mask, other in ((a, b), (b, a)):
-            if mask.kind is Kind.INDICATOR and not other.total:
+            if mask.kind is Kind.INDICATOR and not other.total and not self.chooses_numbers:
                 return self._gated(mask, other)
         if a.kind in _ATOMIC and b.kind in _ATOMIC:
             return self._product({a: 1, b: 1} if a is not b else {a: 2})
@@ -429,8 +430,9 @@ class Terms:
     def choose(self, mask: Term, one: Term, other: Term) -> Term:
         """mask * one + (1 - mask) * other, for a mask that is 1 or 0, where both sides have values everywhere.
 
-        Where one need not have, the other one has it where it is not chosen: see `_gated`. Raises SolverError where one
-        is minus infinity, no real number.
+        Where one need not have, the other one has it where it is not chosen: see `_gated`. Where `chooses_numbers`, the
+        choice has no value there either, which is less than is true: of what must be defined wherever something else
+        is, that is never too much. Raises SolverError where one is minus infinity, no real number.
         """
         if Kind.MINUS_INFINITY in (one.kind, other.kind):
             raise SolverError("a choice of minus infinity by a mask that is not known")
@@ -438,7 +440,8 @@ class Terms:
         return self.add(self._chosen(mask, one), self._chosen(rest, other), 1)
 
     def _chosen(self, mask: Term, term: Term) -> Term:
-        return self._tables.restricted(mask, term) if term.total else self._gated(mask, term)
+        plain = term.total or self.chooses_numbers
+        return self._tables.restricted(mask, term) if plain else self._gated(mask, term)
 
     def _gated(self, mask: Term, term: Term) -> Term:
         """`term` where a mask is 1, and 0 where it is 0, also where the term has no value there.
@@ -459,14 +462,14 @@ class Terms:
         factors = part.data if part.kind is Kind.PRODUCT else {part: 1}
         rest = {base: exponent for base, exponent in factors.items() if base.total}
         partial = self._product({base: exponent for base, exponent in factors.items() if not base.total})
-        if partial in self._gates:
-            outer, partial = self._gates[partial]
+        if partial in self.gates:
+            outer, partial = self.gates[partial]
             mask = self._tables.restricted(mask, outer)
         if mask.kind is Kind.CONSTANT:
             gated = partial if mask.data else self.zero
         else:
             gated = self.whatever("gate", (mask, partial))
-            self._gates[gated] = (mask, partial)
+            self.gates[gated] = (mask, partial)
         return self.multiply(self._product(rest), gated) if rest else gated
 
     def _step(self, term: Term) -> Term | None:

@@ -12,11 +12,11 @@ from verdict.ops.aten.form import exactly
 from verdict.ops.integers import symbol
 from verdict.ops.signs import compares
 from verdict.options import SolverOptions
-from verdict.outcome import Outcome, Unknown
+from verdict.outcome import Outcome, Proved, Unknown
 from verdict.solver import Goal, Obligation, PlainTerms, SolverError, Term, Terms, decide
 from verdict.sweep.claim import Claim, Cone, is_infinite
 from verdict.sweep.elements import Block, Ids, Kind
-from verdict.sweep.flow import CANNOT, apply
+from verdict.sweep.flow import CANNOT, Step, apply
 from verdict.sweep.trace import Trace, Traces, makes_infinite
 from verdict.sweep.unknown import unknown_functions
 
@@ -34,9 +34,21 @@ def prove(
 
 
 def _prove(execution: "Execution", plainly: "Execution", claim: Claim, terms: Terms, options: SolverOptions) -> Outcome:
-    if is_infinite(execution.traces, claim, execution.unfolded):
+    """Of a choice of what need not have a value, the parallel side may do with less than it has (`FewerValues`)."""
+    traces, cone = execution.traces, Cone((), tuple(execution.unfolded))
+    if is_infinite(traces, claim, execution.unfolded):
         terms = Terms()
-        execution = Guarded(execution.traces, Cone((), tuple(execution.unfolded)), terms)
+        return _decided(Guarded(traces, cone, terms), plainly, claim, terms, options)
+    outcome = _decided(execution, plainly, claim, terms, options)
+    if isinstance(outcome, Proved) or not terms.gates or is_exact(traces, claim):
+        return outcome
+    fewer = Terms()
+    return _decided(FewerValues(traces, cone, fewer), plainly, claim, fewer, options)
+
+
+def _decided(
+    execution: "Execution", plainly: "Execution", claim: Claim, terms: Terms, options: SolverOptions
+) -> Outcome:
     try:
         goals = (execution.goal(claim),)
     except CANNOT as error:
@@ -48,10 +60,15 @@ def _prove(execution: "Execution", plainly: "Execution", claim: Claim, terms: Te
         except CANNOT as error:
             raise SolverError(f"it cannot be written plainly: {error}") from error
 
-    traces = execution.traces
-    doubtful = traces.may_fail if claim.step in traces.doubtful else traces.is_absorbed if claim.step >= 0 else None
-    both = doubtful is not None and any(map(doubtful, claim.right.tolist()))
-    return decide(Obligation(terms, goals, both=both), again, options)
+    return decide(Obligation(terms, goals, both=is_exact(execution.traces, claim)), again, options)
+
+
+def is_exact(traces: Traces, claim: Claim) -> bool:
+    """Whether both sides of a claim must be no numbers at the same inputs: a number may be made of them again."""
+    if claim.step < 0 and claim.step not in traces.doubtful:
+        return False
+    doubtful = traces.may_fail if claim.step < 0 else traces.is_absorbed
+    return any(map(doubtful, claim.right.tolist()))
 
 
 Symbols = Terms | PlainTerms
@@ -111,20 +128,36 @@ class Execution:
         if (kind, number) not in self.done:
             trace = self.trace_of(kind)
             reads = [self.array(ids) for ids in trace.reads[number]]
-            step = trace.flow.steps[number]
-            if compares(step.op) and any(map(self.may_fail, reads)):
-                name = f"operator {self.traces.keys.of(step)}"
-                self.done[kind, number] = unknown_functions(name, partial(apply, step), reads)
-                return self.done[kind, number]
-            made = apply(step, reads)
-            self.done[kind, number] = tuple(None if x is None else np.asarray(x, dtype=object) for x in made)
+            self.done[kind, number] = self.made(kind, trace.flow.steps[number], reads)
         return self.done[kind, number]
+
+    def made(self, kind: Kind, step: Step, reads: Sequence[Array]) -> tuple[Array | None, ...]:
+        """What a step of a flow makes of terms."""
+        if compares(step.op) and any(map(self.may_fail, reads)):
+            return unknown_functions(f"operator {self.traces.keys.of(step)}", partial(apply, step), reads)
+        return tuple(None if x is None else np.asarray(x, dtype=object) for x in apply(step, reads))
 
     def may_fail(self, array: Array) -> bool:
         """Whether an element may be no number. A comparison is false of it, and so is the opposite comparison: they
         have nothing to do with each other. Of terms alone: on what is written plainly, they are what they are.
         """
         return any(isinstance(value, Term) and not value.total for value in array.flat)
+
+
+class FewerValues(Execution):
+    """The same, where a choice on the parallel side has a value only where all has one that it chooses from."""
+
+    def __init__(self, traces: Traces, cone: Cone, terms: Terms) -> None:
+        super().__init__(traces, cone, terms)
+        self.choosing = terms
+
+    def made(self, kind: Kind, step: Step, reads: Sequence[Array]) -> tuple[Array | None, ...]:
+        """What a step of a flow makes of terms."""
+        self.choosing.chooses_numbers = kind is Kind.PARALLEL
+        try:
+            return super().made(kind, step, reads)
+        finally:
+            self.choosing.chooses_numbers = False
 
 
 class Guarded(Execution):
