@@ -74,9 +74,7 @@ def build_fsdp2_scaled(ctx):
 def accumulated(ctx, model, wrapped, parts=2, divided=True):
     """One step of two microbatches, of which the last alone is reduced. divided: whether losses are by the parts."""
     rows = BATCH // ctx.world // parts
-    batches = [
-        {name: torch.randint(VOCAB, (rows, SEQ)) for name in ("input_ids", "labels")} for _ in range(parts)
-    ]
+    batches = [{name: torch.randint(VOCAB, (rows, SEQ)) for name in ("input_ids", "labels")} for _ in range(parts)]
     adam = torch.optim.AdamW([weight for weight in model.parameters() if weight.requires_grad], lr=0.01)
 
     def step():
