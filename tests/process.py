@@ -6,6 +6,7 @@ import sys
 import tempfile
 import traceback
 from pathlib import Path
+from types import ModuleType
 from typing import IO
 
 from verdict.__main__ import main
@@ -16,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def verdict(
     *arguments: str, cwd: Path = ROOT, given: str = "", **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """What `python -m verdict ARGUMENTS` does, without a terminal. given: on standard input. environment: variables
+    """What `verdict ARGUMENTS` does, without a terminal. given: on standard input. environment: variables
     that the interpreter itself does not look at.
     """
     with _file(given) as given_file, _file() as out, _file() as err:
@@ -49,6 +50,7 @@ def _run(arguments: tuple[str, ...], cwd: Path, environment: dict[str, str], str
         os.environ.update(environment)
         os.chdir(cwd)
         sys.argv = ["verdict", *arguments]
+        sys.modules["__main__"] = ModuleType("__main__")
         main()
     except SystemExit as ended:
         status = int(ended.code or 0)

@@ -2,8 +2,8 @@
 
 `python -m tests.warm FOLDER PROCESS DESCRIPTOR` is that process: on a socket that listens it is told of jobs, until the
 process that runs the tests is gone. Each is begun as `verdict.child.session` begins it, in a session of its own, with
-the same arguments, variables, folder and log; only that nothing is imported anew. How such a process begins by itself
-is seen where a test runs `python -m verdict`.
+the same arguments, variables, folder and log; only that nothing is imported anew. Where a test sets variables that are
+read by then, and where it runs `python -m verdict`, such a process begins by itself.
 """
 
 import fcntl
@@ -24,6 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from verdict.backends.torch.kept import ALWAYS
 from verdict.backends.torch.launch import environment_of
 from verdict.child import session, told_of_parent
 
@@ -59,14 +60,15 @@ def sessions(folder: Path, tests: int) -> Session:
     """What stands for `verdict.child.session`. folder: of the server's socket, alike for all that share it. tests: the
     process with which it ends.
     """
+    begun_in = environment_of()
 
     @contextmanager
     def warm(command: Sequence[str], environment: Mapping[str, str], log: Path) -> Iterator[Any]:
-        if list(command[:-1]) != [sys.executable, "-m", WORKER]:
+        if list(command[:-1]) != [sys.executable, "-m", WORKER] or _read(environment) != _read(begun_in):
             with session(command, environment, log) as process:
                 yield process
             return
-        with _connected(folder, tests) as told:
+        with _connected(folder, tests, begun_in) as told:
             told.sendall(json.dumps([command[-1], dict(environment), str(log), os.getcwd()]).encode() + b"\n")
             process = Begun(told)
             try:
@@ -86,7 +88,12 @@ def shared_by_this_run() -> tuple[Path, int]:
     return Path(tempfile.gettempdir()) / f"verdict-tests-{run or tests}", tests
 
 
-def _connected(folder: Path, tests: int) -> socket.socket:
+def _read(environment: Mapping[str, str]) -> dict[str, str]:
+    """Of the variables those that the interpreter and libraries read when they begin."""
+    return {name: value for name, value in environment.items() if name.startswith(ALWAYS)}
+
+
+def _connected(folder: Path, tests: int, environment: Mapping[str, str]) -> socket.socket:
     """A connection to the server, which is begun where there is none."""
     folder.mkdir(exist_ok=True)
     told = socket.socket(socket.AF_UNIX)
@@ -95,12 +102,12 @@ def _connected(folder: Path, tests: int) -> socket.socket:
         try:
             told.connect(str(folder / "socket"))
         except OSError:
-            _begin(folder, tests)
+            _begin(folder, tests, environment)
             told.connect(str(folder / "socket"))
     return told
 
 
-def _begin(folder: Path, tests: int) -> None:
+def _begin(folder: Path, tests: int, environment: Mapping[str, str]) -> None:
     """A server that has its socket already: who connects waits until it has imported torch."""
     (folder / "socket").unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX) as listening:
@@ -109,7 +116,7 @@ def _begin(folder: Path, tests: int) -> None:
         listening.set_inheritable(True)
         command = [sys.executable, "-m", "tests.warm", str(folder), str(tests), str(listening.fileno())]
         null = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
-        os.posix_spawn(sys.executable, command, environment_of(), file_actions=[null], setsid=True)
+        os.posix_spawn(sys.executable, command, dict(environment), file_actions=[null], setsid=True)
 
 
 def serve(folder: Path, tests: int, listening: socket.socket) -> None:
