@@ -141,13 +141,19 @@ def _falsify(question: _Question, sampled: Sequence[Element]) -> Refuted | None:
 
 def _shown(question: _Question, wanted: Sequence[Element], candidates: Sequence[Candidate]) -> Refuted | None:
     """A refutation by one of some candidates. Raises SolverError where no counterexample is asked for: what differs
-    there for certain has no proof, and no point is made small.
+    there for certain has no proof, and no point is made small. No element is a counterexample in which some number is
+    unknown: it may be another one.
     """
     if question.options.exhibit:
-        return refute(question.terms, wanted, candidates, question.pivots)
+        known = [c for c in candidates if question.terms.unknown.isdisjoint(_below(c.element))]
+        return refute(question.terms, wanted, known, question.pivots)
     if any(certainly_different([c.element], c.point) for c in candidates[:_CERTIFIED]):
         raise SolverError("the two sides differ at a sampled point")
     return None
+
+
+def _below(element: Element) -> list[Term]:
+    return element.single.terms.below([element.single, element.parallel])
 
 
 def _reject_vacuous(sampled: Sequence[Element], seen: Sampled, columns: dict[Term, Floats]) -> None:

@@ -43,6 +43,7 @@ class Terms:
         self.variables: dict[str, Term] = {}
         self._interned: dict[Any, Term] = {}
         self._products: dict[tuple[Term, Term], Term] = {}
+        self.unknown: set[Term] = set()
         self.gates: dict[Term, tuple[Term, Term]] = {}
         self.chooses_numbers = False
         self._tables = Tables(self)
@@ -121,7 +122,9 @@ class Terms:
 
         It is a variable, so that nothing follows from it for them, and one and the same for the same terms alone.
         """
-        return self.real(f"{name} of {' '.join(str(arg.uid) for arg in args)}", total=False)
+        found = self.real(f"{name} of {' '.join(str(arg.uid) for arg in args)}", total=False)
+        self.unknown.add(found)
+        return found
 
     def undefined(self, reason: str) -> Term:
         """What has no value for any input; absorbs all arithmetic, and check names the reason."""
