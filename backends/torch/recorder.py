@@ -221,6 +221,12 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         if self._apart:
             self._meet(call.name, group, ranks)
             return call.run()
+        engine = self.origin.by_engine()
+        if engine and not self.live and self.tape.constant.issuperset(map(self.read, call.tensors)):
+            why = "what ranks communicate is read by torch's backward pass, as if each had sent its own"
+            self.heard[self.origin.name(why)] = None
+            self._meet(call.name, group, ranks)
+            return call.run()
         self._sources.clear()
         self._touched.clear()
         first = len(self.tape.steps)
@@ -232,7 +238,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         in_place(call.name, given, self._communication)
         output = call.run()
         work = output[-1] if isinstance(output, tuple) else output
-        if call.name not in BARRIERS:
+        if call.name not in BARRIERS and not engine:
             made = range(first, len(self.tape.steps))
             steps = [number for number in made if self.tape.steps[number].op in COMMUNICATION]
             self.pending.begun(self._sources, self._touched, work, steps)
