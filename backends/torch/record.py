@@ -249,7 +249,7 @@ class _Ends:
         if not {one, other} <= tape.constant:
             return False
         try:
-            return torch.equal(folded(tape, one), folded(tape, other))
+            return bool(torch.equal(folded(tape, one), folded(tape, other)))
         except NotFolded:
             return False
 

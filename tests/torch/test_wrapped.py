@@ -80,3 +80,10 @@ def test_what_other_ranks_used_is_known_to_a_run_of_all_of_them():
     together = live_answers(FILE, "build_halves_single", ("build_halves_right", "build_halves"))
     assert together["build_halves_right"].verdict == "PROVED", together["build_halves_right"].why
     assert together["build_halves"].verdict == "REFUTED"
+
+
+def test_states_that_torch_divides_among_ranks():
+    pairs = tuple((name, "build_sharded_single") for name in ("build_sharded_right", "build_sharded"))
+    found = answers(FILE, pairs, tensors="real")
+    assert found["build_sharded_right"].verdict == "PROVED", found["build_sharded_right"].why
+    assert found["build_sharded"].verdict == "REFUTED"

@@ -179,3 +179,39 @@ def build_halves_right(ctx):
 def build_halves(ctx):
     """Each rank has the other's part."""
     return partly_used(ctx, lambda parts, x: parts[1 - ctx.rank](x))
+
+
+def sharded(ctx, optimizer_of):
+    """The states of the optimizer are divided among the ranks, by torch's own class."""
+    model, x = nn.Linear(SIZE, SIZE), torch.randn(ROWS // ctx.world, SIZE)
+    wrapped = DistributedDataParallel(model) if ctx.world > 1 else model
+    optimizer = optimizer_of(model.parameters())
+
+    def step():
+        loss = wrapped(x).square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    specs = {"x": shard(0, ctx.rank, ctx.world)}
+    return Program(inputs={"x": x}, params=model, step=step, specs=specs, loss=mean(ctx.rank, ctx.world))
+
+
+def redundant(params, rate):
+    """What is imported here compiles functions as scripts while it is imported."""
+    from torch.distributed.optim import ZeroRedundancyOptimizer  # noqa: PLC0415
+
+    return ZeroRedundancyOptimizer(params, optimizer_class=torch.optim.Adam, lr=rate)
+
+
+def build_sharded_single(ctx):
+    return sharded(ctx, lambda params: torch.optim.Adam(params, lr=0.1))
+
+
+def build_sharded_right(ctx):
+    return sharded(ctx, lambda params: redundant(params, 0.1))
+
+
+def build_sharded(ctx):
+    """Each shard of the states is of another rate than the optimizer's."""
+    return sharded(ctx, lambda params: redundant(params, 0.2))

@@ -1,12 +1,14 @@
 """The values of all elements of a flow on several seeds, in floats: from which equal elements are guessed."""
 
 from collections.abc import Mapping, Sequence, Set
+from functools import partial
 
 import numpy as np
 
 from verdict.graph import ABSENT, BUFFER, Plan
 from verdict.ops import Array
-from verdict.sweep.flow import Flow, apply
+from verdict.ops.whole import computed, floats, narrowed
+from verdict.sweep.flow import CANNOT, Flow, apply
 
 SEEDS = 6
 """On how many seeds both plans are run."""
@@ -23,17 +25,18 @@ def run(flow: Flow, given: Mapping[int, Array], kept: Set[int] | None = None) ->
         whole = given[item.logical]
         for slices in item.slices:
             whole = np.asarray(whole[slices])
-        values[item.value] = whole
+        values[item.value] = narrowed(whole)
     last = {} if kept is None else _last_reads(flow, kept)
     with np.errstate(all="ignore"):
         for number, step in enumerate(flow.steps):
-            made = apply(step, [_present(values, value) for value in step.inputs])
+            made = computed(partial(apply, step), [_present(values, value) for value in step.inputs], CANNOT)
             for value, output in zip(step.outputs, made, strict=False):
                 if value != ABSENT and output is not None:
-                    values[value] = np.asarray(output, dtype=np.float64)
+                    exact = output.dtype == object
+                    values[value] = output if exact else np.asarray(output, dtype=np.float64)
             for value in last.get(number, ()):
                 values[value] = None
-    return values
+    return [value if value is None else floats(value) for value in values]
 
 
 def _last_reads(flow: Flow, kept: Set[int]) -> dict[int, list[int]]:
