@@ -61,6 +61,4 @@ def _are_whole(array: Array) -> bool:
 
 def _exact(array: Array) -> Array:
     """Whole numbers as ints of Python's."""
-    made = np.empty(array.shape, dtype=object)
-    made.flat = [int(value) for value in array.flat]
-    return made
+    return np.array([int(value) for value in array.flat], dtype=object).reshape(array.shape)
