@@ -7,7 +7,7 @@ from typing import Any
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
-from verdict.backends.torch.arguments import PLAIN, Call, called, is_composite, kernel_of, plain, tensors_in
+from verdict.backends.torch.arguments import PLAIN, Call, called, decimal, is_composite, kernel_of, plain, tensors_in
 from verdict.backends.torch.aten import record_aten
 from verdict.backends.torch.calls import functional, in_place
 from verdict.backends.torch.collectives import Communication, Unknown, member, name_of, ranks_of
@@ -140,8 +140,9 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             problem = f"a tensor of {known.numel()} constants is read, which is too large to be part of a plan"
             raise self.refuse(UsageError(where, problem, NAME_IT))
         with _disable_current_modes():
-            values = plain(known.detach().reshape(-1).tolist())
+            listed = known.detach().reshape(-1).tolist()
         made = value_of(tensor)
+        values = plain(decimal(listed) if made.dtype == "float32" else listed)
         self.watch.constant(tensor, known, where)
         return self.numbers(made, values)
 
@@ -223,8 +224,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             return call.run()
         engine = self.origin.by_engine()
         if engine and not self.live and self.tape.constant.issuperset(map(self.read, call.tensors)):
-            why = "what ranks communicate is read by torch's backward pass, as if each had sent its own"
-            self.heard[self.origin.name(why)] = None
+            self.tape.communicated.update(map(self.read, call.tensors))
             self._meet(call.name, group, ranks)
             return call.run()
         self._sources.clear()
