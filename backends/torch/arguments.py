@@ -100,8 +100,8 @@ def _is_default(argument: Any, value: Any) -> bool:
 
 
 def decimal(value: Any) -> Any:
-    """The short decimal (at most DIGITS digits) of which a number with a fraction, or each of a list, is the nearest one
-    of 32 bits: beside tensors of these it is the same number. Anything else as it is.
+    """The short decimal (at most DIGITS digits) of which a number with a fraction, or each of a list, is the nearest of
+    32 bits: beside tensors of these it is the same number. Anything else as it is.
     """
     if isinstance(value, list | tuple):
         return [decimal(item) for item in value]
