@@ -1,64 +1,83 @@
-"""Whole numbers beyond what floats hold: int64 has 63 bits, a float 53, so that n + 2^62 - 2^62 is not n in floats.
+"""Whole numbers that floats do not hold: operators are run again on integers of Python where such ones appear.
 
-What an operator makes of whole numbers is computed again on exact integers where one of them is so great, and stays
-exact until none is; beside numbers with fractions it is a float, as torch makes of both.
+Arithmetic of integers is exact (verdict/ops/integers.py), and floats hold whole numbers up to 2**53 alone: in them
+n + 2**62 - 2**62 is 0. Other numbers are floats before and behind, so that what is great but no integer of int64, as
+masks are, costs nothing.
 """
 
 from collections.abc import Callable, Sequence
+from numbers import Rational
 
 import numpy as np
 
+from verdict.errors import ShapeError
+from verdict.ops import numbers
 from verdict.ops.rule import Array
 
-GREAT = 1 << 53
-"""From here on not every whole number is a float."""
-Compute = Callable[[Sequence[Array]], Sequence[Array | None]]
+HELD = 2.0**53
+"""Up to here floats hold every whole number."""
+GREATEST = 2.0**63
+"""Beyond this a number is none of int64."""
+CANNOT = (ArithmeticError, AttributeError, IndexError, ShapeError, TypeError, ValueError)
+"""What operators on Python's integers raise that have no rule for them."""
+
+Run = Callable[[Sequence[Array]], Sequence[Array | None]]
 
 
-def computed(compute: Compute, inputs: Sequence[Array], failures: tuple[type[Exception], ...]) -> list[Array | None]:
-    """What `compute` makes of arrays of numbers: floats, and objects (ints) where some are whole and GREAT.
+def exactly(run: Run, inputs: Sequence[Array]) -> tuple[Array | None, ...]:
+    """What `run` makes of numbers, floats or integers; arrays of Python's integers where floats do not hold them.
 
-    failures: what it raises where it makes nothing of objects; then what it makes of floats is believed.
+    inputs: also such as this function made. Raises what `run` raises on floats.
     """
-    if not any(array.dtype == object for array in inputs):
-        made = list(compute(inputs))
-        if not any(array is not None and _is_great(array) for array in made) or not all(map(_are_whole, inputs)):
-            return made
-    elif not all(map(_are_whole, inputs)):
-        return list(compute([floats(array) for array in inputs]))
+    known = [array for array in inputs if isinstance(array, np.ndarray)]
+    kept = any(map(is_exact, known))
+    floats = [array.astype(np.float64) if is_exact(array) else array for array in inputs]
+    made = tuple(run(floats))
+    if not (kept or any(map(is_beyond, (*known, *made)))) or not all(map(_is_whole, known)):
+        return made
     try:
-        return [array if array is None else narrowed(array) for array in compute([_exact(each) for each in inputs])]
-    except failures:
-        return list(compute([floats(array) for array in inputs]))
+        again = tuple(run([_integers(array) for array in inputs]))
+    except CANNOT:
+        return made
+    return tuple(map(_settled, made, again))
 
 
-def narrowed(array: Array) -> Array:
-    """Floats in the place of objects, and of integers, none of which is GREAT or that are not all whole."""
-    if array.dtype.kind == "i":
-        return array.astype(object) if _is_great(array) else array
-    if array.dtype != object:
-        return array
-    return array if _are_whole(array) and _is_great(array) else floats(array)
+def is_exact(array: Array) -> bool:
+    """Whether an array is of Python's integers."""
+    return array.dtype == object and bool(array.size) and all(type(value) is int for value in array.flat)
 
 
-def floats(array: Array) -> Array:
-    """The nearest floats to objects."""
-    return array.astype(np.float64) if array.dtype == object else array
+def is_beyond(array: Array | None) -> bool:
+    """Whether some element is as great as integers of int64 are that floats need not hold."""
+    if array is None or not array.size or array.dtype.kind not in "fi" or not _top(array) >= HELD:
+        return False
+    sizes = np.abs(array.astype(np.float64))
+    return bool(((sizes >= HELD) & (sizes <= GREATEST)).any())
 
 
-def _is_great(array: Array) -> bool:
-    if array.dtype == object:
-        return any(abs(value) >= GREAT for value in array.flat)
-    return bool(array.size) and bool(array.max() >= GREAT or array.min() <= -GREAT)
+def _top(array: Array) -> float:
+    """The greatest size of an element; no number where one is none."""
+    return max(float(array.max()), -float(array.min()))
 
 
-def _are_whole(array: Array) -> bool:
-    """Whether all are finite whole numbers."""
-    if array.dtype == object:
-        return all(isinstance(value, int) or (abs(value) < np.inf and value == int(value)) for value in array.flat)
-    return array.dtype.kind in "ib" or bool((np.isfinite(array) & (array == np.floor(array))).all())
+def _is_whole(array: Array) -> bool:
+    if array.dtype.kind == "f":
+        return bool((np.isfinite(array) & (array == np.rint(array))).all())
+    return array.dtype.kind in "ib" or is_exact(array)
 
 
-def _exact(array: Array) -> Array:
-    """Whole numbers as ints of Python's."""
-    return np.array([int(value) for value in array.flat], dtype=object).reshape(array.shape)
+def _integers(array: Array) -> Array:
+    return numbers.each(int, array) if array.dtype != object else array
+
+
+def _settled(floats: Array | None, exact: Array | None) -> Array | None:
+    """The integers where they are ones that floats do not hold, else the floats."""
+    if floats is None or exact is None or exact.dtype != object or not all(map(_is_integer, exact.flat)):
+        return floats
+    found = np.empty(exact.size, dtype=object)
+    found[:] = [value.numerator for value in exact.flat]
+    return np.asarray(exact, dtype=np.float64) if all(float(k) == k for k in found) else found.reshape(exact.shape)
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, Rational) and value.denominator == 1
