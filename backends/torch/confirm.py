@@ -2,7 +2,8 @@
 
 The program is run twice, on its own numbers and on others, by one process for each rank that talk by gloo; the
 recordings of all ranks are replayed on the numbers that each rank had when its step began. Rounding is told from a
-difference by replays in 64 bits, and on numbers that are a millionth away.
+difference by replays in 64 bits, and by others that round the result of every node otherwise, on numbers that are a
+millionth away.
 """
 
 import shutil
@@ -47,6 +48,12 @@ CHOSEN = "data chooses otherwise in it"
 ALONE = "one run of all ranks on CPUs agrees with it; beside its numbers data chooses otherwise"
 SMALL = 1e-6
 """How far the numbers of a replay are moved to see what rounding may do; further where there are narrower types."""
+GRIDS = (1.25, 1.5, 1.75)
+"""What the results of a replay's nodes are multiplied by before they are rounded, and divided by after it, in each of
+the replays on moved numbers: a value that is zero but for rounding, or a square of one, is as large as that makes it.
+"""
+TINY = 1e-30
+"""What two results may differ by, whatever they are made of: so far numbers of usual size of 64 bits miss zero."""
 
 
 def confirm_traces(
@@ -176,12 +183,14 @@ def _difference(plan: Plan, ran: Sequence[Ran]) -> str:
 
 
 def _moved(plan: Plan, ran: Sequence[Ran]) -> Iterator[Mapping[Any, Any]]:
-    """What the recordings compute of numbers beside those that each rank was given, where data chooses alike there."""
+    """What the recordings compute of numbers beside those that each rank was given, each time rounded otherwise, where
+    data chooses alike there.
+    """
     types = {getattr(torch, each.dtype, None) for each in plan.logicals}
     small = max([SMALL, *(torch.finfo(each).eps / 4 for each in types if each and each.is_floating_point)])
-    for step in (small, -small, 3 * small):
+    for grid, step in zip(GRIDS, (small, -small, 3 * small), strict=True):
         try:
-            yield _replayed(plan, ran, True, step)
+            yield _replayed(plan, ran, True, step, grid)
         except ChosenOtherwise:
             continue
 
@@ -204,7 +213,9 @@ def _declared(plan: Plan) -> Iterator[tuple[int, str]]:
         yield end.device, plan.logicals[plan.tensors[end.tensor].logical].name
 
 
-def _replayed(plan: Plan, ran: Sequence[Ran], double: bool, moved: float = 0.0) -> dict[tuple[int, str], Any]:
+def _replayed(
+    plan: Plan, ran: Sequence[Ran], double: bool, moved: float = 0.0, grid: float | None = None
+) -> dict[tuple[int, str], Any]:
     """What the recordings compute of what each rank was given, moved by a part of itself."""
 
     def given(device: int, tensor: int, name: str) -> Any:
@@ -215,7 +226,7 @@ def _replayed(plan: Plan, ran: Sequence[Ran], double: bool, moved: float = 0.0) 
         return value.double() * (1 + moved * (noise - 0.3))
 
     with torch.no_grad():
-        return replay_held(plan, given, double, lambda device, number: ran[device].drawn[number - 1][1])
+        return replay_held(plan, given, double, lambda device, number: ran[device].drawn[number - 1][1], grid)
 
 
 def _close(real: Any, value: Any, others: Sequence[Any]) -> bool:
@@ -228,7 +239,7 @@ def _close(real: Any, value: Any, others: Sequence[Any]) -> bool:
     size = float(finite.max()) if finite.numel() else 0.0
     apart = torch.stack([(other - value).abs().nan_to_num(0.0, 0.0) for other in others]).amax(0)
     usual = float(apart.reshape(-1).quantile(0.9)) if 0 < apart.numel() < 2**24 else 0.0
-    bound = 64 * apart + 16 * usual + 256 * step * size + 1e-30
+    bound = 64 * apart + 16 * usual + 256 * step * size + TINY
     same = (real == value) | (real.isnan() & value.isnan())
     return bool((same | ((real - value).abs() <= bound)).all())
 

@@ -31,13 +31,13 @@ def replay(plan: Plan, given: Tensors) -> dict[tuple[int, str], Any]:
 
 def replay_held(
     plan: Plan, given: Callable[[int, int, str], Any], double: bool = False,
-    drawn: Callable[[int, int], Any] | None = None,
+    drawn: Callable[[int, int], Any] | None = None, grid: float | None = None,
 ) -> dict[tuple[int, str], Any]:  # fmt: skip
     """The same, for what each device holds of an input, weight or buffer: given(device, tensor of the plan, name).
 
-    drawn: what a device draws at random, by the number of the draw.
-
-    double: all floating-point numbers have 64 bits, whatever the plan says of them.
+    drawn: what a device draws at random, by the number of the draw. double: all floating-point numbers have 64 bits,
+    whatever the plan says of them. grid: with double, what every node computes is rounded as `on_grid` does, in the
+    type that the plan says.
     """
     held: list[dict[int, Any]] = [{ABSENT: None} for _ in range(plan.devices)]
     for device, tensor, name in _given(plan):
@@ -57,10 +57,14 @@ def replay_held(
         found = apply(node.op, [held[device][tensor] for tensor in node.inputs], attrs)
         outputs = node.outputs
         if node.op == "constant":
-            stated = plan.logicals[plan.tensors[outputs[0]].logical].dtype
+            stated = dtype_of(plan, outputs[0])
             found = [typed(found[0], _doubled(stated) if double else stated)]
         for tensor, value in zip(outputs, found, strict=True):
-            held[device][tensor] = _wide(value) if double else value
+            held[device][tensor] = finished(tensor, value)
+
+    def finished(tensor: int, value: Any) -> Any:
+        wide = _wide(value) if double else value
+        return wide if grid is None or tensor == ABSENT else on_grid(wide, dtype_of(plan, tensor), grid)
 
     def send(device: int, step: Step) -> Any:
         return held[device][step.node.inputs[0]].clone()
@@ -107,6 +111,23 @@ def _given(plan: Plan) -> Iterator[tuple[int, int, str]]:
 def typed(value: Any, dtype: str) -> Any:
     """`value` in the dtype of this name."""
     return value.to(getattr(torch, dtype))
+
+
+def dtype_of(plan: Plan, tensor: int) -> str:
+    """The name of the type that the plan says of a tensor."""
+    return plan.logicals[plan.tensors[tensor].logical].dtype
+
+
+def on_grid(value: Any, dtype: str, scale: float) -> Any:
+    """Numbers of 64 bits, rounded to those that are a number of the narrower type `dtype` divided by `scale`.
+
+    That is another rounding of the same width for each scale. Integers stay, and what is rounded stays as it is: so
+    equal numbers stay equal, whichever nodes move or choose them.
+    """
+    if dtype not in FLOATS or not isinstance(value, torch.Tensor) or not value.is_floating_point():
+        return value
+    near = typed(value * scale, dtype).double() / scale
+    return torch.where((value == value.round()) | ~near.isfinite(), value, near)
 
 
 def _doubled(value: Any) -> Any:

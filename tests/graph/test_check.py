@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import Builder, attrs_of, mlp, rewrite_where
+from verdict.backends.text import read
 from verdict.graph import (
     ABSENT,
     ACCUMULATOR,
@@ -229,3 +230,32 @@ def test_all_parts_of_a_declared_sum_are_held():
     assert check_order(with_parts((0, 2), (1, 2))) == ()
     (found,) = check_order(with_parts((0, 2), (0, 2)))
     assert (found.code, found.title) == ("loss-missing", "no rank holds part 1 of 2 of loss")
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_an_output_that_no_attribute_asks_for(asked):
+    one = "stride=(1,) padding=(0,) dilation=(1,) transposed=False output_padding=(0,) groups=1 bias_sizes=(2,)"
+    text = f"""verdict-plan 1
+
+devices 1
+replicas 1
+microbatches 1
+
+tensors
+  x input float32 [2, 1, 4]
+  dy input float32 [2, 2, 3]
+  w weight float32 [2, 1, 2]
+  dx activation float32 [2, 1, 4]
+  w.grad gradient float32 [2, 1, 2]
+
+family 0
+segment step
+  x, dy = dataloader()
+  dx, w.grad, - = aten.convolution_backward(dy, x, w) {one} output_mask=({asked}, True, False)
+call step 0
+gradient w.grad of w
+
+end
+"""
+    found = check_shapes(read(text.encode(), "plan"), RULES)
+    assert [finding.code for finding in found] == ([] if asked else ["shape-mismatch"])

@@ -169,3 +169,14 @@ def test_the_gradient_of_rms_norm_is_autograds():
     found = RULES["aten._fused_rms_norm_backward"].forward(inputs, attrs)
     for k, (mine, theirs) in enumerate(zip(found, expected, strict=True)):
         same(mine, theirs.numpy(), f"gradient {k}")
+
+
+def test_gradients_of_a_convolution_that_are_not_asked_for_are_not_made():
+    rule, random = RULES["aten.convolution_backward"], np.random.default_rng(0)
+    dy, x, w = (random.standard_normal(shape) for shape in ((2, 3, 3), (2, 2, 4), (3, 2, 2)))
+    one = {"stride": (1,), "padding": (0,), "dilation": (1,), "transposed": False, "output_padding": (0,), "groups": 1}
+    every = rule.forward([dy, x, w], {**one, "bias_sizes": (3,), "output_mask": (True, True, True)})
+    for mask in product((True, False), repeat=3):
+        found = rule.forward([dy, x, w], {**one, "bias_sizes": (3,), "output_mask": mask})
+        assert [made is not None for made in found] == list(mask)
+        assert all(np.array_equal(made, all_) for made, all_ in zip(found, every, strict=True) if made is not None)

@@ -28,6 +28,11 @@ def build_single(ctx):
     return program(lambda x, weight: (x @ weight).sum())
 
 
+def build_shifted(ctx):
+    """All scores of a row are shifted alike, which changes no result: the gradient is zero but for rounding."""
+    return program(lambda x, weight: (torch.softmax(x + weight.sum(), -1) * x).sum())
+
+
 def build_waited(ctx):
     def step(x, weight):
         y = (x @ weight).sum()

@@ -13,10 +13,11 @@ torch = pytest.importorskip("torch")
 
 from tests.torch.test_recorded import PROGRAMS, ROOT, recorded_here  # noqa: E402
 from tests.torch.verdicts import answers  # noqa: E402
-from verdict.backends.torch.confirm import unfit  # noqa: E402
+from verdict.backends.torch.confirm import GRIDS, unfit  # noqa: E402
 from verdict.backends.torch.confirmation import AGREES, HANGS, NOT_CONFIRMED, NOT_RUN, Confirmation, confirmed  # noqa: E402
 from verdict.backends.torch.launch import Limits, Target, record_each  # noqa: E402
 from verdict.backends.torch.numbers import OWN, drawn  # noqa: E402
+from verdict.backends.torch.replay import on_grid, replay_held  # noqa: E402
 from verdict.errors import UsageError, VerdictError  # noqa: E402
 
 
@@ -80,6 +81,29 @@ def test_what_is_too_large_is_not_run():
     assert not unfit(plan)
     wide = plan.tensors[0]._replace(region=((0, 2**13), (0, 2**13)))
     assert "numbers" in unfit(plan.__class__(**{**vars_of(plan), "tensors": (wide, *plan.tensors[1:])}))
+
+
+def test_other_roundings_leave_equal_numbers_equal():
+    value = torch.randn(1000, dtype=torch.float64) * 1e3
+    for scale in GRIDS:
+        once = on_grid(value, "float32", scale)
+        assert torch.equal(on_grid(once, "float32", scale), once)
+        assert 0 < float(((once - value) / value).abs().max()) < 2**-23
+    integers = torch.tensor([0.0, 1.0, -3.0, 2.0**30, 1e300], dtype=torch.float64)
+    assert torch.equal(on_grid(integers, "float32", GRIDS[0]), integers)
+    assert on_grid(value, "float64", GRIDS[0]) is value
+
+
+def test_other_roundings_show_how_large_is_what_is_zero_but_for_rounding():
+    plan = recorded_here("programs", "build_shifted")
+    given = {"x": torch.randn(4, 4), "weight": torch.randn(4, 4)}
+
+    def gradient(grid):
+        found = replay_held(plan, lambda device, tensor, name: given[name], True, grid=grid)
+        return float(found[0, "weight.grad"].abs().max())
+
+    assert gradient(None) < 1e-14
+    assert all(1e-10 < gradient(scale) < 1e-5 for scale in GRIDS)
 
 
 def vars_of(plan):

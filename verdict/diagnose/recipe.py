@@ -31,12 +31,11 @@ def _made(step: Applied, read: list[Array]) -> Array:
     if step.op == CONCATENATE:
         return np.concatenate(read, axis=int(str(attrs["dim"])))
     rule = RULES[step.op.removesuffix(".grad")]
-    if not step.grads:
-        return rule.forward(read, attrs)[step.output]
-    gradient = rule.gradient(read[step.grads :], read[: step.grads], attrs)[step.output]
-    if gradient is None:
+    every = rule.gradient(read[step.grads :], read[: step.grads], attrs) if step.grads else rule.forward(read, attrs)
+    made = every[step.output]
+    if made is None:
         raise ValueError(f"{step.op} has no output {step.output}")
-    return gradient
+    return made
 
 
 def _cut(array: Array, box: tuple[tuple[int, int], ...]) -> Array:

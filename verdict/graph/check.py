@@ -24,6 +24,9 @@ from verdict.graph.shares import check_regions, check_shards
 from verdict.graph.turns import makers_of, out_of_turn
 from verdict.outcome import Finding
 
+ASKED = "output_mask"
+"""The attribute of a gradient that says which of its outputs it makes."""
+
 
 class ShapeRule(Protocol):
     """What the door needs of an operator's rule."""
@@ -236,6 +239,10 @@ def misfit_of(
         forward = tuple(shape for shape in forward if shape is not None)
     if any(shape is None for shape in forward):
         return Misfit("input", "an input is missing")
+    asked = dict(node.attrs).get(ASKED)
+    flags = asked if isinstance(asked, tuple) else ()
+    if any(shape is not None and not wanted for shape, wanted in zip(outputs, flags, strict=False)):
+        return Misfit("unasked", f"it has an output that its {ASKED} does not ask for")
     try:
         made = rule.axes([shape for shape in forward if shape is not None], dict(node.attrs)).output_shapes
     except ShapeError as error:

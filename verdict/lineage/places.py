@@ -36,7 +36,7 @@ def move(node: Node, shapes: Sequence[Shape]) -> Move | None:
     read = [np.arange(first, last, dtype=np.float64) for first, last in pairwise(ends)]
     here = rule.forward([x.reshape(shape) for x, shape in zip(read, shapes, strict=True)], attrs)
     there = rule.forward([(x + count).reshape(shape) for x, shape in zip(read, shapes, strict=True)], attrs)
-    if tuple(np.shape(one) for one in here) != due:
+    if tuple(None if one is None else one.shape for one in here) != due:
         return None
     found = []
     for one, other in zip(here, there, strict=True):

@@ -62,12 +62,12 @@ def _of_arrays(rule: OpRule) -> OpRule:
     where inputs do not fit the attributes, or gradients have shapes that no output has.
     """
 
-    def forward(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
+    def forward(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
         try:
             made = rule.forward(inputs, attrs)
         except ValueError as error:
             raise ShapeError(f"{rule.name}: its inputs do not fit: {error}") from None
-        return tuple(numbers.array(y, inputs) for y in made)
+        return tuple(None if y is None else numbers.array(y, inputs) for y in made)
 
     def gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
         try:

@@ -117,7 +117,8 @@ class OpRule:
     """All that the verifier knows of one operator.
 
     axes(shapes, attrs): the atoms of the node; raises ShapeError where shapes or attributes do not fit.
-    forward(inputs, attrs): the outputs. Arrays of floats, Fractions or solver terms.
+    forward(inputs, attrs): the outputs, None for one that attributes do not ask for. Arrays of floats, Fractions or
+        solver terms.
     gradient(inputs, grads, attrs): for each input the gradient of sum(output * grad), None where the input is
         not differentiable. `inputs` are the forward inputs, `grads` one array for each output.
     reduce(attrs, scale): the attributes at reduced shapes. Constants that come from shapes keep full values.
@@ -162,7 +163,7 @@ class OpRule:
 
     name: str
     axes: Callable[[Sequence[Shape], Attributes], Axes]
-    forward: Callable[[Sequence[Array], Attributes], tuple[Array, ...]]
+    forward: Callable[[Sequence[Array], Attributes], tuple[Array | None, ...]]
     gradient: Callable[[Sequence[Array], Sequence[Array], Attributes], tuple[Array | None, ...]]
     reduce: Callable[[Attributes, Scale], Attributes] = _unchanged
     cuts: Callable[[Attributes], Mapping[str, tuple[int, ...]]] = _no_cuts

@@ -6,7 +6,7 @@
                            db[o] = sum over n, p of dy[n, o, p]
 
 x is zero outside. Channels come in `groups`: output channels of a group read the input channels of the same one. What
-output_mask does not ask for is an output all the same, which the plan leaves ABSENT.
+output_mask does not ask for is not made.
 """
 
 from collections.abc import Iterator
@@ -138,19 +138,33 @@ def _sizes(args: Arguments) -> Shape:
     return _checked(Arguments(args.name, shapes, args.attrs))[2]
 
 
-def _backward(args: Arguments) -> tuple[Array, Array, Array]:
+def _backward(args: Arguments) -> tuple[Array | None, ...]:
+    each = (_of_input, _of_kernel, _of_bias)
+    asked = args["output_mask"] or (True,) * len(each)
+    return tuple(gradient(args) if wanted else None for gradient, wanted in zip(each, asked, strict=True))
+
+
+def _of_bias(args: Arguments) -> Array:
+    dy = args["grad_output"]
+    return numbers.total(dy, (0, *range(2, dy.ndim))).reshape(-1)
+
+
+def _of_kernel(args: Arguments) -> Array:
+    dy, x, w = args["grad_output"], args["input"], args["weight"]
+    patches = _patches(args, x, w.shape, dy.shape[2:])
+    return numbers.matmul(_by_group(args, dy).transpose(0, 2, 1), patches).reshape(w.shape)
+
+
+def _of_input(args: Arguments) -> Array:
     dy, x, w, groups = args["grad_output"], args["input"], args["weight"], args["groups"]
-    made, rows = dy.shape[2:], _by_group(args, dy)
-    kernel = w.reshape(groups, w.shape[0] // groups, -1)
-    dw = numbers.matmul(rows.transpose(0, 2, 1), _patches(args, x, w.shape, made)).reshape(w.shape)
-    db = numbers.total(dy, (0, *range(2, dy.ndim))).reshape(-1)
-    parts = numbers.matmul(rows, kernel).reshape(groups, x.shape[0], *made, w.shape[1], -1)
+    made, kernel = dy.shape[2:], w.reshape(groups, w.shape[0] // groups, -1)
+    parts = numbers.matmul(_by_group(args, dy), kernel).reshape(groups, x.shape[0], *made, w.shape[1], -1)
     parts = np.moveaxis(parts, 0, 1)
     parts = np.moveaxis(parts, -2, 2).reshape(x.shape[0], x.shape[1], *made, -1)
     wide = numbers.zeros(dy, _padded(args, x).shape)
     for number, window in enumerate(_windows(args, x.shape, w.shape, made)):
         wide[:, :, *window] = wide[:, :, *window] + parts[..., number]
-    return wide[_inside(args, x.shape)], dw, db
+    return wide[_inside(args, x.shape)]
 
 
 SIZES = dict.fromkeys(("stride", "padding", "dilation", "transposed", "output_padding", "groups"), REQUIRED)

@@ -78,7 +78,7 @@ class Many(tuple[Any, ...]):
 
 Shapes = Callable[[Arguments], Axes | tuple[Any, ...]]
 """Axes; or the output shape, or a tuple of them: then every dimension is WHOLE."""
-Forward = Callable[[Arguments], Array | tuple[Array, ...]]
+Forward = Callable[[Arguments], Array | tuple[Array | None, ...]]
 
 
 def operator(
@@ -110,7 +110,7 @@ def operator(
         found = shapes(_bound(name, signature, given, attributes, attrs))
         return found if isinstance(found, Axes) else whole(given, found)
 
-    def run(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
+    def run(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
         made = forward(_bound(name, signature, inputs if moves else alike(inputs), attributes, attrs))
         return made if isinstance(made, tuple) else (made,)
 
