@@ -3,6 +3,7 @@
 from scripts.library_rows import Library, Row
 
 DATA, OWN = "transformers/data_parallel.py", "transformers/parallel.py"
+OTHERS, WRAPPED = "transformers/others.py", "transformers/wrapped.py"
 TWICE = "the loss is divided by the ranks again"
 AGAIN = "the loss is multiplied by the ranks"
 NO_ROOT = "the layers are sharded, the model around them is not"
@@ -73,5 +74,11 @@ TRANSFORMERS = Library(
         Row("ViT, DDP", DATA, "vit_ddp", "vit_single", "vit_ddp_scaled", TWICE),
         Row("ResNet, batch norm with its running statistics, DDP", DATA, "resnet_ddp", "resnet_single",
             "resnet_ddp_batch_norm", "the model is left in training mode"),
+        Row("Falcon, DDP", OTHERS, "falcon_ddp", "falcon_single", "falcon_ddp_scaled", TWICE),
+        Row("Mamba, DDP", OTHERS, "mamba_ddp", "mamba_single", "mamba_ddp_scaled", TWICE),
+        Row("Llama, torch.compile of DDP", WRAPPED, "compiled", "llama_single", "compiled_scaled", TWICE),
+        Row("Llama, mixed precision of FSDP2", WRAPPED, "mixed", "llama_single", "mixed_scaled", TWICE),
+        Row("Llama, DDP, ZeroRedundancyOptimizer", WRAPPED, "sharded_states", "llama_single",
+            "sharded_states_unreduced", "without DDP: nobody reduces the gradients"),
     ),
 )  # fmt: skip

@@ -9,9 +9,10 @@ import numpy.typing as npt
 
 from verdict.inputs import random_integers
 from verdict.ops import Array
+from verdict.ops.whole import is_beyond
 from verdict.sweep.claim import Claim, Cone
 from verdict.sweep.elements import Ids, Kind
-from verdict.sweep.flow import CANNOT, apply
+from verdict.sweep.flow import CANNOT, Inapplicable, apply
 from verdict.sweep.trace import Trace, Traces
 
 APART = 1e-3
@@ -63,7 +64,10 @@ class Trial:
 
     def _run(self, values: Floats, trace: Trace, number: int) -> None:
         inputs = [self._read(values, ids) for ids in trace.reads[number]]
-        for ids, array in zip(trace.made[number], apply(trace.flow.steps[number], inputs), strict=False):
+        made = apply(trace.flow.steps[number], inputs)
+        if any(map(is_beyond, (*inputs, *made))):
+            raise Inapplicable("floats do not hold such integers")
+        for ids, array in zip(trace.made[number], made, strict=False):
             if ids is not None and array is not None:
                 values[ids] = array
 

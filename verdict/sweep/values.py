@@ -1,11 +1,13 @@
 """The values of all elements of a flow on several seeds, in floats: from which equal elements are guessed."""
 
 from collections.abc import Mapping, Sequence, Set
+from functools import partial
 
 import numpy as np
 
 from verdict.graph import ABSENT, BUFFER, Plan
 from verdict.ops import Array
+from verdict.ops.whole import exactly, is_exact
 from verdict.sweep.flow import Flow, apply
 
 SEEDS = 6
@@ -19,6 +21,7 @@ def run(flow: Flow, given: Mapping[int, Array], kept: Set[int] | None = None) ->
     time.
     """
     values: list[Array | None] = [None] * flow.values
+    exact: dict[int, Array] = {}
     for item in flow.given:
         whole = given[item.logical]
         for slices in item.slices:
@@ -27,12 +30,15 @@ def run(flow: Flow, given: Mapping[int, Array], kept: Set[int] | None = None) ->
     last = {} if kept is None else _last_reads(flow, kept)
     with np.errstate(all="ignore"):
         for number, step in enumerate(flow.steps):
-            made = apply(step, [_present(values, value) for value in step.inputs])
+            made = exactly(partial(apply, step), [exact.get(value, _present(values, value)) for value in step.inputs])
             for value, output in zip(step.outputs, made, strict=False):
                 if value != ABSENT and output is not None:
                     values[value] = np.asarray(output, dtype=np.float64)
+                    if is_exact(output):
+                        exact[value] = output
             for value in last.get(number, ()):
                 values[value] = None
+                exact.pop(value, None)
     return values
 
 
@@ -56,8 +62,7 @@ def _present(values: Sequence[Array | None], number: int) -> Array:
 def positive_buffers(plan: Plan, given: Mapping[int, Array]) -> dict[int, Array]:
     """The same values with buffers positive, since some are read under roots (the second moments of an optimizer)."""
     return {
-        logical: positive(array) if plan.logicals[logical].kind == BUFFER else array
-        for logical, array in given.items()
+        logical: positive(array) if plan.logicals[logical].kind == BUFFER else array for logical, array in given.items()
     }
 
 
@@ -82,9 +87,7 @@ def nearest_to_no_numbers(flow: Flow, given: Mapping[int, Array]) -> frozenset[i
     return frozenset(found)
 
 
-def _nearest(
-    flow: Flow, inputs: Sequence[int], makers: Mapping[int, int], owners: Mapping[int, int]
-) -> frozenset[int]:
+def _nearest(flow: Flow, inputs: Sequence[int], makers: Mapping[int, int], owners: Mapping[int, int]) -> frozenset[int]:
     """Of the given tensors that values come from those that are read the fewest steps before."""
     level, seen = set(inputs), set(inputs)
     while level:
