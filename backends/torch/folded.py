@@ -20,10 +20,12 @@ def folded(tape: Tape, value: int) -> Any:
     waiting = [value]
     with _disable_current_modes():
         while waiting:
-            if waiting[-1] in tape.stated:
-                held[waiting[-1]] = _stated(tape, waiting.pop())
+            last = waiting[-1]
+            if last in tape.stated:
+                held[last] = _stated(tape, last)
+                waiting.pop()
                 continue
-            step = tape.steps[tape.makers[waiting[-1]]]
+            step = tape.steps[tape.makers[last]]
             if step.op in COMMUNICATION or step.op in UNKNOWN:
                 raise NotFolded
             shapes = [tape.values[source] for source in step.inputs] if step.op in SHAPE_ALONE else None
