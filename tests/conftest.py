@@ -8,6 +8,8 @@ from functools import cache
 
 import pytest
 
+from tests.warm import sessions, shared_by_this_run
+from verdict.backends.torch import launch
 from verdict.observer import SILENT
 from verdict.outcome import Unknown
 from verdict.phases.prove import prove
@@ -19,6 +21,14 @@ def pytest_collection_finish(session):
     """Tests make few cycles, and what is imported is none: the collector seldom runs, and looks at what is new."""
     gc.freeze()
     gc.set_threshold(1_000_000, 5, 5)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def torch_imported_once():
+    """Each program is recorded in a process of its own; that these import torch, too, is not asked of each test."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(launch, "session", sessions(*shared_by_this_run()))
+        yield
 
 
 @pytest.fixture

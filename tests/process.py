@@ -6,34 +6,51 @@ import sys
 import tempfile
 import traceback
 from pathlib import Path
+from types import ModuleType
+from typing import IO
 
 from verdict.__main__ import main
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def verdict(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    """What `python -m verdict ARGUMENTS` does, without a terminal."""
-    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+def verdict(
+    *arguments: str, cwd: Path = ROOT, given: str = "", **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """What `verdict ARGUMENTS` does, without a terminal. given: on standard input. environment: variables
+    that the interpreter itself does not look at.
+    """
+    with _file(given) as given_file, _file() as out, _file() as err:
         sys.stdout.flush()
         sys.stderr.flush()
         child = os.fork()
         if not child:
-            _run(arguments, cwd, out.fileno(), err.fileno())
+            _run(arguments, cwd, environment, (given_file.fileno(), out.fileno(), err.fileno()))
         _, status = os.waitpid(child, 0)
         for file in (out, err):
             file.seek(0)
         return subprocess.CompletedProcess(arguments, os.waitstatus_to_exitcode(status), out.read(), err.read())
 
 
-def _run(arguments: tuple[str, ...], cwd: Path, out: int, err: int) -> None:
+def _file(text: str = "") -> IO[str]:
+    file = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115
+    file.write(text)
+    file.seek(0)
+    return file
+
+
+def _run(arguments: tuple[str, ...], cwd: Path, environment: dict[str, str], streams: tuple[int, ...]) -> None:
     status = -1
     try:
-        for target, source in enumerate((os.open(os.devnull, os.O_RDONLY), out, err)):
+        for target, source in enumerate(streams):
             os.dup2(source, target)
-        sys.stdin, sys.stdout, sys.stderr = (open(number, mode) for number, mode in enumerate("rww"))  # noqa: SIM115
+        sys.stdin, sys.stdout, sys.stderr = (
+            open(number, mode, encoding="utf-8") for number, mode in enumerate("rww")  # noqa: SIM115
+        )
+        os.environ.update(environment)
         os.chdir(cwd)
         sys.argv = ["verdict", *arguments]
+        sys.modules["__main__"] = ModuleType("__main__")
         main()
     except SystemExit as ended:
         status = int(ended.code or 0)

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.process import verdict
 from verdict import cli
 
 ROOT = Path(__file__).resolve().parents[1]
 SINGLE, PARALLEL = (str(ROOT / "data" / "llama3" / f"{name}.plan") for name in ("single", "parallel"))
 
 
-def run(*arguments: str, given: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+def in_a_process(*arguments: str, given: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    """As a shell runs it."""
     return subprocess.run(
         [sys.executable, "-m", "verdict", *arguments], capture_output=True, input=given, cwd=ROOT, check=False,
         encoding="utf-8", env={**os.environ, **environment},
@@ -31,23 +33,26 @@ def run(*arguments: str, given: str = "", **environment: str) -> subprocess.Comp
     ids=["first", "last", "behind dashes", "one"],
 )
 def test_two_files_are_the_two_plans(arguments: tuple[str, ...]) -> None:
-    ran = run(*arguments)
+    ran = verdict(*arguments)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.startswith("PROVED")
 
 
 def test_one_plan_may_come_from_standard_input() -> None:
-    for arguments, given in (((SINGLE, "-", "-q"), PARALLEL), (("--sm", "-", "--pm", PARALLEL, "-q"), SINGLE)):
+    for run, arguments, given in (
+        (in_a_process, (SINGLE, "-", "-q"), PARALLEL),
+        (verdict, ("--sm", "-", "--pm", PARALLEL, "-q"), SINGLE),
+    ):
         ran = run(*arguments, given=Path(given).read_text())
         assert (ran.returncode, ran.stderr) == (0, "")
-    ran = run("-", "-")
+    ran = verdict("-", "-")
     assert (ran.returncode, "given as both plans" in ran.stderr) == (2, True)
 
 
 def test_a_plan_that_is_run_or_gets_a_fault_may_come_from_standard_input(tmp_path: Path) -> None:
     given = Path(PARALLEL).read_text()
     for arguments in (("run", "-"), ("mutate", "-", "--kinds", "skip-node", "--count", "1", "-o", str(tmp_path))):
-        ran = run(*arguments, given=given)
+        ran = verdict(*arguments, given=given)
         assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
     assert (tmp_path / "skip-node-0.plan").is_file()
 
@@ -68,7 +73,7 @@ def test_a_plan_that_is_run_or_gets_a_fault_may_come_from_standard_input(tmp_pat
     ],
 )
 def test_what_is_misspelled_or_missing_is_told(arguments: tuple[str, ...], sentence: str) -> None:
-    ran = run(*arguments)
+    ran = verdict(*arguments)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert sentence in ran.stderr
     assert "Traceback" not in ran.stderr
@@ -84,7 +89,7 @@ def test_reports_are_utf_8_whatever_the_locale(tmp_path: Path) -> None:
     named = tmp_path / "einzeln-ü.plan"
     named.write_bytes(Path(PARALLEL).read_bytes().replace(b"verdict-plan", b"no plan", 1))
     for locale in ({"LC_ALL": "C"}, {"PYTHONIOENCODING": "ascii"}):
-        ran = run(SINGLE, str(named), **locale)
+        ran = in_a_process(SINGLE, str(named), **locale)
         assert ran.returncode == 2
         assert "einzeln-ü.plan: not a plan" in ran.stderr
 
@@ -124,13 +129,13 @@ def test_commands_and_options_are_completed() -> None:
 def test_colours_are_for_terminals_or_where_they_are_asked_for(
     choice: str, environment: dict[str, str], coloured: bool
 ) -> None:
-    ran = run(SINGLE, PARALLEL, "-q", "--color", choice, **environment)
+    ran = verdict(SINGLE, PARALLEL, "-q", "--color", choice, **environment)
     assert (ran.returncode, "\x1b[" in ran.stdout) == (0, coloured)
 
 
 def test_an_operator_that_is_misspelled_is_told_with_the_nearest(tmp_path: Path) -> None:
     for path in (SINGLE, PARALLEL):
         (tmp_path / Path(path).name).write_text(Path(path).read_text().replace(" silu(", " sillu("))
-    ran = run(str(tmp_path / "single.plan"), str(tmp_path / "parallel.plan"))
+    ran = verdict(str(tmp_path / "single.plan"), str(tmp_path / "parallel.plan"))
     assert ran.returncode == 3
     assert "operator sillu has no rule (did you mean silu?)" in " ".join(ran.stdout.split())

@@ -1,26 +1,21 @@
 """What the shell offers, as the line of docs/install.md asks for it: every command, and every kind of name."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.process import verdict
 from verdict.cli import cli
 from verdict.mutate import KINDS
 from verdict.report.codes import CODES
 
 ROOT = Path(__file__).resolve().parents[1]
-RUN = "import sys; sys.argv = ['verdict']; from verdict.__main__ import main; main()"
 
 
 def offered(*words, shell="bash_complete"):
     """What is offered for the last word."""
     asked = {"_VERDICT_COMPLETE": shell, "COMP_WORDS": " ".join(("verdict", *words)), "COMP_CWORD": str(len(words))}
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), **asked}
-    done = subprocess.run([sys.executable, "-c", RUN], env=environment, capture_output=True, text=True, check=False)
-    return [line.partition(",")[2] for line in done.stdout.splitlines()]
+    return [line.partition(",")[2] for line in verdict(**asked).stdout.splitlines()]
 
 
 def test_every_command_is_offered():
@@ -55,6 +50,5 @@ def test_all_codes_and_kinds_are_offered():
 def test_the_page_names_what_each_shell_reads(shell):
     page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
     assert f"_VERDICT_COMPLETE={shell} verdict" in page
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "_VERDICT_COMPLETE": shell}
-    done = subprocess.run([sys.executable, "-c", RUN], env=environment, capture_output=True, text=True, check=False)
+    done = verdict(_VERDICT_COMPLETE=shell)
     assert "_VERDICT_COMPLETE" in done.stdout or "bash" in done.stderr

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.process import verdict
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
@@ -21,13 +23,11 @@ def blocks() -> Iterator[tuple[str, str]]:
 
 def ran(commands: str, folder: Path) -> str:
     """What the commands of a block print, one after the other."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "VERDICT_CACHE": str(folder / "cache")}
-    environment["VERDICT_CACHE_KEY"] = str(folder / "key")
+    environment = {"VERDICT_CACHE": str(folder / "cache"), "VERDICT_CACHE_KEY": str(folder / "key")}
     told = []
     for line in commands.splitlines():
         assert line.startswith("verdict ")
-        command = [sys.executable, "-m", "verdict", *line.split()[1:]]
-        done = subprocess.run(command, cwd=folder, env=environment, check=False, capture_output=True, text=True)
+        done = verdict(*line.split()[1:], cwd=folder, **environment)
         assert done.returncode in (0, 1), done.stderr
         told.append(done.stdout)
     return "".join(told)

@@ -78,8 +78,9 @@ class Program:
     loss: what the returned loss is of the single-device loss.
     specs: by name, what a tensor is of the single-device tensor. For an input, a parameter, an output, or (where
         it differs from its parameter) `<parameter>.grad`. Of a DTensor the placements say it. Default: the whole.
-    ranges: the least and the greatest integer of inputs of integers, by name: an assumption of the report. Default: all
-        integers of their type at which the single-device program has a value, so ids are the rows of their table.
+    ranges: the least and the greatest integer of inputs and buffers of integers, by name: an assumption of the report.
+        Default: all integers of their type at which the single-device program has a value, so ids are the rows of
+        their table.
     names: names of parameters here -> in the single-device program, where they differ (pipeline stages).
     inferred: what of all this nobody stated, in words; an assumption of the report.
     """

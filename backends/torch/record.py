@@ -103,7 +103,8 @@ def record(
 def _step(program: Program, recorder: Recorder, rank: int, ranks: int, around: World, begun: float) -> Trace:
     if isinstance(program.params, torch.nn.Module):
         recorder.origin.name_modules(program.params)
-    params, ranges = named(program), ranges_of(program)
+    params = named(program)
+    ranges = ranges_of(program, params)
     ends = _Ends(program, recorder)
     held = {name: recorder.memory.read(local(tensor)) for name, tensor in params.items() if _known(recorder, tensor)}
     how = ways(recorder.tape, rank)

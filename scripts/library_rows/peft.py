@@ -13,6 +13,8 @@ PEFT = Library(
             "one half of each adapter is kept out of the reduction"),
         Row("Llama with LoRA, FSDP2", FILE, "build_fsdp2", "build_single", "build_fsdp2_scaled",
             "the loss is divided by the ranks again"),
+        Row("Llama with LoRA, two microbatches, `no_sync`, DDP", FILE, "build_accumulated", "build_accumulated",
+            "build_accumulated_added", "losses of microbatches are added"),
         Row("Llama with LoRA, transformers' tensor parallelism", "peft/tensor_parallel.py", "build", "build_single",
             "build_scaled", "the loss is divided by the ranks"),
     ),

@@ -11,6 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from tests.process import verdict  # noqa: E402
 from tests.torch.test_recorded import PROGRAMS, ROOT, recorded_here  # noqa: E402
 from tests.torch.verdicts import answers  # noqa: E402
 from verdict.backends.torch.confirm import GRIDS, unfit  # noqa: E402
@@ -52,10 +53,8 @@ def test_limits_hold_for_recordings_and_runs():
 
 @pytest.mark.parametrize("asked", [False, True])
 def test_a_program_is_run_unless_that_is_refused(asked):
-    command = [sys.executable, "-m", "verdict", "torch", f"{PROGRAMS}:build_mean", "--world", "2", "-v"]
-    command += ["--single", f"{PROGRAMS}:build_mean", *([] if asked else ["--no-confirm"])]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    ended = subprocess.run(command, check=False, env=environment, capture_output=True, text=True)
+    command = ["torch", f"{PROGRAMS}:build_mean", "--world", "2", "-v", "--single", f"{PROGRAMS}:build_mean"]
+    ended = verdict(*command, *([] if asked else ["--no-confirm"]))
     assert ended.returncode == 0, ended.stdout
     assert (NOT_CONFIRMED in ended.stdout) is not asked
     assert ("two runs of all ranks on CPUs, on different numbers, agree with it" in ended.stdout) is asked

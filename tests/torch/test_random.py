@@ -1,13 +1,12 @@
 """Random numbers that a step draws: what is proved of them, what is refuted, and that runs draw the same."""
 
-import subprocess
-import sys
 from functools import cache
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
+from tests.process import verdict  # noqa: E402
 from tests.torch.test_recorded import ROOT  # noqa: E402
 from tests.torch.verdicts import answers  # noqa: E402
 from verdict.backends.text import read, write  # noqa: E402
@@ -145,7 +144,7 @@ def test_plans_with_draws_are_run_and_verified(tmp_path, form, status):
         (tmp_path / f"{name}.plan").write_text(text)
     files = ["--sm", f"{tmp_path}/single.plan", "--pm", f"{tmp_path}/parallel.plan"]
     for command in ([], ["run"]):
-        ended = subprocess.run([sys.executable, "-m", "verdict", *command, *files], check=False, capture_output=True)
+        ended = verdict(*command, *files)
         assert ended.returncode == status, ended.stdout
 
 

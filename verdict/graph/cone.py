@@ -1,13 +1,16 @@
 """The cone of the losses: what of a plan they are computed by, as a plan that declares nothing else."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from verdict.graph.events import Made, events_of
-from verdict.graph.plan import ABSENT, Node, Plan
+from verdict.graph.plan import ABSENT, Call, Node, Plan
 
 
 def of_losses(plan: Plan) -> Plan:
-    """The plan of one column with only those of its nodes that its losses depend on, without gradients and outputs."""
+    """The plan of one column with only those of its nodes that its losses depend on, without gradients and outputs, and
+    of its tensors those that these nodes name: they have other numbers.
+    """
     events = events_of(plan, 0)
     makers: dict[Made, list[int]] = {}
     for number, event in enumerate(events):
@@ -24,8 +27,41 @@ def of_losses(plan: Plan) -> Plan:
         read = ((device, t) for device, node in events[number].nodes for t in node.inputs if t != ABSENT)
         stack.extend(other for point in read for other in makers.get(point, ()))
     kept: set[tuple[int, Node]] = {taken for number in needed for taken in events[number].nodes}
+    numbers = _numbers(plan, kept)
     segments = tuple(
-        segment._replace(nodes=tuple(node for node in segment.nodes if (segment.device, node) in kept))
+        segment._replace(
+            nodes=tuple(_renumbered(node, numbers) for node in segment.nodes if (segment.device, node) in kept)
+        )
         for segment in plan.segments
     )
-    return replace(plan, segments=segments, gradients=(), outputs=(), lines=())
+    return replace(
+        plan,
+        tensors=tuple(plan.tensors[tensor] for tensor in numbers if tensor != ABSENT),
+        segments=segments,
+        programs=tuple(tuple(_crossing(call, numbers) for call in program) for program in plan.programs),
+        losses=tuple(held._replace(tensor=numbers[held.tensor]) for held in plan.losses),
+        gradients=(),
+        outputs=(),
+        seeds=tuple(numbers[tensor] for tensor in plan.seeds),
+        storages=tuple(one._replace(tensors=tuple(numbers[t] for t in one.tensors)) for one in plan.storages),
+        lines=(),
+    )
+
+
+def _numbers(plan: Plan, kept: Iterable[tuple[int, Node]]) -> dict[int, int]:
+    """The new number of each tensor that the cone names, in their order."""
+    named = {tensor for _, node in kept for tensor in (*node.inputs, *node.outputs)}
+    named |= {held.tensor for held in plan.losses} | {*plan.seeds} | {t for one in plan.storages for t in one.tensors}
+    return {ABSENT: ABSENT} | {tensor: number for number, tensor in enumerate(sorted(named - {ABSENT}))}
+
+
+def _renumbered(node: Node, numbers: Mapping[int, int]) -> Node:
+    inputs, outputs = (tuple([numbers[tensor] for tensor in tensors]) for tensors in (node.inputs, node.outputs))
+    return Node(node.op, inputs, outputs, node.attrs, node.name)
+
+
+def _crossing(call: Call, numbers: Mapping[int, int]) -> Call:
+    """The call, of the tensors that it takes from another microbatch with those that are read."""
+    if not call.crossed:
+        return call
+    return call._replace(crossed=tuple((numbers[tensor], m) for tensor, m in call.crossed if tensor in numbers))

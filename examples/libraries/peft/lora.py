@@ -1,5 +1,7 @@
 """peft: low-rank adapters on a Llama of transformers, under DistributedDataParallel and FSDP2."""
 
+from contextlib import nullcontext
+
 import torch
 from peft import LoraConfig, get_peft_model
 from torch.distributed.device_mesh import init_device_mesh
@@ -67,3 +69,37 @@ def build_fsdp2(ctx, scale=1):
 def build_fsdp2_scaled(ctx):
     """The loss is divided by the ranks again."""
     return build_fsdp2(ctx, 0.5)
+
+
+def accumulated(ctx, model, wrapped, parts=2, divided=True):
+    """One step of two microbatches, of which the last alone is reduced. divided: whether losses are by the parts."""
+    rows = BATCH // ctx.world // parts
+    batches = [{name: torch.randint(VOCAB, (rows, SEQ)) for name in ("input_ids", "labels")} for _ in range(parts)]
+    adam = torch.optim.AdamW([weight for weight in model.parameters() if weight.requires_grad], lr=0.01)
+
+    def step():
+        losses = []
+        for k, batch in enumerate(batches):
+            held = wrapped.no_sync() if k + 1 < parts and ctx.world > 1 else nullcontext()
+            with held:
+                losses.append(wrapped(**batch).loss / (parts if divided else 1))
+                losses[-1].backward()
+        adam.step()
+        return sum(losses)
+
+    named = {f"{name}.{k}": x for k, batch in enumerate(batches) for name, x in batch.items()}
+    specs = {name: shard(0, ctx.rank, ctx.world) for name in named}
+    ranges = {name: (0, VOCAB - 1) for name in named if name.startswith("labels")}
+    more = {"optimizer": adam, "specs": specs, "ranges": ranges, "loss": mean(ctx.rank, ctx.world)}
+    return Program(inputs=named, params=model, step=step, **more)
+
+
+def build_accumulated(ctx):
+    model = adapted()
+    return accumulated(ctx, model, DistributedDataParallel(model) if ctx.world > 1 else model)
+
+
+def build_accumulated_added(ctx):
+    """Losses of microbatches are added."""
+    model = adapted()
+    return accumulated(ctx, model, DistributedDataParallel(model), divided=False)
