@@ -8,8 +8,10 @@ among indices, by their places in the list, in `masks`. `add` and `bitwise_not` 
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from math import isfinite
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch._library.custom_ops import OPDEFS
 from torch._subclasses.fake_tensor import FakeTensor
@@ -20,6 +22,8 @@ PLACES = frozenset({"device", "layout", "pin_memory", "memory_format", "non_bloc
 """Arguments that do not change a value."""
 
 
+DIGITS = 6
+"""Of a decimal that somebody wrote; hardly any other number of 32 bits, which has up to nine, is as short as that."""
 _OF_TRUTH = frozenset({"aten::add", "aten::bitwise_not"})
 """Operators that mean something else for truth values; `dtype` says then that theirs are such."""
 
@@ -57,6 +61,8 @@ def encode(
     attrs: dict[str, Hashable] = {}
     absent: list[str] = []
     waiting: list[str] = []
+    floats = {t.dtype for t in tensors_in([*args, *kwargs.values()]) if t.is_floating_point()}
+    single = floats == {torch.float32}
     for argument, value in bound(func, args, kwargs):
         name = argument.name
         if isinstance(value, torch.Tensor):
@@ -78,7 +84,7 @@ def encode(
         elif is_tensors(argument) and value is None:
             waiting.append(name)
         elif name not in PLACES and not _is_default(argument, value):
-            attrs[name] = plain(value)
+            attrs[name] = plain(decimal(value) if single else value)
     if absent:
         attrs["absent"] = tuple(absent)
     if func._schema.name in _OF_TRUTH and all(t.dtype is torch.bool for t in tensors_in([*args, *kwargs.values()])):
@@ -91,6 +97,19 @@ def _is_default(argument: Any, value: Any) -> bool:
         return False
     default = argument.default_value
     return type(default) is type(value) and bool(plain(default) == plain(value))
+
+
+def decimal(value: Any) -> Any:
+    """The short decimal (at most DIGITS digits) of which a number with a fraction, or each of a list, is the nearest of
+    32 bits: beside tensors of these it is the same number. Anything else as it is.
+    """
+    if isinstance(value, list | tuple):
+        return [decimal(item) for item in value]
+    if not isinstance(value, float) or not isfinite(value) or value == int(value):
+        return value
+    text = str(np.float32(value))
+    short = len(text.partition("e")[0].strip("-0.").replace(".", "")) <= DIGITS
+    return float(text) if short and float(np.float32(value)) == value else value
 
 
 def plain(value: Any) -> Hashable:

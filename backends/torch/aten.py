@@ -247,14 +247,14 @@ def _end_foreach(recorder: "Recorder", output: Any, made: Sequence[Any], values:
 def _escape(recorder: "Recorder", call: Call) -> Any:
     """A value becomes a number of Python's. Of constants that is exact; anything else may decide what runs."""
     values = [recorder.read(tensor) for tensor in call.tensors]
+    if not recorder.live and not recorder.tape.communicated.isdisjoint(values):
+        why = "what ranks communicate is read by Python, as if each had sent its own"
+        recorder.heard[recorder.origin.name(why)] = None
     if call.name != "nonzero" and recorder.tape.known(values):
         with _disable_current_modes():
             return call.func(*(folded(recorder.tape, value) for value in values))
     if recorder.live and all(choices.decide(recorder, tensor, called(call.func)) for tensor in call.tensors):
         return call.run()
-    if not recorder.live and not recorder.tape.communicated.isdisjoint(values):
-        why = "what ranks communicate is read by Python, as if each had sent its own"
-        recorder.heard[recorder.origin.name(why)] = None
     try:
         return recorder.instead(call, f"a value is read by Python: {called(call.func)}")
     except (DataDependentOutputException, DynamicOutputShapeException):

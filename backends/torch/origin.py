@@ -20,6 +20,8 @@ _TORCH = str(Path(torch.__file__).resolve().parent)
 _LIBRARY = str(Path(sysconfig.get_paths()["stdlib"]).resolve())
 _WRAPPERS = str(Path(typing_extensions.__file__).resolve())
 """Where the functions are wrapped that torch calls deprecated."""
+_DISPATCH = (*_OURS, str(Path(_TORCH) / "_compile.py"), str(Path(_TORCH) / "_dynamo"))
+"""What stands between an operator and our recording of it: torch wraps that, too."""
 _ENGINE = str(Path(_TORCH) / "autograd" / "graph.py")
 
 MOST_CHARACTERS = 240
@@ -89,6 +91,13 @@ class Origin:
         elif forward:
             place = f"{place}, backward of {forward}"
         return f"{module}: {short} ({place})" if module else f"{short} ({place})"
+
+    def by_engine(self) -> bool:
+        """Whether torch's own C++ within a backward pass runs what is recorded now, and no function of Python's."""
+        frame: Any = sys._getframe(1)
+        while frame is not None and frame.f_code.co_filename.startswith(_DISPATCH):
+            frame = frame.f_back
+        return frame is not None and frame.f_code.co_filename == _ENGINE
 
     def _place(self) -> tuple[str, bool]:
         """The innermost frame of the user's, as names cite it, and whether the engine runs in between."""

@@ -17,6 +17,7 @@ from verdict.backends.torch.choices import given
 from verdict.backends.torch.delivered import delivered
 from verdict.backends.torch.door import require_loss, require_program
 from verdict.backends.torch.ends import End, called, ends_of, named
+from verdict.backends.torch.folded import NotFolded, folded
 from verdict.backends.torch.host import World, waits, world
 from verdict.backends.torch.live import Live, join, objects, take
 from verdict.backends.torch.memory import Unfollowed, value_of
@@ -238,12 +239,20 @@ class _Ends:
                 raise self._recorder.refuse(UsageError(where, problem, f"{NAME_IT}, or in Program.outputs"))
 
     def _alike(self, one: int, other: int) -> bool:
-        """Whether two values are copies of one, or are made by the same operator of nothing."""
+        """Whether two values are copies of one, are made by the same operator of nothing, or are the same constant."""
         one, other = self._source(one), self._source(other)
         first, second = self._made.get(one), self._made.get(other)
         if one == other or first is None or second is None:
             return one == other
-        return not first.inputs and not second.inputs and (first.op, first.attrs) == (second.op, second.attrs)
+        if not first.inputs and not second.inputs and (first.op, first.attrs) == (second.op, second.attrs):
+            return True
+        tape = self._recorder.tape
+        if not {one, other} <= tape.constant:
+            return False
+        try:
+            return bool(torch.equal(folded(tape, one), folded(tape, other)))
+        except NotFolded:
+            return False
 
     def _source(self, value: int) -> int:
         """The value that `value` is a copy of, or itself."""

@@ -7,7 +7,7 @@ from typing import Any
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
-from verdict.backends.torch.arguments import PLAIN, Call, called, is_composite, kernel_of, plain, tensors_in
+from verdict.backends.torch.arguments import PLAIN, Call, called, decimal, is_composite, kernel_of, plain, tensors_in
 from verdict.backends.torch.aten import record_aten
 from verdict.backends.torch.calls import functional, in_place
 from verdict.backends.torch.collectives import Communication, Unknown, member, name_of, ranks_of
@@ -140,8 +140,9 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             problem = f"a tensor of {known.numel()} constants is read, which is too large to be part of a plan"
             raise self.refuse(UsageError(where, problem, NAME_IT))
         with _disable_current_modes():
-            values = plain(known.detach().reshape(-1).tolist())
+            listed = known.detach().reshape(-1).tolist()
         made = value_of(tensor)
+        values = plain(decimal(listed) if made.dtype == "float32" else listed)
         self.watch.constant(tensor, known, where)
         return self.numbers(made, values)
 
@@ -221,6 +222,11 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         if self._apart:
             self._meet(call.name, group, ranks)
             return call.run()
+        engine = self.origin.by_engine()
+        if engine and not self.live and self.tape.constant.issuperset(map(self.read, call.tensors)):
+            self.tape.communicated.update(map(self.read, call.tensors))
+            self._meet(call.name, group, ranks)
+            return call.run()
         self._sources.clear()
         self._touched.clear()
         first = len(self.tape.steps)
@@ -232,7 +238,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         in_place(call.name, given, self._communication)
         output = call.run()
         work = output[-1] if isinstance(output, tuple) else output
-        if call.name not in BARRIERS:
+        if call.name not in BARRIERS and not engine:
             made = range(first, len(self.tape.steps))
             steps = [number for number in made if self.tape.steps[number].op in COMMUNICATION]
             self.pending.begun(self._sources, self._touched, work, steps)

@@ -196,7 +196,7 @@ def _reduced(values: Sequence[Any], how: str) -> Any:
     stacked = torch.stack(list(values))
     match how:
         case "sum":
-            return stacked.sum(0)
+            return stacked.sum(0, dtype=stacked.dtype)
         case "avg":
             return stacked.mean(0)
         case "max":

@@ -78,6 +78,8 @@ TRANSFORMERS = Library(
         Row("Mamba, DDP", OTHERS, "mamba_ddp", "mamba_single", "mamba_ddp_scaled", TWICE),
         Row("Llama, torch.compile of DDP", WRAPPED, "compiled", "llama_single", "compiled_scaled", TWICE),
         Row("Llama, mixed precision of FSDP2", WRAPPED, "mixed", "llama_single", "mixed_scaled", TWICE),
+        Row("Llama, the first FSDP, clipped norm", WRAPPED, "fsdp1_clipped", "clipped_single", "fsdp1_clipped_by_part",
+            "`clip_grad_norm_` of torch.nn: each rank clips at the norm of its part"),
         Row("Llama, DDP, ZeroRedundancyOptimizer", WRAPPED, "sharded_states", "llama_single",
             "sharded_states_unreduced", "without DDP: nobody reduces the gradients"),
     ),

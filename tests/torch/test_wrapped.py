@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tests.torch.verdicts import answers  # noqa: E402
+from tests.torch.verdicts import answers, live_answers  # noqa: E402
 from verdict.api import generate  # noqa: E402
 from verdict.graph.kept import RECORDED, with_kept  # noqa: E402
 from verdict.outcome import Assumption  # noqa: E402
@@ -62,3 +62,28 @@ def test_a_buffer_whose_elements_repeat_is_refused_with_its_name():
     found = answers(FILE, (("build_repeated", "build_repeated"),))["build_repeated"]
     assert found.verdict == "not put"
     assert "scale: it cannot be followed" in found.why
+
+
+def test_parameters_that_a_pass_does_not_use_are_found():
+    pairs = tuple((name, "build_turns_single") for name in ("build_turns_right", "build_turns"))
+    found = answers(FILE, pairs, tensors="real")
+    assert found["build_turns_right"].verdict == "PROVED", found["build_turns_right"].why
+    assert found["build_turns"].verdict == "REFUTED"
+
+
+def test_what_other_ranks_used_is_known_to_a_run_of_all_of_them():
+    pairs = tuple((name, "build_halves_single") for name in ("build_halves_right", "build_halves"))
+    alone = answers(FILE, pairs, tensors="real")
+    assert all(each.verdict == "not put" for each in alone.values()), alone
+    unconfirmed = answers(FILE, pairs, tensors="real", confirm=0.0)
+    assert unconfirmed["build_halves"].verdict != "PROVED"
+    together = live_answers(FILE, "build_halves_single", ("build_halves_right", "build_halves"))
+    assert together["build_halves_right"].verdict == "PROVED", together["build_halves_right"].why
+    assert together["build_halves"].verdict == "REFUTED"
+
+
+def test_states_that_torch_divides_among_ranks():
+    pairs = tuple((name, "build_sharded_single") for name in ("build_sharded_right", "build_sharded"))
+    found = answers(FILE, pairs, tensors="real")
+    assert found["build_sharded_right"].verdict == "PROVED", found["build_sharded_right"].why
+    assert found["build_sharded"].verdict == "REFUTED"

@@ -119,3 +119,99 @@ def build_repeated(ctx):
     model = Scaled()
     model.scale = torch.ones(1).expand(SIZE)
     return Program(inputs={"x": torch.randn(ROWS, SIZE)}, params=model, step=model.scale.sum)
+
+
+class Parts(nn.Module):
+    """Of two parts each pass uses one."""
+
+    def __init__(self, chosen):
+        super().__init__()
+        self.parts, self.chosen = nn.ModuleList(nn.Linear(SIZE, SIZE) for _ in range(2)), chosen
+
+    def forward(self, x):
+        return self.chosen(self.parts, x)
+
+
+def partly_used(ctx, chosen, passes=1, scale=1.0):
+    """Whoever wraps it must find out which parameters a pass did not use."""
+    model, x = Parts(chosen), torch.randn(ROWS // ctx.world, SIZE)
+    wrapped = DistributedDataParallel(model, find_unused_parameters=True) if ctx.world > 1 else model
+
+    def step():
+        losses = []
+        for _ in range(passes):
+            losses.append(wrapped(x).square().mean() * scale)
+            losses[-1].backward()
+        return sum(losses)
+
+    specs = {"x": shard(0, ctx.rank, ctx.world)}
+    return Program(inputs={"x": x}, params=model, step=step, specs=specs, loss=mean(ctx.rank, ctx.world))
+
+
+def in_turns(ctx, scale=1.0):
+    """The first pass uses one part, the second the other one."""
+    turns = iter((0, 1))
+    return partly_used(ctx, lambda parts, x: parts[next(turns)](x), 2, scale)
+
+
+def build_turns_single(ctx):
+    return in_turns(ctx)
+
+
+def build_turns_right(ctx):
+    return in_turns(ctx)
+
+
+def build_turns(ctx):
+    """What is averaged is taken for a sum."""
+    return in_turns(ctx, 1 / ctx.world)
+
+
+def build_halves_single(ctx):
+    """Each half of the rows has a part of its own."""
+    return partly_used(ctx, lambda parts, x: torch.cat([parts[0](x[: ROWS // 2]), parts[1](x[ROWS // 2 :])]))
+
+
+def build_halves_right(ctx):
+    return partly_used(ctx, lambda parts, x: parts[ctx.rank](x))
+
+
+def build_halves(ctx):
+    """Each rank has the other's part."""
+    return partly_used(ctx, lambda parts, x: parts[1 - ctx.rank](x))
+
+
+def sharded(ctx, optimizer_of):
+    """The states of the optimizer are divided among the ranks, by torch's own class."""
+    model, x = nn.Linear(SIZE, SIZE), torch.randn(ROWS // ctx.world, SIZE)
+    wrapped = DistributedDataParallel(model) if ctx.world > 1 else model
+    optimizer = optimizer_of(model.parameters())
+
+    def step():
+        loss = wrapped(x).square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    specs = {"x": shard(0, ctx.rank, ctx.world)}
+    return Program(inputs={"x": x}, params=model, step=step, specs=specs, loss=mean(ctx.rank, ctx.world))
+
+
+def redundant(params, rate):
+    """What is imported here compiles functions as scripts while it is imported."""
+    from torch.distributed.optim import ZeroRedundancyOptimizer  # noqa: PLC0415
+
+    return ZeroRedundancyOptimizer(params, optimizer_class=torch.optim.Adam, lr=rate)
+
+
+def build_sharded_single(ctx):
+    return sharded(ctx, lambda params: torch.optim.Adam(params, lr=0.1))
+
+
+def build_sharded_right(ctx):
+    return sharded(ctx, lambda params: redundant(params, 0.1))
+
+
+def build_sharded(ctx):
+    """Each shard of the states is of another rate than the optimizer's."""
+    return sharded(ctx, lambda params: redundant(params, 0.2))
