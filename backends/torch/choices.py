@@ -65,7 +65,7 @@ def _emit(recorder: "Recorder", tensor: Any, number: int, op: str, rows: tuple[t
     """The value behind the choice. rows: for each row of what is chosen the numbers that it is chosen by."""
     tape = recorder.tape
     (behind,) = recorder.emit(CHOICE, (number,), (tape.values[number],), {}, keep=True)
-    tape.choices.append(Choice(behind, number, op, rows, numbers_in(tensor), recorder.origin.name(op)))
+    tape.choose(Choice(behind, number, op, rows, numbers_in(tensor), recorder.origin.name(op)))
     return behind
 
 

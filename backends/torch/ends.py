@@ -89,12 +89,23 @@ def _further(program: Program, params: Mapping[str, Any], ended: Mapping[str, An
     """
     found = {name: tensor for name, tensor in named(program).items() if name not in params}
     found |= require_outputs(program.outputs) if program.outputs is not None else {}
-    if program.optimizer is not None:
-        states = program.optimizer.state
+    for states in _states(program.optimizer):
         for name, param in ended.items():
             for key, state in states.get(param, states.get(params[name], {})).items():
                 found |= _tensors(f"{name}.{key}", state)
     return found
+
+
+def _states(optimizer: Any) -> Iterator[Mapping[Any, Any]]:
+    """The states of an optimizer, and those of the optimizers that it holds: one that shards them steps another one, in
+    which this rank's are.
+    """
+    if optimizer is None:
+        return
+    yield optimizer.state
+    for held in vars(optimizer).values():
+        if isinstance(held, torch.optim.Optimizer):
+            yield from _states(held)
 
 
 def _tensors(name: str, state: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from verdict.backends.torch.replay import apply, typed
-from verdict.backends.torch.trace import COMMUNICATION, DECISION, SHAPE_ALONE, UNKNOWN, Step, Tape, Value
+from verdict.backends.torch.trace import COMMUNICATION, SHAPE_ALONE, UNKNOWN, Tape, Value
 from verdict.graph import ABSENT
 
 
@@ -16,14 +16,16 @@ class NotFolded(Exception):
 
 def folded(tape: Tape, value: int) -> Any:
     """A real tensor that holds what `value` is, a constant of the tape or what is decided. Raises NotFolded."""
-    makers: dict[int, Step] = {}
-    for step in tape.steps:
-        makers |= {made: step for made in step.outputs if made != ABSENT}
-    held: dict[int, Any] = {ABSENT: None, **_chosen(tape)}
-    waiting = [] if value in held else [value]
+    held: dict[int, Any] = {ABSENT: None}
+    waiting = [value]
     with _disable_current_modes():
         while waiting:
-            step = makers[waiting[-1]]
+            last = waiting[-1]
+            if last in tape.stated:
+                held[last] = _stated(tape, last)
+                waiting.pop()
+                continue
+            step = tape.steps[tape.makers[last]]
             if step.op in COMMUNICATION or step.op in UNKNOWN:
                 raise NotFolded
             shapes = [tape.values[source] for source in step.inputs] if step.op in SHAPE_ALONE else None
@@ -44,9 +46,7 @@ def _empty(value: Value) -> Any:
     return typed(torch.zeros(value.shape), value.dtype)
 
 
-def _chosen(tape: Tape) -> dict[int, Any]:
-    """What was chosen, and what decided something, as it was recorded."""
-    known: dict[int, Any] = {choice.value: choice.chosen for choice in tape.choices}
-    known |= {step.inputs[0]: dict(step.attrs)["values"] for step in tape.steps if step.op == DECISION}
-    shapes = {value: tape.values[value] for value in known}
-    return {value: typed(torch.tensor(known[value]).reshape(made.shape), made.dtype) for value, made in shapes.items()}
+def _stated(tape: Tape, value: int) -> Any:
+    """What was chosen, or what decided something, as it was recorded."""
+    made = tape.values[value]
+    return typed(torch.tensor(tape.stated[value]).reshape(made.shape), made.dtype)

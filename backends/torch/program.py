@@ -74,7 +74,8 @@ class Program:
         what a name stands for when the step has ended, whatever tensor stood there before.
     step: runs the step (forward, backward, optimizer) and returns the loss, or None on a rank that has none.
     outputs: called after the step; further tensors to compare, by name.
-    optimizer: its tensor states are compared too, as `<parameter>.<state>`; items of lists as `<parameter>.<state>[0]`.
+    optimizer: its tensor states are compared too, as `<parameter>.<state>`, and those of the optimizers that it holds;
+        items of lists as `<parameter>.<state>[0]`.
     loss: what the returned loss is of the single-device loss.
     specs: by name, what a tensor is of the single-device tensor. For an input, a parameter, an output, or (where
         it differs from its parameter) `<parameter>.grad`. Of a DTensor the placements say it. Default: the whole.

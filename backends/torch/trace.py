@@ -119,12 +119,14 @@ def decides(trace: Trace) -> bool:
 class Tape:
     """A trace while it is made. `constant` holds the values that depend on no input, `decided` those that depend on
     nothing but choices, on all ranks, `communicated` those that depend on what ranks communicated, `python` those
-    constants that Python went on with.
+    constants that Python went on with. `makers` says which step makes a value, `stated` what was chosen or has decided.
     """
 
     def __init__(self) -> None:
         self.values: list[Value] = []
         self.steps: list[Step] = []
+        self.makers: dict[int, int] = {}
+        self.stated: dict[int, tuple[int, ...]] = {}
         self.constant: set[int] = set()
         self.decided: set[int] = set()
         self.communicated: set[int] = set()
@@ -144,7 +146,10 @@ class Tape:
         inputs, outputs = tuple(inputs), tuple(outputs)
         made = tuple(ABSENT if value is None else self.value(value) for value in outputs)
         pairs = tuple(sorted(attrs.items(), key=lambda pair: pair[0]))
+        self.makers.update((value, len(self.steps)) for value in made if value != ABSENT)
         self.steps.append(Step(op, inputs, made, pairs, name, keep))
+        if op == DECISION:
+            self.stated[inputs[0]] = dict(pairs)["values"]  # type: ignore[assignment]
         reads = () if op in SHAPE_ALONE else inputs
         if op not in COMMUNICATION and op not in UNKNOWN and self.constant.issuperset(reads):
             self.constant.update(made)
@@ -170,6 +175,11 @@ class Tape:
             return False
         self.python |= values
         return True
+
+    def choose(self, choice: Choice) -> None:
+        """What data chose is recorded."""
+        self.choices.append(choice)
+        self.stated.setdefault(choice.value, choice.chosen)
 
     def begin(self, number: int) -> None:
         """A step of communication goes on beside what follows it."""

@@ -33,6 +33,29 @@ def build_shifted(ctx):
     return program(lambda x, weight: (torch.softmax(x + weight.sum(), -1) * x).sum())
 
 
+class Holding(torch.optim.Optimizer):
+    """An optimizer that steps another one, whose the states are."""
+
+    def __init__(self, params):
+        super().__init__(params, {})
+        self.held = torch.optim.Adam(self.param_groups[0]["params"])
+
+    def step(self):
+        self.held.step()
+
+
+def build_held_optimizer(ctx):
+    made = program(lambda x, weight: (x @ weight).sum())
+    stepper = Holding([made.params["weight"]])
+
+    def step():
+        loss = made.step()
+        stepper.step()
+        return loss
+
+    return Program(inputs=made.inputs, params=made.params, step=step, optimizer=stepper)
+
+
 def build_waited(ctx):
     def step(x, weight):
         y = (x @ weight).sum()

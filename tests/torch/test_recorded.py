@@ -177,3 +177,9 @@ def test_a_tensor_on_a_mesh_that_a_rank_is_not_in_is_refused():
 def test_what_goes_wrong_on_a_rank_is_told():
     with pytest.raises(UsageError, match="it has no function build_none"):
         record_all([(Target(str(PROGRAMS), "build_none"), 1)])
+
+
+def test_states_of_an_optimizer_that_another_one_holds_are_outputs():
+    plan = recorded_here("programs", "build_held_optimizer")
+    names = {plan.logicals[plan.tensors[held.tensor].logical].name for held in plan.outputs}
+    assert {f"weight.{state}" for state in ("step", "exp_avg", "exp_avg_sq")} <= names

@@ -5,7 +5,7 @@ node that is its counterpart, by its name or by what else it reads, says which v
 cut point: a claim that somebody has to prove before anything is concluded from the walk.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from fractions import Fraction
@@ -14,11 +14,11 @@ from typing import NoReturn
 
 from verdict.graph import ABSENT, GRAD, Interval, Node, Place, Plan, Region
 from verdict.graph.lockstep import Step
-from verdict.graph.sources import cited_in
 from verdict.lineage.alike import alike_bases
 from verdict.lineage.binding import Binding
 from verdict.lineage.columns import UNDECIDED
 from verdict.lineage.compare import Difference
+from verdict.lineage.counterparts import NONE, counterparts, in_turn
 from verdict.lineage.holdings import Holdings
 from verdict.lineage.infinite import infinite_bases
 from verdict.lineage.lineages import Evidence, IgnoredLaw, Unfollowed
@@ -62,7 +62,7 @@ class Guessing(Holdings):
         self.movement = Movement(self, self.infinite)
         self._scales: dict[CutPoint, Fraction] = {}
         self._pieces: list[dict[tuple[int, int], Interval]] = [{} for _ in range(plan.devices)]
-        self._counterparts = _counterparts(reference.plan, plan)
+        self._counterparts = counterparts(reference.plan, plan)
         self._by_read: dict[tuple[str, int, Bases], list[int]] = defaultdict(list)
         for index, partner in enumerate(reference.partners):
             for position, bases in enumerate(partner.inputs):
@@ -146,7 +146,7 @@ class Guessing(Holdings):
 
     def _due(self, device: int, node: Node, values: tuple[Value | None, ...]) -> Iterator[tuple[Bases, ...]]:
         """What single-device nodes read that may be the counterpart of a node. One addend says nothing of the other."""
-        for counterpart in self._counterparts.get((device, node.outputs), ()):
+        for counterpart in in_turn(self._counterparts.get((device, node.outputs), NONE)):
             if len(counterpart.inputs) == len(values):
                 yield tuple(self.reference.values.get(t, ()) if t != ABSENT else () for t in counterpart.inputs)
         if FACTS.is_sum(node.op):
@@ -267,31 +267,3 @@ def _scaling(node: Node) -> tuple[int, ...]:
 def _is_one_value_each(node: Node, values: tuple[Value, ...]) -> bool:
     """Whether a tensor that a node reads several times has one value."""
     return len(set(zip(node.inputs, values, strict=True))) == len(set(node.inputs))
-
-
-def _counterparts(single: Plan, parallel: Plan) -> dict[tuple[int, tuple[int, ...]], list[Node]]:
-    """For each node of each device, by its outputs, the single-device nodes of its operator and name; where none has
-    its name, those of the place in the program that it cites. The one in the same place among them comes first.
-    """
-    own: dict[tuple[str, object], list[Node]] = defaultdict(list)
-    for call in single.programs[0]:
-        for node in single.segments[call.segment].nodes:
-            for key in _keys(node):
-                own[key].append(node)
-    found: dict[tuple[int, tuple[int, ...]], list[Node]] = {}
-    for device, calls in enumerate(parallel.programs):
-        seen: Counter[tuple[str, object]] = Counter()
-        for segment in dict.fromkeys(call.segment for call in calls):
-            for node in parallel.segments[segment].nodes:
-                keys = _keys(node)
-                key = next((key for key in keys if key in own), keys[0])
-                alike, place = own.get(key, []), seen[key]
-                found[device, node.outputs] = [*alike[place : place + 1], *alike[:place], *alike[place + 1 :]]
-                seen[key] += 1
-    return found
-
-
-def _keys(node: Node) -> list[tuple[str, object]]:
-    """By what a node is found, the surest first."""
-    cited = cited_in(node.name)
-    return [(node.op, node.name), *([(node.op, cited)] if cited is not None else [])]

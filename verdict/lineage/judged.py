@@ -11,7 +11,7 @@ from verdict.lineage.hints import Hints
 from verdict.lineage.lineages import End, Evidence, Gap, Lineages
 from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.shards import Stated, stated, stated_end
-from verdict.lineage.updates import Key, key_of, named, shape_of, updates_due
+from verdict.lineage.updates import Key, hinted, key_of, named, shape_of, updates_due
 from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS, Value
 from verdict.outcome import Finding
 
@@ -140,9 +140,9 @@ def _gradients(lineages: Lineages, plan: Plan, binding: Binding, ends: Numbered)
 
 def _outputs(lineages: Lineages, plan: Plan, binding: Binding, ends: Numbered) -> Iterator[Judged]:
     reference, divided = lineages.reference, shard_axes(plan)
-    due = updates_due(reference)
+    due, hints = updates_due(reference), hinted(reference)
     for number, (held, value) in ends:
-        key, must = key_of(reference, plan, binding, held), _must(plan, divided, held)
+        key, must = key_of(plan, binding, hints, held), _must(plan, divided, held)
         where = f"{named(plan, held)} on rank {held.device}"
         found = Judged(number, held, value, where)
         if key is None or key not in due:

@@ -1,9 +1,9 @@
 """Declared outputs that are neither losses nor gradients: updated weights and states, and others by origin or name."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 
-from verdict.graph import ABSENT, ONCE_A_STEP, WEIGHT, Held, Place, Plan, Region, contains, shard_axes, times
+from verdict.graph import ABSENT, ONCE_A_STEP, WEIGHT, Held, Logical, Place, Plan, Region, contains, shard_axes, times
 from verdict.graph.names import alike
 from verdict.lineage.binding import Binding
 from verdict.lineage.lineages import Gap, Lineages
@@ -12,6 +12,8 @@ from verdict.outcome import Finding
 
 Key = tuple[bool, int]
 """Whether it is of a weight or buffer, and the logical tensor of the single-device plan: of it, or else of itself."""
+Hint = tuple[str, Hashable]
+"""What two plans may call one output by: "origin" or "name", and that."""
 
 
 def updates(reference: Reference) -> dict[int, Bases]:
@@ -52,18 +54,26 @@ def _logical(plan: Plan, held: Held) -> int:
     return plan.tensors[held.tensor if held.weight == ABSENT else held.weight].logical
 
 
-def key_of(reference: Reference, plan: Plan, binding: Binding, held: Held) -> Key | None:
-    """Which of the single-device plan's outputs a declared output is a share of."""
+def hinted(reference: Reference) -> dict[Hint, int]:
+    """The single-device plan's outputs of no weight, by their origins and by their names: the first of each."""
+    plan = reference.plan
+    others = [_logical(plan, held) for held in plan.outputs if held.weight == ABSENT]
+    return {hint: k for k in reversed(others) for hint in _hints(plan.logicals[k])}
+
+
+def key_of(plan: Plan, binding: Binding, hints: Mapping[Hint, int], held: Held) -> Key | None:
+    """Which of the single-device plan's outputs a declared output is a share of. hints: as `hinted` tells."""
     logical = _logical(plan, held)
     if held.weight != ABSENT:
         return (True, binding.logical[logical]) if logical in binding.logical else None
-    single, own = reference.plan, plan.logicals[logical]
-    others = [_logical(single, other) for other in single.outputs if other.weight == ABSENT]
-    hints = (
-        *(k for k in others if own.origin is not None and single.logicals[k].origin == own.origin),
-        *(k for k in others if single.logicals[k].name == own.name),
-    )
-    return (False, hints[0]) if hints else None
+    found = next((hints[hint] for hint in _hints(plan.logicals[logical]) if hint in hints), None)
+    return None if found is None else (False, found)
+
+
+def _hints(logical: Logical) -> tuple[Hint, ...]:
+    """By what an output is found, the surest first."""
+    by_name = ("name", logical.name)
+    return (by_name,) if logical.origin is None else (("origin", logical.origin), by_name)
 
 
 def shape_of(plan: Plan, divided: Mapping[int, int], held: Held) -> tuple[int, ...]:

@@ -1,0 +1,57 @@
+"""Which single-device nodes a parallel node may be the counterpart of, by what both are called."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from verdict.graph import Node, Plan
+from verdict.graph.sources import cited_in
+
+
+class Alike(NamedTuple):
+    """Single-device nodes of a parallel node's operator and name; place: its own among those that share it.
+
+    The nodes are one list for all that share them: a line of an optimizer has one for each weight.
+    """
+
+    nodes: Sequence[Node]
+    place: int
+
+
+NONE = Alike((), 0)
+
+
+def counterparts(single: Plan, parallel: Plan) -> dict[tuple[int, tuple[int, ...]], Alike]:
+    """For each node of each device, by its outputs, the single-device nodes of its operator and name; where none has
+    its name, those of the place in the program that it cites.
+    """
+    own: dict[tuple[str, object], list[Node]] = defaultdict(list)
+    for call in single.programs[0]:
+        for node in single.segments[call.segment].nodes:
+            for key in _keys(node):
+                own[key].append(node)
+    found: dict[tuple[int, tuple[int, ...]], Alike] = {}
+    for device, calls in enumerate(parallel.programs):
+        seen: Counter[tuple[str, object]] = Counter()
+        for segment in dict.fromkeys(call.segment for call in calls):
+            for node in parallel.segments[segment].nodes:
+                keys = _keys(node)
+                key = next((key for key in keys if key in own), keys[0])
+                found[device, node.outputs] = Alike(own.get(key, ()), seen[key])
+                seen[key] += 1
+    return found
+
+
+def in_turn(alike: Alike) -> Iterator[Node]:
+    """The nodes, that in the same place first."""
+    nodes, place = alike
+    yield from nodes[place : place + 1]
+    yield from islice(nodes, place)
+    yield from islice(nodes, place + 1, None)
+
+
+def _keys(node: Node) -> list[tuple[str, object]]:
+    """By what a node is found, the surest first."""
+    cited = cited_in(node.name)
+    return [(node.op, node.name), *([(node.op, cited)] if cited is not None else [])]
