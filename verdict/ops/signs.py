@@ -7,6 +7,7 @@ from verdict.graph import GRAD
 from verdict.ops import FACTS, RULES
 from verdict.ops.facts import name_of
 from verdict.ops.names import FINITE, HLO, SMOOTH
+from verdict.ops.types import FLOAT, kind
 
 NOT_NEGATIVE, POSITIVE = 1, 2
 """Signs: a greater number says more; 0 says nothing."""
@@ -14,7 +15,7 @@ NOT_NEGATIVE, POSITIVE = 1, 2
 NEVER_NEGATIVE = frozenset(
     {
         *("lt", "exp", "sigmoid", "softmax", "_softmax", "_safe_softmax", "square", "abs"),
-        *("zeros", "zeros_like", "ones", "ones_like"),
+        *("zeros", "zeros_like", "ones", "ones_like", "linalg_vector_norm"),
     }
 )
 """Operators that make no negative number of any."""
@@ -22,7 +23,7 @@ KEEP_SIGNS = frozenset(
     {
         *("add", "accumulate", "sum", "mul", "div", "matmul", "mm", "bmm", "maximum", "amax", "mean"),
         *("rsqrt", "reciprocal", "sqrt", "expm1", "log1p", "minimum", "amin", "floor", "ceil", "round", "clamp"),
-        *("identity", "clone", "to", "float"),
+        *("identity", "clone", "to", "float", "_to_copy"),
     }
 )
 """Operators that make no negative number of numbers that are not negative, attributes included."""
@@ -48,7 +49,7 @@ COUNTING = frozenset({"cross_entropy", "nll_loss_forward", "nll_loss_backward"})
 """Operators that divide by how many elements they count, which may be none."""
 EVERYWHERE = (
     (SMOOTH | FINITE | NEVER_NEGATIVE)
-    - {"addcdiv", "div", "reciprocal", "pow", "square"}
+    - {"addcdiv", "div", "reciprocal", "pow"}
     - COUNTING
     | {
         *("and", "or", "xor", "__and__", "__or__", "__xor__", "not", "all", "any", "argmax", "argmin", "sort", "topk"),
@@ -78,13 +79,13 @@ COMPARING = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 STRICT = frozenset(
     {
         *("exp", "sigmoid", "sum", "mean", "mul", "div", "matmul", "rsqrt", "reciprocal", "sqrt", "amax"),
-        *("add", "maximum", "identity", "clone", "to"),
+        *("add", "maximum", "identity", "clone", "to", "_to_copy"),
     }
 )
 """Operators that make positive numbers of positive ones; the first two of any."""
-
-
-ARITHMETIC = (SMOOTH - {"embedding", "scatter", "scatter_add", "index_add", "dropout", "keyed_dropout"}) | {
+LEAVING_OUT = {"embedding", "scatter", "scatter_add", "index_add", "dropout", "keyed_dropout"} | COUNTING
+"""Operators of one formula that need not read all that they are given."""
+ARITHMETIC = (SMOOTH - LEAVING_OUT) | {
     *("log", "log2", "log10", "log1p", "rsqrt", "sqrt", "matmul", "mm", "bmm", "mul", "neg", "linear", "dot", "mv"),
     *("add", "sum", "mean", "cumsum", "identity", "clone", "convolution", "convolution_backward", "silu_backward"),
     *("gelu_backward", "mish_backward", "glu_backward", "softplus_backward", "mse_loss_backward", "float"),
@@ -132,7 +133,7 @@ def sign(op: str, attrs: Mapping[str, Any], read: Sequence[int], square: bool = 
     """
     least, rule = min(read, default=0), RULES.get(op)
     if rule is not None and read and (rule.moves or rule.copies):
-        return least
+        return min(least, NOT_NEGATIVE) if op == "pad" else least
     if lifts(op, [one == POSITIVE for one in read]):
         return POSITIVE
     if not nonnegative(op, attrs, least > 0, square):
@@ -155,8 +156,8 @@ def may_fail(op: str, attrs: Mapping[str, Any], read: Sequence[int], grads: int 
     if name in ("sqrt", "pow") and isinstance(exponent, int | float):
         due = POSITIVE if op.endswith(GRAD) else NOT_NEGATIVE
         return not float(exponent).is_integer() and known[0] < due
-    if name in NORMS and attrs.get("eps") == 0:
-        return True
+    if name == "linalg_vector_norm" or (name in NORMS and attrs.get("eps") == 0):
+        return name in NORMS or op.endswith(GRAD)
     if name in POLES and attrs.get("other"):
         return False
     if name in COUNTING:
@@ -192,7 +193,8 @@ def positive(op: str, attrs: Mapping[str, Any], read: bool) -> bool:
     name, base = _named(op), attrs.get("self")
     power = name == "pow" and isinstance(base, int | float) and base > 0
     written = name == "constant" and all(value > 0 for value in attrs["values"])
-    return not op.endswith(GRAD) and (power or written or name in {"exp", "sigmoid"} or (read and name in STRICT))
+    kept = read and name in STRICT and kind(attrs.get("dtype") or FLOAT) == FLOAT
+    return not op.endswith(GRAD) and (power or written or name in {"exp", "sigmoid"} or kept)
 
 
 def lifts(op: str, read: Sequence[bool]) -> bool:
