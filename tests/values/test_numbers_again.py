@@ -19,7 +19,6 @@ PLAN = """
 """
 SPOILED = {
     "a difference that vanishes": ("l = aten.log(m)\n  v = sub(l, l)", "v = mul(m) other=0.0"),
-    "a quotient that is one": ("l = aten.reciprocal(m)\n  v = mul(l, m)", "v = aten.ones_like(m)"),
     "a square of a root": ("l = aten.sqrt(m)\n  v = mul(l, l)", "v = mul(m) other=1.0"),
     "an exponential of a logarithm": ("l = aten.log(m)\n  v = aten.exp(l)", "v = mul(m) other=1.0"),
 }

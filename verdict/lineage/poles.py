@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from verdict.graph import ABSENT, BUFFER
 from verdict.lineage.reference import Partner, Reference
-from verdict.ops.signs import POSITIVE, absorbs, factors, may_fail, pole, sign, strict
+from verdict.ops.signs import POSITIVE, absorbs, divides, factors, may_fail, pole, sign, strict
 
 
 def absorbs_poles(table: Reference) -> bool:
@@ -44,7 +44,7 @@ def doubtful(table: Reference) -> Doubtful:
         reads = any(not found.isdisjoint(bases) for bases in partner.inputs)
         absorbed |= reads and not strict(op)
         read = [min((signs.get(base, 0) for base in bases), default=0) for bases in partner.inputs]
-        if reads or may_fail(op, attrs, read, grads):
+        if reads or (may_fail(op, attrs, read, grads) and not divides(op, attrs)):
             found.update(base for base in partner.outputs if base != ABSENT)
     return Doubtful(found, absorbed)
 

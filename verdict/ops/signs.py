@@ -166,6 +166,13 @@ def may_fail(op: str, attrs: Mapping[str, Any], read: Sequence[int], grads: int 
     return not polynomial and name not in EVERYWHERE
 
 
+def divides(op: str, attrs: Mapping[str, Any]) -> bool:
+    """Whether all that a node makes no number of is a divisor that is zero."""
+    exponent = attrs.get("exponent")
+    power = op != "hlo.power" and isinstance(exponent, int | float) and float(exponent).is_integer()
+    return _named(op) in {"div", "true_divide", "reciprocal", "addcdiv"} | COUNTING or (_named(op) == "pow" and power)
+
+
 def strict(op: str) -> bool:
     """Whether what a node makes of what is no number is none, either; False where nobody says so.
 

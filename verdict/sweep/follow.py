@@ -6,7 +6,7 @@ import numpy as np
 
 from verdict.graph import ABSENT
 from verdict.ops import Array
-from verdict.ops.signs import factors, may_fail, sign, strict
+from verdict.ops.signs import divides, factors, may_fail, sign, strict
 from verdict.sweep.elements import Elements, Ids, Kind, of_numbers
 from verdict.sweep.flow import CANNOT, Flow, Step, apply
 from verdict.sweep.infinite import note_infinite
@@ -72,8 +72,11 @@ def follow_single(
         fails = bool(trace.above[number] & trace.failing) or _reads_doubtful(trace, reads, follower.elements)
         if fails and not strict(step.op):
             trace.absorbed |= trace.above[number] & trace.failing
-        if fails or may_fail(step.op, step.attrs, read, step.grads):
+        makes_none = may_fail(step.op, step.attrs, read, step.grads)
+        if fails or (makes_none and not divides(step.op, step.attrs)):
             trace.failing |= 1 << number
+        if makes_none or trace.above[number] & trace.divided:
+            trace.divided |= 1 << number
         found = sign(step.op, step.attrs, read, _is_square(step, read))
         signs.update(dict.fromkeys(step.outputs, found))
         for position, value in enumerate(step.outputs):

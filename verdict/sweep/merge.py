@@ -111,5 +111,5 @@ def _bare(trace: Trace) -> Trace:
     ids: list[Ids | None] = [None] * trace.flow.values
     return Trace(
         trace.flow, ids, infinite=trace.infinite, rising=trace.rising, failing=trace.failing, absorbed=trace.absorbed,
-        doubtful=trace.doubtful,
+        divided=trace.divided, doubtful=trace.doubtful,
     )  # fmt: skip

@@ -81,6 +81,7 @@ class Execution:
         self.traces, self.terms = traces, terms
         self.unfolded = frozenset(cone.single)
         self.known: dict[int, Any] = {}
+        self.divided: set[Term] = set()
         self.done: dict[tuple[Kind, int], tuple[Array | None, ...]] = {}
 
     def goal(self, claim: Claim) -> Goal:
@@ -106,7 +107,10 @@ class Execution:
         if block.kind is Kind.GIVEN:
             return self.given(element, block)
         if block.kind is Kind.SINGLE and block.owner not in self.unfolded:
-            return self.terms.real(f"v{element}", total=not self.traces.may_fail(element))
+            variable = self.terms.real(f"v{element}", total=not self.traces.may_fail(element))
+            if isinstance(variable, Term) and self.traces.single.divided >> block.owner & 1:
+                self.divided.add(variable)
+            return variable
         made = self.step(block.kind, block.owner)[block.output]
         if made is None:
             raise SolverError("nothing is made where an output is wanted")
@@ -141,7 +145,10 @@ class Execution:
         """Whether an element may be no number. A comparison is false of it, and so is the opposite comparison: they
         have nothing to do with each other. Of terms alone: on what is written plainly, they are what they are.
         """
-        return any(isinstance(value, Term) and not value.total for value in array.flat)
+        terms = [value for value in array.flat if isinstance(value, Term)]
+        if not isinstance(self.terms, Terms) or not terms:
+            return False
+        return any(not term.total for term in terms) or not self.divided.isdisjoint(self.terms.below(terms))
 
 
 class FewerValues(Execution):

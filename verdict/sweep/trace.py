@@ -22,6 +22,7 @@ class Trace:
     infinite: of the elements of the single-device flow, those that may be infinite. rising: of these, those that may
     be plus infinity. failing: of the single-device flow, as bits, the steps that may make what is no number. absorbed:
     those of them of which a later step may make numbers again. doubtful: the given tensors that need not hold numbers.
+    divided: the steps behind a division, which are numbers but where a divisor is zero.
     """
 
     flow: Flow
@@ -33,6 +34,7 @@ class Trace:
     rising: set[int] = field(default_factory=set)
     failing: int = 0
     absorbed: int = 0
+    divided: int = 0
     doubtful: frozenset[int] = frozenset()
 
 
