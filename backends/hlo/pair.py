@@ -22,6 +22,7 @@ from verdict.backends.torch.trace import Bound, Tape, Trace, Value, living, shar
 from verdict.errors import PlanFileError
 from verdict.graph import Plan, Region, whole
 from verdict.ops.domain import of_type
+from verdict.ops.types import FLOAT, kind
 from verdict.outcome import Assumption
 
 FORMAT = "HLO module"
@@ -87,7 +88,8 @@ def _plan(traces: Sequence[Trace], path: str, cut: Cut) -> Plan:
     plan = plan_of(traces, path)
     mesh = (("replicas", 1), ("partition", len(traces))) if len(traces) > 1 else ()
     named = FORMAT if cut is Cut.UNROLLED else f"{FORMAT}, loops by induction"
-    return replace(plan, format=named, mesh=mesh, assumptions=(AS_WRITTEN,))
+    cuts = (logical.name for logical in plan.logicals if logical.name.startswith(LOOP) and kind(logical.dtype) == FLOAT)
+    return replace(plan, format=named, mesh=mesh, assumptions=(AS_WRITTEN,), doubtful=tuple(dict.fromkeys(cuts)))
 
 
 def _trace(

@@ -8,8 +8,8 @@ from itertools import product
 import pytest
 
 from tests.solver.test_traps import decide
-from verdict.outcome import Proved, Refuted
-from verdict.solver import Kind, Sign, SolverError, Terms
+from verdict.outcome import Proved, Refuted, Unknown
+from verdict.solver import Kind, Sign, Terms
 from verdict.solver.evaluate import ExactValues
 from verdict.solver.finite import LARGEST
 
@@ -90,12 +90,31 @@ def test_too_many_assignments_are_not_listed(terms):
 
 
 @pytest.mark.parametrize("sides", [lambda x: (1 / x, 0), lambda x: (0, x.log()), lambda x: (x ** Fraction(1, 2), 1)])
-def test_no_choice_of_what_does_not_exist_everywhere(terms, sides):
+def test_a_choice_of_what_does_not_exist_everywhere_is_no_product(terms, sides):
     """The other side has a value there, which a product with an indicator has not."""
-    mask = terms.index("i", 3).indicator(1)
-    with pytest.raises(SolverError, match="do not exist everywhere"):
-        mask.choose(*sides(terms.real("x")))
-    assert mask.choose(*sides(terms.real("x").exp())) is not None
+    mask, x = terms.real("y").opaque("step"), terms.real("x")
+    one, other = map(terms.coerce, sides(x))
+    product = mask * one + (1 - mask) * other
+    assert mask.choose(one, other) is mask.choose(*sides(x))
+    assert isinstance(decide(terms, mask.choose(one, other), product), Unknown)
+    assert isinstance(decide(terms, product, mask.choose(one, other)), Unknown)
+    one, other = map(terms.coerce, sides(x.exp()))
+    assert isinstance(decide(terms, mask.choose(one, other), mask * one + (1 - mask) * other), Proved)
+
+
+def test_what_is_chosen_adds_up_and_is_multiplied_by_what_exists_everywhere(terms):
+    mask, x, y, z = terms.real("m").opaque("step"), terms.real("x", total=False), terms.real("y"), 1 / terms.real("z")
+    assert mask.choose(2 * x + y * z, 0) is 2 * mask.choose(x, 0) + y * mask.choose(z, 0)
+    assert mask.choose(mask.choose(x, 0), 0) is mask.choose(x, 0)
+    assert mask.choose(x * z, 0) is not mask.choose(x, 0) * mask.choose(z, 0)
+
+
+def test_what_need_not_be_a_number_does_not_vanish(terms):
+    x, y = terms.real("x", total=False), terms.real("y")
+    assert isinstance(decide(terms, x - x, terms.zero), Proved)
+    assert isinstance(decide(terms, terms.zero, x - x), Unknown)
+    assert isinstance(decide(terms, y, y + x - x), Unknown)
+    assert isinstance(decide(terms, x + y, y + x), Proved)
 
 
 def test_a_choice_meets_the_indicators_of_its_sides(terms):
@@ -115,7 +134,7 @@ def test_steps_of_known_sign(terms):
     assert terms.minus_infinity.opaque("step") is terms.zero
     partial = 1 / terms.real("y")
     assert (partial * partial).sign is Sign.NONNEGATIVE
-    assert (-(partial * partial)).opaque("step").kind is Kind.OPAQUE
+    assert (-(partial * partial)).opaque("step") is not terms.zero
 
 
 def test_what_equals_a_number_is_neither_above_nor_below(terms):

@@ -1,5 +1,6 @@
 """Questions on which solvers are known to answer wrongly: division, domains, vacuity, spurious models, thin sets."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -97,10 +98,14 @@ class TestDomains:
         outcome = decide(terms, x * (y - 7), x * (y - 7) * (y - 7) / (y - 7))
         assert not isinstance(outcome, Proved)
 
-    def test_single_side_conditions_count_for_all_goals(self, terms, xyz):
+    def test_single_side_conditions_count_for_their_own_element(self, terms, xyz):
+        """Where y is zero there is no x / y, but there is x."""
         x, y, _ = xyz
         question = obligation(terms, ("a", x / y, x / y), ("b", x, x * y / y))
+        assert isinstance(check(question, OPTIONS), Refuted)
+        question = obligation(terms, ("a", x / y, x / y), ("b", x * y / y, x))
         assert isinstance(check(question, OPTIONS), Proved)
+        assert isinstance(check(replace(question, both=True), OPTIONS), Unknown)
 
 
 class TestVacuity:

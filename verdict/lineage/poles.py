@@ -1,20 +1,19 @@
-"""Single-device values that may be infinite, or no number, because something is divided by what may be zero.
+"""Single-device values that may be infinite, or no numbers: something is divided by what may be zero, say.
 
-Where such a value makes others that are infinite, or no numbers, there is nothing to compare. Where an operator makes a
-number of it again, 1 / (1 / 0) for one, there is.
+Where such a value makes others that are none, there is nothing to compare. Where an operator makes a number of it
+again, as a comparison does, there is.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from typing import Any
+from typing import NamedTuple
 
 from verdict.graph import ABSENT, BUFFER
 from verdict.lineage.reference import Partner, Reference
-from verdict.ops import FACTS
-from verdict.ops.signs import absorbs, factors, is_sum, lifts, nonnegative, pole, positive
+from verdict.ops.signs import POSITIVE, absorbs, divides, factors, may_fail, pole, sign, strict
 
 
-def absorbed_poles(table: Reference) -> Set[int]:
-    """All values behind a pole, where an operator makes numbers of one of them; none where none does."""
+def absorbs_poles(table: Reference) -> bool:
+    """Whether an operator makes a number of what is infinite: 1 / (1 / 0) is zero, and 1 / (0 / 0) is none."""
     signs, behind = signs_of(table), set[int]()
     absorbed = False
     for partner in table.partners:
@@ -25,11 +24,29 @@ def absorbed_poles(table: Reference) -> Set[int]:
         divisor = partner.inputs[grads + at] if at is not None and grads + at < len(partner.inputs) else ()
         if reads or any(signs.get(base) != POSITIVE for base in divisor):
             behind.update(base for base in partner.outputs if base != ABSENT)
-    return behind if absorbed else frozenset()
+    return absorbed
 
 
-NOT_NEGATIVE, POSITIVE = 1, 2
-"""Signs: a greater number says more."""
+class Doubtful(NamedTuple):
+    """values: those that may be no numbers. absorbed: whether an operator may make numbers of some of them again."""
+
+    values: Set[int]
+    absorbed: bool
+
+
+def doubtful(table: Reference) -> Doubtful:
+    """The single-device values that may be no numbers, for some inputs."""
+    signs, given = signs_of(table), set(table.plan.doubtful)
+    found = {k for k, base in enumerate(table.bases) if base.node < 0 and base.logical in given}
+    absorbed = False
+    for partner in table.partners:
+        op, attrs, grads = partner.node.op, dict(partner.node.attrs), partner.signature.grads
+        reads = any(not found.isdisjoint(bases) for bases in partner.inputs)
+        absorbed |= reads and not strict(op)
+        read = [min((signs.get(base, 0) for base in bases), default=0) for bases in partner.inputs]
+        if reads or (may_fail(op, attrs, read, grads) and not divides(op, attrs)):
+            found.update(base for base in partner.outputs if base != ABSENT)
+    return Doubtful(found, absorbed)
 
 
 def signs_of(table: Reference, buffers: int = 0) -> Mapping[int, int]:
@@ -40,30 +57,19 @@ def signs_of(table: Reference, buffers: int = 0) -> Mapping[int, int]:
     given = {logical.name for logical in table.plan.logicals if buffers and logical.kind == BUFFER}
     signs = {k: buffers for k, base in enumerate(table.bases) if base.node < 0 and base.logical in given}
     for partner in table.partners:
-        sign = _sign(partner, lambda base: signs.get(base, 0))
-        if sign:
-            signs.update(dict.fromkeys((base for base in partner.outputs if base != ABSENT), sign))
+        found = _sign(partner, lambda base: signs.get(base, 0))
+        if found:
+            signs.update(dict.fromkeys((base for base in partner.outputs if base != ABSENT), found))
     return signs
 
 
 def _sign(partner: Partner, known: Callable[[int], int]) -> int:
-    op, attrs = partner.node.op, dict(partner.node.attrs)
     read = [min((known(base) for base in bases), default=0) for bases in partner.inputs]
-    least = min(read, default=0)
-    if lifts(op, [sign == POSITIVE for sign in read]):
-        return POSITIVE
-    if not nonnegative(op, attrs, least > 0, _is_square(partner, read)):
-        return 0
-    lifted = (FACTS.is_sum(op) or is_sum(op)) and (max(read, default=0) == POSITIVE or _above_zero(attrs.get("other")))
-    return POSITIVE if lifted or positive(op, attrs, least == POSITIVE) else NOT_NEGATIVE
+    return sign(partner.node.op, dict(partner.node.attrs), read, _is_square(partner, read))
 
 
 def _is_square(partner: Partner, read: Sequence[int]) -> bool:
     """Whether a node multiplies a value by itself, and reads nothing else that may be negative."""
     at = factors(partner.node.op, dict(partner.node.attrs))
     same = {partner.inputs[position] for position in at}
-    return len(same) == 1 == len(*same) and all(sign for k, sign in enumerate(read) if k not in at)
-
-
-def _above_zero(value: Any) -> bool:
-    return isinstance(value, int | float) and value > 0
+    return len(same) == 1 == len(*same) and all(one for k, one in enumerate(read) if k not in at)

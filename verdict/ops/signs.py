@@ -4,13 +4,18 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from verdict.graph import GRAD
+from verdict.ops import FACTS, RULES
 from verdict.ops.facts import name_of
-from verdict.ops.names import FINITE, HLO
+from verdict.ops.names import FINITE, HLO, SMOOTH
+from verdict.ops.types import FLOAT, kind
+
+NOT_NEGATIVE, POSITIVE = 1, 2
+"""Signs: a greater number says more; 0 says nothing."""
 
 NEVER_NEGATIVE = frozenset(
     {
         *("lt", "exp", "sigmoid", "softmax", "_softmax", "_safe_softmax", "square", "abs"),
-        *("zeros", "zeros_like", "ones", "ones_like"),
+        *("zeros", "zeros_like", "ones", "ones_like", "linalg_vector_norm"),
     }
 )
 """Operators that make no negative number of any."""
@@ -18,7 +23,7 @@ KEEP_SIGNS = frozenset(
     {
         *("add", "accumulate", "sum", "mul", "div", "matmul", "mm", "bmm", "maximum", "amax", "mean"),
         *("rsqrt", "reciprocal", "sqrt", "expm1", "log1p", "minimum", "amin", "floor", "ceil", "round", "clamp"),
-        *("identity", "clone", "to", "float"),
+        *("identity", "clone", "to", "float", "_to_copy"),
     }
 )
 """Operators that make no negative number of numbers that are not negative, attributes included."""
@@ -40,15 +45,54 @@ ABSORBING = FINITE | {
 """Operators that may make a number of what is infinite, or none."""
 ROOTS = frozenset({"sqrt", "acos", "asin", "acosh", "atanh", "log1p", "logit", "erfinv", "pow", "std", "cholesky"})
 """Operators that make no number of some numbers, beside those with poles; a power where its exponent is no integer."""
+COUNTING = frozenset({"cross_entropy", "nll_loss_forward", "nll_loss_backward"})
+"""Operators that divide by how many elements they count, which may be none."""
+EVERYWHERE = (
+    (SMOOTH | FINITE | NEVER_NEGATIVE)
+    - {"addcdiv", "div", "reciprocal", "pow"}
+    - COUNTING
+    | {
+        *("and", "or", "xor", "__and__", "__or__", "__xor__", "not", "all", "any", "argmax", "argmin", "sort", "topk"),
+        *("bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "logical_and", "logical_not", "logical_or"),
+        *("_adaptive_avg_pool2d", "_adaptive_avg_pool2d_backward", "avg_pool2d", "avg_pool2d_backward", "max_pool2d"),
+        *("max_pool2d_with_indices", "max_pool2d_with_indices_backward", "convolution", "convolution_backward"),
+        *("_to_copy", "to", "float", "logical_xor", "celu", "clamp", "clamp_max", "clamp_min", "maximum", "minimum"),
+        *("constant", "create_mask", "full_like", "new_full", "new_ones", "new_zeros", "fill", "one_hot", "zero"),
+        *("empty_like", "new_empty", "new_empty_strided", "cumsum", "cumprod", "prod", "dot", "mv", "neg", "linear"),
+        *("matmul", "mm", "bmm", "mul", "add", "sum", "mean", "amax", "amin", "max", "min", "floor", "ceil", "round"),
+        *("trunc", "elu", "elu_backward", "exp2", "gather", "index", "index_put", "index_select", "take_ids"),
+        *("gelu_backward", "glu_backward", "hardsigmoid", "hardsigmoid_backward", "hardswish", "hardswish_backward"),
+        *("hardtanh", "hardtanh_backward", "heaviside", "huber_loss", "huber_loss_backward", "leaky_relu", "relu"),
+        *("leaky_relu_backward", "log_sigmoid_backward", "logaddexp", "logcumsumexp", "masked_fill", "where"),
+        *("mish_backward", "mse_loss_backward", "silu_backward", "smooth_l1_loss", "smooth_l1_loss_backward"),
+        *("softplus", "softplus_backward", "threshold_backward", "embedding_dense_backward", "tril", "triu"),
+        *("diagonal_backward", "select_backward", "slice_backward", "binary_cross_entropy", "sgn", "identity"),
+    }
+)
+"""Operators that make a number of any numbers, their gradients included."""
+NORMS = frozenset({"layernorm", "native_layer_norm", "native_layer_norm_backward", "native_group_norm"}) | {
+    *("native_group_norm_backward", "rms_norm", "_fused_rms_norm", "_fused_rms_norm_backward"),
+}
+"""Operators that divide by a root of what is not negative and of a number that is stated."""
 COMPARING = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 """Operators that are false (but for ne, which is true) where an operand is no number."""
 STRICT = frozenset(
     {
         *("exp", "sigmoid", "sum", "mean", "mul", "div", "matmul", "rsqrt", "reciprocal", "sqrt", "amax"),
-        *("add", "maximum", "identity", "clone", "to"),
+        *("add", "maximum", "identity", "clone", "to", "_to_copy"),
     }
 )
 """Operators that make positive numbers of positive ones; the first two of any."""
+LEAVING_OUT = {"embedding", "scatter", "scatter_add", "index_add", "dropout", "keyed_dropout"} | COUNTING
+"""Operators of one formula that need not read all that they are given."""
+ARITHMETIC = (SMOOTH - LEAVING_OUT) | {
+    *("log", "log2", "log10", "log1p", "rsqrt", "sqrt", "matmul", "mm", "bmm", "mul", "neg", "linear", "dot", "mv"),
+    *("add", "sum", "mean", "cumsum", "identity", "clone", "convolution", "convolution_backward", "silu_backward"),
+    *("gelu_backward", "mish_backward", "glu_backward", "softplus_backward", "mse_loss_backward", "float"),
+}
+"""Operators that make no number of what is none, nor do their gradients."""
+BOUNDS = frozenset({"relu", "maximum", "minimum", "amax", "amin", "clamp", "clamp_min", "clamp_max", "abs"})
+"""Operators that do so; their gradients may put a number in place of what is none."""
 
 
 def nonnegative(op: str, attrs: Mapping[str, Any], read: bool, square: bool = False) -> bool:
@@ -82,11 +126,62 @@ def pole(op: str, attrs: Mapping[str, Any]) -> int | None:
     return POLES.get(name)
 
 
-def may_fail(op: str, attrs: Mapping[str, Any]) -> bool:
-    """Whether a node makes no number of some numbers, whatever is known of their signs."""
+def sign(op: str, attrs: Mapping[str, Any], read: Sequence[int], square: bool = False) -> int:
+    """What is known of the signs of what a node makes, from those of what it reads.
+
+    square: that the node multiplies a value by itself, and reads nothing else that may be negative.
+    """
+    least, rule = min(read, default=0), RULES.get(op)
+    if rule is not None and read and (rule.moves or rule.copies):
+        return min(least, NOT_NEGATIVE) if op == "pad" else least
+    if lifts(op, [one == POSITIVE for one in read]):
+        return POSITIVE
+    if not nonnegative(op, attrs, least > 0, square):
+        return 0
+    adds = FACTS.is_sum(op) or op == "hlo.add"
+    lifted = adds and (max(read, default=0) == POSITIVE or _above_zero(attrs.get("other")))
+    return POSITIVE if lifted or positive(op, attrs, least == POSITIVE) else NOT_NEGATIVE
+
+
+def may_fail(op: str, attrs: Mapping[str, Any], read: Sequence[int], grads: int = 0) -> bool:
+    """Whether a node may make no number of numbers of these signs, the first `grads` of them gradients.
+
+    It may where nothing else is known of it.
+    """
+    name, at, rule = _named(op), pole(op, attrs), RULES.get(op.removesuffix(GRAD))
+    known = [*read[grads:], 0]
+    exponent = 0.5 if name == "sqrt" else attrs.get("exponent")
+    if at is not None:
+        return known[min(at, len(known) - 1)] < (NOT_NEGATIVE if name == "log1p" else POSITIVE)
+    if name in ("sqrt", "pow") and isinstance(exponent, int | float):
+        due = POSITIVE if op.endswith(GRAD) else NOT_NEGATIVE
+        return not float(exponent).is_integer() and known[0] < due
+    if name == "linalg_vector_norm" or (name in NORMS and attrs.get("eps") == 0):
+        return name in NORMS or op.endswith(GRAD)
+    if name in POLES and attrs.get("other"):
+        return False
+    if name in COUNTING:
+        return attrs.get("ignore_index") is not None and attrs.get("reduction", "mean") in (1, "mean")
+    polynomial = rule is not None and rule.drops is None and (rule.moves or rule.adds or rule.copies or rule.sums)
+    return not polynomial and name not in EVERYWHERE
+
+
+def divides(op: str, attrs: Mapping[str, Any]) -> bool:
+    """Whether all that a node makes no number of is a divisor that is zero."""
     exponent = attrs.get("exponent")
-    whole = isinstance(exponent, int) or (isinstance(exponent, float) and exponent.is_integer())
-    return pole(op, attrs) is not None or (_named(op) in ROOTS and not whole)
+    power = op != "hlo.power" and isinstance(exponent, int | float) and float(exponent).is_integer()
+    return _named(op) in {"div", "true_divide", "reciprocal", "addcdiv"} | COUNTING or (_named(op) == "pow" and power)
+
+
+def strict(op: str) -> bool:
+    """Whether what a node makes of what is no number is none, either; False where nobody says so.
+
+    What chooses among its inputs, compares or orders them, or counts, may make a number of it.
+    """
+    rule, gradient = RULES.get(op.removesuffix(GRAD)), op.endswith(GRAD)
+    if rule is not None and rule.drops is None and (rule.moves or rule.adds or rule.copies or rule.sums):
+        return True
+    return _named(op) in (ARITHMETIC if gradient else ARITHMETIC | BOUNDS)
 
 
 def compares(op: str) -> bool:
@@ -105,18 +200,18 @@ def positive(op: str, attrs: Mapping[str, Any], read: bool) -> bool:
     name, base = _named(op), attrs.get("self")
     power = name == "pow" and isinstance(base, int | float) and base > 0
     written = name == "constant" and all(value > 0 for value in attrs["values"])
-    return not op.endswith(GRAD) and (power or written or name in {"exp", "sigmoid"} or (read and name in STRICT))
-
-
-def is_sum(op: str) -> bool:
-    """Whether an opcode adds what it reads."""
-    return op == "hlo.add"
+    kept = read and name in STRICT and kind(attrs.get("dtype") or FLOAT) == FLOAT
+    return not op.endswith(GRAD) and (power or written or name in {"exp", "sigmoid"} or kept)
 
 
 def lifts(op: str, read: Sequence[bool]) -> bool:
     """Whether a node makes positive numbers as some of what it reads is positive, whatever the rest is."""
     name = _named(op)
     return any(read) if name == "maximum" else op == "hlo.power" and read[0]
+
+
+def _above_zero(value: Any) -> bool:
+    return isinstance(value, int | float) and value > 0
 
 
 def _named(op: str) -> str:

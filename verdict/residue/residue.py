@@ -15,7 +15,7 @@ from verdict.graph.microbatches import walked_microbatches
 from verdict.lineage import Binding, Lineages, Reference, Signature
 from verdict.lineage.guessed_ends import guessed_ends
 from verdict.lineage.guessing import CutPoint, Factors, Guess
-from verdict.lineage.poles import absorbed_poles
+from verdict.lineage.poles import absorbs_poles
 from verdict.lineage.propagate import guessed
 from verdict.lineage.reference import Bases
 from verdict.lineage.transfer import Member
@@ -64,10 +64,10 @@ def decide(
 ) -> Decided | None:
     """A walk of one column to its end, with cut points that are proved; None where there is none.
 
-    An island knows nothing of its inputs but that they are numbers: where the single-device plan divides by what may be
-    zero, and makes numbers of that again, the whole is swept, on numbers that occur.
+    An island knows of its inputs whether they are always numbers, and nothing else. Where the single-device plan
+    divides by what may be zero, and makes numbers of what is infinite, the whole is swept, on numbers that occur.
     """
-    if absorbed_poles(table):
+    if absorbs_poles(table):
         return None
     (microbatch,) = walked_microbatches(plan, every=False)
     refused, closed = set[Guess](), frozenset[Signature]()

@@ -29,9 +29,10 @@ from verdict.lineage import Partner, Reference, Value
 from verdict.lineage.cover import covers
 from verdict.lineage.indexing import join_region, split_region
 from verdict.lineage.meaning import column_attrs
-from verdict.lineage.poles import POSITIVE, signs_of
+from verdict.lineage.poles import Doubtful, doubtful, signs_of
 from verdict.lineage.transfer import Misfit, transfer
 from verdict.lineage.values import Label
+from verdict.ops.signs import POSITIVE
 from verdict.ops.types import is_whole, kind
 from verdict.residue.builder import Builder
 from verdict.semantics import full
@@ -61,6 +62,7 @@ class Source(NamedTuple):
     where its buffers are not.
 
     attrs: attributes that were met, by how they are written: 1, 1.0 and True are not one.
+    doubtful: those that may be no numbers.
     ranges: of each given value of integers those between which all are that the single-device plan has a value for.
     """
 
@@ -68,12 +70,13 @@ class Source(NamedTuple):
     plan: Plan
     signs: Mapping[int, int]
     attrs: dict[str, Attrs]
+    doubtful: Doubtful
     ranges: Callable[[], Mapping[int, tuple[int, int]]]
 
 
 def source_of(table: Reference, plan: Plan) -> Source:
     """The source of all islands of a parallel plan."""
-    return Source(table, plan, signs_of(table, POSITIVE), {}, cache(lambda: _ranges(table)))
+    return Source(table, plan, signs_of(table, POSITIVE), {}, doubtful(table), cache(lambda: _ranges(table)))
 
 
 def _ranges(table: Reference) -> Mapping[int, tuple[int, int]]:
@@ -145,7 +148,17 @@ class Single(Builder):
         integers = [base for base in self.inputs if is_whole(kind(self.table.bases[base].dtype))]
         ranges = self.source.ranges() if integers else {}
         stated = tuple((self.inputs[base], *ranges[base]) for base in integers if base in ranges)
-        return replace(self.build(1, self.held, "the single-device plan between cut points"), ranges=stated)
+        plan = self.build(1, self.held, "the single-device plan between cut points")
+        return replace(plan, ranges=stated, doubtful=self._doubtful())
+
+    def _doubtful(self) -> tuple[str, ...]:
+        """The inputs that may be no numbers, and the outputs that must be none where the parallel ones are none: those
+        of which numbers may be made again, wherever that is.
+        """
+        values, absorbed = self.source.doubtful
+        given = [name for base, name in self.inputs.items() if base in values]
+        due = [name for end, name in self.outputs.items() if absorbed and not values.isdisjoint(end.bases)]
+        return (*given, *due)
 
     def _compute(self, wanted: Sequence[int]) -> None:
         """Add the nodes that compute some values, those before them first."""

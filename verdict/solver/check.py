@@ -2,7 +2,8 @@
 
 1 premises solved  2 the same node  3 falsified on floats and certified  4 normal forms  5 denominators cleared, both
 only of what is not rejected modulo a prime
-6 boundary points, then Z3, for what is left  7 the parallel side defined wherever the single side is
+6 boundary points, then Z3, for what is left  7 the parallel side defined wherever the single side is,
+and the single side wherever the parallel side is, where that is asked for
 8 Z3 on what the other methods proved. What no step closes is Unknown, never a guess.
 """
 
@@ -15,7 +16,7 @@ from verdict.outcome import Outcome, Proved, Refuted, Unknown
 from verdict.solver.boundary import boundary_points
 from verdict.solver.certify import certainly_defined, certainly_different
 from verdict.solver.clear import vanishes
-from verdict.solver.domains import Condition, unmet
+from verdict.solver.domains import Unmet, has_condition, unmet
 from verdict.solver.errors import BudgetError, InternalError, LimitError, SolverError, VacuousError
 from verdict.solver.falsify import Candidate, Floats, Sampled, falsify
 from verdict.solver.normal import NormalForms
@@ -69,7 +70,7 @@ def _decide(obligation: Obligation, options: SolverOptions) -> Outcome:
     wanted = _under(pivots, elements(obligation))
     _reject_undefined_reference(wanted)
     different = [element for element in wanted if element.single is not element.parallel]
-    partial = [e for e in wanted if e.single is e.parallel and not e.single.total]
+    partial = [e for e in wanted if e.single is e.parallel and not e.single.total and has_condition(e.single)]
     if not different and not partial:
         return Proved((("same", len(wanted)),), options.z3)
     question = _question(obligation.terms, pivots, different + partial, options)
@@ -85,7 +86,11 @@ def _decide(obligation: Obligation, options: SolverOptions) -> Outcome:
         outcome = _falsify_at_boundaries(question, list(uncleared)) or _close_by_z3(question, uncleared)
         if outcome is not None:
             return outcome
-    outcome = _defined_wherever(question, unmet(wanted, forms), wanted)
+    outcome = _defined_wherever(question, unmet(wanted, forms))
+    if outcome is None and obligation.both:
+        turned = [replace(e, single=e.parallel, parallel=e.single) for e in wanted]
+        if _defined_wherever(question, unmet(turned, forms)) is not None:
+            outcome = Unknown("the parallel side may have a value where the single side has none")
     if outcome is not None:
         return outcome
     methods = {
@@ -136,13 +141,19 @@ def _falsify(question: _Question, sampled: Sequence[Element]) -> Refuted | None:
 
 def _shown(question: _Question, wanted: Sequence[Element], candidates: Sequence[Candidate]) -> Refuted | None:
     """A refutation by one of some candidates. Raises SolverError where no counterexample is asked for: what differs
-    there for certain has no proof, and no point is made small.
+    there for certain has no proof, and no point is made small. No element is a counterexample in which some number is
+    unknown: it may be another one.
     """
     if question.options.exhibit:
-        return refute(question.terms, wanted, candidates, question.pivots)
+        known = [c for c in candidates if question.terms.unknown.isdisjoint(_below(c.element))]
+        return refute(question.terms, wanted, known, question.pivots)
     if any(certainly_different([c.element], c.point) for c in candidates[:_CERTIFIED]):
         raise SolverError("the two sides differ at a sampled point")
     return None
+
+
+def _below(element: Element) -> list[Term]:
+    return element.single.terms.below([element.single, element.parallel])
 
 
 def _reject_vacuous(sampled: Sequence[Element], seen: Sampled, columns: dict[Term, Floats]) -> None:
@@ -235,15 +246,13 @@ def _replay(
     return _shown(question, wanted, [Candidate(element, inputs, undefined) for element in wanted])
 
 
-def _defined_wherever(
-    question: _Question, conditions: Sequence[Condition], wanted: Sequence[Element]
-) -> Refuted | Unknown | None:
+def _defined_wherever(question: _Question, conditions: Sequence[Unmet]) -> Refuted | Unknown | None:
     """None where Z3 shows that the parallel side's `conditions` follow from the single side's."""
-    for condition in conditions:
+    for condition, element in conditions:
         question.in_time()
-        asked = question.options.z3 and question.options.bounds
-        answer = ask_condition(condition, wanted, question.options) if asked else Answer(False)
-        refuted = _replay(question, wanted, answer.proposal, undefined=True)
+        asked = question.options.z3 and question.options.bounds and condition.need is not None
+        answer = ask_condition(condition, element, question.options) if asked else Answer(False)
+        refuted = _replay(question, [element], answer.proposal, undefined=True)
         if refuted is not None:
             return refuted
         if not answer.proved:

@@ -1,12 +1,15 @@
 """The ledger: where each side is defined, and whether the parallel side is so wherever the single side is.
 
 Every reciprocal needs a non-zero argument, every logarithm and negative broken power a positive one, every
-positive broken power one that is not negative. The single side is the whole of it: where one of its elements
-is undefined the reference computes nothing that could be compared.
+positive broken power one that is not negative; and a variable that need not have a value, that it has one. Each
+element is looked at by itself: where it is undefined on the single side, nothing is claimed of it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
+from typing import NamedTuple
 
 from verdict.solver.normal import NormalForms
 from verdict.solver.obligation import Element
@@ -17,19 +20,23 @@ from verdict.solver.term import Kind, Sign, Term, show
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Condition:
-    """What one term asks of its argument: `need` is UNKNOWN for non-zero."""
+    """What one term asks of its argument: `need` is UNKNOWN for non-zero, None for that it has a value."""
 
     argument: Term
-    need: Sign
+    need: Sign | None
 
     @property
     def evident(self) -> bool:
         """Whether it holds by the sign of the argument."""
+        if self.need is None:
+            return False
         return self.argument.sign >= max(self.need, Sign.NONNEGATIVE) and (
             self.need is Sign.NONNEGATIVE or self.argument.sign is Sign.POSITIVE
         )
 
     def __str__(self) -> str:
+        if self.need is None:
+            return f"{show(self.argument)} to be a number"
         relation = {Sign.UNKNOWN: "!= 0", Sign.NONNEGATIVE: ">= 0", Sign.POSITIVE: "> 0"}[self.need]
         return f"{show(self.argument)} {relation}"
 
@@ -43,43 +50,88 @@ class Facts:
     positive: set[Polynomial] = field(default_factory=set)
 
 
-def unmet(elements: Iterable[Element], forms: NormalForms) -> list[Condition]:
-    """The conditions of the parallel side that do not evidently follow from the single side's.
+class Unmet(NamedTuple):
+    """A condition of the parallel side of an element, of which nobody says that it holds."""
+
+    condition: Condition
+    element: Element
+
+
+class _Case(NamedTuple):
+    element: Element
+    granted: tuple[Condition, ...]
+    asked: tuple[Condition, ...]
+
+
+def unmet(elements: Iterable[Element], forms: NormalForms) -> list[Unmet]:
+    """The conditions of the parallel side that do not evidently follow from the single side's, of the same element.
 
     Raises LimitError where an argument has no normal form within the limits.
     """
-    chosen = list(elements)
-    if not chosen:
-        return []
-    terms = chosen[0].single.terms
-    single = terms.below([element.single for element in chosen])
-    known = set(single)
-    parallel = [t for t in terms.below([element.parallel for element in chosen]) if t not in known]
-    asked = [condition for condition in conditions(parallel) if not condition.evident]
-    if not asked:
-        return []
-    granted = [*conditions(single), *(c for c in conditions(parallel) if c.evident)]
-    forms.add(terms.below([condition.argument for condition in (*granted, *asked)]))
-    facts = _facts(granted, forms)
-    return [condition for condition in asked if not _follows(condition, facts, forms)]
+    chosen = [element for element in elements if not element.parallel.total and element.single is not element.parallel]
+    cases = _cases(chosen)
+    every = {condition for case in cases for condition in (*case.granted, *case.asked) if condition.need is not None}
+    if every:
+        forms.add(chosen[0].single.terms.below([condition.argument for condition in every]))
+    open_ = []
+    for element, granted, asked in cases:
+        facts = _facts(granted, forms)
+        open_ += [Unmet(condition, element) for condition in asked if not _follows(condition, facts, forms)]
+    return open_
 
 
-def conditions(order: Iterable[Term]) -> list[Condition]:
-    """What the terms ask of their arguments."""
-    result = []
+def _cases(elements: Sequence[Element]) -> list[_Case]:
+    """What the parallel sides need and the single sides do not, and what is granted then: what those need, and is
+    evident. One element for each.
+    """
+    if not elements:
+        return []
+    listed: list[Condition] = []
+    needs: dict[Term, int] = {}
+    roots = [side for element in elements for side in (element.single, element.parallel)]
+    order = elements[0].single.terms.below(roots)
     for term in order:
-        if term.kind is Kind.INVERSE:
-            result.append(Condition(term.args[0], Sign.UNKNOWN))
-        elif term.kind is Kind.LOG or (term.kind is Kind.POWER and term.data < 0):
-            result.append(Condition(term.args[0], Sign.POSITIVE))
-        elif term.kind is Kind.POWER:
-            result.append(Condition(term.args[0], Sign.NONNEGATIVE))
-    return result
+        needs[term] = reduce(or_, (needs[arg] for arg in term.args), 0)
+        own = condition_of(term)
+        if own is not None:
+            needs[term] |= 1 << len(listed)
+            listed.append(own)
+    evident = sum(1 << k for k, condition in enumerate(listed) if condition.evident)
+    found: dict[tuple[int, int], Element] = {}
+    for element in elements:
+        single, parallel = needs[element.single], needs[element.parallel]
+        asked = parallel & ~(single | evident)
+        if asked:
+            found.setdefault((single | (parallel & evident), asked), element)
+
+    def conditions(mask: int) -> tuple[Condition, ...]:
+        return tuple(condition for k, condition in enumerate(listed) if mask >> k & 1)
+
+    return [_Case(element, conditions(granted), conditions(asked)) for (granted, asked), element in found.items()]
+
+
+def has_condition(root: Term) -> bool:
+    """Whether a term, or one below it, asks something of an argument: it may have no value at any input."""
+    found = map(condition_of, root.terms.below([root]))
+    return any(condition is not None and condition.need is not None for condition in found)
+
+
+def condition_of(term: Term) -> Condition | None:
+    """What a term asks of its argument, or of itself; None where it has a value wherever its arguments have."""
+    if term.kind is Kind.INVERSE:
+        return Condition(term.args[0], Sign.UNKNOWN)
+    if term.kind is Kind.LOG or (term.kind is Kind.POWER and term.data < 0):
+        return Condition(term.args[0], Sign.POSITIVE)
+    if term.kind is Kind.POWER:
+        return Condition(term.args[0], Sign.NONNEGATIVE)
+    return Condition(term, None) if term.kind is Kind.REAL and not term.total else None
 
 
 def _facts(granted: Iterable[Condition], forms: NormalForms) -> Facts:
     facts = Facts()
     for condition in granted:
+        if condition.need is None:
+            continue
         form = forms.of(condition.argument)
         need = Sign.POSITIVE if condition.argument.sign is Sign.POSITIVE else condition.need
         if need is not Sign.NONNEGATIVE:
@@ -103,6 +155,8 @@ def _factors(ring: Ring, form: Polynomial) -> list[Polynomial]:
 
 
 def _follows(condition: Condition, facts: Facts, forms: NormalForms) -> bool:
+    if condition.need is None:
+        return False
     ring, form = forms.ring, forms.of(condition.argument)
     if condition.need is Sign.UNKNOWN:
         return all(ring.sign(factor) is Sign.POSITIVE or factor in facts.nonzero for factor in _factors(ring, form))

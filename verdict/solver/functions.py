@@ -75,6 +75,10 @@ KNOWN: dict[str, Function] = {
     "round": _rounding(np.round, round),
 }
 
+STRICT = frozenset({"sin", "cos", "tanh", "erf"})
+"""Functions of one number, that have no value where their argument has none. A step is 0 there, and so may be
+what is rounded to an integer.
+"""
 
 JOINED: dict[str, Callable[[Any, Any], Any]] = {
     "bitwise and": operator.and_,

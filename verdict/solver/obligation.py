@@ -27,11 +27,15 @@ class Goal:
 
 @dataclass(frozen=True, eq=False)
 class Obligation:
-    """Goals under premises. A premise (a, b) is a linear equality a = b between terms of variables."""
+    """Goals under premises. A premise (a, b) is a linear equality a = b between terms of variables.
+
+    both: the parallel side must have no value where the single side has none, either.
+    """
 
     terms: Terms
     goals: tuple[Goal, ...]
     premises: tuple[tuple[Any, Any], ...] = ()
+    both: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -120,14 +120,13 @@ class Plain:
 
 
 class PlainTerms:
-    """The variables of one obligation. A choice has a value where both sides have one, whatever `chooses_partial`."""
+    """The variables of one obligation."""
 
     def __init__(self) -> None:
-        self.chooses_partial = True
         self.variables: dict[str, Plain] = {}
 
-    def real(self, name: str) -> Plain:
-        """A real variable."""
+    def real(self, name: str, *, total: bool = True) -> Plain:
+        """A real variable, `total` or not: written plainly it is a number."""
         return self.variables.setdefault(name, Plain("real", data=name))
 
     def index(self, name: str, size: int) -> Plain:

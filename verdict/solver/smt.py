@@ -51,13 +51,13 @@ def ask(elements: Sequence[Element], options: SolverOptions) -> Answer:
     return _solve(order, differ((e.single, e.parallel) for e in elements), options)
 
 
-def ask_condition(condition: Condition, elements: Sequence[Element], options: SolverOptions) -> Answer:
-    """Whether a condition of the parallel side can fail where the single side is defined.
+def ask_condition(condition: Condition, element: Element, options: SolverOptions) -> Answer:
+    """Whether a condition of the parallel side of an element can fail where its single side is defined.
 
     What the condition's own argument needs is taken to hold: those are conditions in their own right.
     """
     terms = condition.argument.terms
-    order = terms.below([*(element.single for element in elements), condition.argument])
+    order = terms.below([element.single, condition.argument])
     if len(order) > NODE_LIMIT:
         return Answer(False)
     return _solve(order, violates(condition), options)

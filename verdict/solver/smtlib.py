@@ -183,7 +183,9 @@ def differ(pairs: Iterable[tuple[Term, Term]]) -> str:
 
 
 def violates(condition: Condition) -> str:
-    """That a domain condition fails."""
+    """That a domain condition fails; whether there is a value is nothing that arithmetic says."""
+    if condition.need is None:
+        return "true"
     relation = {Sign.UNKNOWN: "=", Sign.NONNEGATIVE: "<", Sign.POSITIVE: "<="}[condition.need]
     return f"({relation} {name(condition.argument)} 0.0)"
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from verdict.solver.errors import SolverError
 from verdict.solver.finite import Tables
-from verdict.solver.functions import KNOWN, ROUNDING
+from verdict.solver.functions import KNOWN, ROUNDING, STRICT
 from verdict.solver.term import Kind, Number, Sign, Span, Term, is_step
 from verdict.solver.whole import Ranges
 
@@ -43,9 +43,11 @@ class Terms:
         self.variables: dict[str, Term] = {}
         self._interned: dict[Any, Term] = {}
         self._products: dict[tuple[Term, Term], Term] = {}
+        self.unknown: set[Term] = set()
+        self.gates: dict[Term, tuple[Term, Term]] = {}
+        self.chooses_numbers = False
         self._tables = Tables(self)
         self._ranges = Ranges(self)
-        self.chooses_partial = False
         self.zero = self.constant(0)
         self.one = self.constant(1)
         self.minus_infinity = self._intern(Kind.MINUS_INFINITY, None, (), None, Sign.UNKNOWN, True)
@@ -85,9 +87,12 @@ class Terms:
         sign = Sign.POSITIVE if value > 0 else Sign.NONNEGATIVE if value == 0 else Sign.UNKNOWN
         return self._intern(Kind.CONSTANT, value, (), exact(value), sign, True)
 
-    def real(self, name: str, parallel: bool = False) -> Term:
-        """A real variable; `parallel` if it is of the parallel side: premises are solved for those first."""
-        return self._variable(Kind.REAL, name, (name, parallel), Sign.UNKNOWN)
+    def real(self, name: str, parallel: bool = False, total: bool = True) -> Term:
+        """A real variable; `parallel` if it is of the parallel side: premises are solved for those first.
+
+        Not total: it need not have a value, as what it stands for is computed by a division, say.
+        """
+        return self._variable(Kind.REAL, name, (name, parallel), Sign.UNKNOWN, total)
 
     def positive(self, name: str, parallel: bool = False) -> Term:
         """A real variable that is greater than 0."""
@@ -104,12 +109,21 @@ class Terms:
         sign = Sign.UNKNOWN if low is None or low < 0 else Sign.POSITIVE if low > 0 else Sign.NONNEGATIVE
         return self._variable(Kind.REAL, name, (name, parallel, Span(low, high)), sign)
 
-    def _variable(self, kind: Kind, name: str, data: Any, sign: Sign) -> Term:
+    def _variable(self, kind: Kind, name: str, data: Any, sign: Sign, total: bool = True) -> Term:
         found = self.variables.get(name)
         if found is None:
-            found = self.variables[name] = Term(self, kind, (), data, sign, True)
-        elif (found.kind, found.data, found.sign) != (kind, data, sign):
+            found = self.variables[name] = Term(self, kind, (), data, sign, total)
+        elif (found.kind, found.data, found.sign, found.total) != (kind, data, sign, total):
             raise SolverError(f"variable {name} declared twice with other properties")
+        return found
+
+    def whatever(self, name: str, args: Sequence[Term]) -> Term:
+        """What the function `name` makes of terms that need not have values: it may have one where they have none.
+
+        It is a variable, so that nothing follows from it for them, and one and the same for the same terms alone.
+        """
+        found = self.real(f"{name} of {' '.join(str(arg.uid) for arg in args)}", total=False)
+        self.unknown.add(found)
         return found
 
     def undefined(self, reason: str) -> Term:
@@ -216,6 +230,9 @@ class Terms:
             return self._multiply_extreme(a, b)
         if a.kind is Kind.EXP and b.kind is Kind.EXP and _opposite(a.args[0], b.args[0]):
             return self.add(self.one, self.scale(a.args[0], 0), 1)
+        for mask, other in ((a, b), (b, a)):
+            if mask.kind is Kind.INDICATOR and not other.total and not self.chooses_numbers:
+                return self._gated(mask, other)
         if a.kind in _ATOMIC and b.kind in _ATOMIC:
             return self._product({a: 1, b: 1} if a is not b else {a: 2})
         factor: Number = 1
@@ -397,6 +414,8 @@ class Terms:
 
     def _equals(self, term: Term, value: int) -> Term:
         """1 - [term > value] - [term < value]."""
+        if not term.total:
+            return self.whatever(f"equals {value}", (term,))
         difference = self.add(term, self.constant(value), -1)
         above, under = self.opaque("step", (difference,)), self.opaque("step", (self.scale(difference, -1),))
         return self.add(self.add(self.one, above, -1), under, -1)
@@ -412,18 +431,49 @@ class Terms:
         return found.whole and term.total and bounded
 
     def choose(self, mask: Term, one: Term, other: Term) -> Term:
-        """mask * one + (1 - mask) * other, for a mask that is 1 or 0.
+        """mask * one + (1 - mask) * other, for a mask that is 1 or 0, where both sides have values everywhere.
 
-        Raises SolverError where a side need not have a value: the other one has it where it is not chosen. Where
-        `chooses_partial`, the choice has no value there either, which is less than is true: of what must be defined
-        wherever something else is, that is never too much. Raises it, too, where one is minus infinity, no real number.
+        Where one need not have, the other one has it where it is not chosen: see `_gated`. Where `chooses_numbers`, the
+        choice has no value there either, which is less than is true: of what must be defined wherever something else
+        is, that is never too much. Raises SolverError where one is minus infinity, no real number.
         """
         if Kind.MINUS_INFINITY in (one.kind, other.kind):
             raise SolverError("a choice of minus infinity by a mask that is not known")
-        if not (one.total and other.total) and not self.chooses_partial:
-            raise SolverError("a choice between values that do not exist everywhere")
         rest = self.add(self.one, mask, -1)
-        return self.add(self._tables.restricted(mask, one), self._tables.restricted(rest, other), 1)
+        return self.add(self._chosen(mask, one), self._chosen(rest, other), 1)
+
+    def _chosen(self, mask: Term, term: Term) -> Term:
+        plain = term.total or self.chooses_numbers
+        return self._tables.restricted(mask, term) if plain else self._gated(mask, term)
+
+    def _gated(self, mask: Term, term: Term) -> Term:
+        """`term` where a mask is 1, and 0 where it is 0, also where the term has no value there.
+
+        That adds up, and factors that have values everywhere may stand before it. Of the rest it is some number.
+        """
+        if term.kind is Kind.UNDEFINED:
+            return term
+        if mask.kind is Kind.CONSTANT:
+            return term if mask.data else self.zero
+        constant, weights = term.data if term.kind is Kind.SUM else (0, {term: 1})
+        parts = [(self._gate(mask, part), weight) for part, weight in weights.items()]
+        return self.total([(mask, constant), *parts])
+
+    def _gate(self, mask: Term, part: Term) -> Term:
+        if part.total:
+            return self._tables.restricted(mask, part)
+        factors = part.data if part.kind is Kind.PRODUCT else {part: 1}
+        rest = {base: exponent for base, exponent in factors.items() if base.total}
+        partial = self._product({base: exponent for base, exponent in factors.items() if not base.total})
+        if partial in self.gates:
+            outer, partial = self.gates[partial]
+            mask = self._tables.restricted(mask, outer)
+        if mask.kind is Kind.CONSTANT:
+            gated = partial if mask.data else self.zero
+        else:
+            gated = self.whatever("gate", (mask, partial))
+            self.gates[gated] = (mask, partial)
+        return self.multiply(self._product(rest), gated) if rest else gated
 
     def _step(self, term: Term) -> Term | None:
         """[term > 0] where that is known, or is a matter of indices."""
@@ -457,6 +507,8 @@ class Terms:
         if rounded is not None:
             return rounded
         total = all(term.total for term in args)
+        if not total and not (name in STRICT and len(args) == 1):
+            return self.whatever(name, args)
         sign = Sign.NONNEGATIVE if name == "step" and len(args) == 1 else Sign.UNKNOWN
         return self._intern(Kind.OPAQUE, (name, args), args, name, sign, total)
 

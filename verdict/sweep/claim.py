@@ -115,7 +115,16 @@ def key_of(traces: Traces, claim: Claim, cone: Cone) -> bytes:
                 special.append((sorted(rank[first:last][kinds == kind].tolist()), domain.kinds[kind]))
     infinite = rank[np.isin(distinct, list(traces.single.infinite))].tolist() if traces.single.infinite else []
     rising = rank[np.isin(distinct, list(traces.single.rising))].tolist() if traces.single.rising else []
-    form = shape, sorted(map(repr, special)), sorted(infinite), sorted(rising), len(claim.left)
+    form: tuple[object, ...] = (shape, sorted(map(repr, special)), sorted(infinite), sorted(rising), len(claim.left))
+    if traces.single.divided:
+        blocks, divided = traces.elements.blocks_of(distinct), traces.single.divided
+        form = *form, [block.kind is Kind.SINGLE and bool(divided >> block.owner & 1) for block in blocks]
+    if traces.single.failing or traces.single.doubtful:
+        failing, absorbed = (
+            sorted(rank[[k for k, element in enumerate(distinct.tolist()) if holds(element)]].tolist())
+            for holds in (traces.may_fail, traces.is_absorbed)
+        )
+        form = *form, failing, absorbed, claim.step >= 0, claim.step in traces.doubtful
     return repr(form).encode() + rank[inverse].tobytes()
 
 

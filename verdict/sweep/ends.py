@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from verdict.graph import Plan
+from verdict.semantics import itself
 from verdict.sweep.claim import Claim
 from verdict.sweep.compare import partner
-from verdict.sweep.flow import Result
+from verdict.sweep.flow import Flow, Result
 from verdict.sweep.follow import present
 from verdict.sweep.trace import Traces
 
@@ -54,3 +56,17 @@ def ends_of(traces: Traces) -> Ends:
         if apart.size:
             claims.append(Claim(held.ravel()[apart], due.ravel()[apart], -1 - number, 0))
     return Ends(parallel.flow.results, tuple(claims), frozenset(compared))
+
+
+def doubtful_ends(flows: tuple[Flow, Flow], single: Plan) -> frozenset[int]:
+    """The steps of the claims of results that must be no numbers at the same inputs: those that the plan names so."""
+    names = [single.logicals[single.tensors[held.tensor].logical].name for held in single.declared]
+    places = {place for place, name in enumerate(names) if name in single.doubtful}
+    keys = {result.key for result in flows[0].results if not places.isdisjoint(result.declared)}
+    partners = [partner(flows[0], result) for result in flows[1].results]
+    return frozenset(-1 - k for k, other in enumerate(partners) if other is not None and other.key in keys)
+
+
+def doubtful_given(single: Plan) -> frozenset[int]:
+    """The given tensors that need not hold numbers."""
+    return frozenset(k for k in itself(single).logical if single.logicals[k].name in single.doubtful)

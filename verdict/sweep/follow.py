@@ -1,12 +1,12 @@
 """Following the elements of a flow from step to step: constants, moves, and what a step computes anew."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from verdict.graph import ABSENT
 from verdict.ops import Array
-from verdict.ops.signs import may_fail
+from verdict.ops.signs import divides, factors, may_fail, sign, strict
 from verdict.sweep.elements import Elements, Ids, Kind, of_numbers
 from verdict.sweep.flow import CANNOT, Flow, Step, apply
 from verdict.sweep.infinite import note_infinite
@@ -46,10 +46,16 @@ class Follower:
         return tuple(found)
 
 
-def follow_single(flow: Flow, given: Mapping[int, Ids], values: list[list[Array | None]], follower: Follower) -> Trace:
-    """The elements of the single-device flow. given: those of each given logical tensor. values: of each seed."""
-    trace = Trace(flow, [None] * flow.values)
+def follow_single(
+    flow: Flow, given: Mapping[int, Ids], values: list[list[Array | None]], follower: Follower,
+    doubtful: frozenset[int] = frozenset(),
+) -> Trace:  # fmt: skip
+    """The elements of the single-device flow. given: those of each given logical tensor; doubtful: which of these need
+    not hold numbers. values: of each seed.
+    """
+    trace = Trace(flow, [None] * flow.values, doubtful=doubtful)
     take_given(trace, given)
+    signs: dict[int, int] = {}
     for number, step in enumerate(flow.steps):
         reads = tuple(present(trace, value) for value in step.inputs)
         known = follower.outputs(step, reads)
@@ -62,8 +68,17 @@ def follow_single(flow: Flow, given: Mapping[int, Ids], values: list[list[Array 
         trace.reads.append(reads)
         trace.made.append(tuple(made))
         trace.above.append(above(trace, reads, follower.elements))
-        if may_fail(step.op, step.attrs) or trace.above[number] & trace.failing:
+        read = [signs.get(value, 0) for value in step.inputs]
+        fails = bool(trace.above[number] & trace.failing) or _reads_doubtful(trace, reads, follower.elements)
+        if fails and not strict(step.op):
+            trace.absorbed |= trace.above[number] & trace.failing
+        makes_none = may_fail(step.op, step.attrs, read, step.grads)
+        if fails or (makes_none and not divides(step.op, step.attrs)):
             trace.failing |= 1 << number
+        if makes_none or trace.above[number] & trace.divided:
+            trace.divided |= 1 << number
+        found = sign(step.op, step.attrs, read, _is_square(step, read))
+        signs.update(dict.fromkeys(step.outputs, found))
         for position, value in enumerate(step.outputs):
             if value != ABSENT:
                 trace.ids[value] = known[position] if known is not None else made[position]
@@ -71,6 +86,21 @@ def follow_single(flow: Flow, given: Mapping[int, Ids], values: list[list[Array 
             settle(trace, number, values, follower.elements, follower.keys)
             note_infinite(trace, number, follower.elements, follower.keys)
     return trace
+
+
+def _reads_doubtful(trace: Trace, reads: tuple[Ids, ...], elements: Elements) -> bool:
+    """Whether a step reads what is given and need not be a number."""
+    if not trace.doubtful:
+        return False
+    blocks = (block for ids in reads for block in elements.blocks_of(ids))
+    return any(block.kind is Kind.GIVEN and block.owner in trace.doubtful for block in blocks)
+
+
+def _is_square(step: Step, read: Sequence[int]) -> bool:
+    """Whether a step multiplies a value by itself, and reads nothing else that may be negative."""
+    at = factors(step.op, step.attrs)
+    same = {step.inputs[position] for position in at}
+    return len(same) == 1 and all(one for k, one in enumerate(read) if k not in at)
 
 
 def take_given(trace: Trace, given: Mapping[int, Ids]) -> None:

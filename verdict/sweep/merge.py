@@ -109,4 +109,7 @@ def _made_of(trace: Trace, number: int, position: int) -> Ids:
 
 def _bare(trace: Trace) -> Trace:
     ids: list[Ids | None] = [None] * trace.flow.values
-    return Trace(trace.flow, ids, infinite=trace.infinite, rising=trace.rising, failing=trace.failing)
+    return Trace(
+        trace.flow, ids, infinite=trace.infinite, rising=trace.rising, failing=trace.failing, absorbed=trace.absorbed,
+        divided=trace.divided, doubtful=trace.doubtful,
+    )  # fmt: skip

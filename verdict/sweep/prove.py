@@ -12,11 +12,11 @@ from verdict.ops.aten.form import exactly
 from verdict.ops.integers import symbol
 from verdict.ops.signs import compares
 from verdict.options import SolverOptions
-from verdict.outcome import Outcome, Unknown
+from verdict.outcome import Outcome, Proved, Unknown
 from verdict.solver import Goal, Obligation, PlainTerms, SolverError, Term, Terms, decide
 from verdict.sweep.claim import Claim, Cone, is_infinite
 from verdict.sweep.elements import Block, Ids, Kind
-from verdict.sweep.flow import CANNOT, apply
+from verdict.sweep.flow import CANNOT, Step, apply
 from verdict.sweep.trace import Trace, Traces, makes_infinite
 from verdict.sweep.unknown import unknown_functions
 
@@ -34,9 +34,21 @@ def prove(
 
 
 def _prove(execution: "Execution", plainly: "Execution", claim: Claim, terms: Terms, options: SolverOptions) -> Outcome:
-    if is_infinite(execution.traces, claim, execution.unfolded):
+    """Of a choice of what need not have a value, the parallel side may do with less than it has (`FewerValues`)."""
+    traces, cone = execution.traces, Cone((), tuple(execution.unfolded))
+    if is_infinite(traces, claim, execution.unfolded):
         terms = Terms()
-        execution = Guarded(execution.traces, Cone((), tuple(execution.unfolded)), terms)
+        return _decided(Guarded(traces, cone, terms), plainly, claim, terms, options)
+    outcome = _decided(execution, plainly, claim, terms, options)
+    if isinstance(outcome, Proved) or not terms.gates or is_exact(traces, claim):
+        return outcome
+    fewer = Terms()
+    return _decided(FewerValues(traces, cone, fewer), plainly, claim, fewer, options)
+
+
+def _decided(
+    execution: "Execution", plainly: "Execution", claim: Claim, terms: Terms, options: SolverOptions
+) -> Outcome:
     try:
         goals = (execution.goal(claim),)
     except CANNOT as error:
@@ -48,7 +60,15 @@ def _prove(execution: "Execution", plainly: "Execution", claim: Claim, terms: Te
         except CANNOT as error:
             raise SolverError(f"it cannot be written plainly: {error}") from error
 
-    return decide(Obligation(terms, goals), again, options)
+    return decide(Obligation(terms, goals, both=is_exact(execution.traces, claim)), again, options)
+
+
+def is_exact(traces: Traces, claim: Claim) -> bool:
+    """Whether both sides of a claim must be no numbers at the same inputs: a number may be made of them again."""
+    if claim.step < 0 and claim.step not in traces.doubtful:
+        return False
+    doubtful = traces.may_fail if claim.step < 0 else traces.is_absorbed
+    return any(map(doubtful, claim.right.tolist()))
 
 
 Symbols = Terms | PlainTerms
@@ -61,7 +81,7 @@ class Execution:
         self.traces, self.terms = traces, terms
         self.unfolded = frozenset(cone.single)
         self.known: dict[int, Any] = {}
-        self.failing: set[Term] = set()
+        self.divided: set[Term] = set()
         self.done: dict[tuple[Kind, int], tuple[Array | None, ...]] = {}
 
     def goal(self, claim: Claim) -> Goal:
@@ -87,9 +107,9 @@ class Execution:
         if block.kind is Kind.GIVEN:
             return self.given(element, block)
         if block.kind is Kind.SINGLE and block.owner not in self.unfolded:
-            variable = self.terms.real(f"v{element}")
-            if isinstance(variable, Term) and self.traces.single.failing >> block.owner & 1:
-                self.failing.add(variable)
+            variable = self.terms.real(f"v{element}", total=not self.traces.may_fail(element))
+            if isinstance(variable, Term) and self.traces.single.divided >> block.owner & 1:
+                self.divided.add(variable)
             return variable
         made = self.step(block.kind, block.owner)[block.output]
         if made is None:
@@ -100,7 +120,7 @@ class Execution:
         """What is given: a number, or one of some integers."""
         domain = self.traces.integers.get(block.owner)
         if domain is None:
-            return self.terms.real(f"g{element}")
+            return self.terms.real(f"g{element}", total=not self.traces.may_fail(element))
         return symbol(domain.of(element - block.start), self.terms, f"g{element}")
 
     def trace_of(self, kind: Kind) -> Trace:
@@ -112,15 +132,14 @@ class Execution:
         if (kind, number) not in self.done:
             trace = self.trace_of(kind)
             reads = [self.array(ids) for ids in trace.reads[number]]
-            self.terms.chooses_partial = kind is Kind.PARALLEL
-            step = trace.flow.steps[number]
-            if compares(step.op) and any(map(self.may_fail, reads)):
-                name = f"operator {self.traces.keys.of(step)}"
-                self.done[kind, number] = unknown_functions(name, partial(apply, step), reads)
-                return self.done[kind, number]
-            made = apply(step, reads)
-            self.done[kind, number] = tuple(None if x is None else np.asarray(x, dtype=object) for x in made)
+            self.done[kind, number] = self.made(kind, trace.flow.steps[number], reads)
         return self.done[kind, number]
+
+    def made(self, kind: Kind, step: Step, reads: Sequence[Array]) -> tuple[Array | None, ...]:
+        """What a step of a flow makes of terms."""
+        if compares(step.op) and any(map(self.may_fail, reads)):
+            return unknown_functions(f"operator {self.traces.keys.of(step)}", partial(apply, step), reads)
+        return tuple(None if x is None else np.asarray(x, dtype=object) for x in apply(step, reads))
 
     def may_fail(self, array: Array) -> bool:
         """Whether an element may be no number. A comparison is false of it, and so is the opposite comparison: they
@@ -129,7 +148,23 @@ class Execution:
         terms = [value for value in array.flat if isinstance(value, Term)]
         if not isinstance(self.terms, Terms) or not terms:
             return False
-        return any(not term.total for term in terms) or not self.failing.isdisjoint(self.terms.below(terms))
+        return any(not term.total for term in terms) or not self.divided.isdisjoint(self.terms.below(terms))
+
+
+class FewerValues(Execution):
+    """The same, where a choice on the parallel side has a value only where all has one that it chooses from."""
+
+    def __init__(self, traces: Traces, cone: Cone, terms: Terms) -> None:
+        super().__init__(traces, cone, terms)
+        self.choosing = terms
+
+    def made(self, kind: Kind, step: Step, reads: Sequence[Array]) -> tuple[Array | None, ...]:
+        """What a step of a flow makes of terms."""
+        self.choosing.chooses_numbers = kind is Kind.PARALLEL
+        try:
+            return super().made(kind, step, reads)
+        finally:
+            self.choosing.chooses_numbers = False
 
 
 class Guarded(Execution):
@@ -147,7 +182,6 @@ class Guarded(Execution):
             trace = self.trace_of(kind)
             step, key = trace.flow.steps[number], self.traces.keys.of(trace.flow.steps[number])
             reads = [self.array(ids) for ids in trace.reads[number]]
-            self.terms.chooses_partial = kind is Kind.PARALLEL
             self.done[kind, number] = unknown_functions(f"operator {key}", partial(apply, step), reads)
         return super().step(kind, number)
 

@@ -28,7 +28,7 @@ from verdict.sweep.decide import Decided, decide
 from verdict.sweep.declared import undeclared
 from verdict.sweep.draws import drawn_twice
 from verdict.sweep.elements import Elements, Ids, Kind
-from verdict.sweep.ends import ends_of
+from verdict.sweep.ends import doubtful_ends, doubtful_given, ends_of
 from verdict.sweep.flow import Flow
 from verdict.sweep.follow import Follower, follow_single
 from verdict.sweep.larger import MOST_OPERATIONS, Larger, on_numbers, operations_of
@@ -229,7 +229,10 @@ def _swept(reduced: Reduced, options: Options, progress: Progress) -> Swept:
     follower = Follower(elements, Keys())
     ids = {k: elements.block(Kind.GIVEN, k, 0, array.shape) for k, array in both.given[0].items()}
     values = tempered(flows, values)
-    trace = follow_single(flows[0], ids, values[0], follower)
+    trace = follow_single(flows[0], ids, values[0], follower, doubtful_given(single))
+    exact = doubtful_ends(flows, single)
+    if exact:
+        trace.absorbed = trace.failing
     known = Decided({})
     if not options.exhaustive:
         same = both._replace(values=values)
@@ -237,7 +240,7 @@ def _swept(reduced: Reduced, options: Options, progress: Progress) -> Swept:
     guesses = Guesses(catalogue_of(flows[0], values[0], ids, both.given, trace.ids), trace, factors_of(parallel))
     for _ in range(MOST_ROUNDS):
         other, claims = follow_parallel(flows[1], ids, values[1], trace, follower, guesses, progress)
-        traces = Traces(elements, trace, other, integers, follower.keys)
+        traces = Traces(elements, trace, other, integers, follower.keys, exact)
         ends = ends_of(traces)
         refused = decide(traces, [*claims, *ends.claims], known, options, progress)
         wrong = first_of(flows[1], [claim for claim, _ in refused if claim.step >= 0])

@@ -20,7 +20,9 @@ class Trace:
     made: of each step, for each output the numbers of what it computes (before any of them was found to be another).
     above: for each single-device step, as bits, the steps from which what it reads is computed.
     infinite: of the elements of the single-device flow, those that may be infinite. rising: of these, those that may
-    be plus infinity. failing: of the single-device flow, as bits, the steps that may make what is no number.
+    be plus infinity. failing: of the single-device flow, as bits, the steps that may make what is no number. absorbed:
+    those of them of which a later step may make numbers again. doubtful: the given tensors that need not hold numbers.
+    divided: the steps behind a division, which are numbers but where a divisor is zero.
     """
 
     flow: Flow
@@ -31,6 +33,9 @@ class Trace:
     infinite: set[int] = field(default_factory=set)
     rising: set[int] = field(default_factory=set)
     failing: int = 0
+    absorbed: int = 0
+    divided: int = 0
+    doubtful: frozenset[int] = frozenset()
 
 
 def above(trace: Trace, reads: tuple[Ids, ...], elements: Elements) -> int:
@@ -88,7 +93,8 @@ def frozen(attrs: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 class Traces:
     """The single-device and the parallel trace, the elements of both, and what is known of given elements.
 
-    integers: what the elements of given logical tensors of integers may be. read: the elements that steps read by what
+    integers: what the elements of given logical tensors of integers may be. doubtful: the claims, by the numbers of
+    results, whose two sides must be no numbers at the same inputs. read: the elements that steps read by what
     makes them, as far as that was asked.
     """
 
@@ -97,4 +103,19 @@ class Traces:
     parallel: Trace
     integers: Mapping[int, Domain]
     keys: Keys
+    doubtful: frozenset[int] = frozenset()
     read: dict[tuple[Kind, int], tuple[Part, ...]] = field(default_factory=dict, compare=False)
+
+    def is_absorbed(self, element: int) -> bool:
+        """Whether an element may be no number of which a number is made again."""
+        return self._is_among(element, self.single.absorbed)
+
+    def may_fail(self, element: int) -> bool:
+        """Whether an element, of the single-device plan or given, may be no number."""
+        return self._is_among(element, self.single.failing)
+
+    def _is_among(self, element: int, steps: int) -> bool:
+        block = self.elements.of(element)
+        if block.kind is Kind.GIVEN:
+            return block.owner in self.single.doubtful
+        return block.kind is Kind.SINGLE and bool(steps >> block.owner & 1)

@@ -1,0 +1,111 @@
+"""What may be no number, and an operator makes a number of it again: a comparison, an order, a choice, an integer.
+
+Values that are equal wherever both are numbers are not equal there, unless both are none at the same inputs. Each is of
+x + 50, so that no random number of a run shows the difference, and of x.
+"""
+
+import pytest
+import torch
+
+from tests.values.outline import verdict
+
+PLAN = """
+  x input [4]
+  y input [4]
+  m = add(x) other={shift}
+  {made}
+  {read}
+  output out
+"""
+SPOILED = {
+    "a difference that vanishes": ("l = aten.log(m)\n  v = sub(l, l)", "v = mul(m) other=0.0"),
+    "a square of a root": ("l = aten.sqrt(m)\n  v = mul(l, l)", "v = mul(m) other=1.0"),
+    "an exponential of a logarithm": ("l = aten.log(m)\n  v = aten.exp(l)", "v = mul(m) other=1.0"),
+}
+FLOATS = 'out = aten._to_copy(i) dtype="float32"'
+AGAIN = {
+    "a comparison": "c = aten.lt.Scalar(v) other=0.5\n  out = aten.where.self(c, x, y)",
+    "places in an order": f"w = aten.cat(v, y) dim=0\n  s, i = aten.sort(w)\n  {FLOATS}",
+    "the greatest": f"w = aten.cat(v, y) dim=0\n  s, i = aten.topk(w) k=3\n  {FLOATS}",
+    "the place of the greatest": f"w = aten.cat(v, y) dim=0\n  i = aten.argmax(w)\n  {FLOATS}",
+    "an integer": f'i = aten._to_copy(v) dtype="int64"\n  {FLOATS}',
+    "a sign": "t = add(v) other=3.0\n  out = aten.sign(t)",
+}
+SHIFTS = [0.0, 50.0]
+
+
+@pytest.mark.parametrize("shift", SHIFTS)
+@pytest.mark.parametrize("again", AGAIN)
+@pytest.mark.parametrize("spoiled", SPOILED)
+def test_what_is_equal_of_numbers_is_not_where_a_number_is_made_again(spoiled, again, shift):
+    one, other = (PLAN.format(shift=shift, made=made, read=AGAIN[again]) for made in SPOILED[spoiled])
+    assert verdict(one, other) != "PROVED"
+    assert verdict(other, one) != "PROVED"
+
+
+@pytest.mark.parametrize("again", AGAIN)
+@pytest.mark.parametrize("spoiled", SPOILED)
+def test_the_same_computation_is_proved(spoiled, again):
+    for made in SPOILED[spoiled]:
+        text = PLAN.format(shift=50.0, made=made, read=AGAIN[again])
+        assert verdict(text, text) == "PROVED"
+
+
+STRICT = ["out = mul(v, y)", "out = aten.maximum(v, y)", "out = add(v) other=2.0"]
+
+
+@pytest.mark.parametrize("read", STRICT)
+@pytest.mark.parametrize("spoiled", SPOILED)
+def test_where_nothing_makes_a_number_of_it_there_is_nothing_to_compare(spoiled, read):
+    one, other = (PLAN.format(shift=50.0, made=made, read=read) for made in SPOILED[spoiled])
+    assert verdict(one, other) == "PROVED"
+
+
+BESIDE = """
+  x input [4]
+  m = add(x) other=50.0
+  l = aten.log(m)
+  w = mul(x) other=2.0
+  {made}
+  output l
+  output out
+"""
+
+
+def test_an_output_that_is_a_number_is_not_to_depend_on_what_is_none():
+    right, wrong = (BESIDE.format(made=f"d = sub({of}, {of})\n  out = add(w, d)") for of in ("x", "l"))
+    assert verdict(right, right) == verdict(wrong, wrong) == verdict(wrong, right) == "PROVED"
+    assert verdict(right, wrong) != "PROVED"
+
+
+MASKED = """
+  x input [4]
+  y input [4]
+  m = add(x) other=50.0
+  l = {function}(m)
+  c = aten.gt.Scalar(y) other=0
+  {made}
+  output out
+"""
+CHOSEN = "z = mul(y) other=0.0\n  out = aten.where.self(c, l, z)"
+MULTIPLIED = 'f = aten._to_copy(c) dtype="float32"\n  out = mul(f, l)'
+
+
+def test_a_mask_that_is_multiplied_is_no_choice_of_what_may_be_no_number():
+    chosen, multiplied = (MASKED.format(function="aten.log", made=made) for made in (CHOSEN, MULTIPLIED))
+    assert verdict(chosen, chosen) == verdict(multiplied, multiplied) == "PROVED"
+    assert verdict(chosen, multiplied) != "PROVED"
+    assert verdict(*(MASKED.format(function="aten.exp", made=made) for made in (CHOSEN, MULTIPLIED))) == "PROVED"
+
+
+NO_NUMBER = torch.tensor(float("nan"))
+
+
+def test_torch_makes_numbers_again_of_what_is_none():
+    one, other = torch.tensor(1.0), torch.tensor(0.0)
+    assert not NO_NUMBER < 0.5
+    assert torch.where(NO_NUMBER < 0.5, one, other) == other
+    assert torch.where(one < 0.5, NO_NUMBER, other) == other
+    assert torch.sign(NO_NUMBER) == 0
+    assert torch.stack([NO_NUMBER, one]).argmax() == 0
+    assert all(torch.isnan(f(NO_NUMBER)) for f in (torch.relu, torch.exp, torch.tanh, lambda x: torch.maximum(x, one)))
