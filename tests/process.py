@@ -4,11 +4,12 @@ import os
 import subprocess
 import sys
 import tempfile
-import traceback
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import IO
 
+from tests.copies import leave
 from verdict.__main__ import main
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,7 +26,7 @@ def verdict(
         sys.stderr.flush()
         child = os.fork()
         if not child:
-            _run(arguments, cwd, environment, (given_file.fileno(), out.fileno(), err.fileno()))
+            leave(partial(_run, arguments, cwd, environment, (given_file.fileno(), out.fileno(), err.fileno())))
         _, status = os.waitpid(child, 0)
         for file in (out, err):
             file.seek(0)
@@ -40,23 +41,13 @@ def _file(text: str = "") -> IO[str]:
 
 
 def _run(arguments: tuple[str, ...], cwd: Path, environment: dict[str, str], streams: tuple[int, ...]) -> None:
-    status = -1
-    try:
-        for target, source in enumerate(streams):
-            os.dup2(source, target)
-        sys.stdin, sys.stdout, sys.stderr = (
-            open(number, mode, encoding="utf-8") for number, mode in enumerate("rww")  # noqa: SIM115
-        )
-        os.environ.update(environment)
-        os.chdir(cwd)
-        sys.argv = ["verdict", *arguments]
-        sys.modules["__main__"] = ModuleType("__main__")
-        main()
-    except SystemExit as ended:
-        status = int(ended.code or 0)
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status & 255)
+    for target, source in enumerate(streams):
+        os.dup2(source, target)
+    sys.stdin, sys.stdout, sys.stderr = (
+        open(number, mode, encoding="utf-8") for number, mode in enumerate("rww")  # noqa: SIM115
+    )
+    os.environ.update(environment)
+    os.chdir(cwd)
+    sys.argv = ["verdict", *arguments]
+    sys.modules["__main__"] = ModuleType("__main__")
+    main()

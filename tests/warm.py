@@ -17,16 +17,16 @@ import signal
 import socket
 import sys
 import tempfile
-import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tests.copies import leave
 from verdict.backends.torch.kept import ALWAYS
 from verdict.backends.torch.launch import environment_of
-from verdict.child import session, told_of_parent
+from verdict.child import ended_after, session, told_of_parent
 
 WORKER = "verdict.backends.torch.worker"
 LOOK = 1.0
@@ -71,12 +71,8 @@ def sessions(folder: Path, tests: int) -> Session:
         with _connected(folder, tests, begun_in) as told:
             told.sendall(json.dumps([command[-1], dict(environment), str(log), os.getcwd()]).encode() + b"\n")
             process = Begun(told)
-            try:
+            with ended_after(process):
                 yield process
-            finally:
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
 
     return warm
 
@@ -133,7 +129,7 @@ def serve(folder: Path, tests: int, listening: socket.socket) -> None:
         with asked:
             if os.fork() == 0:
                 listening.close()
-                _leaving(partial(_attend, asked, worker.main))
+                leave(partial(_attend, asked, worker.main))
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -145,7 +141,7 @@ def _attend(asked: socket.socket, main: Callable[[list[str]], None]) -> None:
         job, environment, log, here = json.loads(lines.readline())
     child = os.fork()
     if child == 0:
-        _leaving(partial(_work, asked, job, environment, log, here, main))
+        leave(partial(_work, asked, job, environment, log, here, main))
     _, status = os.waitpid(child, 0)
     with suppress(OSError):
         asked.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
@@ -167,22 +163,6 @@ def _work(
     os.dup2(out, 1)
     os.dup2(out, 2)
     main([job])
-
-
-def _leaving(work: Callable[[], None]) -> None:
-    """Do the work, and end with it, without any cleaning up of what was copied."""
-    status = 1
-    try:
-        work()
-        status = 0
-    except SystemExit as ended:
-        status = int(ended.code or 0)
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
 
 
 if __name__ == "__main__":

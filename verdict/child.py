@@ -96,6 +96,17 @@ def keep_freed() -> None:
 
 
 @contextmanager
+def ended_after(process: Any) -> Iterator[None]:
+    """Afterwards neither a process that leads a session runs, a Popen or what is like one, nor what it began."""
+    try:
+        yield
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+@contextmanager
 def session(
     command: Sequence[str], environment: Mapping[str, str], log: Path
 ) -> "Iterator[subprocess.Popen[bytes]]":
@@ -107,12 +118,8 @@ def session(
         process = subprocess.Popen(
             command, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
         )
-    try:
+    with ended_after(process):
         yield process
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
 
 
 def _copy(work: Callable[[Any], None], here: Any, there: Any, memory: Memory | None) -> int:

@@ -4,12 +4,12 @@ Where such a value makes others that are none, there is nothing to compare. Wher
 again, as a comparison does, there is.
 """
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Set
 from typing import NamedTuple
 
 from verdict.graph import ABSENT, BUFFER
 from verdict.lineage.reference import Partner, Reference
-from verdict.ops.signs import POSITIVE, absorbs, divides, factors, may_fail, pole, sign, strict
+from verdict.ops.signs import POSITIVE, absorbs, divides, may_fail, pole, sign, strict
 
 
 def absorbs_poles(table: Reference) -> bool:
@@ -65,11 +65,5 @@ def signs_of(table: Reference, buffers: int = 0) -> Mapping[int, int]:
 
 def _sign(partner: Partner, known: Callable[[int], int]) -> int:
     read = [min((known(base) for base in bases), default=0) for bases in partner.inputs]
-    return sign(partner.node.op, dict(partner.node.attrs), read, _is_square(partner, read))
-
-
-def _is_square(partner: Partner, read: Sequence[int]) -> bool:
-    """Whether a node multiplies a value by itself, and reads nothing else that may be negative."""
-    at = factors(partner.node.op, dict(partner.node.attrs))
-    same = {partner.inputs[position] for position in at}
-    return len(same) == 1 == len(*same) and all(one for k, one in enumerate(read) if k not in at)
+    values = [bases if len(bases) == 1 else k for k, bases in enumerate(partner.inputs)]
+    return sign(partner.node.op, dict(partner.node.attrs), read, values)

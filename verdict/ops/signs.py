@@ -1,6 +1,6 @@
 """Signs and poles of operators: which make no negative numbers, which none at all, and which make numbers of those."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Hashable, Mapping, Sequence, Set
 from typing import Any
 
 from verdict.graph import GRAD
@@ -43,8 +43,6 @@ ABSORBING = FINITE | {
     *("logaddexp", "logcumsumexp"),
 }
 """Operators that may make a number of what is infinite, or none."""
-ROOTS = frozenset({"sqrt", "acos", "asin", "acosh", "atanh", "log1p", "logit", "erfinv", "pow", "std", "cholesky"})
-"""Operators that make no number of some numbers, beside those with poles; a power where its exponent is no integer."""
 COUNTING = frozenset({"cross_entropy", "nll_loss_forward", "nll_loss_backward"})
 """Operators that divide by how many elements they count, which may be none."""
 EVERYWHERE = (
@@ -70,6 +68,13 @@ EVERYWHERE = (
     }
 )
 """Operators that make a number of any numbers, their gradients included."""
+SMOOTH_OPCODES = frozenset({f"hlo.{name}" for name in ("subtract", "negate", "sine", "cosine")})
+OPCODES = SMOOTH_OPCODES | {
+    *(f"hlo.{name}" for name in ("and", "or", "xor", "not", "bits_and", "bits_or", "bits_xor", "reduce_and")),
+    *(f"hlo.{name}" for name in ("convert", "gather", "scatter", "scatter_add", "dynamic_slice", "topk", "sort")),
+    *("hlo.dynamic_update_slice", "hlo.reduce_or"),
+}
+"""XLA's opcodes, beside those that are called as operators are, that make a number of any numbers."""
 NORMS = frozenset({"layernorm", "native_layer_norm", "native_layer_norm_backward", "native_group_norm"}) | {
     *("native_group_norm_backward", "rms_norm", "_fused_rms_norm", "_fused_rms_norm_backward"),
 }
@@ -126,19 +131,18 @@ def pole(op: str, attrs: Mapping[str, Any]) -> int | None:
     return POLES.get(name)
 
 
-def sign(op: str, attrs: Mapping[str, Any], read: Sequence[int], square: bool = False) -> int:
-    """What is known of the signs of what a node makes, from those of what it reads.
-
-    square: that the node multiplies a value by itself, and reads nothing else that may be negative.
-    """
+def sign(op: str, attrs: Mapping[str, Any], read: Sequence[int], inputs: Sequence[Hashable]) -> int:
+    """What is known of the signs of what a node makes, from those of what it reads. inputs: what tells values apart."""
     least, rule = min(read, default=0), RULES.get(op)
     if rule is not None and read and (rule.moves or rule.copies):
-        return min(least, NOT_NEGATIVE) if op == "pad" else least
+        return min(least, NOT_NEGATIVE) if op == "pad" or not _of_floats(attrs) else least
     if lifts(op, [one == POSITIVE for one in read]):
         return POSITIVE
+    at = factors(op, attrs)
+    square = len({inputs[k] for k in at}) == 1 and all(one for k, one in enumerate(read) if k not in at)
     if not nonnegative(op, attrs, least > 0, square):
         return 0
-    adds = FACTS.is_sum(op) or op == "hlo.add"
+    adds = (FACTS.is_sum(op) or op == "hlo.add") and attrs.get("alpha") != 0
     lifted = adds and (max(read, default=0) == POSITIVE or _above_zero(attrs.get("other")))
     return POSITIVE if lifted or positive(op, attrs, least == POSITIVE) else NOT_NEGATIVE
 
@@ -148,7 +152,7 @@ def may_fail(op: str, attrs: Mapping[str, Any], read: Sequence[int], grads: int 
 
     It may where nothing else is known of it.
     """
-    name, at, rule = _named(op), pole(op, attrs), RULES.get(op.removesuffix(GRAD))
+    name, at = _named(op), pole(op, attrs)
     known = [*read[grads:], 0]
     exponent = 0.5 if name == "sqrt" else attrs.get("exponent")
     if at is not None:
@@ -156,14 +160,15 @@ def may_fail(op: str, attrs: Mapping[str, Any], read: Sequence[int], grads: int 
     if name in ("sqrt", "pow") and isinstance(exponent, int | float):
         due = POSITIVE if op.endswith(GRAD) else NOT_NEGATIVE
         return not float(exponent).is_integer() and known[0] < due
-    if name == "linalg_vector_norm" or (name in NORMS and attrs.get("eps") == 0):
-        return name in NORMS or op.endswith(GRAD)
+    if name == "linalg_vector_norm":
+        return op.endswith(GRAD)
+    if name in NORMS and attrs.get("eps") == 0:
+        return True
     if name in POLES and attrs.get("other"):
         return False
     if name in COUNTING:
         return attrs.get("ignore_index") is not None and attrs.get("reduction", "mean") in (1, "mean")
-    polynomial = rule is not None and rule.drops is None and (rule.moves or rule.adds or rule.copies or rule.sums)
-    return not polynomial and name not in EVERYWHERE
+    return not _carries(op) and name not in EVERYWHERE and op not in OPCODES
 
 
 def divides(op: str, attrs: Mapping[str, Any]) -> bool:
@@ -178,10 +183,8 @@ def strict(op: str) -> bool:
 
     What chooses among its inputs, compares or orders them, or counts, may make a number of it.
     """
-    rule, gradient = RULES.get(op.removesuffix(GRAD)), op.endswith(GRAD)
-    if rule is not None and rule.drops is None and (rule.moves or rule.adds or rule.copies or rule.sums):
-        return True
-    return _named(op) in (ARITHMETIC if gradient else ARITHMETIC | BOUNDS)
+    named = ARITHMETIC if op.endswith(GRAD) else ARITHMETIC | BOUNDS
+    return _carries(op) or _named(op) in named or op in SMOOTH_OPCODES
 
 
 def compares(op: str) -> bool:
@@ -200,7 +203,7 @@ def positive(op: str, attrs: Mapping[str, Any], read: bool) -> bool:
     name, base = _named(op), attrs.get("self")
     power = name == "pow" and isinstance(base, int | float) and base > 0
     written = name == "constant" and all(value > 0 for value in attrs["values"])
-    kept = read and name in STRICT and kind(attrs.get("dtype") or FLOAT) == FLOAT
+    kept = read and name in STRICT and _of_floats(attrs) and not (name == "mul" and attrs.get("other") == 0)
     return not op.endswith(GRAD) and (power or written or name in {"exp", "sigmoid"} or kept)
 
 
@@ -208,6 +211,17 @@ def lifts(op: str, read: Sequence[bool]) -> bool:
     """Whether a node makes positive numbers as some of what it reads is positive, whatever the rest is."""
     name = _named(op)
     return any(read) if name == "maximum" else op == "hlo.power" and read[0]
+
+
+def _carries(op: str) -> bool:
+    """Whether a node, or the one that it is the gradient of, does nothing but to move and to add what it reads."""
+    rule = RULES.get(op.removesuffix(GRAD))
+    return rule is not None and rule.drops is None and (rule.moves or rule.adds or rule.copies or rule.sums)
+
+
+def _of_floats(attrs: Mapping[str, Any]) -> bool:
+    """Whether a node cuts nothing off to make integers."""
+    return kind(attrs.get("dtype") or FLOAT) == FLOAT
 
 
 def _above_zero(value: Any) -> bool:

@@ -1,12 +1,12 @@
 """Following the elements of a flow from step to step: constants, moves, and what a step computes anew."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
 from verdict.graph import ABSENT
 from verdict.ops import Array
-from verdict.ops.signs import divides, factors, may_fail, sign, strict
+from verdict.ops.signs import divides, may_fail, sign, strict
 from verdict.sweep.elements import Elements, Ids, Kind, of_numbers
 from verdict.sweep.flow import CANNOT, Flow, Step, apply
 from verdict.sweep.infinite import note_infinite
@@ -77,7 +77,7 @@ def follow_single(
             trace.failing |= 1 << number
         if makes_none or trace.above[number] & trace.divided:
             trace.divided |= 1 << number
-        found = sign(step.op, step.attrs, read, _is_square(step, read))
+        found = sign(step.op, step.attrs, read, step.inputs)
         signs.update(dict.fromkeys(step.outputs, found))
         for position, value in enumerate(step.outputs):
             if value != ABSENT:
@@ -94,13 +94,6 @@ def _reads_doubtful(trace: Trace, reads: tuple[Ids, ...], elements: Elements) ->
         return False
     blocks = (block for ids in reads for block in elements.blocks_of(ids))
     return any(block.kind is Kind.GIVEN and block.owner in trace.doubtful for block in blocks)
-
-
-def _is_square(step: Step, read: Sequence[int]) -> bool:
-    """Whether a step multiplies a value by itself, and reads nothing else that may be negative."""
-    at = factors(step.op, step.attrs)
-    same = {step.inputs[position] for position in at}
-    return len(same) == 1 and all(one for k, one in enumerate(read) if k not in at)
 
 
 def take_given(trace: Trace, given: Mapping[int, Ids]) -> None:

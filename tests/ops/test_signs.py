@@ -1,0 +1,46 @@
+"""What is known of signs, and of what may be no number, where a list of names could say too much."""
+
+import pytest
+
+from verdict.ops.signs import NOT_NEGATIVE, POSITIVE, may_fail, sign, strict
+
+
+@pytest.mark.parametrize(
+    ("op", "attrs", "read", "due"),
+    [
+        ("pad", {"dim": 0, "before": 1}, [POSITIVE], NOT_NEGATIVE),
+        ("aten._to_copy", {"dtype": "int64"}, [POSITIVE], NOT_NEGATIVE),
+        ("aten._to_copy", {"dtype": "float64"}, [POSITIVE], POSITIVE),
+        ("to", {"dtype": "int64"}, [POSITIVE], NOT_NEGATIVE),
+        ("to", {"dtype": "float32"}, [POSITIVE], POSITIVE),
+        ("mul", {"other": 0.0}, [POSITIVE], NOT_NEGATIVE),
+        ("mul", {"other": 0.5}, [POSITIVE], POSITIVE),
+        ("aten.add.Tensor", {"alpha": 0}, [NOT_NEGATIVE, POSITIVE], NOT_NEGATIVE),
+        ("aten.add.Tensor", {"alpha": 2}, [NOT_NEGATIVE, POSITIVE], POSITIVE),
+    ],
+)
+def test_signs(op, attrs, read, due):
+    assert sign(op, attrs, read, range(len(read))) == due
+
+
+def test_a_product_of_one_value_with_itself_is_not_negative():
+    assert sign("mul", {}, [0, 0], [7, 7]) == NOT_NEGATIVE
+    assert sign("mul", {}, [0, 0], [7, 8]) == 0
+
+
+@pytest.mark.parametrize("op", ["hlo.subtract", "hlo.negate", "hlo.cosine"])
+def test_arithmetic_of_xla_makes_numbers_of_numbers_and_none_of_none(op):
+    assert not may_fail(op, {}, [0, 0])
+    assert strict(op)
+
+
+@pytest.mark.parametrize("op", ["hlo.convert", "hlo.topk", "hlo.sort", "aten.argmax", "aten.where.self", "aten.lt"])
+def test_what_makes_a_number_of_none(op):
+    assert not may_fail(op, {}, [0, 0])
+    assert not strict(op)
+
+
+@pytest.mark.parametrize("op", ["hlo.log", "hlo.remainder", "aten.xlogy.Tensor", "an operator that nobody knows"])
+def test_whatever_is_on_no_list_may_be_no_number(op):
+    assert may_fail(op, {}, [0, 0])
+    assert not strict("an operator that nobody knows")
