@@ -132,6 +132,9 @@ class Term:
     def choose(self, one, other):
         return Term(number(one) if self.value else number(other))
 
+    def part(self, value):
+        return Term(self.value * value.value)
+
     def opaque(self, name, *others):
         return Term(OPAQUE[name](self.value, *(number(other) for other in others)))
 

@@ -98,6 +98,37 @@ def test_a_mask_that_is_multiplied_is_no_choice_of_what_may_be_no_number():
     assert verdict(*(MASKED.format(function="aten.exp", made=made) for made in (CHOSEN, MULTIPLIED))) == "PROVED"
 
 
+INDEXED = """
+  range t 0 3
+  x input [4]
+  t input int64 [4]
+  m = add(x) other=50.0
+  l = {function}(m)
+  {made}
+  output out
+"""
+TRUTH = 'c = aten.eq.Scalar(t) other=1\n  f = aten._to_copy(c) dtype="float32"\n  '
+BY_INDEX = {
+    "a choice": (
+        "c = aten.eq.Scalar(t) other=1\n  z = mul(x) other=0.0\n  out = aten.where.self(c, l, z)",
+        TRUTH + "out = mul(f, l)",
+    ),
+    "rows that are looked up": (
+        "out = aten.index_select(l, t) dim=0",
+        "h = aten.arange() start=0 end=4 dtype=\"int64\"\n  a = aten.unsqueeze(t) dim=1\n  c = aten.eq.Tensor(a, h)\n"
+        '  f = aten._to_copy(c) dtype="float32"\n  out = aten.mv(f, l)',
+    ),
+}
+
+
+@pytest.mark.parametrize("by", BY_INDEX)
+def test_a_mask_of_indices_that_is_multiplied_is_no_choice_either(by):
+    chosen, multiplied = (INDEXED.format(function="aten.log", made=made) for made in BY_INDEX[by])
+    assert verdict(chosen, chosen) == verdict(multiplied, multiplied) == "PROVED"
+    assert verdict(chosen, multiplied) != "PROVED"
+    assert verdict(*(INDEXED.format(function="aten.exp", made=made) for made in BY_INDEX[by])) == "PROVED"
+
+
 NO_NUMBER = torch.tensor(float("nan"))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from verdict.errors import ShapeError
 from verdict.graph import Shape
-from verdict.ops import numbers
+from verdict.ops import elements, numbers
 from verdict.ops.domain import Integers
 from verdict.ops.logic import defined
 from verdict.ops.logsoftmax import logsumexp
@@ -68,7 +68,7 @@ def _counted(x: Array, targets: Array, attrs: Attributes) -> Array:
 def _picked(x: Array, found: Array) -> Array:
     """The sum of x where `found` is 1; what lies elsewhere may be minus infinity."""
     if numbers.of_objects(found) or numbers.of_objects(x):
-        return np.asarray(np.sum(found * x, axis=-1))
+        return numbers.total(numbers.each(elements.part, found, x), (-1,))[..., 0]
     return np.asarray(np.sum(np.where(found != 0, x, 0), axis=-1))
 
 

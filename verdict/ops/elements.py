@@ -106,6 +106,13 @@ def indicator(id_: Any, value: int) -> Any:
     return int(id_ == value) if is_number(id_) else id_.indicator(value)
 
 
+def part(mask: Any, value: Any) -> Any:
+    """mask * value, and 0 where the mask is 0, whatever the value is there."""
+    if is_number(mask):
+        return mask * value if mask else 0
+    return mask * value if is_number(value) else mask.part(value)
+
+
 def divide(x: Any, y: Any) -> Any:
     """x / y, exact on ints too."""
     return Fraction(int(x), int(y)) if isinstance(x, Integral) and isinstance(y, Integral) else x / y

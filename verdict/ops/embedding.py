@@ -45,7 +45,7 @@ def _forward(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
     start = attrs.get("start", 0)
     numeric = numbers.integers(ids)
     if numeric is None:
-        return (numbers.matmul(hits(ids, rows, start), weight),)
+        return (numbers.picked(hits(ids, rows, start).reshape(-1, rows), weight).reshape((*ids.shape, features)),)
     inside = (numeric >= start) & (numeric < start + rows)
     y = numbers.zeros(weight, (*ids.shape, features))
     y[inside] = weight[numeric[inside] - start]

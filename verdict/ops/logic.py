@@ -196,7 +196,7 @@ def looked_up(table: Array, positions: Array, wrap: bool) -> Array:
         return np.asarray(table[numeric])
     found = hits(positions, size) if wrap else np.stack([numbers.indicator(positions, k) for k in range(size)], -1)
     inside = member(positions, Integers(-size if wrap else 0, size - 1))
-    rows = numbers.matmul(found.reshape(-1, size), table.reshape(size, -1))
+    rows = numbers.picked(found.reshape(-1, size), table.reshape(size, -1))
     rows = rows.reshape((*positions.shape, *table.shape[1:]))
     shape = (*positions.shape, *(1 for _ in table.shape[1:]))
     known = all(is_number(value) and value == 1 for value in inside.flat)

@@ -13,7 +13,7 @@ import numpy as np
 
 from verdict.errors import NoRuleError, ShapeError
 from verdict.graph import Interval, Shape
-from verdict.ops import numbers
+from verdict.ops import elements, numbers
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
 from verdict.ops.shapes import arity, is_integer, known, make_axes, numbered
 from verdict.ops.types import flags, like_first
@@ -33,7 +33,7 @@ def scattered(ids: Array, rows: Array, size: int, start: int = 0) -> Array:
     flat = rows.reshape(ids.size, rows.shape[-1])
     numeric = numbers.integers(ids)
     if numeric is None:
-        return numbers.matmul(hits(ids, size, start).reshape(-1, size).T, flat)
+        return numbers.picked(hits(ids, size, start).reshape(-1, size).T, flat)
     local = numeric.ravel() - start
     y = numbers.zeros(rows, (size, flat.shape[1]))
     for row in np.unique(local[(local >= 0) & (local < size)]).tolist():
@@ -80,7 +80,7 @@ def _take(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
     start, size = attrs.get("start", 0), x.shape[-1]
     numeric = numbers.integers(ids)
     if numeric is None:
-        return (np.asarray(np.sum(hits(ids, size, start) * x, axis=-1)),)
+        return (numbers.total(numbers.each(elements.part, hits(ids, size, start), x), (-1,))[..., 0],)
     inside = (numeric >= start) & (numeric < start + size)
     found = np.take_along_axis(x, np.where(inside, numeric - start, 0)[..., None], axis=-1)[..., 0]
     return (np.where(inside, found, numbers.zeros(x, ())),)
@@ -88,7 +88,7 @@ def _take(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
 
 def _take_gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
     x, ids = inputs
-    return np.asarray(hits(ids, x.shape[-1], attrs.get("start", 0)) * grads[0][..., None]), None
+    return numbers.each(elements.part, hits(ids, x.shape[-1], attrs.get("start", 0)), grads[0][..., None]), None
 
 
 def _cuts(attrs: Attributes) -> Mapping[str, tuple[int, ...]]:

@@ -3,7 +3,7 @@
 An array is numpy: float64 (integers for ids), or of objects. An object is an int, a Fraction, a float (minus
 infinity, or a value that has no exact form), or a term: anything else, with + - * / and the methods
 `number(constant) exp() log() power(Fraction) maximum(other) indicator(int) opaque(name, *others)
-tabulate(function, *others) choose(one, other)` and the attribute `constant`, the number that it is, or None.
+tabulate(function, *others) choose(one, other) part(term)` and the attribute `constant`, the number that it is, or None.
 
 On ints and Fractions the result is exact where there is an exact one (0 under exp, erf and tanh, 1 under log,
 integer powers, rational roots) and the nearest float elsewhere. A power with no value (0 to the -1) is not a number
@@ -184,6 +184,17 @@ def matmul(x: Array, y: Array) -> Array:
     for page, i, j in np.ndindex(made.shape):
         made[page, i, j] = summed([a * b for a, b in zip(left[page, i], right[page, :, j], strict=True)])
     return made.reshape((*batch, *made.shape[1:]))
+
+
+def picked(hits: Array, rows: Array) -> Array:
+    """hits @ rows for truth values `hits`: of a row that is not hit nothing counts, whatever it holds.
+
+    hits (n, rows), rows (rows, features).
+    """
+    made = np.empty((len(hits), rows.shape[1]), dtype=object)
+    for i, j in np.ndindex(made.shape):
+        made[i, j] = summed([elements.part(hit, value) for hit, value in zip(hits[i], rows[:, j], strict=True)])
+    return made
 
 
 def summed(values: Sequence[Any]) -> Any:

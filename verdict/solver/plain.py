@@ -114,6 +114,10 @@ class Plain:
             return Plain("opaque", (self, *sides), "choose")
         return self * one + (1 - self) * other
 
+    def part(self, value: "Plain") -> "Plain":
+        """`value` times this mask."""
+        return self * value
+
     def opaque(self, name: str, *others: object) -> "Plain":
         """The function `name` of this and others."""
         return Plain("opaque", (self, *map(plain, others)), name)

@@ -230,9 +230,6 @@ class Terms:
             return self._multiply_extreme(a, b)
         if a.kind is Kind.EXP and b.kind is Kind.EXP and _opposite(a.args[0], b.args[0]):
             return self.add(self.one, self.scale(a.args[0], 0), 1)
-        for mask, other in ((a, b), (b, a)):
-            if mask.kind is Kind.INDICATOR and not (other.total or self.chooses_numbers or self._fails(other)):
-                return self._gated(mask, other)
         if a.kind in _ATOMIC and b.kind in _ATOMIC:
             return self._product({a: 1, b: 1} if a is not b else {a: 2})
         factor: Number = 1
@@ -442,6 +439,12 @@ class Terms:
         rest = self.add(self.one, mask, -1)
         return self.add(self._chosen(mask, one), self._chosen(rest, other), 1)
 
+    def part(self, mask: Term, term: Term) -> Term:
+        """mask * term, and 0 where the mask is 0, whatever the term is there."""
+        if term.total or self.chooses_numbers or Kind.MINUS_INFINITY in (mask.kind, term.kind):
+            return self.multiply(mask, term)
+        return self._gated(mask, term)
+
     def _chosen(self, mask: Term, term: Term) -> Term:
         plain = term.total or self.chooses_numbers
         return self._tables.restricted(mask, term) if plain else self._gated(mask, term)
@@ -458,13 +461,6 @@ class Terms:
         constant, weights = term.data if term.kind is Kind.SUM else (0, {term: 1})
         parts = [(self._gate(mask, part), weight) for part, weight in weights.items()]
         return self.total([(mask, constant), *parts])
-
-    def _fails(self, part: Term) -> bool:
-        """Whether what has no value is a division by a truth of indices: a position outside, which no choice hides."""
-        factors = part.data if part.kind is Kind.PRODUCT else (part,)
-        partial = [base for base in factors if not base.total]
-        tables = [self._tables.of(base.args[0]) for base in partial if base.kind is Kind.INVERSE]
-        return len(tables) == len(partial) and all(t is not None and {0, 1}.issuperset(t[1].values()) for t in tables)
 
     def _gate(self, mask: Term, part: Term) -> Term:
         if part.total:

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from verdict.graph import Shape
-from verdict.ops import logic
+from verdict.ops import logic, numbers
 from verdict.ops.aten.form import REQUIRED, Arguments, constant, operator, whole
 from verdict.ops.aten.written import DISTINCT, written
 from verdict.ops.domain import Integers
@@ -124,7 +124,7 @@ def _added(args: Arguments) -> Array:
     x, along, source = args["self"], args["dim"], np.moveaxis(args["source"], args["dim"], 0)
     index, rows = args["index"].reshape(-1), np.moveaxis(x, along, 0)
     hits = logic.looked_up(np.eye(len(rows), dtype=np.int64).astype(rows.dtype), index, wrap=False)
-    added = np.tensordot(hits, source, axes=(0, 0))
+    added = numbers.picked(hits.T, source.reshape(len(source), -1)).reshape(rows.shape)
     return np.asarray(np.moveaxis(rows + constant(x, args["alpha"]) * added, 0, along))
 
 

@@ -83,7 +83,7 @@ def _forward(args: Arguments) -> tuple[Array, ...]:
 def _chosen(hits: Array, rows: Array) -> Array:
     """hits * rows; a class that is surely not chosen adds nothing even where its row is minus infinity."""
     if numbers.of_objects(hits) or numbers.of_objects(rows):
-        return numbers.each(lambda hit, value: hit if elements.is_number(hit) and hit == 0 else hit * value, hits, rows)
+        return numbers.each(elements.part, hits, rows)
     return np.where(hits == 0, 0.0, hits * np.where(hits == 0, 0.0, rows))
 
 
@@ -103,7 +103,7 @@ def _backward(args: Arguments) -> Array:
     scale: Any = dy.reshape(-1, 1)
     if args["reduction"] == MEAN:
         scale = numbers.divide(scale, args["total_weight"].reshape(1, 1))
-    return np.asarray(-(targets.hits * scale)).reshape(x.shape)
+    return np.asarray(-_chosen(targets.hits, scale)).reshape(x.shape)
 
 
 def _classes(args: Arguments) -> Integers:

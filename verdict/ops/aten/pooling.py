@@ -17,7 +17,7 @@ from math import prod
 import numpy as np
 
 from verdict.graph import Shape
-from verdict.ops import numbers
+from verdict.ops import elements, numbers
 from verdict.ops.aten.form import REQUIRED, Arguments, operator
 from verdict.ops.domain import Integers
 from verdict.ops.gate import CHOICE
@@ -128,7 +128,7 @@ def _max_backward(args: Arguments) -> Array:
         np.add.at(dx, (np.arange(len(rows))[:, None], known), rows)
         return dx.reshape(x.shape)
     for place in range(places):
-        dx[:, place] = numbers.total(np.asarray(rows * numbers.indicator(at, place)), (1,))[:, 0]
+        dx[:, place] = numbers.total(numbers.each(elements.part, numbers.indicator(at, place), rows), (1,))[:, 0]
     return dx.reshape(x.shape)
 
 

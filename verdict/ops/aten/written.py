@@ -29,7 +29,7 @@ def written(x: Array, position: tuple[Any, ...], value: Any, add: bool, wrap: bo
             hit = hit * row[coordinate]
         hit = logic.settled(hit)
         if add:
-            y[place] = y[place] + hit * value
+            y[place] = y[place] + elements.part(hit, value)
         else:
             y[place] = logic.where(*(np.asarray([part], dtype=object) for part in (hit, value, y[place])))[0]
     return y

@@ -34,7 +34,7 @@ def taken(x: Array, positions: Array, dims: Sequence[int], sizes: Shape) -> Arra
     hits = np.empty((len(rows), len(places)), dtype=object)
     for number, row in enumerate(rows):
         hits[number] = [hit(row, place) for place in places]
-    return numbers.matmul(hits, table.reshape(len(places), -1)).reshape((len(rows), *sizes))
+    return numbers.picked(hits, table.reshape(len(places), -1)).reshape((len(rows), *sizes))
 
 
 def placed(x: Array, positions: Array, dims: Sequence[int], updates: Array, add: bool) -> Array:
@@ -53,7 +53,7 @@ def placed(x: Array, positions: Array, dims: Sequence[int], updates: Array, add:
     for number, row in enumerate(rows):
         hits[number] = [hit(row, place) for place in places]
     if add:
-        totals = numbers.matmul(hits.T, updates.reshape(len(rows), -1)).reshape((len(places), *sizes))
+        totals = numbers.picked(hits.T, updates.reshape(len(rows), -1)).reshape((len(places), *sizes))
         for place, total in zip(places, totals, strict=True):
             y[windows[place]] = y[windows[place]] + total
         return y

@@ -157,10 +157,13 @@ def _solution(scene: Scene, state: State, double: State) -> float | None:
         if now is None or then is None or due is None:
             continue
         region = item.result.region if due[0].ndim == len(item.result.region) else ()
-        slopes = np.concatenate([(b - a).ravel() for a, b in zip(now, then, strict=True)])
-        wanted = np.concatenate([(np.asarray(d[region]) - a).ravel() for a, d in zip(now, due, strict=True)])
+        with np.errstate(invalid="ignore"):
+            slopes = np.concatenate([(b - a).ravel() for a, b in zip(now, then, strict=True)])
+            wanted = np.concatenate([(np.asarray(d[region]) - a).ravel() for a, d in zip(now, due, strict=True)])
+        if not slopes.size or not (np.isfinite(slopes).all() and np.isfinite(wanted).all()):
+            continue
         pivot = int(np.argmax(np.abs(slopes)))
-        if not slopes.size or abs(slopes[pivot]) <= 1e-12:
+        if abs(slopes[pivot]) <= 1e-12:
             continue
         factor = 1 + float(wanted[pivot] / slopes[pivot])
         if np.abs(wanted - (factor - 1) * slopes).max() <= SAME * max(float(np.abs(wanted).max()), 1e-12):
