@@ -124,7 +124,8 @@ def program(ctx, scale=1, least=None, ranges={}):
         return loss
 
     part = ctx.rank, ctx.world
-    return Program(inputs={"x": x}, params=model, step=step, loss=mean(*part), specs={"x": shard(0, *part)}, ranges=ranges)
+    specs = {"x": shard(0, *part)}
+    return Program(inputs={"x": x}, params=model, step=step, loss=mean(*part), specs=specs, ranges=ranges)
 
 
 def build(ctx):
