@@ -265,5 +265,6 @@ def test_buffers_that_are_sent_in_one_are_what_they_were(dtype):
 @pytest.mark.parametrize("dtype", ["int64", "float32"])
 @pytest.mark.parametrize("wrong", SENT_WRONG)
 def test_buffers_that_are_sent_in_one_are_not_others(wrong, dtype):
-    single, parallel = outlined(COUNTERS.format(dtype=dtype), SENT.format(**{**SENT_RIGHT, **SENT_WRONG[wrong]}), rank=2)
-    assert verify(single, parallel, OPTIONS).verdict is Verdict.REFUTED
+    sent = SENT.format(**SENT_RIGHT | SENT_WRONG[wrong])
+    plans = outlined(COUNTERS.format(dtype=dtype), sent, rank=2)
+    assert verify(*plans, OPTIONS).verdict is Verdict.REFUTED
