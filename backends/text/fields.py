@@ -88,12 +88,13 @@ class _Reader:
             self._integer(where, item)
         return row
 
-    def ranges(self, where: str, value: Any) -> tuple[tuple[str, int, int], ...]:
+    def ranges(self, where: str, value: Any) -> tuple[tuple[str, int, int | None], ...]:
         return self._each(where, value, self._range)
 
-    def _range(self, where: str, value: Any) -> tuple[str, int, int]:
+    def _range(self, where: str, value: Any) -> tuple[str, int, int | None]:
         name, low, high = self._row(where, value, 3)
-        return self._string(where, name), self._integer(where, low), self._integer(where, high)
+        end = None if high is None else self._integer(where, high)
+        return self._string(where, name), self._integer(where, low), end
 
     def sources(self, where: str, value: Any) -> tuple[Source, ...]:
         return self._each(where, value, self._line_of_program)

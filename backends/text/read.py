@@ -69,7 +69,7 @@ class _Reader:
         self.counts: dict[str, int] = {}
         self.batch_axes: list[tuple[str, int]] = []
         self.shard_axes: list[tuple[str, int]] = []
-        self.ranges: list[tuple[str, int, int]] = []
+        self.ranges: list[tuple[str, int, int | None]] = []
         self.assumptions: list[Assumption] = []
         self.faults: list[Finding] = []
         self.groups: list[tuple[int, ...]] = []
@@ -93,7 +93,7 @@ class _Reader:
                 line.end()
             case "range":
                 name, low = line.name("the name of an input"), line.signed("the least integer")
-                self.ranges.append((name, low, line.signed("the greatest integer")))
+                self.ranges.append((name, low, line.signed_or_endless("the greatest integer, or inf")))
                 line.end()
             case "assume":
                 self.assumptions.append(Assumption(line.name("a name"), line.name("a sentence between quotes")))

@@ -133,6 +133,13 @@ class Line:
         self.at += 1
         return int(token)
 
+    def signed_or_endless(self, what: str) -> int | None:
+        """A whole number, or None for `inf`."""
+        if self.tokens[self.at] != "inf":
+            return self.signed(what)
+        self.at += 1
+        return None
+
     def number_here(self) -> int | float:
         """An integer or a float with its sign."""
         token = self.tokens[self.at]

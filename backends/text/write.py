@@ -61,7 +61,7 @@ def _head(plan: Plan) -> Iterator[str]:
     for name, axis in plan.shard_axes:
         yield f"shard {quoted(name)} {axis}"
     for name, low, high in plan.ranges:
-        yield f"range {quoted(name)} {low} {high}"
+        yield f"range {quoted(name)} {low} {'inf' if high is None else high}"
     for assumption in plan.assumptions:
         yield f"assume {quoted(assumption.name)} {literal(assumption.text)}"
     for source in plan.sources:

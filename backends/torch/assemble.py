@@ -58,7 +58,7 @@ def _plan_of(traces: Sequence[Trace], source: str) -> Plan:
     for rank in ranks:
         rank.put_together()
     notes = dict.fromkeys(note for trace in traces for note in trace.notes)
-    ranges = sorted({stated for trace in traces for stated in trace.ranges})
+    ranges = sorted({stated for trace in traces for stated in trace.ranges}, key=str)
     plan = Plan(
         source=source,
         format="recorded PyTorch program",

@@ -17,6 +17,7 @@ from verdict.backends.torch.foreach import elements
 from verdict.backends.torch.memory import value_of
 from verdict.backends.torch.moved import copied_as_held
 from verdict.backends.torch.overlaps import entangled, unordered
+from verdict.backends.torch.ranges import beyond
 from verdict.backends.torch.trace import Value
 from verdict.backends.torch.views import selected, sliced, view_of
 from verdict.backends.torch.widths import modulo
@@ -53,8 +54,7 @@ def record_aten(recorder: "Recorder", call: Call) -> Any:
     if call.name in _ESCAPES:
         return _escape(recorder, call)
     if call.name in _UNSAID | _OTHERS:
-        with recorder:
-            return decomposition_table[call.func](*call.args, **call.kwargs)
+        return _apart(recorder, call)
     if fused.is_known(call.name, call.given):
         with recorder:
             return fused.take(call.name, call.given)
@@ -80,6 +80,15 @@ def _viewed(recorder: "Recorder", call: Call) -> Any:
     output = call.run()
     _view(recorder, call, output)
     return output
+
+
+def _apart(recorder: "Recorder", call: Call) -> Any:
+    """A call that is taken apart into others. What it reads as a variance is noted, if nothing of it is negative."""
+    variance = call.given["running_var"] if call.given.get("training") is False else None
+    if variance is not None and beyond(variance, 0, None) is None:
+        recorder.variances.add(recorder.read(variance))
+    with recorder:
+        return decomposition_table[call.func](*call.args, **call.kwargs)
 
 
 def _taken(recorder: "Recorder", call: Call) -> Any:

@@ -28,7 +28,7 @@ from verdict.backends.torch.confirmation import (
 )
 from verdict.backends.torch.launched import Ended, launch
 from verdict.backends.torch.numbers import OWN
-from verdict.backends.torch.ranges import beyond
+from verdict.backends.torch.ranges import beyond, said
 from verdict.backends.torch.real import Place, Ran, Run, run
 from verdict.backends.torch.replay import ChosenOtherwise, replay_held
 from verdict.backends.torch.trace import UNMODELLED, Trace
@@ -130,12 +130,12 @@ def _confirmed(
 
 
 def _outside(plan: Plan, ran: Sequence[Ran]) -> str:
-    """The first integer that a rank was given and that its stated range leaves out, as a clause; "" where none is."""
+    """The first number that a rank was given and that its stated range leaves out, as a clause; "" where none is."""
     for name, low, high in plan.ranges:
         for rank, each in enumerate(ran):
             found = beyond(each.given[name], low, high) if name in each.given else None
             if found is not None:
-                return f"that of {name} is from {low} to {high}, and it holds {found} on rank {rank}"
+                return f"that of {name} is {said(low, high)}, and it holds {found} on rank {rank}"
     return ""
 
 

@@ -1,6 +1,7 @@
 """What a user's `build` and `step` return, held against what a Program says of itself."""
 
 from collections.abc import Callable, Mapping
+from types import NoneType
 from typing import Any
 
 import torch
@@ -28,7 +29,7 @@ def require_program(made: Any) -> Program:
         if not (name == "params" and isinstance(value, torch.nn.Module)):
             require_named(f"Program.{name}", value, kind, words)
     for name, pair in made.ranges.items():
-        if len(pair) != 2 or any(type(bound) is not int for bound in pair):
+        if len(pair) != 2 or type(pair[0]) is not int or type(pair[1]) not in (int, NoneType):
             raise UsageError(f"Program.ranges[{name!r}]", f"it is {pair!r}", "give the least and the greatest integer")
     if not callable(made.step):
         raise UsageError("Program.step", f"it is a {type(made.step).__name__}", "give a function without arguments")

@@ -79,9 +79,10 @@ class Program:
     loss: what the returned loss is of the single-device loss.
     specs: by name, what a tensor is of the single-device tensor. For an input, a parameter, an output, or (where
         it differs from its parameter) `<parameter>.grad`. Of a DTensor the placements say it. Default: the whole.
-    ranges: the least and the greatest integer of inputs and buffers of integers, by name: an assumption of the report.
-        Default: all integers of their type at which the single-device program has a value, so ids are the rows of
-        their table.
+    ranges: the least and the greatest integer of inputs and buffers of integers, by name, None for no greatest; of
+        those of real numbers (0, None), none of which is negative: an assumption of the report. Default: all integers
+        of their type at which the single-device program has a value, so ids are the rows of their table; (0, None) of
+        buffers that batch norm reads as running variances and that hold no negative number.
     names: names of parameters here -> in the single-device program, where they differ (pipeline stages).
     inferred: what of all this nobody stated, in words; an assumption of the report.
     """
@@ -93,6 +94,6 @@ class Program:
     optimizer: Any = None
     loss: Share = REPLICATE
     specs: Mapping[str, Share] = field(default_factory=dict)
-    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[int, int | None]] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
     inferred: str = ""

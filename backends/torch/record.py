@@ -24,7 +24,7 @@ from verdict.backends.torch.memory import Unfollowed, value_of
 from verdict.backends.torch.origin import Origin
 from verdict.backends.torch.outside import outside
 from verdict.backends.torch.program import Context, Program
-from verdict.backends.torch.ranges import ranges_of
+from verdict.backends.torch.ranges import ranges_of, with_variances
 from verdict.backends.torch.reals import numbers
 from verdict.backends.torch.recorder import NAME_IT, Recorder
 from verdict.backends.torch.saved import files
@@ -140,7 +140,7 @@ def _step(program: Program, recorder: Recorder, rank: int, ranks: int, around: W
         heard=tuple(recorder.heard),
         meetings=tuple(recorder.meetings),
         beginnings=tuple((called(program, name), how[value]) for name, value in held.items() if value in how),
-        ranges=ranges,
+        ranges=with_variances(ranges, ends.bound, recorder.variances),
         choices=tuple(tape.choices),
         sources=tuple((file, line, text) for (file, line), text in sorted(recorder.origin.lines.items())),
     )

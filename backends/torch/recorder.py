@@ -38,7 +38,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
     """Records what runs under it. tape: what was recorded. memory: which value each tensor holds.
 
     meetings: groups, barriers and communication in their order. doubts: why nothing can be said of the program.
-    notes: texts of what is assumed, by name. heard: where Python read what ranks communicated.
+    notes: texts of what is assumed, by name. variances: values that are read as such, none of which is negative.
+    heard: where Python read what ranks communicated.
     refused: errors that were raised into the program, which may have gone on. live: whether all ranks run together on
     real numbers, so that choices that data makes can be recorded.
     """
@@ -56,6 +57,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         self.doubts: dict[str, None] = {}
         self.heard: dict[str, None] = {}
         self.notes: dict[str, str] = {}
+        self.variances: set[int] = set()
         self.refused: list[UsageError] = []
         self._sources: list[Any] = []
         self._touched: list[Any] = []

@@ -49,7 +49,7 @@ class Step:
     data: Sequence[str] | None = None
     whole: Sequence[str] = ()
     specs: Mapping[str, Share] = field(default_factory=dict)
-    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[int, int | None]] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -89,7 +89,7 @@ class Trace:
 
     notes: (name, text) of what is assumed. doubts: why nothing can be said of the program, as clauses.
     meetings: groups, barriers and communication in their order. beginnings: (name, word) of weights and buffers, for
-    how what they hold before the step was made. ranges: of inputs and buffers of integers, what they lie between.
+    how what they hold before the step was made. ranges: of inputs and buffers, what they lie between.
     sources: (file, line, text) of the lines of the program that names cite. choices: those that data makes.
     heard: where Python read what ranks communicated, which only a run of all of them knows, as clauses.
     """
@@ -105,7 +105,7 @@ class Trace:
     doubts: tuple[str, ...] = ()
     meetings: tuple[Meeting, ...] = ()
     beginnings: tuple[tuple[str, str], ...] = ()
-    ranges: tuple[tuple[str, int, int], ...] = ()
+    ranges: tuple[tuple[str, int, int | None], ...] = ()
     sources: tuple[tuple[str, int, str], ...] = ()
     choices: tuple[Choice, ...] = ()
     heard: tuple[str, ...] = ()

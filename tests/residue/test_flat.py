@@ -220,3 +220,51 @@ def test_another_multiple_of_a_mean_is_not_the_mean():
     single, parallel = outlined(MEAN, OWN_MEAN.format(0.25), rank=2)
     assert between(single, parallel) is None
     assert verify(single, parallel, OPTIONS).verdict is Verdict.REFUTED
+
+
+COUNTERS = """
+  x input [4, 3]
+  n buffer {dtype} [2]
+  k buffer {dtype} [3]
+  y = mul(x) other=2.0
+  new_n = aten.clone(n)
+  new_k = aten.clone(k)
+  output y
+  output new_n of n
+  output new_k of k
+"""
+SENT = """
+  z = mul(x) other=2.0
+  flat = aten.cat({laid}) dim=0
+  sent = broadcast(flat) ranks=rank root=0
+  got_n = aten.slice.Tensor(sent) start={start} end={end}
+  got_k = aten.slice.Tensor(sent) start=2 end=5
+  y = aten.clone(z)
+  new_n = aten.clone(got_n)
+  new_k = {made}
+  output y
+  output new_n of n
+  output new_k of k
+"""
+SENT_RIGHT = {"laid": "n, k", "start": 0, "end": 2, "made": "aten.clone(got_k)"}
+SENT_WRONG = {
+    "others in their place": {"laid": "k, n"},
+    "one further": {"start": 1, "end": 3},
+    "backwards": {"made": "aten.flip(got_k) dims=(0,)"},
+    "twice": {"made": "add(got_k, got_k)"},
+}
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "float32", "bool"])
+def test_buffers_that_are_sent_in_one_are_what_they_were(dtype):
+    found = between(*outlined(COUNTERS.format(dtype=dtype), SENT.format(**SENT_RIGHT), rank=2))
+    assert found is not None
+    assert found.verdict is Verdict.PROVED
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32"])
+@pytest.mark.parametrize("wrong", SENT_WRONG)
+def test_buffers_that_are_sent_in_one_are_not_others(wrong, dtype):
+    sent = SENT.format(**SENT_RIGHT | SENT_WRONG[wrong])
+    plans = outlined(COUNTERS.format(dtype=dtype), sent, rank=2)
+    assert verify(*plans, OPTIONS).verdict is Verdict.REFUTED

@@ -102,3 +102,71 @@ def test_buffers_lie_in_the_range_that_is_stated_of_them(tmp_path: Path):
     assert found["build_scaled"].verdict == "REFUTED", found["build_scaled"].why
     assert found["build_none"].verdict == "not put"
     assert "from 0 to 0, and it holds 1" in found["build_none"].why
+
+
+VARIANCES = """
+import torch
+from torch.nn.parallel import DistributedDataParallel
+from verdict.torch import Program, mean, shard
+
+
+def program(ctx, scale=1, least=None, ranges={}):
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
+    model.eval()
+    if least is not None:
+        model[1].running_var[2] = least
+    x = torch.randn(4 // ctx.world, 3)
+    called = model if ctx.world == 1 else DistributedDataParallel(model)
+
+    def step():
+        loss = called(x).square().mean()
+        (loss * scale).backward()
+        return loss
+
+    part = ctx.rank, ctx.world
+    specs = {"x": shard(0, *part)}
+    return Program(inputs={"x": x}, params=model, step=step, loss=mean(*part), specs=specs, ranges=ranges)
+
+
+def build(ctx):
+    return program(ctx)
+
+
+def build_scaled(ctx):
+    return program(ctx, scale=0.5)
+
+
+def build_negative(ctx):
+    return program(ctx, least=-0.5)
+
+
+def build_stated(ctx):
+    return program(ctx, ranges={"1.running_mean": (0, None)})
+
+
+def build_stated_wrongly(ctx):
+    return program(ctx, least=-0.5, ranges={"1.running_var": (0, None)})
+
+
+def build_bounded(ctx):
+    return program(ctx, ranges={"1.running_var": (0, 4)})
+"""
+
+
+def test_variances_are_not_negative_where_the_programs_own_are_not(tmp_path: Path):
+    (tmp_path / "variances.py").write_text(VARIANCES)
+    right = ("build", "build_negative", "build_stated", "build_stated_wrongly", "build_bounded")
+    found = answers(
+        tmp_path / "variances.py", (*((name, name) for name in right), ("build_scaled", "build")), tensors="real"
+    )
+    said = {
+        name: [each.text for each in found[name].report.assumptions if each.name == "input-ranges"]
+        for name in ("build", "build_negative", "build_stated", "build_scaled")
+    }
+    assert found["build"].verdict == "PROVED", found["build"].why
+    assert said["build"] == said["build_scaled"] == ["1.running_var is never below 0"]
+    assert said["build_negative"] == []
+    assert said["build_stated"] == ["1.running_mean is never below 0, 1.running_var is never below 0"]
+    assert found["build_scaled"].verdict == "REFUTED", found["build_scaled"].why
+    assert "0 or more, and it holds -0.5" in found["build_stated_wrongly"].why
+    assert "say (0, None)" in found["build_bounded"].why

@@ -140,3 +140,39 @@ def test_torch_makes_numbers_again_of_what_is_none():
     assert torch.sign(NO_NUMBER) == 0
     assert torch.stack([NO_NUMBER, one]).argmax() == 0
     assert all(torch.isnan(f(NO_NUMBER)) for f in (torch.relu, torch.exp, torch.tanh, lambda x: torch.maximum(x, one)))
+
+
+ROOT = """
+{stated}
+  v buffer [4]
+  x input [4]
+  y input [4]
+  m = add(v) other={shift}
+  r = {function}(m)
+  {made}
+  c = aten.lt.Scalar(d) other=0.5
+  out = aten.where.self(c, x, y)
+  output out
+"""
+VANISHES, ZERO = "d = sub(r, r)", "d = mul(x) other=0.0"
+
+
+@pytest.mark.parametrize(
+    ("function", "shift", "known"),
+    [
+        ("aten.sqrt", 0.0, True),
+        ("aten.log", 0.5, True),
+        ("aten.log", 0.0, False),
+        ("aten.sqrt", -0.5, False),
+    ],
+)
+def test_what_is_never_negative_has_a_root_where_the_plan_says_so(function, shift, known):
+    def plans(stated):
+        texts = ROOT.format(stated=stated, function=function, shift=shift, made="{made}")
+        return tuple(texts.format(made=made) for made in (VANISHES, ZERO))
+
+    one, other = plans("  range v 0 inf")
+    assert verdict(one, one) == verdict(other, other) == "PROVED"
+    assert (verdict(one, other) == "PROVED") is (verdict(other, one) == "PROVED") is known
+    one, other = plans("")
+    assert verdict(one, other) != "PROVED"

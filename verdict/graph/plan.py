@@ -123,7 +123,8 @@ class Plan:
         file does not say (then it is found by comparing the plans, and an assumption says so).
     shard_axes: for each logical tensor by name that replicas divide (ZeRO), the axis along which they do.
     seeds: tensors that hold the gradient of the loss, 1.
-    ranges: for given tensors of integers by name, the least and the greatest integer that they hold.
+    ranges: for given tensors of integers by name, the least and the greatest integer that they hold, None for no end;
+        for those of real numbers 0 and None: none of them is negative.
     doubtful: of a part of a plan, the given tensors by name that need not hold numbers, and the outputs that must be
         none where those of the other plan are none; a whole plan is given numbers.
     outputs: what is declared besides losses and gradients: updated weights and states, each `of` the weight or
@@ -157,7 +158,7 @@ class Plan:
     shard_axes: tuple[tuple[str, int], ...] = ()
     faults: tuple[Finding, ...] = ()
     groups: tuple[tuple[int, ...], ...] = ()
-    ranges: tuple[tuple[str, int, int], ...] = ()
+    ranges: tuple[tuple[str, int, int | None], ...] = ()
     doubtful: tuple[str, ...] = ()
     sources: tuple[Source, ...] = ()
     lines: tuple[tuple[int, ...], ...] = field(default=(), repr=False, compare=False)

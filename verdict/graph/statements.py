@@ -172,7 +172,7 @@ def _shards(plan: Plan) -> Iterator[Misfit]:
 
 
 def _ranges(plan: Plan) -> Iterator[Misfit]:
-    """What given integers lie between: each names one tensor of integers, once."""
+    """What given numbers lie between: each names one tensor of integers, or of real numbers that are not negative."""
     dtypes = {logical.name: logical.dtype for logical in plan.logicals if logical.kind in GIVEN}
     seen: set[str] = set()
     for number, (name, low, high) in enumerate(plan.ranges):
@@ -181,9 +181,11 @@ def _ranges(plan: Plan) -> Iterator[Misfit]:
             yield Misfit(at, f"it states two ranges of {name}", "state one")
         elif name not in dtypes:
             yield Misfit(at, f"it states a range of {name}, and is given no tensor of that name", "name a given tensor")
-        elif not dtypes[name].startswith(("int", "uint", "bool")):
+        elif dtypes[name].startswith("complex"):
             yield Misfit(at, f"it states a range of {name}, which holds {dtypes[name]} and no integers")
-        elif low > high:
+        elif not dtypes[name].startswith(("int", "uint", "bool")) and (low, high) != (0, None):
+            yield Misfit(at, f"it states a range of {name}, which holds {dtypes[name]} and no integers", "say: 0 inf")
+        elif high is not None and low > high:
             yield Misfit(at, f"it states that {name} lies between {low} and {high}", "the least integer comes first")
         seen.add(name)
 

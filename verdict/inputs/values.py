@@ -51,7 +51,7 @@ def random_values(
     random = np.random.default_rng(seed)
     integers = domains(plan, small) if integers is None else integers
     near = marks(plan) if near is None else near
-    gain = _gain(plan, small)
+    gain, unsigned = _gain(plan, small), {name for name, low, _ in plan.ranges if low >= 0}
     values: dict[int, Array] = {}
     for index, logical in enumerate(plan.logicals):
         if logical.kind not in RANGE:
@@ -64,6 +64,8 @@ def random_values(
             values[index] = _numbers(random, (*shape, 2) if is_complex(logical) else shape, bound, exact)
             if named and logical.kind == INPUT:
                 values[index] = _mixed(random, values[index], named, seed)
+            if logical.name in unsigned:
+                values[index] = np.abs(values[index])
     return values
 
 

@@ -11,6 +11,7 @@ from verdict.errors import PlanMismatchError
 from verdict.graph import GIVEN, INPUT, WEIGHT, Logical, Plan, Shape, batch_axis, shard_axes, times
 from verdict.graph.kept import is_recorded
 from verdict.lineage.hints import Hints, require_ends
+from verdict.ops.types import is_whole
 from verdict.ops.types import kind as kind_of
 from verdict.outcome import Assumption, Finding
 
@@ -75,9 +76,13 @@ def bind(single: Plan, parallel: Plan) -> Binding:
         _require_stated(single, parallel, partner, tensor, axis)
         batch[logical[index]] = axis
     if single.ranges:
-        held = ", ".join(f"{name} lies between {low} and {high}" for name, low, high in single.ranges)
-        assumptions.append(Assumption(INPUT_RANGES, held))
+        assumptions.append(Assumption(INPUT_RANGES, ", ".join(_said(*stated) for stated in single.ranges)))
     return Binding(logical, batch, tuple(findings), tuple(assumptions), tuple(unstated))
+
+
+def _said(name: str, low: int, high: int | None) -> str:
+    """A range in words."""
+    return f"{name} is never below {low}" if high is None else f"{name} lies between {low} and {high}"
 
 
 def _cut(whole: Shape, own: Shape) -> int | None:
@@ -99,14 +104,18 @@ def _require_types(single: Plan, parallel: Plan, logical: Mapping[int, int]) -> 
 
 
 def _require_ranges(single: Plan, parallel: Plan, logical: Mapping[int, int]) -> None:
-    """What a parallel plan says of the integers that it is given must be what the single-device plan says."""
+    """What a parallel plan says of the integers that it is given must be what the single-device plan says.
+
+    What it says of real numbers is not used.
+    """
     known = {name: (low, high) for name, low, high in single.ranges}
     names = {parallel.logicals[index].name: single.logicals[partner].name for index, partner in logical.items()}
-    for name, low, high in parallel.ranges:
+    integers = {each.name for each in parallel.logicals if is_whole(kind_of(each.dtype))}
+    for name, low, high in (stated for stated in parallel.ranges if stated[0] in integers):
         stated = known.get(names.get(name, name))
         if stated != (low, high):
             said = f"the single-device plan {f'says {stated[0]} to {stated[1]}' if stated else 'says nothing'}"
-            problem = f"it says that {name} lies between {low} and {high}, {said}"
+            problem = f"it says that {_said(name, low, high)}, {said}"
             raise PlanMismatchError(parallel.source, problem, "state the same ranges in both plans")
 
 

@@ -1,9 +1,10 @@
 """What the walk knows of tensors that are no region of one value: whose elements they are made of, and were moved.
 
-As soon as a tensor is a region of one value again, or of one sum of values, it holds that.
+As soon as a tensor is a region of one value again, or of one sum of values, it holds that. Integers are moved only, as
+sums of them may wrap around.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from fractions import Fraction
 from math import prod
 
@@ -18,7 +19,7 @@ from verdict.lineage.places import MOST_MOVED
 from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.values import ONCE, Value, scaled
 from verdict.ops import FACTS
-from verdict.ops.types import FLOAT, kind
+from verdict.ops.types import COMPLEX, FLOAT, kind
 
 AVERAGES = frozenset({"avg", "mean"})
 
@@ -38,7 +39,7 @@ class Movement:
     def moves(self, device: int, step: Step) -> bool:
         """Whether a step only moves elements that are known."""
         known = (self.of(device, tensor) is not None for tensor in step.node.inputs)
-        return FACTS.moves(step.node.op, len(step.node.inputs)) and all(known)
+        return self._are_alike([step]) and FACTS.moves(step.node.op, len(step.node.inputs)) and all(known)
 
     def follow(self, steps: Mapping[int, Step]) -> Iterator[tuple[int, int, Value, Place]]:
         """Steps that devices take together: what each output holds that is a region of a value, by device and tensor;
@@ -58,7 +59,7 @@ class Movement:
 
     def of(self, device: int, tensor: int) -> Origins | None:
         """The elements of a tensor, where they are known."""
-        if tensor == ABSENT or not self._is_real(tensor):
+        if tensor == ABSENT or self._dtype(tensor) == COMPLEX:
             return None
         if tensor in self._known[device]:
             return self._known[device][tensor]
@@ -66,30 +67,44 @@ class Movement:
         return None if value is None else self.numbering.of(value, self.holdings.shapes[tensor])
 
     def _may(self, steps: Mapping[int, Step]) -> bool:
-        """Whether outputs of steps are what is made once, of not too many real numbers, for all of the batch."""
+        """Whether outputs of steps are what is made once, of not too many numbers of one type, for all of the batch."""
         if self.holdings.plan.columns > 1 or any(attribute(step.node, "replicas") for step in steps.values()):
             return False
         outputs = [tensor for step in steps.values() for tensor in step.node.outputs if tensor != ABSENT]
         changing = {ACCUMULATOR, *PER_STEP}
         if any(prod(self.holdings.shapes[tensor]) > MOST_MOVED for tensor in outputs):
             return False
-        return all(self._is_real(tensor) and self.holdings.kinds[tensor] not in changing for tensor in outputs)
+        return self._are_alike(steps.values()) and all(self.holdings.kinds[t] not in changing for t in outputs)
 
-    def _is_real(self, tensor: int) -> bool:
+    def _are_alike(self, steps: Iterable[Step]) -> bool:
+        """Whether all that some steps read and make is of real numbers, or of integers of one type."""
+        tensors = (tensor for step in steps for tensor in (*step.node.inputs, *step.node.outputs) if tensor != ABSENT)
+        found = {self._dtype(tensor) for tensor in tensors}
+        return len(found) == 1 and COMPLEX not in found
+
+    def _dtype(self, tensor: int) -> str:
+        """The type of a tensor's elements, one for all of real numbers, and one for complex ones."""
         plan = self.holdings.plan
-        return kind(plan.logicals[plan.tensors[tensor].logical].dtype) == FLOAT
+        dtype = plan.logicals[plan.tensors[tensor].logical].dtype
+        return kind(dtype) if kind(dtype) in (FLOAT, COMPLEX) else dtype
 
     def _made(self, steps: Mapping[int, Step]) -> Mapping[int, Sequence[Origins]] | None:
         ((device, step), *others) = steps.items()
-        if not others and FACTS.makes_zeros(step.node.op, len(step.node.inputs), dict(step.node.attrs)):
+        real = all(self._dtype(tensor) == FLOAT for tensor in step.node.outputs if tensor != ABSENT)
+        if real and not others and FACTS.makes_zeros(step.node.op, len(step.node.inputs), dict(step.node.attrs)):
             return {device: [_zeros(self.holdings, tensor) for tensor in step.node.outputs]}
         read = {device: [self.of(device, t) for t in step.node.inputs] for device, step in steps.items()}
         known = {device: [o for o in found if o is not None] for device, found in read.items()}
+        if step.node.op == "broadcast":
+            root = known.get(attribute(step.node, "root"), [])
+            return dict.fromkeys(steps, root) if len(root) == 1 and self._is_one_meeting(steps) else None
         if any(len(known[device]) < len(read[device]) for device in read):
             return None
         if step.node.op in COMMUNICATION:
-            return self._exchanged(steps, known)
-        made = None if others or not known[device] else self._computed(step.node, known[device])
+            return self._exchanged(steps, known, real)
+        if others or not known[device]:
+            return None
+        made = (self._computed if real else self.numbering.moved)(step.node, known[device])
         return None if made is None else {device: made}
 
     def _computed(self, node: Node, read: Sequence[Origins]) -> Sequence[Origins] | None:
@@ -102,12 +117,12 @@ class Movement:
         return None if total is None else [total]
 
     def _exchanged(
-        self, steps: Mapping[int, Step], read: Mapping[int, Sequence[Origins]]
+        self, steps: Mapping[int, Step], read: Mapping[int, Sequence[Origins]], real: bool
     ) -> Mapping[int, Sequence[Origins]] | None:
-        """What the members of a group get of the elements that each puts in."""
+        """What the members of a group get of the elements that each puts in. real: whether these are real numbers."""
         node = next(iter(steps.values())).node
         ranks, dim = tuple(attribute(node, "ranks") or ()), attribute(node, "dim")
-        if set(ranks) != set(steps) or len({asked(step) for step in steps.values()}) > 1:
+        if not self._is_one_meeting(steps):
             return None
         if any(len(read[rank]) != 1 for rank in ranks):
             return None
@@ -117,7 +132,7 @@ class Movement:
         if node.op == "all_gather":
             whole = np.concatenate(put_in, axis=dim)
             return {rank: [whole] for rank in ranks}
-        if node.op not in ("all_reduce", "reduce_scatter"):
+        if not real or node.op not in ("all_reduce", "reduce_scatter"):
             return None
         reduce = attribute(node, "reduce")
         if reduce not in (None, "sum", *AVERAGES):
@@ -129,6 +144,11 @@ class Movement:
         if total.shape[dim] % len(ranks):
             return None
         return {rank: [piece] for rank, piece in zip(ranks, np.split(total, len(ranks), axis=dim), strict=True)}
+
+    def _is_one_meeting(self, steps: Mapping[int, Step]) -> bool:
+        """Whether all members of one group meet, and ask for the same."""
+        ranks = attribute(next(iter(steps.values())).node, "ranks") or ()
+        return set(ranks) == set(steps) and len({asked(step) for step in steps.values()}) == 1
 
     def _add(self, times: Fraction) -> Callable[[Sequence[Value]], Value | None]:
         def add(values: Sequence[Value]) -> Value | None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from verdict.graph import ABSENT, BUFFER
 from verdict.lineage.reference import Partner, Reference
-from verdict.ops.signs import POSITIVE, absorbs, divides, may_fail, pole, sign, strict
+from verdict.ops.signs import NOT_NEGATIVE, POSITIVE, absorbs, divides, may_fail, pole, sign, strict
 
 
 def absorbs_poles(table: Reference) -> bool:
@@ -50,12 +50,15 @@ def doubtful(table: Reference) -> Doubtful:
 
 
 def signs_of(table: Reference, buffers: int = 0) -> Mapping[int, int]:
-    """Of values that are known not to be negative, or to be positive, which of these they are.
+    """Of values that are known not to be negative, or to be positive, which of these they are. A given one is not where
+    the plan says so.
 
     buffers: the sign that is taken for those of buffers that are given, of which nothing is known.
     """
     given = {logical.name for logical in table.plan.logicals if buffers and logical.kind == BUFFER}
-    signs = {k: buffers for k, base in enumerate(table.bases) if base.node < 0 and base.logical in given}
+    stated = dict.fromkeys((name for name, low, _ in table.plan.ranges if low >= 0), NOT_NEGATIVE)
+    known = stated | dict.fromkeys(given, buffers)
+    signs = {k: known[base.logical] for k, base in enumerate(table.bases) if base.node < 0 and base.logical in known}
     for partner in table.partners:
         found = _sign(partner, lambda base: signs.get(base, 0))
         if found:

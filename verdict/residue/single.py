@@ -61,6 +61,7 @@ class Source(NamedTuple):
     """What the pairs of islands are made from. signs: of the values of `table` that are not negative
     where its buffers are not.
 
+    known: the signs of those of which more is known than that.
     attrs: attributes that were met, by how they are written: 1, 1.0 and True are not one.
     doubtful: those that may be no numbers.
     ranges: of each given value of integers those between which all are that the single-device plan has a value for.
@@ -69,6 +70,7 @@ class Source(NamedTuple):
     table: Reference
     plan: Plan
     signs: Mapping[int, int]
+    known: Mapping[int, int]
     attrs: dict[str, Attrs]
     doubtful: Doubtful
     ranges: Callable[[], Mapping[int, tuple[int, int]]]
@@ -76,7 +78,8 @@ class Source(NamedTuple):
 
 def source_of(table: Reference, plan: Plan) -> Source:
     """The source of all islands of a parallel plan."""
-    return Source(table, plan, signs_of(table, POSITIVE), {}, doubtful(table), cache(lambda: _ranges(table)))
+    ranges = cache(lambda: _ranges(table))
+    return Source(table, plan, signs_of(table, POSITIVE), signs_of(table), {}, doubtful(table), ranges)
 
 
 def _ranges(table: Reference) -> Mapping[int, tuple[int, int]]:
@@ -147,7 +150,11 @@ class Single(Builder):
         """All that was met, as a plan."""
         integers = [base for base in self.inputs if is_whole(kind(self.table.bases[base].dtype))]
         ranges = self.source.ranges() if integers else {}
-        stated = tuple((self.inputs[base], *ranges[base]) for base in integers if base in ranges)
+        unsigned = [base for base in self.inputs if base in self.source.known and base not in integers]
+        stated = (
+            *((self.inputs[base], *ranges[base]) for base in integers if base in ranges),
+            *((self.inputs[base], 0, None) for base in unsigned),
+        )
         plan = self.build(1, self.held, "the single-device plan between cut points")
         return replace(plan, ranges=stated, doubtful=self._doubtful())
 

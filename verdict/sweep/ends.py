@@ -67,6 +67,12 @@ def doubtful_ends(flows: tuple[Flow, Flow], single: Plan) -> frozenset[int]:
     return frozenset(-1 - k for k, other in enumerate(partners) if other is not None and other.key in keys)
 
 
+def unsigned_given(single: Plan) -> frozenset[int]:
+    """The given tensors of which the plan says that they are not negative."""
+    names = {name for name, low, _ in single.ranges if low >= 0}
+    return frozenset(k for k in itself(single).logical if single.logicals[k].name in names)
+
+
 def doubtful_given(single: Plan) -> frozenset[int]:
     """The given tensors that need not hold numbers."""
     return frozenset(k for k in itself(single).logical if single.logicals[k].name in single.doubtful)

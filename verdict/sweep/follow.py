@@ -6,7 +6,7 @@ import numpy as np
 
 from verdict.graph import ABSENT
 from verdict.ops import Array
-from verdict.ops.signs import divides, may_fail, sign, strict
+from verdict.ops.signs import NOT_NEGATIVE, divides, may_fail, sign, strict
 from verdict.sweep.elements import Elements, Ids, Kind, of_numbers
 from verdict.sweep.flow import CANNOT, Flow, Step, apply
 from verdict.sweep.infinite import note_infinite
@@ -48,14 +48,14 @@ class Follower:
 
 def follow_single(
     flow: Flow, given: Mapping[int, Ids], values: list[list[Array | None]], follower: Follower,
-    doubtful: frozenset[int] = frozenset(),
+    doubtful: frozenset[int] = frozenset(), unsigned: frozenset[int] = frozenset(),
 ) -> Trace:  # fmt: skip
     """The elements of the single-device flow. given: those of each given logical tensor; doubtful: which of these need
-    not hold numbers. values: of each seed.
+    not hold numbers; unsigned: which are not negative. values: of each seed.
     """
     trace = Trace(flow, [None] * flow.values, doubtful=doubtful)
     take_given(trace, given)
-    signs: dict[int, int] = {}
+    signs = {item.value: NOT_NEGATIVE for item in flow.given if item.logical in unsigned}
     for number, step in enumerate(flow.steps):
         reads = tuple(present(trace, value) for value in step.inputs)
         known = follower.outputs(step, reads)

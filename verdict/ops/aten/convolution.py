@@ -75,13 +75,18 @@ def _axes(args: Arguments) -> Axes:
 
 
 def _backward_axes(args: Arguments) -> Axes:
-    """Row by row; the gradients of kernel and bias are summed over samples."""
+    """Row by row; the gradients of kernel and bias are summed over samples, that of the input over output channels.
+
+    In one group, channels are independent; input channels where no gradient of a bias is asked for, which has none.
+    """
     atoms, read, kernel, written = _dims(args)
     x, w, made = _checked(args)
     if args["grad_output"] != (x[0], w[0], *made):
         raise args.misfit(f"the gradient of shape {args['grad_output']} does not belong to an input of shape {x}")
+    alone = args["output_mask"] is not None and not args["output_mask"][2]
+    rows = {"n", *(("o",) if args["groups"] == 1 else ()), *(("c",) if args["groups"] == 1 and alone else ())}
     others = tuple(
-        Atom("n", x[0], least=2) if atom.name == "n" else Atom(atom.name, atom.size, Law.WHOLE, atom.size)
+        Atom(atom.name, atom.size, least=2) if atom.name in rows else Atom(atom.name, atom.size, Law.WHOLE, atom.size)
         for atom in atoms
     )
     return make_axes(others, (written, read, kernel), (read, kernel, (("o",),)))
