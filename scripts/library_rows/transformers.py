@@ -76,6 +76,7 @@ TRANSFORMERS = Library(
             "resnet_ddp_batch_norm", "the model is left in training mode"),
         Row("Falcon, DDP", OTHERS, "falcon_ddp", "falcon_single", "falcon_ddp_scaled", TWICE),
         Row("Mamba, DDP", OTHERS, "mamba_ddp", "mamba_single", "mamba_ddp_scaled", TWICE),
+        Row("DistilBERT, DDP", OTHERS, "distilbert_ddp", "distilbert_single", "distilbert_ddp_scaled", TWICE),
         Row("Llama, torch.compile of DDP", WRAPPED, "compiled", "llama_single", "compiled_scaled", TWICE),
         Row("Llama, mixed precision of FSDP2", WRAPPED, "mixed", "llama_single", "mixed_scaled", TWICE),
         Row("Llama, the first FSDP, clipped norm", WRAPPED, "fsdp1_clipped", "clipped_single", "fsdp1_clipped_by_part",

@@ -3,7 +3,7 @@
 from verdict.options import SolverOptions
 from verdict.solver.check import check
 from verdict.solver.confirm import confirm
-from verdict.solver.decide import decide
+from verdict.solver.decide import decide, put_anew
 from verdict.solver.errors import InternalError, SolverError
 from verdict.solver.obligation import Goal, Obligation
 from verdict.solver.plain import PlainTerms
@@ -29,5 +29,6 @@ __all__ = [
     "constants",
     "decide",
     "installed",
+    "put_anew",
     "question",
 ]

@@ -31,6 +31,11 @@ def decide(
     outcome = check(claim, options)
     if isinstance(outcome, Proved):
         outcome = besides(outcome)
+    return put_anew(outcome, plainly, options, sum(goal.single.size for goal in claim.goals))
+
+
+def put_anew(outcome: Outcome, plainly: Callable[[], Sequence[Goal]], options: SolverOptions, elements: int) -> Outcome:
+    """An outcome with what the solvers say of it. elements: how many equalities it is about; plainly: see `decide`."""
     if isinstance(outcome, Unknown) or not options.z3:
         return outcome
     if not isinstance(outcome, Proved) and len(options.solvers) < 2:
@@ -38,6 +43,5 @@ def decide(
     try:
         answers = confirm(plainly(), outcome, options)
     except SolverError:
-        elements = sum(goal.single.size for goal in claim.goals)
         answers = tuple(Answer(solver, "", 0, elements) for solver in options.solvers)
     return replace(outcome, answers=answers) if isinstance(outcome, Proved) else outcome

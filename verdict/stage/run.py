@@ -4,12 +4,14 @@ from dataclasses import replace
 
 from verdict.errors import ShapeError
 from verdict.graph import whole
+from verdict.lineage import LinearLaw
 from verdict.options import SolverOptions
 from verdict.outcome import Outcome, Proved, Refuted, Unknown
-from verdict.solver import Obligation, PlainTerms, SolverError, check, decide
+from verdict.solver import Obligation, PlainTerms, SolverError, check, decide, put_anew
 from verdict.stage.execute import goals, obligation, on
-from verdict.stage.numbers import on_numbers
-from verdict.stage.shrink import OTHER, Sizes, TooManyElementsError
+from verdict.stage.linear import additive
+from verdict.stage.numbers import Larger, on_numbers
+from verdict.stage.shrink import OTHER, SMALLEST, Sizes, TooManyElementsError
 from verdict.stage.stage import Members, Stage
 
 CANNOT = (ShapeError, SolverError, ZeroDivisionError, ValueError)
@@ -23,6 +25,9 @@ def run(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool = F
     anew, as plain arithmetic; what is refuted, too, where there are two of them. Raises InternalError where a solver
     shows the contrary.
     """
+    linear = _linear(stage, columns, options, exhaustive)
+    if linear is not None:
+        return linear
     try:
         question = obligation(stage, columns, exhaustive)
     except CANNOT as error:
@@ -41,6 +46,24 @@ def run(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool = F
     )
 
 
+def _linear(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool) -> Outcome | None:
+    """The outcome of a law that the form of terms shows at both choices of reduced shapes; None where it does not."""
+    if not isinstance(stage, LinearLaw):
+        return None
+    kept = columns if exhaustive else min(columns, 2)
+    try:
+        counts = [additive(stage, columns, kept, sizes) for sizes in (SMALLEST, OTHER)]
+    except CANNOT:
+        return None
+    if not all(counts):
+        return None
+    larger = on_numbers(stage, columns, exhaustive)
+    if larger.against:
+        return _against(stage, larger)
+    proved = Proved((("normal-form", counts[0]),), larger=larger.shapes)
+    return put_anew(proved, lambda: goals(stage, columns, exhaustive, on(PlainTerms())), options, counts[0])
+
+
 def _besides(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool, proved: Proved) -> Outcome:
     """A proof with what holds at other reduced shapes, and what numbers say at full or larger ones."""
     other = _at_other_sizes(stage, columns, options, exhaustive)
@@ -50,9 +73,13 @@ def _besides(stage: Stage, columns: int, options: SolverOptions, exhaustive: boo
         return other
     larger = on_numbers(stage, columns, exhaustive)
     if larger.against:
-        why = f"on random numbers at {larger.shapes} shapes {larger.against}"
-        return Unknown(f"{stage.signature.op} is proved at reduced shapes, but {why}")
+        return _against(stage, larger)
     return replace(proved, larger=larger.shapes)
+
+
+def _against(stage: Stage, larger: Larger) -> Unknown:
+    why = f"on random numbers at {larger.shapes} shapes {larger.against}"
+    return Unknown(f"{stage.signature.op} is proved at reduced shapes, but {why}")
 
 
 def _is_one_node(stage: Stage) -> bool:

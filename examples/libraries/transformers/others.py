@@ -2,7 +2,7 @@
 
 import transformers as hf
 from data_parallel import ddp, single
-from models import DIM, HEADS, VOCAB
+from models import DIM, HEADS, SEQ, VOCAB
 
 
 def falcon():
@@ -16,5 +16,14 @@ def mamba():
     return hf.MambaForCausalLM(hf.MambaConfig(**sizes, conv_kernel=2, time_step_rank=2))
 
 
+def distilbert():
+    sizes = {"vocab_size": VOCAB, "dim": DIM, "hidden_dim": 16, "n_layers": 1, "n_heads": HEADS}
+    more = {"max_position_embeddings": SEQ, "dropout": 0.0, "attention_dropout": 0.0}
+    return hf.DistilBertForMaskedLM(hf.DistilBertConfig(**sizes, **more))
+
+
 falcon_single, falcon_ddp, falcon_ddp_scaled = single(falcon), ddp(falcon), ddp(falcon, scale=0.5)
 mamba_single, mamba_ddp, mamba_ddp_scaled = single(mamba), ddp(mamba), ddp(mamba, scale=0.5)
+distilbert_single, distilbert_ddp, distilbert_ddp_scaled = (
+    single(distilbert), ddp(distilbert), ddp(distilbert, scale=0.5),
+)  # fmt: skip

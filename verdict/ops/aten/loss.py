@@ -60,10 +60,12 @@ def _targets(args: Arguments, x: Array) -> _Targets:
     hits = np.asarray(chosen * valid[:, None])
     weight = args["weight"]
     weighted = hits if weight is None else np.asarray(hits * weight)
-    total = numbers.total(weighted, (0, 1)).reshape(1)
-    if numbers.of_objects(total):
-        total = numbers.each(logic.listed, total)
-    return _Targets(weighted, total)
+    return _Targets(weighted, _listed(numbers.total(_listed(numbers.total(weighted, (1,))), (0,))).reshape(1))
+
+
+def _listed(array: Array) -> Array:
+    """The elements, each by its values where it has few: that a target is one of the classes is 1."""
+    return numbers.each(logic.listed, array) if numbers.of_objects(array) else array
 
 
 def _forward(args: Arguments) -> tuple[Array, ...]:
