@@ -10,6 +10,7 @@ the tensor. They name elements of the atom ROW.
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
@@ -124,7 +125,10 @@ def _added(args: Arguments) -> Array:
     x, along, source = args["self"], args["dim"], np.moveaxis(args["source"], args["dim"], 0)
     index, rows = args["index"].reshape(-1), np.moveaxis(x, along, 0)
     hits = logic.looked_up(np.eye(len(rows), dtype=np.int64).astype(rows.dtype), index, wrap=False)
-    added = numbers.picked(hits.T, source.reshape(len(source), -1)).reshape(rows.shape)
+    if numbers.of_objects(hits) or numbers.of_objects(source):
+        added = numbers.picked(hits.T, source.reshape(len(source), prod(rows.shape[1:]))).reshape(rows.shape)
+    else:
+        added = np.tensordot(hits, source, axes=(0, 0))
     return np.asarray(np.moveaxis(rows + constant(x, args["alpha"]) * added, 0, along))
 
 
