@@ -15,11 +15,11 @@ import numpy as np
 
 from verdict.errors import ShapeError
 from verdict.graph import Shape
-from verdict.ops import elements, numbers
+from verdict.ops import numbers
 from verdict.ops.domain import Integers
 from verdict.ops.logic import defined
 from verdict.ops.logsoftmax import logsumexp
-from verdict.ops.lookup import hits
+from verdict.ops.lookup import hits, picked
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
 from verdict.ops.shapes import arity, is_integer, is_number, known, make_axes
 from verdict.ops.softmax import softmax
@@ -65,19 +65,12 @@ def _counted(x: Array, targets: Array, attrs: Attributes) -> Array:
     return np.asarray(1 - numbers.indicator(targets, ignored))
 
 
-def _picked(x: Array, found: Array) -> Array:
-    """The sum of x where `found` is 1; what lies elsewhere may be minus infinity."""
-    if numbers.of_objects(found) or numbers.of_objects(x):
-        return numbers.total(numbers.each(elements.part, found, x), (-1,))[..., 0]
-    return np.asarray(np.sum(np.where(found != 0, x, 0), axis=-1))
-
-
 def _forward(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
     x, targets = inputs
     reduction = attrs.get("reduction", "mean")
     kept, share = _constants(x, attrs)
     counted = _counted(x, targets, attrs)
-    losses = logsumexp(x, (-1,))[..., 0] - kept * _picked(x, hits(targets, x.shape[-1]))
+    losses = logsumexp(x, (-1,))[..., 0] - kept * picked(x, hits(targets, x.shape[-1]))
     if attrs.get("label_smoothing", 0):
         losses = losses - share * np.sum(x, axis=-1)
     losses = defined(np.asarray(counted * losses), targets, _domain((x.shape,), attrs)[1])

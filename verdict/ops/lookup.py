@@ -28,6 +28,13 @@ def hits(ids: Array, size: int, start: int = 0) -> Array:
     return np.stack([numbers.indicator(ids, start + place) for place in range(size)], axis=-1)
 
 
+def picked(x: Array, found: Array) -> Array:
+    """The sum, along the last axis, of x where `found` is 1; what lies elsewhere may be minus infinity, or nothing."""
+    if numbers.of_objects(found) or numbers.of_objects(x):
+        return numbers.total(numbers.each(elements.part, found, x), (-1,))[..., 0]
+    return np.asarray(np.sum(np.where(found != 0, x, 0), axis=-1))
+
+
 def scattered(ids: Array, rows: Array, size: int, start: int = 0) -> Array:
     """y[v] = the sum of those rows of which the id is start + v, for v below `size`. rows: (*ids.shape, features)."""
     flat = rows.reshape(ids.size, rows.shape[-1])
@@ -80,7 +87,7 @@ def _take(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
     start, size = attrs.get("start", 0), x.shape[-1]
     numeric = numbers.integers(ids)
     if numeric is None:
-        return (numbers.total(numbers.each(elements.part, hits(ids, size, start), x), (-1,))[..., 0],)
+        return (picked(x, hits(ids, size, start)),)
     inside = (numeric >= start) & (numeric < start + size)
     found = np.take_along_axis(x, np.where(inside, numeric - start, 0)[..., None], axis=-1)[..., 0]
     return (np.where(inside, found, numbers.zeros(x, ())),)
