@@ -6,11 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from verdict.graph import Plan
+from verdict.ops.granted import Called, granted
 from verdict.semantics import itself
 from verdict.sweep.claim import Claim
 from verdict.sweep.compare import partner
 from verdict.sweep.flow import Flow, Result
 from verdict.sweep.follow import present
+from verdict.sweep.results import LOSS
 from verdict.sweep.trace import Traces
 
 
@@ -65,6 +67,15 @@ def doubtful_ends(flows: tuple[Flow, Flow], single: Plan) -> frozenset[int]:
     keys = {result.key for result in flows[0].results if not places.isdisjoint(result.declared)}
     partners = [partner(flows[0], result) for result in flows[1].results]
     return frozenset(-1 - k for k, other in enumerate(partners) if other is not None and other.key in keys)
+
+
+def divisions(flow: Flow, single: Plan) -> frozenset[int]:
+    """The steps of the single-device flow that divide by zero nowhere where all losses are numbers."""
+    named = set(single.granted)
+    losses = [result.value for result in flow.results if result.key[0] == LOSS]
+    calls = [Called(step.op, step.attrs, step.inputs, step.outputs, step.grads) for step in flow.steps]
+    stated = (number for number, step in enumerate(flow.steps) if step.place.name in named)
+    return granted(calls, losses) | frozenset(stated)
 
 
 def doubtful_given(single: Plan) -> frozenset[int]:

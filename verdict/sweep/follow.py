@@ -6,7 +6,7 @@ import numpy as np
 
 from verdict.graph import ABSENT
 from verdict.ops import Array
-from verdict.ops.signs import divides, may_fail, sign, strict
+from verdict.ops.signs import may_fail, sign, strict
 from verdict.sweep.elements import Elements, Ids, Kind, of_numbers
 from verdict.sweep.flow import CANNOT, Flow, Step, apply
 from verdict.sweep.infinite import note_infinite
@@ -48,10 +48,10 @@ class Follower:
 
 def follow_single(
     flow: Flow, given: Mapping[int, Ids], values: list[list[Array | None]], follower: Follower,
-    doubtful: frozenset[int] = frozenset(),
+    doubtful: frozenset[int] = frozenset(), divisions: frozenset[int] = frozenset(),
 ) -> Trace:  # fmt: skip
     """The elements of the single-device flow. given: those of each given logical tensor; doubtful: which of these need
-    not hold numbers. values: of each seed.
+    not hold numbers. divisions: the steps that divide by zero nowhere where anything is compared. values: of each seed.
     """
     trace = Trace(flow, [None] * flow.values, doubtful=doubtful)
     take_given(trace, given)
@@ -73,7 +73,7 @@ def follow_single(
         if fails and not strict(step.op):
             trace.absorbed |= trace.above[number] & trace.failing
         makes_none = may_fail(step.op, step.attrs, read, step.grads)
-        if fails or (makes_none and not divides(step.op, step.attrs)):
+        if fails or (makes_none and number not in divisions):
             trace.failing |= 1 << number
         if makes_none or trace.above[number] & trace.divided:
             trace.divided |= 1 << number
