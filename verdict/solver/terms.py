@@ -230,6 +230,9 @@ class Terms:
             return self._multiply_extreme(a, b)
         if a.kind is Kind.EXP and b.kind is Kind.EXP and _opposite(a.args[0], b.args[0]):
             return self.add(self.one, self.scale(a.args[0], 0), 1)
+        for mask, other in ((a, b), (b, a)):
+            if mask.kind is Kind.INDICATOR and not other.total and not self.chooses_numbers and self._divides(other):
+                return self._gated(mask, other)
         if a.kind in _ATOMIC and b.kind in _ATOMIC:
             return self._product({a: 1, b: 1} if a is not b else {a: 2})
         factor: Number = 1
@@ -439,9 +442,19 @@ class Terms:
         rest = self.add(self.one, mask, -1)
         return self.add(self._chosen(mask, one), self._chosen(rest, other), 1)
 
+    def _divides(self, term: Term) -> bool:
+        """Whether a term has no value only where a divisor is zero, and divides not by whether a position is inside."""
+        parts = term.args if term.kind is Kind.SUM else (term,)
+        factors = (base for part in parts for base in (part.args if part.kind is Kind.PRODUCT else (part,)))
+        partial = [base for base in factors if not base.total]
+        tables = [self._tables.of(base.args[0]) if base.kind is Kind.INVERSE else None for base in partial]
+        inside = (table is not None and {0, 1}.issuperset(table[1].values()) for table in tables)
+        return all(base.kind is Kind.INVERSE and base.args[0].total for base in partial) and not any(inside)
+
     def part(self, mask: Term, term: Term) -> Term:
         """mask * term, and 0 where the mask is 0, whatever the term is there."""
-        if term.total or self.chooses_numbers or Kind.MINUS_INFINITY in (mask.kind, term.kind):
+        plain = term.total or self.chooses_numbers or self._divides(term)
+        if plain or Kind.MINUS_INFINITY in (mask.kind, term.kind):
             return self.multiply(mask, term)
         return self._gated(mask, term)
 
