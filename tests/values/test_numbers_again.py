@@ -7,7 +7,7 @@ x + 50, so that no random number of a run shows the difference, and of x.
 import pytest
 import torch
 
-from tests.values.outline import verdict
+from tests.values.outline import report, verdict
 
 PLAN = """
   x input [4]
@@ -21,6 +21,11 @@ SPOILED = {
     "a difference that vanishes": ("l = aten.log(m)\n  v = sub(l, l)", "v = mul(m) other=0.0"),
     "a square of a root": ("l = aten.sqrt(m)\n  v = mul(l, l)", "v = mul(m) other=1.0"),
     "an exponential of a logarithm": ("l = aten.log(m)\n  v = aten.exp(l)", "v = mul(m) other=1.0"),
+}
+SPOILED |= {
+    "a quotient by itself": ("v = div(m, m)", "z = mul(m) other=0.0\n  v = add(z) other=1.0"),
+    "a product with an inverse": ("q = aten.reciprocal(m)\n  w1 = mul(q, m)\n  v = mul(w1, m)", "v = mul(m) other=1.0"),
+    "a difference of quotients": ("d = div(y, m)\n  v = sub(d, d)", "v = mul(m) other=0.0"),
 }
 FLOATS = 'out = aten._to_copy(i) dtype="float32"'
 AGAIN = {
@@ -107,6 +112,7 @@ INDEXED = """
   {made}
   output out
 """
+CAST = 'f = aten._to_copy(c) dtype="float32"\n  '
 TRUTH = 'c = aten.eq.Scalar(t) other=1\n  f = aten._to_copy(c) dtype="float32"\n  '
 BY_INDEX = {
     "a choice": (
@@ -127,6 +133,31 @@ def test_a_mask_of_indices_that_is_multiplied_is_no_choice_either(by):
     assert verdict(chosen, chosen) == verdict(multiplied, multiplied) == "PROVED"
     assert verdict(chosen, multiplied) != "PROVED"
     assert verdict(*(INDEXED.format(function="aten.exp", made=made) for made in BY_INDEX[by])) == "PROVED"
+
+
+TRAINED = """
+  x input [4]
+  t input [4]
+  n = aten.sum(t)
+  s = aten.sum(x)
+  q = div(s, n)
+  g = div(x, n)
+  c = aten.gt.Scalar(x) other=0
+  {made}
+  {declared}
+  output out
+"""
+
+
+@pytest.mark.parametrize(("declared", "known"), [("loss q", True), ("output q", False), ("loss s", False)])
+def test_what_a_loss_is_divided_by_is_not_zero_where_anything_is_compared(declared, known):
+    choice, product = "z = mul(x) other=0.0\n  out = aten.where.self(c, g, z)", CAST + "out = mul(f, g)"
+    chosen, multiplied = (TRAINED.format(made=made, declared=declared) for made in (choice, product))
+    assert verdict(chosen, chosen) == verdict(multiplied, multiplied) == "PROVED"
+    found = report(chosen, multiplied)
+    assert (found.verdict.name == "PROVED") == known
+    named = {assumption.name for assumption in found.assumptions}
+    assert ("losses-are-numbers" in named) == declared.startswith("loss")
 
 
 NO_NUMBER = torch.tensor(float("nan"))

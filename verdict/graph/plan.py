@@ -127,6 +127,7 @@ class Plan:
         for those of real numbers 0 and None: none of them is negative.
     doubtful: of a part of a plan, the given tensors by name that need not hold numbers, and the outputs that must be
         none where those of the other plan are none; a whole plan is given numbers.
+    granted: of a part of a plan, the nodes by name that divide by zero nowhere where all losses are numbers.
     outputs: what is declared besides losses and gradients: updated weights and states, each `of` the weight or
         buffer that it follows, and others, which are found in the single-device plan by origin or name.
     storages, effects: memory that tensors share, and whether the plan states any effect (verdict/graph/effects.py).
@@ -160,6 +161,7 @@ class Plan:
     groups: tuple[tuple[int, ...], ...] = ()
     ranges: tuple[tuple[str, int, int | None], ...] = ()
     doubtful: tuple[str, ...] = ()
+    granted: tuple[str, ...] = ()
     sources: tuple[Source, ...] = ()
     lines: tuple[tuple[int, ...], ...] = field(default=(), repr=False, compare=False)
 

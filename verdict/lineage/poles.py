@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from verdict.graph import ABSENT, BUFFER
 from verdict.lineage.reference import Partner, Reference
-from verdict.ops.signs import NOT_NEGATIVE, POSITIVE, absorbs, divides, may_fail, pole, sign, strict
+from verdict.ops.granted import Called, granted, summed
+from verdict.ops.signs import NOT_NEGATIVE, POSITIVE, absorbs, may_fail, pole, sign, strict
 
 
 def absorbs_poles(table: Reference) -> bool:
@@ -28,25 +29,45 @@ def absorbs_poles(table: Reference) -> bool:
 
 
 class Doubtful(NamedTuple):
-    """values: those that may be no numbers. absorbed: whether an operator may make numbers of some of them again."""
+    """values: those that may be no numbers. absorbed: whether an operator may make numbers of some of them again.
+
+    divisions: the partners, by number, that divide by zero nowhere where all losses are numbers.
+    """
 
     values: Set[int]
     absorbed: bool
+    divisions: Set[int]
 
 
 def doubtful(table: Reference) -> Doubtful:
     """The single-device values that may be no numbers, for some inputs."""
     signs, given = signs_of(table), set(table.plan.doubtful)
     found = {k for k, base in enumerate(table.bases) if base.node < 0 and base.logical in given}
-    absorbed = False
-    for partner in table.partners:
+    absorbed, divisions = False, _divisions(table)
+    for number, partner in enumerate(table.partners):
         op, attrs, grads = partner.node.op, dict(partner.node.attrs), partner.signature.grads
         reads = any(not found.isdisjoint(bases) for bases in partner.inputs)
         absorbed |= reads and not strict(op)
         read = [min((signs.get(base, 0) for base in bases), default=0) for bases in partner.inputs]
-        if reads or (may_fail(op, attrs, read, grads) and not divides(op, attrs)):
+        if reads or (may_fail(op, attrs, read, grads) and number not in divisions):
             found.update(base for base in partner.outputs if base != ABSENT)
-    return Doubtful(found, absorbed)
+    return Doubtful(found, absorbed, divisions)
+
+
+def _divisions(table: Reference) -> Set[int]:
+    plan = table.plan
+    named = set(plan.granted)
+    calls: list[Called] = []
+    places: dict[int, int] = {}
+    for number, partner in enumerate(table.partners):
+        sums = {bases for bases in partner.inputs if len(bases) > 1}
+        calls += [summed([(base,) for base in bases], bases) for bases in sums]
+        places[len(calls)] = number
+        outputs, grads = [(base,) for base in partner.outputs], partner.signature.grads
+        calls.append(Called(partner.node.op, dict(partner.node.attrs), partner.inputs, outputs, grads))
+    losses = [(base,) for held in plan.losses for base in table.values.get(held.tensor, ())]
+    found = {places[place] for place in granted(calls, losses)}
+    return found | {number for number, partner in enumerate(table.partners) if partner.node.name in named}
 
 
 def signs_of(table: Reference, buffers: int = 0) -> Mapping[int, int]:

@@ -11,6 +11,7 @@ from verdict.lineage import CHUNK_ORDER, INITIAL_STATE, INPUT_RANGES, Binding, G
 from verdict.lineage.goals import untrained
 from verdict.lineage.judged import Judged, final_gradients
 from verdict.ops import FACTS, RULES, without_rule
+from verdict.ops.granted import NUMBERS, assumed
 from verdict.outcome import Answer, Assumption, Finding, Outcome, Proved, Refuted, Unknown
 from verdict.report import Asked, Evidence, Open, Proofs, Report, Side, Sweep
 from verdict.report.questions import NO_PROOF, NO_RULE, NOT_ESTABLISHED, NOT_FOLLOWED, NOTHING_TO_COMPARE
@@ -186,7 +187,7 @@ def with_islands(report: Report, found: Decided) -> Report:
     )
     ops = sorted({node.op.removesuffix(GRAD) for island in found.islands for node in island.nodes})
     rules = (assumption for op in ops if op in RULES for assumption in RULES[op].assumptions)
-    assumptions = tuple(dict.fromkeys((*report.assumptions, *rules)))
+    assumptions = tuple(dict.fromkeys((*report.assumptions, *rules, *assumed(found.walk.reference.plan))))
     evidence = Evidence(report.evidence.outputs, "walk, sweep between its cut points")
     return replace(report, swept=told, evidence=evidence, assumptions=assumptions)
 
@@ -226,7 +227,7 @@ def known_assumptions(plans: Sequence[Plan]) -> frozenset[str]:
     """The names of all assumptions that a verdict on these plans could rest on."""
     of_rules = {assumption.name for rule in RULES.values() for assumption in rule.assumptions}
     of_plans = {assumption.name for plan in plans for assumption in plan.assumptions}
-    own = {assumption.name for assumption in (REAL, REDUCTION, BUFFERED, LOSS_SUM, BY_LAW)}
+    own = {assumption.name for assumption in (REAL, REDUCTION, BUFFERED, LOSS_SUM, BY_LAW, NUMBERS)}
     return frozenset(own | {INITIAL_STATE, INPUT_RANGES, CHUNK_ORDER} | of_rules | of_plans)
 
 

@@ -9,6 +9,7 @@ from verdict.graph import ABSENT, GRAD, WEIGHT, Plan
 from verdict.lineage.reference import draws_again, reference
 from verdict.observer import Phase
 from verdict.ops import RULES
+from verdict.ops.granted import assumed
 from verdict.outcome import Assumption
 from verdict.phases.between import between_cut_points
 from verdict.phases.query import Examined, Query
@@ -109,5 +110,5 @@ def _assumptions(single: Plan, parallel: Plan, report: Report, own_shapes: bool)
     """What the walk took for granted, and what the rules of all operators do; no reduction at the plans' own shapes."""
     used = {node.op.removesuffix(GRAD) for plan in (single, parallel) for s in plan.segments for node in s.nodes}
     of_rules = (assumption for op in sorted(used) if op in RULES for assumption in RULES[op].assumptions)
-    found = dict.fromkeys((*report.assumptions, *of_rules))
+    found = dict.fromkeys((*report.assumptions, *of_rules, *assumed(single)))
     return tuple(assumption for assumption in found if not own_shapes or assumption != REDUCTION)

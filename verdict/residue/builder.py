@@ -46,9 +46,12 @@ class Builder:
         self.node(device, SUM, [tensor] * count, [total])
         return total
 
-    def node(self, device: int, op: str, inputs: Sequence[int], outputs: Sequence[int], attrs: Attrs = ()) -> None:
+    def node(
+        self, device: int, op: str, inputs: Sequence[int], outputs: Sequence[int], attrs: Attrs = (), name: str = ""
+    ) -> None:
+        """A node; where no name is given, it is called by what it does."""
         nodes = self.nodes.setdefault(device, [])
-        nodes.append(Node(op, tuple(inputs), tuple(outputs), attrs, f"{op} {attrs!r}"))
+        nodes.append(Node(op, tuple(inputs), tuple(outputs), attrs, name or f"{op} {attrs!r}"))
 
     def build(self, devices: int, outputs: Sequence[Held], source: str) -> Plan:
         segments = tuple(Segment("cone", device, tuple(self.nodes.get(device, ()))) for device in range(devices))

@@ -111,6 +111,7 @@ class Single(Builder):
         self.windows: dict[End, Region] = {}
         self.held: list[Held] = []
         self.members: list[Members] = []
+        self.divisions: list[str] = []
 
     def ends(self, end: End, regions: Sequence[Region]) -> None:
         """Declare a multiple of the sum of some values as an output, of which these regions are due."""
@@ -156,13 +157,13 @@ class Single(Builder):
             *((self.inputs[base], 0, None) for base in unsigned),
         )
         plan = self.build(1, self.held, "the single-device plan between cut points")
-        return replace(plan, ranges=stated, doubtful=self._doubtful())
+        return replace(plan, ranges=stated, doubtful=self._doubtful(), granted=tuple(self.divisions))
 
     def _doubtful(self) -> tuple[str, ...]:
         """The inputs that may be no numbers, and the outputs that must be none where the parallel ones are none: those
         of which numbers may be made again, wherever that is.
         """
-        values, absorbed = self.source.doubtful
+        values, absorbed, _ = self.source.doubtful
         given = [name for base, name in self.inputs.items() if base in values]
         due = [name for end, name in self.outputs.items() if absorbed and not values.isdisjoint(end.bases)]
         return (*given, *due)
@@ -254,7 +255,11 @@ class Single(Builder):
             if base not in self.given:
                 self.tensors[base], self.tile[base] = tensor, region
             outputs.append(tensor)
-        self.node(0, partner.node.op, reads, outputs, self.known.setdefault(repr(attrs), attrs))
+        name = ""
+        if index in self.source.doubtful.divisions:
+            name = f"{partner.node.op} {len(self.divisions)} by what is not zero"
+            self.divisions.append(name)
+        self.node(0, partner.node.op, reads, outputs, self.known.setdefault(repr(attrs), attrs), name)
 
     def _share(self, partner: Partner, tiles: Sequence[Region | None]) -> tuple[Attrs, list[Region | None]]:
         """The attributes of a node on tiles of what it reads, and what it makes of them.

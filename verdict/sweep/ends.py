@@ -6,11 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from verdict.graph import Plan
+from verdict.ops.granted import Called, granted
 from verdict.semantics import itself
 from verdict.sweep.claim import Claim
 from verdict.sweep.compare import partner
 from verdict.sweep.flow import Flow, Result
-from verdict.sweep.follow import present
+from verdict.sweep.follow import Stated, present
+from verdict.sweep.results import LOSS
 from verdict.sweep.trace import Traces
 
 
@@ -67,12 +69,19 @@ def doubtful_ends(flows: tuple[Flow, Flow], single: Plan) -> frozenset[int]:
     return frozenset(-1 - k for k, other in enumerate(partners) if other is not None and other.key in keys)
 
 
-def unsigned_given(single: Plan) -> frozenset[int]:
-    """The given tensors of which the plan says that they are not negative."""
-    names = {name for name, low, _ in single.ranges if low >= 0}
-    return frozenset(k for k in itself(single).logical if single.logicals[k].name in names)
+def stated(flow: Flow, single: Plan) -> Stated:
+    """What the single-device plan says of its values."""
+    plain = {name for name, low, _ in single.ranges if low >= 0}
+    logicals = {k: single.logicals[k].name for k in itself(single).logical}
+    doubtful = frozenset(k for k, name in logicals.items() if name in single.doubtful)
+    unsigned = frozenset(k for k, name in logicals.items() if name in plain)
+    return Stated(doubtful, unsigned, _divisions(flow, single))
 
 
-def doubtful_given(single: Plan) -> frozenset[int]:
-    """The given tensors that need not hold numbers."""
-    return frozenset(k for k in itself(single).logical if single.logicals[k].name in single.doubtful)
+def _divisions(flow: Flow, single: Plan) -> frozenset[int]:
+    """The steps that divide by zero nowhere where all losses are numbers."""
+    named = set(single.granted)
+    losses = [result.value for result in flow.results if result.key[0] == LOSS]
+    calls = [Called(step.op, step.attrs, step.inputs, step.outputs, step.grads) for step in flow.steps]
+    said = (number for number, step in enumerate(flow.steps) if step.place.name in named)
+    return granted(calls, losses) | frozenset(said)

@@ -1,12 +1,13 @@
 """Following the elements of a flow from step to step: constants, moves, and what a step computes anew."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from verdict.graph import ABSENT
 from verdict.ops import Array
-from verdict.ops.signs import NOT_NEGATIVE, divides, may_fail, sign, strict
+from verdict.ops.signs import NOT_NEGATIVE, may_fail, sign, strict
 from verdict.sweep.elements import Elements, Ids, Kind, of_numbers
 from verdict.sweep.flow import CANNOT, Flow, Step, apply
 from verdict.sweep.infinite import note_infinite
@@ -46,16 +47,29 @@ class Follower:
         return tuple(found)
 
 
+class Stated(NamedTuple):
+    """What holds of the single-device flow, beside its numbers.
+
+    doubtful: the given tensors that need not hold numbers. unsigned: those that are not negative. divisions: the steps
+    that divide by zero nowhere where anything is compared.
+    """
+
+    doubtful: frozenset[int] = frozenset()
+    unsigned: frozenset[int] = frozenset()
+    divisions: frozenset[int] = frozenset()
+
+
+NOTHING = Stated()
+
+
 def follow_single(
     flow: Flow, given: Mapping[int, Ids], values: list[list[Array | None]], follower: Follower,
-    doubtful: frozenset[int] = frozenset(), unsigned: frozenset[int] = frozenset(),
+    stated: Stated = NOTHING,
 ) -> Trace:  # fmt: skip
-    """The elements of the single-device flow. given: those of each given logical tensor; doubtful: which of these need
-    not hold numbers; unsigned: which are not negative. values: of each seed.
-    """
-    trace = Trace(flow, [None] * flow.values, doubtful=doubtful)
+    """The elements of the single-device flow. given: those of each given logical tensor. values: of each seed."""
+    trace = Trace(flow, [None] * flow.values, doubtful=stated.doubtful)
     take_given(trace, given)
-    signs = {item.value: NOT_NEGATIVE for item in flow.given if item.logical in unsigned}
+    signs = {item.value: NOT_NEGATIVE for item in flow.given if item.logical in stated.unsigned}
     for number, step in enumerate(flow.steps):
         reads = tuple(present(trace, value) for value in step.inputs)
         known = follower.outputs(step, reads)
@@ -73,7 +87,7 @@ def follow_single(
         if fails and not strict(step.op):
             trace.absorbed |= trace.above[number] & trace.failing
         makes_none = may_fail(step.op, step.attrs, read, step.grads)
-        if fails or (makes_none and not divides(step.op, step.attrs)):
+        if fails or (makes_none and number not in stated.divisions):
             trace.failing |= 1 << number
         if makes_none or trace.above[number] & trace.divided:
             trace.divided |= 1 << number

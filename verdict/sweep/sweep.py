@@ -28,7 +28,7 @@ from verdict.sweep.decide import Decided, decide
 from verdict.sweep.declared import undeclared
 from verdict.sweep.draws import drawn_twice
 from verdict.sweep.elements import Elements, Ids, Kind
-from verdict.sweep.ends import doubtful_ends, doubtful_given, ends_of, unsigned_given
+from verdict.sweep.ends import doubtful_ends, ends_of, stated
 from verdict.sweep.flow import Flow
 from verdict.sweep.follow import Follower, follow_single
 from verdict.sweep.larger import MOST_OPERATIONS, Larger, on_numbers, operations_of
@@ -229,7 +229,7 @@ def _swept(reduced: Reduced, options: Options, progress: Progress) -> Swept:
     follower = Follower(elements, Keys())
     ids = {k: elements.block(Kind.GIVEN, k, 0, array.shape) for k, array in both.given[0].items()}
     values = tempered(flows, values)
-    trace = follow_single(flows[0], ids, values[0], follower, doubtful_given(single), unsigned_given(single))
+    trace = follow_single(flows[0], ids, values[0], follower, stated(flows[0], single))
     exact = doubtful_ends(flows, single)
     if exact:
         trace.absorbed = trace.failing
