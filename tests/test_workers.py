@@ -3,6 +3,8 @@
 import os
 import signal
 import time
+from pathlib import Path
+from subprocess import Popen
 
 import pytest
 
@@ -92,7 +94,15 @@ def test_a_bug_of_ours_is_not_an_outcome(workers):
         run([0, "raise", 2], workers)
 
 
+def children():
+    """The processes that this one has begun, those among them that have ended and nobody waited for."""
+    threads = Path("/proc/self/task").iterdir()
+    return {int(child) for thread in threads for child in (thread / "children").read_text().split()}
+
+
 def test_no_process_is_left_behind():
-    run([0, "die", 2], 2)
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    before = children()
+    with Popen(["true"]) as other:
+        assert children() == before | {other.pid}
+        run([0, "die", 2], 2)
+        assert children() == before | {other.pid}

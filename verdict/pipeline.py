@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from verdict.graph import Plan
+from verdict.graph.check import shown
 from verdict.graph.kept import with_kept
 from verdict.limits import OutOfTime, limited, uncollected
 from verdict.observer import SILENT, Observer, Phase
@@ -46,7 +47,7 @@ def verify(single: Plan, parallel: Plan, options: Options, observer: Observer = 
 def _answers(query: Query) -> Iterator[Report]:
     """The walk's answer, of which nothing is said that needs numbers; the verdict; its causes and repairs."""
     examined = walk(query)
-    yield unconfirmed(examined)
+    yield _shown(query, unconfirmed(examined))
     examined = decide(query, examined)
     yield examined.report
     query.observer.begin(Phase.REPAIR)
@@ -72,7 +73,13 @@ def decide(query: Query, examined: Examined) -> Examined:
         return examined
     examined = certify(query, examined)
     examined = sweep(query, examined)
-    return contradict(query, examined)
+    examined = contradict(query, examined)
+    return examined._replace(report=_shown(query, examined.report))
+
+
+def _shown(query: Query, report: Report) -> Report:
+    """The report, with what runs of both programs showed where nothing else refutes."""
+    return report if report.findings else replace(report, findings=shown(query.parallel))
 
 
 def _cut_short(report: Report, why: str) -> Report:

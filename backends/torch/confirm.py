@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from verdict.backends.torch.assemble import plan_of
+from verdict.backends.torch.beside import Both, otherwise
 from verdict.backends.torch.confirmation import (
     AGREES,
     BEYOND,
@@ -28,10 +29,11 @@ from verdict.backends.torch.confirmation import (
 )
 from verdict.backends.torch.launched import Ended, launch
 from verdict.backends.torch.numbers import OWN
+from verdict.backends.torch.program import Load
 from verdict.backends.torch.ranges import beyond, said
-from verdict.backends.torch.real import Place, Ran, Run, run
+from verdict.backends.torch.real import Place, Ran, Run, ran_in, run
 from verdict.backends.torch.replay import ChosenOtherwise, replay_held
-from verdict.backends.torch.trace import UNMODELLED, Trace
+from verdict.backends.torch.trace import DECISION, UNMODELLED, Trace, decides
 from verdict.errors import UsageError
 from verdict.graph import Plan
 from verdict.graph.draws import DRAW, draws_of
@@ -42,6 +44,8 @@ from verdict.ops import RULES
 MOST_ELEMENTS = 2**25
 """The most elements that all values of all ranks of a program have together, for it to be run."""
 DRAWS = (OWN, 1)
+MOST_TOLD = 3
+"""Of more places at which a program decides, some are told."""
 MOVED = 1e-3
 """By how much the numbers of a second run are moved at most where data makes choices: it may go on to make the same."""
 CHOSEN = "data chooses otherwise in it"
@@ -57,12 +61,14 @@ TINY = 1e-30
 
 
 def confirm_traces(
-    load: Callable[[], Any], traces: Sequence[Trace], folder: Path, seconds: float, mebibytes: int, given: str = ""
-) -> Confirmation:
+    load: Load, traces: Sequence[Trace], folder: Path, seconds: float, mebibytes: int, given: str = "",
+    single: Load | None = None,
+) -> Confirmation:  # fmt: skip
     """Run the program that `load` imports, and compare it with the recordings of its ranks.
 
     folder: a new one, which is gone afterwards. seconds: for one launch. mebibytes: for each process. given: a file
     with the numbers that it is run on, and then on numbers beside these, at which data chooses alike; "" for its own.
+    single: the single-device program whose numbers these are, which it is held against on others where data decides.
     """
     plan = plan_of(traces, "the program")
     reason = unfit(plan)
@@ -70,9 +76,22 @@ def confirm_traces(
         return Confirmation(NOT_RUN, reason)
     folder.mkdir()
     try:
-        return _confirmed(load, plan, folder, seconds, mebibytes, given)
+        found = _confirmed(load, plan, folder, seconds, mebibytes, given)
+        if single is None or found.how != AGREES or not any(map(decides, traces)) or any(draws_of(plan)):
+            return found
+        inputs = dict.fromkeys(bound.name for trace in traces for bound in trace.bound if bound.kind == "input")
+        both = Both((single, load), plan.devices, tuple(inputs), given)
+        shown = otherwise(both, folder / "beside", seconds, mebibytes)
+        return found._replace(shown=f"{shown}; {_deciding(traces)}" if shown else "")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _deciding(traces: Sequence[Trace]) -> str:
+    steps = (step for trace in traces for step in trace.steps if step.op == DECISION)
+    read = dict.fromkeys(step.name.removeprefix(f"{DECISION} ") for step in steps)
+    more = f" and {len(read) - MOST_TOLD} more" if len(read) > MOST_TOLD else ""
+    return f"what decides is read at {', '.join([*read][:MOST_TOLD])}{more}"
 
 
 def unfit(plan: Plan) -> str:
@@ -101,7 +120,7 @@ def _confirmed(
     if given:
         both = {number: Run(OWN, draw != OWN, kept, given, draw * MOVED) for number, draw in enumerate(DRAWS)}
     ended = launch(partial(run, load, plan.devices, both, seconds), plan.devices, folder / "both", seconds, mebibytes)
-    first, second = (_ran(folder / "both", plan.devices, number) for number in both)
+    first, second = (ran_in(folder / "both", plan.devices, number) for number in both)
     if first is None:
         return _unrun(ended)
     outside = _outside(plan, first)
@@ -117,7 +136,7 @@ def _confirmed(
         alone = {1: both[1]}
         work = partial(run, load, plan.devices, alone, seconds)
         ended = launch(work, plan.devices, folder / "again", seconds, mebibytes)
-        second = _ran(folder / "again", plan.devices, 1)
+        second = ran_in(folder / "again", plan.devices, 1)
     if second is None:
         return _unrun(ended)
     otherwise = _drawn_otherwise(plan, second, states=False)
@@ -141,14 +160,6 @@ def _outside(plan: Plan, ran: Sequence[Ran]) -> str:
 
 def _unrun(ended: Ended) -> Confirmation:
     return Confirmation({"cannot": NOT_RUN, "late": NOT_RUN, "well": FAILS}.get(ended.how, ended.how), ended.why)
-
-
-def _ran(folder: Path, ranks: int, number: int) -> list[Ran] | None:
-    """What all ranks held in a run; None where one of them did not get to its end."""
-    files = [folder / f"{number}-{rank}.pt" for rank in range(ranks)]
-    if not all(file.is_file() for file in files):
-        return None
-    return [Ran(**torch.load(file, weights_only=False)) for file in files]
 
 
 def _difference(plan: Plan, ran: Sequence[Ran]) -> str:

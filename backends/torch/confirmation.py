@@ -8,7 +8,8 @@ from verdict.backends.torch.assemble import STEP, doubted
 from verdict.backends.torch.trace import GIVEN, SEEDED, Trace
 from verdict.errors import UsageError
 from verdict.graph import Plan
-from verdict.outcome import Assumption
+from verdict.graph.check import DECIDES
+from verdict.outcome import Assumption, Finding
 
 AGREES, DIFFERS, NOT_RUN, HANGS, FAILS = "agrees", "differs", "not run", "hangs", "fails"
 MOST_RANKS = 32
@@ -25,13 +26,15 @@ class Confirmation(NamedTuple):
 
     why: a clause, where it does not agree, or where fewer runs do than usual. apart: replicas of weights that begin the
     step with different values, as clauses. unseeded: weights that do so unless something outside of the program seeds
-    the generators of all ranks.
+    the generators of all ranks. shown: what it holds otherwise than the single-device program, on other numbers than
+    those of the recording, as a sentence.
     """
 
     how: str
     why: str = ""
     apart: tuple[str, ...] = ()
     unseeded: tuple[str, ...] = ()
+    shown: str = ""
 
 
 NOT_ASKED = Confirmation(NOT_RUN, "it was not asked for")
@@ -54,6 +57,8 @@ def confirmed(plan: Plan, found: Confirmation, traces: Sequence[Trace] = ()) -> 
         problem = f"the recording is not what the program does when it is run: {found.why}"
         remedy = "something in it cannot be recorded; see docs/pytorch.md, What is recorded"
         raise UsageError(plan.source, problem, remedy)
+    if found.shown:
+        plan = replace(plan, faults=(*plan.faults, Finding(DECIDES, found.shown, plan.source)))
     if found.how == AGREES:
         runs = found.why or "two runs of all ranks on CPUs, on different numbers, agree with it"
         text = f"{STEP.text}; {runs}"

@@ -197,5 +197,5 @@ def _last_words(worker: _Worker) -> str:
 def _confirmation(found: dict[str, Any] | None) -> Confirmation:
     if found is None:
         return NOT_ASKED
-    how, why, apart, unseeded = found["confirmation"]
-    return Confirmation(how, why, tuple(apart), tuple(unseeded))
+    how, why, apart, unseeded, shown = found["confirmation"]
+    return Confirmation(how, why, tuple(apart), tuple(unseeded), shown)

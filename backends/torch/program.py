@@ -97,3 +97,7 @@ class Program:
     ranges: Mapping[str, tuple[int, int | None]] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
     inferred: str = ""
+
+
+Load = Callable[[], Callable[[Context], Program]]
+"""Imports the function that builds a program."""

@@ -1,7 +1,7 @@
 """One rank of a program, run for real: gloo, the tensors' own memory, and nothing of the recording around it."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
@@ -17,7 +17,7 @@ from verdict.backends.torch.door import require_loss, require_program
 from verdict.backends.torch.draws import Kept
 from verdict.backends.torch.ends import called, ends_of, named
 from verdict.backends.torch.numbers import Given, drawn, taken
-from verdict.backends.torch.program import Context, Program
+from verdict.backends.torch.program import Context, Load
 from verdict.backends.torch.shares import local, share_of
 from verdict.backends.torch.trace import SUFFIXES
 
@@ -35,14 +35,15 @@ class Ran:
     """What one rank held. By the names of the single-device program.
 
     places: of inputs and parameters. built: what the parameters held when the program was built. given: what inputs
-    and parameters held when the step began. held: what has a name, after it. drawn: the states that random numbers were
-    drawn from in the step, and what was drawn.
+    and parameters held when the step began. held: what has a name, after it, and ends: the part that it is. drawn: the
+    states that random numbers were drawn from in the step, and what was drawn.
     """
 
     places: Mapping[str, Place]
     built: Mapping[str, Any]
     given: Mapping[str, Any]
     held: Mapping[str, Any]
+    ends: Mapping[str, Place]
     drawn: Sequence[tuple[str, Any]] = ()
 
 
@@ -60,7 +61,7 @@ class Run(NamedTuple):
 
 
 def run(
-    load: Callable[[], Callable[[Context], Program]], ranks: int, runs: Mapping[int, Run], seconds: float, rank: int,
+    load: Load, ranks: int, runs: Mapping[int, Run], seconds: float, rank: int,
     folder: Path,
 ) -> None:  # fmt: skip
     """Run the program that `load` imports once for each of `runs`, and write what it held to FOLDER/NUMBER-RANK.pt."""
@@ -106,9 +107,17 @@ def _once(made: Any, run: Run) -> Ran:
     with kept if run.kept else nullcontext():
         loss = program.step()
     require_loss(loss)
-    ended = {}
+    ended, ends = {}, {}
     for end in ends_of(program, params, shapes, loss):
-        divisor = share_of(end.name, end.tensor, end.share)[3]
-        value = local(end.tensor).detach().clone()
-        ended[called(program, end.name) + SUFFIXES.get(end.kind, "")] = value / divisor if divisor != 1 else value
-    return Ran(places, built, given, ended, kept.drawn)
+        shape, region, part, divisor = share_of(end.name, end.tensor, end.share)
+        value, title = local(end.tensor).detach().clone(), called(program, end.name) + SUFFIXES.get(end.kind, "")
+        ended[title], ends[title] = value / divisor if divisor != 1 else value, Place(shape, region, part)
+    return Ran(places, built, given, ended, ends, kept.drawn)
+
+
+def ran_in(folder: Path, ranks: int, number: int) -> list[Ran] | None:
+    """What all ranks held in a run, of what `run` wrote to a folder; None where one of them did not get to its end."""
+    files = [folder / f"{number}-{rank}.pt" for rank in range(ranks)]
+    if not all(file.is_file() for file in files):
+        return None
+    return [Ran(**torch.load(file, weights_only=False)) for file in files]

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -23,7 +23,7 @@ from verdict.backends.torch.live import Live, join, objects, take
 from verdict.backends.torch.memory import Unfollowed, value_of
 from verdict.backends.torch.origin import Origin
 from verdict.backends.torch.outside import outside
-from verdict.backends.torch.program import Context, Program
+from verdict.backends.torch.program import Context, Load, Program
 from verdict.backends.torch.ranges import ranges_of, with_variances
 from verdict.backends.torch.reals import numbers
 from verdict.backends.torch.recorder import NAME_IT, Recorder
@@ -61,7 +61,7 @@ INFERRED = "inferred-shares"
 
 
 def record(
-    load: Callable[[], Callable[[Context], Program]], rank: int, ranks: int, tensors: str = "fake",
+    load: Load, rank: int, ranks: int, tensors: str = "fake",
     together: Mapping[str, Any] | None = None,
 ) -> Trace:  # fmt: skip
     """The trace of one rank, of the program that the function that `load` imports builds.

@@ -193,7 +193,9 @@ def _confirm_one(folder: Path, job: Job, program: int, confirm: Callable[..., An
     runs = folder / f"{program}-runs"
     try:
         load, given = partial(_load, folder, job, program), str(numbers_of(folder, 0)) if job.tensors == LIVE else ""
-        return {"confirmation": confirm(load, traces, runs, job.confirm, job.mebibytes, given)}
+        both = given and program and job.programs[0].world == 1
+        single = partial(_load, folder, job, 0) if both else None
+        return {"confirmation": confirm(load, traces, runs, job.confirm, job.mebibytes, given, single)}
     except VerdictError as error:
         return {"error": [error.where, error.problem, error.help]}
     except BaseException as error:

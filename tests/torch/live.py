@@ -8,6 +8,8 @@ from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
 from verdict.torch import Program, mean, shard
 
 ROWS, SIZE = 8, 4
+LABELS = (0, -100, 2, 1, 3, -100, -100, 1)
+LENGTHS = (3, 2, 1, 3, 1, 3, 2, 2)
 
 
 def drawn(*shapes):
@@ -16,13 +18,13 @@ def drawn(*shapes):
     return [torch.randn(shape, dtype=torch.float32).to(torch.get_default_dtype()) for shape in shapes]
 
 
-def program(ctx, step, labels=False, **more):
+def program(ctx, step, labels=(), **more):
     """Rows of the batch on each rank; `step` takes x, the labels and the weight, and returns the loss of its rows."""
     x, weight = drawn((ROWS, SIZE), (SIZE, SIZE))
     x, weight = x[: ROWS // ctx.world].clone(), weight.requires_grad_()
     inputs = {"x": x}
     if labels:
-        inputs["labels"] = torch.tensor([0, -100, 2, 1, 3, -100, -100, 1])[: len(x)]
+        inputs["labels"] = torch.tensor(labels)[: len(x)]
     rows = shard(0, ctx.rank, ctx.world)
 
     def run():
@@ -142,16 +144,70 @@ def labelled(count):
 
 
 def build_labels_single(ctx):
-    return program(ctx, labelled(len), labels=True)
+    return program(ctx, labelled(len), labels=LABELS)
 
 
 def build_labels(ctx):
-    return program(ctx, labelled(all_chosen), labels=True)
+    return program(ctx, labelled(all_chosen), labels=LABELS)
 
 
 def build_labels_local(ctx):
     """Wrong: the mean of the ranks' means of unequally many."""
-    return program(ctx, labelled(len), labels=True)
+    return program(ctx, labelled(len), labels=LABELS)
+
+
+def trimmed(longest):
+    """A mean over all places up to the longest length, of what is within the lengths."""
+
+    def step(x, labels, weight):
+        size = longest(labels).item()
+        within = torch.arange(size) < labels[:, None]
+        return ((x @ weight)[:, :size].square() * within).sum() / (size * len(x))
+
+    return step
+
+
+def longest_of_all(lengths):
+    longest = lengths.max()
+    dist.all_reduce(longest, op=dist.ReduceOp.MAX)
+    return longest
+
+
+def build_trim_single(ctx):
+    return program(ctx, trimmed(torch.max), labels=LENGTHS)
+
+
+def build_trim(ctx):
+    return program(ctx, trimmed(longest_of_all), labels=LENGTHS)
+
+
+def build_trim_local(ctx):
+    """Wrong: as long as the rank's own longest, which is in this batch as long as that of all."""
+    return program(ctx, trimmed(torch.max), labels=LENGTHS)
+
+
+def balanced(total):
+    """A loss by how many rows have each greatest place."""
+
+    def step(x, weight):
+        scores = (x @ weight).softmax(-1)
+        counts = nn.functional.one_hot(scores.argmax(-1), SIZE).sum(0)
+        return (total(counts) / ROWS * scores.mean(0)).sum()
+
+    return step
+
+
+def build_balance_single(ctx):
+    return program(ctx, balanced(lambda counts: counts))
+
+
+def build_balance(ctx):
+    return program(ctx, balanced(total))
+
+
+def build_balance_local(ctx):
+    """Wrong: by twice the counts of the rank's own rows."""
+    return program(ctx, balanced(lambda counts: counts * dist.get_world_size()))
 
 
 def scaled(scale):

@@ -24,6 +24,8 @@ from verdict.graph.shares import check_regions, check_shards
 from verdict.graph.turns import makers_of, out_of_turn
 from verdict.outcome import Finding
 
+DECIDES = "decides-otherwise"
+"""The code of a fault that runs of both programs showed, and that is told where the plan itself shows none."""
 ASKED = "output_mask"
 """The attribute of a gradient that says which of its outputs it makes."""
 
@@ -43,7 +45,7 @@ class ShapeRule(Protocol):
 def check_plan(plan: Plan, rules: Mapping[str, ShapeRule]) -> tuple[Finding, ...]:
     """All that is wrong with the plan's form; empty for a plan whose values can be looked at."""
     return (
-        *plan.faults,
+        *(fault for fault in plan.faults if fault.code != DECIDES),
         *check_regions(plan),
         *check_shards(plan),
         *check_order(plan),
@@ -52,6 +54,11 @@ def check_plan(plan: Plan, rules: Mapping[str, ShapeRule]) -> tuple[Finding, ...
         *check_crossings(plan),
         *check_schedule(plan),
     )
+
+
+def shown(plan: Plan) -> tuple[Finding, ...]:
+    """What runs of both programs showed to be wrong, of which the plan's nodes say nothing."""
+    return tuple(fault for fault in plan.faults if fault.code == DECIDES)
 
 
 def check_order(plan: Plan) -> tuple[Finding, ...]:

@@ -265,6 +265,16 @@ _ALL = (
         "Depends on the operator.",
     ),
     Code(
+        "decides-otherwise",
+        "data decides otherwise than on the single device",
+        "Both programs were run on other numbers than those of the recording, and hold other results: a rank decides "
+        "by its own rows (their longest length, their count), which in the recording decided as all rows do.",
+        "longest = lengths.max().item()                                 wrong: of this rank's rows alone\n"
+        "all_reduce(longest := lengths.max(), op=MAX); longest.item()   right",
+        "Let all ranks decide by the same numbers: reduce what decides before it is read.",
+        "Right on some batches and wrong on others, by as much as their rows differ.",
+    ),
+    Code(
         "assumption-denied",
         "the proof rests on what was denied",
         "The verdict rests on an assumption that --deny-assumption refuses.",

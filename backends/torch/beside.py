@@ -1,0 +1,133 @@
+"""Programs that data decides in, run on other numbers: what both hold there must be the same.
+
+What data chose in a recording is a premise of the proof, so that ranks that decide by their own rows go unseen where
+these happen to decide as all rows do. So both programs are run on further numbers: real ones drawn anew, the rows of
+the batch in other orders.
+"""
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from verdict.backends.torch.launched import launch
+from verdict.backends.torch.numbers import OWN, drawn
+from verdict.backends.torch.program import Load
+from verdict.backends.torch.real import Ran, Run, ran_in, run
+from verdict.backends.torch.trace import SUFFIXES, UPDATED
+
+DRAWS = (2, 3)
+"""The draws of the further numbers. Of the first one the rows of the batch are in the order of its integers, by which
+ranks get rows that are as different as they can be; of the others in any order.
+"""
+CLOSE = 1e-2
+"""What two numbers may differ by, of the greatest of their tensor: choices are told, rounding is not."""
+NOTHING = 1e-4
+"""Of the greatest gradient, what is zero but for rounding: an optimizer may make a whole step of it."""
+GRADIENT = SUFFIXES["gradient"]
+
+
+class Both(NamedTuple):
+    """The single-device program and the parallel one. load: what imports each. ranks: of the parallel one. batch: the
+    names of the inputs, by whose rows integers are ordered first. numbers: a file with those of the recording.
+    """
+
+    load: tuple[Load, Load]
+    ranks: int
+    batch: Sequence[str]
+    numbers: str
+
+
+def otherwise(both: Both, folder: Path, seconds: float, mebibytes: int) -> str:
+    """What the programs hold otherwise, as a clause; "" where they agree, or one of them does not get to its end.
+
+    folder: a new one, which is gone afterwards. seconds: for one launch. mebibytes: for each process.
+    """
+    folder.mkdir()
+    try:
+        whole = torch.load(both.numbers)
+        runs = {}
+        for draw in DRAWS:
+            torch.save(_anew(whole, both.batch, draw), folder / f"{draw}.pt")
+            runs[draw] = Run(OWN, given=str(folder / f"{draw}.pt"))
+        for load, ranks, name in zip(both.load, (1, both.ranks), ("single", "parallel"), strict=True):
+            launch(partial(run, load, ranks, runs, seconds), ranks, folder / name, seconds, mebibytes)
+        for draw in DRAWS:
+            one = ran_in(folder / "single", 1, draw)
+            found = _apart(one[0], ran_in(folder / "parallel", both.ranks, draw) or ()) if one else ""
+            if found:
+                rows = "the rows of the batch in another order" if both.batch else "others"
+                return f"run on other numbers, {rows}, {found}"
+        return ""
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _anew(whole: Mapping[str, Any], batch: Sequence[str], draw: int) -> dict[str, Any]:
+    """Numbers for what the single-device program is given."""
+    order = _order([whole[name] for name in batch if name in whole], draw)
+    found = {}
+    for name, held in whole.items():
+        moves = name in batch and order is not None and held.dim() and len(held) == len(order)
+        moved = held[order] if moves else held
+        fixed = not held.is_floating_point() or bool(held.isinf().any()) or bool((held == held.round()).all())
+        region = [(0, size) for size in held.shape]
+        found[name] = moved if fixed else drawn(name, moved, region, held.shape, draw)
+    return found
+
+
+def _order(batch: Sequence[Any], draw: int) -> Any:
+    """An order of the rows of a batch, by the first of its tensors of integers; None where it has none."""
+    whole = [held for held in batch if held.dim() and not (held.is_floating_point() or held.is_complex())]
+    if not whole:
+        return None
+    if draw == DRAWS[0]:
+        rows = whole[0].reshape(len(whole[0]), -1).tolist()
+        return torch.tensor(sorted(range(len(rows)), key=lambda row: rows[row]))
+    return torch.randperm(len(whole[0]), generator=torch.Generator().manual_seed(draw))
+
+
+def _apart(single: Ran, parallel: Sequence[Ran]) -> str:
+    """The first tensor of which ranks hold something else than the single device does, as a clause."""
+    grads = [held.abs().max() for name, held in single.held.items() if name.endswith(GRADIENT) and held.numel()]
+    least = NOTHING * float(max(grads, default=0.0))
+    for name, due in single.held.items():
+        counted = torch.ones_like(due, dtype=torch.bool)
+        if name.endswith(SUFFIXES[UPDATED]):
+            grad = single.held.get(name.removesuffix(SUFFIXES[UPDATED]) + GRADIENT)
+            if grad is None or grad.shape != due.shape:
+                continue
+            counted = grad.abs() > least
+        floor = least if name.endswith(GRADIENT) else 0.0
+        for ranks, region, held in _sums(name, parallel):
+            part = tuple(slice(start, stop) for start, stop in region)
+            gap = (_precise(held) - _precise(due[part])).abs()[counted[part]]
+            real = (due.is_floating_point() or due.is_complex()) and due.numel()
+            bound = CLOSE * float(due.abs().max()) + floor if real else 0.0
+            if gap.numel() and not bool((gap <= bound).all()):
+                who = f"rank {ranks[0]}" if len(ranks) == 1 else f"the sum of ranks {', '.join(map(str, ranks))}"
+                return f"{who} holds other numbers in {name} than the single device (by {float(gap.max()):.3g})"
+    return ""
+
+
+def _precise(held: Any) -> Any:
+    return held.to(torch.complex128 if held.is_complex() else torch.float64)
+
+
+def _sums(name: str, parallel: Sequence[Ran]) -> Iterator[tuple[tuple[int, ...], Any, Any]]:
+    """Which ranks hold a region of a tensor, alone or as a sum, which region, and what they hold."""
+    parts: dict[Any, dict[int, tuple[int, Any]]] = {}
+    for rank, ran in enumerate(parallel):
+        if name not in ran.held:
+            continue
+        _, region, (part, count) = ran.ends[name]
+        if count == 1:
+            yield (rank,), region, ran.held[name]
+        else:
+            parts.setdefault((region, count), {}).setdefault(part, (rank, ran.held[name]))
+    for (region, count), held in parts.items():
+        if len(held) == count:
+            yield tuple(rank for rank, _ in held.values()), region, sum(_precise(value) for _, value in held.values())
