@@ -8,7 +8,6 @@ from verdict.backends.torch.assemble import STEP, doubted
 from verdict.backends.torch.trace import GIVEN, SEEDED, Trace
 from verdict.errors import UsageError
 from verdict.graph import Plan
-from verdict.graph.check import DECIDES
 from verdict.outcome import Assumption, Finding
 
 AGREES, DIFFERS, NOT_RUN, HANGS, FAILS = "agrees", "differs", "not run", "hangs", "fails"
@@ -58,7 +57,7 @@ def confirmed(plan: Plan, found: Confirmation, traces: Sequence[Trace] = ()) -> 
         remedy = "something in it cannot be recorded; see docs/pytorch.md, What is recorded"
         raise UsageError(plan.source, problem, remedy)
     if found.shown:
-        plan = replace(plan, faults=(*plan.faults, Finding(DECIDES, found.shown, plan.source)))
+        plan = replace(plan, faults=(*plan.faults, Finding("decides-otherwise", found.shown, plan.source)))
     if found.how == AGREES:
         runs = found.why or "two runs of all ranks on CPUs, on different numbers, agree with it"
         text = f"{STEP.text}; {runs}"

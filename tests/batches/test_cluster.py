@@ -5,8 +5,10 @@ import os
 import shutil
 import signal
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -38,6 +40,13 @@ PROGRAM = ROOT / "examples" / "torch" / "linear_ddp.py"
 BUILDERS = ("build", "build_sum", "build_nothing")
 
 
+class Killed(NamedTuple):
+    """The node that can be killed: its name, and what kills it."""
+
+    name: str
+    kill: Callable[[], None]
+
+
 @pytest.fixture
 def cluster(monkeypatch):
     """Two nodes of one core each; the second one can be killed."""
@@ -46,7 +55,7 @@ def cluster(monkeypatch):
     second = made.add_node(num_cpus=1)
     made.wait_for_nodes()
     ray.init(address=made.address, log_to_driver=False)
-    yield partial(made.remove_node, second, allow_graceful=False)
+    yield Killed(second.node_id, partial(made.remove_node, second, allow_graceful=False))
     ray.shutdown()
     made.shutdown()
 
@@ -82,7 +91,12 @@ def test_the_same_cases_as_local(cluster, tmp_path):
     assert sorted(case.number for case in told) == [0, 1, 2]
 
 
-def outcomes_where_a_node_is_killed(tasks, run, marks, kill):
+def has_begun(marks, node):
+    """Whether a task has just begun on a node, and has most of its time before it."""
+    return any(mark.read_text() == node and time.time() - mark.stat().st_mtime < 0.5 for mark in marks.iterdir())
+
+
+def outcomes_where_a_node_is_killed(tasks, run, marks, node):
     """The outcomes of tasks, each told once; after two of them the node dies in the middle of a task, which is begun
     anew.
     """
@@ -94,10 +108,9 @@ def outcomes_where_a_node_is_killed(tasks, run, marks, kill):
         outcomes[place] = outcome
         if len(outcomes) == 2:
             deadline = time.monotonic() + 20
-            while len({mark.read_text() for mark in marks.iterdir()}) < 2 and time.monotonic() < deadline:
-                time.sleep(0.1)
-            time.sleep(0.5)
-            kill()
+            while not has_begun(marks, node.name) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            node.kill()
 
     on_ray(None)(tasks, partial(run, folder=marks), told, 60.0)
     assert sorted(outcomes) == list(range(len(tasks))), "none is lost"
