@@ -52,8 +52,9 @@ def emitted(path):
     return found
 
 
-SILENT = ("report", "repair", "mutate", "concrete", "bugs")
-ROOMS = [path for path in sorted(ROOT.rglob("*.py")) if path.parts[-2] not in SILENT]
+SILENT = ("report", "repair", "mutate", "concrete", "bugs", "text")
+FILES = [*sorted(ROOT.rglob("*.py")), *sorted((ROOT.parent / "backends").rglob("*.py"))]
+ROOMS = [path for path in FILES if path.parts[-2] not in SILENT]
 ALL = {code: path.name for path in ROOMS for code in emitted(path)}
 
 
