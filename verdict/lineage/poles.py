@@ -70,8 +70,8 @@ def _is_fixed(partner: Partner, fixed: Set[int]) -> bool:
 
 
 def _unsure(table: Reference, partner: Partner, is_fixed: bool) -> Iterator[int]:
-    """Of the values that a node makes of what may be no number those that may be none, too: not integers that are known,
-    whatever they were made of.
+    """Of what a node makes of what may be no number, that which may be none, too: not integers that are known, whatever
+    they were made of.
     """
     for base in partner.outputs:
         if base != ABSENT and not (is_fixed and is_whole(kind(table.bases[base].dtype))):
