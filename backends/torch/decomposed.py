@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch._decomp import core_aten_decompositions, decomposition_table
+from torch.nn import functional
 from torch.utils._python_dispatch import _disable_current_modes
 
 from verdict.backends.torch.arguments import Call, called, functional_of
@@ -26,6 +27,8 @@ def taken_apart(call: Call) -> Callable[..., Any] | None:
     nothing is known that does. What is written in place is computed first.
     """
     pure = functional_of(call.func) if call.written else call.func
+    if call.given.get("transposed"):
+        return _TRANSPOSED.get(call.name)
     if pure is None or called(pure) in RULES:
         return None
     return _OWN.get(call.name.removesuffix("_")) or _torchs(pure)
@@ -169,6 +172,57 @@ def _replicated(grad: Any, x: Any, padding: Sequence[int]) -> Any:
     return grad
 
 
+def _transposed(
+    x: Any, weight: Any, bias: Any, stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int],
+    transposed: bool, more: Sequence[int], groups: int,
+) -> Any:  # fmt: skip
+    """A transposed convolution: one with the mirrored weights, of its input with zeros between the elements.
+
+    x: (batch, channels, sizes ...). weight: (channels, channels made / groups, sizes ...). more: what is added to the
+    sizes that are made, at their ends.
+    """
+    dims = x.dim() - 2
+    stride, padding, dilation, more = (_each(given, dims) for given in (stride, padding, dilation, more))
+    around: list[int] = []
+    for dim in range(dims):
+        at, size = dim + 2, x.shape[dim + 2]
+        if stride[dim] > 1:
+            between = [0, 0] * (dims - 1 - dim) + [0, stride[dim] - 1]
+            x = functional.pad(x.unsqueeze(at + 1), between).flatten(at, at + 1)
+            x = x.narrow(at, 0, (size - 1) * stride[dim] + 1)
+        edge = dilation[dim] * (weight.shape[at] - 1) - padding[dim]
+        around = [edge, edge + more[dim], *around]
+    made = weight.shape[1]
+    parts = weight.flip(list(range(2, dims + 2))).unflatten(0, (groups, -1)).transpose(1, 2)
+    mirrored = parts.reshape(groups * made, -1, *weight.shape[2:])
+    none = [0] * dims
+    return torch.ops.aten.convolution(
+        functional.pad(x, around), mirrored, bias, [1] * dims, none, dilation, False, none, groups
+    )
+
+
+def _transposed_backward(
+    grad: Any, x: Any, weight: Any, biases: Any, stride: Sequence[int], padding: Sequence[int],
+    dilation: Sequence[int], transposed: bool, more: Sequence[int], groups: int, asked: Sequence[bool],
+) -> Any:  # fmt: skip
+    """The gradients of a transposed convolution, which a convolution with the same weights is the transpose of."""
+    how = stride, padding, dilation, False, [0] * (x.dim() - 2), groups
+    of_x = torch.ops.aten.convolution(grad, weight, None, *how) if asked[0] else None
+    of_weight = None
+    if asked[1]:
+        of_weight = torch.ops.aten.convolution_backward(x, grad, weight, None, *how, [False, True, False])[1]
+    return of_x, of_weight, grad.sum([0, *range(2, grad.dim())]) if asked[2] else None
+
+
+def _each(given: Sequence[int], dims: int) -> list[int]:
+    return list(given) if len(given) == dims else list(given) * dims
+
+
+_TRANSPOSED: Mapping[str, Callable[..., Any]] = {
+    "convolution": _transposed,
+    "convolution_backward": _transposed_backward,
+}
+"""What a rule has for convolutions that are none."""
 _ELEMENTWISE: Mapping[str, Callable[..., Any]] = {
     "sinh": lambda x: (x.exp() - (-x).exp()) / 2,
     "cosh": lambda x: (x.exp() + (-x).exp()) / 2,

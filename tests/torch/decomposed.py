@@ -38,6 +38,10 @@ OPERATORS = {
         "replicated": lambda y: functional.pad(image(y), (1, 0, 2, 1), mode="replicate"),
         "adaptive_max": lambda y: functional.adaptive_max_pool2d(image(y), 1),
     },
+    "transposed": {
+        "line": lambda y: functional.conv_transpose1d(y[:, None], 0.1 * torch.arange(6.0).reshape(1, 2, 3), stride=2),
+        "plane": lambda y: functional.conv_transpose2d(image(y), torch.ones(1, 1, 2, 2), padding=1, output_padding=0),
+    },
     "sizes": {
         "nearest": lambda y: functional.interpolate(image(y), scale_factor=2),
         "bilinear": lambda y: functional.interpolate(image(y), size=(3, 5), mode="bilinear", align_corners=True),
@@ -71,6 +75,11 @@ OPERATORS = {
         "aminmax": lambda y: sum(torch.aminmax(y, dim=1)),
         "searchsorted": lambda y: torch.arange(3.0)[torch.searchsorted(torch.tensor([-0.5, 0.5]), y.detach())] * y,
     },
+    "routes": {
+        "topk": lambda y: y.topk(2, 1)[0],
+        "argmax": lambda y: y.gather(1, y.argmax(1, keepdim=True)),
+        "gates": lambda y: routed(y.softmax(-1)),
+    },
     "sums": {
         "scatter_mean": lambda y: torch.zeros(len(y), 3).scatter_reduce(1, places(y), y, "mean"),
         "std_mean": lambda y: sum(torch.std_mean(y, 1)),
@@ -79,6 +88,12 @@ OPERATORS = {
         "trilinear": lambda y: functional.bilinear(y[:, :3], y[:, 3:], torch.ones(2, 3, 3)),
     },
 }
+
+
+def routed(scores):
+    """Each row by the weights of its two best experts, which add up to one."""
+    best, at = scores.topk(2, 1)
+    return torch.zeros(len(scores), SIZE).scatter(1, at, best / best.sum(1, keepdim=True)) @ torch.eye(SIZE)
 
 
 def places(y):
@@ -102,6 +117,14 @@ def program(ctx, operators, reduced=True, wrap=nn.Sequential):
     return Program({"x": x}, model, step, specs=specs, loss=mean(ctx.rank, ctx.world))
 
 
+class Upwards(nn.ConvTranspose1d):
+    def __init__(self):
+        super().__init__(2, 2, 2, stride=2)
+
+    def forward(self, y):
+        return super().forward(y.reshape(len(y), 2, -1))
+
+
 def built(operators, **how):
     return functools.partial(program, operators=operators, **how)
 
@@ -109,5 +132,7 @@ def built(operators, **how):
 for name, group in OPERATORS.items():
     globals()[f"build_{name}"] = built([*group.values()])
     globals()[f"build_{name}_wrong"] = built([*group.values()], reduced=False)
+build_deconvolution = built([torch.tanh], wrap=lambda linear: nn.Sequential(linear, Upwards()))
+build_deconvolution_wrong = built([torch.tanh], wrap=lambda linear: nn.Sequential(linear, Upwards()), reduced=False)
 build_weight_norm = built([torch.tanh], wrap=nn.utils.parametrizations.weight_norm)
 build_weight_norm_wrong = built([torch.tanh], wrap=nn.utils.parametrizations.weight_norm, reduced=False)
