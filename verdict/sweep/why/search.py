@@ -204,11 +204,25 @@ def one_of(search: Search, state: State, among: Pass, budget: Budget | None = No
                 continue
             whole = after.wrong.isdisjoint(behind(search.scene, fix.change, fix.at))
             found = Mending(cause_of(state, after, fix), after, whole)
+            if not whole and by_chance(search.scene, found):
+                continue
             if whole:
                 return found
             if best is None or len(after.wrong) < len(best.after.wrong):
                 best = found
     return best
+
+
+def by_chance(scene: Scene, found: Mending) -> bool:
+    """Whether all that a correction mends is computed from what is wrong still: the first step of an optimizer that
+    looks at the signs of gradients may be right with wrong ones.
+    """
+    wrong = [item.result.value for item in found.after.different]
+    for item in found.cause.mends:
+        before = cone_of(scene, [item.result.value])
+        if not any(value != item.result.value and scene.maker.get(value) in before for value in wrong):
+            return False
+    return True
 
 
 def astray(search: Search, state: State) -> Callable[[Sequence[Siblings]], Sequence[Siblings]]:
