@@ -1,4 +1,4 @@
-"""What is looked up at places that an order of unknown numbers gives: it is a number, as each place is one of the row's."""
+"""What is looked up at places that an order of unknown numbers gives is a number: each place is one of the row's."""
 
 from fractions import Fraction
 from itertools import product
