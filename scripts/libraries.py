@@ -42,9 +42,16 @@ proved. Beside it stands the same program with a mistake that a user may make, a
 first finding, and the line that it names. Where the library is wrong itself, the verdict says so, and
 `examples/libraries/megatron/faults_on_gloo.py` shows it on two processes without Verdict.
 
-What is not there, and why: Megatron-Core's context parallelism, as its own attention refuses it and that of Transformer
-Engine runs on no CPU; torchtitan's DeepSeek-V3 under tensor parallelism alone, whose proof had no answer after 500 s;
-torchtitan's context parallelism was not tried.
+What is not there, and why: Megatron-Core's context parallelism, as its own attention refuses it and that of
+Transformer Engine runs on no CPU; torchtitan's DeepSeek-V3 under tensor parallelism alone, whose proof had no answer
+after 500 s (between cut points most guesses behind its routed experts are wrong, and the sweep of the whole spends
+its time multiplying out what the experts sum); torchtitan's context parallelism, neither form of which runs on a CPU:
+over its SDPA, torch's DTensor has no sharding strategy for `aten._scaled_dot_product_flash_attention_for_cpu` (the
+ring is registered for the three kernels of GPUs alone), and FlexAttention has no backward there. transformers' CLIP
+and ViT MAE under DDP end as UNKNOWN: CLIP divides embeddings by their norms, which may be zero, in front of a
+logarithm of a softmax, so that nothing is decided between cut points, and the whole takes too long; of ViT MAE the
+order of noise says which patches are masked, and no proof is found for what follows it. T5 and Swin whose loss is
+divided by the ranks again are REFUTED, but the first finding names a norm of the model, not the line of the loss.
 """
 COLUMNS = ("program", "ranks", "nodes", "recording s", "proof s", "verdict", "with a mistake", "what is said")
 

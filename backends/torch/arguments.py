@@ -70,11 +70,12 @@ def encode(
             waiting = []
             inputs.append(number(value))
         elif is_tensors(argument) and isinstance(value, list | tuple):
-            attrs[f"{name}_count"] = len(value)
-            masks = tuple(k for k, item in enumerate(value) if item is not None and item.dtype is torch.bool)
+            listed = value[: max((k + 1 for k, item in enumerate(value) if item is not None), default=0)]
+            attrs[f"{name}_count"] = len(listed)
+            masks = tuple(k for k, item in enumerate(listed) if item is not None and item.dtype is torch.bool)
             if name == "indices" and masks:
                 attrs["masks"] = masks
-            for position, item in enumerate(value):
+            for position, item in enumerate(listed):
                 if item is None:
                     waiting.append(f"{name}.{position}")
                     continue

@@ -11,6 +11,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from verdict.backends.torch import choices, fused, grouped
 from verdict.backends.torch.arguments import Call, called, encode, functional_of, plain, tensors_in
 from verdict.backends.torch.collectives import Unknown
+from verdict.backends.torch.decomposed import taken_apart
 from verdict.backends.torch.draws import is_random, record_draw
 from verdict.backends.torch.folded import folded
 from verdict.backends.torch.foreach import elements
@@ -32,8 +33,6 @@ _NO_CHANGE = frozenset({"detach_", "set_", "record_stream"})
 _LIFTS = frozenset({"lift", "lift_fresh", "lift_fresh_copy"})
 _UNSAID = frozenset({"native_batch_norm", "native_batch_norm_backward"})
 """Operators that write to arguments without saying so, and what belongs to them: taken apart into others."""
-_OTHERS = frozenset({"index_copy", "index_copy_"})
-"""Operators that are others by another name: taken apart into these."""
 _ADDED_TO = frozenset({"addmm", "addmv", "addbmm", "baddbmm", "addr"})
 """Operators that add a product to beta times what they are given first."""
 
@@ -53,17 +52,17 @@ def record_aten(recorder: "Recorder", call: Call) -> Any:
         return choices.record_choice(recorder, call)
     if call.name in _ESCAPES:
         return _escape(recorder, call)
-    if call.name in _UNSAID | _OTHERS:
+    if call.name in _UNSAID:
         return _apart(recorder, call)
-    if fused.is_known(call.name, call.given):
-        with recorder:
-            return fused.take(call.name, call.given)
-    if grouped.is_known(call.name, call.given):
+    if fused.is_known(call.name, call.given) or grouped.is_known(call.name, call.given):
         return _taken(recorder, call)
     if is_random(call):
         return record_draw(recorder, call)
     if call.name.startswith("_foreach_"):
         return _foreach(recorder, call)
+    others = taken_apart(call)
+    if others is not None:
+        return _by_others(recorder, call, others)
     if call.written:
         return _change(recorder, call)
     if _is_view(call.func):
@@ -91,8 +90,21 @@ def _apart(recorder: "Recorder", call: Call) -> Any:
         return decomposition_table[call.func](*call.args, **call.kwargs)
 
 
+def _by_others(recorder: "Recorder", call: Call, others: Callable[..., Any]) -> Any:
+    """A call that is recorded as other operators, which compute what it returns or writes."""
+    with recorder:
+        made = others(*call.args, **call.kwargs)
+        if not call.written:
+            return made
+        (target,) = call.written
+        return target.copy_(made)
+
+
 def _taken(recorder: "Recorder", call: Call) -> Any:
-    """A call that is taken apart as its offsets say, which decide that."""
+    """A step of an optimizer that is taken apart, or a call that is as its offsets say, which decide that."""
+    if fused.is_known(call.name, call.given):
+        with recorder:
+            return fused.take(call.name, call.given)
     ends = grouped.offsets(call.name, call.given)
     if ends is not None and not choices.decide(recorder, ends, called(call.func)):
         return recorder.instead(call, f"data decides which rows belong together: {called(call.func)}")

@@ -47,7 +47,13 @@ CONSTANT = (
     'a = aten.arange() end=6 dtype="float32"\nf = aten.repeat(a) repeats=(2, 1)',
 )
 
-@pytest.mark.parametrize("texts", [EXPANDED, CONSTANT], ids=["a buffer", "a constant"])
+COMPUTED = (
+    "a = aten.expand(w) size=(4, 6)\ne = exp(a)",
+    "g = aten.expand(w) size=(2, 6)\nf = exp(g)",
+)
+
+
+@pytest.mark.parametrize("texts", [EXPANDED, CONSTANT, COMPUTED], ids=["a buffer", "a constant", "computed of it"])
 def test_rows_of_what_is_repeated_are_any_rows(texts):
     single, parallel = (text.format(repeated=line) for text, line in zip((SINGLE, RANKS), texts, strict=True))
     assert proved(single, parallel, tp=2)
@@ -58,8 +64,9 @@ def test_rows_of_what_is_repeated_are_any_rows(texts):
     [
         "g = aten.expand(w) size=(2, 6)\nf = mul(g) other=<1.0 | 2.0>",
         "g = mul(w) other=2.0\nf = aten.expand(g) size=(2, 6)",
+        "g = mul(w) other=2.0\nk = aten.expand(g) size=(2, 6)\nf = exp(k)",
     ],
-    ids=["one rank doubles it", "all ranks double it"],
+    ids=["one rank doubles it", "all ranks double it", "something else is computed of it"],
 )
 def test_repeated_values_that_are_others_are_not_proved(line):
     assert not proved(SINGLE.format(repeated=EXPANDED[0]), RANKS.format(repeated=line), tp=2)

@@ -17,8 +17,9 @@ from verdict.sweep.elements import Elements, Kind, of_numbers
 from verdict.sweep.ends import ends_of
 from verdict.sweep.flow import Flow, Place, Step
 from verdict.sweep.follow import Follower, follow_single
+from verdict.sweep.guesses import Guesses
 from verdict.sweep.moves import Moves
-from verdict.sweep.parallel import Guesses, follow_parallel
+from verdict.sweep.parallel import follow_parallel
 from verdict.sweep.prove import prove
 from verdict.sweep.sweep import ALONE, catalogue_of, sweep
 from verdict.sweep.trace import Keys, Traces

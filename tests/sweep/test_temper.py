@@ -6,8 +6,8 @@ import numpy as np
 
 from verdict.sweep.elements import Elements, Kind
 from verdict.sweep.flow import Flow, Place, Step
+from verdict.sweep.guesses import Guesses
 from verdict.sweep.match import Catalogue, Known
-from verdict.sweep.parallel import Guesses
 from verdict.sweep.temper import tempered
 from verdict.sweep.values import run
 

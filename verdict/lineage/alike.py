@@ -2,21 +2,31 @@
 
 from math import prod
 
-from verdict.graph import ABSENT
+from verdict.graph import ABSENT, INPUT
 from verdict.lineage.reference import Reference
 from verdict.ops import FACTS
 
 
 def alike_bases(table: Reference) -> frozenset[int]:
-    """What is computed from nothing, and what repeats what it reads."""
+    """What is computed from nothing, what repeats what it reads, and what is computed from such, from weights and from
+    buffers alone: of rows that are alike it makes rows that are alike.
+    """
+    kinds = {logical.name: logical.kind for logical in table.plan.logicals}
+    still = {k for k, base in enumerate(table.bases) if base.node < 0 and kinds.get(base.logical) != INPUT}
     fixed: set[int] = set()
     repeated: set[int] = set()
     for node, inputs, outputs, _ in table.partners:
         made = [base for base in outputs if base != ABSENT]
         read = [base for bases in inputs for base in bases]
-        if fixed.issuperset(read) and not FACTS.random(node.op):
+        if FACTS.random(node.op):
+            continue
+        if still.issuperset(read):
+            still.update(made)
+        if fixed.issuperset(read):
             fixed.update(made)
-        elif FACTS.moves(node.op, len(inputs)):
+        if not repeated.isdisjoint(read) and (still | repeated).issuperset(read):
+            repeated.update(made)
+        elif fixed.issuperset(read) or FACTS.moves(node.op, len(inputs)):
             size = sum(prod(table.bases[base].shape) for base in read)
-            repeated.update(base for base in made if prod(table.bases[base].shape) > size)
+            repeated.update(base for base in made if prod(table.bases[base].shape) > max(size, 1))
     return frozenset(fixed | repeated)

@@ -13,7 +13,7 @@ from itertools import islice, product
 from typing import NoReturn
 
 from verdict.graph import ABSENT, GRAD, Interval, Node, Place, Plan, Region
-from verdict.graph.lockstep import Step
+from verdict.graph.lockstep import COMMUNICATION, Step
 from verdict.lineage.alike import alike_bases
 from verdict.lineage.binding import Binding
 from verdict.lineage.columns import UNDECIDED
@@ -61,6 +61,7 @@ class Guessing(Holdings):
         self.alike = alike_bases(reference)
         self.movement = Movement(self, self.infinite)
         self._scales: dict[CutPoint, Fraction] = {}
+        self._parts: set[CutPoint] = set()
         self._pieces: list[dict[tuple[int, int], Interval]] = [{} for _ in range(plan.devices)]
         self._counterparts = counterparts(reference.plan, plan)
         self._by_read: dict[tuple[str, int, Bases], list[int]] = defaultdict(list)
@@ -134,10 +135,26 @@ class Guessing(Holdings):
         for device, tensor, value, place in self.movement.follow(steps):
             with suppress(Unfollowed):
                 self.write(device, tensor, value, place)
+        self._follow_parts(steps)
         each = (self._times(device, tensor) for device, step in steps.items() for tensor in _scaling(step.node))
         times = next((found for found in each if found != 1), ONCE)
         for device, tensor in outputs if times > 0 and times != 1 else ():
             self._scales[device, tensor] = times
+
+    def _follow_parts(self, steps: Mapping[int, Step]) -> None:
+        """Note what a device makes, by itself, of one part of a sum, in proportion to it or element by element: it is
+        likelier a part of what is due than all of that.
+        """
+        for device, step in steps.items() if next(iter(steps.values())).node.op not in COMMUNICATION else ():
+            made = [t for t in step.node.outputs if t != ABSENT and self.env[device].get(t) is None]
+            shapes = {self.shapes[tensor] for tensor in made}
+            alike = {t for t in step.node.inputs if t != ABSENT and {self.shapes[t]} == shapes}
+            if sum(self._is_part(device, tensor) for tensor in alike.union(_scaling(step.node))) == 1:
+                self._parts.update((device, tensor) for tensor in made)
+
+    def _is_part(self, device: int, tensor: int) -> bool:
+        value = self.env[device].get(tensor)
+        return any(share.part for share in value) if value else (device, tensor) in self._parts
 
     def _times(self, device: int, tensor: int) -> Fraction:
         """How often a tensor seems to hold what it must."""
@@ -244,10 +261,11 @@ class Guessing(Holdings):
         return list(dict.fromkeys((*read, *((elsewhere,) if elsewhere else ()), *own)))
 
     def _may_be_cut(self, device: int, tensor: int, due: Bases) -> bool:
-        """Whether values of real numbers are due, and this guess is not refused."""
+        """Whether values of real numbers are due, and this guess is neither refused nor one of a part of a sum."""
         bases = [self.reference.bases[base] for base in due]
         numbers = all(kind(base.dtype) == FLOAT and base.column != UNDECIDED for base in bases)
-        return numbers and self.infinite.isdisjoint(due) and (device, tensor, due) not in self.refused
+        refused = (device, tensor, due) in self.refused or (device, tensor) in self._parts
+        return numbers and self.infinite.isdisjoint(due) and not refused
 
 
 def _scaling(node: Node) -> tuple[int, ...]:

@@ -91,7 +91,7 @@ class Movement:
     def _made(self, steps: Mapping[int, Step]) -> Mapping[int, Sequence[Origins]] | None:
         ((device, step), *others) = steps.items()
         real = all(self._dtype(tensor) == FLOAT for tensor in step.node.outputs if tensor != ABSENT)
-        if real and not others and FACTS.makes_zeros(step.node.op, len(step.node.inputs), dict(step.node.attrs)):
+        if not others and FACTS.makes_zeros(step.node.op, len(step.node.inputs), dict(step.node.attrs)):
             return {device: [_zeros(self.holdings, tensor) for tensor in step.node.outputs]}
         read = {device: [self.of(device, t) for t in step.node.inputs] for device, step in steps.items()}
         known = {device: [o for o in found if o is not None] for device, found in read.items()}

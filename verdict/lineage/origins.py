@@ -21,7 +21,7 @@ from verdict.lineage.places import MOST_MOVED, Move, move
 from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.values import ONCE, OWN_COLUMN, Part, Share, Value
 from verdict.ops import FACTS
-from verdict.ops.types import FLOAT, kind
+from verdict.ops.types import COMPLEX, FLOAT, kind
 from verdict.outcome import Assumption
 
 Origins = npt.NDArray[np.int64]
@@ -92,13 +92,13 @@ class Numbering:
         return None if plain is None else self._so(np.asarray(plain[slices(region)]), hows.pop())
 
     def value(self, origins: Origins, like: Node) -> Value | None:
-        """What a tensor of these elements holds, if that is one region of one sum of values. Zeros are none.
+        """What a tensor of these elements holds, if that is one region of one sum of values. Zeros alone are none.
 
         Of several that are the same, it is what nodes of the operator, and of the name, of `like` make.
         """
-        if not origins.size or not origins.flat[0]:
+        if not origins.any():
             return None
-        block = self._blocks[bisect_right(self._firsts, int(origins.flat[0])) - 1]
+        block = self._blocks[bisect_right(self._firsts, int(origins.flat[_first(origins)])) - 1]
         found = list(self._regions(origins, block))
         if not found:
             return None
@@ -207,22 +207,26 @@ class Numbering:
         return self._plain[bases]
 
     def _moved(self, base: int) -> Origins | None:
-        """The elements of a value that is made by moving those of others; None where it is not."""
+        """The elements of a value that is made of zeros, or by moving those of others; None where it is not."""
         of = self.reference.bases[base]
-        if of.node < 0 or kind(of.dtype) != FLOAT:
+        if of.node < 0 or kind(of.dtype) == COMPLEX:
             return None
         partner = self.reference.partners[of.node]
-        if not FACTS.moves(partner.node.op, len(partner.inputs)) or not all(map(self._is_real, partner.inputs)):
+        if FACTS.makes_zeros(partner.node.op, len(partner.inputs), dict(partner.node.attrs)):
+            return np.full(self.shape_of(base), NOTHING, dtype=np.int64)
+        alike = all(self._is_like(bases, of.dtype) for bases in partner.inputs)
+        if not alike or not FACTS.moves(partner.node.op, len(partner.inputs)):
             return None
         read = [found for bases in partner.inputs if (found := self._of(bases)) is not None]
         made = self.moved(partner.node, read) if len(read) == len(partner.inputs) else None
         found = None if made is None else made[of.output]
         return found if found is not None and found.shape == self.shape_of(base) else None
 
-    def _is_real(self, bases: Bases) -> bool:
-        """Whether a sum is one of real numbers, each of the same shape."""
+    def _is_like(self, bases: Bases, dtype: str) -> bool:
+        """Whether a sum is one of real numbers, as this type is, or of integers of this very type; all of one shape."""
         alike = len({self.shape_of(base) for base in bases}) == 1
-        return alike and all(kind(self.reference.bases[base].dtype) == FLOAT for base in bases)
+        types = {self.reference.bases[base].dtype for base in bases}
+        return alike and (types == {dtype} or {kind(each) for each in (*types, dtype)} == {FLOAT})
 
     def _so(self, plain: Origins, how: How) -> Origins:
         """The elements of a part, or of a multiple, of values, from those of the values."""
@@ -257,11 +261,32 @@ def _row(first: int, shape: Shape) -> Origins:
     return first + np.arange(prod(shape), dtype=np.int64).reshape(shape)
 
 
+def _first(origins: Origins) -> int:
+    """The place of the first element that is not zero, counted in row-major order."""
+    return int(np.argmax(origins.ravel() != NOTHING))
+
+
+def _anchor(of: Origins, wanted: Origins) -> int:
+    """The place of an element that is not zero, counted in row-major order: of those that stand least often in `of`, as
+    a number that is written into every row says nothing of which rows these are.
+    """
+    first = _first(wanted)
+    if np.count_nonzero(of == wanted.flat[first]) < 2:
+        return first
+    numbers, counts = np.unique(of, return_counts=True)
+    places = np.minimum(np.searchsorted(numbers, wanted.ravel()), len(numbers) - 1)
+    return int(np.argmin(np.where(wanted.ravel() == NOTHING, of.size + 1, counts[places])))
+
+
 def _box(of: Origins, wanted: Origins) -> Region | None:
-    """The region of one array that is another one; None where there is none that begins at its first element."""
+    """The region of one array that is another one; None where there is none with the anchor of that where it first
+    stands.
+    """
     if of.ndim != wanted.ndim or not of.size:
         return None
-    first = np.unravel_index(int(np.argmax(of == wanted.flat[0])), of.shape)
-    region = tuple((int(low), int(low) + size) for low, size in zip(first, wanted.shape, strict=True))
-    fits = all(stop <= size for (_, stop), size in zip(region, of.shape, strict=True))
+    anchor = _anchor(of, wanted)
+    found = np.unravel_index(int(np.argmax(of == wanted.flat[anchor])), of.shape)
+    lows = [int(at - own) for at, own in zip(found, np.unravel_index(anchor, wanted.shape), strict=True)]
+    region = tuple((low, low + size) for low, size in zip(lows, wanted.shape, strict=True))
+    fits = all(low >= 0 and stop <= size for (low, stop), size in zip(region, of.shape, strict=True))
     return region if fits and np.array_equal(of[slices(region)], wanted) else None

@@ -4,27 +4,34 @@ Where such a value makes others that are none, there is nothing to compare. Wher
 again, as a comparison does, there is.
 """
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Set
 from typing import NamedTuple
 
 from verdict.graph import ABSENT, BUFFER
 from verdict.lineage.reference import Partner, Reference
-from verdict.ops.granted import Called, granted, summed
+from verdict.ops import FACTS
+from verdict.ops.granted import THROUGH, UNBOUNDED, Called, granted, summed
 from verdict.ops.signs import NOT_NEGATIVE, POSITIVE, absorbs, may_fail, pole, sign, strict
+from verdict.ops.types import is_whole, kind
 
 
 def absorbs_poles(table: Reference) -> bool:
-    """Whether an operator makes a number of what is infinite: 1 / (1 / 0) is zero, and 1 / (0 / 0) is none."""
-    signs, behind = signs_of(table), set[int]()
+    """Whether an operator makes a number of what is infinite: 1 / (1 / 0) is zero, and 1 / (0 / 0) is none.
+
+    What is computed from nothing is known wherever it is read, so that what makes numbers of it asks nothing.
+    """
+    signs, divisions, behind, fixed = signs_of(table), _divisions(table, UNBOUNDED), set[int](), set[int]()
     absorbed = False
-    for partner in table.partners:
+    for number, partner in enumerate(table.partners):
         node, grads = partner.node, partner.signature.grads
         reads = {k for k, bases in enumerate(partner.inputs) if not behind.isdisjoint(bases)}
-        absorbed |= absorbs(node.op, dict(node.attrs), reads, grads)
-        at = pole(node.op, dict(node.attrs))
+        is_fixed = _is_fixed(partner, fixed)
+        absorbed |= absorbs(node.op, dict(node.attrs), reads, grads) and not is_fixed
+        at = pole(node.op, dict(node.attrs)) if number not in divisions else None
         divisor = partner.inputs[grads + at] if at is not None and grads + at < len(partner.inputs) else ()
         if reads or any(signs.get(base) != POSITIVE for base in divisor):
-            behind.update(base for base in partner.outputs if base != ABSENT)
+            behind.update(_unsure(table, partner, is_fixed))
+        fixed.update(partner.outputs if is_fixed else ())
     return absorbed
 
 
@@ -43,18 +50,35 @@ def doubtful(table: Reference) -> Doubtful:
     """The single-device values that may be no numbers, for some inputs."""
     signs, given = signs_of(table), set(table.plan.doubtful)
     found = {k for k, base in enumerate(table.bases) if base.node < 0 and base.logical in given}
-    absorbed, divisions = False, _divisions(table)
+    absorbed, divisions, fixed = False, _divisions(table), set[int]()
     for number, partner in enumerate(table.partners):
         op, attrs, grads = partner.node.op, dict(partner.node.attrs), partner.signature.grads
         reads = any(not found.isdisjoint(bases) for bases in partner.inputs)
-        absorbed |= reads and not strict(op)
+        is_fixed = _is_fixed(partner, fixed)
+        absorbed |= reads and not strict(op) and not is_fixed
         read = [min((signs.get(base, 0) for base in bases), default=0) for bases in partner.inputs]
         if reads or (may_fail(op, attrs, read, grads) and number not in divisions):
-            found.update(base for base in partner.outputs if base != ABSENT)
+            found.update(_unsure(table, partner, is_fixed))
+        fixed.update(partner.outputs if is_fixed else ())
     return Doubtful(found, absorbed, divisions)
 
 
-def _divisions(table: Reference) -> Set[int]:
+def _is_fixed(partner: Partner, fixed: Set[int]) -> bool:
+    """Whether a node computes something from nothing, or from what is so computed: wherever it is read, it is known."""
+    read = (base for bases in partner.inputs for base in bases)
+    return not FACTS.random(partner.node.op) and all(base in fixed for base in read)
+
+
+def _unsure(table: Reference, partner: Partner, is_fixed: bool) -> Iterator[int]:
+    """Of what a node makes of what may be no number, that which may be none, too: not integers that are known, whatever
+    they were made of.
+    """
+    for base in partner.outputs:
+        if base != ABSENT and not (is_fixed and is_whole(kind(table.bases[base].dtype))):
+            yield base
+
+
+def _divisions(table: Reference, through: Collection[str] = THROUGH) -> Set[int]:
     plan = table.plan
     named = set(plan.granted)
     calls: list[Called] = []
@@ -66,7 +90,7 @@ def _divisions(table: Reference) -> Set[int]:
         outputs, grads = [(base,) for base in partner.outputs], partner.signature.grads
         calls.append(Called(partner.node.op, dict(partner.node.attrs), partner.inputs, outputs, grads))
     losses = [(base,) for held in plan.losses for base in table.values.get(held.tensor, ())]
-    found = {places[place] for place in granted(calls, losses)}
+    found = {places[place] for place in granted(calls, losses, through)}
     return found | {number for number, partner in enumerate(table.partners) if partner.node.name in named}
 
 

@@ -33,6 +33,12 @@ THROUGH = frozenset(
 )
 """Operators of which some of the first output is no number where some element of some input is none."""
 
+UNBOUNDED = THROUGH - {
+    *("exp", "rsqrt", "reciprocal", "div", "divide", "sigmoid", "tanh", "silu", "gelu", "softmax", "_softmax", "relu"),
+    *("logsumexp", "log_softmax", "_log_softmax"),
+}
+"""Those of which that is no finite number either where some element is infinite."""
+
 
 class Called(NamedTuple):
     """A node. inputs, outputs: what tells values apart, ABSENT ones among them. grads: how many inputs, the first ones,
@@ -54,9 +60,12 @@ def summed(values: Sequence[Hashable], total: Hashable) -> Called:
 Rooted = Callable[[Sequence[Hashable]], tuple[Hashable, ...]]
 
 
-def granted(calls: Sequence[Called], losses: Collection[Hashable]) -> frozenset[int]:
+def granted(
+    calls: Sequence[Called], losses: Collection[Hashable], through: Collection[str] = THROUGH
+) -> frozenset[int]:
     """The places of the divisions among `calls`, which are in their order, whose divisors are zero nowhere where all
-    `losses` are numbers.
+    `losses` are numbers. through: the operators that make no number of what is none: `UNBOUNDED` where a number by zero
+    is infinite, and not none.
     """
     root: dict[Hashable, Hashable] = {}
     for call in calls:
@@ -67,7 +76,7 @@ def granted(calls: Sequence[Called], losses: Collection[Hashable]) -> frozenset[
     def rooted(values: Sequence[Hashable]) -> tuple[Hashable, ...]:
         return tuple(root.get(value, value) for value in values)
 
-    sure = _needed(calls, losses, rooted)
+    sure = _needed(calls, losses, rooted, through)
     divisors, forward = set[Hashable](), set[tuple[str, tuple[Hashable, ...]]]()
     for place in sure:
         call = calls[place]
@@ -91,7 +100,9 @@ def assumed(single: Plan) -> tuple[Assumption, ...]:
     return (NUMBERS,) if divided and single.losses else ()
 
 
-def _needed(calls: Sequence[Called], losses: Collection[Hashable], rooted: Rooted) -> list[int]:
+def _needed(
+    calls: Sequence[Called], losses: Collection[Hashable], rooted: Rooted, through: Collection[str]
+) -> list[int]:
     """The places of divisions of which all that they make is a number where the losses are."""
     needed = set(rooted(tuple(losses)))
     found: list[int] = []
@@ -101,7 +112,7 @@ def _needed(calls: Sequence[Called], losses: Collection[Hashable], rooted: Roote
             continue
         if divides(call.op, call.attrs):
             found.append(place)
-        if _named(call) in THROUGH:
+        if _named(call) in through:
             needed.update(rooted([value for value in call.inputs if value != ABSENT]))
     return found
 

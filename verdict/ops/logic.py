@@ -110,7 +110,14 @@ def _less(x: Any, y: Any) -> Any:
         return 0
     if is_number(x) and x == MINUS_INFINITY:
         return 1 - _equal(x, y)
+    if is_infinite(x) or is_infinite(y):
+        return _less(-y, -x)
     return settled((y - x).opaque("step"))
+
+
+def is_infinite(value: Any) -> bool:
+    """Whether an element is plus infinity."""
+    return is_number(value) and bool(value == -MINUS_INFINITY)
 
 
 def _at_most(x: Any, y: Any) -> Any:
@@ -125,6 +132,8 @@ def _equal(x: Any, y: Any) -> Any:
     for one, other in ((x, y), (y, x)):
         if is_number(one) and one == MINUS_INFINITY:
             return settled(other.exp().indicator(0))
+        if is_infinite(one):
+            return settled((-other).exp().indicator(0))
     return settled((x - y).indicator(0))
 
 

@@ -55,6 +55,7 @@ def _pair(island: Island, source: Source, tiles: Mapping[int, Region]) -> Placed
     for value in island.due.values():
         due.setdefault(end_of(value), []).append(value[0].region)
     single = Single(source, given, tiles)
+    single.need(base for end in due for base in end.bases)
     try:
         for end in sorted(due, key=lambda end: end.bases):
             single.ends(end, due[end])

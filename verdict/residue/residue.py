@@ -37,7 +37,7 @@ MOST_UNDECIDED = 2
 """How many distinct islands may take too long: with more of them the whole plan is swept sooner."""
 MOST_OF_ALL, MOST_STEPS = 0.5, 1000
 """Where an island has more of all steps than that, and as many, cut points spare nothing: the whole plan is swept."""
-WALKED = 0.2
+WALKED = 0.05
 """What a step costs that is walked once more, of what it costs to be swept. What is spent between cut points has the
 same bounds as one island: more, and the whole plan is swept.
 """
@@ -196,14 +196,14 @@ def _doubtful(swept: Swept | Unknown | None, island: Island) -> list[CutPoint]:
 def _multiples(
     wrong: Mapping[int, Swept | Unknown | None], islands: Sequence[Island], walk: Lineages
 ) -> dict[Guess, Fraction]:
-    """By which numbers guesses are wrong, where they are multiples: those of the island with the earliest of them, and
-    those of the same values on other devices. What comes after these may rest on them.
+    """By which numbers guesses are wrong, where they are multiples: those of the island with the earliest of these, and
+    those of the same values on other devices. What comes after them may rest on them.
     """
     order = {point: place for place, point in enumerate(walk.cuts)}
+    every = [each for k in wrong if (each := _scaled(wrong[k], islands[k], walk))]
     first: set[Bases] = set()
     found: dict[Guess, Fraction] = {}
-    for number in sorted(wrong, key=lambda k: min(order[point] for point in islands[k].due)):
-        each = _scaled(wrong[number], islands[number], walk)
+    for each in sorted(every, key=lambda each: min(order[device, tensor] for device, tensor, _ in each)):
         first = first or {bases for _, _, bases in each}
         found |= {guess: times for guess, times in each.items() if guess[2] in first}
     return found

@@ -1,6 +1,6 @@
 """The single-device side of an island: the nodes between what is given and what is due, of values whole or of tiles."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, reduce
@@ -104,6 +104,7 @@ class Single(Builder):
         super().__init__()
         self.source, self.table, self.known, self.signs = source, source.table, source.attrs, source.signs
         self.given, self.tiles = given, tiles
+        self.needed: set[int] = set()
         self.tensors: dict[int, int] = {}
         self.tile: dict[int, Region] = {}
         self.inputs: dict[int, str] = {}
@@ -112,6 +113,20 @@ class Single(Builder):
         self.held: list[Held] = []
         self.members: list[Members] = []
         self.divisions: list[str] = []
+
+    def need(self, wanted: Iterable[int]) -> None:
+        """Note what some values are computed from: of all else that a node reads it needs the shape alone."""
+        stack = list(wanted)
+        while stack:
+            base = stack.pop()
+            if base in self.needed:
+                continue
+            self.needed.add(base)
+            number = self.table.bases[base].node
+            if number >= 0 and base not in self.given:
+                partner = self.table.partners[number]
+                read = (bases for k, bases in enumerate(partner.inputs) if k not in partner.meaning.ignored)
+                stack.extend(other for bases in read for other in bases)
 
     def ends(self, end: End, regions: Sequence[Region]) -> None:
         """Declare a multiple of the sum of some values as an output, of which these regions are due."""
@@ -183,7 +198,7 @@ class Single(Builder):
             partner = self.table.partners[of.node]
             ignored = {other for position in partner.meaning.ignored for other in partner.inputs[position]}
             missing = [other for bases in partner.inputs for other in bases if other not in self.tensors]
-            needed = [other for other in missing if other not in ignored]
+            needed = [other for other in missing if other not in ignored or other in self.needed]
             if needed:
                 stack.extend(needed)
                 continue

@@ -31,11 +31,12 @@ from verdict.sweep.elements import Elements, Ids, Kind
 from verdict.sweep.ends import doubtful_ends, ends_of, stated
 from verdict.sweep.flow import Flow
 from verdict.sweep.follow import Follower, follow_single
+from verdict.sweep.guesses import Guesses
 from verdict.sweep.larger import MOST_OPERATIONS, Larger, on_numbers, operations_of
 from verdict.sweep.match import Catalogue, Known
 from verdict.sweep.merge import merged, repeats, without
 from verdict.sweep.multiple import factors_of
-from verdict.sweep.parallel import Guesses, first_of, follow_parallel
+from verdict.sweep.parallel import first_of, follow_parallel
 from verdict.sweep.plain import Plain, on_small_numbers
 from verdict.sweep.results import Missing
 from verdict.sweep.seen import Seen, Values, flows_of, in_pieces, seen, telling

@@ -1,8 +1,14 @@
-"""Models of other kinds, as they are: one head of keys and values for all queries, states in place of attention."""
+"""Models of other kinds, as they are: one head of keys and values for all queries, states in place of attention,
+encoders and decoders, windows.
+"""
 
+from dataclasses import replace
+
+import torch
 import transformers as hf
 from data_parallel import ddp, single
-from models import DIM, HEADS, SEQ, VOCAB
+from models import DIM, HEADS, NO_DROPOUT, SEQ, VOCAB, bert
+from steps import images, trained
 
 
 def falcon():
@@ -22,8 +28,47 @@ def distilbert():
     return hf.DistilBertForMaskedLM(hf.DistilBertConfig(**sizes, **more))
 
 
+def t5():
+    sizes = {"vocab_size": VOCAB, "d_model": DIM, "d_kv": 4, "d_ff": 16, "num_layers": 1, "num_heads": HEADS}
+    more = {"relative_attention_num_buckets": 4, "relative_attention_max_distance": 8, "dropout_rate": 0.0}
+    return hf.T5ForConditionalGeneration(hf.T5Config(**sizes, **more, decoder_start_token_id=0, pad_token_id=0))
+
+
+def whisper():
+    sizes = {"d_model": DIM, "encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 8, "decoder_ffn_dim": 8}
+    heads = {"encoder_attention_heads": HEADS, "decoder_attention_heads": HEADS, "num_mel_bins": 2}
+    tokens = {"vocab_size": VOCAB, "decoder_start_token_id": 1, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+    more = {"max_source_positions": 2, "max_target_positions": SEQ, "suppress_tokens": None}
+    return hf.WhisperForConditionalGeneration(hf.WhisperConfig(**sizes, **heads, **tokens, **more))
+
+
+def swin():
+    sizes = {"image_size": 8, "patch_size": 2, "embed_dim": 4, "depths": [2], "num_heads": [2], "window_size": 2}
+    return hf.SwinForImageClassification(hf.SwinConfig(**sizes, drop_path_rate=0.0, num_labels=3, **NO_DROPOUT))
+
+
+def spoken(rows):
+    return {"input_features": torch.randn(rows, 2, 4), "labels": torch.randint(VOCAB, (rows, SEQ))}
+
+
+def windows(rows):
+    return images(rows, 8)
+
+
+def typed(*args, **more):
+    """One step of a model that is given its buffers: of types of tokens there are two."""
+    made = trained(*args, **more)
+    return replace(made, ranges={**made.ranges, "bert.embeddings.token_type_ids": (0, 1)})
+
+
 falcon_single, falcon_ddp, falcon_ddp_scaled = single(falcon), ddp(falcon), ddp(falcon, scale=0.5)
 mamba_single, mamba_ddp, mamba_ddp_scaled = single(mamba), ddp(mamba), ddp(mamba, scale=0.5)
 distilbert_single, distilbert_ddp, distilbert_ddp_scaled = (
     single(distilbert), ddp(distilbert), ddp(distilbert, scale=0.5),
 )  # fmt: skip
+t5_single, t5_ddp, t5_ddp_scaled = single(t5), ddp(t5), ddp(t5, scale=2)
+whisper_single, whisper_ddp = single(whisper, inputs=spoken), ddp(whisper, inputs=spoken)
+whisper_ddp_scaled = ddp(whisper, inputs=spoken, scale=0.5)
+bert_single, bert_ddp, bert_ddp_scaled = single(bert, typed), ddp(bert, typed), ddp(bert, typed, scale=0.5)
+swin_single, swin_ddp = single(swin, inputs=windows), ddp(swin, inputs=windows)
+swin_ddp_scaled = ddp(swin, inputs=windows, scale=2)

@@ -1,0 +1,138 @@
+"""Rows of a batch behind a linear layer and operators that are recorded as others. For tests."""
+
+import functools
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn import functional
+
+from verdict.torch import Program, mean, shard
+
+ROWS, SIZE = 4, 6
+
+
+def image(y):
+    return y.reshape(-1, 1, 2, 3)
+
+
+OPERATORS = {
+    "shifts": {
+        "addmv": lambda y: torch.addmv(torch.ones(len(y)), y, torch.ones(SIZE)),
+        "diag_embed": torch.diag_embed,
+        "index_fill": lambda y: y.index_fill(1, torch.tensor([0, 2]), 3.0),
+        "index_copy": lambda y: y.index_copy(1, torch.tensor([0, 2]), y[:, 3:5]),
+        "rot90": lambda y: torch.rot90(y.reshape(-1, 2, 3), 1, (1, 2)),
+    },
+    "blocks": {
+        "pixel_shuffle": lambda y: functional.pixel_shuffle(y.repeat(1, 2).reshape(-1, 4, 1, 3), 2),
+        "channel_shuffle": lambda y: functional.channel_shuffle(y[:, :, None, None], 2),
+        "block_diag": lambda y: torch.stack([torch.block_diag(row[None], row[None]) for row in y]),
+        "cross": lambda y: torch.linalg.cross(y[:, :3], y[:, 3:]),
+    },
+    "windows": {
+        "unfold": lambda y: y.unfold(1, 3, 1),
+        "im2col": lambda y: functional.unfold(image(y), (2, 2)),
+        "col2im": lambda y: functional.fold(y.repeat(1, 4).reshape(-1, 4, 6)[:, :, :2], (2, 3), (2, 2)),
+        "reflected": lambda y: functional.pad(image(y), (1, 1, 1, 1), mode="reflect"),
+        "replicated": lambda y: functional.pad(image(y), (1, 0, 2, 1), mode="replicate"),
+        "adaptive_max": lambda y: functional.adaptive_max_pool2d(image(y), 1),
+    },
+    "transposed": {
+        "line": lambda y: functional.conv_transpose1d(y[:, None], 0.1 * torch.arange(6.0).reshape(1, 2, 3), stride=2),
+        "plane": lambda y: functional.conv_transpose2d(image(y), torch.ones(1, 1, 2, 2), padding=1, output_padding=0),
+    },
+    "sizes": {
+        "nearest": lambda y: functional.interpolate(image(y), scale_factor=2),
+        "bilinear": lambda y: functional.interpolate(image(y), size=(3, 5), mode="bilinear", align_corners=True),
+        "bicubic": lambda y: functional.interpolate(image(y), scale_factor=1.5, mode="bicubic"),
+        "linear": lambda y: functional.interpolate(y[:, None], size=4, mode="linear"),
+    },
+    "bends": {
+        "hardshrink": functional.hardshrink,
+        "softshrink": functional.softshrink,
+        "threshold": lambda y: functional.threshold(y, 0.1, 20.0),
+        "prelu": lambda y: functional.prelu(y, torch.full((1,), 0.25)),
+        "soft_margin": lambda y: functional.soft_margin_loss(y, torch.ones_like(y), reduction="none"),
+        "frac": torch.frac,
+        "nan_to_num": torch.nan_to_num,
+        "isfinite": lambda y: torch.where(torch.isfinite(y), y, 0.0),
+    },
+    "curves": {
+        "sinh": torch.sinh,
+        "cosh": torch.cosh,
+        "asinh": torch.asinh,
+        "tan": torch.tan,
+        "erfc": torch.erfc,
+        "hypot": lambda y: torch.hypot(y, y + 1),
+        "logit": lambda y: torch.logit(torch.sigmoid(y), eps=1e-6),
+        "vdot": lambda y: torch.stack([torch.vdot(row, row) for row in y]),
+    },
+    "orders": {
+        "kthvalue": lambda y: y.kthvalue(2, 1)[0],
+        "median": lambda y: y.median(1)[0],
+        "stable": lambda y: y.sort(dim=1, stable=True)[0],
+        "aminmax": lambda y: sum(torch.aminmax(y, dim=1)),
+        "searchsorted": lambda y: torch.arange(3.0)[torch.searchsorted(torch.tensor([-0.5, 0.5]), y.detach())] * y,
+    },
+    "routes": {
+        "topk": lambda y: y.topk(2, 1)[0],
+        "argmax": lambda y: y.gather(1, y.argmax(1, keepdim=True)),
+        "gates": lambda y: routed(y.softmax(-1)),
+    },
+    "sums": {
+        "scatter_mean": lambda y: torch.zeros(len(y), 3).scatter_reduce(1, places(y), y, "mean"),
+        "std_mean": lambda y: sum(torch.std_mean(y, 1)),
+        "count_nonzero": lambda y: y * torch.count_nonzero(y > 0, 1)[:, None],
+        "pairwise": lambda y: functional.pairwise_distance(y, torch.ones_like(y)),
+        "trilinear": lambda y: functional.bilinear(y[:, :3], y[:, 3:], torch.ones(2, 3, 3)),
+    },
+}
+
+
+def routed(scores):
+    """Each row by the weights of its two best experts, which add up to one."""
+    best, at = scores.topk(2, 1)
+    return torch.zeros(len(scores), SIZE).scatter(1, at, best / best.sum(1, keepdim=True)) @ torch.eye(SIZE)
+
+
+def places(y):
+    return torch.tensor([[0, 1, 2, 0, 1, 2]]).expand(len(y), SIZE)
+
+
+def program(ctx, operators, reduced=True, wrap=nn.Sequential):
+    torch.manual_seed(0)
+    model, x = wrap(nn.Linear(SIZE, SIZE)), torch.randn(ROWS, SIZE)[: ROWS // ctx.world].clone()
+
+    def step():
+        y = model(x)
+        loss = sum(operator(y).square().mean() for operator in operators)
+        loss.backward()
+        if ctx.world > 1 and reduced:
+            for param in model.parameters():
+                dist.all_reduce(param.grad, op=dist.ReduceOp.AVG)
+        return loss
+
+    specs = {"x": shard(0, ctx.rank, ctx.world)} if ctx.world > 1 else {}
+    return Program({"x": x}, model, step, specs=specs, loss=mean(ctx.rank, ctx.world))
+
+
+class Upwards(nn.ConvTranspose1d):
+    def __init__(self):
+        super().__init__(2, 2, 2, stride=2)
+
+    def forward(self, y):
+        return super().forward(y.reshape(len(y), 2, -1))
+
+
+def built(operators, **how):
+    return functools.partial(program, operators=operators, **how)
+
+
+for name, group in OPERATORS.items():
+    globals()[f"build_{name}"] = built([*group.values()])
+    globals()[f"build_{name}_wrong"] = built([*group.values()], reduced=False)
+build_deconvolution = built([torch.tanh], wrap=lambda linear: nn.Sequential(linear, Upwards()))
+build_deconvolution_wrong = built([torch.tanh], wrap=lambda linear: nn.Sequential(linear, Upwards()), reduced=False)
+build_weight_norm = built([torch.tanh], wrap=nn.utils.parametrizations.weight_norm)
+build_weight_norm_wrong = built([torch.tanh], wrap=nn.utils.parametrizations.weight_norm, reduced=False)

@@ -1,0 +1,134 @@
+"""Operators that are recorded as others: held against torch's own, and proved over the rows of a batch."""
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tests.torch.decomposed import OPERATORS  # noqa: E402
+from tests.torch.verdicts import answers  # noqa: E402
+from verdict.backends.torch.arguments import Call, operator  # noqa: E402
+from verdict.backends.torch.collectives import Unknown  # noqa: E402
+from verdict.backends.torch.decomposed import taken_apart  # noqa: E402
+
+FILE = Path(__file__).with_name("decomposed.py")
+NAMES = (*OPERATORS, "weight_norm", "deconvolution")
+
+
+def answered(name):
+    return answers(FILE, tuple((f"build_{each}{way}", f"build_{each}") for each in NAMES for way in ("", "_wrong")))[
+        name
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_of_a_batch_are_proved(name):
+    found = answered(f"build_{name}")
+    assert found.verdict == "PROVED", found.why
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_gradients_that_are_not_reduced_are_refuted(name):
+    found = answered(f"build_{name}_wrong")
+    assert found.verdict == "REFUTED", found.why
+
+
+def drawn(*shape, seed=0):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+X, Y = drawn(3, 4), drawn(3, 4, seed=1)
+IMAGE, PLANE = drawn(2, 3, 4, 5), drawn(2, 3, 8, 7, seed=1)
+PLACES = torch.tensor([[0, 1, 1, 0], [2, 2, 2, 2], [0, 1, 2, 0]])
+GREATEST = torch.ops.aten.adaptive_max_pool2d(IMAGE, (2, 2))[1]
+CASES = [
+    *((f"aten.{name}", (X,)) for name in ("sinh", "cosh", "asinh", "tan", "erfc", "isnan", "isinf")),
+    ("aten.acosh", (X.abs() + 1,)),
+    ("aten.atanh", (X.tanh(),)),
+    ("aten.isnan", (torch.tensor([1.0, float("nan"), float("inf")]),)),
+    ("aten.isinf", (torch.tensor([1.0, float("nan"), float("inf"), -float("inf")]),)),
+    ("aten.hypot", (X, Y)),
+    ("aten.logaddexp2", (X, Y)),
+    ("aten.logit", (X.sigmoid(), 0.3)),
+    ("aten.hardshrink_backward", (Y, X, 0.5)),
+    ("aten.softshrink_backward", (Y, X, 0.5)),
+    ("aten.std_mean.correction", (X, (1,))),
+    ("aten.linalg_cross", (X[:, :3], Y[:1, :3])),
+    ("aten.kthvalue", (X, 2, 0, True)),
+    ("aten.median.dim", (X, 1)),
+    ("aten.median", (X,)),
+    ("aten.bucketize.Tensor", (X, torch.tensor([-0.5, 0.5]))),
+    ("aten.searchsorted.Tensor", (X.sort(1)[0], torch.cat([Y, X], 1))),
+    ("aten.scatter_reduce.two", (Y, 0, PLACES, X, "sum")),
+    ("aten.scatter_reduce.two", (Y, 0, PLACES, X, "mean")),
+    ("aten._trilinear", (X, Y, drawn(5, 4, 4), (1, 3), (1, 2), (0,), (2, 3))),
+    ("aten._weight_norm_interface_backward", (X, Y, drawn(1, 4), drawn(1, 4).abs() + 1, 1)),
+    *(
+        ("aten.replication_pad1d_backward", (drawn(2, 3, 4 + a + b), drawn(2, 3, 4), (a, b)))
+        for a, b in ((2, 1), (0, 3))
+    ),
+    ("aten.replication_pad2d_backward", (drawn(2, 3, 7, 8), IMAGE, (1, 2, 3, 0))),
+    *(("aten.upsample_bilinear2d_backward", (PLANE, (8, 7), IMAGE.shape, corners)) for corners in (True, False)),
+    *(("aten.upsample_bicubic2d_backward", (PLANE, (8, 7), IMAGE.shape, corners)) for corners in (True, False)),
+    ("aten.upsample_bilinear2d_backward", (PLANE, (8, 7), IMAGE.shape, False, 2.1, 1.5)),
+    ("aten.upsample_nearest2d_backward", (PLANE, (8, 7), IMAGE.shape)),
+    ("aten.upsample_nearest2d_backward", (PLANE, (8, 7), IMAGE.shape, 2.1, 1.5)),
+    ("aten.upsample_nearest1d_backward", (drawn(2, 3, 9), (9,), (2, 3, 4))),
+    ("aten.upsample_linear1d_backward", (drawn(2, 3, 9), (9,), (2, 3, 4), True)),
+    (
+        "aten.adaptive_max_pool2d_backward",
+        (drawn(2, 3, 2, 2), IMAGE, torch.ops.aten.adaptive_max_pool2d(IMAGE, (2, 2))[1]),
+    ),
+]
+
+
+SOUND, FILTERS, SHADES = drawn(2, 4, 5), drawn(4, 3, 3, seed=2), drawn(4, 2, 3, 2, seed=3)
+LINES = (SOUND, FILTERS, drawn(3), (2,), (1,), (2,), True, (1,), 1)
+AREAS = (drawn(2, 4, 3, 4), SHADES, None, (2, 1), (1, 0), (1, 2), True, (0, 0), 2)
+CASES += [
+    ("aten.convolution", LINES),
+    ("aten.convolution", AREAS),
+    ("aten.convolution", (drawn(2, 4, 3, 4), SHADES, drawn(2), (3,), (0,), (1,), True, (2,), 1)),
+    ("aten.convolution_backward", (drawn(2, 3, 12), *LINES[:2], [3], *LINES[3:], [True, True, True])),
+    ("aten.convolution_backward", (drawn(2, 4, 5, 6), *AREAS[:2], None, *AREAS[3:], [True, True, False])),
+]
+
+
+def parts(made):
+    return made if isinstance(made, tuple) else (made,)
+
+
+@pytest.mark.parametrize(("name", "args"), CASES, ids=[name for name, _ in CASES])
+def test_what_an_operator_is_taken_apart_into_is_it(name, args):
+    found = operator(name)
+    others = taken_apart(Call.of(found, args, {}))
+    assert others is not None
+    for made, due in zip(parts(others(*args)), parts(found(*args)), strict=True):
+        if due is None:
+            assert made is None
+            continue
+        assert due.dtype in (made.dtype, torch.float64)
+        torch.testing.assert_close(made, due, check_dtype=False, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("include", [True, False])
+@pytest.mark.parametrize("how", ["sum", "mean"])
+def test_a_scatter_with_and_without_what_was_there(how, include):
+    found = torch.ops.aten.scatter_reduce.two
+    others = taken_apart(Call.of(found, (Y, 0, PLACES, X, how), {"include_self": include}))
+    assert others is not None
+    made = others(Y, 0, PLACES, X, how, include_self=include)
+    torch.testing.assert_close(made, found(Y, 0, PLACES, X, how, include_self=include))
+
+
+def test_what_has_a_rule_is_not_taken_apart():
+    assert taken_apart(Call.of(torch.ops.aten.tanh.default, (X,), {})) is None
+    assert taken_apart(Call.of(torch.ops.aten._fft_r2c.default, (X, (1,), 0, True), {})) is None
+
+
+def test_what_is_not_known_says_so():
+    others = taken_apart(Call.of(torch.ops.aten.scatter_reduce.two, (Y, 0, PLACES, X, "amax"), {}))
+    assert others is not None
+    with pytest.raises(Unknown, match="amax"):
+        others(Y, 0, PLACES, X, "amax")

@@ -1,0 +1,226 @@
+"""What a parallel step may make: single-device elements that have its values, or that are made in the same way."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import takewhile
+
+import numpy as np
+
+from verdict.graph import ABSENT
+from verdict.ops import Array
+from verdict.ops.integers import GREATEST_COUNT
+from verdict.sweep.claim import Claim
+from verdict.sweep.elements import Ids, Kind
+from verdict.sweep.follow import Follower
+from verdict.sweep.match import Catalogue, greatest
+from verdict.sweep.multiple import multiple
+from verdict.sweep.settle import STEADY
+from verdict.sweep.trace import Trace
+
+NOISE = 1e-13
+"""What is below this on all seeds is zero but for rounding (the gradient of a key's bias): values say nothing of it."""
+MOST_COUNTED = 1 << 16
+"""Where most elements of an array are as great, they are no counts."""
+Guess = tuple[Ids, Ids]
+"""Positions (flat) in what a step makes, and the single-device elements that may be there."""
+
+
+@dataclass(slots=True)
+class Guesses:
+    """For outputs of parallel steps, what they may be; `refused` are those with no proof.
+
+    factors: by what single-device elements may be scaled there. known: for each output, how many kinds of guesses were
+    looked for, and those of the last one. Another kind is looked for where none of these is left.
+    """
+
+    catalogue: Catalogue
+    single: Trace
+    factors: tuple[Fraction, ...] = ()
+    known: dict[tuple[int, int], tuple[int, tuple[Guess, ...]]] = field(default_factory=dict)
+    refused: set[tuple[int, int, bytes]] = field(default_factory=set)
+
+    def of(
+        self, step: int, output: int, arrays: list[Array], follower: Follower, op: str, reads: Sequence[Ids]
+    ) -> Guess | None:
+        """The likeliest guess that is not refused: what an operator `op` makes as well, before what others make, and
+        what it makes of the elements that are read, before what it makes of others. On large numbers sqrt(x) and
+        sqrt(x) + 1e-8 look the same; what is equal, but made of other elements, may take long to be proved.
+        """
+        place = (step, output)
+        kind, found = self.known.get(place, (0, ()))
+        left = self._left(place, found)
+        while not left and kind < len(_KINDS):
+            found = _KINDS[kind](self, arrays, follower, op, reads)
+            kind, left = kind + 1, self._left(place, found)
+            self.known[place] = kind, found
+        if len(left) < 2:
+            return left[0] if left else None
+        return min(left, key=lambda guess: self._apart(guess[1], follower, op, reads))
+
+    def _apart(self, ids: Ids, follower: Follower, op: str, reads: Sequence[Ids]) -> tuple[bool, int]:
+        """Whether the single-device step that makes the first of some elements has another operator than `op`, and in
+        how many places it reads none of the elements that are read there.
+        """
+        block = follower.elements.of(int(ids[0]))
+        if block.kind is not Kind.SINGLE or self.single.flow.steps[block.owner].op != op:
+            return True, len(reads)
+        own = self.single.reads[block.owner]
+        return False, sum(not np.isin(*pair).any() for pair in zip(reads, own, strict=False))
+
+    def _left(self, place: tuple[int, int], found: tuple[Guess, ...]) -> list[Guess]:
+        return [guess for guess in found if (*place, guess[1].tobytes()) not in self.refused]
+
+    def _boxes(self, arrays: list[Array], follower: Follower, op: str, reads: Sequence[Ids]) -> tuple[Guess, ...]:
+        """Regions of single-device arrays; constants in an array that consists of such."""
+        everywhere = np.arange(arrays[0].size)
+        if is_steady(arrays):
+            ids = _steady(arrays, follower)
+            return ((everywhere, ids),) if ids is not None else ()
+        return tuple((everywhere, box.ravel()) for box in self.catalogue.boxes(arrays))
+
+    def _elements(self, arrays: list[Array], follower: Follower, op: str, reads: Sequence[Ids]) -> tuple[Guess, ...]:
+        """Single-device elements, each by itself."""
+        if is_steady(arrays):
+            return ()
+        return tuple((np.arange(arrays[0].size), ids) for ids in self._each(arrays, follower))
+
+    def _multiples(self, arrays: list[Array], follower: Follower, op: str, reads: Sequence[Ids]) -> tuple[Guess, ...]:
+        """Multiples of single-device elements: of a region of them, or of each by itself."""
+        if is_steady(arrays):
+            return ()
+        scaled = [(factor, [np.asarray(array / float(factor)) for array in arrays]) for factor in self._scales(arrays)]
+        for factor, parts in scaled:
+            boxes = list(self.catalogue.boxes(parts))
+            if boxes:
+                base = min(boxes, key=lambda box: self._apart(box.ravel(), follower, op, reads))
+                every = np.arange(arrays[0].size)
+                return ((every, multiple(self.single, follower.elements, base, factor).ravel()),)
+        for factor, parts in scaled:
+            found = self.catalogue.scattered(parts)
+            if found is not None:
+                positions = np.flatnonzero(np.logical_or.reduce([array.ravel() != 0 for array in arrays]))
+                chosen = found.ravel()[positions]
+                return ((positions, multiple(self.single, follower.elements, chosen, factor)),)
+        return ()
+
+    def _each(self, arrays: list[Array], follower: Follower) -> list[Ids]:
+        """What each element may be by itself: one that equals it, or a constant, as in rows that a mask has emptied.
+        Those that are constant on all seeds are so, or by chance (what relu cuts off): both ways are tried, the one
+        without constants first where it has all elements.
+        """
+        each, equal = (array.ravel() for array in self.catalogue.each(arrays))
+        constants = _constants(arrays, follower)
+        steady = constants >= 0
+        if not (equal | steady).all():
+            return []
+        first, other = np.where(steady, constants, each), np.where(equal, each, constants)
+        if np.array_equal(first, other):
+            return [first]
+        return [other, first] if equal.all() else [first, other]
+
+    def _scales(self, arrays: Sequence[Array]) -> list[Fraction]:
+        """By what factors arrays may be scaled: those under which their greatest element has a partner."""
+        place = greatest(arrays[0])
+        values = [float(array.flat[place]) for array in arrays]
+        return [f for f in self.factors if self.catalogue.holds([value / float(f) for value in values])]
+
+
+_KINDS = (Guesses._boxes, Guesses._elements, Guesses._multiples)
+"""The kinds of guesses, the likeliest first."""
+
+
+def is_steady(arrays: Sequence[Array]) -> bool:
+    """Whether arrays consist of constants that are looked at, and of counts: of these many are equal by chance. Whole
+    numbers that are great on each seed, as bits are, are none.
+    """
+    if not all(np.all(np.isin(array, STEADY) | (array == np.rint(array))) for array in arrays):
+        return False
+    return not all(_median(array) >= MOST_COUNTED for array in arrays)
+
+
+def _median(array: Array) -> float:
+    """The middle one of the sizes of an array's elements; none of counts and masks is of bits."""
+    sizes = np.sort(np.abs(array).ravel())
+    return float(sizes[len(sizes) // 2]) if len(sizes) and sizes[-1] < GREATEST_COUNT else 0.0
+
+
+def is_noise(arrays: Sequence[Array]) -> bool:
+    """Whether arrays are zero but for rounding."""
+    return all(np.max(np.abs(array), initial=0.0) < NOISE for array in arrays)
+
+
+def _steady(arrays: list[Array], follower: Follower) -> Ids | None:
+    """The constants that an array consists of; None where an element is none of those that are looked at.
+
+    Truth values and counts are never guessed to be others: too many are equal by chance.
+    """
+    ids = _constants(arrays, follower)
+    return ids if (ids >= 0).all() else None
+
+
+def _constants(arrays: list[Array], follower: Follower) -> Ids:
+    """For each element the constant that it is on all seeds, of those that are looked at; -1 where it is none."""
+    ids = np.full(arrays[0].size, -1, dtype=np.int64)
+    for constant in STEADY:
+        steady = np.logical_and.reduce([array.ravel() == constant for array in arrays])
+        if steady.any():
+            exact = constant if constant == float("-inf") else Fraction(constant)
+            ids[steady] = follower.elements.constant(exact)
+    return ids
+
+
+def beside(
+    claims: Sequence[Claim], number: int, position: int, ids: Ids, single: Trace, follower: Follower
+) -> Guess | None:
+    """What an output that is zero but for rounding may be: that output of the single-device step which makes what
+    another output of this step is, from the same row on.
+    """
+    own = takewhile(lambda claim: claim.step == number, reversed(claims))
+    known = next((claim for claim in own if claim.right.size), None)
+    block = follower.elements.of(int(known.right[0])) if known is not None else None
+    if known is None or block is None or block.kind is not Kind.SINGLE:
+        return None
+    outputs = single.flow.steps[block.owner].outputs
+    due = single.ids[outputs[position]] if position < len(outputs) and outputs[position] != ABSENT else None
+    if due is None or due.ndim != ids.ndim:
+        return None
+    row = int(np.unravel_index(int(known.right[0]) - block.start, block.shape)[0]) if due.shape != ids.shape else 0
+    part = due[row : row + ids.shape[0]] if ids.ndim else due
+    return (np.arange(ids.size), part.ravel()) if part.shape == ids.shape else None
+
+
+def by_reads(steps: Sequence[int], reads: Sequence[Ids], position: int, ids: Ids, single: Trace) -> Guess | None:
+    """What an output of counts, places or truth values may be: of one of these single-device steps, which have the same
+    operator, the rows that it makes of the same elements.
+    """
+    if not reads or not ids.size:
+        return None
+    for number in steps:
+        step, own = single.flow.steps[number], single.reads[number]
+        value = step.outputs[position] if position < len(step.outputs) else ABSENT
+        due = single.ids[value] if value != ABSENT else None
+        rows = _rows(reads[0], own[0]) if own else None
+        if due is None or rows is None or due.ndim != ids.ndim:
+            continue
+        apart = [axis for axis in range(ids.ndim) if ids.shape[axis] != due.shape[axis]]
+        if len(apart) == 1 and rows + ids.shape[apart[0]] <= due.shape[apart[0]]:
+            part = np.take(due, np.arange(rows, rows + ids.shape[apart[0]]), axis=apart[0])
+            return np.arange(ids.size), part.ravel()
+    return None
+
+
+def _rows(part: Ids, whole: Ids) -> int | None:
+    """From which index on along one axis `part` is what `whole` has; None where it is not."""
+    if part.ndim != whole.ndim or not part.size:
+        return None
+    apart = [axis for axis in range(part.ndim) if part.shape[axis] != whole.shape[axis]]
+    if len(apart) != 1:
+        return None
+    (axis,) = apart
+    first = np.take(part, [0], axis=axis)
+    for start in range(whole.shape[axis] - part.shape[axis] + 1):
+        if np.array_equal(np.take(whole, [start], axis=axis), first):
+            same = np.array_equal(np.take(whole, np.arange(start, start + part.shape[axis]), axis=axis), part)
+            return start if same else None
+    return None
