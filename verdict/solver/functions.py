@@ -1,7 +1,9 @@
 """What opaque functions are when a counterexample is computed: the true function where the name is known.
 
 A function of unknown name may be any function, so a plan must be right for every one. In numbers it is then a
-rational function without poles, its weights drawn from the name: the same on floats, Fractions and intervals.
+rational function without poles, its weights drawn from the name: the same on floats, Fractions and intervals. Of what
+ranks a row nothing is known in proofs either; in numbers it ranks, since what is looked up at a place that none of a
+row's elements has is no number.
 """
 
 import math
@@ -15,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from verdict.solver.intervals import Interval, Intervals, UncertainError
+from verdict.solver.intervals import Interval, Intervals, UncertainError, middle, separate
 
 Floats = npt.NDArray[np.float64]
 _MINUS_INFINITY = -97
@@ -86,12 +88,43 @@ JOINED: dict[str, Callable[[Any, Any], Any]] = {
     "bitwise xor": operator.xor,
 }
 """Functions of two integers, in any order, which join their bits. Of other numbers they are any function."""
+RANKING = frozenset({"ranked", "greatest"})
+"""Functions of a row of numbers, a slot and an element: whether that element is in the slot when the row is put in
+order, the greatest first, of equal ones the lower place. "NAME at 2" has the row's element 2 as its first argument.
+"""
 _MOST_EXACT = 2**53
 """Below this, floats hold every integer; the bits of greater ones are not joined on floats."""
 
 
 def _joining(name: str) -> Callable[[Any, Any], Any] | None:
     return JOINED.get(name.removesuffix(" at 1"))
+
+
+def _ranked(name: str, args: Sequence[Any]) -> tuple[Any, Sequence[Any], Sequence[Any], Any] | None:
+    """The element that is asked for, those before and behind it in the row, and the slot; None of other functions."""
+    stem, _, first = name.partition(" at ")
+    if stem not in RANKING or len(args) < 4:
+        return None
+    row = list(args[1:-2])
+    row.insert(int(first or 0), args[0])
+    element = _whole(args[-1])
+    return row[element], row[:element], row[element + 1 :], args[-2]
+
+
+def _whole(number: Any) -> int:
+    """The integer that each of these is: one of the constants that say which element is meant."""
+    if isinstance(number, np.ndarray):
+        return round(float(number.flat[0]))
+    return round(float(number)) if isinstance(number, Fraction) else round(middle(number))
+
+
+def _apart(x: Interval | None, y: Interval | None) -> bool:
+    """Whether x is certainly greater than y; None is minus infinity. Raises UncertainError where it may be either."""
+    if x is None or y is None:
+        return x is not None
+    if not separate(x, y):
+        raise UncertainError
+    return bool(x > y)
 
 
 def _weights(name: str, count: int) -> list[Fraction]:
@@ -115,6 +148,12 @@ def on_floats(name: str, args: Sequence[Floats]) -> Floats:
     """The function on arrays of points."""
     if name in KNOWN and len(args) == 1:
         return KNOWN[name].floats(args[0])
+    ranked = _ranked(name, args)
+    if ranked is not None:
+        element, before, behind, slot = ranked
+        place = sum((other >= element for other in before), np.zeros(element.shape))
+        place = sum((other > element for other in behind), place)
+        return np.where(np.isnan(np.sum(args[:-2], axis=0)), np.nan, (place == slot) * 1.0)
     clean = [np.where(np.isneginf(arg), _MINUS_INFINITY, arg) for arg in args]
     weights = [float(weight) for weight in _weights(name, len(args))]
     top = sum((weights[2 * i] * arg for i, arg in enumerate(clean)), np.full_like(clean[0], weights[-1]))
@@ -132,12 +171,21 @@ def on_fractions(name: str, args: Sequence[Fraction | None]) -> Fraction | None:
     """The function on exact numbers (None is minus infinity); None where the value is not rational."""
     if name in KNOWN and len(args) == 1:
         return None if args[0] is None else KNOWN[name].exact(args[0])
+    ranked = _ranked(name, args)
+    if ranked is not None:
+        element, before, behind, slot = ranked
+        place = sum(not _greater(element, other) for other in before)
+        return Fraction(place + sum(_greater(other, element) for other in behind) == slot)
     joined = _joining(name)
     whole = [int(arg) for arg in args if arg is not None and arg.denominator == 1]
     if joined is not None and len(whole) == len(args) == 2:
         return Fraction(joined(*whole))
     value = arbitrary(name, [_MINUS_INFINITY if arg is None else arg for arg in args])
     return Fraction(value)
+
+
+def _greater(x: Fraction | None, y: Fraction | None) -> bool:
+    return x is not None and (y is None or x > y)
 
 
 def on_intervals(name: str, args: Sequence[Interval | None], intervals: Intervals) -> Interval:
@@ -149,6 +197,11 @@ def on_intervals(name: str, args: Sequence[Interval | None], intervals: Interval
         raise UncertainError
     if name in KNOWN and len(args) == 1 and args[0] is not None:
         return KNOWN[name].interval(intervals, args[0])
+    ranked = _ranked(name, args)
+    if ranked is not None:
+        element, before, behind, slot = ranked
+        place = sum(_apart(other, element) for other in (*before, *behind))
+        return intervals.of(Fraction(place == _whole(slot)))
     clean = [intervals.of(Fraction(_MINUS_INFINITY)) if arg is None else arg for arg in args]
     weights = [intervals.of(weight) for weight in _weights(name, len(args))]
     top, bottom = weights[-1], weights[-2]
