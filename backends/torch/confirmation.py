@@ -36,6 +36,12 @@ class Confirmation(NamedTuple):
     shown: str = ""
 
 
+def read_back(told: Sequence[Any]) -> Confirmation:
+    """The confirmation that was written as a list."""
+    how, why, apart, unseeded, shown = told
+    return Confirmation(how, why, tuple(apart), tuple(unseeded), shown)
+
+
 NOT_ASKED = Confirmation(NOT_RUN, "it was not asked for")
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from verdict.backends.torch.confirmation import AGREES, NOT_RUN, Confirmation
+from verdict.backends.torch.confirmation import AGREES, NOT_RUN, read_back
 from verdict.backends.torch.evidence import ALL, FILE, MODULE, NAMES, NEVER, THERE, VARIABLE, changed, digest, hash_of
 from verdict.backends.torch.launch import Recorded, Target, environment_of
 from verdict.backends.torch.trace import from_plain, to_plain
@@ -67,10 +67,9 @@ def to_bytes(recorded: Recorded) -> bytes:
 def from_bytes(content: bytes) -> Recorded:
     """What `to_bytes` was given."""
     told = json.loads(content)
-    how, why, apart, unseeded = told["confirmation"]
     traces = tuple(from_plain(trace) for trace in told["traces"])
     seen = tuple((kind, what, was) for kind, what, was in told["seen"])
-    return Recorded(traces, Confirmation(how, why, tuple(apart), tuple(unseeded)), seen, told["processes"])
+    return Recorded(traces, read_back(told["confirmation"]), seen, told["processes"])
 
 
 def same(one: Recorded, other: Recorded) -> bool:

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import verdict
-from verdict.backends.torch.confirmation import NOT_ASKED, Confirmation
+from verdict.backends.torch.confirmation import NOT_ASKED, Confirmation, read_back
 from verdict.backends.torch.evidence import Line, told_in
 from verdict.backends.torch.job import Job, Program, seen_of, write_job
 from verdict.backends.torch.trace import Trace, from_plain
@@ -197,5 +197,4 @@ def _last_words(worker: _Worker) -> str:
 def _confirmation(found: dict[str, Any] | None) -> Confirmation:
     if found is None:
         return NOT_ASKED
-    how, why, apart, unseeded, shown = found["confirmation"]
-    return Confirmation(how, why, tuple(apart), tuple(unseeded), shown)
+    return read_back(found["confirmation"])

@@ -160,6 +160,40 @@ def test_what_a_loss_is_divided_by_is_not_zero_where_anything_is_compared(declar
     assert ("losses-are-numbers" in named) == declared.startswith("loss")
 
 
+LOST = """
+  x input [4]
+  y input [4]
+  m = add(y) other=50.0
+  q = div(x, m)
+  {through}
+  loss = aten.mean(s)
+  {made}
+  loss loss
+  output out
+"""
+VANISHED = "d = sub(q, q)\n  c = aten.lt.Scalar(d) other=0.5\n  out = aten.where.self(c, x, y)"
+THROUGH = {
+    "a multiple": ("s = mul(q) other=2.0", True),
+    "a square": ("s = mul(q, q)", True),
+    "a sigmoid": ("s = aten.sigmoid(q)", False),
+    "a relu": ("s = aten.relu(q)", False),
+    "an exponential": ("s = aten.exp(q)", False),
+    "a divisor": ("s = div(x, q)", False),
+    "what is divided": ("s = div(q, x)", True),
+    "an integer": ('i = aten._to_copy(q) dtype="int64"\n  s = aten._to_copy(i) dtype="float32"', False),
+    "a narrower type": ('s = aten._to_copy(q) dtype="bfloat16"', True),
+}
+
+
+@pytest.mark.parametrize("through", THROUGH)
+def test_a_loss_that_is_a_number_of_an_infinite_quotient_says_nothing_of_the_divisor(through):
+    made, known = THROUGH[through]
+    one, other = (LOST.format(through=made, made=end) for end in (VANISHED, "out = mul(x) other=1.0"))
+    assert (verdict(one, other) == "PROVED") is known
+    assert (verdict(other, one) == "PROVED") is known
+    assert verdict(one, one) == "PROVED"
+
+
 NO_NUMBER = torch.tensor(float("nan"))
 
 

@@ -4,13 +4,13 @@ Where such a value makes others that are none, there is nothing to compare. Wher
 again, as a comparison does, there is.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import NamedTuple
 
 from verdict.graph import ABSENT, BUFFER
 from verdict.lineage.reference import Partner, Reference
 from verdict.ops import FACTS
-from verdict.ops.granted import THROUGH, UNBOUNDED, Called, granted, summed
+from verdict.ops.granted import Called, granted, summed
 from verdict.ops.signs import NOT_NEGATIVE, POSITIVE, absorbs, may_fail, pole, sign, strict
 from verdict.ops.types import is_whole, kind
 
@@ -20,7 +20,7 @@ def absorbs_poles(table: Reference) -> bool:
 
     What is computed from nothing is known wherever it is read, so that what makes numbers of it asks nothing.
     """
-    signs, divisions, behind, fixed = signs_of(table), _divisions(table, UNBOUNDED), set[int](), set[int]()
+    signs, divisions, behind, fixed = signs_of(table), _divisions(table), set[int](), set[int]()
     absorbed = False
     for number, partner in enumerate(table.partners):
         node, grads = partner.node, partner.signature.grads
@@ -78,7 +78,7 @@ def _unsure(table: Reference, partner: Partner, is_fixed: bool) -> Iterator[int]
             yield base
 
 
-def _divisions(table: Reference, through: Collection[str] = THROUGH) -> Set[int]:
+def _divisions(table: Reference) -> Set[int]:
     plan = table.plan
     named = set(plan.granted)
     calls: list[Called] = []
@@ -90,7 +90,7 @@ def _divisions(table: Reference, through: Collection[str] = THROUGH) -> Set[int]
         outputs, grads = [(base,) for base in partner.outputs], partner.signature.grads
         calls.append(Called(partner.node.op, dict(partner.node.attrs), partner.inputs, outputs, grads))
     losses = [(base,) for held in plan.losses for base in table.values.get(held.tensor, ())]
-    found = {places[place] for place in granted(calls, losses, through)}
+    found = {places[place] for place in granted(calls, losses)}
     return found | {number for number, partner in enumerate(table.partners) if partner.node.name in named}
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from verdict.graph import ABSENT, GRAD, Plan
 from verdict.ops.facts import name_of
 from verdict.ops.signs import COUNTING, divides, pole
+from verdict.ops.types import FLOAT, kind
 from verdict.outcome import Assumption
 
 NUMBERS = Assumption("losses-are-numbers", "where a loss of the single-device plan is no number, nothing is compared")
@@ -24,20 +25,15 @@ WHOLE = frozenset(
 """Operators that hand on all of what they read first, and change no number but by a cast."""
 THROUGH = frozenset(
     {
-        *("add", "sub", "rsub", "subtract", "mul", "multiply", "div", "divide", "neg", "negate", "accumulate", "dot"),
-        *("sum", "mean", "reduce_add", "exp", "log", "sqrt", "rsqrt", "square", "sigmoid", "tanh", "silu", "gelu"),
-        *("matmul", "mm", "bmm", "mv", "addmm", "baddbmm", "linear", "mse_loss", "softmax", "_softmax", "logsumexp"),
-        *("log_softmax", "_log_softmax", "native_layer_norm", "layernorm", "rms_norm", "_fused_rms_norm"),
-        *("cat", "stack", "concatenate", "reciprocal", "relu", "~sum", "~mean", "~times", "~concatenate"),
+        *("add", "sub", "rsub", "subtract", "mul", "multiply", "neg", "negate", "accumulate", "dot", "square", "log"),
+        *("sum", "mean", "reduce_add", "sqrt", "matmul", "mm", "bmm", "mv", "addmm", "baddbmm", "linear", "mse_loss"),
+        *("native_layer_norm", "layernorm", "rms_norm", "_fused_rms_norm", "cat", "stack", "concatenate"),
+        *("~sum", "~mean", "~times", "~concatenate"),
     }
 )
-"""Operators of which some of the first output is no number where some element of some input is none."""
-
-UNBOUNDED = THROUGH - {
-    *("exp", "rsqrt", "reciprocal", "div", "divide", "sigmoid", "tanh", "silu", "gelu", "softmax", "_softmax", "relu"),
-    *("logsumexp", "log_softmax", "_log_softmax"),
-}
-"""Those of which that is no finite number either where some element is infinite."""
+"""Operators of which some of the first output is no finite number where some element of some input is none."""
+OF_FIRST = frozenset({"div", "divide"})
+"""Operators of which that holds for the first input: what is divided by infinity is zero."""
 
 
 class Called(NamedTuple):
@@ -60,23 +56,20 @@ def summed(values: Sequence[Hashable], total: Hashable) -> Called:
 Rooted = Callable[[Sequence[Hashable]], tuple[Hashable, ...]]
 
 
-def granted(
-    calls: Sequence[Called], losses: Collection[Hashable], through: Collection[str] = THROUGH
-) -> frozenset[int]:
+def granted(calls: Sequence[Called], losses: Collection[Hashable]) -> frozenset[int]:
     """The places of the divisions among `calls`, which are in their order, whose divisors are zero nowhere where all
-    `losses` are numbers. through: the operators that make no number of what is none: `UNBOUNDED` where a number by zero
-    is infinite, and not none.
+    `losses` are finite numbers.
     """
     root: dict[Hashable, Hashable] = {}
     for call in calls:
-        if _named(call) in WHOLE and not call.op.endswith(GRAD) and call.inputs:
+        if _named(call) in WHOLE and not call.op.endswith(GRAD) and call.inputs and _makes_reals(call):
             of = root.get(call.inputs[0], call.inputs[0])
             root.update((value, of) for value in call.outputs if value != ABSENT)
 
     def rooted(values: Sequence[Hashable]) -> tuple[Hashable, ...]:
         return tuple(root.get(value, value) for value in values)
 
-    sure = _needed(calls, losses, rooted, through)
+    sure = _needed(calls, losses, rooted)
     divisors, forward = set[Hashable](), set[tuple[str, tuple[Hashable, ...]]]()
     for place in sure:
         call = calls[place]
@@ -100,9 +93,7 @@ def assumed(single: Plan) -> tuple[Assumption, ...]:
     return (NUMBERS,) if divided and single.losses else ()
 
 
-def _needed(
-    calls: Sequence[Called], losses: Collection[Hashable], rooted: Rooted, through: Collection[str]
-) -> list[int]:
+def _needed(calls: Sequence[Called], losses: Collection[Hashable], rooted: Rooted) -> list[int]:
     """The places of divisions of which all that they make is a number where the losses are."""
     needed = set(rooted(tuple(losses)))
     found: list[int] = []
@@ -112,9 +103,17 @@ def _needed(
             continue
         if divides(call.op, call.attrs):
             found.append(place)
-        if _named(call) in through:
-            needed.update(rooted([value for value in call.inputs if value != ABSENT]))
+        needed.update(rooted([value for value in call.inputs[: _through(call)] if value != ABSENT]))
     return found
+
+
+def _through(call: Called) -> int:
+    """Of how many of the inputs, the first ones, an infinite element leaves something that is no finite number."""
+    if not _makes_reals(call):
+        return 0
+    if _named(call) in OF_FIRST:
+        return 0 if call.attrs.get("reflected") else 1
+    return len(call.inputs) if _named(call) in THROUGH else 0
 
 
 def _divisor(call: Called, inputs: Sequence[Hashable]) -> Sequence[Hashable]:
@@ -123,6 +122,11 @@ def _divisor(call: Called, inputs: Sequence[Hashable]) -> Sequence[Hashable]:
         return inputs[-1:]
     at = pole(call.op, call.attrs)
     return () if at is None else inputs[call.grads + at : call.grads + at + 1]
+
+
+def _makes_reals(call: Called) -> bool:
+    """Whether a call does not cast to integers or truth values, of which any number may come."""
+    return kind(str(call.attrs.get("dtype") or FLOAT)) == FLOAT
 
 
 def _named(call: Called) -> str:
