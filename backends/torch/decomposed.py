@@ -233,7 +233,7 @@ _ELEMENTWISE: Mapping[str, Callable[..., Any]] = {
     "erfc": lambda x: 1 - x.erf(),
     "hypot": lambda x, y: (x * x + y * y).sqrt(),
     "logaddexp2": lambda x, y: (x.exp2() + y.exp2()).log2(),
-    "isnan": lambda x: x != x,  # noqa: PLR0124  (no number is equal to what is none)
+    "isnan": lambda x: (x.abs() <= float("inf")).logical_not(),
     "isinf": lambda x: x.abs() == float("inf"),
     "logit": _logit,
 }

@@ -18,6 +18,11 @@ from verdict.ops.elements import MINUS_INFINITY, is_number
 from verdict.ops.numbers import each, of_objects
 from verdict.ops.rule import Array
 
+INFINITE, BELOW = "infinity", "below infinity"
+"""What is asked of a number that may have overflowed: unknown functions of it, as no real number is infinite. Whoever
+asks this of another number asks something else.
+"""
+
 
 def less(x: Array, y: Array) -> Array:
     """[x < y]."""
@@ -110,8 +115,10 @@ def _less(x: Any, y: Any) -> Any:
         return 0
     if is_number(x) and x == MINUS_INFINITY:
         return 1 - _equal(x, y)
-    if is_infinite(x) or is_infinite(y):
-        return _less(-y, -x)
+    if is_infinite(x):
+        return 0
+    if is_infinite(y):
+        return x.opaque(BELOW)
     return settled((y - x).opaque("step"))
 
 
@@ -122,7 +129,11 @@ def is_infinite(value: Any) -> bool:
 
 def _at_most(x: Any, y: Any) -> Any:
     x, y = settled(x), settled(y)
-    return int(x <= y) if is_number(x) and is_number(y) else 1 - _less(y, x)
+    if is_number(x) and is_number(y):
+        return int(x <= y)
+    if is_infinite(x) or is_infinite(y):
+        return _less(x, y) + _equal(x, y)
+    return 1 - _less(y, x)
 
 
 def _equal(x: Any, y: Any) -> Any:
@@ -133,7 +144,7 @@ def _equal(x: Any, y: Any) -> Any:
         if is_number(one) and one == MINUS_INFINITY:
             return settled(other.exp().indicator(0))
         if is_infinite(one):
-            return settled((-other).exp().indicator(0))
+            return other.opaque(INFINITE)
     return settled((x - y).indicator(0))
 
 

@@ -60,6 +60,16 @@ def _rounding(floats: Callable[[Floats], Floats], exact: Callable[[Fraction], in
     return Function(floats, rounded, lambda intervals, x: intervals.rounded(x, exact))
 
 
+def _steady(answer: int) -> Function:
+    """What is the same of all numbers: whether one is infinite, say."""
+    known = Fraction(answer)
+    return Function(
+        lambda values: np.where(np.isnan(values), np.nan, float(answer)),
+        lambda value: known,
+        lambda intervals, x: intervals.of(known),
+    )
+
+
 KNOWN: dict[str, Function] = {
     "sin": Function(np.sin, _only_zero, Intervals.sin),
     "cos": Function(np.cos, _cosine, Intervals.cos),
@@ -71,6 +81,8 @@ KNOWN: dict[str, Function] = {
         Intervals.step,
         jump=Fraction(0),
     ),
+    "infinity": _steady(0),
+    "below infinity": _steady(1),
     "floor": _rounding(np.floor, math.floor),
     "ceil": _rounding(np.ceil, math.ceil),
     "trunc": _rounding(np.trunc, math.trunc),
