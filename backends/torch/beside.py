@@ -25,6 +25,8 @@ ranks get rows that are as different as they can be; of the others in any order.
 """
 CLOSE = 1e-2
 """What two numbers may differ by, of the greatest of their tensor: choices are told, rounding is not."""
+NARROW = 25
+"""By how many roundings of the narrowest type of the program they may differ, where that is more."""
 NOTHING = 1e-4
 """Of the greatest gradient, what is zero but for rounding: an optimizer may make a whole step of it."""
 GRADIENT = SUFFIXES["gradient"]
@@ -32,13 +34,15 @@ GRADIENT = SUFFIXES["gradient"]
 
 class Both(NamedTuple):
     """The single-device program and the parallel one. load: what imports each. ranks: of the parallel one. batch: the
-    names of the inputs, by whose rows integers are ordered first. numbers: a file with those of the recording.
+    names of the inputs, by whose rows integers are ordered first. numbers: a file with those of the recording. eps: the
+    rounding of the narrowest type of real numbers in the program, of a number.
     """
 
     load: tuple[Load, Load]
     ranks: int
     batch: Sequence[str]
     numbers: str
+    eps: float = 0.0
 
 
 def otherwise(both: Both, folder: Path, seconds: float, mebibytes: int) -> str:
@@ -57,7 +61,8 @@ def otherwise(both: Both, folder: Path, seconds: float, mebibytes: int) -> str:
             launch(partial(run, load, ranks, runs, seconds), ranks, folder / name, seconds, mebibytes)
         for draw in DRAWS:
             one = ran_in(folder / "single", 1, draw)
-            found = _apart(one[0], ran_in(folder / "parallel", both.ranks, draw) or ()) if one else ""
+            close = max(CLOSE, NARROW * both.eps)
+            found = _apart(one[0], ran_in(folder / "parallel", both.ranks, draw) or (), close) if one else ""
             if found:
                 rows = "the rows of the batch in another order" if both.batch else "others"
                 return f"run on other numbers, {rows}, {found}"
@@ -90,8 +95,12 @@ def _order(batch: Sequence[Any], draw: int) -> Any:
     return torch.randperm(len(whole[0]), generator=torch.Generator().manual_seed(draw))
 
 
-def _apart(single: Ran, parallel: Sequence[Ran]) -> str:
-    """The first tensor of which ranks hold something else than the single device does, as a clause."""
+def _apart(single: Ran, parallel: Sequence[Ran], close: float) -> str:
+    """The first tensor of which ranks hold something else than the single device does, as a clause. Where that holds
+    what is no number, nothing is compared.
+    """
+    if not all(bool(held.isfinite().all()) for held in single.held.values()):
+        return ""
     grads = [held.abs().max() for name, held in single.held.items() if name.endswith(GRADIENT) and held.numel()]
     least = NOTHING * float(max(grads, default=0.0))
     for name, due in single.held.items():
@@ -106,7 +115,7 @@ def _apart(single: Ran, parallel: Sequence[Ran]) -> str:
             part = tuple(slice(start, stop) for start, stop in region)
             gap = (_precise(held) - _precise(due[part])).abs()[counted[part]]
             real = (due.is_floating_point() or due.is_complex()) and due.numel()
-            bound = CLOSE * float(due.abs().max()) + floor if real else 0.0
+            bound = close * float(due.abs().max()) + floor if real else 0.0
             if gap.numel() and not bool((gap <= bound).all()):
                 who = f"rank {ranks[0]}" if len(ranks) == 1 else f"the sum of ranks {', '.join(map(str, ranks))}"
                 return f"{who} holds other numbers in {name} than the single device (by {float(gap.max()):.3g})"

@@ -80,7 +80,7 @@ def confirm_traces(
         if single is None or found.how != AGREES or not any(map(decides, traces)) or any(draws_of(plan)):
             return found
         inputs = dict.fromkeys(bound.name for trace in traces for bound in trace.bound if bound.kind == "input")
-        both = Both((single, load), plan.devices, tuple(inputs), given)
+        both = Both((single, load), plan.devices, tuple(inputs), given, _rounding(plan))
         shown = otherwise(both, folder / "beside", seconds, mebibytes)
         return found._replace(shown=f"{shown}; {_deciding(traces)}" if shown else "")
     finally:
@@ -197,13 +197,18 @@ def _moved(plan: Plan, ran: Sequence[Ran]) -> Iterator[Mapping[Any, Any]]:
     """What the recordings compute of numbers beside those that each rank was given, each time rounded otherwise, where
     data chooses alike there.
     """
-    types = {getattr(torch, each.dtype, None) for each in plan.logicals}
-    small = max([SMALL, *(torch.finfo(each).eps / 4 for each in types if each and each.is_floating_point)])
+    small = max(SMALL, _rounding(plan) / 4)
     for grid, step in zip(GRIDS, (small, -small, 3 * small), strict=True):
         try:
             yield _replayed(plan, ran, True, step, grid)
         except ChosenOtherwise:
             continue
+
+
+def _rounding(plan: Plan) -> float:
+    """The rounding of the narrowest type of real numbers in a plan, of a number."""
+    types = {getattr(torch, each.dtype, None) for each in plan.logicals}
+    return max([0.0, *(float(torch.finfo(each).eps) for each in types if each and each.is_floating_point)])
 
 
 def _drawn_otherwise(plan: Plan, ran: Sequence[Ran], states: bool = True) -> str:
