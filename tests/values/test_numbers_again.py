@@ -121,7 +121,7 @@ BY_INDEX = {
     ),
     "rows that are looked up": (
         "out = aten.index_select(l, t) dim=0",
-        "h = aten.arange() start=0 end=4 dtype=\"int64\"\n  a = aten.unsqueeze(t) dim=1\n  c = aten.eq.Tensor(a, h)\n"
+        'h = aten.arange() start=0 end=4 dtype="int64"\n  a = aten.unsqueeze(t) dim=1\n  c = aten.eq.Tensor(a, h)\n'
         '  f = aten._to_copy(c) dtype="float32"\n  out = aten.mv(f, l)',
     ),
 }
@@ -192,6 +192,28 @@ def test_a_loss_that_is_a_number_of_an_infinite_quotient_says_nothing_of_the_div
     assert (verdict(one, other) == "PROVED") is known
     assert (verdict(other, one) == "PROVED") is known
     assert verdict(one, one) == "PROVED"
+
+
+@pytest.mark.parametrize(
+    ("quotient", "told"),
+    [
+        ("div(m) other=1.0 reflected=True", True),
+        ("div(m) other=2.0", False),
+        ("aten.pow.Tensor_Scalar(m) exponent=2", False),
+    ],
+)
+def test_every_divisor_that_may_be_zero_is_told(quotient, told):
+    text = f"  x input [4]\n  m = add(x) other=50.0\n  q = {quotient}\n  loss = aten.mean(q)\n  loss loss\n"
+    found = report(text, text)
+    assert found.verdict.name == "PROVED"
+    named = {assumption.name for assumption in found.assumptions}
+    assert told or "losses-are-numbers" not in named
+    divisor = (
+        f"  x input [4]\n  m = add(x) other=50.0\n  q = {quotient}\n  y = mul(q) other=1.0\n  loss = aten.mean(y)\n"
+    )
+    swept = report(divisor + "  loss loss\n", text)
+    assert swept.verdict.name == "PROVED"
+    assert ("losses-are-numbers" in {assumption.name for assumption in swept.assumptions}) is told
 
 
 NO_NUMBER = torch.tensor(float("nan"))

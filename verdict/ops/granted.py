@@ -89,8 +89,12 @@ def granted(calls: Sequence[Called], losses: Collection[Hashable]) -> frozenset[
 def assumed(single: Plan) -> tuple[Assumption, ...]:
     """What the divisions of a single-device plan that trains are taken to be."""
     nodes = (node for segment in single.segments for node in segment.nodes)
-    divided = any(divides(node.op, dict(node.attrs)) and "other" not in dict(node.attrs) for node in nodes)
+    divided = any(_may_divide_by_zero(node.op, dict(node.attrs)) for node in nodes)
     return (NUMBERS,) if divided and single.losses else ()
+
+
+def _may_divide_by_zero(op: str, attrs: Mapping[str, Any]) -> bool:
+    return divides(op, attrs) and (pole(op, attrs) is not None or name_of(op) in COUNTING)
 
 
 def _needed(calls: Sequence[Called], losses: Collection[Hashable], rooted: Rooted) -> list[int]:
