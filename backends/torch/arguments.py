@@ -172,6 +172,7 @@ def kernel_of(func: Any) -> Callable[..., Any] | None:
     return None if made is None else made._backend_fns.get("cpu", made._backend_fns.get(None))
 
 
+@lru_cache(maxsize=4096)
 def functional_of(func: Any) -> Any | None:
     """The operator that computes what `func` writes, and writes nothing; None where there is none."""
     wanted = _signature(func)

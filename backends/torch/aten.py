@@ -93,11 +93,14 @@ def _apart(recorder: "Recorder", call: Call) -> Any:
 def _by_others(recorder: "Recorder", call: Call, others: Callable[..., Any]) -> Any:
     """A call that is recorded as other operators, which compute what it returns or writes."""
     with recorder:
-        made = others(*call.args, **call.kwargs)
-        if not call.written:
-            return made
-        (target,) = call.written
-        return target.copy_(made)
+        made = others(*call.args, **_unwritten(call))
+        return call.written[0].copy_(made) if call.written else made
+
+
+def _unwritten(call: Call) -> dict[str, Any]:
+    """The arguments by name, but for those that are only written."""
+    outside = {argument.name for argument in call.func._schema.arguments if argument.is_write and argument.kwarg_only}
+    return {name: value for name, value in call.kwargs.items() if name not in outside}
 
 
 def _taken(recorder: "Recorder", call: Call) -> Any:
@@ -200,8 +203,7 @@ def _change(recorder: "Recorder", call: Call) -> Any:
     pure, changed = functional_of(call.func), call.written
     if pure is None or len(pure._schema.returns) != len(changed):
         raise Unknown(f"what {called(call.func)} writes is not known")
-    outside = {argument.name for argument in call.func._schema.arguments if argument.is_write and argument.kwarg_only}
-    kept = {name: value for name, value in call.kwargs.items() if name not in outside}
+    kept = _unwritten(call)
     inputs, attrs = encode(pure, call.args, kept, recorder.read)
     output = call.run()
     attrs = modulo(attrs, [*call.args, *kept.values()], changed)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import torch
 
 from verdict.backends.torch.launched import launch
-from verdict.backends.torch.numbers import OWN, drawn
+from verdict.backends.torch.numbers import OWN, drawn, is_fixed
 from verdict.backends.torch.program import Load
 from verdict.backends.torch.real import Ran, Run, ran_in, run
 from verdict.backends.torch.trace import SUFFIXES, UPDATED
@@ -64,8 +64,7 @@ def otherwise(both: Both, folder: Path, seconds: float, mebibytes: int) -> str:
             close = max(CLOSE, NARROW * both.eps)
             found = _apart(one[0], ran_in(folder / "parallel", both.ranks, draw) or (), close) if one else ""
             if found:
-                rows = "the rows of the batch in another order" if both.batch else "others"
-                return f"run on other numbers, {rows}, {found}"
+                return f"run on other numbers, {found}"
         return ""
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -78,9 +77,8 @@ def _anew(whole: Mapping[str, Any], batch: Sequence[str], draw: int) -> dict[str
     for name, held in whole.items():
         moves = name in batch and order is not None and held.dim() and len(held) == len(order)
         moved = held[order] if moves else held
-        fixed = not held.is_floating_point() or bool(held.isinf().any()) or bool((held == held.round()).all())
         region = [(0, size) for size in held.shape]
-        found[name] = moved if fixed else drawn(name, moved, region, held.shape, draw)
+        found[name] = moved if is_fixed(held) else drawn(name, moved, region, held.shape, draw)
     return found
 
 

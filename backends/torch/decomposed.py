@@ -26,10 +26,11 @@ def taken_apart(call: Call) -> Callable[..., Any] | None:
     """What computes the same by other operators, of the arguments of the call; None where the call has a rule, or where
     nothing is known that does. What is written in place is computed first.
     """
-    pure = functional_of(call.func) if call.written else call.func
     if call.given.get("transposed"):
         return _TRANSPOSED.get(call.name)
-    if pure is None or called(pure) in RULES:
+    written = call.written
+    pure = functional_of(call.func) if written else call.func
+    if pure is None or len(written) > 1 or called(pure) in RULES or pure._schema.overload_name == "Scalar":
         return None
     return _OWN.get(call.name.removesuffix("_")) or _torchs(pure)
 
@@ -62,6 +63,8 @@ def _cross(x: Any, y: Any, *, dim: int = -1) -> Any:
 
 def _kth(x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The k-th smallest along a dimension, and its place."""
+    if not x.dim() or not x.numel():
+        raise Unknown("an order of a tensor without dimensions or elements has no rule")
     values, places = torch.sort(x, dim)
     found = values.select(dim, k - 1), places.select(dim, k - 1)
     return tuple(each.unsqueeze(dim) for each in found) if keepdim else found
@@ -71,6 +74,10 @@ def _sorted(x: Any, *, stable: bool | None = None, dim: int = -1, descending: bo
     return torch.sort(x, dim, descending)
 
 
+def _size(x: Any) -> Any:
+    return x.abs() if x.is_floating_point() else x.double()
+
+
 def _logit(x: Any, eps: float | None = None) -> Any:
     part = x if eps is None else x.clamp(eps, 1 - eps)
     return (part / (1 - part)).log()
@@ -78,8 +85,9 @@ def _logit(x: Any, eps: float | None = None) -> Any:
 
 def _median(x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The lower one of the two in the middle."""
-    if dim is None:
-        return _kth(x.reshape(-1), (x.numel() + 1) // 2)[0]
+    if dim is None or not x.dim():
+        found = _kth(x.reshape(-1), (x.numel() + 1) // 2)
+        return found[0] if dim is None else found
     return _kth(x, (x.shape[dim] + 1) // 2, dim, keepdim)
 
 
@@ -233,8 +241,8 @@ _ELEMENTWISE: Mapping[str, Callable[..., Any]] = {
     "erfc": lambda x: 1 - x.erf(),
     "hypot": lambda x, y: (x * x + y * y).sqrt(),
     "logaddexp2": lambda x, y: (x.exp2() + y.exp2()).log2(),
-    "isnan": lambda x: (x.abs() <= float("inf")).logical_not(),
-    "isinf": lambda x: x.abs() == float("inf"),
+    "isnan": lambda x: (_size(x) <= float("inf")).logical_not(),
+    "isinf": lambda x: _size(x) == float("inf"),
     "logit": _logit,
 }
 """Functions of each element by itself."""

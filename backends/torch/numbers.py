@@ -50,6 +50,11 @@ class Given(NamedTuple):
     moved: float = 0.0
 
 
+def is_fixed(held: Any) -> bool:
+    """Whether what a tensor holds goes on as it is: integers, truth values, numbers that are all whole or infinite."""
+    return not held.is_floating_point() or bool(held.isinf().any()) or bool((held == held.round()).all())
+
+
 def taken(
     name: str, own: Any, region: Sequence[tuple[int, int]], whole: Sequence[int], part: tuple[int, int], given: Given
 ) -> Any:
@@ -60,8 +65,7 @@ def taken(
     found = given.numbers.get(name)
     if found is None or part != (0, 1) or tuple(found.shape) != tuple(whole):
         return drawn(f"{name} {part}", own, region, whole, OWN)
-    fixed = not found.is_floating_point() or bool(found.isinf().any()) or bool((found == found.round()).all())
-    if given.moved and not fixed:
+    if given.moved and not is_fixed(found):
         noise = torch.rand(tuple(whole), generator=_seeded(name, 1), dtype=torch.float64) - 0.5
         found = found.double() * (1 + 2 * given.moved * noise)
     return found[tuple(slice(start, stop) for start, stop in region)].to(own.dtype)

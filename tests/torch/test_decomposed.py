@@ -48,6 +48,9 @@ CASES = [
     ("aten.atanh", (X.tanh(),)),
     ("aten.isnan", (torch.tensor([1.0, float("nan"), float("inf")]),)),
     ("aten.isinf", (torch.tensor([1.0, float("nan"), float("inf"), -float("inf")]),)),
+    ("aten.isnan", (torch.tensor([True, False]),)),
+    ("aten.isinf", (torch.tensor([1, 2]),)),
+    ("aten.median.dim", (torch.tensor(2.0), 0)),
     ("aten.hypot", (X, Y)),
     ("aten.logaddexp2", (X, Y)),
     ("aten.logit", (X.sigmoid(), 0.3)),
@@ -132,3 +135,21 @@ def test_what_is_not_known_says_so():
     assert others is not None
     with pytest.raises(Unknown, match="amax"):
         others(Y, 0, PLACES, X, "amax")
+
+
+def test_an_order_of_nothing_says_so():
+    found = torch.ops.aten.kthvalue.default
+    others = taken_apart(Call.of(found, (torch.tensor(2.0), 1), {}))
+    assert others is not None
+    for x in (torch.tensor(2.0), torch.zeros(0, 3)):
+        with pytest.raises(Unknown, match="without dimensions or elements"):
+            others(x, 1, 0)
+
+
+def test_several_outputs_that_are_written_are_not_taken_apart():
+    outs = {"values": torch.empty(3), "indices": torch.empty(3, dtype=torch.int64)}
+    assert taken_apart(Call.of(torch.ops.aten.kthvalue.values, (X, 2), outs)) is None
+
+
+def test_a_number_in_the_place_of_a_tensor_is_not_taken_apart():
+    assert taken_apart(Call.of(torch.ops.aten.bucketize.Scalar, (0.1, torch.tensor([0.0, 1.0])), {})) is None
