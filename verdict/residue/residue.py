@@ -101,14 +101,14 @@ def decide(
         if sum(isinstance(one, Unknown) for one in known.values()) > MOST_UNDECIDED:
             return None
         further = {base for k in wrong for base in uneven(islands[k], table)} - behind
-        multiples = _multiples(wrong, islands, walk) if plan.columns == 1 else {}
+        first = _first(wrong, islands)
+        multiples = _multiples({k: wrong[k] for k in first}, islands, walk) if plan.columns == 1 else {}
         fresh_factors = {guess: times for guess, times in multiples.items() if guess not in factors}
         if further or fresh_factors:
             behind |= further
             factors |= fresh_factors
             walk = None if fresh_factors else walk
             continue
-        first = _first(wrong, islands)
         doubtful = [*lost, *(point for k in first for point in _doubtful(wrong[k], islands[k]))]
         ends = {(end.held.device, end.held.tensor) for end in walk.ends}
         fresh_refused = {(*point, tuple(s.base for s in walk.cuts[point])) for point in doubtful if point not in ends}
