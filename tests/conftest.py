@@ -10,11 +10,15 @@ import pytest
 
 from tests.warm import sessions, shared_by_this_run
 from verdict.backends.torch import launch
+from verdict.child import keep_freed
 from verdict.observer import SILENT
 from verdict.outcome import Unknown
 from verdict.phases.prove import prove
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the suite has a process for each core
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # its processes are many: what they import is compiled once
+sys.dont_write_bytecode = False
+keep_freed()
 
 
 def pytest_collection_finish(session):
