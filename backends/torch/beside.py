@@ -2,7 +2,7 @@
 
 What data chose in a recording is a premise of the proof, so that ranks that decide by their own rows go unseen where
 these happen to decide as all rows do. So both programs are run on further numbers: real ones drawn anew, the rows of
-the batch in other orders.
+the batch in other orders, and integers of which the program states what they lie between anew within that.
 """
 
 import shutil
@@ -14,14 +14,21 @@ from typing import Any, NamedTuple
 import torch
 
 from verdict.backends.torch.launched import launch
-from verdict.backends.torch.numbers import OWN, drawn, is_fixed
+from verdict.backends.torch.numbers import OWN, drawn, is_fixed, within
 from verdict.backends.torch.program import Load
+from verdict.backends.torch.ranges import Range
 from verdict.backends.torch.real import Ran, Run, ran_in, run
 from verdict.backends.torch.trace import SUFFIXES, UPDATED
 
-DRAWS = (2, 3)
-"""The draws of the further numbers. Of the first one the rows of the batch are in the order of its integers, by which
-ranks get rows that are as different as they can be; of the others in any order.
+DRAWS = (2, 3, 4, 5, 6, 7)
+"""The draws of the further numbers: ranks that decide by their own rows decide as all rows do in some of them."""
+WITHIN = (8, 9, 10)
+"""The draws of which integers are any of those that the program states: whose batch is alike in all rows says nothing
+of another one.
+"""
+ORDERED = (DRAWS[0], *WITHIN[:2])
+"""The draws of which the rows of the batch are in the order of its integers, by which ranks get rows that are as
+different as they can be; of the others they are in any order.
 """
 CLOSE = 1e-2
 """What two numbers may differ by, of the greatest of their tensor: choices are told, rounding is not."""
@@ -35,7 +42,7 @@ GRADIENT = SUFFIXES["gradient"]
 class Both(NamedTuple):
     """The single-device program and the parallel one. load: what imports each. ranks: of the parallel one. batch: the
     names of the inputs, by whose rows integers are ordered first. numbers: a file with those of the recording. eps: the
-    rounding of the narrowest type of real numbers in the program, of a number.
+    rounding of the narrowest type of real numbers in the program, of a number. ranges: what is stated of the inputs.
     """
 
     load: tuple[Load, Load]
@@ -43,6 +50,7 @@ class Both(NamedTuple):
     batch: Sequence[str]
     numbers: str
     eps: float = 0.0
+    ranges: Sequence[Range] = ()
 
 
 def otherwise(both: Both, folder: Path, seconds: float, mebibytes: int) -> str:
@@ -54,12 +62,17 @@ def otherwise(both: Both, folder: Path, seconds: float, mebibytes: int) -> str:
     try:
         whole = torch.load(both.numbers)
         runs = {}
-        for draw in DRAWS:
-            torch.save(_anew(whole, both.batch, draw), folder / f"{draw}.pt")
+        known = [(name, low, high) for name, low, high in both.ranges if name in both.batch and name in whole]
+        stated = [(name, low, high) for name, low, high in known if high is not None and _is_whole(whole[name])]
+        draws = (*DRAWS, *(WITHIN if stated else ()))
+        for draw in draws:
+            others = stated if draw in WITHIN else []
+            given = {**whole, **{name: within(name, whole[name], low, high, draw) for name, low, high in others}}
+            torch.save(_anew(given, both.batch, draw), folder / f"{draw}.pt")
             runs[draw] = Run(OWN, given=str(folder / f"{draw}.pt"))
         for load, ranks, name in zip(both.load, (1, both.ranks), ("single", "parallel"), strict=True):
             launch(partial(run, load, ranks, runs, seconds), ranks, folder / name, seconds, mebibytes)
-        for draw in DRAWS:
+        for draw in draws:
             one = ran_in(folder / "single", 1, draw)
             close = max(CLOSE, NARROW * both.eps)
             found = _apart(one[0], ran_in(folder / "parallel", both.ranks, draw) or (), close) if one else ""
@@ -84,13 +97,18 @@ def _anew(whole: Mapping[str, Any], batch: Sequence[str], draw: int) -> dict[str
 
 def _order(batch: Sequence[Any], draw: int) -> Any:
     """An order of the rows of a batch, by the first of its tensors of integers; None where it has none."""
-    whole = [held for held in batch if held.dim() and not (held.is_floating_point() or held.is_complex())]
+    whole = [held for held in batch if held.dim() and _is_whole(held)]
     if not whole:
         return None
-    if draw == DRAWS[0]:
+    if draw in ORDERED:
         rows = whole[0].reshape(len(whole[0]), -1).tolist()
         return torch.tensor(sorted(range(len(rows)), key=lambda row: rows[row]))
     return torch.randperm(len(whole[0]), generator=torch.Generator().manual_seed(draw))
+
+
+def _is_whole(held: Any) -> bool:
+    """Whether it is of integers or truth values."""
+    return not (held.is_floating_point() or held.is_complex())
 
 
 def _apart(single: Ran, parallel: Sequence[Ran], close: float) -> str:

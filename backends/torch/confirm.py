@@ -80,7 +80,7 @@ def confirm_traces(
         if single is None or found.how != AGREES or not any(map(decides, traces)) or any(draws_of(plan)):
             return found
         inputs = dict.fromkeys(bound.name for trace in traces for bound in trace.bound if bound.kind == "input")
-        both = Both((single, load), plan.devices, tuple(inputs), given, _rounding(plan))
+        both = Both((single, load), plan.devices, tuple(inputs), given, _rounding(plan), plan.ranges)
         shown = otherwise(both, folder / "beside", seconds, mebibytes)
         return found._replace(shown=f"{shown}; {_deciding(traces)}" if shown else "")
     finally:

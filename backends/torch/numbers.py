@@ -43,6 +43,12 @@ def drawn(name: str, own: Any, region: Sequence[tuple[int, int]], whole: Sequenc
     return (moved.double() * factor).to(own.dtype)
 
 
+def within(name: str, own: Any, low: int, high: int, draw: int) -> Any:
+    """Integers from `low` to `high`, both included, for the tensor `name`, of the shape and type of `own`."""
+    most = min(high, torch.iinfo(own.dtype).max) if own.dtype is not torch.bool else min(high, 1)
+    return torch.randint(low, most + 1, own.shape, generator=_seeded(name, draw)).to(own.dtype)
+
+
 class Given(NamedTuple):
     """Whole tensors by name, of which ranks take their shares. moved: the part of itself by which one is at most."""
 

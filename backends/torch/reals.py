@@ -23,6 +23,7 @@ from verdict.backends.torch.recorder import Recorder
 PRINTED = "printed-numbers"
 """The assumption that what is made a text of decides nothing."""
 FLOAT = "a real number becomes a float of Python's"
+READ = "a number is read out of a text of a number of the data"
 
 
 class Number:
@@ -62,10 +63,10 @@ class Number:
         return type(self._real()), (self._real(),)
 
     def __format__(self, how: str) -> str:
-        return format(self._told(), how)
+        return Text(format(self._told(), how), self._recorder)
 
     def __str__(self) -> str:
-        return str(self._told())
+        return Text(self._told(), self._recorder)
 
     __repr__ = __str__
 
@@ -92,6 +93,28 @@ class Number:
         where = self._recorder.origin.name("text")
         self._recorder.notes[PRINTED] = f"numbers of the data that become a text decide nothing: {where}"
         return self._real()
+
+
+class Text(str):
+    """A text of a number of the data, out of which no number is read again that anything is known of."""
+
+    _recorder: Recorder
+
+    def __new__(cls, made: Any, recorder: Recorder) -> "Text":
+        found = super().__new__(cls, made)
+        found._recorder = recorder
+        return found
+
+    def __float__(self) -> float:
+        self._recorder.doubt(READ)
+        return float(str.__str__(self))
+
+    def __int__(self) -> int:
+        self._recorder.doubt(READ)
+        return int(str.__str__(self))
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return str, (str.__str__(self),)
 
 
 class Count(Number):

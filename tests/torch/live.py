@@ -1,5 +1,7 @@
 """Programs that ask data for decisions: each right one beside wrong ones. For tests."""
 
+from functools import partial
+
 import torch
 import torch.distributed as dist
 from torch import nn
@@ -10,6 +12,8 @@ from verdict.torch import Program, mean, shard
 ROWS, SIZE = 8, 4
 LABELS = (0, -100, 2, 1, 3, -100, -100, 1)
 LENGTHS = (3, 2, 1, 3, 1, 3, 2, 2)
+ALIKE = (2,) * ROWS
+"""Lengths of which no order tells ranks apart."""
 
 
 def drawn(*shapes):
@@ -184,6 +188,17 @@ def build_trim(ctx):
 def build_trim_local(ctx):
     """Wrong: as long as the rank's own longest, which is in this batch as long as that of all."""
     return program(ctx, trimmed(torch.max), labels=LENGTHS)
+
+
+def stated(longest):
+    """The program on lengths that are all alike, and a range of what they may be."""
+    return partial(program, step=trimmed(longest), labels=ALIKE, ranges={"labels": (1, 3)})
+
+
+build_alike_single = stated(torch.max)
+build_alike = stated(longest_of_all)
+build_alike_local = stated(torch.max)
+"""Wrong: as long as the rank's own longest."""
 
 
 def balanced(total):

@@ -95,6 +95,15 @@ def of_python(log, loss, number):
     return loss * (0.0 * float(number) + 1.0)
 
 
+def read_again(log, loss, number):
+    """A decision by the rank's own number, through a text, that is made alike on the numbers at hand."""
+    return loss * 2 if float(f"{number:.3f}") > 1e9 else loss
+
+
+def read_whole(log, loss, number):
+    return loss * 2 if int(str((loss.detach() < 1).sum().item())) > 1e9 else loss
+
+
 def in_part(log, loss, number):
     """torch takes a number of Python's alone there."""
     return torch.add(loss, loss.detach(), alpha=0.0 * number)
@@ -146,6 +155,22 @@ def build_of_python_single(ctx):
 
 def build_of_python(ctx):
     return program(ctx, of_python)
+
+
+def build_read_again_single(ctx):
+    return program(ctx, read_again)
+
+
+def build_read_again(ctx):
+    return program(ctx, read_again)
+
+
+def build_read_whole_single(ctx):
+    return program(ctx, read_whole)
+
+
+def build_read_whole(ctx):
+    return program(ctx, read_whole)
 
 
 def build_in_part_single(ctx):

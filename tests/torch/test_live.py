@@ -26,6 +26,7 @@ PROGRAMS = {
     "build_found_single": ("build_found", "build_found_always"),
     "build_sent_single": ("build_sent",),
     "build_trim_single": ("build_trim", "build_trim_local"),
+    "build_alike_single": ("build_alike", "build_alike_local"),
     "build_balance_single": ("build_balance", "build_balance_local"),
 }
 """single-device program -> parallel ones, the right one first."""
@@ -34,6 +35,7 @@ CHOOSING = {
     "build_pick": r"gt \(live\.py:\d+:\d+ step\) chose [01 ]+",
     "build_labels": r"labels \(.*\) chose 0 -100 2 1 3 -100 -100 1",
     "build_trim": r"labels \(.*\) chose 3 2 1 3 1 3 2 2",
+    "build_alike": r"labels \(.*\) chose 2 2 2 2 2 2 2 2",
     "build_balance": r"argmax \(live\.py:\d+:\d+ step\) chose [0-3 ]+",
     "build_clip": r"lt \(live\.py:\d+:\d+ step\) chose 1",
     "build_scatter": r"topk \(live\.py:\d+:\d+ step\) chose [0-3 ]+",
@@ -52,6 +54,7 @@ REFUTED = {
     "build_scatter_turned": "",
     "build_kept_added": "add",
     "build_trim_local": r"run on other numbers, .* sum of ranks 0, 1 .* loss .* is read at \(live\.py:\d+:\d+ step\)",
+    "build_alike_local": r"run on other numbers, .* is read at \(live\.py:\d+:\d+ step\)",
     "build_balance_local": r"live\.py:\d+",
     "build_clip_local": "before it is summed over ranks 0, 1",
     "build_clip_less": "other=0.4 on ranks 0, 1",

@@ -20,6 +20,8 @@ PAIRS = tuple(
         ("decided", "decided"),
         ("of_python", "of_python"),
         ("in_part", "in_part"),
+        ("read_again", "read_again"),
+        ("read_whole", "read_whole"),
         ("counted", "counted"),
         ("counted_not_reduced", "counted"),
         ("rows", "rows"),
@@ -42,7 +44,7 @@ def test_what_is_wrong_beside_it_or_by_it_is_refuted(name):
     assert told(name).verdict == "REFUTED", told(name).why
 
 
-@pytest.mark.parametrize("name", ["decided", "of_python", "in_part", "rows"])
+@pytest.mark.parametrize("name", ["decided", "of_python", "read_again", "read_whole", "in_part", "rows"])
 def test_what_decides_or_becomes_a_float_of_python_is_not_proved(name):
     assert told(name).verdict == "UNKNOWN", told(name).why
 
