@@ -85,6 +85,14 @@ def test_an_integer_that_is_divided_by_zero_stops_a_program_that_does_not_choose
     assert isinstance(decide(terms, places, due), Proved)
 
 
+def test_a_product_with_a_mask_has_no_value_where_a_choice_has_one(terms):
+    i, j = terms.index("i", 2), terms.index("j", 2)
+    whole = i + j
+    chosen = i.indicator(1).choose(1 / whole.maximum(1), 0)
+    assert isinstance(decide(terms, chosen, i.indicator(1).choose(1 / whole, 0)), Proved)
+    assert isinstance(decide(terms, chosen, i.indicator(1) * (1 / whole)), Unknown)
+
+
 def test_the_greatest_over_shards_is_the_first_greatest_of_all(terms):
     x = [terms.real(f"x{k}") for k in range(4)]
 

@@ -53,6 +53,7 @@ class Terms:
         self.unknown: dict[Term, Unknown] = {}
         self.gates: dict[Term, tuple[Term, Term]] = {}
         self.nowhere: set[Term] = set()
+        self.products: set[tuple[Term, Term]] = set()
         self.keeps_stops = False
         self.chooses_numbers = False
         self._tables = Tables(self)
@@ -248,7 +249,7 @@ class Terms:
             return self.add(self.one, self.scale(a.args[0], 0), 1)
         for mask, other in ((a, b), (b, a)):
             if mask.kind is Kind.INDICATOR and not other.total and not self.chooses_numbers and self._divides(other):
-                return self._gated(mask, other)
+                return self._gated(mask, other, product=True)
         if a.kind in _ATOMIC and b.kind in _ATOMIC:
             return self._product({a: 1, b: 1} if a is not b else {a: 2})
         factor: Number = 1
@@ -471,7 +472,8 @@ class Terms:
 
     def part(self, mask: Term, term: Term) -> Term:
         """mask * term, and 0 where the mask is 0, whatever the term is there."""
-        plain = term.total or self.chooses_numbers or self._divides(term)
+        divides = self._divides(term) and mask.kind is not Kind.INDICATOR
+        plain = term.total or self.chooses_numbers or divides
         if plain or Kind.MINUS_INFINITY in (mask.kind, term.kind):
             return self.multiply(mask, term)
         return self._gated(mask, term)
@@ -480,20 +482,21 @@ class Terms:
         plain = term.total or self.chooses_numbers
         return self._tables.restricted(mask, term) if plain else self._gated(mask, term)
 
-    def _gated(self, mask: Term, term: Term) -> Term:
+    def _gated(self, mask: Term, term: Term, product: bool = False) -> Term:
         """`term` where a mask is 1, and 0 where it is 0, also where the term has no value there.
 
         That adds up, and factors that have values everywhere may stand before it. Of the rest it is some number.
+        product: whether a program multiplies them, and has no value either where the term has none.
         """
         if mask.kind is Kind.CONSTANT:
             return term if mask.data else self.zero
         if term.kind is Kind.UNDEFINED:
             return self.undefined(f"a choice of {term.data}")
         constant, weights = term.data if term.kind is Kind.SUM else (0, {term: 1})
-        parts = [(self._gate(mask, part), weight) for part, weight in weights.items()]
+        parts = [(self._gate(mask, part, product), weight) for part, weight in weights.items()]
         return self.total([(mask, constant), *parts])
 
-    def _gate(self, mask: Term, part: Term) -> Term:
+    def _gate(self, mask: Term, part: Term, product: bool) -> Term:
         if part.total:
             return self._tables.restricted(mask, part)
         factors = part.data if part.kind is Kind.PRODUCT else {part: 1}
@@ -505,16 +508,18 @@ class Terms:
         if mask.kind is Kind.CONSTANT:
             gated = partial if mask.data else self.zero
         else:
-            gated = self.whatever("gate", (mask, partial), lambda args: self._regated(partial, *args))
+            gated = self.whatever("gate", (mask, partial), lambda args: self._regated(mask, partial, *args))
             self.gates[gated] = (mask, partial)
+            if product:
+                self.products.add((mask, partial))
         return self.multiply(self._product(rest), gated) if rest else gated
 
-    def _regated(self, before: Term, mask: Term, term: Term) -> Term:
-        """A gate of other terms. before: what it was the gate of."""
+    def _regated(self, once: Term, before: Term, mask: Term, term: Term) -> Term:
+        """A gate of other terms. once, before: what it was the gate of."""
         gone = mask.kind is Kind.CONSTANT and not mask.data and not term.total
-        if gone and self.keeps_stops and self._may_stop(before):
-            return self.undefined("what may stop a program, and is not chosen")
-        return self._gated(mask, term)
+        if gone and self.keeps_stops and ((once, before) in self.products or self._may_stop(before)):
+            return self.undefined("what is not chosen is multiplied by zero, or may stop a program")
+        return self._gated(mask, term, (once, before) in self.products)
 
     def _may_stop(self, term: Term) -> bool:
         """Whether a program may end where a term has no value: a row that does not exist is looked up there, or an
