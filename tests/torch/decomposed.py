@@ -75,7 +75,7 @@ OPERATORS = {
         "acos": lambda y: torch.acos(y.tanh() / 2),
         "asin": lambda y: torch.asin(y.tanh() / 2),
         "atan": torch.atan,
-        "atan2": lambda y: torch.atan2(y, y + 3),
+        "atan2": lambda y: y * torch.atan2(y.detach(), y.detach() + 3),
     },
     "signs": {
         "copysign": lambda y: torch.copysign(y, y.flip(1)),
