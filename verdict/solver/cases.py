@@ -48,7 +48,8 @@ def otherwise(
         return None
     ordered = compared(wanted)
     changed = any(new is not old for new, old in zip(ordered, wanted, strict=True))
-    if changed and isinstance(decide(ordered, replace(options, exhibit=False)), Proved):
+    plain = changed and not any(map(_is_guarded, ordered))
+    if plain and isinstance(decide(ordered, replace(options, exhibit=False)), Proved):
         return Proved((("order", len(wanted)),))
     if all(_guard(element) is None for element in ordered):
         return None
