@@ -5,16 +5,29 @@ import os
 import signal
 import sys
 from functools import cache
+from pathlib import Path
 
 import pytest
 
 from tests.warm import sessions, shared_by_this_run
 from verdict.backends.torch import launch
+from verdict.child import keep_freed
 from verdict.observer import SILENT
 from verdict.outcome import Unknown
 from verdict.phases.prove import prove
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the suite has a process for each core
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # its processes are many: what they import is compiled once
+sys.dont_write_bytecode = False
+keep_freed()
+HERE = Path(__file__).parent
+LONG = tuple(f"{HERE / folder}{os.sep}" for folder in ("batches", "torch", "backends/hlo", "campaigns"))
+"""Where the files are that take longest."""
+
+
+def pytest_collection_modifyitems(items):
+    """What takes longest begins first, so that processes among which files are divided end together."""
+    items.sort(key=lambda item: not str(item.path).startswith(LONG))
 
 
 def pytest_collection_finish(session):

@@ -50,6 +50,8 @@ def _answers(query: Query) -> Iterator[Report]:
     yield _shown(query, unconfirmed(examined))
     examined = decide(query, examined)
     yield examined.report
+    if examined.report.findings and not query.causes:
+        return
     query.observer.begin(Phase.REPAIR)
     proposals = repairs(query, examined, decide)
     repaired = any(repair.proved for repair in proposals)

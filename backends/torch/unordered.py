@@ -13,6 +13,8 @@ import importlib.util
 import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
@@ -49,6 +51,21 @@ def module_of(name: str, path: Path) -> ModuleType:
     return importlib.util.module_from_spec(spec)
 
 
+def compile_before(path: Path) -> None:
+    """Compile a user's file, which is not run: copies of this process that import it need not. What is wrong with it,
+    they say.
+    """
+    with suppress(OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        _compiled(path.read_bytes(), str(path))
+
+
+@lru_cache(maxsize=64)
+def _compiled(text: bytes, path: str) -> CodeType:
+    tree = ast.parse(text, path)
+    code: CodeType = compile(ast.fix_missing_locations(_Sets().visit(tree)), path, "exec", dont_inherit=True)
+    return code
+
+
 class _Finder:
     """Finds what is found on the path, and compiles the user's files of it anew."""
 
@@ -73,9 +90,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType:
         """The code with the sets; nothing of it is kept on disk."""
-        tree = ast.parse(self.get_data(self.path), self.path)
-        code: CodeType = compile(ast.fix_missing_locations(_Sets().visit(tree)), self.path, "exec", dont_inherit=True)
-        return code
+        return _compiled(self.get_data(self.path), self.path)
 
     def exec_module(self, module: ModuleType) -> None:
         """Run the module, with the names that stand for Python's own."""

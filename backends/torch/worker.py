@@ -25,6 +25,7 @@ from verdict.backends.torch.leading import leading
 from verdict.backends.torch.tasks import read, side_by_side, write
 from verdict.backends.torch.together import Wanted, numbers_of, record_together
 from verdict.backends.torch.trace import from_plain, to_plain
+from verdict.backends.torch.unordered import compile_before
 from verdict.backends.torch.versions import INSTALL, untested
 from verdict.child import told_of_parent
 from verdict.errors import UsageError, VerdictError
@@ -70,6 +71,7 @@ def work(folder: Path, job: Job, record: Callable[..., Any], confirm: Callable[.
     alike = dict[tuple[str, tuple[str, ...]], list[int]]()
     for program, each in enumerate(job.programs):
         file = Path(each.file).resolve()
+        compile_before(file)
         begins = () if job.watched else leading(file)
         alike.setdefault((str(file.parent) if begins else "", begins), []).append(program)
     if job.tensors == LIVE and len(alike) > 1:

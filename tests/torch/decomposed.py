@@ -53,10 +53,12 @@ OPERATORS = {
         "softshrink": functional.softshrink,
         "threshold": lambda y: functional.threshold(y, 0.1, 20.0),
         "prelu": lambda y: functional.prelu(y, torch.full((1,), 0.25)),
+        "isfinite": lambda y: torch.where(torch.isfinite(y), y, 0.0),
+    },
+    "margins": {
         "soft_margin": lambda y: functional.soft_margin_loss(y, torch.ones_like(y), reduction="none"),
         "frac": torch.frac,
         "nan_to_num": torch.nan_to_num,
-        "isfinite": lambda y: torch.where(torch.isfinite(y), y, 0.0),
     },
     "curves": {
         "sinh": torch.sinh,

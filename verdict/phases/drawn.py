@@ -32,13 +32,14 @@ def with_draws(query: Query, answers: Answers) -> Iterator[Report]:
         return
     denied = tuple(finding for finding in report.findings if finding.code == DENIED)
     if found.wrong is not None and found.assigned is not None:
-        right = _last(query, found.assigned, answers)
+        right = _last(query, found.assigned, answers, causes=False)
         if right.verdict is Verdict.PROVED and both_matter(query, found, found.wrong):
             wrong = found.wrong.finding
             told = replace(wrong, source=source_of(query.parallel, wrong.where))
             yield replace(right, findings=(told,), evidence=Evidence())
             return
-    still = _last(query, (replaced(query.single, constant), replaced(query.parallel, constant)), answers)
+    without = replaced(query.single, constant), replaced(query.parallel, constant)
+    still = _last(query, without, answers, causes=found.assigned is not None)
     if still.verdict is Verdict.REFUTED:
         yield still if found.assigned is not None else report
         return
@@ -52,9 +53,11 @@ def _by_values(report: Report) -> bool:
     return any(finding.code != DENIED for finding in report.findings)
 
 
-def _last(query: Query, pair: Pair, answers: Answers) -> Report:
-    """The last of the answers to a pair, that is looked at beside the one that was asked for."""
-    *_, last = answers(replace(_put(query, pair), observer=SILENT))
+def _last(query: Query, pair: Pair, answers: Answers, causes: bool) -> Report:
+    """The last of the answers to a pair, that is looked at beside the one that was asked for. causes: whether one that
+    is refuted says why.
+    """
+    *_, last = answers(replace(_put(query, pair), observer=SILENT, causes=causes))
     return last
 
 

@@ -17,12 +17,15 @@ from verdict.stage import Cut, Stage
 
 @dataclass(frozen=True)
 class Query:
-    """Whether `parallel` computes what `single` computes, under these options, and who watches."""
+    """Whether `parallel` computes what `single` computes, under these options, and who watches. causes: whether it is
+    asked, too, what makes a plan wrong that is refuted.
+    """
 
     single: Plan
     parallel: Plan
     options: Options = field(default_factory=Options)
     observer: Observer = SILENT
+    causes: bool = True
 
     @cached_property
     def values(self) -> tuple[Plan, Plan]:

@@ -68,7 +68,8 @@ def _swept(query: Query, report: Report) -> Report:
     if swept.fault is not None:
         return replace(report, open=(*report.open, Open(swept.fault.where, f"not swept: {swept.fault.what}", NOT_RUN)))
     assumptions = _assumptions(single, parallel, report, swept.shapes == engine.OWN)
-    found = (*engine.findings(single, parallel, swept), *denied_of(assumptions, query.options.denied))
+    causes = engine.MOST_CAUSES if query.causes else 0
+    found = (*engine.findings(single, parallel, swept, causes), *denied_of(assumptions, query.options.denied))
     return replace(
         report,
         findings=found,

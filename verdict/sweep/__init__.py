@@ -3,5 +3,6 @@
 from verdict.sweep.findings import findings
 from verdict.sweep.sweep import OWN, Swept, sweep
 from verdict.sweep.unroll import steps_of
+from verdict.sweep.why import MOST_CAUSES
 
-__all__ = ["OWN", "Swept", "findings", "steps_of", "sweep"]
+__all__ = ["MOST_CAUSES", "OWN", "Swept", "findings", "steps_of", "sweep"]

@@ -50,12 +50,14 @@ class Told(NamedTuple):
 
 
 def findings(single: Plan, parallel: Plan, swept: Swept, most: int = MOST_CAUSES) -> tuple[Finding, ...]:
-    """The findings of a sweep whose outputs differ, or are held by nobody. most: causes that are looked for."""
+    """The findings of a sweep whose outputs differ, or are held by nobody. most: causes that are looked for, or
+    0 for none.
+    """
     shaped = [item for item in swept.different if item.error == float("inf")]
     left: Sequence[Different] = [item for item in swept.different if item.error != float("inf")]
     found: list[Finding] = []
     begins: list[Finding] = []
-    if left and swept.runs is not None:
+    if left and most and swept.runs is not None:
         scene = scene_of(swept.runs)
         known, state = causes(scene, State(swept.runs.values[1], Change(), tuple(left)), most)
         known = [as_messages(scene, cause) for cause in known]

@@ -149,14 +149,17 @@ def _moved(signature: Sequence[str]) -> Types:
 
 
 def _bound(
-    name: str, signature: Sequence[str], values: Sequence[Any], defaults: Mapping[str, Any], attrs: Attributes
+    name: str, signature: tuple[str, ...], values: Sequence[Any], defaults: Mapping[str, Any], attrs: Attributes
 ) -> Arguments:
     missing = [key for key, default in defaults.items() if default is REQUIRED and key not in attrs]
     if missing:
         raise ShapeError(f"{name}: needs the attribute {missing[0]}")
-    absent = attrs.get("absent", ())
+    known_values = {key: attrs.get(key, None if default is REQUIRED else default) for key, default in defaults.items()}
+    keys = _single(signature)
+    if len(values) == len(keys) and "absent" not in attrs and attrs.keys().isdisjoint(keys):
+        return Arguments(name, dict(zip(keys, values, strict=True)), known_values)
     left = list(values)
-    absent = {*absent, *attrs}
+    absent = {*attrs.get("absent", ()), *attrs}
     single = sum(not word.endswith("*") and word.rstrip("?") not in absent for word in signature)
     tensors: dict[str, Any] = {}
     for word in signature:
@@ -175,8 +178,13 @@ def _bound(
             tensors[key] = left.pop(0)
     if left:
         raise ShapeError(f"{name}: takes {len(signature)} inputs, found {len(values)}")
-    known_values = {key: attrs.get(key, None if default is REQUIRED else default) for key, default in defaults.items()}
     return Arguments(name, tensors, known_values)
+
+
+@lru_cache(maxsize=4096)
+def _single(signature: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of the tensors that an operator takes, where it takes no list of them; else none."""
+    return tuple(word.rstrip("?") for word in signature) if not any(word.endswith("*") for word in signature) else ()
 
 
 def whole(inputs: Sequence[Shape], found: tuple[Any, ...]) -> Axes:

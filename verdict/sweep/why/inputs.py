@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import product
+from itertools import islice, product
 from typing import NamedTuple
 
 import numpy as np
@@ -105,8 +105,9 @@ def _choices(scene: Scene, state: State, at: Siblings, number: int, k: int) -> I
         has = state.look(scene, step.inputs[k])
         if has is None or not within(has, due):
             wrong.add(place)
-        fits = [c for c in _held(scene, state, place, current, due) if outputs_with(state, step, {k: c.arrays})]
-        held[place] = [c for c in fits if not close(c.arrays, current)][:MOST_CANDIDATES]
+        others = (c for c in _held(scene, state, place, current, due) if not close(c.arrays, current))
+        fits = (c for c in others if outputs_with(state, step, {k: c.arrays}))
+        held[place] = list(islice(fits, MOST_CANDIDATES))
         all_boxes = _boxes(scene, current, due, _averages(step))
         boxes[place] = [c for c in all_boxes if outputs_with(state, step, {k: c.arrays})]
     both = {place: [*held[place], *boxes[place]] for place in held}

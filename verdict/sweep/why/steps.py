@@ -172,9 +172,9 @@ def outputs_with(state: State, step: Step, instead: Mapping[int, Arrays]) -> dic
     made: dict[int, list[Array]] = {}
     seeds = len(state.values)
     try:
+        require_fit(step, [arrays[0].shape for arrays in inputs if arrays is not None])
         for seed in range(seeds):
             given = [arrays[seed] for arrays in inputs if arrays is not None]
-            require_fit(step, [array.shape for array in given])
             with np.errstate(all="ignore"):
                 outputs = attempt(step, given)
             for value, array in zip(step.outputs, outputs, strict=False):
