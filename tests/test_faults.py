@@ -25,7 +25,8 @@ pytestmark = pytest.mark.usefixtures("heeds_interrupts")
 
 def start(*arguments, **streams):
     command = [sys.executable, "-m", "verdict", *PAIR, *arguments]
-    return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True, **streams)
+    streams = {"stderr": subprocess.PIPE, **streams}
+    return subprocess.Popen(command, cwd=ROOT, text=True, start_new_session=True, **streams)
 
 
 def group_of(process):
@@ -152,6 +153,20 @@ def test_a_closed_pipe_is_no_verdict(more):
     process.stderr.close()
     assert process.wait(PATIENCE) == 2
     assert err == "verdict: standard output: the report cannot be written: broken pipe\n"
+
+
+def test_a_closed_pipe_of_both_streams_is_no_verdict():
+    process = start("--dump", "nodes", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(PATIENCE) == 2
+
+
+def test_a_closed_standard_error_changes_nothing():
+    process = start("-v", stdout=subprocess.PIPE)
+    process.stderr.close()
+    assert process.stdout.read().startswith("PROVED")
+    assert process.wait(PATIENCE) == 0
 
 
 def test_no_standard_output_at_all_changes_nothing():

@@ -46,7 +46,7 @@ from verdict.report.explain import explain_command
 from verdict.report.outputs import FORMS, Output, output_of, rendered, require_writable, write_whole
 from verdict.report.readable import readable
 from verdict.solver import installed
-from verdict.stdout import to_stdout
+from verdict.stdout import to_stderr, to_stdout
 from verdict.watching import Dumps, Watching
 
 QUESTION_NOT_PUT, UNDECIDED, INTERNAL_ERROR = 2, 3, 4
@@ -146,11 +146,17 @@ cli.add_command(jax_command(_status, outputs_of))
 def main() -> None:
     """The console script: any failure becomes one sentence and an exit status."""
     use_utf8()
+    with to_stderr():
+        status = _status_of_all()
+    sys.exit(status)
+
+
+def _status_of_all() -> int:
     complain = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         with to_stdout():
-            status = cli.main(standalone_mode=False)
+            status: int = cli.main(standalone_mode=False)
     except click.ClickException as error:
         error.show()
         status = QUESTION_NOT_PUT
@@ -167,7 +173,7 @@ def main() -> None:
         complain.print(traceback.format_exc(), markup=False)
         complain.print("verdict: this is a bug in verdict, not a verdict on the plans")
         status = INTERNAL_ERROR
-    sys.exit(status)
+    return status
 
 
 def _interrupt(*_: object) -> None:

@@ -1,12 +1,13 @@
-"""Standard output that cannot be written is a failure with a sentence, like any other file.
+"""Standard output that cannot be written is a failure with a sentence, like any other file; standard error is let go.
 
-A closed pipe (`| head`) or a full disk would else end in a traceback, or in the exit status 1, which means REFUTED.
+A closed pipe (`| head`, `2>&1 | head`) or a full disk would else end in a traceback, or in the exit status 1, which
+means REFUTED.
 """
 
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any
 
 from verdict.errors import UsageError
@@ -34,12 +35,54 @@ class _Guarded:
 
     def _failed(self, error: OSError) -> UsageError:
         """The failure. What is still in the buffer goes nowhere, so that the end of the process cannot fail, too."""
-        os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+        _let_go(self._stream)
         reason = os.strerror(error.errno).lower() if error.errno else str(error)
         return UsageError("standard output", f"the report cannot be written: {reason}")
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+class _Lossy:
+    """A text stream of which what cannot be written is lost."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write, or not."""
+        try:
+            return int(self._stream.write(text))
+        except OSError:
+            _let_go(self._stream)
+            return len(text)
+
+    def flush(self) -> None:
+        """Flush, or not."""
+        try:
+            self._stream.flush()
+        except OSError:
+            _let_go(self._stream)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _let_go(stream: Any) -> None:
+    """What a stream is given, and still holds, goes nowhere from here on."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+@contextmanager
+def to_stderr() -> Iterator[None]:
+    """What goes to standard error changes no exit status where it cannot be written."""
+    if sys.stderr is None:
+        yield
+        return
+    lossy: Any = _Lossy(sys.stderr)
+    with redirect_stderr(lossy):
+        yield
+        lossy.flush()
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from torch._decomp import core_aten_decompositions, decomposition_table
 from torch.nn import functional
 from torch.utils._python_dispatch import _disable_current_modes
 
+from verdict.backends.torch import bags, distances, pooled, running
 from verdict.backends.torch.arguments import Call, called, functional_of
 from verdict.backends.torch.collectives import Unknown
 from verdict.ops import RULES
@@ -108,7 +109,7 @@ def _searchsorted(
 
 def _scatter_reduce(x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
     if reduce not in ("sum", "mean"):
-        raise Unknown(f"a scatter that reduces by {reduce} has no rule")
+        return running.scattered(x, dim, index, source, reduce, include_self)
     total = (x if include_self else x.scatter(dim, index, 0.0)).scatter_add(dim, index, source)
     if reduce == "sum":
         return total
@@ -244,6 +245,10 @@ _ELEMENTWISE: Mapping[str, Callable[..., Any]] = {
     "isnan": lambda x: (_size(x) <= float("inf")).logical_not(),
     "isinf": lambda x: _size(x) == float("inf"),
     "logit": _logit,
+    "acos": lambda x: torch.atan2(((1 - x) * (1 + x)).sqrt(), x),
+    "asin": lambda x: torch.atan2(x, ((1 - x) * (1 + x)).sqrt()),
+    "fmax": lambda x, y: torch.where(x.isnan(), y, torch.where(y.isnan(), x, torch.maximum(x, y))),
+    "fmin": lambda x, y: torch.where(x.isnan(), y, torch.where(y.isnan(), x, torch.minimum(x, y))),
 }
 """Functions of each element by itself."""
 _INTERPOLATIONS = tuple(
@@ -264,6 +269,18 @@ _OWN: Mapping[str, Callable[..., Any]] = {
     "scatter_reduce": _scatter_reduce,
     "_trilinear": _trilinear,
     "_weight_norm_interface_backward": _weight_norm,
+    "_embedding_bag": bags.bagged,
+    "_embedding_bag_forward_only": bags.bagged,
+    "_embedding_bag_backward": bags.unbagged_whole,
+    "_embedding_bag_dense_backward": bags.unbagged,
+    "_embedding_bag_per_sample_weights_backward": bags.unweighted,
+    "_cdist_forward": distances.distances,
+    "_euclidean_dist": lambda x, y: distances.distances(x, y, 2.0),
+    "_cdist_backward": distances.of_distances,
+    "avg_pool3d": pooled.averaged,
+    "avg_pool3d_backward": pooled.averaged_backward,
+    "cummax": running.greatest,
+    "cummin": running.smallest,
     "adaptive_max_pool2d_backward": lambda grad, x, indices: _max_pooled(2, grad, x, indices=indices),
     "max_pool3d_with_indices_backward": lambda grad, x, *how: _max_pooled(3, grad, x, indices=how[-1]),
     **{name: partial(_interpolated, name) for name in _INTERPOLATIONS},

@@ -23,6 +23,8 @@ from verdict.backends.torch.recorder import Recorder
 PRINTED = "printed-numbers"
 """The assumption that what is made a text of decides nothing."""
 FLOAT = "a real number becomes a float of Python's"
+FACTORS = {"add": "alpha", "sub": "alpha", "addcmul": "value", "addcdiv": "value"}
+"""What multiplies the second argument of these functions, and takes numbers alone."""
 READ = "a number is read out of a text of a number of the data"
 
 
@@ -38,10 +40,11 @@ class Number:
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """What torch makes of numbers beside tensors; of floats where it takes numbers alone."""
+        args, kwargs = _multiplied(func, args, kwargs or {})
         try:
-            return func(*tree_map(_held, args), **tree_map(_held, kwargs or {}))
+            return func(*tree_map(_held, args), **tree_map(_held, kwargs))
         except TypeError:
-            return func(*tree_map(_alone, args), **tree_map(_alone, kwargs or {}))
+            return func(*tree_map(_alone, args), **tree_map(_alone, kwargs))
 
     def __float__(self) -> float:
         if not self._recorder.live:
@@ -141,6 +144,15 @@ def _number(held: Any, recorder: Recorder) -> Number:
 
 def _held(value: Any) -> Any:
     return value._held if _is(value) else value
+
+
+def _multiplied(func: Any, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The arguments of a call, what is added multiplied first where a number of the data says how often it counts."""
+    factor = FACTORS.get(getattr(func, "__name__", "").removesuffix("_"), "")
+    if not _is(kwargs.get(factor)) or len(args) < 2:
+        return args, kwargs
+    rest = {name: value for name, value in kwargs.items() if name != factor}
+    return (args[0], args[1] * kwargs[factor], *args[2:]), rest
 
 
 def _alone(value: Any) -> Any:

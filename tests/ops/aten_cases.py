@@ -124,6 +124,22 @@ def _each():
     yield node("threshold_backward", x, x, threshold=0)
 
 
+def _angles_and_signs():
+    x, y = (2, 3), (3,)
+    yield node("fmod.Scalar", x, fill=bent, other=2)
+    yield node("fmod.Tensor", x, x, fill=(whole, lambda r, s: r.integers(1, 4, s)))
+    yield node("fmod.Tensor", x, y, fill=(bent, N))
+    yield node("copysign.Tensor", x, y, fill=(bent, N))
+    yield node("copysign.Scalar", x, other=-2)
+    yield node("signbit", x, fill=bent)
+    yield node("atan", x)
+    yield node("atan2", x, y)
+    for op in ("lgamma", "digamma"):
+        yield node(op, x, fill=P)
+        yield node(op, (2, 7), fill=lambda rng, shape: bent(rng, shape) + 0.25)
+    yield node("erfinv", x, fill=lambda rng, shape: 2 * inside(rng, shape) - 1)
+
+
 def _squared():
     for reduction in (0, 1, 2):
         yield node("mse_loss", (2, 3), (2, 3), reduction=reduction)
@@ -167,6 +183,7 @@ def _by_cases():
     yield node("clamp_min.Tensor", x, (3,))
     yield node("clamp_max.Tensor", x, ())
     yield node("xlogy.Tensor", x, x, fill=(R, P))
+    yield node("xlogy.Tensor", x, x, fill=(whole, P))
     yield node("std.correction", x, fill=lambda rng, shape: rng.permutation(6).reshape(shape) / 4, dim=(1,))
     yield node("diagonal_backward", (3,), input_sizes=(3, 4), offset=1, dim1=0, dim2=1)
     yield node(
@@ -496,6 +513,18 @@ def _reduced():
 
 NODES = tuple(
     found
-    for family in (_each, _squared, _by_cases, _matrices, _normalised, _lookups, _shapes, _made, _chosen, _reduced)
+    for family in (
+        _each,
+        _angles_and_signs,
+        _squared,
+        _by_cases,
+        _matrices,
+        _normalised,
+        _lookups,
+        _shapes,
+        _made,
+        _chosen,
+        _reduced,
+    )
     for found in family()
 )

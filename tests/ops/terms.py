@@ -2,7 +2,9 @@
 
 import math
 from fractions import Fraction
+from statistics import NormalDist
 
+import mpmath
 import numpy as np
 
 from verdict.ops.keyed_dropout import drawn
@@ -28,8 +30,13 @@ def _choice(best):
 OPAQUE = {
     "erf": math.erf,
     "tanh": math.tanh,
-    "xlogy": lambda x, y: x * math.log(y) if x else 0.0,
-    "xlogy_from": lambda y, x: x * math.log(y),
+    "atan": math.atan,
+    "erfinv": lambda x: NormalDist().inv_cdf((1 + x) / 2) / math.sqrt(2),
+    "not a pole of gamma": lambda x: 1.0,
+    "lgamma derived 0 times": math.lgamma,
+    "lgamma derived 1 times": lambda x: mpmath.fp.psi(0, x),
+    "atan2": math.atan2,
+    "atan2 at 1": lambda x, y: math.atan2(y, x),
     "step": lambda x: float(x > 0),
     "sin": math.sin,
     "power": lambda exponent, base: base**exponent,

@@ -91,13 +91,13 @@ def test_too_many_assignments_are_not_listed(terms):
 
 @pytest.mark.parametrize("sides", [lambda x: (1 / x, 0), lambda x: (0, x.log()), lambda x: (x ** Fraction(1, 2), 1)])
 def test_a_choice_of_what_does_not_exist_everywhere_is_no_product(terms, sides):
-    """The other side has a value there, which a product with an indicator has not."""
+    """The other side has a value there, which a product with an indicator has not. Where that has one, both have it."""
     mask, x = terms.real("y").opaque("step"), terms.real("x")
     one, other = map(terms.coerce, sides(x))
     product = mask * one + (1 - mask) * other
     assert mask.choose(one, other) is mask.choose(*sides(x))
     assert isinstance(decide(terms, mask.choose(one, other), product), Unknown)
-    assert isinstance(decide(terms, product, mask.choose(one, other)), Unknown)
+    assert isinstance(decide(terms, product, mask.choose(one, other)), Proved)
     one, other = map(terms.coerce, sides(x.exp()))
     assert isinstance(decide(terms, mask.choose(one, other), mask * one + (1 - mask) * other), Proved)
 

@@ -71,6 +71,40 @@ OPERATORS = {
         "logit": lambda y: torch.logit(torch.sigmoid(y), eps=1e-6),
         "vdot": lambda y: torch.stack([torch.vdot(row, row) for row in y]),
     },
+    "angles": {
+        "acos": lambda y: torch.acos(y.tanh() / 2),
+        "asin": lambda y: torch.asin(y.tanh() / 2),
+        "atan": torch.atan,
+        "atan2": lambda y: y * torch.atan2(y.detach(), y.detach() + 3),
+    },
+    "signs": {
+        "copysign": lambda y: torch.copysign(y, y.flip(1)),
+        "copysign_number": lambda y: torch.copysign(y, -1.0),
+        "signbit": lambda y: torch.where(torch.signbit(y), 2 * y, y),
+        "fmod": lambda y: torch.fmod(y, 1.5),
+        "fmod_tensor": lambda y: torch.fmod(y, y.flip(1).exp()),
+    },
+    "numbers": {
+        "fmax": lambda y: torch.fmax(y, -2 * y),
+        "xlogy": lambda y: torch.xlogy(y.flip(1), y.exp()),
+        "entropy": lambda y: torch.xlogy(y.exp(), y.exp()),
+        "lgamma": lambda y: torch.lgamma(y.abs() + 1),
+        "erfinv": lambda y: torch.erfinv(y.tanh() / 2),
+    },
+    "runs": {
+        "cummax": lambda y: y.cummax(1)[0],
+        "cummin": lambda y: y.cummin(1)[0],
+        "scatter_amax": lambda y: torch.zeros(len(y), 3).scatter_reduce(1, places(y), y, "amax"),
+        "scatter_amin": lambda y: y.scatter_reduce(1, places(y), y, "amin", include_self=False),
+    },
+    "distances": {
+        "cdist": lambda y: torch.cdist(y[:, None], y.reshape(-1, 1, SIZE) + 1).flatten(1),
+        "manhattan": lambda y: torch.cdist(y.reshape(-1, 2, 3), y.reshape(-1, 2, 3) + 1, p=1.0).flatten(1),
+        "by_products": lambda y: torch.cdist(y.reshape(-1, 2, 3), y.reshape(-1, 2, 3) + 1).flatten(1),
+    },
+    "volumes": {
+        "avg_pool3d": lambda y: functional.avg_pool3d(y.reshape(-1, 1, 1, 2, 3), (1, 2, 2), (1, 1, 1), (0, 1, 1)),
+    },
     "orders": {
         "kthvalue": lambda y: y.kthvalue(2, 1)[0],
         "median": lambda y: y.median(1)[0],
@@ -91,6 +125,20 @@ OPERATORS = {
         "trilinear": lambda y: functional.bilinear(y[:, :3], y[:, 3:], torch.ones(2, 3, 3)),
     },
 }
+
+
+class Bags(nn.Module):
+    """Rows times the mean of a bag of a table's rows, and the sum of two weighted bags."""
+
+    def __init__(self, linear):
+        super().__init__()
+        self.linear = linear
+        self.mean, self.sum = (nn.EmbeddingBag(4, SIZE, mode=mode, padding_idx=0) for mode in ("mean", "sum"))
+
+    def forward(self, x):
+        ids, weights = torch.tensor([[0, 1, 3, 3]]).expand(len(x), 4), self.linear.weight[0, :3]
+        both = self.sum(torch.tensor([3, 1, 2]), torch.tensor([0, 2]), per_sample_weights=weights)
+        return self.linear(x) * self.mean(ids) + both.sum(0)
 
 
 def routed(scores):
@@ -137,5 +185,7 @@ for name, group in OPERATORS.items():
     globals()[f"build_{name}_wrong"] = built([*group.values()], reduced=False)
 build_deconvolution = built([torch.tanh], wrap=lambda linear: nn.Sequential(linear, Upwards()))
 build_deconvolution_wrong = built([torch.tanh], wrap=lambda linear: nn.Sequential(linear, Upwards()), reduced=False)
+build_bags = built([torch.tanh], wrap=Bags)
+build_bags_wrong = built([torch.tanh], wrap=Bags, reduced=False)
 build_weight_norm = built([torch.tanh], wrap=nn.utils.parametrizations.weight_norm)
 build_weight_norm_wrong = built([torch.tanh], wrap=nn.utils.parametrizations.weight_norm, reduced=False)

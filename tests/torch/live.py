@@ -297,6 +297,38 @@ def build_clip_less(ctx):
     return program(ctx, clipping(lambda squares: total(squares).item(), 0.4))
 
 
+def factored(ctx, reduced=True):
+    """Adafactor, which bounds its steps by norms that it reads as floats of Python's."""
+    x, weight = drawn((ROWS, SIZE), (SIZE, SIZE))
+    x, weight = x[: ROWS // ctx.world].clone(), weight.requires_grad_()
+    optimizer = torch.optim.Adafactor([weight], lr=0.1)
+
+    def step():
+        loss = (x @ weight).square().mean()
+        loss.backward()
+        if ctx.world > 1 and reduced:
+            dist.all_reduce(weight.grad, op=dist.ReduceOp.AVG)
+        optimizer.step()
+        return loss
+
+    specs = {"x": shard(0, ctx.rank, ctx.world)} if ctx.world > 1 else {}
+    params, loss = {"weight": weight}, mean(ctx.rank, ctx.world)
+    return Program({"x": x}, params, step, optimizer=optimizer, specs=specs, loss=loss)
+
+
+def build_factored_single(ctx):
+    return factored(ctx)
+
+
+def build_factored(ctx):
+    return factored(ctx)
+
+
+def build_factored_alone(ctx):
+    """Wrong: each rank goes on with the gradient of its own rows."""
+    return factored(ctx, reduced=False)
+
+
 def stepping(ctx, seen):
     """A step of gradient descent that is left out where a gradient is infinite."""
     x, weight = drawn((ROWS, SIZE), (SIZE, SIZE))

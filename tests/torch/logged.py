@@ -106,7 +106,21 @@ def read_whole(log, loss, number):
 
 def in_part(log, loss, number):
     """torch takes a number of Python's alone there."""
-    return torch.add(loss, loss.detach(), alpha=0.0 * number)
+    return functional.leaky_relu(loss, 0.5 + 0.0 * number)
+
+
+def added(log, loss, number):
+    """Added as many times as the number of all ranks says."""
+    whole = torch.tensor(number)
+    if dist.is_initialized() and dist.get_world_size() > 1:
+        dist.all_reduce(whole)
+        whole /= dist.get_world_size()
+    return torch.add(loss, loss, alpha=whole.item())
+
+
+def added_alone(log, loss, number):
+    """Added as many times as the rank's own number says."""
+    return loss.clone().add_(loss, alpha=number)
 
 
 def build_kept_single(ctx):
@@ -179,6 +193,18 @@ def build_in_part_single(ctx):
 
 def build_in_part(ctx):
     return program(ctx, in_part)
+
+
+def build_added_single(ctx):
+    return program(ctx, added)
+
+
+def build_added(ctx):
+    return program(ctx, added)
+
+
+def build_added_alone(ctx):
+    return program(ctx, added_alone)
 
 
 def build_counted_single(ctx):

@@ -20,6 +20,7 @@ PROGRAMS = {
     "build_pipe_single": ("build_pipe", "build_pipe_last"),
     "build_read_single": ("build_read",),
     "build_clip_single": ("build_clip", "build_clip_local", "build_clip_less"),
+    "build_factored_single": ("build_factored", "build_factored_alone"),
     "build_array_single": ("build_array", "build_array_written"),
     "build_kept_single": ("build_kept", "build_kept_added"),
     "build_scatter_single": ("build_scatter", "build_scatter_turned"),
@@ -38,6 +39,7 @@ CHOOSING = {
     "build_alike": r"labels \(.*\) chose 2 2 2 2 2 2 2 2",
     "build_balance": r"argmax \(live\.py:\d+:\d+ step\) chose [0-3 ]+",
     "build_clip": r"lt \(live\.py:\d+:\d+ step\) chose 1",
+    "build_factored": r"(lt|gt) \(live\.py:\d+:\d+ step\) chose [01]",
     "build_scatter": r"topk \(live\.py:\d+:\d+ step\) chose [0-3 ]+",
     "build_found": r"gt \(live\.py:\d+:\d+ step\) chose 0",
     "build_array": r"gt \(live\.py:\d+:\d+ step\) chose [01 ]+",
@@ -56,6 +58,7 @@ REFUTED = {
     "build_trim_local": r"run on other numbers, .* sum of ranks 0, 1 .* loss .* is read at \(live\.py:\d+:\d+ step\)",
     "build_alike_local": r"run on other numbers, .* is read at \(live\.py:\d+:\d+ step\)",
     "build_balance_local": r"live\.py:\d+",
+    "build_factored_alone": "before it is averaged over ranks 0, 1",
     "build_clip_local": "before it is summed over ranks 0, 1",
     "build_clip_less": "other=0.4 on ranks 0, 1",
 }

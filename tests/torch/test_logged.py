@@ -20,6 +20,8 @@ PAIRS = tuple(
         ("decided", "decided"),
         ("of_python", "of_python"),
         ("in_part", "in_part"),
+        ("added", "added"),
+        ("added_alone", "added"),
         ("read_again", "read_again"),
         ("read_whole", "read_whole"),
         ("counted", "counted"),
@@ -34,12 +36,12 @@ def told(name):
     return answers(FILE, PAIRS, tensors="auto")[f"build_{name}"]
 
 
-@pytest.mark.parametrize("name", ["kept", "silent", "scaled", "counted"])
+@pytest.mark.parametrize("name", ["kept", "silent", "scaled", "added", "counted"])
 def test_a_number_that_is_logged_or_a_value_of_the_step_is_no_question(name):
     assert told(name).verdict == "PROVED", told(name).why
 
 
-@pytest.mark.parametrize("name", ["kept_not_reduced", "scaled_by_own", "counted_not_reduced"])
+@pytest.mark.parametrize("name", ["kept_not_reduced", "scaled_by_own", "added_alone", "counted_not_reduced"])
 def test_what_is_wrong_beside_it_or_by_it_is_refuted(name):
     assert told(name).verdict == "REFUTED", told(name).why
 

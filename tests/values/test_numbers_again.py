@@ -103,6 +103,53 @@ def test_a_mask_that_is_multiplied_is_no_choice_of_what_may_be_no_number():
     assert verdict(*(MASKED.format(function="aten.exp", made=made) for made in (CHOSEN, MULTIPLIED))) == "PROVED"
 
 
+CUT_OFF = {
+    "threshold_backward": ("threshold=0", "c = aten.gt.Scalar(y) other=0"),
+    "hardtanh_backward": (
+        "min_val=-1.0 max_val=1.0",
+        "a = aten.gt.Scalar(y) other=-1.0\n  b = aten.lt.Scalar(y) other=1.0\n  c = aten.bitwise_and.Tensor(a, b)",
+    ),
+    "hardsigmoid_backward": (
+        "",
+        "a = aten.gt.Scalar(y) other=-3.0\n  b = aten.lt.Scalar(y) other=3.0\n  c = aten.bitwise_and.Tensor(a, b)",
+    ),
+}
+"""Gradients that are 0 where the operator is flat, whatever they are of: attributes, and where it is not flat."""
+CUT = """
+  x input [4]
+  y input [4]
+  m = add(x) other=50.0
+  l = {function}(m)
+  {made}
+  output out
+"""
+
+
+@pytest.mark.parametrize("name", CUT_OFF)
+def test_a_gradient_is_cut_off_by_a_choice(name):
+    """Of what may be no number, the root of what is 0 for one, it is no product with the mask: torch makes zeros."""
+    attributes, mask = CUT_OFF[name]
+    scale = 1 / 6 if name == "hardsigmoid_backward" else 1.0
+    cut = f"out = aten.{name}(l, y) {attributes}"
+    multiplied = f'{mask}\n  f = aten._to_copy(c) dtype="float32"\n  g = mul(f) other={scale}\n  out = mul(g, l)'
+    for function, proved in (("aten.log", False), ("aten.exp", True)):
+        one, other = (CUT.format(function=function, made=made) for made in (cut, multiplied))
+        assert verdict(one, one) == verdict(other, other) == "PROVED"
+        assert (verdict(one, other) == "PROVED") is proved
+    given = [float(part.partition("=")[2]) for part in attributes.split()]
+    made = getattr(torch.ops.aten, name)(torch.full((2,), torch.nan), torch.tensor([-9.0, 0.5]), *given)
+    assert made[0] == 0
+    assert made[1].isnan()
+
+
+def test_the_gradient_of_relu_is_cut_off_by_a_choice():
+    mask = 'c = aten.gt.Scalar(y) other=0\n  f = aten._to_copy(c) dtype="float32"'
+    cut = CUT.format(function="aten.log", made="out = relu.grad(l, y)")
+    multiplied = CUT.format(function="aten.log", made=f"{mask}\n  out = mul(f, l)")
+    assert verdict(cut, cut) == "PROVED"
+    assert verdict(cut, multiplied) != "PROVED"
+
+
 INDEXED = """
   range t 0 3
   x input [4]

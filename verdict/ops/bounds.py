@@ -15,7 +15,7 @@ import numpy as np
 
 from verdict.errors import ShapeError
 from verdict.graph import Shape
-from verdict.ops import numbers
+from verdict.ops import logic, numbers
 from verdict.ops.elementwise import STEP
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim, Law, OpRule
 from verdict.ops.shapes import arity, broadcast, is_number, known, make_axes, numbered, reductions, unbroadcast
@@ -96,9 +96,9 @@ def _clamp(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array, ...]:
 def _clamp_gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
     (x,), dx = inputs, grads[0]
     if attrs.get("min") is not None:
-        dx = np.asarray(dx * (1 - numbers.step(np.asarray(numbers.scalar(x, attrs["min"]) - x))))
+        dx = logic.kept(np.asarray(1 - numbers.step(np.asarray(numbers.scalar(x, attrs["min"]) - x))), dx)
     if attrs.get("max") is not None:
-        dx = np.asarray(dx * (1 - _above(x, numbers.scalar(x, attrs["max"]))))
+        dx = logic.kept(np.asarray(1 - _above(x, numbers.scalar(x, attrs["max"]))), dx)
     return (dx,)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from verdict.errors import NoRuleError, ShapeError
 from verdict.graph import Shape
-from verdict.ops import numbers
+from verdict.ops import logic, numbers
 from verdict.ops.rule import Array, Attributes, Axes, OpRule
 from verdict.ops.shapes import arity, is_number, known, make_axes, numbered
 from verdict.ops.types import Types, floats, promoted
@@ -40,7 +40,10 @@ def _unary(
     attributes: tuple[str, ...] = (),
     room: str = "torch",
     types: Types = floats,
+    chooses: bool = False,
 ) -> OpRule:
+    """chooses: whether the derivative is 0 or 1, and what it is 0 of is no part of the gradient, whatever that is."""
+
     def axes(shapes: Sequence[Shape], attrs: Attributes) -> Axes:
         known(name, attrs, attributes)
         arity(name, shapes, 1)
@@ -53,7 +56,8 @@ def _unary(
         return (function(inputs[0]),)
 
     def gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
-        return (grads[0] * derivative(inputs[0]),)
+        slope = derivative(inputs[0])
+        return (logic.kept(slope, grads[0]) if chooses else grads[0] * slope,)
 
     return OpRule(
         name,
@@ -148,7 +152,7 @@ RULES = (
     _unary("sigmoid", "y = 1 / (1 + e^-x)", numbers.sigmoid, _sigmoid_slope),
     _unary("tanh", "y = tanh x", numbers.tanh, _tanh_slope, TANH),
     _unary("silu", "y = x sigmoid(x)", _silu, _silu_slope, room="torch.nn.functional"),
-    _unary("relu", "y = max(x, 0)", lambda x: numbers.maximum(x, 0), numbers.step, STEP, types=promoted),
+    _unary("relu", "y = max(x, 0)", lambda x: numbers.maximum(x, 0), numbers.step, STEP, types=promoted, chooses=True),
     _unary(
         "gelu",
         "y = x/2 (1 + erf(x / sqrt 2))",

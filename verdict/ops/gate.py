@@ -39,8 +39,9 @@ from verdict.outcome import Assumption
 ATTRIBUTES = ("score_func", "n_groups", "topk_groups", "topk", "route_scale", "slots")
 CHOICE = Assumption(
     "top-k-uninterpreted",
-    "which experts a token is sent to is one unknown function of its scores, the same on both sides; "
-    "equal scores are told apart in the same way",
+    "which experts a token is sent to, and the order of a row, is one unknown function of its scores, the same on both "
+    "sides; equal scores are told apart in the same way by all that puts rows in order (topk, sort, median, kthvalue), "
+    "which torch leaves open",
 )
 
 

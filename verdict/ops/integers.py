@@ -89,6 +89,13 @@ def remainder(x: Array, y: Array) -> Array:
     return _listed(np.asarray(x - y * divided(x, y)))
 
 
+def cut_off(x: Array, y: Array) -> Array:
+    """x - y trunc(x / y): what is left of x, with the sign of x."""
+    if not (numbers.of_objects(x) or numbers.of_objects(y)):
+        return np.asarray(np.fmod(x, y))
+    return _listed(np.asarray(x - y * divided(x, y, "trunc")))
+
+
 def wrapped(x: Array, dtype: str) -> Array:
     """Integers brought into the width of a type."""
     dtype = dtype.removeprefix("torch.")

@@ -56,6 +56,11 @@ def where(mask: Array, x: Array, y: Array) -> Array:
     return each(_where, mask, x, y)
 
 
+def kept(mask: Array, x: Array) -> Array:
+    """x where the truth value is 1, else 0: also where x is no number, or an infinite one."""
+    return where(mask, x, np.zeros((), dtype=np.int64))
+
+
 def pointwise(name: str, function: Callable[..., Any], *arrays: Array) -> Array:
     """An exact function of integers and rationals, element by element: of terms that are not made of indices alone an
     unknown function `name`.

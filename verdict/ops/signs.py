@@ -31,7 +31,7 @@ FACTORS = {"mul": (0, 1), "addcmul": (1, 2)}
 """Operators that multiply two of their inputs, and add what else they read."""
 POLES = {
     **dict.fromkeys(("reciprocal", "log", "log2", "log10", "log1p", "rsqrt"), 0),
-    **{"div": 1, "true_divide": 1, "addcdiv": 2},
+    **{"div": 1, "true_divide": 1, "addcdiv": 2, "fmod": 1, "remainder": 1},
 }
 """Operators that make no number, or an infinite one, where the input at this position is zero."""
 ABSORBING = FINITE | {
@@ -40,7 +40,7 @@ ABSORBING = FINITE | {
     *("clamp_max", "maximum", "minimum", "max", "min", "amax", "amin", "index_put", "nan_to_num", "logsumexp", "isnan"),
     *("log_softmax", "_log_softmax", "isinf", "isfinite", "logical_not", "floor", "ceil", "trunc", "round", "nonzero"),
     *("hardsigmoid", "hardswish", "hardsigmoid_backward", "hardswish_backward", "celu", "heaviside"),
-    *("logaddexp", "logcumsumexp"),
+    *("logaddexp", "logcumsumexp", "atan2", "copysign", "signbit"),
 }
 """Operators that may make a number of what is infinite, or none."""
 COUNTING = frozenset({"cross_entropy", "nll_loss_forward", "nll_loss_backward"})
@@ -65,6 +65,7 @@ EVERYWHERE = (
         *("mish_backward", "mse_loss_backward", "silu_backward", "smooth_l1_loss", "smooth_l1_loss_backward"),
         *("softplus", "softplus_backward", "threshold_backward", "embedding_dense_backward", "tril", "triu"),
         *("diagonal_backward", "select_backward", "slice_backward", "binary_cross_entropy", "sgn", "identity"),
+        *("atan", "atan2", "copysign", "signbit"),
     }
 )
 """Operators that make a number of any numbers, their gradients included."""

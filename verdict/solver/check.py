@@ -14,6 +14,7 @@ from time import monotonic
 from verdict.options import SolverOptions
 from verdict.outcome import Outcome, Proved, Refuted, Unknown
 from verdict.solver.boundary import boundary_points
+from verdict.solver.cases import otherwise
 from verdict.solver.certify import certainly_defined, certainly_different
 from verdict.solver.clear import vanishes
 from verdict.solver.domains import Unmet, has_condition, unmet
@@ -26,14 +27,16 @@ from verdict.solver.premises import solve, substitute
 from verdict.solver.refute import Signs, refute
 from verdict.solver.residues import Residues
 from verdict.solver.ring import Ring
-from verdict.solver.sampling import POINTS, point, sample, variables
+from verdict.solver.sampling import ALIKE, POINTS, point, sample, variables
 from verdict.solver.smt import Answer, ask, ask_condition, batches
 from verdict.solver.term import Kind, Term
 from verdict.solver.terms import Terms
 
 NO_FORM = "the two sides are no one formula, and what bounds them at reduced shapes may not at full ones"
-_POINTS_TO_EXHIBIT = 4
-"""At how many points both sides are shown to have values; an element that has none at any of them is not proved."""
+_POINTS_TO_EXHIBIT = 8
+"""At how many points, of different kinds, both sides are shown to have values; an element that has none at any of them
+is not proved.
+"""
 _CERTIFIED = 2
 """How many candidates are certified where no counterexample is asked for; one that differs ends the proof."""
 
@@ -60,14 +63,25 @@ def check(obligation: Obligation, options: SolverOptions) -> Outcome:
     Raises InternalError where two methods contradict each other.
     """
     try:
-        return _decide(obligation, options)
+        pivots = solve(obligation.terms, obligation.premises)
+        wanted = _under(pivots, elements(obligation))
     except SolverError as error:
         return Unknown(str(error))
 
+    def decided(some: Sequence[Element], how: SolverOptions) -> Outcome:
+        try:
+            return _decide(obligation, pivots, some, how)
+        except SolverError as error:
+            return Unknown(str(error))
 
-def _decide(obligation: Obligation, options: SolverOptions) -> Outcome:
-    pivots = solve(obligation.terms, obligation.premises)
-    wanted = _under(pivots, elements(obligation))
+    outcome = decided(wanted, options)
+    proved = otherwise(obligation, wanted, decided, options) if isinstance(outcome, Unknown) else None
+    return proved or outcome
+
+
+def _decide(
+    obligation: Obligation, pivots: dict[Term, Term], wanted: Sequence[Element], options: SolverOptions
+) -> Outcome:
     _reject_undefined_reference(wanted)
     different = [element for element in wanted if element.single is not element.parallel]
     partial = [e for e in wanted if e.single is e.parallel and not e.single.total and has_condition(e.single)]
@@ -145,7 +159,7 @@ def _shown(question: _Question, wanted: Sequence[Element], candidates: Sequence[
     unknown: it may be another one.
     """
     if question.options.exhibit:
-        known = [c for c in candidates if question.terms.unknown.isdisjoint(_below(c.element))]
+        known = [c for c in candidates if question.terms.unknown.keys().isdisjoint(_below(c.element))]
         return refute(question.terms, wanted, known, question.pivots)
     if any(certainly_different([c.element], c.point) for c in candidates[:_CERTIFIED]):
         raise SolverError("the two sides differ at a sampled point")
@@ -166,7 +180,7 @@ def _reject_vacuous(sampled: Sequence[Element], seen: Sampled, columns: dict[Ter
         best = int(defined[rows].sum(axis=0).argmax())
         shown = certainly_defined([sampled[row] for row in rows], point(columns, best))
         rows = [row for row in rows if sampled[row] not in shown]
-        defined[:, best] = False
+        defined[:, best - best % ALIKE : best - best % ALIKE + ALIKE] = False
     if rows:
         raise VacuousError(f"{_place(sampled[rows[0]])}: no input was found at which both sides are defined")
 

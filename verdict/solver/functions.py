@@ -112,7 +112,7 @@ def _joining(name: str) -> Callable[[Any, Any], Any] | None:
     return JOINED.get(name.removesuffix(" at 1"))
 
 
-def _ranked(name: str, args: Sequence[Any]) -> tuple[Any, Sequence[Any], Sequence[Any], Any] | None:
+def ranked(name: str, args: Sequence[Any]) -> tuple[Any, Sequence[Any], Sequence[Any], Any] | None:
     """The element that is asked for, those before and behind it in the row, and the slot; None of other functions."""
     stem, _, first = name.partition(" at ")
     if stem not in RANKING or len(args) < 4:
@@ -127,6 +127,9 @@ def _whole(number: Any) -> int:
     """The integer that each of these is: one of the constants that say which element is meant."""
     if isinstance(number, np.ndarray):
         return round(float(number.flat[0]))
+    constant = getattr(number, "constant", None)
+    if constant is not None:
+        return int(constant)
     return round(float(number)) if isinstance(number, Fraction) else round(middle(number))
 
 
@@ -160,9 +163,9 @@ def on_floats(name: str, args: Sequence[Floats]) -> Floats:
     """The function on arrays of points."""
     if name in KNOWN and len(args) == 1:
         return KNOWN[name].floats(args[0])
-    ranked = _ranked(name, args)
-    if ranked is not None:
-        element, before, behind, slot = ranked
+    row = ranked(name, args)
+    if row is not None:
+        element, before, behind, slot = row
         place = sum((other >= element for other in before), np.zeros(element.shape))
         place = sum((other > element for other in behind), place)
         return np.where(np.isnan(np.sum(args[:-2], axis=0)), np.nan, (place == slot) * 1.0)
@@ -183,9 +186,9 @@ def on_fractions(name: str, args: Sequence[Fraction | None]) -> Fraction | None:
     """The function on exact numbers (None is minus infinity); None where the value is not rational."""
     if name in KNOWN and len(args) == 1:
         return None if args[0] is None else KNOWN[name].exact(args[0])
-    ranked = _ranked(name, args)
-    if ranked is not None:
-        element, before, behind, slot = ranked
+    row = ranked(name, args)
+    if row is not None:
+        element, before, behind, slot = row
         place = sum(not _greater(element, other) for other in before)
         return Fraction(place + sum(_greater(other, element) for other in behind) == slot)
     joined = _joining(name)
@@ -209,9 +212,9 @@ def on_intervals(name: str, args: Sequence[Interval | None], intervals: Interval
         raise UncertainError
     if name in KNOWN and len(args) == 1 and args[0] is not None:
         return KNOWN[name].interval(intervals, args[0])
-    ranked = _ranked(name, args)
-    if ranked is not None:
-        element, before, behind, slot = ranked
+    row = ranked(name, args)
+    if row is not None:
+        element, before, behind, slot = row
         place = sum(_apart(other, element) for other in (*before, *behind))
         return intervals.of(Fraction(place == _whole(slot)))
     clean = [intervals.of(Fraction(_MINUS_INFINITY)) if arg is None else arg for arg in args]

@@ -16,8 +16,8 @@ from verdict.solver.term import Span
 
 
 class Plain:
-    """One operation. head: add, sub, mul, div, neg, power, exp, log, max, indicator, opaque, constant, real, index,
-    integer or infinity (minus infinity). data: the number, exponent, name, (name, size) or (name, span) of it.
+    """One operation. head: add, sub, mul, part, div, neg, power, exp, log, max, indicator, opaque, constant, real,
+    index, integer or infinity (minus infinity). data: the number, exponent, name, (name, size) or (name, span) of it.
     """
 
     __slots__ = ("args", "data", "head")
@@ -112,11 +112,11 @@ class Plain:
         sides = plain(one), plain(other)
         if any(side.head == "infinity" for side in sides):
             return Plain("opaque", (self, *sides), "choose")
-        return self * one + (1 - self) * other
+        return self.part(sides[0]) + (1 - self).part(sides[1])
 
     def part(self, value: "Plain") -> "Plain":
-        """`value` times this mask."""
-        return self * value
+        """`value` times this mask, and 0 where the mask is 0, whatever the value is there."""
+        return Plain("part", (_finite(self), _finite(value)))
 
     def opaque(self, name: str, *others: object) -> "Plain":
         """The function `name` of this and others."""

@@ -75,6 +75,8 @@ class _Values:
             return _No.INFINITY
         if node.head in ("real", "index", "integer"):
             return Fraction(self._point.get(node.data if node.head == "real" else node.data[0], 0))
+        if node.head == "part" and args[0] == 0:
+            return Fraction(0)
         for reason in (_No.UNDEFINED, _No.UNCERTAIN):
             if reason in args:
                 return reason
@@ -157,11 +159,13 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,
+    "part": lambda a, b: a * b,
 }
 _HEADS: dict[str, Callable[[_Values, Plain, list[Value]], Value]] = {
     "add": _Values._arithmetic,
     "sub": _Values._arithmetic,
     "mul": _Values._arithmetic,
+    "part": _Values._arithmetic,
     "neg": _Values._neg,
     "div": _Values._div,
     "power": _Values._power,

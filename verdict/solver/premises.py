@@ -38,20 +38,31 @@ def solve(terms: Terms, premises: Iterable[tuple[Any, Any]]) -> dict[Term, Term]
 
 def substitute(terms: Terms, roots: Iterable[Term], values: Mapping[Term, Term]) -> dict[Term, Term]:
     """Each of `roots` with variables replaced."""
-    order = terms.below(roots)
+    return _replaced(terms, terms.below(roots), values)
+
+
+def rebuild(terms: Terms, roots: Iterable[Term], values: Mapping[Term, Term]) -> dict[Term, Term]:
+    """The same, in what unknown functions are made of, too: what stands for one is made anew."""
+    return _replaced(terms, terms.beneath(roots), values)
+
+
+def _replaced(terms: Terms, order: Iterable[Term], values: Mapping[Term, Term]) -> dict[Term, Term]:
     done: dict[Term, Term] = {}
     for term in order:
         if term in values:
             done[term] = values[term]
             continue
-        args = tuple(done[arg] for arg in term.args)
-        unchanged = all(new is old for new, old in zip(args, term.args, strict=True))
+        before = terms.made_of(term)
+        args = tuple(done.get(arg, arg) for arg in before)
+        unchanged = all(new is old for new, old in zip(args, before, strict=True))
         done[term] = term if unchanged else _rebuild(terms, term, args)
     return done
 
 
 def _rebuild(terms: Terms, term: Term, args: tuple[Term, ...]) -> Term:
     result: Term
+    if term in terms.unknown:
+        return terms.unknown[term].again(args)
     if term.kind is Kind.SUM:
         result = terms.constant(term.data[0])
         for weight, arg in zip(term.data[1].values(), args, strict=True):

@@ -139,6 +139,9 @@ class Script:
     def _indicator(self, node: Plain, args: Sequence[str]) -> str:
         return f"(ite (= {args[0]} {number(Fraction(node.data))}) 1.0 0.0)"
 
+    def _part(self, node: Plain, args: Sequence[str]) -> str:
+        return f"(ite (= {args[0]} 0.0) 0.0 (* {args[0]} {args[1]}))"
+
     def _opaque(self, node: Plain, args: Sequence[str]) -> str:
         if node.data == "step" and len(args) == 1:
             return f"(ite (> {args[0]} 0.0) 1.0 0.0)"
@@ -186,6 +189,7 @@ _HEADS: dict[str, Callable[[Script, Plain, Sequence[str]], str]] = {
     "constant": Script._constant,
     "max": Script._maximum,
     "indicator": Script._indicator,
+    "part": Script._part,
     "opaque": Script._opaque,
     "exp": Script._unary,
     "log": Script._unary,

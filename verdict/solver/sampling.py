@@ -16,6 +16,8 @@ from verdict.solver.term import Kind, Sign, Span, Term, span_of
 Floats = npt.NDArray[np.float64]
 POINTS = 64
 """At how many points both sides are evaluated: eight for each of the eight distributions of reals."""
+ALIKE = 8
+"""So many points, one after the other, are drawn alike."""
 
 
 def variables(order: Iterable[Term]) -> list[Term]:

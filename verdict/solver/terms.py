@@ -6,7 +6,7 @@ One class of more than 300 lines, since every constructor simplifies by calling 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,6 +35,13 @@ def root(value: Fraction, exponent: Fraction) -> Fraction | None:
     return Fraction(parts[0], parts[1]) ** exponent.numerator
 
 
+class Unknown(NamedTuple):
+    """What a variable stands for: what some function makes of terms. again: makes it of others."""
+
+    args: tuple[Term, ...]
+    again: Callable[[tuple[Term, ...]], Term]
+
+
 class Terms:
     """The terms of one obligation: makes them, and makes equal ones one object."""
 
@@ -43,8 +50,11 @@ class Terms:
         self.variables: dict[str, Term] = {}
         self._interned: dict[Any, Term] = {}
         self._products: dict[tuple[Term, Term], Term] = {}
-        self.unknown: set[Term] = set()
+        self.unknown: dict[Term, Unknown] = {}
         self.gates: dict[Term, tuple[Term, Term]] = {}
+        self.nowhere: set[Term] = set()
+        self.products: set[tuple[Term, Term]] = set()
+        self.keeps_stops = False
         self.chooses_numbers = False
         self._tables = Tables(self)
         self._ranges = Ranges(self)
@@ -117,18 +127,25 @@ class Terms:
             raise SolverError(f"variable {name} declared twice with other properties")
         return found
 
-    def whatever(self, name: str, args: Sequence[Term]) -> Term:
+    def whatever(self, name: str, args: tuple[Term, ...], again: Callable[[tuple[Term, ...]], Term]) -> Term:
         """What the function `name` makes of terms that need not have values: it may have one where they have none.
 
         It is a variable, so that nothing follows from it for them, and one and the same for the same terms alone.
+        again: makes it of other terms.
         """
         found = self.real(f"{name} of {' '.join(str(arg.uid) for arg in args)}", total=False)
-        self.unknown.add(found)
+        self.unknown[found] = Unknown(args, again)
         return found
 
     def undefined(self, reason: str) -> Term:
-        """What has no value for any input; absorbs all arithmetic, and check names the reason."""
+        """What is not known to have a value for any input; absorbs all arithmetic, and check names the reason."""
         return self._intern(Kind.UNDEFINED, reason, (), reason, Sign.UNKNOWN, False)
+
+    def _nowhere(self, reason: str) -> Term:
+        """What has no value for any input."""
+        found = self.undefined(reason)
+        self.nowhere.add(found)
+        return found
 
     def add(self, a: Term, b: Term, scale: Number) -> Term:
         """a + scale * b, for scale other than 0."""
@@ -232,7 +249,7 @@ class Terms:
             return self.add(self.one, self.scale(a.args[0], 0), 1)
         for mask, other in ((a, b), (b, a)):
             if mask.kind is Kind.INDICATOR and not other.total and not self.chooses_numbers and self._divides(other):
-                return self._gated(mask, other)
+                return self._gated(mask, other, product=True)
         if a.kind in _ATOMIC and b.kind in _ATOMIC:
             return self._product({a: 1, b: 1} if a is not b else {a: 2})
         factor: Number = 1
@@ -279,7 +296,7 @@ class Terms:
     def inverse(self, term: Term) -> Term:
         """1 / term."""
         if term.kind is Kind.CONSTANT:
-            return self.constant(Fraction(1) / term.data) if term.data else self.undefined("division by zero")
+            return self.constant(Fraction(1) / term.data) if term.data else self._nowhere("division by zero")
         if term.kind is Kind.MINUS_INFINITY:
             return self.undefined("division by minus infinity")
         if term.kind is Kind.UNDEFINED:
@@ -309,7 +326,7 @@ class Terms:
             return self._integer_power(term, exponent.numerator)
         if term.kind is Kind.CONSTANT:
             if term.data < 0 or (term.data == 0 and exponent < 0):
-                return self.undefined(f"{term.data} to the power of {exponent}")
+                return self._nowhere(f"{term.data} to the power of {exponent}")
             rational = root(Fraction(term.data), exponent) if term.data else Fraction(0)
             if rational is not None:
                 return self.constant(rational)
@@ -346,7 +363,7 @@ class Terms:
         if term.kind is Kind.UNDEFINED:
             return term
         if term.kind is Kind.MINUS_INFINITY or (term.kind is Kind.CONSTANT and term.data <= 0):
-            return self.undefined("the logarithm of a number that is not positive")
+            return self._nowhere("the logarithm of a number that is not positive")
         if term is self.one:
             return self.zero
         if term.kind is Kind.EXP:
@@ -393,13 +410,15 @@ class Terms:
     def indicator(self, term: Term, value: int) -> Term:
         """1 where the term equals value, else 0: of an index or what is made of indices, or by steps of any other."""
         if term.kind is Kind.UNDEFINED:
-            return term
+            return self.undefined(f"a comparison of {term.data}")
         if term.kind is Kind.MINUS_INFINITY:
             return self.zero
         if term.kind is Kind.CONSTANT:
             return self.one if term.data == value else self.zero
         if term.kind is Kind.SUM and list(term.data[1].values()) == [1] and isinstance(term.data[0], int):
             return self.indicator(term.args[0], value - term.data[0])
+        if value == 0 and _split(term)[0]:
+            term = _split(term)[1]
         if term.kind is not Kind.INDEX:
             if not self._ranges.of(term).holds(value):
                 return self.scale(term, 0)
@@ -415,7 +434,7 @@ class Terms:
     def _equals(self, term: Term, value: int) -> Term:
         """1 - [term > value] - [term < value]."""
         if not term.total:
-            return self.whatever(f"equals {value}", (term,))
+            return self.whatever(f"equals {value}", (term,), lambda args: self.indicator(args[0], value))
         difference = self.add(term, self.constant(value), -1)
         above, under = self.opaque("step", (difference,)), self.opaque("step", (self.scale(difference, -1),))
         return self.add(self.add(self.one, above, -1), under, -1)
@@ -453,7 +472,8 @@ class Terms:
 
     def part(self, mask: Term, term: Term) -> Term:
         """mask * term, and 0 where the mask is 0, whatever the term is there."""
-        plain = term.total or self.chooses_numbers or self._divides(term)
+        divides = self._divides(term) and mask.kind is not Kind.INDICATOR
+        plain = term.total or self.chooses_numbers or divides
         if plain or Kind.MINUS_INFINITY in (mask.kind, term.kind):
             return self.multiply(mask, term)
         return self._gated(mask, term)
@@ -462,20 +482,21 @@ class Terms:
         plain = term.total or self.chooses_numbers
         return self._tables.restricted(mask, term) if plain else self._gated(mask, term)
 
-    def _gated(self, mask: Term, term: Term) -> Term:
+    def _gated(self, mask: Term, term: Term, product: bool = False) -> Term:
         """`term` where a mask is 1, and 0 where it is 0, also where the term has no value there.
 
         That adds up, and factors that have values everywhere may stand before it. Of the rest it is some number.
+        product: whether a program multiplies them, and has no value either where the term has none.
         """
-        if term.kind is Kind.UNDEFINED:
-            return term
         if mask.kind is Kind.CONSTANT:
             return term if mask.data else self.zero
+        if term.kind is Kind.UNDEFINED:
+            return self.undefined(f"a choice of {term.data}")
         constant, weights = term.data if term.kind is Kind.SUM else (0, {term: 1})
-        parts = [(self._gate(mask, part), weight) for part, weight in weights.items()]
+        parts = [(self._gate(mask, part, product), weight) for part, weight in weights.items()]
         return self.total([(mask, constant), *parts])
 
-    def _gate(self, mask: Term, part: Term) -> Term:
+    def _gate(self, mask: Term, part: Term, product: bool) -> Term:
         if part.total:
             return self._tables.restricted(mask, part)
         factors = part.data if part.kind is Kind.PRODUCT else {part: 1}
@@ -487,9 +508,32 @@ class Terms:
         if mask.kind is Kind.CONSTANT:
             gated = partial if mask.data else self.zero
         else:
-            gated = self.whatever("gate", (mask, partial))
+            gated = self.whatever("gate", (mask, partial), lambda args: self._regated(mask, partial, *args))
             self.gates[gated] = (mask, partial)
+            if product:
+                self.products.add((mask, partial))
         return self.multiply(self._product(rest), gated) if rest else gated
+
+    def _regated(self, once: Term, before: Term, mask: Term, term: Term) -> Term:
+        """A gate of other terms. once, before: what it was the gate of."""
+        gone = mask.kind is Kind.CONSTANT and not mask.data and not term.total
+        if gone and self.keeps_stops and ((once, before) in self.products or self._may_stop(before)):
+            return self.undefined("what is not chosen is multiplied by zero, or may stop a program")
+        return self._gated(mask, term, (once, before) in self.products)
+
+    def _may_stop(self, term: Term) -> bool:
+        """Whether a program may end where a term has no value: a row that does not exist is looked up there, or an
+        integer is divided by zero. No other number ends one.
+        """
+        for part in self.beneath([term]):
+            if part in self.unknown:
+                return True
+            if part.kind is Kind.INVERSE:
+                table = self._tables.of(part.args[0])
+                truths = {below.kind for below in self.below(part.args)} & {Kind.OPAQUE, Kind.INDICATOR}
+                if truths and (table is None or {0, 1}.issuperset(table[1].values())):
+                    return True
+        return False
 
     def _step(self, term: Term) -> Term | None:
         """[term > 0] where that is known, or is a matter of indices."""
@@ -513,7 +557,7 @@ class Terms:
         """
         for term in args:
             if term.kind is Kind.UNDEFINED:
-                return term
+                return term if name in STRICT and len(args) == 1 else self.undefined(f"{name} of {term.data}")
         known = self._step(args[0]) if name == "step" and len(args) == 1 else None
         if known is not None:
             return known
@@ -524,20 +568,36 @@ class Terms:
             return rounded
         total = all(term.total for term in args)
         if not total and not (name in STRICT and len(args) == 1):
-            return self.whatever(name, args)
+            return self.whatever(name, args, lambda others: self.opaque(name, others))
         sign = Sign.NONNEGATIVE if name == "step" and len(args) == 1 else Sign.UNKNOWN
         return self._intern(Kind.OPAQUE, (name, args), args, name, sign, total)
 
     def below(self, roots: Iterable[Term]) -> list[Term]:
         """All terms that `roots` consist of, arguments first."""
-        stack = list(roots)
-        found = set(stack)
-        while stack:
-            for arg in stack.pop().args:
-                if arg not in found:
-                    found.add(arg)
-                    stack.append(arg)
-        return sorted(found, key=_uid)
+        return _collected(roots, lambda term: term.args)
+
+    def beneath(self, roots: Iterable[Term]) -> list[Term]:
+        """The same, with those that unknown functions are made of, which are made before them."""
+        return _collected(roots, self.made_of)
+
+    def made_of(self, term: Term) -> tuple[Term, ...]:
+        """The arguments of a term, those of an unknown function that it stands for among them."""
+        return self.unknown[term].args if term in self.unknown else term.args
+
+    def guarded(self, roots: Iterable[Term]) -> bool:
+        """Whether something that is made of terms stands for an unknown function."""
+        return not self.unknown.keys().isdisjoint(self.below(roots))
+
+
+def _collected(roots: Iterable[Term], args: Callable[[Term], tuple[Term, ...]]) -> list[Term]:
+    stack = list(roots)
+    found = set(stack)
+    while stack:
+        for arg in args(stack.pop()):
+            if arg not in found:
+                found.add(arg)
+                stack.append(arg)
+    return sorted(found, key=_uid)
 
 
 def _uid(term: Term) -> int:

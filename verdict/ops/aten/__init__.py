@@ -2,6 +2,7 @@
 
 from verdict.ops.aten import (
     activations,
+    angles,
     attention,
     choice,
     compare,
@@ -10,6 +11,7 @@ from verdict.ops.aten import (
     dimensions,
     elementwise,
     embedding,
+    gamma,
     gated,
     gather,
     group_norm,
@@ -27,6 +29,7 @@ from verdict.ops.aten import (
     reductions,
     rounding,
     shaping,
+    signed,
     slicing,
     softmax,
     strides,
@@ -43,6 +46,9 @@ RULES = (
     *activations.RULES,
     *hard.RULES,
     *rounding.RULES,
+    *signed.RULES,
+    *angles.RULES,
+    *gamma.RULES,
     *logarithms.RULES,
     *norms.RULES,
     *group_norm.RULES,

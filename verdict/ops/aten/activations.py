@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from verdict.graph import Shape
-from verdict.ops import numbers
+from verdict.ops import logic, numbers
 from verdict.ops.aten.elementwise import each, minimum
 from verdict.ops.aten.form import REQUIRED, Arguments, constant, operator
 from verdict.ops.elementwise import STEP, TANH
@@ -46,7 +46,7 @@ def under(x: Array, bound: Any) -> Array:
 
 
 def _hardtanh(dy: Array, x: Array, low: Any, high: Any) -> Any:
-    return dy * (above(x, low) * under(x, high))
+    return logic.kept(np.asarray(above(x, low) * under(x, high)), dy)
 
 
 def _slope(x: Array, slope: Any) -> Array:
@@ -141,7 +141,7 @@ SOFTPLUS = {"beta": 1, "threshold": 20}
 
 RULES: tuple[OpRule, ...] = (
     each("aten.hardtanh", "self", "y = min(max(x, min_val), max_val)", _bounded, BOUNDS),
-    _sided("hardtanh_backward", "dx = dy [min_val < x < max_val]", _hardtanh, dict.fromkeys(BOUNDS, REQUIRED)),
+    _sided("hardtanh_backward", "dx = dy where min_val < x < max_val", _hardtanh, dict.fromkeys(BOUNDS, REQUIRED)),
     each(
         "aten.leaky_relu", "self", "y = x, times negative_slope below 0", _leaky, {"negative_slope": 0.01}, (), (STEP,)
     ),

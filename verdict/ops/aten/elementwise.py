@@ -138,18 +138,20 @@ def _divided(x: Array, y: Array, rounding_mode: str | None = None) -> Array:
     return integers.divided(x, y, rounding_mode)
 
 
-XLOGY = Assumption("xlogy-uninterpreted", "xlogy is one unknown function of both, the same on both sides")
-
-
 def _xlogy(x: Array, y: Array) -> Array:
-    if numbers.has_terms(x) or numbers.has_terms(y):
-        return numbers.each(_xlogy_of, x, y)
-    nothing = logic.equal(x, np.zeros(1, dtype=np.int64))
-    return logic.where(nothing, np.zeros(1, dtype=np.int64), np.asarray(x * numbers.log(y)))
+    if not (numbers.of_objects(x) or numbers.of_objects(y)):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where((x == 0) & ~np.isnan(y), 0.0, x * np.log(y))
+    return numbers.each(_xlogy_of, x, y)
 
 
 def _xlogy_of(x: Any, y: Any) -> Any:
-    return x.opaque("xlogy", y) if not elements.is_number(x) else y.opaque("xlogy_from", x) if x else 0
+    x = logic.settled(x)
+    if elements.is_number(x):
+        return exactly(x) * elements.log(y) if x else 0 * y
+    nowhere = elements.is_number(y) and not y > 0
+    logged = x.number(exactly(y)).log() if nowhere else exactly(elements.log(y))
+    return elements.part(logic.settled(1 - x.indicator(0)), x * logged)
 
 
 def sign(x: Array) -> Array:
@@ -263,7 +265,7 @@ RULES = (
     each("aten.clamp_min", "self", "y = max(x, min)", lambda x, low: _clamp(x, low, None), {"min": REQUIRED}),
     each("aten.clamp_min.Tensor", "self min", "y = max(x, min)", numbers.maximum),
     each("aten.clamp_max.Tensor", "self max", "y = min(x, max)", minimum),
-    each("aten.xlogy.Tensor", "self other", "z = x log y, 0 where x is 0", _xlogy, None, (), (XLOGY,), floats),
+    each("aten.xlogy.Tensor", "self other", "z = x log y, 0 where x is 0", _xlogy, types=floats),
     each("aten.clamp_max", "self", "y = min(x, max)", lambda x, high: _clamp(x, None, high), {"max": REQUIRED}),
     each("aten.addcmul", "self tensor1 tensor2", "y = self + value a b", lambda x, a, b, v: x + times(v, a * b), VALUE),
     each(

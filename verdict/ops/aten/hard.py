@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from verdict.ops import numbers
+from verdict.ops import logic, numbers
 from verdict.ops.aten.activations import above, under
 from verdict.ops.aten.elementwise import each, minimum
 from verdict.ops.aten.form import constant
@@ -31,13 +31,14 @@ def _gate(x: Array) -> Array:
 
 
 def _hardswish_backward(dy: Array, x: Array) -> Any:
-    inner = above(x, -BEND) * under(x, BEND)
+    inner = under(x, BEND)
     slope = numbers.scalar(x, Fraction(1, BEND)) * x + numbers.scalar(x, Fraction(1, 2))
-    return dy * (inner * slope + 1 - under(x, BEND))
+    return logic.kept(above(x, -BEND), np.asarray(dy * (inner * slope + 1 - inner)))
 
 
 def _hardsigmoid_backward(dy: Array, x: Array) -> Any:
-    return dy * (numbers.scalar(x, Fraction(1, 2 * BEND)) * above(x, -BEND) * under(x, BEND))
+    inside = np.asarray(above(x, -BEND) * under(x, BEND))
+    return logic.kept(inside, np.asarray(dy * (numbers.scalar(x, Fraction(1, 2 * BEND)) * inside)))
 
 
 def _celu(x: Array, alpha: Any) -> Any:

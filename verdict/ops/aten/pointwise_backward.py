@@ -2,14 +2,14 @@
 
 silu_backward      dy (s + x s (1 - s)), s = sigmoid(x)     sigmoid_backward   dy y (1 - y)
 gelu_backward      dy gelu'(x)                              tanh_backward      dy (1 - y^2)
-threshold_backward dy [x > threshold], of relu with threshold 0
+threshold_backward dy where x > threshold, else 0, of relu with threshold 0
 """
 
 from typing import Any
 
 import numpy as np
 
-from verdict.ops import numbers
+from verdict.ops import logic, numbers
 from verdict.ops.aten.elementwise import HALF, TANH_CUBE, TANH_SCALE, each
 from verdict.ops.aten.form import REQUIRED, constant
 from verdict.ops.elementwise import ERF, STEP, TANH, gelu_slope
@@ -34,7 +34,7 @@ def _gelu(dy: Array, x: Array, approximate: str) -> Any:
 
 
 def _threshold(dy: Array, x: Array, threshold: Any) -> Any:
-    return dy * numbers.step(np.asarray(x - constant(x, threshold)))
+    return logic.kept(numbers.step(np.asarray(x - constant(x, threshold))), dy)
 
 
 RULES: tuple[OpRule, ...] = (
@@ -59,7 +59,7 @@ RULES: tuple[OpRule, ...] = (
     each(
         "aten.threshold_backward",
         "grad_output self",
-        "dx = dy [x > threshold]",
+        "dx = dy where x > threshold, else 0",
         _threshold,
         {"threshold": REQUIRED},
         linear=(0,),

@@ -1,0 +1,46 @@
+"""Means over windows of three dimensions, which are means over two of them and then over the third."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+_AVERAGE, _BACKWARD = torch.ops.aten.avg_pool2d, torch.ops.aten.avg_pool2d_backward
+
+
+def averaged(
+    x: Any, kernel_size: Sequence[int], stride: Sequence[int] = (), padding: Sequence[int] = (0,),
+    ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Any:  # fmt: skip
+    """The mean of each window. x: (..., depth, height, width)."""
+    deep, flat = _both(kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    made = _AVERAGE(x.flatten(0, -4), *flat)
+    return _AVERAGE(made.flatten(-2), *deep).unflatten(-1, made.shape[-2:]).reshape(*x.shape[:-3], -1, *made.shape[-2:])
+
+
+def averaged_backward(
+    grad: Any, x: Any, kernel_size: Sequence[int], stride: Sequence[int], padding: Sequence[int], ceil_mode: bool,
+    count_include_pad: bool, divisor_override: int | None,
+) -> Any:  # fmt: skip
+    """The gradient of x."""
+    deep, flat = _both(kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    whole, sizes = x.flatten(0, -4), grad.shape[-2:]
+    between = x.new_zeros((*whole.shape[:-2], *sizes))
+    above = _BACKWARD(grad.reshape(len(whole), -1, sizes[0] * sizes[1]), between.flatten(-2), *deep)
+    return _BACKWARD(above.unflatten(-1, sizes), whole, *flat).reshape(x.shape)
+
+
+def _both(
+    kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], ceil_mode: bool, counted: bool,
+    divisor: int | None,
+) -> Any:  # fmt: skip
+    """The arguments of the mean over the depth, whose second dimension is all else, and of that over the others."""
+    kernel, padding = _three(kernel), _three(padding)
+    stride = _three(stride) if len(stride) else kernel
+    deep = [kernel[0], 1], [stride[0], 1], [padding[0], 0], ceil_mode, counted, divisor
+    flat = kernel[1:], stride[1:], padding[1:], ceil_mode, counted, None if divisor is None else 1
+    return deep, flat
+
+
+def _three(given: Sequence[int]) -> list[int]:
+    return list(given) if len(given) == 3 else list(given) * 3
