@@ -8,8 +8,8 @@ from verdict.ops import FACTS
 
 
 def alike_bases(table: Reference) -> frozenset[int]:
-    """What is computed from nothing but shapes, what repeats what it reads, and what is computed from such, from weights
-    and from buffers alone: of rows that are alike it makes rows that are alike.
+    """What is computed from nothing but shapes, what repeats what it reads, and what is computed from such, from
+    weights and from buffers alone: of rows that are alike it makes rows that are alike.
     """
     kinds = {logical.name: logical.kind for logical in table.plan.logicals}
     still = {k for k, base in enumerate(table.bases) if base.node < 0 and kinds.get(base.logical) != INPUT}
