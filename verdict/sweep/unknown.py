@@ -41,10 +41,15 @@ def unknown_functions(
         if not args:
             raise SolverError(f"{name} makes of numbers what is no number")
         named = f"{name}: {form}"
-        return args[0].terms.whatever(named, args) if partial else args[0].opaque(named, *args[1:])
+        return _partial(named, tuple(args)) if partial else args[0].opaque(named, *args[1:])
 
     made = run([np.asarray(np.frompyfunc(stand_in, 1, 1)(array), dtype=object) for array in inputs])
     return tuple(None if x is None else np.asarray(np.frompyfunc(function, 1, 1)(x), dtype=object) for x in made)
+
+
+def _partial(name: str, args: tuple[Term, ...]) -> Term:
+    """A function of some terms that need not have a value."""
+    return args[0].terms.whatever(name, args, lambda others: _partial(name, others))
 
 
 def _form(root: Plain, known: dict[Plain, Term]) -> tuple[str, list[Term]]:
