@@ -20,12 +20,28 @@ from verdict.ops.signs import NOT_NEGATIVE, POSITIVE, may_fail, sign, strict
     ],
 )
 def test_signs(op, attrs, read, due):
-    assert sign(op, attrs, read, range(len(read))) == due
+    assert sign(op, attrs, read, range(len(read)), finite=True) == due
+
+
+@pytest.mark.parametrize("op", ["aten.exp", "aten.sigmoid", "aten._softmax"])
+def test_what_is_above_zero_of_finite_numbers_is_zero_of_minus_infinity(op):
+    assert sign(op, {}, [0], [7], finite=True) == POSITIVE
+    assert sign(op, {}, [0], [7], finite=False) == NOT_NEGATIVE
+
+
+def test_what_is_looked_up_has_the_sign_of_the_table():
+    assert sign("aten.gather", {"dim": 0}, [POSITIVE, 0], [7, 8], finite=True) == POSITIVE
+    assert sign("aten.gather", {"dim": 0}, [0, POSITIVE], [7, 8], finite=True) == 0
+
+
+def test_the_places_of_the_greatest_begin_with_zero():
+    assert sign("aten.topk", {"k": 2}, [POSITIVE], [7], finite=True) == POSITIVE
+    assert sign("aten.topk", {"k": 2}, [0], [7], finite=True, output=1) == NOT_NEGATIVE
 
 
 def test_a_product_of_one_value_with_itself_is_not_negative():
-    assert sign("mul", {}, [0, 0], [7, 7]) == NOT_NEGATIVE
-    assert sign("mul", {}, [0, 0], [7, 8]) == 0
+    assert sign("mul", {}, [0, 0], [7, 7], finite=True) == NOT_NEGATIVE
+    assert sign("mul", {}, [0, 0], [7, 8], finite=True) == 0
 
 
 @pytest.mark.parametrize("op", ["hlo.subtract", "hlo.negate", "hlo.cosine"])

@@ -8,16 +8,16 @@ from verdict.ops import FACTS
 
 
 def alike_bases(table: Reference) -> frozenset[int]:
-    """What is computed from nothing, what repeats what it reads, and what is computed from such, from weights and from
-    buffers alone: of rows that are alike it makes rows that are alike.
+    """What is computed from nothing but shapes, what repeats what it reads, and what is computed from such, from
+    weights and from buffers alone: of rows that are alike it makes rows that are alike.
     """
     kinds = {logical.name: logical.kind for logical in table.plan.logicals}
     still = {k for k, base in enumerate(table.bases) if base.node < 0 and kinds.get(base.logical) != INPUT}
     fixed: set[int] = set()
     repeated: set[int] = set()
-    for node, inputs, outputs, _ in table.partners:
+    for node, inputs, outputs, meaning in table.partners:
         made = [base for base in outputs if base != ABSENT]
-        read = [base for bases in inputs for base in bases]
+        read = [base for k, bases in enumerate(inputs) if k not in meaning.ignored for base in bases]
         if FACTS.random(node.op):
             continue
         if still.issuperset(read):

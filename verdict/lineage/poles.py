@@ -4,12 +4,12 @@ Where such a value makes others that are none, there is nothing to compare. Wher
 again, as a comparison does, there is.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from typing import NamedTuple
 
 from verdict.graph import ABSENT, BUFFER
+from verdict.lineage.infinite import infinite, is_fixed
 from verdict.lineage.reference import Partner, Reference
-from verdict.ops import FACTS
 from verdict.ops.granted import Called, granted, summed
 from verdict.ops.signs import NOT_NEGATIVE, POSITIVE, absorbs, may_fail, pole, sign, strict
 from verdict.ops.types import is_whole, kind
@@ -25,13 +25,13 @@ def absorbs_poles(table: Reference) -> bool:
     for number, partner in enumerate(table.partners):
         node, grads = partner.node, partner.signature.grads
         reads = {k for k, bases in enumerate(partner.inputs) if not behind.isdisjoint(bases)}
-        is_fixed = _is_fixed(partner, fixed)
-        absorbed |= absorbs(node.op, dict(node.attrs), reads, grads) and not is_fixed
+        known = is_fixed(partner, fixed)
+        absorbed |= absorbs(node.op, dict(node.attrs), reads, grads) and not known
         at = pole(node.op, dict(node.attrs)) if number not in divisions else None
         divisor = partner.inputs[grads + at] if at is not None and grads + at < len(partner.inputs) else ()
         if reads or any(signs.get(base) != POSITIVE for base in divisor):
-            behind.update(_unsure(table, partner, is_fixed))
-        fixed.update(partner.outputs if is_fixed else ())
+            behind.update(_unsure(table, partner, known))
+        fixed.update(partner.outputs if known else ())
     return absorbed
 
 
@@ -48,25 +48,20 @@ class Doubtful(NamedTuple):
 
 def doubtful(table: Reference) -> Doubtful:
     """The single-device values that may be no numbers, for some inputs."""
-    signs, given = signs_of(table), set(table.plan.doubtful)
+    signs, hidden, given = signs_of(table), infinite(table).hidden, set(table.plan.doubtful)
     found = {k for k, base in enumerate(table.bases) if base.node < 0 and base.logical in given}
     absorbed, divisions, fixed = False, _divisions(table), set[int]()
     for number, partner in enumerate(table.partners):
         op, attrs, grads = partner.node.op, dict(partner.node.attrs), partner.signature.grads
         reads = any(not found.isdisjoint(bases) for bases in partner.inputs)
-        is_fixed = _is_fixed(partner, fixed)
-        absorbed |= reads and not strict(op) and not is_fixed
+        known = is_fixed(partner, fixed)
+        absorbed |= reads and not strict(op) and not known
         read = [min((signs.get(base, 0) for base in bases), default=0) for bases in partner.inputs]
-        if reads or (may_fail(op, attrs, read, grads) and number not in divisions):
-            found.update(_unsure(table, partner, is_fixed))
-        fixed.update(partner.outputs if is_fixed else ())
+        fails = may_fail(op, attrs, read, grads) and number not in divisions
+        if reads or fails or not hidden.isdisjoint(partner.outputs):
+            found.update(_unsure(table, partner, known))
+        fixed.update(partner.outputs if known else ())
     return Doubtful(found, absorbed, divisions)
-
-
-def _is_fixed(partner: Partner, fixed: Set[int]) -> bool:
-    """Whether a node computes something from nothing, or from what is so computed: wherever it is read, it is known."""
-    read = (base for bases in partner.inputs for base in bases)
-    return not FACTS.random(partner.node.op) and all(base in fixed for base in read)
 
 
 def _unsure(table: Reference, partner: Partner, is_fixed: bool) -> Iterator[int]:
@@ -104,14 +99,14 @@ def signs_of(table: Reference, buffers: int = 0) -> Mapping[int, int]:
     stated = dict.fromkeys((name for name, low, _ in table.plan.ranges if low >= 0), NOT_NEGATIVE)
     known = stated | dict.fromkeys(given, buffers)
     signs = {k: known[base.logical] for k, base in enumerate(table.bases) if base.node < 0 and base.logical in known}
+    unknown = infinite(table).by_data
     for partner in table.partners:
-        found = _sign(partner, lambda base: signs.get(base, 0))
-        if found:
-            signs.update(dict.fromkeys((base for base in partner.outputs if base != ABSENT), found))
+        op, attrs = partner.node.op, dict(partner.node.attrs)
+        read = [min((signs.get(base, 0) for base in bases), default=0) for bases in partner.inputs]
+        values = [bases if len(bases) == 1 else k for k, bases in enumerate(partner.inputs)]
+        finite = all(map(unknown.isdisjoint, partner.inputs))
+        for place, base in enumerate(partner.outputs):
+            found = sign(op, attrs, read, values, finite, place) if base != ABSENT else 0
+            if found:
+                signs[base] = found
     return signs
-
-
-def _sign(partner: Partner, known: Callable[[int], int]) -> int:
-    read = [min((known(base) for base in bases), default=0) for bases in partner.inputs]
-    values = [bases if len(bases) == 1 else k for k, bases in enumerate(partner.inputs)]
-    return sign(partner.node.op, dict(partner.node.attrs), read, values)

@@ -88,7 +88,13 @@ STRICT = frozenset(
         *("add", "maximum", "identity", "clone", "to", "_to_copy"),
     }
 )
-"""Operators that make positive numbers of positive ones; the first two of any."""
+"""Operators that make positive numbers of positive ones."""
+ABOVE_ZERO = frozenset({"exp", "sigmoid", "softmax", "_softmax", "_safe_softmax"})
+"""Operators that make positive numbers of any finite ones."""
+PICKING = {"gather": 0, "index": 0, "index_select": 0, "embedding": 0}
+"""Operators that hand on elements of the input at this position, which the others choose."""
+ORDERING = frozenset({"topk", "sort"})
+"""Operators whose first output has elements of the first input, and whose second one says where they are."""
 LEAVING_OUT = {"embedding", "scatter", "scatter_add", "index_add", "dropout", "keyed_dropout"} | COUNTING
 """Operators of one formula that need not read all that they are given."""
 ARITHMETIC = (SMOOTH - LEAVING_OUT) | {
@@ -132,9 +138,23 @@ def pole(op: str, attrs: Mapping[str, Any]) -> int | None:
     return POLES.get(name)
 
 
-def sign(op: str, attrs: Mapping[str, Any], read: Sequence[int], inputs: Sequence[Hashable]) -> int:
-    """What is known of the signs of what a node makes, from those of what it reads. inputs: what tells values apart."""
-    least, rule = min(read, default=0), RULES.get(op)
+def sign(
+    op: str, attrs: Mapping[str, Any], read: Sequence[int], inputs: Sequence[Hashable], finite: bool, output: int = 0
+) -> int:
+    """What is known of the signs of an output of a node, from those of what it reads.
+
+    inputs: what tells values apart. finite: whether nothing that it reads may be infinite.
+    """
+    known = _sign(op, attrs, read, inputs, output)
+    return known if finite else min(known, NOT_NEGATIVE)
+
+
+def _sign(op: str, attrs: Mapping[str, Any], read: Sequence[int], inputs: Sequence[Hashable], output: int) -> int:
+    least, rule, name = min(read, default=0), RULES.get(op), _named(op)
+    if name in ORDERING and not op.endswith(GRAD):
+        return read[0] if output == 0 else NOT_NEGATIVE
+    if name in PICKING and not op.endswith(GRAD):
+        return read[PICKING[name]]
     if rule is not None and read and (rule.moves or rule.copies):
         return min(least, NOT_NEGATIVE) if op == "pad" or not _of_floats(attrs) else least
     if lifts(op, [one == POSITIVE for one in read]):
@@ -200,12 +220,12 @@ def absorbs(op: str, attrs: Mapping[str, Any], positions: Set[int], grads: int) 
 
 
 def positive(op: str, attrs: Mapping[str, Any], read: bool) -> bool:
-    """Whether a node makes positive numbers; read: that all that it reads are."""
+    """Whether a node makes positive numbers of finite ones; read: that all that it reads are."""
     name, base = _named(op), attrs.get("self")
     power = name == "pow" and isinstance(base, int | float) and base > 0
     written = name == "constant" and all(value > 0 for value in attrs["values"])
     kept = read and name in STRICT and _of_floats(attrs) and not (name == "mul" and attrs.get("other") == 0)
-    return not op.endswith(GRAD) and (power or written or name in {"exp", "sigmoid"} or kept)
+    return not op.endswith(GRAD) and (power or written or name in ABOVE_ZERO or kept)
 
 
 def lifts(op: str, read: Sequence[bool]) -> bool:

@@ -5,12 +5,15 @@ the island reads holds what the walk says, which rests on stages and on islands 
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
+from operator import or_
 
 from verdict.counting import Progress
 from verdict.graph import Plan
+from verdict.graph.events import events_of
 from verdict.graph.microbatches import walked_microbatches
 from verdict.lineage import Binding, Lineages, Reference, Signature
 from verdict.lineage.guessed_ends import guessed_ends
@@ -101,14 +104,15 @@ def decide(
         if sum(isinstance(one, Unknown) for one in known.values()) > MOST_UNDECIDED:
             return None
         further = {base for k in wrong for base in uneven(islands[k], table)} - behind
-        multiples = _multiples(wrong, islands, walk) if plan.columns == 1 else {}
+        first = _first(wrong, islands)
+        earliest = {k: wrong[k] for k in _earliest(wrong, islands, plan, microbatch)} if plan.columns == 1 else {}
+        multiples = _multiples(earliest, islands, walk)
         fresh_factors = {guess: times for guess, times in multiples.items() if guess not in factors}
         if further or fresh_factors:
             behind |= further
             factors |= fresh_factors
             walk = None if fresh_factors else walk
             continue
-        first = _first(wrong, islands)
         doubtful = [*lost, *(point for k in first for point in _doubtful(wrong[k], islands[k]))]
         ends = {(end.held.device, end.held.tensor) for end in walk.ends}
         fresh_refused = {(*point, tuple(s.base for s in walk.cuts[point])) for point in doubtful if point not in ends}
@@ -182,6 +186,22 @@ def _first(wrong: Collection[int], islands: Sequence[Island]) -> list[int]:
     due = {k: set(islands[k].due) for k in wrong}
     rests = {k: any(not due[j].isdisjoint(islands[k].given) for j in wrong if j != k) for k in wrong}
     return [k for k in wrong if not rests[k]] or list(wrong)
+
+
+def _earliest(wrong: Collection[int], islands: Sequence[Island], plan: Plan, microbatch: int) -> Iterator[int]:
+    """The wrong islands that read nothing that is computed from what another one is asked for: a multiple of what rests
+    on a wrong guess says how wrong that is.
+    """
+    behind = {point: 1 << place for place, k in enumerate(wrong) for point in islands[k].due}
+    for event in events_of(plan, microbatch):
+        read = [behind.get((device, tensor), 0) for device, node in event.nodes for tensor in node.inputs]
+        found = reduce(or_, read, 0)
+        if found:
+            made = ((device, tensor) for device, node in event.nodes for tensor in node.outputs)
+            behind.update((point, behind.get(point, 0) | found) for point in made)
+    for place, k in enumerate(wrong):
+        if not any(behind.get(point, 0) & ~(1 << place) for point in islands[k].given):
+            yield k
 
 
 def _doubtful(swept: Swept | Unknown | None, island: Island) -> list[CutPoint]:

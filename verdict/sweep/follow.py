@@ -1,6 +1,7 @@
 """Following the elements of a flow from step to step: constants, moves, and what a step computes anew."""
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -10,10 +11,11 @@ from verdict.ops import Array
 from verdict.ops.signs import NOT_NEGATIVE, may_fail, sign, strict
 from verdict.sweep.elements import Elements, Ids, Kind, of_numbers
 from verdict.sweep.flow import CANNOT, Flow, Step, apply
+from verdict.sweep.hidden import hides_none
 from verdict.sweep.infinite import note_infinite
 from verdict.sweep.moves import Moves
 from verdict.sweep.settle import settle
-from verdict.sweep.trace import Keys, Trace, above
+from verdict.sweep.trace import Keys, Trace, above, reads_infinite, reads_rising
 
 
 class Follower:
@@ -69,6 +71,7 @@ def follow_single(
     """The elements of the single-device flow. given: those of each given logical tensor. values: of each seed."""
     trace = Trace(flow, [None] * flow.values, doubtful=stated.doubtful)
     take_given(trace, given)
+    zero = follower.elements.constant(Fraction(0))
     signs = {item.value: NOT_NEGATIVE for item in flow.given if item.logical in stated.unsigned}
     for number, step in enumerate(flow.steps):
         reads = tuple(present(trace, value) for value in step.inputs)
@@ -82,17 +85,19 @@ def follow_single(
         trace.reads.append(reads)
         trace.made.append(tuple(made))
         trace.above.append(above(trace, reads, follower.elements))
-        read = [signs.get(value, 0) for value in step.inputs]
+        read = [_least(signs.get(value, 0), ids, zero) for value, ids in zip(step.inputs, reads, strict=True)]
         fails = bool(trace.above[number] & trace.failing) or _reads_doubtful(trace, reads, follower.elements)
         if fails and not strict(step.op):
             trace.absorbed |= trace.above[number] & trace.failing
-        makes_none = may_fail(step.op, step.attrs, read, step.grads)
+        infinite, rises = reads_infinite(trace, number), reads_rising(trace, number)
+        hides = hides_none(step, reads, infinite, rises, follower.elements)
+        makes_none = hides or may_fail(step.op, step.attrs, read, step.grads)
         if fails or (makes_none and number not in stated.divisions):
             trace.failing |= 1 << number
         if makes_none or trace.above[number] & trace.divided:
             trace.divided |= 1 << number
-        found = sign(step.op, step.attrs, read, step.inputs)
-        signs.update(dict.fromkeys(step.outputs, found))
+        for position, value in enumerate(step.outputs):
+            signs[value] = sign(step.op, step.attrs, read, step.inputs, not infinite, position)
         for position, value in enumerate(step.outputs):
             if value != ABSENT:
                 trace.ids[value] = known[position] if known is not None else made[position]
@@ -100,6 +105,11 @@ def follow_single(
             settle(trace, number, values, follower.elements, follower.keys)
             note_infinite(trace, number, follower.elements, follower.keys)
     return trace
+
+
+def _least(sign: int, ids: Ids, zero: int) -> int:
+    """The sign of what is read: what is known of elements that are computed, and zeros among them, as a mask makes."""
+    return min(sign, NOT_NEGATIVE) if sign > NOT_NEGATIVE and bool((ids == zero).any()) else sign
 
 
 def _reads_doubtful(trace: Trace, reads: tuple[Ids, ...], elements: Elements) -> bool:

@@ -107,7 +107,7 @@ class Guesses:
     def _each(self, arrays: list[Array], follower: Follower) -> list[Ids]:
         """What each element may be by itself: one that equals it, or a constant, as in rows that a mask has emptied.
         Those that are constant on all seeds are so, or by chance (what relu cuts off): both ways are tried, the one
-        without constants first where it has all elements.
+        without constants first where it has all elements, those beside them made by the same steps.
         """
         each, equal = (array.ravel() for array in self.catalogue.each(arrays))
         constants = _constants(arrays, follower)
@@ -117,7 +117,8 @@ class Guesses:
         first, other = np.where(steady, constants, each), np.where(equal, each, constants)
         if np.array_equal(first, other):
             return [first]
-        return [other, first] if equal.all() else [first, other]
+        makers = [_makers(np.asarray(each[places], dtype=np.int64), follower) for places in (steady, ~steady)]
+        return [other, first] if equal.all() and makers[0] <= makers[1] else [first, other]
 
     def _scales(self, arrays: Sequence[Array]) -> list[Fraction]:
         """By what factors arrays may be scaled: those under which their greatest element has a partner."""
@@ -128,6 +129,11 @@ class Guesses:
 
 _KINDS = (Guesses._boxes, Guesses._elements, Guesses._multiples)
 """The kinds of guesses, the likeliest first."""
+
+
+def _makers(ids: Ids, follower: Follower) -> set[tuple[Kind, int]]:
+    """What makes some elements."""
+    return {(block.kind, block.owner) for block in follower.elements.blocks_of(ids)}
 
 
 def is_steady(arrays: Sequence[Array]) -> bool:

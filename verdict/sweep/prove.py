@@ -17,7 +17,8 @@ from verdict.solver import Goal, Obligation, PlainTerms, SolverError, Term, Term
 from verdict.sweep.claim import Claim, Cone, is_infinite
 from verdict.sweep.elements import Block, Ids, Kind
 from verdict.sweep.flow import CANNOT, Step, apply
-from verdict.sweep.trace import Trace, Traces, makes_infinite
+from verdict.sweep.hidden import hides_none
+from verdict.sweep.trace import Trace, Traces, makes_infinite, reads_rising
 from verdict.sweep.unknown import unknown_functions
 
 
@@ -182,7 +183,8 @@ class Guarded(Execution):
             trace = self.trace_of(kind)
             step, key = trace.flow.steps[number], self.traces.keys.of(trace.flow.steps[number])
             reads = [self.array(ids) for ids in trace.reads[number]]
-            self.done[kind, number] = unknown_functions(f"operator {key}", partial(apply, step), reads)
+            hides = self.hides_none(kind, number)
+            self.done[kind, number] = unknown_functions(f"operator {key}", partial(apply, step), reads, hides)
         return super().step(kind, number)
 
     def guards(self, kind: Kind, number: int) -> bool:
@@ -192,6 +194,12 @@ class Guarded(Execution):
             made = makes_infinite(trace.flow.steps[number].attrs, trace.reads[number], self.traces.elements)
             self.guarded[kind, number] = made or bool(self.infinite_reads(kind, number))
         return self.guarded[kind, number]
+
+    def hides_none(self, kind: Kind, number: int) -> bool:
+        """Whether what a step makes counts as numbers, and may be none."""
+        trace, positions = self.trace_of(kind), self.infinite_reads(kind, number)
+        rises = reads_rising(trace, number) if kind is Kind.SINGLE else self.reads_rising(number)
+        return hides_none(trace.flow.steps[number], trace.reads[number], positions, rises, self.traces.elements)
 
     def infinite_reads(self, kind: Kind, number: int) -> frozenset[int]:
         """The positions at which a step reads what may be infinite."""

@@ -102,13 +102,12 @@ def _drawn(
     flow: Flow, reduced: Reduced, seeds: Sequence[int], integers: Mapping[int, Domain], kept: frozenset[int] | None
 ) -> tuple[list[dict[int, Array]], list[list[Array | None]]]:  # fmt: skip
     """What both plans are given on each seed, and what the single-device `flow` makes of it: large integers too on the
-    first seed, if all that the flow declares is then a number; where it is none even without these, some of the given
-    numbers, else all, without their signs. integers, kept: see `seen`.
+    first seed, and numbers that the plans name, if all that the flow declares is then a number; where it is none even
+    without these, some of the given numbers, else all, without their signs. integers, kept: see `seen`.
     """
     single, near = reduced.single, marks(reduced.single, reduced.parallel)
-    named = thresholds(reduced.single, reduced.parallel)
-
-    for wild in (True, False):
+    near_bounds = thresholds(reduced.single, reduced.parallel)
+    for wild, named in ((True, near_bounds), (False, near_bounds), (False, ())):
         drawn = [
             random_values(
                 single,

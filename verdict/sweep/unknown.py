@@ -14,11 +14,13 @@ from verdict.solver.term import Term
 Run = Callable[[Sequence[Array]], Sequence[Array | None]]
 
 
-def unknown_functions(name: str, run: Run, inputs: Sequence[Array]) -> tuple[Array | None, ...]:
+def unknown_functions(
+    name: str, run: Run, inputs: Sequence[Array], partial: bool = False
+) -> tuple[Array | None, ...]:
     """What `run` makes of some arrays of terms and numbers: of each element a function of the terms that it is made of,
     named after `name` and the way in which it is written. What is one of the terms, or a number, stays so.
 
-    Raises SolverError, and what `run` raises.
+    partial: whether such a function need not have a value. Raises SolverError, and what `run` raises.
     """
     variables, known = PlainTerms(), dict[Plain, Term]()
 
@@ -38,10 +40,16 @@ def unknown_functions(name: str, run: Run, inputs: Sequence[Array]) -> tuple[Arr
         form, args = _form(node, known)
         if not args:
             raise SolverError(f"{name} makes of numbers what is no number")
-        return args[0].opaque(f"{name}: {form}", *args[1:])
+        named = f"{name}: {form}"
+        return _partial(named, tuple(args)) if partial else args[0].opaque(named, *args[1:])
 
     made = run([np.asarray(np.frompyfunc(stand_in, 1, 1)(array), dtype=object) for array in inputs])
     return tuple(None if x is None else np.asarray(np.frompyfunc(function, 1, 1)(x), dtype=object) for x in made)
+
+
+def _partial(name: str, args: tuple[Term, ...]) -> Term:
+    """A function of some terms that need not have a value."""
+    return args[0].terms.whatever(name, args, lambda others: _partial(name, others))
 
 
 def _form(root: Plain, known: dict[Plain, Term]) -> tuple[str, list[Term]]:
