@@ -174,9 +174,10 @@ BY_INDEX = {
 }
 
 
+@pytest.mark.parametrize("function", ["aten.log", "aten.reciprocal"])
 @pytest.mark.parametrize("by", BY_INDEX)
-def test_a_mask_of_indices_that_is_multiplied_is_no_choice_either(by):
-    chosen, multiplied = (INDEXED.format(function="aten.log", made=made) for made in BY_INDEX[by])
+def test_a_mask_of_indices_that_is_multiplied_is_no_choice_either(by, function):
+    chosen, multiplied = (INDEXED.format(function=function, made=made) for made in BY_INDEX[by])
     assert verdict(chosen, chosen) == verdict(multiplied, multiplied) == "PROVED"
     assert verdict(chosen, multiplied) != "PROVED"
     assert verdict(*(INDEXED.format(function="aten.exp", made=made) for made in BY_INDEX[by])) == "PROVED"

@@ -43,7 +43,11 @@ class Unknown(NamedTuple):
 
 
 class Terms:
-    """The terms of one obligation: makes them, and makes equal ones one object."""
+    """The terms of one obligation: makes them, and makes equal ones one object.
+
+    grants: whether what is divided by from now on is not zero where anything is compared; a product with a mask is then
+    the same as a choice by it.
+    """
 
     def __init__(self) -> None:
         self.nodes: list[Term] = []
@@ -54,6 +58,8 @@ class Terms:
         self.gates: dict[Term, tuple[Term, Term]] = {}
         self.nowhere: set[Term] = set()
         self.products: set[tuple[Term, Term]] = set()
+        self.grants = False
+        self._granted: set[Term] = set()
         self.keeps_stops = False
         self.chooses_numbers = False
         self._tables = Tables(self)
@@ -248,7 +254,7 @@ class Terms:
         if a.kind is Kind.EXP and b.kind is Kind.EXP and _opposite(a.args[0], b.args[0]):
             return self.add(self.one, self.scale(a.args[0], 0), 1)
         for mask, other in ((a, b), (b, a)):
-            if mask.kind is Kind.INDICATOR and not other.total and not self.chooses_numbers and self._divides(other):
+            if mask.kind is Kind.INDICATOR and not other.total and self._divides(other):
                 return self._gated(mask, other, product=True)
         if a.kind in _ATOMIC and b.kind in _ATOMIC:
             return self._product({a: 1, b: 1} if a is not b else {a: 2})
@@ -313,6 +319,8 @@ class Terms:
             return self.exp(self.scale(term.args[0], -1))
         if term.kind is Kind.POWER:
             return self.power(term.args[0], -term.data)
+        if self.grants:
+            self._granted.add(term)
         total = term.total and term.sign is Sign.POSITIVE
         return self._intern(Kind.INVERSE, term, (term,), None, term.sign, total)
 
@@ -479,6 +487,8 @@ class Terms:
         return self._gated(mask, term)
 
     def _chosen(self, mask: Term, term: Term) -> Term:
+        if self.chooses_numbers and self._divides(term) and mask.kind is Kind.INDICATOR and not term.total:
+            return self.multiply(mask, term)
         plain = term.total or self.chooses_numbers
         return self._tables.restricted(mask, term) if plain else self._gated(mask, term)
 
@@ -508,11 +518,17 @@ class Terms:
         if mask.kind is Kind.CONSTANT:
             gated = partial if mask.data else self.zero
         else:
-            gated = self.whatever("gate", (mask, partial), lambda args: self._regated(mask, partial, *args))
+            name = "product" if product and not self._is_granted(partial) else "gate"
+            gated = self.whatever(name, (mask, partial), lambda args: self._regated(mask, partial, *args))
             self.gates[gated] = (mask, partial)
             if product:
                 self.products.add((mask, partial))
         return self.multiply(self._product(rest), gated) if rest else gated
+
+    def _is_granted(self, partial: Term) -> bool:
+        """Whether a term has no value only where a divisor is zero that is granted not to be (`grants`)."""
+        factors = partial.data if partial.kind is Kind.PRODUCT else {partial: 1}
+        return all(base.kind is Kind.INVERSE and base.args[0] in self._granted for base in factors)
 
     def _regated(self, once: Term, before: Term, mask: Term, term: Term) -> Term:
         """A gate of other terms. once, before: what it was the gate of."""

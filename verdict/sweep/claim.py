@@ -97,7 +97,7 @@ def key_of(traces: Traces, claim: Claim, cone: Cone) -> bytes:
             made = trace.made[number]
             arrays.extend(ids.ravel() for ids in (*trace.reads[number], *made) if ids is not None)
             shapes = [ids.shape for ids in trace.reads[number]], [None if ids is None else ids.shape for ids in made]
-            shape.append((traces.keys.of(step), *shapes))
+            shape.append((traces.keys.of(step), *shapes, number in trace.divisions))
     arrays.extend((claim.right, claim.left))
     side = np.concatenate(arrays) if arrays else np.zeros(0, np.int64)
     distinct, first, inverse = np.unique(side, return_index=True, return_inverse=True)

@@ -69,7 +69,7 @@ def follow_single(
     stated: Stated = NOTHING,
 ) -> Trace:  # fmt: skip
     """The elements of the single-device flow. given: those of each given logical tensor. values: of each seed."""
-    trace = Trace(flow, [None] * flow.values, doubtful=stated.doubtful)
+    trace = Trace(flow, [None] * flow.values, doubtful=stated.doubtful, divisions=stated.divisions)
     take_given(trace, given)
     zero = follower.elements.constant(Fraction(0))
     signs = {item.value: NOT_NEGATIVE for item in flow.given if item.logical in stated.unsigned}

@@ -112,5 +112,5 @@ def _bare(trace: Trace) -> Trace:
     ids: list[Ids | None] = [None] * trace.flow.values
     return Trace(
         trace.flow, ids, infinite=trace.infinite, rising=trace.rising, failing=trace.failing, absorbed=trace.absorbed,
-        divided=trace.divided, doubtful=trace.doubtful,
+        divided=trace.divided, doubtful=trace.doubtful, divisions=trace.divisions,
     )  # fmt: skip

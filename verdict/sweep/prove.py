@@ -51,6 +51,7 @@ def _decided(
     execution: "Execution", plainly: "Execution", claim: Claim, terms: Terms, options: SolverOptions
 ) -> Outcome:
     try:
+        execution.grant()
         goals = (execution.goal(claim),)
     except CANNOT as error:
         return Unknown(f"it cannot be executed on symbols: {error}")
@@ -84,6 +85,19 @@ class Execution:
         self.known: dict[int, Any] = {}
         self.divided: set[Term] = set()
         self.done: dict[tuple[Kind, int], tuple[Array | None, ...]] = {}
+
+    def grant(self) -> None:
+        """Execute the divisions by what is not zero where anything is compared, before others divide by the same."""
+        if not isinstance(self.terms, Terms):
+            return
+        for number in sorted(self.unfolded & self.traces.single.divisions):
+            reads = self.traces.single.reads[number]
+            inputs = [self.array(ids) for ids in reads]
+            self.terms.grants = True
+            try:
+                apply(self.traces.single.flow.steps[number], inputs)
+            finally:
+                self.terms.grants = False
 
     def goal(self, claim: Claim) -> Goal:
         """What a claim says, on terms."""

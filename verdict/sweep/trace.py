@@ -22,7 +22,8 @@ class Trace:
     infinite: of the elements of the single-device flow, those that may be infinite. rising: of these, those that may
     be plus infinity. failing: of the single-device flow, as bits, the steps that may make what is no number. absorbed:
     those of them of which a later step may make numbers again. doubtful: the given tensors that need not hold numbers.
-    divided: the steps behind a division, which are numbers but where a divisor is zero.
+    divided: the steps behind a division, which are numbers but where a divisor is zero. divisions: the steps that
+    divide by zero nowhere where anything is compared.
     """
 
     flow: Flow
@@ -36,6 +37,7 @@ class Trace:
     absorbed: int = 0
     divided: int = 0
     doubtful: frozenset[int] = frozenset()
+    divisions: frozenset[int] = frozenset()
 
 
 def above(trace: Trace, reads: tuple[Ids, ...], elements: Elements) -> int:

@@ -91,7 +91,8 @@ def _ratio(number: float) -> Fraction | None:
 def _apart(label: str, due: Array, found: Array) -> tuple[Mismatch, ...]:
     """The first elements that differ."""
     size = max(float(np.max(np.abs(due), initial=0.0)), 1e-12)
-    apart = np.argwhere(~(np.abs(found - due) <= APART * size))
+    with np.errstate(invalid="ignore"):
+        apart = np.argwhere(~(np.abs(found - due) <= APART * size))
     places = [tuple(map(int, index)) for index in apart[:MOST_SHOWN]]
     return tuple(Mismatch(label, at, _rounded(due[at]), _rounded(found[at])) for at in places)
 

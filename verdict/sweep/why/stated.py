@@ -79,7 +79,8 @@ def as_number(scene: Scene, state: State, fix: Fix) -> Fix:
     pivot = int(np.argmax(np.abs(now[0]))) if now is not None else 0
     if due is None or now is None or not now[0].size or not now[0].ravel()[pivot]:
         return fix
-    factor = float(due[0].ravel()[pivot] / now[0].ravel()[pivot])
+    with np.errstate(invalid="ignore"):
+        factor = float(due[0].ravel()[pivot] / now[0].ravel()[pivot])
     for name, number in sorted(step.attrs.items()):
         if isinstance(number, bool) or not isinstance(number, int | float) or not number:
             continue
