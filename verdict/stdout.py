@@ -6,66 +6,46 @@ means REFUTED.
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any
 
 from verdict.errors import UsageError
 
 
-class _Guarded:
-    """A text stream whose failing writes are UsageErrors."""
+class _Watched:
+    """A text stream whose failing writes are told, and what is still in its buffer let go."""
 
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
+    def __init__(self, stream: Any, failed: Callable[[OSError], None]) -> None:
+        self._stream, self._failed = stream, failed
 
     def write(self, text: str) -> int:
-        """Write, or raise UsageError."""
+        """Write, or tell of it."""
         try:
             return int(self._stream.write(text))
         except OSError as error:
-            raise self._failed(error) from None
-
-    def flush(self) -> None:
-        """Flush, or raise UsageError."""
-        try:
-            self._stream.flush()
-        except OSError as error:
-            raise self._failed(error) from None
-
-    def _failed(self, error: OSError) -> UsageError:
-        """The failure. What is still in the buffer goes nowhere, so that the end of the process cannot fail, too."""
-        _let_go(self._stream)
-        reason = os.strerror(error.errno).lower() if error.errno else str(error)
-        return UsageError("standard output", f"the report cannot be written: {reason}")
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-
-class _Lossy:
-    """A text stream of which what cannot be written is lost."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        """Write, or not."""
-        try:
-            return int(self._stream.write(text))
-        except OSError:
-            _let_go(self._stream)
+            self._tell(error)
             return len(text)
 
     def flush(self) -> None:
-        """Flush, or not."""
+        """Flush, or tell of it."""
         try:
             self._stream.flush()
-        except OSError:
-            _let_go(self._stream)
+        except OSError as error:
+            self._tell(error)
+
+    def _tell(self, error: OSError) -> None:
+        """What is still in the buffer goes nowhere, so that the end of the process cannot fail, too."""
+        _let_go(self._stream)
+        self._failed(error)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+def _fail(error: OSError) -> None:
+    reason = os.strerror(error.errno).lower() if error.errno else str(error)
+    raise UsageError("standard output", f"the report cannot be written: {reason}") from None
 
 
 def _let_go(stream: Any) -> None:
@@ -79,7 +59,7 @@ def to_stderr() -> Iterator[None]:
     if sys.stderr is None:
         yield
         return
-    lossy: Any = _Lossy(sys.stderr)
+    lossy: Any = _Watched(sys.stderr, lambda error: None)
     with redirect_stderr(lossy):
         yield
         lossy.flush()
@@ -91,7 +71,7 @@ def to_stdout() -> Iterator[None]:
     if sys.stdout is None:
         yield
         return
-    guarded: Any = _Guarded(sys.stdout)
+    guarded: Any = _Watched(sys.stdout, _fail)
     with redirect_stdout(guarded):
         yield
         guarded.flush()

@@ -15,9 +15,9 @@ def alike_bases(table: Reference) -> frozenset[int]:
     still = {k for k, base in enumerate(table.bases) if base.node < 0 and kinds.get(base.logical) != INPUT}
     fixed: set[int] = set()
     repeated: set[int] = set()
-    for node, inputs, outputs, meaning in table.partners:
-        made = [base for base in outputs if base != ABSENT]
-        read = [base for k, bases in enumerate(inputs) if k not in meaning.ignored for base in bases]
+    for partner in table.partners:
+        node, read = partner.node, partner.read
+        made = [base for base in partner.outputs if base != ABSENT]
         if FACTS.random(node.op):
             continue
         if still.issuperset(read):
@@ -26,7 +26,7 @@ def alike_bases(table: Reference) -> frozenset[int]:
             fixed.update(made)
         if not repeated.isdisjoint(read) and (still | repeated).issuperset(read):
             repeated.update(made)
-        elif fixed.issuperset(read) or FACTS.moves(node.op, len(inputs)):
+        elif fixed.issuperset(read) or FACTS.moves(node.op, len(partner.inputs)):
             size = sum(prod(table.bases[base].shape) for base in read)
             repeated.update(base for base in made if prod(table.bases[base].shape) > max(size, 1))
     return frozenset(fixed | repeated)

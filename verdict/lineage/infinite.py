@@ -1,14 +1,12 @@
 """Single-device values of which elements may be infinite, by the operators that make them."""
 
-from collections.abc import Iterator, Set
+from collections.abc import Set
 from typing import NamedTuple
 
 from verdict.graph import ABSENT
 from verdict.lineage.reference import Partner, Reference
 from verdict.ops import FACTS
-from verdict.ops.facts import name_of
-from verdict.ops.names import CHOICES
-from verdict.ops.signs import compares
+from verdict.ops.signs import compares, keeps_places
 from verdict.ops.types import FLOAT, kind
 
 
@@ -46,7 +44,7 @@ def infinite(table: Reference) -> Infinite:
         if makes or (positions and not FACTS.finite(op, positions, grads, rises)):
             values |= found
             rising |= found if rises or FACTS.rises(op, attrs) else set()
-            computed = makes and not known and name_of(op) not in CHOICES
+            computed = not known and not keeps_places(op, makes)
             by_data |= found if chosen or computed else set()
         elif positions and chosen and not compares(op):
             hidden |= found
@@ -56,14 +54,9 @@ def infinite(table: Reference) -> Infinite:
 
 def is_fixed(partner: Partner, fixed: Set[int]) -> bool:
     """Whether a node computes something from nothing, or from what is so computed: wherever it is read, it is known."""
-    return not FACTS.random(partner.node.op) and all(base in fixed for base in _read(partner))
+    return not FACTS.random(partner.node.op) and all(base in fixed for base in partner.read)
 
 
 def _is_chosen(table: Reference, partner: Partner, fixed: Set[int]) -> bool:
     """Whether a node reads integers or truth values that are not known: places that are masked, or looked up."""
-    return any(base not in fixed and kind(table.bases[base].dtype) != FLOAT for base in _read(partner))
-
-
-def _read(partner: Partner) -> Iterator[int]:
-    """The values that a node reads, and not their shapes alone."""
-    return (base for k, bases in enumerate(partner.inputs) if k not in partner.meaning.ignored for base in bases)
+    return any(base not in fixed and kind(table.bases[base].dtype) != FLOAT for base in partner.read)

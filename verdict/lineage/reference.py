@@ -56,6 +56,12 @@ class Partner(NamedTuple):
     meaning: Meaning
 
     @property
+    def read(self) -> tuple[int, ...]:
+        """The values that the node reads, and not their shapes alone."""
+        each = (bases for k, bases in enumerate(self.inputs) if k not in self.meaning.ignored)
+        return tuple(base for bases in each for base in bases)
+
+    @property
     def signature(self) -> Signature:
         """What the meaning of the node depends on."""
         return self.meaning.signature

@@ -6,8 +6,8 @@ from typing import Any
 from verdict.graph import GRAD
 from verdict.ops import FACTS, RULES
 from verdict.ops.facts import name_of
-from verdict.ops.names import FINITE, HLO, SMOOTH
-from verdict.ops.types import FLOAT, kind
+from verdict.ops.names import CHOICES, FINITE, HLO, SMOOTH
+from verdict.ops.types import FLOAT, cast, kind
 
 NOT_NEGATIVE, POSITIVE = 1, 2
 """Signs: a greater number says more; 0 says nothing."""
@@ -80,6 +80,10 @@ NORMS = frozenset({"layernorm", "native_layer_norm", "native_layer_norm_backward
     *("native_group_norm_backward", "rms_norm", "_fused_rms_norm", "_fused_rms_norm_backward"),
 }
 """Operators that divide by a root of what is not negative and of a number that is stated."""
+CHOOSING = CHOICES | {"hlo.select"}
+"""Operators that make one of what they read, or of a number that is an attribute, as another input says."""
+ADDING = frozenset({"hlo.add", "hlo.subtract"})
+"""XLA's opcodes that add."""
 COMPARING = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 """Operators that are false (but for ne, which is true) where an operand is no number."""
 STRICT = frozenset(
@@ -217,6 +221,15 @@ def absorbs(op: str, attrs: Mapping[str, Any], positions: Set[int], grads: int) 
     """Whether a node may make a number of what is infinite, or no number, at some positions of its inputs."""
     name, at = _named(op), pole(op, attrs)
     return bool(positions) and (name in ABSORBING or (at is not None and grads + at in positions))
+
+
+def keeps_places(op: str, makes: bool) -> bool:
+    """Whether the numbers that a node reads do not say at which places it makes infinite ones: what chooses makes them,
+    or they are moved, cast or added to. makes: whether it makes infinite numbers of finite ones.
+    """
+    rule = RULES.get(op)
+    moved = rule is not None and (rule.moves or rule.copies or rule.additive or rule.types is cast)
+    return _named(op) in CHOOSING or (not makes and (moved or op in ADDING))
 
 
 def positive(op: str, attrs: Mapping[str, Any], read: bool) -> bool:

@@ -124,9 +124,7 @@ class Single(Builder):
             self.needed.add(base)
             number = self.table.bases[base].node
             if number >= 0 and base not in self.given:
-                partner = self.table.partners[number]
-                read = (bases for k, bases in enumerate(partner.inputs) if k not in partner.meaning.ignored)
-                stack.extend(other for bases in read for other in bases)
+                stack.extend(self.table.partners[number].read)
 
     def ends(self, end: End, regions: Sequence[Region]) -> None:
         """Declare a multiple of the sum of some values as an output, of which these regions are due."""

@@ -3,7 +3,8 @@
 One class of more than 300 lines, since every constructor simplifies by calling the others.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from functools import reduce
 from typing import Any, NamedTuple
@@ -43,11 +44,7 @@ class Unknown(NamedTuple):
 
 
 class Terms:
-    """The terms of one obligation: makes them, and makes equal ones one object.
-
-    grants: whether what is divided by from now on is not zero where anything is compared; a product with a mask is then
-    the same as a choice by it.
-    """
+    """The terms of one obligation: makes them, and makes equal ones one object."""
 
     def __init__(self) -> None:
         self.nodes: list[Term] = []
@@ -58,7 +55,7 @@ class Terms:
         self.gates: dict[Term, tuple[Term, Term]] = {}
         self.nowhere: set[Term] = set()
         self.products: set[tuple[Term, Term]] = set()
-        self.grants = False
+        self._grants = False
         self._granted: set[Term] = set()
         self.keeps_stops = False
         self.chooses_numbers = False
@@ -142,6 +139,15 @@ class Terms:
         found = self.real(f"{name} of {' '.join(str(arg.uid) for arg in args)}", total=False)
         self.unknown[found] = Unknown(args, again)
         return found
+
+    @contextmanager
+    def granting(self) -> Iterator[None]:
+        """What is divided by within is not zero where anything is compared: a product with a mask is a choice by it."""
+        self._grants = True
+        try:
+            yield
+        finally:
+            self._grants = False
 
     def undefined(self, reason: str) -> Term:
         """What is not known to have a value for any input; absorbs all arithmetic, and check names the reason."""
@@ -254,7 +260,7 @@ class Terms:
         if a.kind is Kind.EXP and b.kind is Kind.EXP and _opposite(a.args[0], b.args[0]):
             return self.add(self.one, self.scale(a.args[0], 0), 1)
         for mask, other in ((a, b), (b, a)):
-            if mask.kind is Kind.INDICATOR and not other.total and self._divides(other):
+            if self._gates(mask, other):
                 return self._gated(mask, other, product=True)
         if a.kind in _ATOMIC and b.kind in _ATOMIC:
             return self._product({a: 1, b: 1} if a is not b else {a: 2})
@@ -319,7 +325,7 @@ class Terms:
             return self.exp(self.scale(term.args[0], -1))
         if term.kind is Kind.POWER:
             return self.power(term.args[0], -term.data)
-        if self.grants:
+        if self._grants:
             self._granted.add(term)
         total = term.total and term.sign is Sign.POSITIVE
         return self._intern(Kind.INVERSE, term, (term,), None, term.sign, total)
@@ -469,6 +475,10 @@ class Terms:
         rest = self.add(self.one, mask, -1)
         return self.add(self._chosen(mask, one), self._chosen(rest, other), 1)
 
+    def _gates(self, mask: Term, term: Term) -> bool:
+        """Whether a product with a mask is a gate: of what divides, and a mask that tells one index."""
+        return mask.kind is Kind.INDICATOR and not term.total and self._divides(term)
+
     def _divides(self, term: Term) -> bool:
         """Whether a term has no value only where a divisor is zero, and divides not by whether a position is inside."""
         parts = term.args if term.kind is Kind.SUM else (term,)
@@ -487,7 +497,7 @@ class Terms:
         return self._gated(mask, term)
 
     def _chosen(self, mask: Term, term: Term) -> Term:
-        if self.chooses_numbers and self._divides(term) and mask.kind is Kind.INDICATOR and not term.total:
+        if self.chooses_numbers and self._gates(mask, term):
             return self.multiply(mask, term)
         plain = term.total or self.chooses_numbers
         return self._tables.restricted(mask, term) if plain else self._gated(mask, term)
@@ -526,7 +536,7 @@ class Terms:
         return self.multiply(self._product(rest), gated) if rest else gated
 
     def _is_granted(self, partial: Term) -> bool:
-        """Whether a term has no value only where a divisor is zero that is granted not to be (`grants`)."""
+        """Whether a term has no value only where a divisor is zero that is granted not to be (`granting`)."""
         factors = partial.data if partial.kind is Kind.PRODUCT else {partial: 1}
         return all(base.kind is Kind.INVERSE and base.args[0] in self._granted for base in factors)
 

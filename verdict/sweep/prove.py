@@ -1,6 +1,7 @@
 """Claims to outcomes: both sides of their cones executed on solver terms, and the solver asked. Pure functions."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -88,16 +89,8 @@ class Execution:
 
     def grant(self) -> None:
         """Execute the divisions by what is not zero where anything is compared, before others divide by the same."""
-        if not isinstance(self.terms, Terms):
-            return
         for number in sorted(self.unfolded & self.traces.single.divisions):
-            reads = self.traces.single.reads[number]
-            inputs = [self.array(ids) for ids in reads]
-            self.terms.grants = True
-            try:
-                apply(self.traces.single.flow.steps[number], inputs)
-            finally:
-                self.terms.grants = False
+            self.step(Kind.SINGLE, number)
 
     def goal(self, claim: Claim) -> Goal:
         """What a claim says, on terms."""
@@ -147,7 +140,9 @@ class Execution:
         if (kind, number) not in self.done:
             trace = self.trace_of(kind)
             reads = [self.array(ids) for ids in trace.reads[number]]
-            self.done[kind, number] = self.made(kind, trace.flow.steps[number], reads)
+            granted = kind is Kind.SINGLE and number in trace.divisions
+            with self.terms.granting() if granted and isinstance(self.terms, Terms) else nullcontext():
+                self.done[kind, number] = self.made(kind, trace.flow.steps[number], reads)
         return self.done[kind, number]
 
     def made(self, kind: Kind, step: Step, reads: Sequence[Array]) -> tuple[Array | None, ...]:
