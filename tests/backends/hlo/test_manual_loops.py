@@ -157,8 +157,8 @@ def test_what_cannot_be_run_is_not_guessed(asked):
 
 
 def test_a_number_that_chooses_twice_in_a_turn_is_one_number(asked):
-    """`chosen` is a scan over 4 layers by shard_map, weights on 2 devices. The layer at place 2 is another one, by a test
-    that two choices of its turn read.
+    """`chosen` is a scan over 4 layers by shard_map, weights on 2 devices. The layer at place 2 is another one, by a
+    test that two choices of its turn read.
     """
     assert verdict_of(induction(asked("chosen"))) is Verdict.PROVED
     assert verdict_of(load_pair(asked("chosen"))) is Verdict.PROVED
