@@ -25,11 +25,12 @@ from scripts.library_rows.accelerate import ACCELERATE  # noqa: E402
 from scripts.library_rows.deepspeed import DEEPSPEED  # noqa: E402
 from scripts.library_rows.megatron import MEGATRON  # noqa: E402
 from scripts.library_rows.peft import PEFT  # noqa: E402
+from scripts.library_rows.torch import TORCH as OF_TORCH  # noqa: E402
 from scripts.library_rows.torchtitan import TORCHTITAN  # noqa: E402
 from scripts.library_rows.transformers import TRANSFORMERS  # noqa: E402
 from scripts.machine import machine  # noqa: E402
 
-LIBRARIES = (TRANSFORMERS, TORCHTITAN, MEGATRON, DEEPSPEED, ACCELERATE, PEFT)
+LIBRARIES = (OF_TORCH, TRANSFORMERS, TORCHTITAN, MEGATRON, DEEPSPEED, ACCELERATE, PEFT)
 PROGRAMS = ROOT / "examples" / "libraries"
 PAGE = ROOT / "docs" / "libraries.md"
 TORCH = "torch==2.13.0"
