@@ -53,6 +53,12 @@ def test_labels_that_are_shifted_otherwise_are_not(wrong):
     assert verify(*outlined(*shifted(**WRONG[wrong]), rank=2), OPTIONS).verdict is Verdict.REFUTED
 
 
+def test_ids_beside_a_node_without_a_rule_are_unknown():
+    """Between which integers they lie is not known then: a gradient that is divided by how often an id occurs."""
+    plans = [text.replace("scale_grad_by_freq=False", "scale_grad_by_freq=True") for text in shifted()]
+    assert verify(*outlined(*plans, rank=2), OPTIONS).verdict is Verdict.UNKNOWN
+
+
 DISTANCES = """
   x input [4, 3, 3]
   y{at} = silu(x{at})
