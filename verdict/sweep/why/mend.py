@@ -4,7 +4,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from heapq import heapify, heappop, heappush
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,12 +41,15 @@ Place = tuple[Hashable, ...]
 
 @dataclass(frozen=True)
 class State:
-    """The parallel flow with some changes made. different: the outputs that still differ. seen: elements found."""
+    """The parallel flow with some changes made. different: the outputs that still differ. seen: elements found. asked:
+    what is kept of the corrections that were looked for, see once.py.
+    """
 
     values: Values
     change: Change
     different: tuple[Different, ...]
     seen: dict[int, Ids | None] = field(default_factory=dict)
+    asked: dict[Hashable, Any] = field(default_factory=dict)
 
     def arrays(self, value: int, rank: int | None = None) -> Arrays | None:
         """A value on all seeds, as read on a rank."""
