@@ -1,6 +1,7 @@
 """Which single-device nodes a node may be the counterpart of: by name, by the line that it cites, in the same order."""
 
 from dataclasses import replace
+from itertools import count
 
 from tests.builders import walked
 from verdict.backends.generator import Sizes, generate
@@ -52,6 +53,27 @@ def test_a_node_of_no_counterpart_has_none():
     assert all(not list(in_turn(alike)) for alike in counterparts(other, parallel).values())
 
 
+def called(plan, name):
+    """The plan with its nodes called by a function of an operator and a number."""
+    number = count()
+    named = [s._replace(nodes=tuple(n._replace(name=name(n.op, next(number))) for n in s.nodes)) for s in plan.segments]
+    return replace(plan, segments=tuple(named))
+
+
+def test_what_a_name_says_behind_the_place_that_it_cites_is_of_one_text_alone():
+    plan = generate("mlp", SIZES)[0]
+    single, parallel = (called(plan, lambda op, k, first=first: f"{LINE}: %{op}.{k + first}") for first in (0, 500))
+    found = counterparts(single, parallel)
+    assert all(list(in_turn(alike)) for alike in found.values())
+
+
+def test_nodes_of_other_modules_are_no_counterparts_though_they_cite_one_line():
+    plan = generate("mlp", SIZES)[0]
+    single, parallel = (called(plan, lambda op, k, of=of: f"{of}: {op} ({LINE})") for of in ("norm", "embedding"))
+    assert not any(list(in_turn(alike)) for alike in counterparts(single, parallel).values())
+    assert all(list(in_turn(alike)) for alike in counterparts(single, single).values())
+
+
 def renamed(plan, names, origins):
     """A plan whose outputs of weights are outputs of their own: they are found by origin or by name."""
     updated = [held for held in plan.outputs if held.weight >= 0 and plan.kind(held.weight) == WEIGHT]
@@ -64,10 +86,10 @@ def renamed(plan, names, origins):
 
 def test_an_output_is_found_by_its_origin_or_its_name():
     single, parallel = generate("mlp", replace(SIZES, optimizer="sgd"))
-    count = sum(single.kind(held.weight) == WEIGHT for held in single.outputs if held.weight >= 0)
-    assert count > 1
-    names, origins, none = [f"out{k}" for k in range(count)], list(range(count)), [None] * count
-    others = [f"other{k}" for k in range(count)]
+    weights = sum(single.kind(held.weight) == WEIGHT for held in single.outputs if held.weight >= 0)
+    assert weights > 1
+    names, origins, none = [f"out{k}" for k in range(weights)], list(range(weights)), [None] * weights
+    others = [f"other{k}" for k in range(weights)]
     ours = renamed(single, names, origins)
     verdicts = {
         "by origin": walked(ours, renamed(parallel, others, origins)),

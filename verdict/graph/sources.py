@@ -32,6 +32,12 @@ def cited_in(name: str) -> Cited | None:
     return Cited(file, int(line), int(column or 0), function)
 
 
+def up_to_cited(name: str) -> str | None:
+    """The name of a node up to the first place that it cites and with it; None where it cites none."""
+    found = _CITED.search(name)
+    return None if found is None else name[: found.end()]
+
+
 def in_short(name: str) -> str:
     """A name with the lines that it cites, without columns and functions."""
     return _CITED.sub(lambda found: f"{found[1]}:{found[2]}", name)

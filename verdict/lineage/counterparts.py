@@ -1,12 +1,12 @@
 """Which single-device nodes a parallel node may be the counterpart of, by what both are called."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 from verdict.graph import Node, Plan
-from verdict.graph.sources import cited_in
+from verdict.graph.sources import up_to_cited
 
 
 class Alike(NamedTuple):
@@ -24,20 +24,19 @@ NONE = Alike((), 0)
 
 def counterparts(single: Plan, parallel: Plan) -> dict[tuple[int, tuple[int, ...]], Alike]:
     """For each node of each device, by its outputs, the single-device nodes of its operator and name; where none has
-    its name, those of the place in the program that it cites.
+    its name, those whose names are the same up to the place in the program that they cite.
     """
-    own: dict[tuple[str, object], list[Node]] = defaultdict(list)
+    own: dict[tuple[str, str], list[Node]] = defaultdict(list)
     for call in single.programs[0]:
         for node in single.segments[call.segment].nodes:
             for key in _keys(node):
                 own[key].append(node)
     found: dict[tuple[int, tuple[int, ...]], Alike] = {}
     for device, calls in enumerate(parallel.programs):
-        seen: Counter[tuple[str, object]] = Counter()
+        seen: Counter[tuple[str, str]] = Counter()
         for segment in dict.fromkeys(call.segment for call in calls):
             for node in parallel.segments[segment].nodes:
-                keys = _keys(node)
-                key = next((key for key in keys if key in own), keys[0])
+                key = next((key for key in _keys(node) if key in own), (node.op, node.name))
                 found[device, node.outputs] = Alike(own.get(key, ()), seen[key])
                 seen[key] += 1
     return found
@@ -51,7 +50,7 @@ def in_turn(alike: Alike) -> Iterator[Node]:
     yield from islice(nodes, place + 1, None)
 
 
-def _keys(node: Node) -> list[tuple[str, object]]:
-    """By what a node is found, the surest first."""
-    cited = cited_in(node.name)
-    return [(node.op, node.name), *([(node.op, cited)] if cited is not None else [])]
+def _keys(node: Node) -> Iterable[tuple[str, str]]:
+    """By what a node is found, the surest first. What follows the place may be of one text alone, as its lines are."""
+    cited = up_to_cited(node.name)
+    return dict.fromkeys((node.op, name) for name in (node.name, cited) if name is not None)
