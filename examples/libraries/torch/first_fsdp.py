@@ -3,7 +3,7 @@
 from contextlib import nullcontext
 
 import torch
-from blocks import Block, adam, loss_of, numbered, rows
+from blocks import Block, loss_of, numbered, rows, sgd
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FullyShardedDataParallel, ShardingStrategy
@@ -11,8 +11,12 @@ from torch.distributed.fsdp import FullyShardedDataParallel, ShardingStrategy
 from verdict.torch import Program, mean, shard
 
 
-def by_norm(wrapped):
-    nn.utils.clip_grad_norm_(wrapped.parameters(), 0.5)
+def by_norm(wrapped, norm=0.5):
+    nn.utils.clip_grad_norm_(wrapped.parameters(), norm)
+
+
+def by_another_norm(wrapped):
+    by_norm(wrapped, 0.25)
 
 
 def by_whole_norm(wrapped):
@@ -45,7 +49,7 @@ def program(ctx, wrap=own, scale=1.0, parts=1, clip=lambda wrapped: None):
         model = Block()
         model.load_state_dict(weights)
         wrapped, losses = wrap(model), []
-        stepper = adam(wrapped.parameters())
+        stepper = sgd(wrapped.parameters())
         for batch in batches:
             quiet = wrapped is not model and batch is not batches[-1]
             with wrapped.no_sync() if quiet else nullcontext():
@@ -79,6 +83,6 @@ HYBRID, NOTHING = ShardingStrategy.HYBRID_SHARD, ShardingStrategy.NO_SHARD
 plain_single, clipped_single, accumulated_single = builder(), builder(clip=by_norm), builder(parts=2)
 gradients_clipped = builder(GRADIENTS, clip=by_whole_norm)
 gradients_clipped_by_part = builder(GRADIENTS, clip=by_norm)
-nothing_clipped, nothing_clipped_scaled = builder(NOTHING, clip=by_norm), builder(NOTHING, clip=by_norm, scale=2.0)
-hybrid, hybrid_scaled = builder(HYBRID, (2, 2)), builder(HYBRID, (2, 2), scale=0.5)
+nothing_clipped, nothing_clipped_otherwise = builder(NOTHING, clip=by_norm), builder(NOTHING, clip=by_another_norm)
+hybrid, hybrid_scaled = builder(HYBRID, (2, 2)), builder(HYBRID, (2, 2), scale=4.0)
 accumulated, accumulated_added = builder(WHOLE, parts=2), builder(WHOLE, parts=2, scale=2.0)
