@@ -226,7 +226,7 @@ class Induction:
         first = value.turns[0]
         name = f"numbers {words}"
         made = self._given(name, first, Share(name, first.shape, (all_of(first.shape),) * self._world))
-        del self._rows.shares[made.number]
+        self._rows.shares.pop(made.number, None)
         ends = [int(end) for turn in value.turns if turn.array.size for end in (turn.array.min(), turn.array.max())]
         return self._recording.given(made, (min(ends), max(ends)) if ends else None)
 

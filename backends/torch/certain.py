@@ -35,7 +35,11 @@ _CONDITION = {"aten.where.self": 0, **dict.fromkeys(_FILLS, 1)}
 """Operators that pick by a condition, and which of their inputs that is."""
 _OF_REALS = {"aten.isnan": False, "aten.isinf": False, "aten.isfinite": True}
 _OF_ITSELF = {"aten.eq.Tensor": True, "aten.ne.Tensor": False}
-_OF_INFINITY = {"aten.eq.Scalar": False, "aten.ne.Scalar": True}
+_OF_INFINITY = {
+    "aten.eq.Scalar": (False, False), "aten.ne.Scalar": (True, True), "aten.lt.Scalar": (False, True),
+    "aten.le.Scalar": (False, True), "aten.gt.Scalar": (True, False), "aten.ge.Scalar": (True, False),
+}  # fmt: skip
+"""How a real number compares with minus infinity, and with infinity: `isnan` asks whether something is at most that."""
 _OF_SIGNS = {
     "aten.lt.Scalar": (False, True), "aten.ge.Scalar": (True, True), "aten.gt.Scalar": (True, False),
     "aten.le.Scalar": (False, False), "aten.eq.Scalar": (False, False), "aten.ne.Scalar": (True, False),
@@ -133,7 +137,7 @@ def _of_reals(step: Step | None) -> bool | None:
     if step.op in _OF_ITSELF and step.inputs[0] == step.inputs[1]:
         return _OF_ITSELF[step.op]
     if step.op in _OF_INFINITY and isinf(_number(step)):
-        return _OF_INFINITY[step.op]
+        return _OF_INFINITY[step.op][_number(step) > 0]
     return _OF_REALS.get(step.op)
 
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import ModuleType
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
@@ -18,20 +18,14 @@ from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils._python_dispatch import _disable_current_modes
 
 from verdict.backends.torch import groups, pipelines, premultiplied
+from verdict.backends.torch.hooks import Arrived, Hooks
 from verdict.backends.torch.meetings import MAKING, Meeting
 from verdict.errors import UsageError
 
-DDP = (
-    "ddp-averages",
-    "DistributedDataParallel divides each bucket of gradients by the number of ranks and sums it over them",
-)
-"""Its own way of doing so needs a process group that moves data, so a hook stands for it."""
 _FAKE_WORK = torch._C._distributed_c10d.FakeWork
 _WAITS = ((_FAKE_WORK, "wait"), (dist.Work, "wait"))
-_OTHERWISE = (
-    (_FAKE_WORK, "getFuture"),
-    *((dist.Work, name) for name in ("get_future", "is_completed", "synchronize", "block_current_stream", "result")),
-)
+_FUTURES = ((_FAKE_WORK, "getFuture"), (dist.Work, "get_future"))
+_OTHERWISE = tuple((dist.Work, name) for name in ("is_completed", "synchronize", "block_current_stream", "result"))
 
 _COALESCED = "_broadcast_coalesced"
 """How DistributedDataParallel broadcasts parameters and buffers: in buckets, each waited for before it is read."""
@@ -41,12 +35,13 @@ _REBUILD = "_rebuild_buckets"
 
 class World(NamedTuple):
     """What a program made in its process group: device meshes, (name, text) of what is assumed, and what its ranks
-    did with others, in order.
+    did with others, in order. hooks: of communication.
     """
 
     meshes: list[DeviceMesh]
     notes: list[tuple[str, str]]
     meetings: list[Meeting]
+    hooks: Hooks
 
 
 @contextmanager
@@ -56,7 +51,8 @@ def world(rank: int, size: int, join: Callable[[], None] | None = None) -> Itera
     Meshes are real even under fake tensors: they decide which groups there are. The user's file must be imported
     within, as it may import `init_device_mesh` by name.
     """
-    found = World([], [], [])
+    notes = list[tuple[str, str]]()
+    found = World([], notes, [], Hooks(notes))
     mesh_init, ddp_init = DeviceMesh.__init__, DistributedDataParallel.__init__
     make_group = groups.of_the_default_backend(getattr(groups.OWNER, groups.NAME))
 
@@ -75,9 +71,7 @@ def world(rank: int, size: int, join: Callable[[], None] | None = None) -> Itera
             problem = "its reducer works on memory, which tensors without data do not have"
             raise UsageError("DistributedDataParallel", problem, "record with --tensors real")
         ddp_init(self, module, *args, **kwargs)
-        self.register_comm_hook(self.process_group, _average)
-        self.register_comm_hook = _refused
-        found.notes.append(DDP)
+        found.hooks.stand_in(self)
 
     patches = [(DistributedDataParallel, "__init__", hooked), (DeviceMesh, "__init__", _outside(remember))]
     patches += [(DeviceMesh, name, _outside(getattr(DeviceMesh, name))) for name in ("_flatten", "_unflatten")]
@@ -97,25 +91,6 @@ def world(rank: int, size: int, join: Callable[[], None] | None = None) -> Itera
             dist.init_process_group("fake", rank=rank, world_size=size, store=FakeStore())
         stack.callback(dist.destroy_process_group)
         yield found
-
-
-def _refused(*args: Any, **kwargs: Any) -> NoReturn:
-    """Nobody puts a hook in the place of ours."""
-    problem = "what a program's own communication hook does is not recorded"
-    instead = "reduce the gradients behind the backward pass, under no_sync()"
-    raise UsageError("DistributedDataParallel", problem, instead)
-
-
-def _average(group: Any, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
-    """What DistributedDataParallel does with a bucket: divide it by the number of ranks, and sum. Gradient by gradient:
-    elements of a bucket do not meet, and what is proved of a weight is then no more than what concerns it.
-    """
-    for grad in bucket.gradients():
-        grad.div_(dist.get_world_size(group))
-        dist.all_reduce(grad, group=group)
-    done: Any = torch.futures.Future()
-    done.set_result(bucket.buffer())
-    return done
 
 
 def importers(owner: ModuleType, name: str) -> list[ModuleType]:
@@ -154,12 +129,14 @@ def waits(
     asked: Callable[[Any], None],
     alone: Callable[[], AbstractContextManager[None]],
     apart: Callable[[], AbstractContextManager[None]],
+    future: Callable[[Any], Arrived | None],
 ) -> Iterator[None]:
     """Tell of every wait for communication, and of works that are looked after in any other way. What a back end
     computes of what arrived while it is waited for is its own.
 
     alone: entered where torch's own C++ begins communication, waits for it before it reads, and hands on no work.
     apart: entered where what it communicates are numbers of its own, of which the program sees nothing.
+    future: what stands for the future of a work, where that is followed.
     """
 
     def telling(told: Callable[[Any], None], before: Callable[..., Any]) -> Callable[..., Any]:
@@ -170,7 +147,13 @@ def waits(
 
         return run
 
+    def followed(before: Callable[..., Any]) -> Callable[..., Any]:
+        otherwise = telling(asked, before)
+        return lambda self: future(self) or otherwise(self)
+
     with ExitStack() as stack:
+        for owner, name in _FUTURES:
+            stack.enter_context(replaced(owner, name, followed(getattr(owner, name))))
         for owner, name in _WAITS:
             stack.enter_context(replaced(owner, name, telling(waited, getattr(owner, name))))
         for owner, name in _OTHERWISE:

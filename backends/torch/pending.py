@@ -127,6 +127,10 @@ class Pending:
             self._raced.remove(item)
             self._arrived(item.tensor, item.steps)
 
+    def written(self, work: Any) -> list[Any]:
+        """The tensors that `work`, which is not waited for yet, writes."""
+        return [item.tensor for item in self._writing if item.work == id(work)]
+
     def asked(self, work: Any) -> None:
         """The program looks after `work` in another way than by waiting for it, which is not followed."""
         self._otherwise.add(id(work))

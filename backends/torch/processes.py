@@ -2,7 +2,9 @@
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
+from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ STILL = 8.0
 """Seconds without a movement of any copy after which they are taken to wait for each other."""
 _MOVES = 0.05
 """Of these seconds, the part in which a process that waits for others is found running at most."""
+_SPENT, _ENDED = slice(11, 13), slice(13, 15)
+"""Of what is told of a process behind its name: the time that it spent, and that of its children that have ended."""
 
 
 def copy(work: Callable[[], None], mebibytes: int) -> Child:
@@ -27,11 +31,13 @@ def _alone(_: Any, work: Callable[[], None]) -> None:
 
 
 class Stillness:
-    """Whether processes wait for each other: none of them computes or is ready to, for `STILL` seconds."""
+    """Whether processes wait for each other: for `STILL` seconds none of them computes or is ready to, nor does what
+    they have begun, as a compiler.
+    """
 
     def __init__(self) -> None:
         self._since = time.monotonic()
-        self._looks = self._moving = 0
+        self._looks = self._moving = self._spent = 0
 
     def lasts(self, copies: Mapping[int, Child]) -> bool:
         """Look at the copies once more."""
@@ -39,15 +45,34 @@ class Stillness:
         self._moving += any(_moves(each.process) for each in copies.values())
         if time.monotonic() - self._since < STILL:
             return False
-        still = self._moving <= _MOVES * self._looks
-        self._since, self._looks, self._moving = time.monotonic(), 0, 0
+        spent = sum(_spent_below(each.process) for each in copies.values())
+        still = self._moving <= _MOVES * self._looks and spent == self._spent
+        self._since, self._looks, self._moving, self._spent = time.monotonic(), 0, 0, spent
         return still
 
 
 def _moves(process: int) -> bool:
     """Whether a process runs, is ready to, or waits for a disk."""
-    try:
-        told = Path(f"/proc/{process}/stat").read_text()
-    except OSError:
-        return True
-    return told.rpartition(")")[2].split()[0] not in "St"
+    told = _told(process)
+    return not told or told[0] not in "St"
+
+
+def _spent_below(process: int) -> int:
+    """Ticks of the clock that the children of a process have spent, and theirs."""
+    below = [int(child) for file in _read(f"/proc/{process}/task/*/children") for child in file.split()]
+    lived = sum(sum(map(int, _told(child)[_SPENT])) + _spent_below(child) for child in below)
+    return lived + sum(map(int, _told(process)[_ENDED]))
+
+
+def _told(process: int) -> list[str]:
+    """What the system tells of a process, from its state on; empty where it is gone."""
+    return "".join(_read(f"/proc/{process}/stat")).rpartition(")")[2].split()
+
+
+def _read(pattern: str) -> list[str]:
+    """The files of the system that are there and can be read."""
+    found = []
+    for name in glob(pattern):
+        with suppress(OSError):
+            found.append(Path(name).read_text())
+    return found

@@ -81,7 +81,8 @@ def record(
         origin = stack.enter_context(Origin())
         recorder = Recorder(rank, origin, made.meetings, live is not None)
         pending = recorder.pending
-        stack.enter_context(waits(pending.waited, pending.asked, pending.alone, recorder.apart))
+        future = partial(made.hooks.future, pending.written)
+        stack.enter_context(waits(pending.waited, pending.asked, pending.alone, recorder.apart, future))
         stack.enter_context(outside(recorder))
         stack.enter_context(torch.backends.mkldnn.flags(enabled=False, **_AS_THEY_ARE))
         if tensors != "fake":

@@ -1,5 +1,7 @@
 """Labels that are shifted, and tables of distances, between cut points: each right pair beside wrong twins."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.residue.test_alike import OPTIONS, proved
@@ -51,6 +53,20 @@ def test_labels_that_each_rank_shifts_are_those_of_all():
 @pytest.mark.parametrize("wrong", WRONG)
 def test_labels_that_are_shifted_otherwise_are_not(wrong):
     assert verify(*outlined(*shifted(**WRONG[wrong]), rank=2), OPTIONS).verdict is Verdict.REFUTED
+
+
+def divided(plan):
+    def of(node):
+        each = ((name, True if name == "scale_grad_by_freq" else value) for name, value in node.attrs)
+        return node._replace(attrs=tuple(each))
+
+    segments = tuple(each._replace(nodes=tuple(map(of, each.nodes))) for each in plan.segments)
+    return replace(plan, segments=segments)
+
+
+def test_ids_beside_a_node_without_a_rule_are_unknown():
+    """Between which integers they lie is not known then: a gradient that is divided by how often an id occurs."""
+    assert verify(*map(divided, outlined(*shifted(), rank=2)), OPTIONS).verdict is Verdict.UNKNOWN
 
 
 DISTANCES = """

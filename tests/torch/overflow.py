@@ -53,6 +53,27 @@ def build_looked_summed(ctx):
     return program(ctx, overflown, copied, dist.ReduceOp.SUM)
 
 
+def marked(norm):
+    """Overflow is marked by a number below zero first, as DeepSpeed does."""
+    norm = norm.clone()
+    norm.masked_fill_(norm.isnan().logical_or(norm.isinf()), torch.tensor(-1.0))
+    invalid = ~torch.isfinite(norm) | (norm < 0)
+    return overflown(torch.where(invalid, torch.full_like(norm, torch.inf), norm))
+
+
+def build_marked(ctx):
+    return program(ctx, marked, copied)
+
+
+def build_marked_summed(ctx):
+    """Wrong: gradients are added."""
+    return program(ctx, marked, copied, dist.ReduceOp.SUM)
+
+
+def build_under(ctx):
+    return program(ctx, lambda norm: not norm < torch.inf or bool(norm <= -torch.inf), copied)
+
+
 def build_below(ctx):
     return program(ctx, lambda norm: bool(norm < 0), copied)
 
@@ -65,6 +86,11 @@ def build_less(ctx):
 def build_masked(ctx):
     """What a mask makes infinite is no overflow."""
     return program(ctx, lambda norm: not bool(torch.isfinite(torch.where(norm < 100, norm, -torch.inf))), copied)
+
+
+def build_masked_under(ctx):
+    """The same, asked by an order."""
+    return program(ctx, lambda norm: not torch.where(norm < 100, norm, torch.inf) < torch.inf, copied)
 
 
 def build_asking_single(ctx):

@@ -7,7 +7,6 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from verdict.backends.torch.door import require_loss, require_outputs, require_program  # noqa: E402
-from verdict.backends.torch.host import world  # noqa: E402
 from verdict.backends.torch.program import Program, piece, shard  # noqa: E402
 from verdict.backends.torch.shares import told  # noqa: E402
 from verdict.errors import UsageError  # noqa: E402
@@ -53,13 +52,6 @@ def test_outputs_are_tensors_by_name():
     assert require_outputs(lambda: {"y": RIGHT.inputs["x"]})["y"] is RIGHT.inputs["x"]
     with pytest.raises(UsageError, match=r"Program.outputs\['y'\]: it is a float"):
         require_outputs(lambda: {"y": 0.5})
-
-
-def test_a_hook_of_ones_own_is_refused():
-    with world(0, 2):
-        model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
-        with pytest.raises(UsageError, match="communication hook does is not recorded"):
-            model.register_comm_hook(None, lambda state, bucket: None)
 
 
 def test_a_spec_cuts_a_dimension_that_is_there():

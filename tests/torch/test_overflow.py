@@ -15,7 +15,8 @@ PROGRAMS = {
     "build_single": (
         "build_looked", "build_looked_summed", "build_below", "build_less", "build_bytes", "build_bytes_scaled",
         "build_bytes_apart", "build_bytes_most", "build_bytes_changed", "build_masked",
-        "build_bytes_gathered", "build_bytes_mixed",
+        "build_bytes_gathered", "build_bytes_mixed", "build_marked", "build_marked_summed", "build_under",
+        "build_masked_under",
     ),
     "build_asking_single": ("build_asking_own",),
     "build_twice_single": ("build_twice", "build_twice_own"),
@@ -27,6 +28,7 @@ OPEN = {
     "build_bytes_mixed": "bytes of float32 and uint8 are moved together",
     "build_bytes_changed": "memory of dtype float32 is seen as uint8",
     "build_masked": "a choice that the single-device program does not make: (ne|eq)",
+    "build_masked_under": "a choice that the single-device program does not make: lt",
     "build_asking_own": "choice 1 on rank 0",
 }
 
@@ -40,7 +42,7 @@ def answered(name):
     ("name", "assumed"),
     [
         ("build_looked", True), ("build_below", False), ("build_bytes", False), ("build_bytes_gathered", False),
-        ("build_twice", False),
+        ("build_twice", False), ("build_marked", True), ("build_under", True),
     ],
 )
 def test_a_right_program_is_proved(name, assumed):
@@ -51,7 +53,7 @@ def test_a_right_program_is_proved(name, assumed):
     assert all(re.search(r"overflow\.py:\d+", text) for text in told)
 
 
-@pytest.mark.parametrize("name", ["build_looked_summed", "build_bytes_scaled", "build_twice_own"])
+@pytest.mark.parametrize("name", ["build_looked_summed", "build_marked_summed", "build_bytes_scaled", "build_twice_own"])
 def test_a_wrong_program_is_refuted(name):
     found = answered(name)
     assert found.verdict == "REFUTED", found.why

@@ -24,7 +24,6 @@ from verdict.graph import (
     moved,
     whole,
 )
-from verdict.inputs import domains
 from verdict.lineage import Partner, Reference, Value
 from verdict.lineage.cover import covers
 from verdict.lineage.indexing import join_region, split_region
@@ -35,7 +34,7 @@ from verdict.lineage.values import Label
 from verdict.ops.signs import POSITIVE
 from verdict.ops.types import is_whole, kind
 from verdict.residue.builder import Builder
-from verdict.semantics import full
+from verdict.residue.ranges import ranges_of
 from verdict.stage import Members
 
 
@@ -78,20 +77,8 @@ class Source(NamedTuple):
 
 def source_of(table: Reference, plan: Plan) -> Source:
     """The source of all islands of a parallel plan."""
-    ranges = cache(lambda: _ranges(table))
+    ranges = cache(lambda: ranges_of(table))
     return Source(table, plan, signs_of(table, POSITIVE), signs_of(table), {}, doubtful(table), ranges)
-
-
-def _ranges(table: Reference) -> Mapping[int, tuple[int, int]]:
-    found: dict[int, tuple[int, int]] = {}
-    known = domains(table.plan, full(table.plan))
-    for logical, base in table.given.items():
-        kinds = known[logical].kinds if logical in known else ()
-        lows = [integers.low for integers in kinds if integers.low is not None and not integers.beside]
-        highs = [integers.high for integers in kinds if integers.high is not None]
-        if kinds and len(lows) == len(highs) == len(kinds):
-            found[base] = min(lows), max(highs)
-    return found
 
 
 class Single(Builder):

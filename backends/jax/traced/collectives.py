@@ -76,7 +76,12 @@ def _exchange(text: Text, params: Mapping[str, Any], operands: Sequence[Value]) 
 
 
 def _permuted(text: Text, params: Mapping[str, Any], operands: Sequence[Value]) -> list[Value]:
-    groups = text.mesh.groups(_axes(params))
+    """Members have the numbers that jax gives them: those of the mesh, in whatever order the axes are named."""
+    groups = [sorted(group) for group in text.mesh.groups(_axes(params))]
+    for ends in zip(*params["perm"], strict=True):
+        places = {end % len(groups[0]) for end in ends}
+        if len(places) < len(ends) or not all(-len(groups[0]) <= end < len(groups[0]) for end in ends):
+            raise Refused("a permutation names a device twice, or one that is not there")
     pairs = chain.from_iterable(((group[a], group[b]) for a, b in params["perm"]) for group in groups)
     listed = ",".join(f"{{{source},{target}}}" for source, target in pairs)
     attrs = f"channel_id=1, source_target_pairs={{{listed}}}"

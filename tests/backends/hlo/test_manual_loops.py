@@ -154,3 +154,15 @@ def test_what_cannot_be_run_is_not_guessed(asked):
     question = asked("manual", text)
     assert induction(question) is None
     assert verdict_of(load_pair(question)) is Verdict.UNKNOWN
+
+
+def test_a_number_that_chooses_twice_in_a_turn_is_one_number(asked):
+    """`chosen` is a scan over 4 layers by shard_map, weights on 2 devices. The layer at place 2 is another one, by a
+    test that two choices of its turn read.
+    """
+    assert verdict_of(induction(asked("chosen"))) is Verdict.PROVED
+    assert verdict_of(load_pair(asked("chosen"))) is Verdict.PROVED
+    place = "%constant.8.clone = s32[] constant(2)"
+    wrong = asked("chosen", changed(text_of("chosen"), place, place.replace("(2)", "(1)")))
+    assert induction(wrong) is None
+    assert verdict_of(load_pair(wrong)) is Verdict.REFUTED
