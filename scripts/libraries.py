@@ -25,21 +25,22 @@ from scripts.library_rows.accelerate import ACCELERATE  # noqa: E402
 from scripts.library_rows.deepspeed import DEEPSPEED  # noqa: E402
 from scripts.library_rows.megatron import MEGATRON  # noqa: E402
 from scripts.library_rows.peft import PEFT  # noqa: E402
+from scripts.library_rows.torch import TORCH as OF_TORCH  # noqa: E402
 from scripts.library_rows.torchtitan import TORCHTITAN  # noqa: E402
 from scripts.library_rows.transformers import TRANSFORMERS  # noqa: E402
 from scripts.machine import machine  # noqa: E402
 
-LIBRARIES = (TRANSFORMERS, TORCHTITAN, MEGATRON, DEEPSPEED, ACCELERATE, PEFT)
+LIBRARIES = (OF_TORCH, TRANSFORMERS, TORCHTITAN, MEGATRON, DEEPSPEED, ACCELERATE, PEFT)
 PROGRAMS = ROOT / "examples" / "libraries"
 PAGE = ROOT / "docs" / "libraries.md"
 TORCH = "torch==2.13.0"
 HEAD = """# Other people's libraries
 
 Written by `python scripts/libraries.py --write`; only the table is. Each row is a program of
-`examples/libraries` that trains a model of the library, its code unchanged, one layer, small
-widths, random weights, with AdamW: on one device, and on a few ranks, which are recorded, run for real over gloo, and
-proved. Beside it stands the same program with a mistake that a user may make, and what is said of that: the code of the
-first finding, and the line that it names. Where the library is wrong itself, the verdict says so, and
+`examples/libraries` that trains a model of the library, its code unchanged, one layer, small widths, random weights,
+with AdamW (some of torch's own with SGD): on one device, and on a few ranks, which are recorded, run for real over
+gloo, and proved. Beside it stands the same program with a mistake that a user may make, and what is said of that: the
+code of the first finding, and the line that it names. Where the library is wrong itself, the verdict says so, and
 `examples/libraries/megatron/faults_on_gloo.py` shows it on two processes without Verdict.
 
 What is not there, and why: Megatron-Core's context parallelism, as its own attention refuses it and that of
@@ -50,6 +51,8 @@ and ViT MAE under DDP end as UNKNOWN: CLIP divides embeddings by their norms, wh
 logarithm of a softmax, so that nothing is decided between cut points, and the whole takes too long; of ViT MAE the
 order of noise says which patches are masked, and no proof is found for what follows it. T5 and Swin whose loss is
 divided by the ranks again are REFUTED, but the first finding names a norm of the model, not the line of the loss.
+RoBERTa, ALBERT and ELECTRA that are given their buffers have no answer after 15 s of the processor, where BERT has one;
+DeBERTa, given no mask, asks of its data whether it is padded, and is UNKNOWN.
 """
 COLUMNS = ("program", "ranks", "nodes", "recording s", "proof s", "verdict", "with a mistake", "what is said")
 

@@ -89,6 +89,13 @@ def test_a_proposal_that_does_not_replay_accuses_nobody():
     assert {answer.said for answer in confirm(law, Proved(), OPTIONS)} == {"unknown"}
 
 
+@pytest.mark.parametrize("name", ("remainder", "remainder at 1", "clamp", "shift_left in 32 bits", "bits as float32"))
+def test_a_function_that_proofs_compute_of_indices_accuses_nobody(name):
+    """Of the integers 0, 1 and 2, what is left of a division by 5 and by 7 is the same."""
+    law = goals(lambda x, y, z, i: (i.opaque(name, 5), i.opaque(name, 7)))
+    assert {answer.said for answer in confirm(law, Proved(), OPTIONS)} == {"unknown"}
+
+
 def test_what_is_too_large_is_sampled_or_not_asked():
     terms = PlainTerms()
     x = np.array([terms.real(f"x{k}") for k in range(90)], dtype=object)

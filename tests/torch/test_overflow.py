@@ -53,7 +53,9 @@ def test_a_right_program_is_proved(name, assumed):
     assert all(re.search(r"overflow\.py:\d+", text) for text in told)
 
 
-@pytest.mark.parametrize("name", ["build_looked_summed", "build_marked_summed", "build_bytes_scaled", "build_twice_own"])
+@pytest.mark.parametrize(
+    "name", ["build_looked_summed", "build_marked_summed", "build_bytes_scaled", "build_twice_own"]
+)
 def test_a_wrong_program_is_refuted(name):
     found = answered(name)
     assert found.verdict == "REFUTED", found.why

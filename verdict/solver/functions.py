@@ -100,6 +100,8 @@ JOINED: dict[str, Callable[[Any, Any], Any]] = {
     "bitwise xor": operator.xor,
 }
 """Functions of two integers, in any order, which join their bits. Of other numbers they are any function."""
+COMPUTED = ("bitwise", "bits", "clamp", "remainder")
+"""Words of the names of functions of integers. Where they are made of indices alone, proofs compute them."""
 RANKING = frozenset({"ranked", "greatest"})
 """Functions of a row of numbers, a slot and an element: whether that element is in the slot when the row is put in
 order, the greatest first, of equal ones the lower place. "NAME at 2" has the row's element 2 as its first argument.
@@ -110,6 +112,11 @@ _MOST_EXACT = 2**53
 
 def _joining(name: str) -> Callable[[Any, Any], Any] | None:
     return JOINED.get(name.removesuffix(" at 1"))
+
+
+def computed(name: str) -> bool:
+    """Whether proofs may know more of a function than that it is one."""
+    return any(word in COMPUTED for word in name.split())
 
 
 def ranked(name: str, args: Sequence[Any]) -> tuple[Any, Sequence[Any], Sequence[Any], Any] | None:

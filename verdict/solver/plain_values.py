@@ -5,7 +5,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
-from verdict.solver.functions import on_fractions, on_intervals
+from verdict.solver.functions import JOINED, computed, on_fractions, on_intervals
 from verdict.solver.intervals import Interval, Intervals, UncertainError, separate
 from verdict.solver.plain import Plain, below
 
@@ -147,6 +147,8 @@ class _Values:
         return Fraction(args[0] == node.data)
 
     def _opaque(self, name: str, args: list[Value]) -> Value:
+        if computed(name) and name.partition(" at ")[0] not in JOINED:
+            return _No.UNCERTAIN
         clean: list[Any] = [None if arg is _No.INFINITY else arg for arg in args]
         if all(arg is None or isinstance(arg, Fraction) for arg in clean):
             exact = on_fractions(name, clean)

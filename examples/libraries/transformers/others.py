@@ -42,6 +42,41 @@ def whisper():
     return hf.WhisperForConditionalGeneration(hf.WhisperConfig(**sizes, **heads, **tokens, **more))
 
 
+NO_DROPS = {"dropout": 0.0, "attention_dropout": 0.0, "activation_dropout": 0.0}
+TWO_SIDES = {
+    "vocab_size": VOCAB, "d_model": DIM, "max_position_embeddings": SEQ, "encoder_layers": 1, "decoder_layers": 1,
+    "encoder_ffn_dim": 8, "decoder_ffn_dim": 8, "encoder_attention_heads": HEADS, "decoder_attention_heads": HEADS,
+    **NO_DROPS,
+}  # fmt: skip
+
+
+def bart():
+    tokens = {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 2}
+    return hf.BartForConditionalGeneration(hf.BartConfig(**TWO_SIDES, **tokens))
+
+
+def pegasus():
+    return hf.PegasusForConditionalGeneration(hf.PegasusConfig(**TWO_SIDES, pad_token_id=0, decoder_start_token_id=0))
+
+
+def gpt_j():
+    sizes = {"vocab_size": VOCAB, "n_embd": DIM, "n_head": HEADS, "n_layer": 1, "n_positions": SEQ, "rotary_dim": 2}
+    return hf.GPTJForCausalLM(hf.GPTJConfig(**sizes, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0))
+
+
+def gpt_neo():
+    """A layer that attends to all tokens before, and one that attends to two."""
+    sizes = {"vocab_size": VOCAB, "hidden_size": DIM, "intermediate_size": 8, "max_position_embeddings": SEQ}
+    heads = {"num_heads": HEADS, "num_layers": 2, "attention_types": [[["global", "local"], 1]], "window_size": 2}
+    drops = {"resid_dropout": 0.0, "embed_dropout": 0.0, "attention_dropout": 0.0}
+    return hf.GPTNeoForCausalLM(hf.GPTNeoConfig(**sizes, **heads, **drops))
+
+
+def unpadded(rows):
+    """Texts without the token that fills up short ones."""
+    return {"input_ids": torch.randint(2, VOCAB, (rows, SEQ)), "labels": torch.randint(VOCAB, (rows, SEQ))}
+
+
 def swin():
     sizes = {"image_size": 8, "patch_size": 2, "embed_dim": 4, "depths": [2], "num_heads": [2], "window_size": 2}
     return hf.SwinForImageClassification(hf.SwinConfig(**sizes, drop_path_rate=0.0, num_labels=3, **NO_DROPOUT))
@@ -72,3 +107,8 @@ whisper_ddp_scaled = ddp(whisper, inputs=spoken, scale=0.5)
 bert_single, bert_ddp, bert_ddp_scaled = single(bert, typed), ddp(bert, typed), ddp(bert, typed, scale=0.5)
 swin_single, swin_ddp = single(swin, inputs=windows), ddp(swin, inputs=windows)
 swin_ddp_scaled = ddp(swin, inputs=windows, scale=2)
+bart_single, bart_ddp = single(bart, inputs=unpadded), ddp(bart, inputs=unpadded)
+bart_ddp_scaled = ddp(bart, inputs=unpadded, scale=0.5)
+pegasus_single, pegasus_ddp, pegasus_ddp_scaled = single(pegasus), ddp(pegasus), ddp(pegasus, scale=0.5)
+gpt_j_single, gpt_j_ddp, gpt_j_ddp_scaled = single(gpt_j), ddp(gpt_j), ddp(gpt_j, scale=0.5)
+gpt_neo_single, gpt_neo_ddp, gpt_neo_ddp_scaled = single(gpt_neo), ddp(gpt_neo), ddp(gpt_neo, scale=0.5)

@@ -10,6 +10,7 @@ from tests.backends.hlo.test_pair import changed
 from verdict.backends.hlo.pair import parallel_of, single_of
 from verdict.backends.hlo.ranges import compared, span_of
 from verdict.backends.hlo.text import read_module
+from verdict.backends.text import read
 from verdict.errors import PlanFileError
 from verdict.options import Options
 from verdict.pipeline import verify
@@ -108,3 +109,48 @@ def test_a_range_that_is_none(ranges, words):
     with pytest.raises(PlanFileError) as found:
         report_of((TEXTS / "entropy.after.hlo").read_text(), ranges)
     assert words in str(found.value)
+
+
+LEFT = """verdict-plan 1
+devices 1
+replicas 1
+microbatches 1
+range k -8 8
+tensors
+  k input int32 [2]
+  x input float32 [2]
+  twenty activation int32 [2]
+  k20 activation int32 [2]
+  more activation int32 [2]
+  sum activation int32 [2]
+  all activation int32 [2]
+  left activation int32 [2]
+  zero activation int32 [2]
+  any activation bool [2]
+  one activation float32 [2]
+  y activation float32 [2]
+family 0
+segment step
+  k, x = dataloader()
+  twenty = hlo.constant() dtype="int32" shape=(2,) values=(20, 20)
+  k20 = hlo.multiply(k, twenty)
+  more = hlo.constant() dtype="int32" shape=(2,) values=({more}, {more})
+  sum = hlo.add(k20, more)
+  all = hlo.constant() dtype="int32" shape=(2,) values=(256, 256)
+  left = hlo.remainder(sum, all)
+  zero = hlo.constant() dtype="int32" shape=(2,) values=(0, 0)
+  any = hlo.compare(left, zero) direction="NE"
+  one = hlo.convert(any) dtype="float32" saturate=False
+  y = hlo.multiply(x, one)
+call step 0
+output y
+end
+"""
+
+
+@pytest.mark.parametrize(("more", "verdict"), [(128, Verdict.PROVED), (96, Verdict.REFUTED)])
+def test_what_is_left_of_a_division_is_computed_of_a_range(more, verdict):
+    """No multiple of 20 is 128 short of a multiple of 256, so that y is x; 160 is 96 short of one."""
+    parallel = LEFT.format(more=more)
+    single = parallel.replace("multiply(x, one)", "reshape(x) size=(2,)")
+    assert verify(read(single.encode(), "single"), read(parallel.encode(), "parallel"), Options()).verdict is verdict

@@ -17,6 +17,7 @@ from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State
 from verdict.sweep.why.movers import first_misplaced
 from verdict.sweep.why.naming import Read, adds_too_much, misread, within
+from verdict.sweep.why.once import shared
 from verdict.sweep.why.scene import Arrays, Scene, close
 from verdict.sweep.why.siblings import Instance, Siblings
 from verdict.sweep.why.steps import doubtful, outputs_with
@@ -132,7 +133,6 @@ def _at(boxes: list[Candidate], number: int, count: int, across: bool) -> Candid
 
 def _wired(scene: Scene, state: State, at: Siblings, number: int, k: int, chosen: Chosen, held: bool) -> Iterator[Fix]:
     """The input replaced wherever the rank reads it, then for this step alone."""
-    change: dict[int, Arrays] = {}
     reads: dict[tuple[int, int], Arrays] = {}
     has: dict[Instance, Arrays] = {}
     for place, candidate in chosen.items():
@@ -141,12 +141,12 @@ def _wired(scene: Scene, state: State, at: Siblings, number: int, k: int, chosen
         if current is None or close(current, candidate.arrays):
             continue
         has[place] = current
-        change.update(outputs_with(state, step, {k: candidate.arrays}) or {})
         reads[step.inputs[k], place[0]] = candidate.arrays
     if not has:
         return
+    steps = {place: scene.step(at.steps[place]) for place in has}
     place, current = next(iter(has.items()))
-    step, candidate = scene.step(at.steps[place]), chosen[place]
+    step, candidate = steps[place], chosen[place]
     where = places_text(scene, (place,))
     read = Read(step, k, current, candidate.arrays, candidate.ids, scene.trace.reads[number][k])
     code, title = misread(scene, state, read, where)
@@ -176,6 +176,9 @@ def _wired(scene: Scene, state: State, at: Siblings, number: int, k: int, chosen
             title = _misplacing(scene, mover, instances, read)
     if held == (code in EXOTIC and not candidate.name):
         return
+    change: dict[int, Arrays] = {}
+    for own, each in steps.items():
+        change.update(outputs_with(state, each, {k: chosen[own].arrays}) or {})
     for made in (Change({}, reads), Change(change)):
         yield Fix(code, title, at, instances, made, notes, help_text, lines, (UNSUMMED,) if early else (), edits)
 
@@ -208,17 +211,24 @@ def _class_of(scene: Scene, number: int) -> tuple[Siblings, tuple[Instance, ...]
 def _held(scene: Scene, state: State, place: Instance, current: Arrays, due: Ids) -> Iterator[Candidate]:
     """Values of the rank, of the same shape, that are elements of `due`."""
     seen: list[Arrays] = []
+    for made in shared(state, (_of_rank, place, current[0].shape), partial(_of_rank, scene, state, place, current)):
+        if within(made.ids, due) and not any(close(made.arrays, other) for other in seen):
+            seen.append(made.arrays)
+            yield made
+
+
+def _of_rank(scene: Scene, state: State, place: Instance, like: Arrays) -> Iterator[Candidate]:
+    """Values of the rank, of the same shape as others, that are single-device elements."""
     for one in scene.classes:
         number = one.steps.get(place)
         if number is None and one.op in REDUCTIONS.values():
             number = next((k for k in one.steps.values() if place[0] in entered(scene, scene.step(k))), None)
         for value in scene.step(number).outputs if number is not None else ():
             arrays = state.arrays(value) if value != ABSENT else None
-            if number is None or arrays is None or arrays[0].shape != current[0].shape:
+            if number is None or arrays is None or arrays[0].shape != like[0].shape:
                 continue
             ids = state.look(scene, value)
-            if ids is not None and within(ids, due) and not any(close(arrays, other) for other in seen):
-                seen.append(arrays)
+            if ids is not None:
                 yield Candidate(arrays, ids, node_text(scene, scene.step(number)), value)
 
 

@@ -1,9 +1,10 @@
 """A correction tried: some values replaced, all that depends on them computed anew, the outputs compared again."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from heapq import heapify, heappop, heappush
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,14 +35,21 @@ class Budget:
     left: int = MOST_APPLIED
 
 
-@dataclass(frozen=True, slots=True)
+Place = tuple[Hashable, ...]
+"""Which output it is, whatever value holds it."""
+
+
+@dataclass(frozen=True)
 class State:
-    """The parallel flow with some changes made. different: the outputs that still differ. seen: elements found."""
+    """The parallel flow with some changes made. different: the outputs that still differ. seen: elements found. asked:
+    what is kept of the corrections that were looked for, see once.py.
+    """
 
     values: Values
     change: Change
     different: tuple[Different, ...]
     seen: dict[int, Ids | None] = field(default_factory=dict)
+    asked: dict[Hashable, Any] = field(default_factory=dict)
 
     def arrays(self, value: int, rank: int | None = None) -> Arrays | None:
         """A value on all seeds, as read on a rank."""
@@ -56,14 +64,14 @@ class State:
             self.seen[value] = scene.look(arrays) if arrays is not None else None
         return self.seen[value]
 
-    @property
-    def wrong(self) -> frozenset[Result]:
+    @cached_property
+    def wrong(self) -> frozenset[Place]:
         """The outputs that differ."""
         return frozenset(_place(item.result) for item in self.different)
 
 
-def _place(result: Result) -> Result:
-    return result._replace(region=(), value=ABSENT)
+def _place(result: Result) -> Place:
+    return result.key, result.what, result.where, result.declared
 
 
 def improved(scene: Scene, state: State, change: Change, budget: Budget) -> State | None:
@@ -108,8 +116,8 @@ def mended(
                 return None
             again = _again(scene, values, merged, number)
             changed.update(again)
-            touching = replace(scene.other, results=tuple(held[value] for value in again if value in held))
-            if touching.results and compare(scene.one, touching, scene.right[:seeds], values).different:
+            touching = tuple(held[value] for value in again if value in held)
+            if touching and _differ(scene, values, touching):
                 return None
             for value in again:
                 for reader in scene.readers.get(value, ()):
@@ -120,6 +128,11 @@ def mended(
         return State(values, merged, _different(scene, state, values, merged, change, changed), seen)
     except (*CANNOT, Faulty):
         return None
+
+
+def _differ(scene: Scene, values: Values, results: tuple[Result, ...]) -> bool:
+    """Whether any of these outputs differs."""
+    return bool(compare(scene.one, replace(scene.other, results=results), scene.right[: len(values)], values).different)
 
 
 def _again(scene: Scene, values: Values, change: Change, number: int) -> list[int]:
@@ -173,7 +186,7 @@ def _different(
     return (*kept, *(replace(item, result=item.result._replace(value=value)) for item, value in values_of))
 
 
-def behind(scene: Scene, change: Change, at: Siblings) -> frozenset[Result]:
+def behind(scene: Scene, change: Change, at: Siblings) -> frozenset[Place]:
     """The outputs that depend on what a change touches, and on what the steps make at which it is made."""
     touched = [*change.values, *(v for number in at.steps.values() for v in scene.step(number).outputs if v != ABSENT)]
     held = {_place(r) for r in scene.other.results if (r.value, rank_of(r)) in change.reads}

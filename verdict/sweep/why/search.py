@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from verdict.graph import ABSENT
@@ -21,6 +22,7 @@ from verdict.sweep.why.layouts import layouts
 from verdict.sweep.why.lookups import split_lookups
 from verdict.sweep.why.mend import Budget, State, behind, improved, mended
 from verdict.sweep.why.missing import lost_summands, missing_sums
+from verdict.sweep.why.once import shared
 from verdict.sweep.why.runs import attributes_of_runs
 from verdict.sweep.why.scaled import off
 from verdict.sweep.why.scene import Scene
@@ -41,6 +43,14 @@ class Cause:
     mends: tuple[Different, ...]
 
 
+Kind = Callable[[Scene, State, Siblings], Iterator[Fix]]
+
+
+def _held(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
+    """Values that the rank has, and other shares or sums of what it reads."""
+    return other_input(scene, state, at, held=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Search:
     """What a search needs beside the state."""
@@ -48,22 +58,25 @@ class Search:
     scene: Scene
     scaled: Scaled
 
+    def of(self, kind: Kind, state: State, at: Siblings) -> Iterator[Fix]:
+        """Corrections of a kind, that are made once for a state and matching steps, which stay while the scene does."""
+        return shared(state, (kind, id(at)), lambda: kind(self.scene, state, at))
+
     def fixes(self, state: State, at: Siblings) -> Iterator[Fix]:
         """All corrections of matching steps, but for those that are looked for last."""
-        scene = self.scene
-        yield from reductions(scene, state, at)
-        yield from gathers(scene, state, at)
-        yield from other_attributes(scene, state, at)
-        yield from other_input(scene, state, at, held=True)
-        yield from factors(scene, state, at, self.scaled)
-        yield from counted_often(scene, state, at)
-        yield from missing_sums(scene, state, at)
-        yield from lost_summands(scene, state, at)
+        yield from self.of(reductions, state, at)
+        yield from self.of(gathers, state, at)
+        yield from self.of(other_attributes, state, at)
+        yield from self.of(_held, state, at)
+        yield from self.scales(state, at)
+        yield from self.of(counted_often, state, at)
+        yield from self.of(missing_sums, state, at)
+        yield from self.of(lost_summands, state, at)
 
     def collectives(self, state: State, at: Siblings) -> Iterator[Fix]:
         """What ranks sum and join, otherwise; what each of them adds to a part."""
-        yield from reductions(self.scene, state, at)
-        yield from gathers(self.scene, state, at)
+        yield from self.of(reductions, state, at)
+        yield from self.of(gathers, state, at)
         yield from self.added(state, at)
 
     def again(self, state: State, at: Siblings) -> Iterator[Fix]:
@@ -93,7 +106,7 @@ class Search:
 
     def attributes(self, state: State, at: Siblings) -> Iterator[Fix]:
         """Attributes of the single-device step, but for what a mean counts, which is another one on a share."""
-        yield from (fix for fix in other_attributes(self.scene, state, at) if fix.code != "wrong-scale")
+        yield from (fix for fix in self.of(other_attributes, state, at) if fix.code != "wrong-scale")
 
     def lookups(self, state: State, at: Siblings) -> Iterator[Fix]:
         """Rows of a table of which each rank has some."""
@@ -109,16 +122,16 @@ class Search:
 
     def sums(self, state: State, at: Siblings) -> Iterator[Fix]:
         """Parts that nobody sums."""
-        yield from missing_sums(self.scene, state, at)
+        yield from self.of(missing_sums, state, at)
 
     def read_early(self, state: State, at: Siblings) -> Iterator[Fix]:
         """Sums that the rank has, where a part of them is read."""
-        shares = other_input(self.scene, state, at, held=True)
+        shares = self.of(_held, state, at)
         yield from (fix for fix in shares if UNSUMMED in fix.kin)
 
     def parts(self, state: State, at: Siblings) -> Iterator[Fix]:
         """What is a part of a sum, where it is read."""
-        shares = other_input(self.scene, state, at, held=True)
+        shares = self.of(_held, state, at)
         yield from (fix for fix in shares if fix.code == "missing-reduction")
 
     def unlikely(self, state: State, at: Siblings) -> Iterator[Fix]:
@@ -127,7 +140,7 @@ class Search:
 
     def scales(self, state: State, at: Siblings) -> Iterator[Fix]:
         """Factors."""
-        yield from factors(self.scene, state, at, self.scaled)
+        yield from shared(state, (factors, id(at)), partial(factors, self.scene, state, at, self.scaled))
 
     def off(self, state: State, at: Siblings) -> Iterator[Fix]:
         """Numbers in steps without a factor by which outputs are off."""
@@ -145,7 +158,7 @@ class Search:
         """Those for which steps do not make single-device values just because they are given some."""
         yield from self.collectives(state, at)
         yield from (fix for fix in self.attributes(state, at) if fix.single)
-        shares = other_input(self.scene, state, at, held=True)
+        shares = self.of(_held, state, at)
         yield from (fix for fix in shares if fix.code in ("missing-reduction", "wrong-slice", "wrong-order"))
         yield from self.sums(state, at)
 
@@ -161,7 +174,7 @@ class Search:
 
     def added(self, state: State, at: Siblings) -> Iterator[Fix]:
         """What each rank adds to a part of a sum."""
-        yield from counted_often(self.scene, state, at)
+        yield from self.of(counted_often, state, at)
 
     def unsummed(self, state: State, at: Siblings) -> Iterator[Fix]:
         """What ranks make otherwise, summed on trial."""
