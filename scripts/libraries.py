@@ -44,10 +44,8 @@ code of the first finding, and the line that it names. Where the library is wron
 `examples/libraries/megatron/faults_on_gloo.py` shows it on two processes without Verdict.
 
 What is not there, and why: Megatron-Core's context parallelism, as its own attention refuses it and that of
-Transformer Engine runs on no CPU; torchtitan's DeepSeek-V3 under tensor parallelism alone, whose proof had no answer
-after 500 s (each rank's part of what the routed experts sum is guessed to be all of it, and refusing one guess after
-the other does not end); torchtitan's context parallelism, neither form of which runs on a CPU: over its SDPA, torch's
-DTensor has no sharding strategy for `aten._scaled_dot_product_flash_attention_for_cpu` (the
+Transformer Engine runs on no CPU; torchtitan's context parallelism, neither form of which runs on a CPU: over its SDPA,
+torch's DTensor has no sharding strategy for `aten._scaled_dot_product_flash_attention_for_cpu` (the
 ring is registered for the three kernels of GPUs alone), and FlexAttention has no backward there. transformers' CLIP
 and ViT MAE under DDP end as UNKNOWN: CLIP divides embeddings by their norms, which may be zero, in front of a
 logarithm of a softmax, so that nothing is decided between cut points, and the whole takes too long; of ViT MAE the

@@ -34,6 +34,8 @@ TORCHTITAN = Library(
         Row("DeepSeek-V3, FSDP2", LATENT, "build_fsdp", "build_single", "build_fsdp_own_tokens", OWN, tensors="live"),
         Row("DeepSeek-V3, FSDP2 x expert parallel", LATENT, "build_experts", "build_single",
             "build_experts_own_tokens", OWN, tensors="live"),
+        Row("DeepSeek-V3, tensor parallel alone", LATENT, "build_tp", "build_single", "build_tp_scaled",
+            "each rank divides its loss by the ranks", tensors="live"),
     ),
     bare=("torchtitan==0.3.0",),
 )  # fmt: skip

@@ -124,6 +124,67 @@ def test_a_tensor_that_is_read_twice_is_one_value(read, guessed_at):
     assert [parallel.logicals[parallel.tensors[tensor].logical].name for _, tensor in walk.cuts] == guessed_at
 
 
+SPREAD = """
+  o input [2,4]
+  x input [4,4]
+  w weight [4,4]
+  i = constant() shape=(4, 4) values=(1, 0, 1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0, 1, 0)
+  n = aten.zeros_like(o)
+  h{tp} = linear(x{of}, w{of})
+  y{tp} = aten.scatter_add(n, i, h) dim=0
+  v{tp} = mul(y) other=3
+  s = {added}
+  z = tanh(s)
+  l = sum(z)
+  dz = sum.grad(one, z)
+  ds = tanh.grad(dz, s)
+  dy = mul.grad(ds, y) other=3
+  dh = aten.gather(dy, i) dim=0
+  -, gw{of} = linear.grad(dh, x, w)
+  seed one
+  loss l
+  gradient gw of w"""
+
+
+def test_what_is_made_of_a_part_of_a_sum_is_guessed_to_be_one():
+    cut = {"tp": "{tp}", "of": "[:, tp]"}
+    single = SPREAD.format(tp="", of="", added="identity(v)")
+    added = 'all_reduce(v) ranks=tp reduce="sum"'
+    pair = outlined(single, SPREAD.format(**cut, added=added), tp=2)
+    binding = bind(*pair)
+    walk = guessed(reference(pair[0], 1, binding.batch), pair[1], binding)
+    assert {pair[1].logicals[pair[1].tensors[tensor].logical].name for _, tensor in walk.cuts} == {"s"}
+    assert verify(*pair, OPTIONS).verdict is Verdict.PROVED
+    wrong = outlined(single, SPREAD.format(**cut, added="identity(v)"), tp=2)
+    assert verify(*wrong, OPTIONS).verdict is Verdict.REFUTED
+
+
+COUNTED = """
+  x input [4]
+  i = constant() shape=(3,) values=(2, 0, 2)
+  m activation int64 [4]
+  t = tanh(x)
+  {counts}
+  l = sum(t)
+  loss l
+  output m"""
+COUNTS = """n activation int64 [4]
+  o activation int64 [3]
+  n = aten.zeros_like(x) dtype="int64"
+  o = aten.ones_like(i) dtype="int64"
+  m = aten.scatter_add(n, i, o) dim=0"""
+
+
+def test_whole_numbers_that_are_declared_are_guessed_to_be_what_is_due():
+    single, right, wrong = (
+        COUNTED.format(counts=counts)
+        for counts in (f"m = constant() shape=(4,) values={(1, 0, 2, 0)}", COUNTS, COUNTS.replace("i, o", "i, i"))
+    )
+    report = verify(*outlined(single, right), OPTIONS)
+    assert (report.verdict, report.evidence.by) == (Verdict.PROVED, "walk, sweep between its cut points")
+    assert verify(*outlined(single, wrong), OPTIONS).verdict is Verdict.REFUTED
+
+
 ONE = """verdict-plan 1
 
 mesh dp=1 pp=1 tp=1

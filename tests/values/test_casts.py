@@ -143,3 +143,41 @@ def test_bits_of_truths_are_arithmetic(bits, same):
     for made in ("identity(m)", "aten.rsub.Scalar(m) other=1"):
         parallel = cast("uint8", f"m = aten.remainder.Scalar(i) other=2\n  y = {made}")
         assert (verdict(single, parallel) == "PROVED") is (made == same)
+
+
+SPLIT = """
+  x input [2,4]
+  w weight [3,4]
+  z activation {dtype} [2,3]
+  s activation {dtype} [2,3]
+  y{tp} = linear(x{of}, w{of})
+  z{tp} = aten._to_copy(y) dtype="{dtype}"
+  s = {sum}
+  v activation [2,3]
+  v = aten._to_copy(s) dtype="float32"
+  loss = sum(v) dim=None keepdim=False
+  dv = sum.grad(one, v) dim=None keepdim=False
+  ds = identity(dv)
+  dy = identity(ds)
+  -, gw{of} = linear.grad(dy, x, w)
+  seed one
+  loss loss
+  gradient gw of w
+"""
+
+
+def split(dtype, **parallel):
+    """A product, cast, beside the parts that ranks make of it, cast before they are added up."""
+    single = SPLIT.format(tp="", of="", dtype=dtype, sum="identity(z)")
+    return single, SPLIT.format(**{"tp": "{tp}", "of": "[:, tp]", "dtype": dtype, **parallel})
+
+
+def test_a_part_of_a_sum_is_cast_as_the_sum_is_but_into_whole_numbers():
+    added = 'all_reduce(z) ranks=tp reduce="sum"'
+    found = report(*split("bfloat16", sum=added), tp=2)
+    assert found.verdict.name == "PROVED"
+    assert found.swept is None
+    assert verdict(*split("bfloat16", sum="identity(z)"), tp=2) == "REFUTED"
+    for dtype in ("int64", "bool"):
+        assert verdict(*split(dtype, sum=added), tp=2) != "PROVED"
+        assert verdict(*split(dtype, sum=added)[:1] * 2) == "PROVED"

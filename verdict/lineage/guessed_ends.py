@@ -11,7 +11,6 @@ from verdict.lineage.judged import Judged, judge
 from verdict.lineage.lineages import End, Lineages
 from verdict.lineage.reference import Reference
 from verdict.lineage.values import Label, Share, Value
-from verdict.ops.types import FLOAT, kind
 
 Addend = tuple[int, Region, tuple[int, int]]
 """A part of a sum that is declared: of which logical tensor, which region of it, which part of how many."""
@@ -45,9 +44,8 @@ def _due(one: Judged, plan: Plan, reference: Reference, holders: Mapping[Addend,
         return None
     tensor = plan.tensors[one.held.tensor]
     bases = [reference.bases[base] for base in one.due]
-    inexact = any(kind(base.dtype) != FLOAT for base in bases)
     later = one.number >= len(plan.losses) and plan.columns > 1 and any(base.column != NO_COLUMN for base in bases)
-    if inexact or later or extent(one.must.region) != extent(tensor.region):
+    if later or extent(one.must.region) != extent(tensor.region):
         return None
     part, parts = tensor.part
     if parts == 1:

@@ -6,6 +6,7 @@ accumulate                         y = x_1 + ... + x_n          dx_i = dy
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 
 import numpy as np
@@ -14,12 +15,21 @@ from verdict.errors import ShapeError
 from verdict.graph import COPY, SUM, Shape
 from verdict.ops.rule import Array, Attributes, Axes, OpRule
 from verdict.ops.shapes import arity, floating, is_integer, known, make_axes, numbered
-from verdict.ops.types import cast, like_first, promoted
+from verdict.ops.types import cast, is_whole, kind, like_first, promoted
 from verdict.outcome import Assumption
 
 FRESH_COPY = "contiguous"
 """The operator that makes a copy in memory of its own, for whoever writes nodes."""
 CAST = Assumption("casts-are-identity", "a cast between floating-point types changes no value")
+
+
+def casting(rule: OpRule) -> OpRule:
+    """A rule whose outputs have the type that `dtype` names: linear, as it changes no value, but into whole numbers and
+    truth values.
+    """
+    return replace(
+        rule, linear=frozenset({0}), affine=lambda arity, attrs: is_whole(kind(attrs.get("dtype"))), types=cast
+    )
 
 
 def _added(arrays: Sequence[Array]) -> Array:

@@ -94,7 +94,7 @@ class Facts:
     def is_adding(self, op: str, arity: int, attrs: Mapping[str, Any]) -> bool:
         """Whether a node adds its inputs, or one of them to what it makes of the others."""
         rule = self._rules.get(op)
-        return rule is not None and (rule.sums or rule.additive or rule.affine(arity, attrs))
+        return rule is not None and (rule.sums or rule.additive or (arity > 1 and rule.affine(arity, attrs)))
 
     def is_additive(self, op: str) -> bool:
         """Whether a node is linear in all that it reads together; then its gradient is one of gradients alone."""

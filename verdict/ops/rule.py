@@ -133,7 +133,7 @@ class OpRule:
         nodes that `affine` does not speak of. Ask `linear_in`.
     additive: whether `forward` of several tensors is linear in all of them together, as a sum is.
     affine(arity, attrs): whether a node with so many inputs is linear in none of them (a bias, a constant
-        over a tensor).
+        over a tensor, a cast to whole numbers).
     zero(attrs): whether what a node with these attributes makes is zero wherever it is defined.
     moves: whether `forward` only rearranges, repeats or drops elements, or reads none: it may be run on arrays of
         element numbers to see which element of the inputs goes where.

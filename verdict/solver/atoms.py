@@ -1,7 +1,8 @@
 """Atoms of the normal form: what a polynomial takes as a variable, and what is known of each when it is made.
 
-Heads: `real` a variable; `index` the indicator of an index variable; `exp` e^monomial; `log` of a polynomial;
-`base` a polynomial that occurs with negative or broken exponents; `max` of polynomials; `opaque` a function.
+Heads: `real` a variable; `whole` a term that is not looked into; `index` the indicator of an index variable; `exp`
+e^monomial; `log` of a polynomial; `base` a polynomial that occurs with negative or broken exponents; `max` of
+polynomials; `opaque` a function.
 An atom's number follows from its structure and names, so the order of atoms is the same in every process.
 """
 
@@ -44,6 +45,10 @@ class Atoms:
     def real(self, name: str, sign: Sign) -> Atom:
         """A variable."""
         return self._make("real", name, name, sign)
+
+    def whole(self, uid: int, sign: Sign) -> Atom:
+        """The value of a term that is not looked into."""
+        return self._make("whole", uid, str(uid), sign)
 
     def indicator(self, index: str, value: int) -> Atom:
         """1 where the index variable has the value."""

@@ -1,7 +1,7 @@
 """Deciding an obligation: a straight list of steps, from the cheapest and surest on.
 
-1 premises solved  2 the same node  3 falsified on floats and certified  4 normal forms  5 denominators cleared, both
-only of what is not rejected modulo a prime
+1 premises solved  2 the same node  3 falsified on floats and certified  4 normal forms, what both sides share first
+taken for variables  5 denominators cleared, both only of what is not rejected modulo a prime
 6 boundary points, then Z3, for what is left  7 the parallel side defined wherever the single side is,
 and the single side wherever the parallel side is, where that is asked for
 8 Z3 on what the other methods proved. What no step closes is Unknown, never a guess.
@@ -20,7 +20,7 @@ from verdict.solver.clear import vanishes
 from verdict.solver.domains import Unmet, has_condition, unmet
 from verdict.solver.errors import BudgetError, InternalError, LimitError, SolverError, VacuousError
 from verdict.solver.falsify import Candidate, Floats, Sampled, falsify
-from verdict.solver.normal import NormalForms
+from verdict.solver.normal import NormalForms, shared
 from verdict.solver.obligation import Element, Obligation, Point, elements
 from verdict.solver.polynomial import combine
 from verdict.solver.premises import solve, substitute
@@ -37,6 +37,8 @@ _POINTS_TO_EXHIBIT = 8
 """At how many points, of different kinds, both sides are shown to have values; an element that has none at any of them
 is not proved.
 """
+_FIRST = 4
+"""Which part of the work goes at most into forms with what both sides share taken for variables: 1 / 4."""
 _CERTIFIED = 2
 """How many candidates are certified where no counterexample is asked for; one that differs ends the proof."""
 
@@ -94,7 +96,9 @@ def _decide(
     _reject_undefined_parallel(different)
     forms = NormalForms(Ring(options.term_limit))
     apart = Residues().different(different)
-    left = _not_closed_by_form(question, forms, different, apart)
+    whole = shared(obligation.terms, [e.single for e in different], [e.parallel for e in different])
+    alike = NormalForms(Ring(options.term_limit, _FIRST), whole)
+    left = _not_closed_by_form(question, forms, list(_not_closed_by_form(question, alike, different, apart)), apart)
     uncleared = _not_closed_by_clearing(question, forms, left, apart)
     if uncleared:
         outcome = _falsify_at_boundaries(question, list(uncleared)) or _close_by_z3(question, uncleared)
@@ -195,7 +199,8 @@ def _not_closed_by_form(
     """The elements without one normal form; of those in `apart` it is known, and none is made."""
     left = dict.fromkeys(wanted, "")
     question.in_time()
-    forms.add(question.terms.below([side for e in wanted if e not in apart for side in (e.single, e.parallel)]))
+    sides = [side for e in wanted if e not in apart for side in (e.single, e.parallel)]
+    forms.add(question.terms.below(sides, forms.whole))
     for element in [e for e in wanted if e not in apart]:
         try:
             if forms.of(element.single) == forms.of(element.parallel):

@@ -1,22 +1,32 @@
 """Terms in normal form. Two terms with one normal form are equal wherever both are defined."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 
 from verdict.solver.errors import LimitError
 from verdict.solver.maxima import maximum
 from verdict.solver.polynomial import Polynomial, combine, constant, monomial
 from verdict.solver.ring import Ring
 from verdict.solver.term import Kind, Term, is_step
+from verdict.solver.terms import Terms
 
 MOST_LISTED = 64
 """Up to so many values of an index are told apart where it is used as a number."""
 
 
-class NormalForms:
-    """Normal forms of terms, computed once each. A form that grew too large is a LimitError instead."""
+def shared(terms: Terms, singles: Iterable[Term], parallels: Iterable[Term]) -> frozenset[Term]:
+    """The sums and maxima that occur on both sides: what is multiplied out is large because of them."""
+    both = set(terms.below(singles)).intersection(terms.below(parallels))
+    return frozenset(term for term in both if term.kind in {Kind.SUM, Kind.MAXIMUM})
 
-    def __init__(self, ring: Ring) -> None:
-        self.ring = ring
+
+class NormalForms:
+    """Normal forms of terms, computed once each. A form that grew too large is a LimitError instead.
+
+    whole: terms that are taken for variables, and not looked into. What is equal for all their values is equal.
+    """
+
+    def __init__(self, ring: Ring, whole: Set[Term] = frozenset()) -> None:
+        self.ring, self.whole = ring, whole
         self._done: dict[Term, Polynomial | LimitError | None] = {}
 
     def add(self, order: Iterable[Term]) -> None:
@@ -37,6 +47,8 @@ class NormalForms:
     def _attempt(self, term: Term) -> Polynomial | LimitError | None:
         if term.kind is Kind.MINUS_INFINITY:
             return None
+        if term in self.whole:
+            return monomial(self.ring.atoms.whole(term.uid, term.sign).number)
         try:
             return _BY_KIND[term.kind](self, term)
         except LimitError as error:

@@ -42,13 +42,13 @@ _LARGEST_PRIME = 1000
 class Ring:
     """Polynomials over the atoms of one obligation. `limit`: the most terms that a polynomial may have.
 
-    Work is counted in products of terms, not in seconds, so that the same obligation ends the same way.
+    Work is counted in products of terms, not in seconds, so that one obligation ends one way; 1 / `part` of it is done.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, part: int = 1) -> None:
         self.atoms = Atoms()
         self.limit = limit
-        self.products = min(limit * _WORK_PER_TERM, _MOST_PRODUCTS)
+        self.products = min(limit * _WORK_PER_TERM, _MOST_PRODUCTS) // part
         self.work_left = self.products
         self._roots = False
 

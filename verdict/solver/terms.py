@@ -3,7 +3,7 @@
 One class of more than 300 lines, since every constructor simplifies by calling the others.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import reduce
@@ -598,9 +598,9 @@ class Terms:
         sign = Sign.NONNEGATIVE if name == "step" and len(args) == 1 else Sign.UNKNOWN
         return self._intern(Kind.OPAQUE, (name, args), args, name, sign, total)
 
-    def below(self, roots: Iterable[Term]) -> list[Term]:
-        """All terms that `roots` consist of, arguments first."""
-        return _collected(roots, lambda term: term.args)
+    def below(self, roots: Iterable[Term], whole: Set[Term] = frozenset()) -> list[Term]:
+        """All terms that `roots` consist of, arguments first; what those in `whole` consist of is left out."""
+        return _collected(roots, lambda term: () if term in whole else term.args)
 
     def beneath(self, roots: Iterable[Term]) -> list[Term]:
         """The same, with those that unknown functions are made of, which are made before them."""

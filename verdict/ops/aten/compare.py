@@ -14,11 +14,11 @@ from verdict.ops import integers, logic
 from verdict.ops.aten.elementwise import each
 from verdict.ops.aten.form import Arguments, dtype_kind, operator
 from verdict.ops.aten.shaping import same
-from verdict.ops.casts import CAST
+from verdict.ops.casts import CAST, casting
 from verdict.ops.elementwise import STEP
 from verdict.ops.integers import BITWISE, ROUNDED
 from verdict.ops.rule import Array, Axes, OpRule
-from verdict.ops.types import cast, like_first, like_others, truth
+from verdict.ops.types import like_first, like_others, truth
 
 EQUAL_SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "=", "ne": "is not"}
 COMPARE: dict[str, Callable[[Array, Array], Array]] = {
@@ -140,14 +140,15 @@ RULES: tuple[OpRule, ...] = (
     ),
     each("aten.masked_fill.Scalar", "self mask value?", "y = value where mask, else self", _masked, types=like_first),
     each("aten.masked_fill.Tensor", "self mask value?", "y = value where mask, else self", _masked, types=like_first),
-    operator(
-        "aten._to_copy",
-        "self",
-        {"dtype": None},
-        _cast_axes,
-        _cast,
-        "y = x; whole numbers or truth values where dtype says so",
-        assumptions=(CAST, ROUNDED),
-        types=cast,
+    casting(
+        operator(
+            "aten._to_copy",
+            "self",
+            {"dtype": None},
+            _cast_axes,
+            _cast,
+            "y = x; whole numbers or truth values where dtype says so",
+            assumptions=(CAST, ROUNDED),
+        )
     ),
 )

@@ -18,14 +18,14 @@ from verdict.ops.aten.compare import COMPARE, EQUAL_SIGNS, both, either, one_of
 from verdict.ops.aten.elementwise import HALF, exponential, minimum, sign
 from verdict.ops.aten.form import Arguments, dtype_kind
 from verdict.ops.aten.shaping import same
-from verdict.ops.casts import CAST
+from verdict.ops.casts import CAST, casting
 from verdict.ops.domain import Integers, of_type
 from verdict.ops.elements import is_number
 from verdict.ops.elementwise import ERF, STEP, TANH
 from verdict.ops.hlo.form import each, hlo
 from verdict.ops.integers import ROUNDED
 from verdict.ops.rule import Array, Axes
-from verdict.ops.types import cast, floats, like_others, truth
+from verdict.ops.types import floats, like_others, truth
 
 
 def _divided(x: Array, y: Array, rounding: str | None) -> Array:
@@ -141,14 +141,16 @@ RULES = (
     each("is_finite", "self", "y = [x is a real number]", _finite, (), (STEP,), truth),
     each("select", "mask self other", "z = x where mask, else y", logic.where, types=like_others),
     each("clamp", "low self high", "y = min(max(x, low), high)", _clamped),
-    hlo(
-        "convert",
-        "self",
-        {"dtype": None, "saturate": False},
-        _cast_axes,
-        _converted,
-        "y = x; as integers without fractions, wrapped around or, with saturate, brought to the ends; as truth values",
-        assumptions=(CAST, ROUNDED),
-        types=cast,
+    casting(
+        hlo(
+            "convert",
+            "self",
+            {"dtype": None, "saturate": False},
+            _cast_axes,
+            _converted,
+            "y = x; as integers without fractions, wrapped around or, with saturate, brought to the ends; "
+            "as truth values",
+            assumptions=(CAST, ROUNDED),
+        )
     ),
 )
