@@ -158,7 +158,7 @@ def waits(
             stack.enter_context(replaced(owner, name, telling(waited, getattr(owner, name))))
         for owner, name in _OTHERWISE:
             stack.enter_context(replaced(owner, name, telling(asked, getattr(owner, name))))
-        stack.enter_context(replaced(dist, _COALESCED, _within(alone, getattr(dist, _COALESCED))))
+        stack.enter_context(replaced(dist, _COALESCED, _to_others(_within(alone, getattr(dist, _COALESCED)))))
         stack.enter_context(replaced(dist.Reducer, _REBUILD, _within(apart, getattr(dist.Reducer, _REBUILD))))
         yield
 
@@ -167,5 +167,16 @@ def _within(context: Callable[[], AbstractContextManager[None]], function: Calla
     def run(*args: Any, **given: Any) -> Any:
         with context():
             return function(*args, **given)
+
+    return run
+
+
+def _to_others(broadcast: Callable[..., Any]) -> Callable[..., Any]:
+    """A broadcast within a group, which one that is alone in it leaves out: torch would join its tensors in a bucket,
+    and take them out again.
+    """
+
+    def run(group: dist.ProcessGroup, *args: Any, **given: Any) -> Any:
+        return broadcast(group, *args, **given) if group.size() > 1 else None
 
     return run

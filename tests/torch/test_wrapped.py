@@ -7,8 +7,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tests.torch.verdicts import answers, live_answers  # noqa: E402
+from tests.torch.verdicts import answers, live_answers, plan  # noqa: E402
 from verdict.api import generate  # noqa: E402
+from verdict.backends.torch.launch import Limits, Target, record_each  # noqa: E402
 from verdict.graph.kept import RECORDED, with_kept  # noqa: E402
 from verdict.outcome import Assumption  # noqa: E402
 
@@ -35,6 +36,15 @@ def test_a_buffer_that_rank_0_changes_is_told():
     assert found.verdict == "REFUTED"
     assert found.why.startswith("mul (wrapped.py:")
     assert "on rank 0" in found.why
+
+
+def test_one_that_is_alone_has_nobody_to_broadcast_to():
+    pairs = tuple((name, "build_wrapped_single") for name in ("build_right", "build_first"))
+    right, wrong = (answers(FILE, pairs, tensors="real")[name] for name, _ in pairs)
+    assert (right.verdict, wrong.verdict) == ("PROVED", "REFUTED"), (right.why, wrong.why)
+    (alone,) = record_each([(Target(str(FILE), "build_wrapped_single"), 1)], "real", 2, Limits(120.0))
+    ops = {node.op for segment in plan(alone, "build_wrapped_single").segments for node in segment.nodes}
+    assert "aten.addmm" in ops and ops.isdisjoint({"broadcast", "aten.cat", "aten.slice.Tensor"})
 
 
 @pytest.mark.parametrize("name", ["build_accumulated_right", "build_twice_right"])

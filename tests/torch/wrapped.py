@@ -25,9 +25,9 @@ class Scaled(nn.Module):
         return self.linear(x * self.scale) @ self.places(self.ids[0])
 
 
-def program(ctx, before=lambda model: None):
+def program(ctx, before=lambda model: None, always=False):
     model, x, target = Scaled(), torch.randn(ROWS // ctx.world, SIZE), torch.randn(ROWS // ctx.world, SIZE)
-    wrapped = DistributedDataParallel(model) if ctx.world > 1 else model
+    wrapped = DistributedDataParallel(model) if always or ctx.world > 1 else model
     rows = shard(0, ctx.rank, ctx.world)
 
     def step():
@@ -47,6 +47,11 @@ def doubled(ctx, rank):
 
 def build_single(ctx):
     return program(ctx)
+
+
+def build_wrapped_single(ctx):
+    """One device alone, under DistributedDataParallel too."""
+    return program(ctx, always=True)
 
 
 def build_right(ctx):
