@@ -25,15 +25,14 @@ from scripts.library_rows.accelerate import ACCELERATE  # noqa: E402
 from scripts.library_rows.deepspeed import DEEPSPEED  # noqa: E402
 from scripts.library_rows.megatron import MEGATRON  # noqa: E402
 from scripts.library_rows.peft import PEFT  # noqa: E402
-from scripts.library_rows.torch import TORCH as OF_TORCH  # noqa: E402
+from scripts.library_rows.torch import TORCH  # noqa: E402
 from scripts.library_rows.torchtitan import TORCHTITAN  # noqa: E402
 from scripts.library_rows.transformers import TRANSFORMERS  # noqa: E402
 from scripts.machine import machine  # noqa: E402
 
-LIBRARIES = (OF_TORCH, TRANSFORMERS, TORCHTITAN, MEGATRON, DEEPSPEED, ACCELERATE, PEFT)
+LIBRARIES = (TORCH, TRANSFORMERS, TORCHTITAN, MEGATRON, DEEPSPEED, ACCELERATE, PEFT)
 PROGRAMS = ROOT / "examples" / "libraries"
 PAGE = ROOT / "docs" / "libraries.md"
-TORCH = "torch==2.13.0"
 HEAD = """# Other people's libraries
 
 Written by `python scripts/libraries.py --write`; only the table is. Each row is a program of
@@ -127,7 +126,7 @@ def environment(library: Library) -> str:
     if not python.exists():
         venv.create(folder, with_pip=True)
         pip = [str(python), "-m", "pip", "install", "--quiet"]
-        subprocess.run([*pip, TORCH], check=True)
+        subprocess.run([*pip, f"{TORCH.name}=={TORCH.version}"], check=True)
         subprocess.run([*pip, "-e", str(ROOT), *library.packages], check=True)
         if library.bare:
             subprocess.run([*pip, "--no-deps", *library.bare], check=True)

@@ -47,7 +47,7 @@ class Hooks:
 
         def choose(state: Any, own: Callable[..., Any]) -> None:
             if chosen:
-                register(state, own)
+                register(state, own)  # which torch refuses: a model has one hook
             model._check_comm_hook(own)
             chosen.append((state, own))
             self._notes.remove(OWN)

@@ -197,6 +197,25 @@ def test_collectives_that_add_narrow_integers_wrap_around():
     assert {compare(single, parallel, seed).outcome for seed in range(3)} == {DIFFER}
 
 
+CAST_PARTS = """
+  x input bool [200]
+  m activation {dtype} []
+  y activation float32 []
+  z activation float32 []
+  m{tp} = aten.sum(x{of}) dtype="{dtype}"
+  y{tp} = aten._to_copy(m) dtype="float32"
+  z = {added}
+  output z
+"""
+
+
+def test_what_wraps_around_on_one_device_does_not_in_parts_that_are_cast_before_they_are_added():
+    added = {"tp": "{tp}", "of": "[tp]", "added": 'all_reduce(y) ranks=tp reduce="sum"'}
+    for dtype, due in (("int8", "REFUTED"), ("uint8", "PROVED"), ("int64", "PROVED")):
+        single = CAST_PARTS.format(tp="", of="", dtype=dtype, added="identity(y)")
+        assert verdict(single, CAST_PARTS.format(dtype=dtype, **added), tp=2) == due
+
+
 EITHER = """
   a input bool [4]
   b input bool [4]

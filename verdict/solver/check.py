@@ -96,9 +96,10 @@ def _decide(
     _reject_undefined_parallel(different)
     forms = NormalForms(Ring(options.term_limit))
     apart = Residues().different(different)
-    whole = shared(obligation.terms, [e.single for e in different], [e.parallel for e in different])
-    alike = NormalForms(Ring(options.term_limit, _FIRST), whole)
-    left = _not_closed_by_form(question, forms, list(_not_closed_by_form(question, alike, different, apart)), apart)
+    whole = shared(obligation.terms, [element for element in different if element not in apart])
+    left = dict.fromkeys(different, "")
+    for each in [NormalForms(Ring(options.term_limit, _FIRST), whole)] * bool(whole) + [forms]:
+        left = _not_closed_by_form(question, each, list(left), apart)
     uncleared = _not_closed_by_clearing(question, forms, left, apart)
     if uncleared:
         outcome = _falsify_at_boundaries(question, list(uncleared)) or _close_by_z3(question, uncleared)
@@ -198,10 +199,10 @@ def _not_closed_by_form(
 ) -> Left:
     """The elements without one normal form; of those in `apart` it is known, and none is made."""
     left = dict.fromkeys(wanted, "")
+    likely = [element for element in wanted if element not in apart]
     question.in_time()
-    sides = [side for e in wanted if e not in apart for side in (e.single, e.parallel)]
-    forms.add(question.terms.below(sides, forms.whole))
-    for element in [e for e in wanted if e not in apart]:
+    forms.add(question.terms.below([side for e in likely for side in (e.single, e.parallel)], forms.whole))
+    for element in likely:
         try:
             if forms.of(element.single) == forms.of(element.parallel):
                 del left[element]

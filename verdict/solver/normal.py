@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence, Set
 
 from verdict.solver.errors import LimitError
 from verdict.solver.maxima import maximum
+from verdict.solver.obligation import Element
 from verdict.solver.polynomial import Polynomial, combine, constant, monomial
 from verdict.solver.ring import Ring
 from verdict.solver.term import Kind, Term, is_step
@@ -13,8 +14,9 @@ MOST_LISTED = 64
 """Up to so many values of an index are told apart where it is used as a number."""
 
 
-def shared(terms: Terms, singles: Iterable[Term], parallels: Iterable[Term]) -> frozenset[Term]:
+def shared(terms: Terms, elements: Sequence[Element]) -> frozenset[Term]:
     """The sums and maxima that occur on both sides: what is multiplied out is large because of them."""
+    singles, parallels = {e.single for e in elements}, {e.parallel for e in elements}
     both = set(terms.below(singles)).intersection(terms.below(parallels))
     return frozenset(term for term in both if term.kind in {Kind.SUM, Kind.MAXIMUM})
 
