@@ -11,12 +11,13 @@ import marshal
 import os
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import fields
 from functools import partial
 from typing import Any, NamedTuple
 
 from verdict import child
-from verdict.child import Child, Memory
+from verdict.child import GONE, Child, Memory
 from verdict.counting import Percent, unheard
 from verdict.errors import PlanFileError
 from verdict.graph import Call, Held, Logical, Node, Plan, Segment, Storage, Tensor
@@ -82,7 +83,7 @@ def _answer(connection: Any, make: Callable[[Percent], Plan], source: str, memor
     """In the child: send how far it is, a byte each time; then the plan, or why there is none."""
     gc.disable()
     faulthandler.disable()
-    with os.fdopen(connection.fileno(), "wb", closefd=False) as pipe:
+    with suppress(*GONE), os.fdopen(connection.fileno(), "wb", closefd=False) as pipe:
 
         def told(percent: int) -> None:
             pipe.write(bytes((max(1, min(percent, 100)),)))

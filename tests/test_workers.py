@@ -3,11 +3,14 @@
 import os
 import signal
 import time
+from functools import partial
 from pathlib import Path
 from subprocess import Popen
 
 import pytest
 
+from verdict import workers
+from verdict.child import begin, wait
 from verdict.outcome import Proved, Refuted, Unknown
 from verdict.solver import InternalError
 from verdict.workers import GRACE, run_all
@@ -92,6 +95,28 @@ def test_a_task_that_does_not_end():
 def test_a_bug_of_ours_is_not_an_outcome(workers):
     with pytest.raises(InternalError, match="a bug of ours"):
         run([0, "raise", 2], workers)
+
+
+def test_a_worker_that_dies_before_it_reads_its_task(monkeypatch):
+    """What was sent to it is lost, and its end of the connection is reset, not just closed."""
+
+    def dies():
+        time.sleep(0.2)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(workers, "keep_freed", dies)
+    assert run([0, 1], 2) == [Unknown("its worker process died")] * 2
+
+
+@pytest.mark.parametrize("answers", [0, 1, 2])
+def test_a_worker_whose_parent_goes_ends_in_silence(answers, capfd):
+    """Whether or not all its answers were read, as where an interrupt comes between two tasks."""
+    child = begin(partial(workers._work, tasks=[5, 5], run=answer, memory_mib=None))
+    for index in range(answers):
+        child.connection.send(index)
+    assert answers == 0 or child.connection.poll(QUICK)
+    child.connection.close()
+    assert (wait(child), capfd.readouterr().err) == (0, "")
 
 
 def children():

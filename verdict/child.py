@@ -27,6 +27,8 @@ from verdict.limits import confine
 
 SPACE, OWN = resource.RLIMIT_AS, resource.RLIMIT_DATA
 """What a limit of memory counts: all that is mapped, or what the process wrote for itself."""
+GONE = (EOFError, ConnectionError)
+"""What a connection raises whose other end is closed: the process there ended, with or without having read all."""
 _PARENT_DEATH_SIGNAL = 1
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _KEPT = -1, -3, 32 << 20
 """Of mallopt: from how many bytes on what is free at the end is given back, and what is asked for is mapped alone."""

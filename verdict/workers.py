@@ -13,7 +13,7 @@ from functools import partial
 from multiprocessing.connection import wait
 from typing import Any, TypeVar
 
-from verdict.child import Child, Memory, begin, keep_freed, kill
+from verdict.child import GONE, Child, Memory, begin, keep_freed, kill
 from verdict.limits import MIB
 from verdict.outcome import Unknown
 
@@ -61,7 +61,7 @@ def run_all(
             while pending and idle:
                 child, index = idle.pop(), pending.popleft()
                 begun[index] += 1
-                with suppress(BrokenPipeError):  # a child that died since; its end of the connection says so
+                with suppress(*GONE):  # a child that died since; its end of the connection says so
                     child.connection.send(index)
                 busy[child.connection] = (child, index, time.monotonic() + timeout + GRACE)
             ready = wait(list(busy), timeout=min(_patience(busy), alone) if alone > 0 else _patience(busy))
@@ -123,7 +123,7 @@ def _work(connection: Any, tasks: Sequence[Task], run: Callable[[Task], Result],
     while True:
         try:
             index = connection.recv()
-        except EOFError:
+        except GONE:
             return
         try:
             answer: Result | Unknown | BaseException = run(tasks[index])
@@ -136,14 +136,14 @@ def _work(connection: Any, tasks: Sequence[Task], run: Callable[[Task], Result],
             answer = error
         try:
             connection.send(answer)
-        except BrokenPipeError:
+        except GONE:
             return
 
 
 def _receive(connection: Any) -> Any:
     try:
         answer = connection.recv()
-    except EOFError:
+    except GONE:
         return None
     if isinstance(answer, BaseException):
         raise answer

@@ -17,7 +17,7 @@ import torch
 
 from verdict.backends.torch.environment import Generators, variables
 from verdict.backends.torch.unordered import is_foreign
-from verdict.child import Child, begin, kill, wait
+from verdict.child import GONE, Child, begin, kill, wait
 
 Part = Callable[[bool], None]
 """Work that is told whether numbers that nobody seeds were drawn before it."""
@@ -55,7 +55,7 @@ def _part(statements: Sequence[str], folder: Path, salt: int, part: Part, asked:
 def _is_fit(child: Child) -> bool:
     try:
         return bool(child.connection.recv())
-    except EOFError:
+    except GONE:
         return False
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from scripts.campaigns.lines import Campaign, Line, asked, limit_memory
-from verdict.child import Child, begin, ended, kill
+from verdict.child import GONE, Child, begin, ended, kill
 
 WALL = 10
 """How many times as long as its limit of processor time a question may take by the clock."""
@@ -35,7 +35,7 @@ class Asker:
                 found: Line | None = pipe.recv()
                 return found
             why = "it took too long by the clock"
-        except EOFError:
+        except GONE:
             why = "the process died of it"
         self.close()
         return Line(self.name, self._seed, number, "", "", "unchecked", "", "", why, "", "", 0.0)
@@ -61,7 +61,7 @@ def _serve(pipe: Any, make: Callable[[], Campaign], seed: int, out: Path) -> Non
         os.dup2(log.fileno(), 2)
     campaign = make()
     try:
-        with suppress(EOFError, BrokenPipeError):
+        with suppress(*GONE):
             while True:
                 pipe.send(asked(campaign, seed, pipe.recv(), out))
     finally:
