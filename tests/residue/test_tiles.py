@@ -59,6 +59,14 @@ def test_an_island_ends_where_an_attention_ends():
     assert width() == width(tp=4, seq=16, hidden=16, heads=8) == width(layers=2)
 
 
+def test_ring_attention_at_the_widths_of_a_large_model():
+    """One layer of 405B's widths with its optimizer on 8,192 ranks: too large to be swept but between cut points."""
+    widths = {"hidden": 16384, "heads": 128, "ffn": 53248, "seq": 4096, "vocab": 128256}
+    step = {"zero": 1, "optimizer": "adamw", "clip": 1.0}
+    report = between(*generate("llama3", Sizes(**{**RING, **widths, **step, "tp": 8, "dp": 512, "batch": 512})))
+    assert (report.verdict, report.swept.islands) == (Verdict.PROVED, 8)
+
+
 def test_no_fault_is_proved_on_tiles():
     single, parallel = generate("llama3", Sizes(**RING))
     truth, refused = oracle(1, 2), 0
