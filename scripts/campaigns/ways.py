@@ -28,7 +28,7 @@ WAYS = (EXHAUSTIVE, WALK, SWEEP)
 """EXHAUSTIVE: as `--exhaustive`, on nothing that is known. WALK: the walk alone, on nothing that is known. SWEEP: the
 second engine alone, from end to end, exhaustively.
 """
-SECONDS = 60
+SECONDS = 30
 """Of the processor, for one question in one way."""
 UNKNOWN, LIMIT = "UNKNOWN", "LIMIT"
 SAME, LESS, MORE, NO_TIME = "same", "not decided", "decided alone", "no time"
