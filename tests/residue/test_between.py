@@ -20,7 +20,7 @@ from verdict.mutate import mutate
 from verdict.options import Options
 from verdict.phases import Query, walk
 from verdict.phases.between import between_cut_points
-from verdict.phases.numbers import differs_at_own_shapes
+from verdict.phases.numbers import difference_at_own_shapes, is_slight
 from verdict.pipeline import verify
 from verdict.reduction import shrink
 from verdict.report import Verdict
@@ -312,10 +312,11 @@ def test_only_real_numbers_are_added_in_any_order(dtype, proved):
 
 def test_what_is_proved_is_held_against_numbers(monkeypatch):
     single, parallel = plans(tp=2, pp=1)
-    assert not differs_at_own_shapes(single, parallel)
+    assert difference_at_own_shapes(single, parallel) is None
     wrong = next(m for m in mutate(parallel, 1, 60) if oracle(1, 2)(single, m.plan)[0] == DIFFER)
-    assert differs_at_own_shapes(single, wrong.plan)
-    monkeypatch.setattr("verdict.phases.between.differs_at_own_shapes", lambda *plans: True)
+    differing = difference_at_own_shapes(single, wrong.plan)
+    assert differing is not None
+    monkeypatch.setattr("verdict.phases.between.difference_at_own_shapes", lambda *plans: differing)
     with pytest.raises(InternalError, match="run on random numbers from end to end they differ"):
         between(single, parallel)
 
@@ -362,3 +363,31 @@ def test_other_targets_of_an_island_are_refuted(right, wrong):
     assert oracle(1, 2, 3)(*pair)[0] == DIFFER
     assert between(*pair) is None
     assert verify(*pair, OPTIONS).verdict is Verdict.REFUTED
+
+
+PRODUCT = """
+  x input int64 [2, 1]
+  w input [2]
+  p = aten.cumprod(x) dim=1 dtype="float64"
+  f = aten.view(p) size=(2,)
+  m = aten.mul.Tensor(f, w)
+  s = aten.sum(m)
+  output s"""
+CAST = """
+  q activation int64 [2, 1]
+  q = aten.cumprod(x) dim=1 dtype="int64"
+  p = aten._to_copy(q) dtype="float32"
+  f = aten.view(p) size=(2,)
+  m = aten.mul.Tensor(f, w)
+  s = aten.sum(m)
+  output s"""
+
+
+def test_what_only_rounding_tells_apart_contradicts_no_proof():
+    """Integers beyond 2^24 are rounded where they are cast to float32; a proof is over the reals."""
+    pair = outlined(PRODUCT, CAST)
+    assert is_slight(difference_at_own_shapes(*pair))
+    assert between(*pair) is None
+    assert verify(*pair, OPTIONS).verdict is Verdict.PROVED
+    wrong = outlined(PRODUCT, CAST.replace('dtype="float32"', 'dtype="int8"'))
+    assert verify(*wrong, OPTIONS).verdict is not Verdict.PROVED

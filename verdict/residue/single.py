@@ -199,8 +199,8 @@ class Single(Builder):
             self.tensors[base] = self.tensor(self.inputs[base], shape, dtype, self.kind(base))
 
     def kind(self, base: int) -> str:
-        """Of what kind a given value is: a number that is never negative is a buffer, which is drawn so. Integers are as
-        they are stated, and may name elements.
+        """Of what kind a given value is: what is never negative is a buffer, which is drawn so; integers, which may
+        name elements, are as they are stated.
         """
         return BUFFER if base in self.signs and not is_whole(kind(self.table.bases[base].dtype)) else INPUT
 
