@@ -1,11 +1,12 @@
-"""A mix of campaigns on fresh seeds, for a time: plan mutants, attribute changes, program mutants.
+"""A mix of campaigns on fresh seeds, for a time: mutants of plans and programs, changed attributes; or right pairs.
 
     python scripts/campaign.py --seconds 600
     python scripts/campaign.py --count plans=6000 --count programs=1000 --count attributes=5000 --cores 2
+    python scripts/campaign.py --only pairs --way exhaustive --way sweep
 
 Writes a line a question to OUT/lines.csv; started again with the same OUT and seed it goes on where it stopped. What
 fails is written to OUT/failures, the figures to OUT/figures.json and OUT/tables.md. Exit status 1 where a wrong one was
-proved, a right one refuted, or something crashed.
+proved, a right one refuted, two ways of asking contradict each other, or something crashed.
 """
 
 import argparse
@@ -22,20 +23,18 @@ sys.path.insert(0, str(ROOT))
 from scripts.campaigns import plans  # noqa: E402
 from scripts.campaigns.apart import Asker  # noqa: E402
 from scripts.campaigns.lines import BLOCK, FAILURES, Book, Line, figures, of_shards, table, told  # noqa: E402
-from scripts.campaigns.makers import SECONDS, maker  # noqa: E402
+from scripts.campaigns.makers import COUNTS, ENDLESS, SECONDS, maker  # noqa: E402
 from scripts.campaigns.spread import Some, ask_all  # noqa: E402
 from scripts.campaigns.truth import one_thread  # noqa: E402
+from scripts.campaigns.ways import SECONDS as EACH_WAY  # noqa: E402
+from scripts.campaigns.ways import WAYS, of_ways  # noqa: E402
 from verdict.batches.cluster import on_ray  # noqa: E402
 
-ENDLESS = 10**9
 
-
-def numbers(shard: tuple[int, int]) -> Iterator[int]:
-    """The numbers of the questions of one shard, which has whole blocks."""
-    start = shard[0] * BLOCK
-    while True:
-        yield from range(start, start + BLOCK)
-        start += shard[1] * BLOCK
+def numbers(shard: tuple[int, int], count: int) -> Iterator[int]:
+    """The numbers of the questions of one shard, which has whole blocks, of so many in all."""
+    for start in range(shard[0] * BLOCK, count, shard[1] * BLOCK):
+        yield from range(start, min(start + BLOCK, count))
 
 
 def run(
@@ -45,14 +44,18 @@ def run(
     left = {
         asker.name: counts[asker.name] - sum(line.campaign == asker.name for line in book.lines) for asker in askers
     }
-    at = {asker.name: numbers(shard) for asker in askers}
+    at = {asker.name: numbers(shard, COUNTS[asker.name]) for asker in askers}
     while any(number > 0 for number in left.values()):
         for asker in askers:
             if time.monotonic() > until:
                 return
             if left[asker.name] <= 0:
                 continue
-            line = asker.ask(next(n for n in at[asker.name] if not book.has(asker.name, seed, n)))
+            number = next((n for n in at[asker.name] if not book.has(asker.name, seed, n)), None)
+            if number is None:
+                left[asker.name] = 0
+                continue
+            line = asker.ask(number)
             if line is not None:
                 book.add(line)
                 left[asker.name] -= 1
@@ -63,8 +66,9 @@ def asked_here(given: argparse.Namespace, out: Path, seed: int, counts: Mapping[
     first, every = map(int, given.shard.split("/"))
     one_thread()
     book = Book(out / "lines.csv")
-    makers = {name: maker(name, seed, families_of(given), given.kind or ()) for name in counts}
-    askers = [Asker(name, make, seed, out, SECONDS[name]) for name, make in makers.items()]
+    ways = given.way or ()
+    makers = {name: maker(name, seed, families_of(given), given.kind or (), ways) for name in counts}
+    askers = [Asker(name, make, seed, out, SECONDS[name] + len(ways) * EACH_WAY) for name, make in makers.items()]
     try:
         run(askers, seed, (first, every), book, time.monotonic() + given.seconds, counts)
     finally:
@@ -75,7 +79,8 @@ def asked_here(given: argparse.Namespace, out: Path, seed: int, counts: Mapping[
 
 def asked_on_ray(given: argparse.Namespace, out: Path, seed: int, counts: Mapping[str, int]) -> list[Line]:
     """The lines of questions that the nodes of a cluster ask."""
-    first = Some("", seed, (), families_of(given), tuple(given.kind or ()), time.time() + given.seconds)
+    named = families_of(given), tuple(given.kind or ())
+    first = Some("", seed, (), *named, time.time() + given.seconds, tuple(given.way or ()))
     return ask_all(on_ray(given.ray_address), first, out, counts)
 
 
@@ -87,7 +92,7 @@ def families_of(given: argparse.Namespace) -> tuple[str, ...]:
 def asked_beside(given: argparse.Namespace, out: Path, seed: int, counts: Mapping[str, int]) -> list[Line]:
     """The lines of as many shards as there are cores, each asked by a process like this one."""
     cores = given.cores
-    more = [f"--{name}={part}" for name in ("family", "kind") for part in getattr(given, name) or ()]
+    more = [f"--{name}={part}" for name in ("family", "kind", "way") for part in getattr(given, name) or ()]
     more += [f"--count={name}={-(-count // cores)}" for name, count in counts.items()]
     more += [f"--only={name}" for name in counts]
     command = [sys.executable, __file__, f"--seed={seed}", f"--seconds={given.seconds}", *more]
@@ -108,13 +113,13 @@ def asked_beside(given: argparse.Namespace, out: Path, seed: int, counts: Mappin
 
 def wanted(given: argparse.Namespace) -> dict[str, int]:
     """How many questions of each campaign."""
-    counts = dict.fromkeys(given.only or SECONDS, ENDLESS)
+    counts = {name: COUNTS[name] for name in given.only or ENDLESS}
     for text in given.count or ():
         name, equals, number = text.rpartition("=")
         for each in (name,) if equals else tuple(counts):
             if each not in counts:
                 raise SystemExit(f"--count {text}: there is no campaign {each} here, only {', '.join(counts)}")
-            counts[each] = int(number)
+            counts[each] = min(int(number), COUNTS[each])
     return counts
 
 
@@ -124,9 +129,10 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=float("inf"), help="how long (default: until --count)")
     parser.add_argument("--count", action="append", help="questions of each campaign, or CAMPAIGN=N (repeatable)")
     parser.add_argument("--seed", type=int, help="default: the time")
-    parser.add_argument("--only", action="append", choices=sorted(SECONDS), help="repeatable; default: all")
+    parser.add_argument("--only", action="append", choices=sorted(COUNTS), help="repeatable; default: all but pairs")
     parser.add_argument("--family", action="append", help="of plans: a part of a family's name (repeatable)")
     parser.add_argument("--kind", action="append", help="of plans: kinds of faults (repeatable)")
+    parser.add_argument("--way", action="append", choices=WAYS, help="ask each question in this way, too (repeatable)")
     parser.add_argument("--cores", type=int, default=1, help="so many processes beside each other")
     parser.add_argument("--engine", choices=("local", "ray"), default="local", help="ray: tasks of a cluster")
     parser.add_argument("--ray-address", help="of the cluster; default: the one that runs, else one of this machine")
@@ -141,10 +147,10 @@ def main() -> int:
     lines = ask(given, out, seed, wanted(given))
     found = figures(lines, seed, given.shard, given.cores, time.monotonic() - started)
     (out / "figures.json").write_text(json.dumps(found, indent=1) + "\n")
-    page = "\n\n".join((told(found), *(table(lines, field) for field in ("campaign", "kind", "name"))))
+    page = "\n\n".join((told(found), *(table(lines, field) for field in ("campaign", "kind", "name")), of_ways(lines)))
     (out / "tables.md").write_text(page + "\n")
     print(told(found))
-    print(table(lines, "campaign"))
+    print(table(lines, "campaign"), of_ways(lines), sep="\n\n")
     return int(any(line.outcome in FAILURES for line in lines))
 
 

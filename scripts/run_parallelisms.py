@@ -27,6 +27,7 @@ COMMON = {
     "microbatches": 1, "experts": 4, "topk": 2, "groups": 2, "topk-groups": 1, "moe-ffn": 8, "dense-layers": 0,
 }  # fmt: skip
 LARGE = "--layers 126 --hidden 16384 --heads 128 --ffn 53248 --seq 4096"
+AT_SCALE = "at scale"
 BEGIN, END = "<!-- verdicts -->", "<!-- end of verdicts -->"
 
 
@@ -124,6 +125,11 @@ ROWS = (
     Row("at scale: CP, TP", "llama3", "--heads 8 --hidden 16 --vocab 16 --ffn 16 --dp 512 --tp 8 --cp 2 --batch 512",
         "one replica stands for 512, at small widths"),
 )  # fmt: skip
+
+
+def is_small(row: Row) -> bool:
+    """Whether a row has small sizes, unlike those at scale."""
+    return not row.name.startswith(AT_SCALE)
 
 
 class Found(NamedTuple):

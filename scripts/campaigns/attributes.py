@@ -88,7 +88,8 @@ def ask(oracle: Oracle, seed: int, number: int) -> Answer | None:
         return None
     if found.verdict == "UNKNOWN" and any(map(unruled, (one, other))):
         found = found._replace(outcome=NO_RULE)
-    return answered(found, case.op, f"{size}: {what.split(' ')[0]}", f"{what}: {_told(case)}", lambda: texts)
+    told = answered(found, case.op, f"{size}: {what.split(' ')[0]}", f"{what}: {_told(case)}", lambda: texts)
+    return told._replace(pair=(single, parallel))
 
 
 def unruled(side: Side) -> bool:

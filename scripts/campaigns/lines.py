@@ -16,14 +16,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
+from verdict.graph import Plan
 from verdict.mutate.judge import CLASSES
 
-CRASH, DISAGREE, NO_RULE = "crash", "disagree", "no rule"
-OUTCOMES = (*CLASSES, NO_RULE, DISAGREE, CRASH)
+CRASH, DISAGREE, NO_RULE, CONTRADICTION = "crash", "disagree", "no rule", "contradiction"
+OUTCOMES = (*CLASSES, NO_RULE, DISAGREE, CONTRADICTION, CRASH)
 """What can become of a question. DISAGREE: the two oracles do, so that one of them is wrong. NO_RULE: it is unknown, as
-the operator takes what its rule does not.
+the operator takes what its rule does not. CONTRADICTION: asked in another way it has another verdict.
 """
-FAILURES = ("missed", "false alarm", DISAGREE, CRASH)
+FAILURES = ("missed", "false alarm", DISAGREE, CONTRADICTION, CRASH)
 """What must not be."""
 NONE = "nothing"
 """The kind of a question in which nothing was changed."""
@@ -35,7 +36,9 @@ SHRINKING = 120
 
 
 class Line(NamedTuple):
-    """One question and its answer. name: the family, operator or program; kind: of the fault."""
+    """One question and its answer. name: the family, operator or program; kind: of the fault. ways: what other ways of
+    asking say, as JSON.
+    """
 
     campaign: str
     seed: int
@@ -49,10 +52,13 @@ class Line(NamedTuple):
     description: str
     detail: str
     seconds: float
+    ways: str = ""
 
 
 class Answer(NamedTuple):
-    """What a campaign says of a question. files: of the pair, by name, to be written where it failed."""
+    """What a campaign says of a question. files: of the pair, by name, to be written where it failed. pair: the plans
+    that were asked about, where there are any. ways: what other ways of asking say of it, as JSON.
+    """
 
     name: str
     kind: str
@@ -63,6 +69,8 @@ class Answer(NamedTuple):
     description: str = ""
     detail: str = ""
     files: Callable[[], dict[str, str]] = dict
+    pair: tuple[Plan, Plan] | None = None
+    ways: str = ""
 
 
 @dataclass(frozen=True)
@@ -118,7 +126,7 @@ def asked(campaign: Campaign, seed: int, number: int, out: Path) -> Line | None:
     spent = round(time.perf_counter() - started, 2)
     line = Line(
         campaign.name, seed, number, found.name, found.kind, found.outcome, found.verdict, found.truth,
-        _short(found.reasons), _short(found.description), _short(found.detail), spent,
+        _short(found.reasons), _short(found.description), _short(found.detail), spent, found.ways,
     )  # fmt: skip
     if found.outcome in FAILURES:
         write_miss(line, found, out)

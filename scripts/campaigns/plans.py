@@ -70,7 +70,8 @@ def ask(made: Families, families: Sequence[str], kinds: Sequence[str], seed: int
     if mutant is None:
         return None
     found = judged(single, mutant.plan, made.oracle, outcomes)
-    return answered(found, family, kind, mutant.description, smallest(found, single, mutant.plan, made.oracle))
+    texts = smallest(found, single, mutant.plan, made.oracle)
+    return answered(found, family, kind, mutant.description, texts)._replace(pair=(single, mutant.plan))
 
 
 def judged(single: Plan, plan: Plan, oracle: Oracle, known: Known | None = None) -> Judgement:

@@ -25,6 +25,7 @@ from verdict.backends.text import write
 from verdict.backends.torch.oracle.compare import work_of
 from verdict.comparison import AGREE, CANNOT, DIFFER
 from verdict.errors import UsageError, VerdictError
+from verdict.graph import Plan
 from verdict.mutate.judge import outcome_of
 from verdict.pipeline import verify
 
@@ -125,7 +126,17 @@ def answer(block: Block, edited: Edited) -> Answer:
     said, told = ("not run", "") if verdict == "REFUSED" else true(block, edited, seeds)
     outcome = CRASH if verdict == "CRASH" else outcome_of(verdict, said)
     files = partial(_files, block, edited, one, other)
-    return Answer(block.text.told, edited.kind, outcome, verdict, said, why, edited.what, told or detail, files)
+    detail, pair = told or detail, _plans((one, other))
+    return Answer(block.text.told, edited.kind, outcome, verdict, said, why, edited.what, detail, files, pair)
+
+
+def _plans(pair: Sequence[Any]) -> tuple[Plan, Plan] | None:
+    """The plans of two recordings; None where there are none, which is what the verdict tells of."""
+    try:
+        single, parallel = (plan(each, "program") for each in pair)
+    except Exception:
+        return None
+    return single, parallel
 
 
 def verdict_on(pair: Sequence[Any]) -> tuple[str, str, str]:

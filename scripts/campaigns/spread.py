@@ -12,6 +12,7 @@ from scripts.campaigns.apart import Asker
 from scripts.campaigns.lines import BLOCK, Book, Line
 from scripts.campaigns.makers import SECONDS, maker
 from scripts.campaigns.truth import one_thread
+from scripts.campaigns.ways import SECONDS as EACH_WAY
 from verdict.batches.executor import Executor
 from verdict.outcome import Unknown
 
@@ -23,7 +24,9 @@ LONGEST = 24 * 3600.0
 
 
 class Some(NamedTuple):
-    """Questions of one campaign. families, kinds: of plans. until: by the clock, in seconds since 1970."""
+    """Questions of one campaign. families, kinds: of plans. until: by the clock, in seconds since 1970. ways: further
+    ones in which each is asked.
+    """
 
     campaign: str
     seed: int
@@ -31,6 +34,7 @@ class Some(NamedTuple):
     families: tuple[str, ...]
     kinds: tuple[str, ...]
     until: float
+    ways: tuple[str, ...] = ()
 
 
 class Answers(NamedTuple):
@@ -45,8 +49,9 @@ def ask_some(some: Some) -> Answers:
     one_thread()
     with TemporaryDirectory(prefix="verdict-campaign-") as name:
         out = Path(name)
-        make = maker(some.campaign, some.seed, some.families, some.kinds)
-        asker = Asker(some.campaign, make, some.seed, out, SECONDS[some.campaign])
+        make = maker(some.campaign, some.seed, some.families, some.kinds, some.ways)
+        seconds = SECONDS[some.campaign] + len(some.ways) * EACH_WAY
+        asker = Asker(some.campaign, make, some.seed, out, seconds)
         try:
             asked = (asker.ask(number) for number in some.numbers if time.time() < some.until)
             lines = tuple(line for line in asked if line is not None)

@@ -178,13 +178,14 @@ def test_runs_that_fail_or_wait_for_ever_are_told_apart(tmp_path, monkeypatch):
 def test_the_command(tmp_path):
     """Two processes beside each other; of the whole suite also stopped and continued, as a book is above."""
     command = [sys.executable, "scripts/campaign.py", "--only", "plans", "--family", "mlp tp4"]
-    command += ["--seed", "8", "--cores", "2"]
+    command += ["--seed", "8", "--cores", "2", "--way", "walk"]
     for count in (4, 6) if WHOLE else (6,):
         run = subprocess.run([*command, "--count", str(count), "--out", str(tmp_path)], cwd=ROOT,
                              capture_output=True, text=True, check=False)  # fmt: skip
         assert run.returncode in (0, 1), run.stderr
     lines = Book(tmp_path / "lines.csv").lines
     assert len({line.number for line in lines}) == len(lines) == 6
+    assert [list(json.loads(line.ways)) for line in lines] == [["walk"]] * 6
     found = json.loads((tmp_path / "figures.json").read_text())
     assert found["questions"] == 6
     assert found["machine"]["cores"] == os.cpu_count()
