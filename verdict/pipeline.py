@@ -5,9 +5,12 @@ from dataclasses import replace
 
 from verdict.graph import Plan
 from verdict.graph.check import shown
+from verdict.graph.complexes import without_complex
 from verdict.graph.kept import with_kept
 from verdict.limits import OutOfTime, limited, uncollected
 from verdict.observer import SILENT, Observer, Phase
+from verdict.ops import RULES
+from verdict.ops.types import OF_COMPLEX, is_complex
 from verdict.options import Options
 from verdict.outcome import Finding
 from verdict.phases import (
@@ -37,7 +40,8 @@ def verify(single: Plan, parallel: Plan, options: Options, observer: Observer = 
     report = Report(side_of(single), side_of(parallel), (), (), (), Proofs())
     try:
         with uncollected(), limited(options.limits):
-            for answer in with_draws(Query(with_kept(single, parallel), parallel, options, observer), _answers):
+            alone, across = (without_complex(plan, RULES, is_complex, OF_COMPLEX) for plan in (single, parallel))
+            for answer in with_draws(Query(with_kept(alone, across), across, options, observer), _answers):
                 report = answer
     except (OutOfTime, MemoryError) as error:
         return _cut_short(report, options.limits.in_words(error))
