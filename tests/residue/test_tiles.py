@@ -8,11 +8,14 @@ from verdict.backends.generator import Sizes, generate
 from verdict.backends.torch.oracle import oracle
 from verdict.concrete import AGREE
 from verdict.errors import VerdictError
+from verdict.lineage import bind, reference
+from verdict.lineage.propagate import guessed
 from verdict.mutate import mutate
 from verdict.options import Options
 from verdict.phases import Query, walk
 from verdict.phases.between import between_cut_points
 from verdict.report import Verdict
+from verdict.residue.islands import widest
 
 pytestmark = pytest.mark.usefixtures("shared_proofs")
 
@@ -40,6 +43,28 @@ def test_ring_attention_is_one_pair_of_all_tensor_parallel_ranks():
     wider = between(*generate("llama3", Sizes(**{**RING, "hidden": 16, "heads": 8, "tp": 4})))
     assert wider.verdict is Verdict.PROVED
     assert (wider.swept.islands, wider.swept.claims) == (4, claims)
+
+
+def test_an_island_ends_where_an_attention_ends():
+    """A part of a sum by something unknown is no part for that: exponentials are divided by their sums."""
+
+    def width(**more):
+        single, parallel = generate("llama3", Sizes(**{**RING, **more}))
+        binding = bind(single, parallel)
+        walk = guessed(reference(single, parallel.columns, binding.batch), parallel, binding)
+        steps, every = widest(walk, parallel)
+        assert steps < every / 4
+        return steps
+
+    assert width() == width(tp=4, seq=16, hidden=16, heads=8) == width(layers=2)
+
+
+def test_ring_attention_at_the_widths_of_a_large_model():
+    """One layer of 405B's widths with its optimizer on 8,192 ranks: too large to be swept but between cut points."""
+    widths = {"hidden": 16384, "heads": 128, "ffn": 53248, "seq": 4096, "vocab": 128256}
+    step = {"zero": 1, "optimizer": "adamw", "clip": 1.0}
+    report = between(*generate("llama3", Sizes(**{**RING, **widths, **step, "tp": 8, "dp": 512, "batch": 512})))
+    assert (report.verdict, report.swept.islands) == (Verdict.PROVED, 8)
 
 
 def test_no_fault_is_proved_on_tiles():

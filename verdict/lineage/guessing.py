@@ -142,17 +142,18 @@ class Guessing(Holdings):
             self._scales[device, tensor] = times
 
     def _follow_parts(self, steps: Mapping[int, Step]) -> None:
-        """Note what a device makes, by itself, of one part of a sum, or of several that it adds or joins: it is
-        likelier a part of what is due than all of that.
+        """Note what a device makes, by itself, of one part of a sum and of what is known, or of several parts that it
+        adds or joins: it is likelier a part of what is due than all of that.
         """
         for device, step in steps.items() if next(iter(steps.values())).node.op not in COMMUNICATION else ():
             node = step.node
             rule = FACTS.of(node.op)
             unread = rule.shape_only if rule is not None and not node.op.endswith(GRAD) else frozenset[int]()
             read = {t for k, t in enumerate(node.inputs) if t != ABSENT and k not in unread}
-            parts = sum(self._is_part(device, tensor) for tensor in read)
+            parts = {tensor for tensor in read if self._is_part(device, tensor)}
             joins = rule is not None and (rule.sums or rule.moves)
-            if parts == 1 or (parts and joins):
+            known = all(self.env[device].get(tensor) is not None for tensor in read - parts)
+            if (len(parts) == 1 and known) or (parts and joins):
                 made = (t for t in node.outputs if t != ABSENT and self.env[device].get(t) is None)
                 self._parts.update((device, tensor) for tensor in made)
 
