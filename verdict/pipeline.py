@@ -5,12 +5,9 @@ from dataclasses import replace
 
 from verdict.graph import Plan
 from verdict.graph.check import shown
-from verdict.graph.complexes import without_complex
 from verdict.graph.kept import with_kept
 from verdict.limits import OutOfTime, limited, uncollected
 from verdict.observer import SILENT, Observer, Phase
-from verdict.ops import RULES
-from verdict.ops.types import OF_COMPLEX, is_complex
 from verdict.options import Options
 from verdict.outcome import Finding
 from verdict.phases import (
@@ -25,6 +22,7 @@ from verdict.phases import (
     unconfirmed,
     walk,
     with_draws,
+    without_complex,
 )
 from verdict.repair import corrections, effects, repairs, with_repairs
 from verdict.report import Open, Proofs, Report, Verdict
@@ -40,7 +38,7 @@ def verify(single: Plan, parallel: Plan, options: Options, observer: Observer = 
     report = Report(side_of(single), side_of(parallel), (), (), (), Proofs())
     try:
         with uncollected(), limited(options.limits):
-            alone, across = (without_complex(plan, RULES, is_complex, OF_COMPLEX) for plan in (single, parallel))
+            alone, across = without_complex(single), without_complex(parallel)
             for answer in with_draws(Query(with_kept(alone, across), across, options, observer), _answers):
                 report = answer
     except (OutOfTime, MemoryError) as error:
