@@ -22,6 +22,7 @@ from verdict.phases import (
     unconfirmed,
     walk,
     with_draws,
+    without_complex,
 )
 from verdict.repair import corrections, effects, repairs, with_repairs
 from verdict.report import Open, Proofs, Report, Verdict
@@ -37,7 +38,8 @@ def verify(single: Plan, parallel: Plan, options: Options, observer: Observer = 
     report = Report(side_of(single), side_of(parallel), (), (), (), Proofs())
     try:
         with uncollected(), limited(options.limits):
-            for answer in with_draws(Query(with_kept(single, parallel), parallel, options, observer), _answers):
+            alone, across = without_complex(single), without_complex(parallel)
+            for answer in with_draws(Query(with_kept(alone, across), across, options, observer), _answers):
                 report = answer
     except (OutOfTime, MemoryError) as error:
         return _cut_short(report, options.limits.in_words(error))

@@ -39,6 +39,15 @@ def bound(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator
             yield argument, argument.default_value if argument.has_default_value() else None
 
 
+def type_of(number: complex) -> Any:
+    """The type of a tensor that holds a number of Python's."""
+    if isinstance(number, bool):
+        return torch.bool
+    if isinstance(number, int):
+        return torch.int64
+    return torch.get_default_dtype() if isinstance(number, float) else torch.get_default_dtype().to_complex()
+
+
 def is_tensors(argument: Any) -> bool:
     """Whether an argument of the schema is a tensor or a list of tensors."""
     return "Tensor" in str(argument.type)
@@ -241,6 +250,12 @@ class Call(NamedTuple):
     def tensors(self) -> list[Any]:
         """All tensors among the arguments."""
         return list(tensors_in(list(self.given.values())))
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """The arguments by name that are numbers where the schema has tensors."""
+        kinds = {argument.name for argument in self.func._schema.arguments if str(argument.type) == "Tensor"}
+        return {name: v for name, v in self.given.items() if name in kinds and isinstance(v, int | float | complex)}
 
     @property
     def written(self) -> list[Any]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from verdict.backends.torch.apart import differing, same
 from verdict.backends.torch.assemble import plan_of
 from verdict.backends.torch.beside import Both, otherwise
 from verdict.backends.torch.confirmation import (
@@ -24,6 +25,7 @@ from verdict.backends.torch.confirmation import (
     FAILS,
     NOT_RUN,
     OTHERWISE,
+    STARTS,
     Confirmation,
     too_many,
 )
@@ -31,7 +33,7 @@ from verdict.backends.torch.launched import Ended, launch
 from verdict.backends.torch.numbers import OWN
 from verdict.backends.torch.program import Load
 from verdict.backends.torch.ranges import beyond, said
-from verdict.backends.torch.real import Place, Ran, Run, ran_in, run
+from verdict.backends.torch.real import Ran, Run, first_in, ran_in, run
 from verdict.backends.torch.replay import ChosenOtherwise, replay_held
 from verdict.backends.torch.trace import DECISION, UNMODELLED, Trace, decides
 from verdict.errors import UsageError
@@ -119,10 +121,20 @@ def _confirmed(
     both = {number: Run(draw, draw != OWN, kept) for number, draw in enumerate(DRAWS)}
     if given:
         both = {number: Run(OWN, draw != OWN, kept, given, draw * MOVED) for number, draw in enumerate(DRAWS)}
-    ended = launch(partial(run, load, plan.devices, both, seconds), plan.devices, folder / "both", seconds, mebibytes)
+
+    def launched(name: str, runs: Mapping[int, Run]) -> Ended:
+        return launch(partial(run, load, plan.devices, runs, seconds), plan.devices, folder / name, seconds, mebibytes)
+
+    ended = launched("both", both)
     first, second = (ran_in(folder / "both", plan.devices, number) for number in both)
     if first is None:
         return _unrun(ended)
+    moved = first_in(folder / "both", plan.devices)
+    if moved is None:
+        ended = launched("first", {})
+        moved = first_in(folder / "first", plan.devices)
+    if moved is None or moved:
+        return Confirmation(STARTS, moved[0]) if moved else _unrun(ended)
     outside = _outside(plan, first)
     if outside:
         return Confirmation(BEYOND, outside)
@@ -131,11 +143,9 @@ def _confirmed(
         return Confirmation(OTHERWISE, otherwise)
     differs = _difference(plan, first)
     if given and not differs and (second is None or _difference(plan, second) == CHOSEN):
-        return Confirmation(AGREES, ALONE, tuple(_apart(first)))
+        return Confirmation(AGREES, ALONE, tuple(differing(first)))
     if second is None or _drawn_otherwise(plan, second, states=False) or _difference(plan, second):
-        alone = {1: both[1]}
-        work = partial(run, load, plan.devices, alone, seconds)
-        ended = launch(work, plan.devices, folder / "again", seconds, mebibytes)
+        ended = launched("again", {1: both[1]})
         second = ran_in(folder / "again", plan.devices, 1)
     if second is None:
         return _unrun(ended)
@@ -143,9 +153,9 @@ def _confirmed(
     if otherwise:
         return Confirmation(OTHERWISE, otherwise)
     differs = differs or _difference(plan, second)
-    apart = tuple(_apart(first))
-    unseeded = tuple(text for text in _apart(second) if not apart)
-    return Confirmation(DIFFERS if differs else AGREES, differs, apart, unseeded)
+    different = tuple(differing(first))
+    unseeded = tuple(text for text in differing(second) if not different)
+    return Confirmation(DIFFERS if differs else AGREES, differs, different, unseeded)
 
 
 def _outside(plan: Plan, ran: Sequence[Ran]) -> str:
@@ -168,7 +178,7 @@ def _difference(plan: Plan, ran: Sequence[Ran]) -> str:
         stated = {end_name for rank, end_name in _declared(plan) if rank == device}
         for name, value in each.held.items():
             kept = each.given.get(name.removesuffix(".updated"))
-            if name in stated or (kept is not None and name.endswith(".updated") and _same(kept, value)):
+            if name in stated or (kept is not None and name.endswith(".updated") and same(kept, value)):
                 continue
             what = "changes" if name.endswith(".updated") else "has"
             return f"rank {device} {what} {name.removesuffix('.updated')}, of which its recording says nothing"
@@ -264,33 +274,3 @@ def _worst(real: Any, value: Any) -> str:
     gap = (real.double() - value.double()).abs().nan_to_num(float("inf")).reshape(-1)
     at = int(gap.argmax())
     return f"{float(real.reshape(-1)[at]):.6g}, and {float(value.reshape(-1)[at]):.6g}"
-
-
-def _same(one: Any, other: Any) -> bool:
-    return bool(one.shape == other.shape and torch.allclose(one, other, 0.0, 0.0, equal_nan=True))
-
-
-def _apart(ran: Sequence[Ran]) -> Iterator[str]:
-    """Parameters of which two ranks hold the same elements when the program is built, and not the same values."""
-    seen: dict[str, list[tuple[int, Place, Any]]] = {}
-    for rank, each in enumerate(ran):
-        for name, value in each.built.items():
-            place = Place(*each.places[name])
-            for other, there, held in seen.get(name, ()):
-                if place.part == there.part and _conflict(place, value, there, held):
-                    yield f"ranks {other} and {rank} begin with different values of {name}"
-                    break
-            else:
-                seen.setdefault(name, []).append((rank, place, value))
-
-
-def _conflict(one: Place, value: Any, other: Place, held: Any) -> bool:
-    both = [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(one.region, other.region, strict=True)]
-    if any(start >= stop for start, stop in both):
-        return False
-
-    def cut(place: Place, tensor: Any) -> Any:
-        pairs = zip(both, place.region, strict=True)
-        return tensor[tuple(slice(start - low, stop - low) for (start, stop), (low, _) in pairs)]
-
-    return not _same(cut(one, value), cut(other, held))

@@ -15,6 +15,8 @@ MOST_RANKS = 32
 """The most ranks of a program, for it to be run: each is a process of its own on one machine."""
 BEYOND = "holds what is in no range that was stated"
 OTHERWISE = "draws other random numbers"
+STARTS = "begins with other numbers than the model's"
+CUT = "correct what cuts or changes it, or give its spec"
 REMEDY = "give a range that has all that the input may hold"
 NOT_CONFIRMED = "recording-not-confirmed"
 UNSEEDED = "weights-seeded-alike"
@@ -54,10 +56,12 @@ def confirmed(plan: Plan, found: Confirmation, traces: Sequence[Trace] = ()) -> 
     """`plan`, made of the recordings `traces`, with what its runs say of it: as an assumption, or as what is left open.
 
     Raises UsageError where a run holds something else than the recording, or integers that the program says do not
-    occur: there is nothing to be said of the program.
+    occur, or where what parallelizes a model changes it: there is nothing to be said of the program.
     """
     if found.how == BEYOND:
         raise UsageError("Program.ranges", found.why, REMEDY)
+    if found.how == STARTS:
+        raise UsageError("Step.parallel", found.why, CUT)
     if found.how == DIFFERS:
         problem = f"the recording is not what the program does when it is run: {found.why}"
         remedy = "something in it cannot be recorded; see docs/pytorch.md, What is recorded"

@@ -1,5 +1,6 @@
 """One rank of a program, run for real: gloo, the tensors' own memory, and nothing of the recording around it."""
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -16,9 +17,11 @@ from verdict.backends.torch.beginnings import FIRST_SEED
 from verdict.backends.torch.door import require_loss, require_program
 from verdict.backends.torch.draws import Kept
 from verdict.backends.torch.ends import called, ends_of, named
+from verdict.backends.torch.first import moved
 from verdict.backends.torch.numbers import Given, drawn, taken
 from verdict.backends.torch.program import Context, Load
 from verdict.backends.torch.shares import local, share_of
+from verdict.backends.torch.step import Step
 from verdict.backends.torch.trace import SUFFIXES
 
 
@@ -64,7 +67,9 @@ def run(
     load: Load, ranks: int, runs: Mapping[int, Run], seconds: float, rank: int,
     folder: Path,
 ) -> None:  # fmt: skip
-    """Run the program that `load` imports once for each of `runs`, and write what it held to FOLDER/NUMBER-RANK.pt."""
+    """Run the program that `load` imports once for each of `runs`, and write what it held to FOLDER/NUMBER-RANK.pt, and
+    of a Step what its parallel model first holds otherwise than its model to FOLDER/RANK.first.
+    """
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     environment.enter(rank, ranks, 1)
     store = dist.FileStore(str(folder / "store"), ranks)
@@ -80,6 +85,8 @@ def run(
         held = _once(build(Context(rank, ranks)), each)
         torch.save(vars(held), folder / f"{number}-{rank}.part")
         (folder / f"{number}-{rank}.part").rename(folder / f"{number}-{rank}.pt")
+    found = list(moved(build, Context(rank, ranks))) if isinstance(build, Step) and ranks > 1 else []
+    (folder / f"{rank}.first").write_text(json.dumps(found))
 
 
 def _once(made: Any, run: Run) -> Ran:
@@ -113,6 +120,16 @@ def _once(made: Any, run: Run) -> Ran:
         value, title = local(end.tensor).detach().clone(), called(program, end.name) + SUFFIXES.get(end.kind, "")
         ended[title], ends[title] = value / divisor if divisor != 1 else value, Place(shape, region, part)
     return Ran(places, built, given, ended, ends, kept.drawn)
+
+
+def first_in(folder: Path, ranks: int) -> list[str] | None:
+    """What all ranks' parallel models first hold otherwise than the model, of what `run` wrote to a folder: clauses;
+    None where one of them did not get so far.
+    """
+    files = [folder / f"{rank}.first" for rank in range(ranks)]
+    if not all(file.is_file() for file in files):
+        return None
+    return [text for file in files for text in json.loads(file.read_text())]
 
 
 def ran_in(folder: Path, ranks: int, number: int) -> list[Ran] | None:

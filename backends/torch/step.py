@@ -62,8 +62,10 @@ class Step:
         """How many ranks the mesh has."""
         return prod(self.axes.values())
 
-    def __call__(self, ctx: Context) -> Program:
-        """The Program of a rank: that of one device where there is one rank, else that of the mesh."""
+    def __call__(self, ctx: Context, made: Callable[[Any], None] = lambda model: None) -> Program:
+        """The Program of a rank: that of one device where there is one rank, else that of the mesh. made: is given the
+        model before it is parallelized.
+        """
         if ctx.world == 1:
             model = self.model()
             return self._program(model, model, {}, (0, 1), {})
@@ -74,6 +76,7 @@ class Step:
         mesh = init_device_mesh("cpu", tuple(self.axes.values()), mesh_dim_names=tuple(self.axes))
         place = dict(zip(self.axes, mesh.get_coordinate() or (), strict=True))
         model = self.model()
+        made(model)
         called = model if self.parallel is None else self.parallel(model, mesh)
         if called is None:
             raise UsageError("Step.parallel", "it returns nothing", "return the model, or what is called in its place")
@@ -172,8 +175,12 @@ def _marked(called: Any, axes: Mapping[str, int], place: Mapping[str, int]) -> d
     if "tp" not in axes:
         return {}
     named = _within(called).named_parameters()
-    marked = ((name, param) for name, param in named if getattr(param, "tensor_model_parallel", False))
-    return {name: shard(param.partition_dim, place["tp"], axes["tp"]) for name, param in marked}
+    marked = {name: param for name, param in named if getattr(param, "tensor_model_parallel", False)}
+    for name, param in marked.items():
+        if getattr(param, "partition_stride", 1) != 1:
+            problem = f"a rank has {param.partition_stride} pieces of it that lie apart (partition_stride)"
+            raise UsageError(f"Step.parallel: {name}", problem, "keep what lies apart in parameters of its own")
+    return {name: shard(param.partition_dim, place["tp"], axes["tp"]) for name, param in marked.items()}
 
 
 def _unwrapped(model: Any) -> dict[str, str]:

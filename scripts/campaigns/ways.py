@@ -99,10 +99,10 @@ def _unwalked(query: Query) -> Examined:
 def compared(verdict: str, told: str) -> str:
     """What has become of a question that has this verdict in the campaign, and of which a way told this."""
     said = told.partition(":")[0]
+    if CRASH.upper() in (said, verdict):
+        return CRASH
     if said == verdict:
         return SAME
-    if said == CRASH.upper():
-        return CRASH
     if LIMIT in (said, verdict) or verdict == "TIMEOUT":
         return NO_TIME
     if said == UNKNOWN and verdict != "REFUSED":

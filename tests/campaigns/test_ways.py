@@ -83,6 +83,7 @@ def test_a_way_that_has_no_time_or_does_not_decide_is_no_contradiction(tmp_path,
         ("REFUTED", "LIMIT: TooLong", NO_TIME),
         ("TIMEOUT", "PROVED: ", NO_TIME),
         ("PROVED", "CRASH: KeyError(1)", CRASH),
+        ("CRASH", "PROVED: ", CRASH),
     ],
 )
 def test_what_two_verdicts_are_to_each_other(verdict, told, found):

@@ -54,7 +54,7 @@ def binary(combine):
 
 def _dims(x, dim):
     dim = tuple(range(x.ndim)) if dim is None or dim == () else dim if isinstance(dim, tuple) else (dim,)
-    return tuple(d % x.ndim if x.ndim else d for d in dim)
+    return tuple(range(x.ndim)[d] if x.ndim else d for d in dim)
 
 
 def reduction(function):

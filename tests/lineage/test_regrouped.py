@@ -3,6 +3,7 @@
 import pytest
 
 from tests.builders import Builder, answer, walked
+from tests.values.outline import plans
 from verdict.graph import INPUT
 
 SHAPE = (4, 6)
@@ -70,3 +71,49 @@ def integers(dtype, ranks=0):
 def test_sums_of_narrow_integers_are_not_regrouped():
     assert walked(integers("float32"), integers("float32", 2)).verdict.name == "PROVED"
     assert walked(integers("uint8"), integers("uint8", 2)).verdict.name != "PROVED"
+
+
+ALONE = """
+  x input [4, 6]
+  y{at} = exp(x{at})
+  s{at} = {sum}
+  z{at} = tanh(s{at})
+  {own}l = sum(z{at})
+  {reduced}loss l
+  output s"""
+ONE, EACH = {"at": "", "own": "", "reduced": ""}, {"at": "[rank, :]", "own": "own_"}
+SUM = "l = all_reduce(own_l) ranks=rank\n  "
+
+
+@pytest.mark.parametrize(
+    ("alone", "sum_", "proved"),
+    [
+        ('all_reduce(y) ranks=(self,) reduce="sum"', "identity(y{at})", True),
+        ('all_reduce(y) ranks=(self,) reduce="sum"', "mul(y{at}) other=2.0", False),
+        ('all_reduce(y) ranks=(self,) reduce="avg"', "identity(y{at})", True),
+        ("all_gather(y) ranks=(self,) dim=0", "identity(y{at})", True),
+        ("reduce_scatter(y) ranks=(self,) dim=0", "identity(y{at})", True),
+        ("mul(y) other=1.0", "mul(y{at}) other=1.0", True),
+    ],
+)
+def test_one_device_that_is_alone_reduces_nothing(alone, sum_, proved):
+    single = ALONE.format(**ONE, sum=alone)
+    pair = plans(single, ALONE.format(**EACH, reduced=SUM, sum=sum_.format(**EACH)), rank=2)
+    assert (walked(*pair).verdict.name == "PROVED") is proved
+    assert answer(*pair) == ("PROVED" if proved else "REFUTED")
+
+
+MULTIPLIED = """
+  x input [4, 6]
+  y = exp(x)
+  {}
+  l = sum(y)
+  loss l
+  output s"""
+
+
+@pytest.mark.parametrize(("other", "proved"), [("1", True), ("1.0", True), ("2", False), ("1.0000001", False)])
+def test_what_is_multiplied_by_one_is_what_it_was(other, proved):
+    for op in ("mul", "aten.mul.Tensor", "aten.div.Tensor"):
+        single, parallel = (MULTIPLIED.format(s) for s in (f"s = {op}(y) other={other}", "s = identity(y)"))
+        assert walked(*plans(single, parallel)).verdict.name == ("PROVED" if proved else "REFUTED")

@@ -16,7 +16,7 @@ from verdict.backends import pairs, save
 from verdict.backends.generator import Sizes, generate
 from verdict.backends.text import read
 from verdict.backends.torch import oracle
-from verdict.backends.torch.oracle import compare
+from verdict.backends.torch.oracle import compare, nodes
 from verdict.backends.torch.oracle.compare import ready
 from verdict.cli import cli
 from verdict.comparison import AGREE, CANNOT, DIFFER, FAULT
@@ -81,6 +81,16 @@ def test_what_cannot_run_is_said():
     typed = builders.rewrite_where(shared, "softmax", lambda node: builders.with_attrs(node, dtype="floor"))
     assert "floor is no floating-point type" in str(compare(whole, typed).faults[0])
     assert compare(single, parallel, most_work=100).outcome == CANNOT
+
+
+@pytest.mark.parametrize(
+    ("op", "more"), [("select_blocks", {"blocks": 1, "index": (0,)}), ("pad", {"before": 0, "after": 1})]
+)
+def test_a_dimension_that_a_tensor_has_not_cannot_be_computed(op, more):
+    (made,) = nodes.forward(op, [torch.ones(2, 3)], {"dim": -1, **more})
+    assert made.shape == (2, 3 + more.get("after", 0))
+    with pytest.raises(IndexError):
+        nodes.forward(op, [torch.ones(2, 3)], {"dim": 2, **more})
 
 
 def _of_ids(nodes, ids="int64", vocab=1000):

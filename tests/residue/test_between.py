@@ -1,5 +1,7 @@
 """From cut point to cut point: what is proved so is what the exhaustive mode proves, and no fault is."""
 
+import importlib
+
 import pytest
 
 from tests.builders import FAST
@@ -12,17 +14,20 @@ from verdict.concrete import AGREE, DIFFER
 from verdict.errors import VerdictError
 from verdict.graph import without_effects
 from verdict.lineage import bind, reference
+from verdict.lineage.guessed_ends import guessed_ends
 from verdict.lineage.propagate import guessed
 from verdict.mutate import mutate
 from verdict.options import Options
 from verdict.phases import Query, walk
 from verdict.phases.between import between_cut_points
-from verdict.phases.numbers import differs_at_own_shapes
+from verdict.phases.numbers import difference_at_own_shapes, is_slight
 from verdict.pipeline import verify
+from verdict.reduction import shrink
 from verdict.report import Verdict
 from verdict.residue.islands import islands_of
 from verdict.residue.pairs import pair_of
 from verdict.residue.single import source_of
+from verdict.semantics import bind as paired
 from verdict.solver import InternalError
 
 pytestmark = pytest.mark.usefixtures("shared_proofs")
@@ -307,9 +312,82 @@ def test_only_real_numbers_are_added_in_any_order(dtype, proved):
 
 def test_what_is_proved_is_held_against_numbers(monkeypatch):
     single, parallel = plans(tp=2, pp=1)
-    assert not differs_at_own_shapes(single, parallel)
+    assert difference_at_own_shapes(single, parallel) is None
     wrong = next(m for m in mutate(parallel, 1, 60) if oracle(1, 2)(single, m.plan)[0] == DIFFER)
-    assert differs_at_own_shapes(single, wrong.plan)
-    monkeypatch.setattr("verdict.phases.between.differs_at_own_shapes", lambda *plans: True)
+    differing = difference_at_own_shapes(single, wrong.plan)
+    assert differing is not None
+    monkeypatch.setattr("verdict.phases.between.difference_at_own_shapes", lambda *plans: differing)
     with pytest.raises(InternalError, match="run on random numbers from end to end they differ"):
         between(single, parallel)
+
+
+CLASSES = """
+  range t 0 63
+  x input [8, 64]
+  w input [64]
+  t input int64 [8]
+  z = aten.mul.Tensor(x, w)
+  p = aten._log_softmax(z) dim=1 half_to_float=False
+  l, n = aten.nll_loss_forward(p, t) ignore_index=-100 reduction=1 absent=("weight",)
+  output l"""
+OWN_CLASSES = """
+  range t 0 63
+  h activation float32 []
+  v = aten.mul.Tensor(x[dp, :], w)
+  q = aten._log_softmax(v) dim=1 half_to_float=False
+  s = aten.clamp(t[dp]) max=63
+  m, k = aten.nll_loss_forward(q, s) ignore_index=-100 reduction=1 absent=("weight",)
+  h = aten.div.Tensor(m) other=2
+  l = all_reduce(h) ranks=dp reduce="sum"
+  output l"""
+
+
+def test_targets_that_are_stated_name_classes_of_an_island(monkeypatch):
+    """They are never negative, and yet no buffer, of which no number may be another: classes are reduced with them."""
+    monkeypatch.setattr(importlib.import_module("verdict.sweep.sweep"), "MOST_FULL", 0)
+    unclamped = OWN_CLASSES.replace("  s = aten.clamp(t[dp]) max=63\n", "").replace("(q, s)", "(q, t[dp])")
+    single, parallel = outlined(CLASSES, unclamped, dp=2)
+    table = reference(single, 1, bind(single, parallel).batch)
+    known = guessed(table, parallel, bind(single, parallel))
+    walk = guessed_ends(known, parallel, bind(single, parallel))
+    (pair,) = {pair_of(island, source_of(table, parallel)).pair for island in islands_of(walk, parallel)[0]}
+    small = shrink(pair.single, pair.parallel, paired(pair.single, pair.parallel)).small[0].logicals
+    assert {shape[-1] for shape in small if len(shape) == 2} == {2}
+    assert between(single, parallel).verdict is Verdict.PROVED
+    assert between(*outlined(CLASSES, OWN_CLASSES, dp=2)).verdict is Verdict.PROVED
+
+
+@pytest.mark.parametrize(("right", "wrong"), [("max=63", "max=62"), ("t[dp]", "t[0:4]"), ("other=2", "other=4")])
+def test_other_targets_of_an_island_are_refuted(right, wrong):
+    pair = outlined(CLASSES, OWN_CLASSES.replace(right, wrong), dp=2)
+    assert oracle(1, 2, 3)(*pair)[0] == DIFFER
+    assert between(*pair) is None
+    assert verify(*pair, OPTIONS).verdict is Verdict.REFUTED
+
+
+PRODUCT = """
+  x input int64 [2, 1]
+  w input [2]
+  p = aten.cumprod(x) dim=1 dtype="float64"
+  f = aten.view(p) size=(2,)
+  m = aten.mul.Tensor(f, w)
+  s = aten.sum(m)
+  output s"""
+CAST = """
+  q activation int64 [2, 1]
+  q = aten.cumprod(x) dim=1 dtype="int64"
+  p = aten._to_copy(q) dtype="float32"
+  f = aten.view(p) size=(2,)
+  m = aten.mul.Tensor(f, w)
+  s = aten.sum(m)
+  output s"""
+
+
+def test_what_only_rounding_tells_apart_contradicts_no_proof():
+    """Integers beyond 2^24 are rounded where they are cast to float32; a proof is over the reals."""
+    pair = outlined(PRODUCT, CAST)
+    assert is_slight(difference_at_own_shapes(*pair))
+    assert between(*pair) is None
+    assert verify(*pair, OPTIONS).verdict is Verdict.PROVED
+    wrong = outlined(PRODUCT, CAST.replace('dtype="float32"', 'dtype="int8"'))
+    assert verify(*wrong, OPTIONS).verdict is not Verdict.PROVED

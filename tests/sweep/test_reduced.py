@@ -1,13 +1,17 @@
 """Recorded operators at reduced shapes: each verdict is that at the plans' own shapes, for right and wrong plans."""
 
 import importlib
+from dataclasses import replace
 
 import pytest
 
 from tests.sweep.plans import OPTIONS, swept, twins
+from verdict.backends.generator import Sizes, generate
 from verdict.reduction import shrink
 from verdict.semantics import bind
+from verdict.sweep import sweep
 
+SMALL = {"layers": 1, "hidden": 8, "heads": 2, "seq": 4, "batch": 4, "vocab": 8, "ffn": 8}
 VOCABULARY = """plan single
   ids input int64 [6]
   w weight [48, 24]
@@ -154,3 +158,14 @@ def test_what_makes_too_many_elements_is_not_swept(monkeypatch):
     assert found.fault is not None and found.fault.ours
     assert "elements, the limit is 10" in found.fault.what
     assert swept(*right) == "UNKNOWN"
+
+
+def test_what_is_not_declared_is_missing_at_all_shapes(monkeypatch):
+    """One of two ranks that hold a weight whole says no gradient of it: no number shows that, at whatever shapes."""
+    monkeypatch.setattr(importlib.import_module("verdict.sweep.sweep"), "MOST_FULL", 0)
+    single, parallel = generate("mlp", Sizes(**SMALL, dp=2, tp=1, pp=1, microbatches=1, list_ranks=True))
+    lacking = replace(parallel, gradients=parallel.gradients[1:])
+    right, wrong = (sweep(single, plan, OPTIONS) for plan in (parallel, lacking))
+    assert not (right.missing or right.open)
+    assert [each.what for each in wrong.missing] == ["gradient of layers.0.weight on device 0"]
+    assert right.larger == wrong.larger == "full shapes"

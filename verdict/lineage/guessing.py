@@ -22,7 +22,7 @@ from verdict.lineage.counterparts import NONE, counterparts, in_turn
 from verdict.lineage.holdings import Holdings
 from verdict.lineage.infinite import infinite_bases
 from verdict.lineage.lineages import Evidence, IgnoredLaw, Unfollowed
-from verdict.lineage.meaning import Signature
+from verdict.lineage.meaning import Signature, read_by
 from verdict.lineage.movement import Movement
 from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.transfer import Misfit
@@ -148,8 +148,7 @@ class Guessing(Holdings):
         for device, step in steps.items() if next(iter(steps.values())).node.op not in COMMUNICATION else ():
             node = step.node
             rule = FACTS.of(node.op)
-            unread = rule.shape_only if rule is not None and not node.op.endswith(GRAD) else frozenset[int]()
-            read = {t for k, t in enumerate(node.inputs) if t != ABSENT and k not in unread}
+            read = read_by(node)
             parts = {tensor for tensor in read if self._is_part(device, tensor)}
             joins = rule is not None and (rule.sums or rule.moves)
             known = all(self.env[device].get(tensor) is not None for tensor in read - parts)

@@ -6,9 +6,9 @@ from math import prod
 from typing import Any, NamedTuple
 
 from verdict.errors import ShapeError
-from verdict.graph import GRAD, Attrs, Interval, Shape
+from verdict.graph import ABSENT, GRAD, Attrs, Interval, Node, Shape
 from verdict.lineage.columns import SUMMED, UNDECIDED, flow
-from verdict.ops import RULES, Axes, Dim, Law, OpRule, Scale, without_rule
+from verdict.ops import FACTS, RULES, Axes, Dim, Law, OpRule, Scale, without_rule
 
 
 class Signature(NamedTuple):
@@ -207,3 +207,10 @@ def _summands(signature: Signature, free: frozenset[int]) -> frozenset[int]:
         return summed if summed <= set(range(signature.grads)) else frozenset()
     alone = [k for k in summed & free if signature.alias.count(signature.alias[k]) == 1]
     return frozenset(alone[:1]) if len(alone) == 1 else frozenset()
+
+
+def read_by(node: Node) -> frozenset[int]:
+    """The tensors whose numbers a node reads: of the others the shape counts alone."""
+    rule = FACTS.of(node.op)
+    unread = rule.unread(node.op.endswith(GRAD)) if rule is not None else frozenset[int]()
+    return frozenset(tensor for k, tensor in enumerate(node.inputs) if tensor != ABSENT and k not in unread)

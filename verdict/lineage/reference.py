@@ -1,7 +1,7 @@
 """The single-device plan as a table of values: what the parallel plan's tensors are compared with.
 
-Copies vanish, local sums become formal sums, and nodes that compute the
-same from the same are one. So a parallel node finds its partner by what it computes from what, not by names.
+Copies vanish, and so do collectives, in which the one device is alone; local sums become formal sums, and nodes that
+compute the same from the same are one. So a parallel node finds its partner by what it computes from what, not by name.
 """
 
 from collections import Counter, defaultdict
@@ -9,19 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from verdict.graph import (
-    ABSENT,
-    ACCUMULATOR,
-    BUFFER,
-    GRAD,
-    INPUT,
-    WEIGHT,
-    Logical,
-    Node,
-    Plan,
-    Shape,
-)
-from verdict.graph.lockstep import LOADER
+from verdict.graph import ABSENT, ACCUMULATOR, BUFFER, GRAD, INPUT, WEIGHT, Logical, Node, Plan, Shape
+from verdict.graph.lockstep import COLLECTIVES, LOADER
 from verdict.lineage.columns import NO_COLUMN, UNDECIDED
 from verdict.lineage.meaning import Meaning, Signature, mean
 from verdict.lineage.values import Value
@@ -170,6 +159,9 @@ class _Builder:
         if summed is not None:
             for tensor in node.outputs:
                 self.write(tensor, tuple(sorted(base for value in summed for base in value)))
+        elif node.op in COLLECTIVES:
+            for tensor in node.outputs:
+                self.write(tensor, inputs[0])
         elif node.op == LOADER:
             for tensor in node.outputs:
                 self.read(tensor)
@@ -200,14 +192,15 @@ class _Builder:
         )
         partner = Partner(node, inputs, outputs, meaning)
         self.partners.append(partner)
-        if FACTS.is_plain_sum(node.op, node.attrs) and ABSENT not in outputs:
+        adds = FACTS.is_plain_sum(node.op, node.attrs) or FACTS.factor(node.op, len(inputs), dict(node.attrs)) == 1
+        if adds and ABSENT not in outputs:
             self.note_sum(outputs[0], inputs)
         self.by_inputs[node.op, inputs].append(index)
         self.by_forward[node.op, inputs[signature.grads :]].append(index)
         return partner
 
     def note_sum(self, base: int, inputs: tuple[Bases, ...]) -> None:
-        """Note what is added up in a value, where each addend has its shape and its kind of numbers."""
+        """Note what is added up in a value, or multiplied by 1: addends that have its shape and its kind of numbers."""
         form = _form(self.bases[base])
         addends = [addend for bases in inputs for addend in bases]
         if form[-1] == FLOAT and all(inputs) and all(_form(self.bases[addend]) == form for addend in addends):

@@ -199,3 +199,7 @@ class OpRule:
     def linear_in(self, arity: int, attrs: Attributes) -> frozenset[int]:
         """The inputs in which a node with `arity` inputs and these attributes is linear, each alone."""
         return frozenset() if self.affine(arity, attrs) else self.linear & frozenset(range(arity))
+
+    def unread(self, gradient: bool) -> frozenset[int]:
+        """The inputs of which a node, or its gradient, takes nothing but the shape."""
+        return frozenset() if gradient else self.shape_only

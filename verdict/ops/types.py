@@ -18,6 +18,8 @@ Types = Callable[[Sequence[str], Attributes], tuple[Kinds | None, ...]]
 is anything.
 """
 FLOAT, COMPLEX = "float", "complex"
+OF_COMPLEX = frozenset({"apply_rotary_emb"})
+"""Operators whose rules are of complex numbers."""
 GRADIENTS: Kinds = frozenset({FLOAT, COMPLEX})
 REAL: Kinds = frozenset({FLOAT})
 INT64: Kinds = frozenset({"int64"})
@@ -35,6 +37,11 @@ def kind(dtype: Any) -> str:
         if name in word:
             return name
     return word
+
+
+def is_complex(dtype: Any) -> bool:
+    """Whether a type is of complex numbers."""
+    return kind(dtype) == COMPLEX
 
 
 def beyond(op: str, kinds: Sequence[str], attrs: Attributes) -> str:

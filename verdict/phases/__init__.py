@@ -1,6 +1,7 @@
 """The phases of a run. Each takes what was examined so far, and returns what it knows then."""
 
 from verdict.phases.certify import CERTAIN, certify, contradict, unconfirmed
+from verdict.phases.door import without_complex
 from verdict.phases.drawn import with_draws
 from verdict.phases.explain import explain
 from verdict.phases.picture import pictured
@@ -25,4 +26,5 @@ __all__ = [
     "unconfirmed",
     "walk",
     "with_draws",
+    "without_complex",
 ]

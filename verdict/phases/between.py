@@ -8,7 +8,7 @@ from verdict.graph import Plan
 from verdict.lineage import Signature, bind, reference
 from verdict.observer import SILENT, Phase
 from verdict.outcome import Proved
-from verdict.phases.numbers import differs_at_own_shapes
+from verdict.phases.numbers import difference_at_own_shapes, is_slight
 from verdict.phases.prove import prove
 from verdict.phases.query import Examined, Query
 from verdict.phases.summary import has_rule, with_islands
@@ -23,7 +23,8 @@ def between_cut_points(query: Query, examined: Examined) -> Examined | None:
     """What is PROVED of a pair by a walk that rests on proved cut points; None where nothing is.
 
     It is not asked where every stage is proved by itself, nor under assumptions that were made by choice. What is not
-    too large is run on numbers besides: raises InternalError where these say the contrary.
+    too large is run on numbers besides: raises InternalError where these say the contrary. Where they differ by no more
+    than rounding of 32 bits makes, as casts of large integers do, the whole is swept.
     """
     options, (single, parallel) = query.options, query.values
     if options.exhaustive or options.assume:
@@ -47,7 +48,10 @@ def between_cut_points(query: Query, examined: Examined) -> Examined | None:
     denied = any(assumption.name in options.denied for assumption in report.assumptions)
     if denied or report.verdict is not Verdict.PROVED:
         return None
-    if differs_at_own_shapes(single, parallel):
+    differing = difference_at_own_shapes(single, parallel)
+    if differing is not None and is_slight(differing):
+        return None
+    if differing is not None:
         problem = "between cut points they are proved equal, run on random numbers from end to end they differ"
         raise InternalError(f"{problem}: {single.source}, {parallel.source}")
     return again._replace(report=report)

@@ -21,16 +21,13 @@ from verdict.graph.cone import of_losses
 from verdict.lineage import Evidence
 from verdict.observer import SILENT, Phase
 from verdict.outcome import Finding
-from verdict.phases.numbers import AGREED, at_full_shapes, is_reduced, run_on_numbers
+from verdict.phases.numbers import AGREED, DIFFERENT, at_full_shapes, is_reduced, is_slight, run_on_numbers
 from verdict.phases.query import Examined, Query
 from verdict.phases.replica import one_column
 from verdict.phases.walk import walk
 from verdict.report import Open, Report, Verdict
 from verdict.report.questions import NOT_CONFIRMED, NOT_RUN, NOTHING_TO_COMPARE
 from verdict.sweep import steps_of
-
-DIFFERENT = 2.5e-7
-"""Of the greatest element, what is a difference for certain: constants in 32 bits are four times nearer."""
 
 FEW_STEPS = 20_000
 """Of smaller plans all is run at once."""
@@ -121,7 +118,7 @@ def _certified(query: Query, report: Report, proved: Collection[Finding]) -> Rep
         return _open_again(report, (*proved, *absent), AGREED) if absent else report
     elif found.outcome != AGREE:
         full = at_full_shapes(*query.values, found) if found.outcome == DIFFER else found
-        if not isinstance(full, str) and _is_slight(full):
+        if not isinstance(full, str) and is_slight(full):
             told = SLIGHT
         elif isinstance(full, str) or full.outcome != AGREE:
             return _without_misfits(report, proved, full)
@@ -145,7 +142,7 @@ def _losses_differ(query: Query, finding: Finding, progress: Progress) -> bool:
     if isinstance(found, str) or found.outcome != DIFFER:
         return False
     full = at_full_shapes(*pair, found)
-    return not isinstance(full, str) and full.outcome == DIFFER and not _is_slight(full)
+    return not isinstance(full, str) and full.outcome == DIFFER and not is_slight(full)
 
 
 def _is_within(finding: Finding, plan: Plan) -> bool:
@@ -193,11 +190,6 @@ def _contradiction(single: Plan, parallel: Plan, report: Report, progress: Progr
         return None
     notes = tuple(f"where it goes wrong is open; the first question: {each.where}" for each in report.open[:1])
     return replace(told, notes=notes)
-
-
-def _is_slight(found: Comparison) -> bool:
-    """Whether plans that were run differ, and nowhere for certain: what is no number at one of them is certain."""
-    return found.outcome == DIFFER and all(row.error <= DIFFERENT * row.size for row in found.differing)
 
 
 def _difference(found: Comparison) -> Finding | None:

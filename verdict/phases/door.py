@@ -5,12 +5,13 @@ from typing import NamedTuple
 from verdict.errors import PlanMismatchError
 from verdict.graph import Plan, without_effects
 from verdict.graph.check import check_plan
+from verdict.graph.complexes import without_complex as _without_complex
 from verdict.graph.form import require_form, require_whole
 from verdict.graph.memory import check_effects
 from verdict.graph.types import check_types
 from verdict.lineage import Binding, bind
 from verdict.ops import RULES
-from verdict.ops.types import GRADIENTS, beyond, kind
+from verdict.ops.types import GRADIENTS, OF_COMPLEX, beyond, is_complex, kind
 from verdict.outcome import Finding
 from verdict.phases.query import Query
 
@@ -20,6 +21,11 @@ class Admitted(NamedTuple):
 
     binding: Binding
     structural: tuple[Finding, ...]
+
+
+def without_complex(plan: Plan) -> Plan:
+    """`plan`, in which operators have no rule where they meet complex numbers and their rules speak of real ones."""
+    return _without_complex(plan, RULES, is_complex, OF_COMPLEX)
 
 
 def admit(query: Query, sound: bool) -> Admitted:

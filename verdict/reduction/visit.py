@@ -60,7 +60,7 @@ def visited(
     """A node with its pattern at full shapes. Gradients mix along all axes, as far as is known."""
     gradient = node.op.endswith(GRAD)
     rule = RULES[node.op.removesuffix(GRAD)]
-    unread = {*pattern.along, *(() if gradient else rule.shape_only)}
+    unread = {*pattern.along, *rule.unread(gradient)}
     read = {k: plan.tensors[t].logical for k, t in enumerate(node.inputs) if t != ABSENT and k not in unread}
     made = {k: plan.tensors[t].logical for k, t in enumerate(node.outputs) if t != ABSENT}
     every = frozenset(atom.name for atom in pattern.axes.atoms)

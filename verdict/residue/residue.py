@@ -18,9 +18,9 @@ from verdict.graph.microbatches import walked_microbatches
 from verdict.lineage import Binding, Lineages, Reference, Signature
 from verdict.lineage.guessed_ends import guessed_ends
 from verdict.lineage.guessing import CutPoint, Factors, Guess
+from verdict.lineage.meaning import read_by
 from verdict.lineage.poles import absorbs_poles
 from verdict.lineage.propagate import guessed
-from verdict.lineage.reference import Bases
 from verdict.lineage.transfer import Member
 from verdict.options import Options
 from verdict.outcome import Unknown
@@ -104,17 +104,19 @@ def decide(
         if sum(isinstance(one, Unknown) for one in known.values()) > MOST_UNDECIDED:
             return None
         further = {base for k in wrong for base in uneven(islands[k], table)} - behind
-        first = _first(wrong, islands)
-        earliest = {k: wrong[k] for k in _earliest(wrong, islands, plan, microbatch)} if plan.columns == 1 else {}
-        multiples = _multiples(earliest, islands, walk)
-        fresh_factors = {guess: times for guess, times in multiples.items() if guess not in factors}
+        points = {k: _doubtful(one, islands[k]) for k, one in wrong.items()}
+        earliest = {k: wrong[k] for k in _earliest(points, islands, plan, microbatch)} if plan.columns == 1 else {}
+        ends = {(end.held.device, end.held.tensor) for end in walk.ends}
+        scaled = {guess: times for k, one in earliest.items() for guess, times in _scaled(one, islands[k], walk)}
+        fresh_factors = {guess: times for guess, times in scaled.items() if times and guess not in factors}
         if further or fresh_factors:
             behind |= further
             factors |= fresh_factors
-            walk = None if fresh_factors else walk
+            if fresh_factors:
+                refused |= {guess for guess, times in scaled.items() if times is None and guess[:2] not in ends}
+                walk = None
             continue
-        doubtful = [*lost, *(point for k in first for point in _doubtful(wrong[k], islands[k]))]
-        ends = {(end.held.device, end.held.tensor) for end in walk.ends}
+        doubtful = [*lost, *(point for k in _first(points, islands) for point in points[k])]
         fresh_refused = {(*point, tuple(s.base for s in walk.cuts[point])) for point in doubtful if point not in ends}
         if fresh_refused <= refused:
             return None
@@ -181,20 +183,25 @@ def _questions(placed: Sequence[Placed], plan: Plan) -> tuple[Stage, ...]:
     return (*(Members(signature, tuple(found)) for signature, found in members.items()), *laws)
 
 
-def _first(wrong: Collection[int], islands: Sequence[Island]) -> list[int]:
+def _first(wrong: Mapping[int, Sequence[CutPoint]], islands: Sequence[Island]) -> list[int]:
     """The wrong islands that rest on no other one: what rests on a wrong guess may be right, or wrong by chance."""
-    due = {k: set(islands[k].due) for k in wrong}
-    rests = {k: any(not due[j].isdisjoint(islands[k].given) for j in wrong if j != k) for k in wrong}
+    rests = {k: any(not islands[k].given.keys().isdisjoint(wrong[j]) for j in wrong if j != k) for k in wrong}
     return [k for k in wrong if not rests[k]] or list(wrong)
 
 
-def _earliest(wrong: Collection[int], islands: Sequence[Island], plan: Plan, microbatch: int) -> Iterator[int]:
-    """The wrong islands that read nothing that is computed from what another one is asked for: a multiple of what rests
-    on a wrong guess says how wrong that is.
+def _earliest(
+    wrong: Mapping[int, Sequence[CutPoint]], islands: Sequence[Island], plan: Plan, microbatch: int
+) -> Iterator[int]:
+    """The wrong islands that read nothing that is computed from a doubtful value of another one, on any device: a
+    multiple of what rests on a wrong guess says how wrong that is.
     """
-    behind = {point: 1 << place for place, k in enumerate(wrong) for point in islands[k].due}
+    behind: dict[CutPoint, int] = {}
+    for place, (k, points) in enumerate(wrong.items()):
+        due = islands[k].due
+        values = {tuple(share.base for share in due[point]) for point in points}
+        behind |= {point: 1 << place for point, value in due.items() if tuple(s.base for s in value) in values}
     for event in events_of(plan, microbatch):
-        read = [behind.get((device, tensor), 0) for device, node in event.nodes for tensor in node.inputs]
+        read = [behind.get((device, tensor), 0) for device, node in event.nodes for tensor in read_by(node)]
         found = reduce(or_, read, 0)
         if found:
             made = ((device, tensor) for device, node in event.nodes for tensor in node.outputs)
@@ -213,33 +220,15 @@ def _doubtful(swept: Swept | Unknown | None, island: Island) -> list[CutPoint]:
     return different or [point for place, point in enumerate(points) if place not in swept.established]
 
 
-def _multiples(
-    wrong: Mapping[int, Swept | Unknown | None], islands: Sequence[Island], walk: Lineages
-) -> dict[Guess, Fraction]:
-    """By which numbers guesses are wrong, where they are multiples: those of the island with the earliest of these, and
-    those of the same values on other devices. What comes after them may rest on them.
-    """
-    order = {point: place for place, point in enumerate(walk.cuts)}
-    every = [each for k in wrong if (each := _scaled(wrong[k], islands[k], walk))]
-    first: set[Bases] = set()
-    found: dict[Guess, Fraction] = {}
-    for each in sorted(every, key=lambda each: min(order[device, tensor] for device, tensor, _ in each)):
-        first = first or {bases for _, _, bases in each}
-        found |= {guess: times for guess, times in each.items() if guess[2] in first}
-    return found
-
-
-def _scaled(swept: Swept | Unknown | None, island: Island, walk: Lineages) -> dict[Guess, Fraction]:
-    """The guesses of an island that are multiples of what is due, with how often they are."""
+def _scaled(swept: Swept | Unknown | None, island: Island, walk: Lineages) -> Iterator[tuple[Guess, Fraction | None]]:
+    """The wrong guesses of an island, each with how often it is what is due; None where it is no multiple of that."""
     points = list(island.due)
     different = swept.different if isinstance(swept, Swept) else ()
-    found = {points[place]: item.times for item in different for place in item.result.declared}
-    values = {point: walk.cuts[point] for point in found}
-    return {
-        (*point, tuple(share.base for share in values[point])): times * values[point][0].times
-        for point, times in found.items()
-        if times and 0 < times * values[point][0].times <= MOST_COPIES and not values[point][0].part
-    }
+    for point, times in ((points[place], item.times) for item in different for place in item.result.declared):
+        value = walk.cuts[point]
+        total = times * value[0].times if times is not None and not value[0].part else None
+        is_multiple = total is not None and 0 < total <= MOST_COPIES
+        yield (*point, tuple(share.base for share in value)), total if is_multiple else None
 
 
 def _is_proved(swept: Swept | Unknown | None, island: Island) -> bool:

@@ -199,8 +199,10 @@ class Single(Builder):
             self.tensors[base] = self.tensor(self.inputs[base], shape, dtype, self.kind(base))
 
     def kind(self, base: int) -> str:
-        """Of what kind a given value is: what is never negative is a buffer, which is drawn so."""
-        return BUFFER if base in self.signs else INPUT
+        """Of what kind a given value is: what is never negative is a buffer, which is drawn so; integers, which may
+        name elements, are as they are stated.
+        """
+        return BUFFER if base in self.signs and not is_whole(kind(self.table.bases[base].dtype)) else INPUT
 
     def _give_shapes(self, partner: Partner) -> None:
         """Let values be given of which a node needs the shape alone, as large as what else it reads makes them."""

@@ -77,7 +77,8 @@ def compare(single: Flow, parallel: Flow, right: list[list[Array | None]], found
         if other is None:
             alone.append(result)
             continue
-        covered[other.key][result.region] = True
+        if len(result.region) <= covered[other.key].ndim:
+            covered[other.key][result.region] = True
         worst = _worst(result, other, right, found, greatest)
         if worst is not None:
             different.append(worst)

@@ -11,7 +11,8 @@ from verdict.inputs import domains
 from verdict.reduction import Reduced, shrink
 from verdict.semantics import Binding, Small, full, itself, reading, signature
 from verdict.sweep.compare import Compared, Different
-from verdict.sweep.flow import CANNOT
+from verdict.sweep.declared import undeclared
+from verdict.sweep.flow import CANNOT, Flow
 from verdict.sweep.results import Missing
 from verdict.sweep.seen import Seen, flows_of, seen
 
@@ -29,12 +30,13 @@ SEEDS = (101, 102)
 
 class Larger(NamedTuple):
     """at: in words the shapes at which both plans were run, "" where none could be. compared: on each seed. unusual:
-    whether they differ on some seed with unusual integers only.
+    whether they differ on some seed with unusual integers only. undeclared: what no number can be of.
     """
 
     at: str
     compared: tuple[Compared, ...] = ()
     unusual: bool = False
+    undeclared: tuple[Missing, ...] = ()
 
     @property
     def different(self) -> tuple[Different, ...]:
@@ -43,8 +45,8 @@ class Larger(NamedTuple):
 
     @property
     def missing(self) -> tuple[Missing, ...]:
-        """The declared outputs that nobody holds."""
-        return next((each.missing for each in self.compared if each.missing), ())
+        """The outputs that nobody holds, or declares."""
+        return (*next((each.missing for each in self.compared if each.missing), ()), *self.undeclared)
 
     @property
     def differs(self) -> bool:
@@ -56,10 +58,12 @@ def on_numbers(single: Plan, parallel: Plan, binding: Binding, smallest: Reduced
     """Both plans run at full shapes where they take so many operations at most, else above `smallest`."""
     for at, reduced in _shapes(single, parallel, binding, smallest, most):
         try:
-            each = [_seen(reduced, seed) for seed in SEEDS]
+            flows = flows_of(reduced)
+            each = [_seen(flows, reduced, seed) for seed in SEEDS]
         except (Faulty, *CANNOT):
             continue
-        return Larger(at, tuple(one.compared for one in each), any(one.unusual for one in each))
+        lacking = tuple(undeclared(flows[0], reduced.parallel, reduced.small[1], binding.logical))
+        return Larger(at, tuple(one.compared for one in each), any(one.unusual for one in each), lacking)
     return Larger("")
 
 
@@ -112,7 +116,6 @@ def _of_node(node: Node, small: Small, shapes: Sequence[Shape]) -> int:
     return prod(atom.size for atom in axes.atoms) if multiplied else moved
 
 
-def _seen(reduced: Reduced, seed: int) -> Seen:
-    flows = flows_of(reduced)
+def _seen(flows: tuple[Flow, Flow], reduced: Reduced, seed: int) -> Seen:
     ends = frozenset(r.value for r in flows[0].results), frozenset(r.value for r in flows[1].results)
     return seen(flows, reduced, (seed,), domains(reduced.single, reduced.small[0]), ends)

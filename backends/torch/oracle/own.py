@@ -117,12 +117,12 @@ def _cross_entropy(x: Any, targets: Any, attrs: Attrs) -> Any:
 
 
 def _pad(x: Any, attrs: Attrs) -> Any:
-    along = attrs["dim"] % x.ndim
+    along = range(x.ndim)[attrs["dim"]]
     return functional.pad(x, (0, 0) * (x.ndim - 1 - along) + (attrs["before"], attrs["after"]))
 
 
 def _select_blocks(x: Any, attrs: Attrs) -> Any:
-    along = attrs["dim"] % x.ndim
+    along = range(x.ndim)[attrs["dim"]]
     blocks_of = x.unflatten(along, (attrs["blocks"], x.shape[along] // attrs["blocks"]))
     return torch.index_select(blocks_of, along, torch.tensor(attrs["index"])).flatten(along, along + 1)
 

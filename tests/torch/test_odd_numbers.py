@@ -1,0 +1,38 @@
+"""Complex numbers are none of the reals that rules speak of; numbers in the place of tensors are tensors."""
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tests.torch.verdicts import answers  # noqa: E402
+
+FILE = Path(__file__).with_name("odd_numbers.py")
+SINGLE = {
+    "build_sizes": "build_sizes_single",
+    "build_squares": "build_sizes_single",
+    "build_turned": "build_turned_single",
+    "build_each": "build_summed_single",
+    "build_each_averaged": "build_summed_single",
+    "build_unreduced": "build_summed_single",
+}
+
+
+def told(name):
+    return answers(FILE, tuple(SINGLE.items()))[name]
+
+
+@pytest.mark.parametrize("name", ["build_sizes", "build_squares", "build_turned"])
+def test_what_is_made_of_complex_numbers_is_not_known(name):
+    assert told(name).verdict == "UNKNOWN", told(name).why
+    assert "of complex numbers has no rule" in told(name).why
+
+
+def test_gradients_of_each_row_are_added_up():
+    assert told("build_each").verdict == "PROVED", told("build_each").why
+    assert told("build_each_averaged").verdict == "REFUTED", told("build_each_averaged").why
+
+
+def test_a_loss_of_several_elements_is_none_of_one():
+    assert told("build_unreduced").verdict == "REFUTED", told("build_unreduced").why
