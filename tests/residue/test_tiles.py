@@ -67,6 +67,13 @@ def test_ring_attention_at_the_widths_of_a_large_model():
     assert (report.verdict, report.swept.islands) == (Verdict.PROVED, 8)
 
 
+def test_experts_by_a_gate_make_numbers_of_numbers():
+    """Its weights are divided by a sum that is positive: an attention's gradients before them are numbers."""
+    gate = {"experts": 4, "topk": 2, "groups": 2, "topk_groups": 1, "moe_ffn": 8, "dense_layers": 0, "tp": 1}
+    report = between(*generate("deepseek", Sizes(**{**RING, **gate, "sp": False})))
+    assert (report.verdict, report.swept.islands) == (Verdict.PROVED, 1)
+
+
 def test_no_fault_is_proved_on_tiles():
     single, parallel = generate("llama3", Sizes(**RING))
     truth, refused = oracle(1, 2), 0

@@ -150,6 +150,27 @@ def test_the_gradient_of_relu_is_cut_off_by_a_choice():
     assert verdict(cut, multiplied) != "PROVED"
 
 
+@pytest.mark.parametrize(("name", "wins"), [("maximum", "gt"), ("minimum", "lt")])
+def test_who_loses_gets_no_gradient_whatever_it_is(name, wins):
+    """Of a tie both get half of it."""
+    cut = f"out, b = {name}.grad(l, y, x)"
+    multiplied = f"""a = aten.{wins}.Tensor(y, x)
+  e = aten.eq.Tensor(y, x)
+  f = aten._to_copy(a) dtype="float32"
+  g = aten._to_copy(e) dtype="float32"
+  h = mul(g) other=0.5
+  s = add(f, h)
+  out = mul(s, l)"""
+    for function, proved in (("aten.log", False), ("aten.exp", True)):
+        one, other = (CUT.format(function=function, made=made) for made in (cut, multiplied))
+        assert verdict(one, one) == verdict(other, other) == "PROVED"
+        assert (verdict(one, other) == "PROVED") is proved
+        assert verdict(other, one) == "PROVED"
+    x, y = torch.tensor([1.0, 1.0, 1.0]), torch.tensor([0.0, 1.0, 2.0], requires_grad=True)
+    (dy,) = torch.autograd.grad(getattr(torch, name)(y, x), y, torch.full((3,), torch.nan))
+    assert [bool(each.isnan()) for each in dy] == [name == "minimum", True, name == "maximum"]
+
+
 INDEXED = """
   range t 0 3
   x input [4]

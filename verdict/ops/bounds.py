@@ -2,8 +2,8 @@
 
     amax     y = the greatest x[.., k, ..]    dx[.., k, ..] = dy [x = y] / how many are the greatest
     clamp    y = min(max(x, min), max)        dx = dy [min <= x <= max]
-    maximum  z = the greater of x and y       dx = dy ([x > y] + [x = y] / 2)
-    minimum  z = the smaller of x and y       dx = dy ([x < y] + [x = y] / 2)
+    maximum  z = the greater of x and y       dx = dz where x > y, dz / 2 where x = y, 0 where x < y
+    minimum  z = the smaller of x and y       dx = dz where x < y, dz / 2 where x = y, 0 where x > y
 
 On terms [x > y] is the step of x - y, one unknown function.
 """
@@ -116,11 +116,9 @@ def _of_two(name: str, formula: str, greater: bool) -> OpRule:
     def gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
         x, y = inputs if greater else inputs[::-1]
         more, less = _above(x, y), _above(y, x)
-        tie = numbers.scalar(more, Fraction(1, 2)) * (1 - more - less)
-        wins = (more + tie, less + tie)
-        return tuple(
-            unbroadcast(np.asarray(grads[0] * won), operand.shape) for won, operand in zip(wins, inputs, strict=True)
-        )
+        tie, half = np.asarray(1 - more - less), np.asarray(grads[0] * numbers.scalar(grads[0], Fraction(1, 2)))
+        won = [np.asarray(logic.kept(wins, grads[0]) + logic.kept(tie, half)) for wins in (more, less)]
+        return tuple(unbroadcast(each, operand.shape) for each, operand in zip(won, inputs, strict=True))
 
     return OpRule(
         name,

@@ -65,7 +65,7 @@ EVERYWHERE = (
         *("mish_backward", "mse_loss_backward", "silu_backward", "smooth_l1_loss", "smooth_l1_loss_backward"),
         *("softplus", "softplus_backward", "threshold_backward", "embedding_dense_backward", "tril", "triu"),
         *("diagonal_backward", "select_backward", "slice_backward", "binary_cross_entropy", "sgn", "identity"),
-        *("atan", "atan2", "copysign", "signbit"),
+        *("atan", "atan2", "copysign", "signbit", "gate", "moe_gmm"),
     }
 )
 """Operators that make a number of any numbers, their gradients included."""

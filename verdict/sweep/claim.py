@@ -104,7 +104,8 @@ def key_of(traces: Traces, claim: Claim, cone: Cone) -> bytes:
     rank = np.empty(len(distinct), dtype=np.int64)
     rank[np.argsort(first, kind="stable")] = np.arange(len(distinct))
     special: list[tuple[object, object]] = []
-    for block in traces.elements.blocks_of(distinct):
+    blocks = traces.elements.blocks_of(distinct)
+    for block in blocks:
         if block.kind is Kind.CONSTANT:
             special.append((int(rank[np.searchsorted(distinct, block.start)]), block.constant))
         elif block.kind is Kind.GIVEN and block.owner in traces.integers:
@@ -117,11 +118,13 @@ def key_of(traces: Traces, claim: Claim, cone: Cone) -> bytes:
     rising = rank[np.isin(distinct, list(traces.single.rising))].tolist() if traces.single.rising else []
     form: tuple[object, ...] = (shape, sorted(map(repr, special)), sorted(infinite), sorted(rising), len(claim.left))
     if traces.single.divided:
-        blocks, divided = traces.elements.blocks_of(distinct), traces.single.divided
+        divided = traces.single.divided
         form = *form, [block.kind is Kind.SINGLE and bool(divided >> block.owner & 1) for block in blocks]
     if traces.single.failing or traces.single.doubtful:
+        starts = np.searchsorted(distinct, [block.start for block in blocks[1:]])
+        pieces = np.split(rank, starts) if blocks else []
         failing, absorbed = (
-            sorted(rank[[k for k, element in enumerate(distinct.tolist()) if holds(element)]].tolist())
+            sorted(k for block, piece in zip(blocks, pieces, strict=True) if holds(block.start) for k in piece.tolist())
             for holds in (traces.may_fail, traces.is_absorbed)
         )
         form = *form, failing, absorbed, claim.step >= 0, claim.step in traces.doubtful
