@@ -60,3 +60,21 @@ def test_what_makes_a_number_of_none(op):
 def test_whatever_is_on_no_list_may_be_no_number(op):
     assert may_fail(op, {}, [0, 0])
     assert not strict("an operator that nobody knows")
+
+
+@pytest.mark.parametrize(("base", "fails"), [(10000.0, False), (0.5, False), (0.0, True), (-2.0, True), (None, True)])
+def test_a_power_of_a_positive_number_is_one(base, fails):
+    """As of the frequencies of rotary embeddings: behind them all of a model would be doubtful."""
+    assert may_fail("aten.pow.Scalar", {"self": base}, [0]) is fails
+    assert (sign("aten.pow.Scalar", {"self": base}, [0], [0], True) == POSITIVE) is not fails
+
+
+@pytest.mark.parametrize("op", ["aten.pow.Tensor_Tensor", "hlo.power"])
+def test_a_power_of_positive_numbers_is_one(op):
+    assert not may_fail(op, {}, [POSITIVE, 0])
+    assert may_fail(op, {}, [NOT_NEGATIVE, POSITIVE])
+
+
+@pytest.mark.parametrize("op", ["gate", "gate.grad", "moe_gmm", "moe_gmm.grad"])
+def test_experts_and_their_weights_are_numbers(op):
+    assert not may_fail(op, {}, [0, 0, 0])

@@ -34,6 +34,8 @@ POLES = {
     **{"div": 1, "true_divide": 1, "addcdiv": 2, "fmod": 1, "remainder": 1},
 }
 """Operators that make no number, or an infinite one, where the input at this position is zero."""
+POWERS = frozenset({"aten.pow.Tensor_Tensor", "hlo.power"})
+"""Powers of which both numbers are read."""
 ABSORBING = FINITE | {
     *("exp", "expm1", "exp2", "silu", "gelu", "mish", "softplus", "log_sigmoid_forward", "atan", "rsqrt", "reciprocal"),
     *("where", "masked_fill", "relu", "threshold_backward", "hardtanh", "elu", "leaky_relu", "clamp", "clamp_min"),
@@ -182,6 +184,8 @@ def may_fail(op: str, attrs: Mapping[str, Any], read: Sequence[int], grads: int 
     exponent = 0.5 if name == "sqrt" else attrs.get("exponent")
     if at is not None:
         return known[min(at, len(known) - 1)] < (NOT_NEGATIVE if name == "log1p" else POSITIVE)
+    if (name == "pow" and _above_zero(attrs.get("self"))) or (op in POWERS and known[0] == POSITIVE):
+        return False
     if name in ("sqrt", "pow") and isinstance(exponent, int | float):
         due = POSITIVE if op.endswith(GRAD) else NOT_NEGATIVE
         return not float(exponent).is_integer() and known[0] < due
