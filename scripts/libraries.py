@@ -47,10 +47,11 @@ Transformer Engine runs on no CPU; torchtitan's context parallelism, neither for
 torch's DTensor has no sharding strategy for `aten._scaled_dot_product_flash_attention_for_cpu` (the
 ring is registered for the three kernels of GPUs alone), and FlexAttention has no backward there. transformers' CLIP
 and ViT MAE under DDP end as UNKNOWN: CLIP divides embeddings by their norms, which may be zero, in front of a
-logarithm of a softmax, so that nothing is decided between cut points, and the whole takes too long; of ViT MAE the
-order of noise says which patches are masked, and no proof is found for what follows it. T5 and Swin whose loss is
+logarithm of a softmax, so that nothing is decided between cut points, and the whole takes too long; ViT MAE divides
+its loss by the number of patches that the order of noise masks, which is the same on each rank, as an order is a
+permutation: that is not known, and no proof is found. T5 and Swin whose loss is
 divided by the ranks again are REFUTED, but the first finding names a norm of the model, not the line of the loss.
-RoBERTa, ALBERT and ELECTRA that are given their buffers have no answer after 15 s of the processor, where BERT has one;
+ALBERT and ELECTRA that are given their buffers have no answer after 15 s of the processor, where BERT has one;
 DeBERTa, given no mask, asks of its data whether it is padded, and is UNKNOWN.
 """
 COLUMNS = ("program", "ranks", "nodes", "recording s", "proof s", "verdict", "with a mistake", "what is said")
