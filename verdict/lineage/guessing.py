@@ -151,8 +151,10 @@ class Guessing(Holdings):
             read = read_by(node)
             parts = {tensor for tensor in read if self._is_part(device, tensor)}
             joins = rule is not None and (rule.sums or rule.moves)
+            if not parts:
+                continue
             known = all(self.env[device].get(tensor) is not None for tensor in read - parts)
-            if (len(parts) == 1 and known) or (parts and joins):
+            if joins or (len(parts) == 1 and known):
                 made = (t for t in node.outputs if t != ABSENT and self.env[device].get(t) is None)
                 self._parts.update((device, tensor) for tensor in made)
 
