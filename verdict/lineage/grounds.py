@@ -1,23 +1,45 @@
-"""What guesses rest on: what the two plans say of each other before anything is walked, found once for all walks."""
+"""What guesses rest on: what two plans say of each other, found once for all walks, and what earlier walks taught."""
 
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cache
 
 from verdict.graph import Node, Plan
 from verdict.lineage.alike import alike_bases
 from verdict.lineage.counterparts import Alike, counterparts
 from verdict.lineage.infinite import infinite_bases
+from verdict.lineage.meaning import Signature
 from verdict.lineage.reference import Bases, Reference
 
+_NUMBER = re.compile(r"\d+")
+CutPoint = tuple[int, int]
+"""A device and a tensor of which it is guessed what it holds there."""
+Guess = tuple[int, int, Bases]
+"""That a device's tensor is a share of a sum of single-device values."""
 Form = tuple[str, str, tuple[str, ...]]
 """What guesses of equal layers have in common: the operator and the name of what makes a tensor, and the names of the
 values that it is guessed to hold, without the numbers in them.
 """
 
-_NUMBER = re.compile(r"\d+")
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What is known of earlier walks. guesses: those that are wrong, or have no proof. forms: of such guesses, where no
+    guess of the form has a proof. closed: nodes that are not followed. factors: by which number times a sum a tensor is
+    guessed to be a share, if not once.
+    """
+
+    guesses: Set[Guess] = frozenset()
+    forms: Set[Form] = frozenset()
+    closed: Set[Signature] = frozenset()
+    factors: Mapping[Guess, Fraction] = field(default_factory=dict)
+
+
+NOTHING = Learned()
+"""Before the first walk."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,55 +5,32 @@ node that is its counterpart, by its name or by what else it reads, says which v
 cut point: a claim that somebody has to prove before anything is concluded from the walk.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from fractions import Fraction
 from itertools import islice, product
 from typing import NoReturn
 
-from verdict.graph import ABSENT, GRAD, Interval, Node, Place, Plan, Region
+from verdict.graph import ABSENT, GRAD, Interval, Node, Place, Plan, Region, extent
 from verdict.graph.lockstep import COMMUNICATION, Step
 from verdict.lineage.binding import Binding
 from verdict.lineage.columns import UNDECIDED
 from verdict.lineage.compare import Difference
 from verdict.lineage.counterparts import NONE, in_turn
-from verdict.lineage.grounds import Form, Grounds
+from verdict.lineage.grounds import CutPoint, Grounds, Learned
 from verdict.lineage.holdings import Holdings
 from verdict.lineage.lineages import Evidence, IgnoredLaw, Unfollowed
-from verdict.lineage.meaning import Signature, read_by
+from verdict.lineage.meaning import read_by
 from verdict.lineage.movement import Movement
 from verdict.lineage.reference import Bases
 from verdict.lineage.transfer import Misfit
-from verdict.lineage.values import ONCE, Share, Value
+from verdict.lineage.values import ONCE, Share, Times, Value
 from verdict.ops import FACTS
 from verdict.ops.types import FLOAT, kind
 
-CutPoint = tuple[int, int]
-"""A device and a tensor of which it is guessed what it holds there."""
 Piece = tuple[Interval, int]
 """An interval of an axis, and the size of the axis."""
 MOST_REGIONS = 16
 """How many regions of a value are tried for a tensor: two axes that are cut have a few choices each."""
-Guess = tuple[int, int, Bases]
-"""That a device's tensor is a share of a sum of single-device values."""
-
-
-@dataclass(frozen=True, slots=True)
-class Learned:
-    """What is known of earlier walks. guesses: those that are wrong, or have no proof. forms: of such guesses, where no
-    guess of the form has a proof. closed: nodes that are not followed. factors: by which number times a sum a tensor is
-    guessed to be a share, if not once.
-    """
-
-    guesses: Set[Guess] = frozenset()
-    forms: Set[Form] = frozenset()
-    closed: Set[Signature] = frozenset()
-    factors: Mapping[Guess, Fraction] = field(default_factory=dict)
-
-
-NOTHING = Learned()
-"""Before the first walk."""
 
 
 class Guessing(Holdings):
@@ -68,7 +45,7 @@ class Guessing(Holdings):
         self.cuts: dict[CutPoint, Value] = {}
         self.infinite, self.alike = grounds.infinite, grounds.alike
         self.movement = Movement(self, self.infinite)
-        self._scales: dict[CutPoint, Fraction] = {}
+        self._scales: dict[CutPoint, Times] = {}
         self._parts: set[CutPoint] = set()
         self._pieces: list[dict[tuple[int, int], Interval]] = [{} for _ in range(plan.devices)]
 
@@ -87,11 +64,15 @@ class Guessing(Holdings):
 
     def write(self, device: int, tensor: int, value: Value | None, place: Place) -> None:
         """Let a tensor hold a value, and note which pieces of axes the device has."""
-        if any(share.times != 1 and share.base in self.infinite for share in value or ()):
-            raise Unfollowed("it is a multiple of what may be infinite")
+        for share in value or ():
+            if share.times != 1 and share.base in self.infinite:
+                raise Unfollowed("it is a multiple of what may be infinite")
         super().write(device, tensor, value, place)
-        for share in (share for share in value or () if share.base not in self.alike):
-            for interval, full in zip(share.region, self.reference.column_shape(share.base), strict=True):
+        for share in value or ():
+            shape = self.reference.shapes[share.base]
+            if share.base in self.alike or extent(share.region) == shape:
+                continue
+            for interval, full in zip(share.region, shape, strict=True):
                 if interval != (0, full):
                     self._pieces[device].setdefault((full, interval[1] - interval[0]), interval)
 
@@ -165,7 +146,7 @@ class Guessing(Holdings):
         value = self.env[device].get(tensor)
         return any(share.part for share in value) if value else (device, tensor) in self._parts
 
-    def _times(self, device: int, tensor: int) -> Fraction:
+    def _times(self, device: int, tensor: int) -> Times:
         """How often a tensor seems to hold what it must."""
         value = self.env[device].get(tensor)
         return value[0].times if value else self._scales.get((device, tensor), ONCE)

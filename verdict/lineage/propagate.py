@@ -17,8 +17,8 @@ from verdict.lineage.binding import Binding
 from verdict.lineage.compute import compute
 from verdict.lineage.ends import ends_of
 from verdict.lineage.exchange import chunk, meet, place_of
-from verdict.lineage.grounds import Grounds
-from verdict.lineage.guessing import NOTHING, Guessing, Learned
+from verdict.lineage.grounds import NOTHING, Grounds, Learned
+from verdict.lineage.guessing import Guessing
 from verdict.lineage.holdings import Holdings
 from verdict.lineage.lineages import Evidence, Gap, Lineages, Unfollowed
 from verdict.lineage.reference import Reference
@@ -63,9 +63,7 @@ class _Enough(Exception):
     """As many steps were walked as were asked for."""
 
 
-def _walk(
-    holdings: Holdings, plan: Plan, microbatch: int, progress: Progress, most: int | None = None
-) -> Lineages:
+def _walk(holdings: Holdings, plan: Plan, microbatch: int, progress: Progress, most: int | None = None) -> Lineages:
     programs = [
         program(plan, [call for call in calls if call.microbatch in (microbatch, ONCE_A_STEP)])
         for calls in plan.programs

@@ -15,8 +15,7 @@ from verdict.graph.events import Event, events_of, makers_of
 from verdict.graph.lockstep import LOADER, attribute
 from verdict.lineage import Lineages, Reference, Value
 from verdict.lineage.columns import UNDECIDED
-from verdict.lineage.grounds import Grounds
-from verdict.lineage.guessing import CutPoint
+from verdict.lineage.grounds import CutPoint, Grounds
 from verdict.ops import FACTS
 from verdict.ops.types import FLOAT, kind
 

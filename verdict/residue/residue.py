@@ -16,9 +16,8 @@ from verdict.counting import Progress
 from verdict.graph import Plan
 from verdict.graph.microbatches import walked_microbatches
 from verdict.lineage import Binding, Lineages, Reference, Signature
-from verdict.lineage.grounds import Form, Grounds, grounds_of
+from verdict.lineage.grounds import NOTHING, CutPoint, Form, Grounds, Guess, Learned, grounds_of
 from verdict.lineage.guessed_ends import guessed_ends
-from verdict.lineage.guessing import NOTHING, CutPoint, Guess, Learned
 from verdict.lineage.meaning import read_by
 from verdict.lineage.poles import absorbs_poles
 from verdict.lineage.propagate import guessed
