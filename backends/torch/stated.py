@@ -45,9 +45,10 @@ def ranks_of(step: Stated) -> int | None:
 def _given(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
     """The names that are assigned at the top of a file, with the last expression of each."""
     for node in tree.body:
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        for each in targets:
-            if isinstance(each, ast.Name) and node.value is not None:
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+            continue
+        for each in node.targets if isinstance(node, ast.Assign) else [node.target]:
+            if isinstance(each, ast.Name):
                 yield each.id, node.value
 
 
