@@ -14,7 +14,7 @@ from verdict.graph import ABSENT, PER_STEP, Node, Plan
 from verdict.graph.events import Event, events_of, makers_of
 from verdict.graph.lockstep import LOADER, attribute
 from verdict.lineage import Lineages, Reference, Value
-from verdict.lineage.alike import alike_bases
+from verdict.lineage.alike import alike_bases, picked_bases
 from verdict.lineage.columns import UNDECIDED
 from verdict.lineage.guessing import CutPoint
 from verdict.lineage.infinite import infinite_bases
@@ -126,7 +126,8 @@ class _Known:
     """What tensors of devices hold, where it is one region of one value that may be any real number.
 
     constants: steps that make what depends on nothing; each island has its own. behind: values that an island reaches
-    behind, those that depend on nothing among them: of such, regions may be equal, as where one is repeated.
+    behind, those that depend on nothing and those that are picked from such among them: of such, regions may be equal,
+    as where one is repeated.
     """
 
     def __init__(
@@ -135,7 +136,7 @@ class _Known:
         self.walk, self.plan, self.due = walk, plan, due
         self.infinite = infinite_bases(walk.reference)
         self.constants = _constants(events)
-        self.behind = alike_bases(walk.reference) | behind
+        self.behind = alike_bases(walk.reference) | picked_bases(walk.reference) | behind
 
     def at(self, cut: CutPoint) -> Value | None:
         """What a tensor holds; None where an island has to reach behind it."""
