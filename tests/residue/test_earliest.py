@@ -5,8 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.values.outline import plans
-from verdict.graph.events import events_of
-from verdict.residue.islands import Island
+from verdict.residue.islands import Island, column_of
 from verdict.residue.residue import earliest_of
 
 TEXT = """
@@ -29,11 +28,12 @@ def test_what_rests_on_a_doubtful_value_says_nothing_of_itself(given, doubtful, 
     tensors = {plan.logicals[tensor.logical].name: (0, k) for k, tensor in enumerate(plan.tensors)}
     names = {point: name for name, point in tensors.items()}
     value = {name: (SimpleNamespace(base=name),) for name in tensors}
-    events = [event for event in events_of(plan, 0) if event.nodes[0][1].op in ("silu", "exp", "add")]
+    column = column_of(plan)
+    events = [event for event in column.events if event.nodes[0][1].op in ("silu", "exp", "add")]
     if "b" in given:
         events = [event for event in events if event.nodes[0][1].op != "exp"]
     points = {"given": given, "due": "ac"}
     held = {key: {tensors[name]: value[name] for name in listed} for key, listed in points.items()}
     island = Island(tuple(events), held["given"], held["due"])
-    found = earliest_of({0: [tensors[name] for name in doubtful]}, [island], plan, 0)
+    found = earliest_of({0: [tensors[name] for name in doubtful]}, [island], column)
     assert {names[point] for point in found} == set(earliest)
