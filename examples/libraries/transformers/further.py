@@ -103,8 +103,6 @@ roberta_single, roberta_ddp = single(roberta, typed, inputs=unpadded), ddp(rober
 roberta_ddp_scaled = ddp(roberta, typed, inputs=unpadded, scale=0.5)
 olmoe_single, olmoe_ddp = single(olmoe, inputs=shifted), ddp(olmoe, inputs=shifted)
 olmoe_ddp_scaled = ddp(olmoe, inputs=shifted, scale=0.5)
-olmoe_fsdp2 = fsdp2(olmoe, decoder, inputs=shifted)
-olmoe_fsdp2_without_root = fsdp2(olmoe, decoder, inputs=shifted, root=False)
 qwen2_moe_single, qwen2_moe_ddp = single(qwen2_moe, inputs=shifted), ddp(qwen2_moe, inputs=shifted)
 qwen2_moe_ddp_scaled = ddp(qwen2_moe, inputs=shifted, scale=0.5)
 convnext_single, convnext_ddp = single(convnext, inputs=images), ddp(convnext, inputs=images)
@@ -113,7 +111,6 @@ beit_single, beit_ddp, beit_ddp_scaled = (
     single(beit, inputs=images), ddp(beit, inputs=images), ddp(beit, inputs=images, scale=0.5),
 )  # fmt: skip
 nemotron_single, nemotron_ddp, nemotron_ddp_scaled = single(nemotron), ddp(nemotron), ddp(nemotron, scale=0.5)
-nemotron_fsdp2, nemotron_fsdp2_without_root = fsdp2(nemotron, decoder), fsdp2(nemotron, decoder, root=False)
 olmo_single, olmo_fsdp2, olmo_fsdp2_without_root = single(olmo), fsdp2(olmo, decoder), fsdp2(olmo, decoder, root=False)
 phi_single, phi_ddp, phi_ddp_scaled = single(phi), ddp(phi), ddp(phi, scale=0.5)
 persimmon_single, persimmon_ddp, persimmon_ddp_scaled = single(persimmon), ddp(persimmon), ddp(persimmon, scale=0.5)
