@@ -51,10 +51,9 @@ that all ranks have are parts of sums over images, which are not followed throug
 patches in an order, whose gradients have no proof between cut points. T5 and Swin whose loss is
 divided by the ranks again are REFUTED, but the first finding names a norm of the model, not the line of the loss.
 ALBERT and ELECTRA that are given their buffers have no answer after 15 s of the processor, where BERT has one;
-DeBERTa, given no mask, asks of its data whether it is padded, and is UNKNOWN; so are Llama 4, whose rotary embedding is
-of complex numbers (`polar`), and PhiMoE, whose router draws random numbers as data says. DINOv2 and SigLIP, called by
-DDP as they are, have weights that nothing uses: DDP reduces no gradient of the bucket that these are in, and says so at
-the next step; they are REFUTED (`missing-reduction`).
+DeBERTa, given no mask, asks of its data whether it is padded, and is UNKNOWN; so is Llama 4, whose rotary embedding is
+of complex numbers (`polar`). DINOv2 and SigLIP, called by DDP as they are, have weights that nothing uses, so that DDP
+waits for their gradients and reduces no others of their bucket: they are REFUTED (`missing-reduction`).
 """
 COLUMNS = ("program", "ranks", "nodes", "recording s", "proof s", "verdict", "with a mistake", "what is said")
 
