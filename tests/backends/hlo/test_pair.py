@@ -134,3 +134,40 @@ def test_a_result_whose_part_nobody_states_is_refused():
     before = text_of("fwd_tp", "before").replace(stated, "was={}\n")
     with pytest.raises(PlanFileError, match="no sharding says which part that is"):
         report_of(before, text_of("fwd_tp", "after"))
+
+
+BRANCHES = """HloModule branches, entry_computation_layout={{(f32[{rows},3]{{1,0}})->f32[{rows},3]{{1,0}}}}, num_partitions=2
+
+%kept (a: f32[{rows},3]) -> f32[{rows},3] {{
+  ROOT %a = f32[{rows},3]{{1,0}} parameter(0)
+}}
+
+%turned (b: f32[{rows},3]) -> f32[{rows},3] {{
+  %b = f32[{rows},3]{{1,0}} parameter(0)
+  ROOT %negate = f32[{rows},3]{{1,0}} negate(%b)
+}}
+
+"""
+ALONE = """ENTRY %main (x: f32[2,3]) -> f32[2,3] {
+  %x = f32[2,3]{1,0} parameter(0), sharding={devices=[2,1]<=[2]}
+  %first = f32[1,3]{1,0} slice(%x), slice={[0:1], [0:3]}
+  %second = f32[1,3]{1,0} slice(%x), slice={[1:2], [0:3]}
+  %negated = f32[1,3]{1,0} negate(%second)
+  ROOT %all = f32[2,3]{1,0} concatenate(%first, %negated), dimensions={0}, sharding={devices=[2,1]<=[2]}
+}
+"""
+CHOSEN = """ENTRY %main (x: f32[1,3]) -> f32[1,3] {
+  %x = f32[1,3]{1,0} parameter(0), sharding={devices=[2,1]<=[2]}
+  %device = u32[] partition-id()
+  %number = s32[] convert(%device)
+  ROOT %made = f32[1,3]{1,0} conditional(%number, %x, %x), branch_computations={%kept, %turned}
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("branches", "verdict"), [("{%kept, %turned}", Verdict.PROVED), ("{%turned, %kept}", Verdict.REFUTED)]
+)
+def test_one_device_hands_on_what_another_computes_with(branches, verdict):
+    after = changed(BRANCHES.format(rows=1) + CHOSEN, "{%kept, %turned}", branches)
+    assert report_of(BRANCHES.format(rows=2) + ALONE, after).verdict is verdict
