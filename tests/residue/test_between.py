@@ -14,6 +14,7 @@ from verdict.concrete import AGREE, DIFFER
 from verdict.errors import VerdictError
 from verdict.graph import without_effects
 from verdict.lineage import bind, reference
+from verdict.lineage.grounds import grounds_of
 from verdict.lineage.guessed_ends import guessed_ends
 from verdict.lineage.propagate import guessed
 from verdict.mutate import mutate
@@ -24,7 +25,7 @@ from verdict.phases.numbers import difference_at_own_shapes, is_slight
 from verdict.pipeline import verify
 from verdict.reduction import shrink
 from verdict.report import Verdict
-from verdict.residue.islands import islands_of
+from verdict.residue.islands import column_of, islands_of
 from verdict.residue.pairs import pair_of
 from verdict.residue.single import source_of
 from verdict.semantics import bind as paired
@@ -88,8 +89,9 @@ def test_equal_islands_are_equal_pairs():
     """Four layers whose gathers are written as views of stacked pieces would be four islands, and one pair."""
     single, parallel = (without_effects(plan) for plan in plans(layers=4, tp=2, pp=1, sp=True))
     table = reference(single, 1, bind(single, parallel).batch)
-    walk = guessed(table, parallel, bind(single, parallel))
-    islands, lost = islands_of(walk, parallel)
+    grounds = grounds_of(table, parallel)
+    walk = guessed(grounds, parallel, bind(single, parallel))
+    islands, lost = islands_of(walk, column_of(parallel), grounds)
     assert not lost
     source = source_of(table, parallel)
     assert {pair_of(island, source) for island in islands} == {
@@ -125,7 +127,7 @@ PARALLEL = """
 def test_a_tensor_that_is_read_twice_is_one_value(read, guessed_at):
     single, parallel = outlined(SINGLE, PARALLEL.format(read))
     binding = bind(single, parallel)
-    walk = guessed(reference(single, 1, binding.batch), parallel, binding)
+    walk = guessed(grounds_of(reference(single, 1, binding.batch), parallel), parallel, binding)
     assert [parallel.logicals[parallel.tensors[tensor].logical].name for _, tensor in walk.cuts] == guessed_at
 
 
@@ -157,7 +159,7 @@ def test_what_is_made_of_a_part_of_a_sum_is_guessed_to_be_one():
     added = 'all_reduce(v) ranks=tp reduce="sum"'
     pair = outlined(single, SPREAD.format(**cut, added=added), tp=2)
     binding = bind(*pair)
-    walk = guessed(reference(pair[0], 1, binding.batch), pair[1], binding)
+    walk = guessed(grounds_of(reference(pair[0], 1, binding.batch), pair[1]), pair[1], binding)
     assert {pair[1].logicals[pair[1].tensors[tensor].logical].name for _, tensor in walk.cuts} == {"s"}
     assert verify(*pair, OPTIONS).verdict is Verdict.PROVED
     wrong = outlined(single, SPREAD.format(**cut, added="identity(v)"), tp=2)
@@ -348,9 +350,10 @@ def test_targets_that_are_stated_name_classes_of_an_island(monkeypatch):
     unclamped = OWN_CLASSES.replace("  s = aten.clamp(t[dp]) max=63\n", "").replace("(q, s)", "(q, t[dp])")
     single, parallel = outlined(CLASSES, unclamped, dp=2)
     table = reference(single, 1, bind(single, parallel).batch)
-    known = guessed(table, parallel, bind(single, parallel))
-    walk = guessed_ends(known, parallel, bind(single, parallel))
-    (pair,) = {pair_of(island, source_of(table, parallel)).pair for island in islands_of(walk, parallel)[0]}
+    grounds = grounds_of(table, parallel)
+    walk = guessed_ends(guessed(grounds, parallel, bind(single, parallel)), parallel, bind(single, parallel))
+    islands, _ = islands_of(walk, column_of(parallel), grounds)
+    (pair,) = {pair_of(island, source_of(table, parallel)).pair for island in islands}
     small = shrink(pair.single, pair.parallel, paired(pair.single, pair.parallel)).small[0].logicals
     assert {shape[-1] for shape in small if len(shape) == 2} == {2}
     assert between(single, parallel).verdict is Verdict.PROVED

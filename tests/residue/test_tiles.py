@@ -9,13 +9,14 @@ from verdict.backends.torch.oracle import oracle
 from verdict.concrete import AGREE
 from verdict.errors import VerdictError
 from verdict.lineage import bind, reference
+from verdict.lineage.grounds import grounds_of
 from verdict.lineage.propagate import guessed
 from verdict.mutate import mutate
 from verdict.options import Options
 from verdict.phases import Query, walk
 from verdict.phases.between import between_cut_points
 from verdict.report import Verdict
-from verdict.residue.islands import widest
+from verdict.residue.islands import column_of, widest
 
 pytestmark = pytest.mark.usefixtures("shared_proofs")
 
@@ -51,8 +52,8 @@ def test_an_island_ends_where_an_attention_ends():
     def width(**more):
         single, parallel = generate("llama3", Sizes(**{**RING, **more}))
         binding = bind(single, parallel)
-        walk = guessed(reference(single, parallel.columns, binding.batch), parallel, binding)
-        steps, every = widest(walk, parallel)
+        grounds = grounds_of(reference(single, parallel.columns, binding.batch), parallel)
+        steps, every = widest(guessed(grounds, parallel, binding), column_of(parallel), grounds)
         assert steps < every / 4
         return steps
 

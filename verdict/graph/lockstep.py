@@ -68,7 +68,10 @@ def program(plan: Plan, calls: Sequence[Call]) -> list[Step]:
 
 def attribute(node: Node, name: str) -> Any:
     """The value of an attribute of `node`, None where it has none of that name."""
-    return next((value for key, value in node.attrs if key == name), None)
+    for key, value in node.attrs:
+        if key == name:
+            return value
+    return None
 
 
 def _address(known: dict[int, Any], node: Node) -> Any:

@@ -1,5 +1,6 @@
 """Regions: boxes of exact integer intervals in the coordinates of a logical tensor. Shards may be uneven."""
 
+from functools import lru_cache
 from math import prod
 
 Shape = tuple[int, ...]
@@ -7,14 +8,19 @@ Interval = tuple[int, int]
 Region = tuple[Interval, ...]
 
 
+MOST_KNOWN = 1 << 16
+"""Of how many regions it is kept what they are: plans of thousands of ranks have some hundred distinct ones."""
+
+
 def whole(shape: Shape) -> Region:
     """The region that is all of a tensor of `shape`."""
     return tuple((0, size) for size in shape)
 
 
+@lru_cache(MOST_KNOWN)
 def extent(region: Region) -> Shape:
     """The shape of what lies inside `region`."""
-    return tuple(stop - start for start, stop in region)
+    return tuple([stop - start for start, stop in region])
 
 
 def volume(region: Region) -> int:
@@ -22,6 +28,7 @@ def volume(region: Region) -> int:
     return prod(extent(region))
 
 
+@lru_cache(MOST_KNOWN)
 def inside(region: Region, shape: Shape) -> bool:
     """Whether `region` is a box, which may have no elements, within a tensor of `shape`."""
     return len(region) == len(shape) and all(

@@ -1,7 +1,8 @@
 """Which single-device nodes a parallel node may be the counterpart of, by what both are called."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -26,17 +27,18 @@ def counterparts(single: Plan, parallel: Plan) -> dict[tuple[int, tuple[int, ...
     """For each node of each device, by its outputs, the single-device nodes of its operator and name; where none has
     its name, those whose names are the same up to the place in the program that they cite.
     """
+    keys = cache(_keys)
     own: dict[tuple[str, str], list[Node]] = defaultdict(list)
     for call in single.programs[0]:
         for node in single.segments[call.segment].nodes:
-            for key in _keys(node):
+            for key in keys(node.op, node.name):
                 own[key].append(node)
     found: dict[tuple[int, tuple[int, ...]], Alike] = {}
     for device, calls in enumerate(parallel.programs):
         seen: Counter[tuple[str, str]] = Counter()
         for segment in dict.fromkeys(call.segment for call in calls):
             for node in parallel.segments[segment].nodes:
-                key = next((key for key in _keys(node) if key in own), (node.op, node.name))
+                key = next((key for key in keys(node.op, node.name) if key in own), (node.op, node.name))
                 found[device, node.outputs] = Alike(own.get(key, ()), seen[key])
                 seen[key] += 1
     return found
@@ -50,7 +52,7 @@ def in_turn(alike: Alike) -> Iterator[Node]:
     yield from islice(nodes, place + 1, None)
 
 
-def _keys(node: Node) -> Iterable[tuple[str, str]]:
+def _keys(op: str, name: str) -> tuple[tuple[str, str], ...]:
     """By what a node is found, the surest first. What follows the place may be of one text alone, as its lines are."""
-    cited = up_to_cited(node.name)
-    return dict.fromkeys((node.op, name) for name in (node.name, cited) if name is not None)
+    cited = up_to_cited(name)
+    return ((op, name),) if cited is None or cited == name else ((op, name), (op, cited))

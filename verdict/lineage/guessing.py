@@ -5,69 +5,49 @@ node that is its counterpart, by its name or by what else it reads, says which v
 cut point: a claim that somebody has to prove before anything is concluded from the walk.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from fractions import Fraction
 from itertools import islice, product
 from typing import NoReturn
 
-from verdict.graph import ABSENT, GRAD, Interval, Node, Place, Plan, Region
+from verdict.graph import ABSENT, GRAD, Interval, Node, Place, Plan, Region, extent
 from verdict.graph.lockstep import COMMUNICATION, Step
-from verdict.lineage.alike import alike_bases
 from verdict.lineage.binding import Binding
 from verdict.lineage.columns import UNDECIDED
 from verdict.lineage.compare import Difference
-from verdict.lineage.counterparts import NONE, counterparts, in_turn
+from verdict.lineage.counterparts import NONE, in_turn
+from verdict.lineage.grounds import CutPoint, Grounds, Learned
 from verdict.lineage.holdings import Holdings
-from verdict.lineage.infinite import infinite_bases
 from verdict.lineage.lineages import Evidence, IgnoredLaw, Unfollowed
-from verdict.lineage.meaning import Signature, read_by
+from verdict.lineage.meaning import read_by
 from verdict.lineage.movement import Movement
-from verdict.lineage.reference import Bases, Reference
+from verdict.lineage.reference import Bases
 from verdict.lineage.transfer import Misfit
-from verdict.lineage.values import ONCE, Share, Value
+from verdict.lineage.values import ONCE, Share, Times, Value
 from verdict.ops import FACTS
 from verdict.ops.types import FLOAT, kind
 
-CutPoint = tuple[int, int]
-"""A device and a tensor of which it is guessed what it holds there."""
 Piece = tuple[Interval, int]
 """An interval of an axis, and the size of the axis."""
 MOST_REGIONS = 16
 """How many regions of a value are tried for a tensor: two axes that are cut have a few choices each."""
-Guess = tuple[int, int, Bases]
-"""That a device's tensor is a share of a sum of single-device values."""
-Refused = Set[Guess]
-"""Guesses that are wrong, or have no proof."""
-Factors = Mapping[Guess, Fraction]
-"""By which number times that sum a tensor is guessed to be a share, if not once."""
 
 
 class Guessing(Holdings):
     """Holdings whose gaps and divergences end a step, and leave its outputs unknown.
 
-    cuts: what was guessed. refused: what may not be. closed: nodes that are not followed. factors: of guesses.
+    cuts: what was guessed. learned: what is guessed otherwise, or not at all.
     """
 
-    def __init__(
-        self, reference: Reference, plan: Plan, binding: Binding, refused: Refused, closed: Set[Signature],
-        factors: Factors,
-    ) -> None:  # fmt: skip
-        super().__init__(reference, plan, binding, frozenset(), every=False)
-        self.refused, self.closed, self.factors = refused, closed, factors
+    def __init__(self, grounds: Grounds, plan: Plan, binding: Binding, learned: Learned) -> None:
+        super().__init__(grounds.table, plan, binding, frozenset(), every=False)
+        self.grounds, self.learned = grounds, learned
         self.cuts: dict[CutPoint, Value] = {}
-        self.infinite = infinite_bases(reference)
-        self.alike = alike_bases(reference)
+        self.infinite, self.alike = grounds.infinite, grounds.alike
         self.movement = Movement(self, self.infinite)
-        self._scales: dict[CutPoint, Fraction] = {}
+        self._scales: dict[CutPoint, Times] = {}
         self._parts: set[CutPoint] = set()
         self._pieces: list[dict[tuple[int, int], Interval]] = [{} for _ in range(plan.devices)]
-        self._counterparts = counterparts(reference.plan, plan)
-        self._by_read: dict[tuple[str, int, Bases], list[int]] = defaultdict(list)
-        for index, partner in enumerate(reference.partners):
-            for position, bases in enumerate(partner.inputs):
-                self._by_read[partner.node.op, position, bases].append(index)
 
     def read(self, device: int, tensor: int) -> Value | None:
         """What a tensor holds; None where it is not known, or where nothing can be said of it."""
@@ -78,17 +58,21 @@ class Guessing(Holdings):
 
     def join(self, index: int, number: int, place: Place) -> None:
         """Note a node that computes a single-device one; leave the step where that has no proof."""
-        if self.reference.partners[index].signature in self.closed:
+        if self.reference.partners[index].signature in self.learned.closed:
             raise Unfollowed("its stage has no proof")
         super().join(index, number, place)
 
     def write(self, device: int, tensor: int, value: Value | None, place: Place) -> None:
         """Let a tensor hold a value, and note which pieces of axes the device has."""
-        if any(share.times != 1 and share.base in self.infinite for share in value or ()):
-            raise Unfollowed("it is a multiple of what may be infinite")
+        for share in value or ():
+            if share.times != 1 and share.base in self.infinite:
+                raise Unfollowed("it is a multiple of what may be infinite")
         super().write(device, tensor, value, place)
-        for share in (share for share in value or () if share.base not in self.alike):
-            for interval, full in zip(share.region, self.reference.column_shape(share.base), strict=True):
+        for share in value or ():
+            shape = self.reference.shapes[share.base]
+            if share.base in self.alike or extent(share.region) == shape:
+                continue
+            for interval, full in zip(share.region, shape, strict=True):
                 if interval != (0, full):
                     self._pieces[device].setdefault((full, interval[1] - interval[0]), interval)
 
@@ -162,14 +146,14 @@ class Guessing(Holdings):
         value = self.env[device].get(tensor)
         return any(share.part for share in value) if value else (device, tensor) in self._parts
 
-    def _times(self, device: int, tensor: int) -> Fraction:
+    def _times(self, device: int, tensor: int) -> Times:
         """How often a tensor seems to hold what it must."""
         value = self.env[device].get(tensor)
         return value[0].times if value else self._scales.get((device, tensor), ONCE)
 
     def _due(self, device: int, node: Node, values: tuple[Value | None, ...]) -> Iterator[tuple[Bases, ...]]:
         """What single-device nodes read that may be the counterpart of a node. One addend says nothing of the other."""
-        for counterpart in in_turn(self._counterparts.get((device, node.outputs), NONE)):
+        for counterpart in in_turn(self.grounds.counterparts.get((device, node.outputs), NONE)):
             if len(counterpart.inputs) == len(values):
                 yield tuple(self.reference.values.get(t, ()) if t != ABSENT else () for t in counterpart.inputs)
         if FACTS.is_sum(node.op):
@@ -177,7 +161,7 @@ class Guessing(Holdings):
         alike: set[int] | None = None
         for position, value in enumerate(values):
             if value is not None:
-                found = set(self._by_read[node.op, position, tuple(share.base for share in value)])
+                found = set(self.grounds.by_read.get((node.op, position, tuple(share.base for share in value)), ()))
                 alike = found if alike is None else alike & found
         if alike is not None and len(alike) == 1:
             partner = self.reference.partners[alike.pop()]
@@ -232,7 +216,7 @@ class Guessing(Holdings):
 
     def _shares(self, device: int, tensor: int, bases: Bases, region: Region) -> Value:
         """The guess that a tensor is a region of a sum."""
-        times = self.factors.get((device, tensor, bases)) or self._times(device, tensor)
+        times = self.learned.factors.get((device, tensor, bases)) or self._times(device, tensor)
         return tuple(Share(base, region, times=times) for base in bases)
 
     def _cut(self, values: Iterable[Value | None]) -> list[Piece]:
@@ -270,8 +254,10 @@ class Guessing(Holdings):
         """Whether values of real numbers are due, and this guess is neither refused nor one of a part of a sum."""
         bases = [self.reference.bases[base] for base in due]
         numbers = all(kind(base.dtype) == FLOAT and base.column != UNDECIDED for base in bases)
-        refused = (device, tensor, due) in self.refused or (device, tensor) in self._parts
-        return numbers and self.infinite.isdisjoint(due) and not refused
+        refused = (device, tensor, due) in self.learned.guesses or (device, tensor) in self._parts
+        if not numbers or refused or not self.infinite.isdisjoint(due):
+            return False
+        return not self.learned.forms or self.grounds.form(tensor, due) not in self.learned.forms
 
 
 def _scaling(node: Node) -> tuple[int, ...]:

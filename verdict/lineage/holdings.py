@@ -65,7 +65,7 @@ class Holdings:
         self.env: list[dict[int, Value | None]] = [{} for _ in range(plan.devices)]
         self.regions = [tensor.region for tensor in plan.tensors]
         self.shapes = [extent(region) for region in self.regions]
-        self.kinds = [plan.kind(tensor) for tensor in range(len(plan.tensors))]
+        self.kinds = [plan.logicals[tensor.logical].kind for tensor in plan.tensors]
         self.types = [kind(plan.logicals[tensor.logical].dtype) for tensor in plan.tensors]
         self.known: dict[Member, int] = {}
         self.members: dict[int, dict[int, list[Place]]] = defaultdict(lambda: defaultdict(list))
@@ -79,6 +79,7 @@ class Holdings:
         self.claims = _claims(reference, plan, binding)
         self.seeds = frozenset(plan.seeds)
         self.divided = shard_axes(plan)
+        self.accumulated = plan.microbatches > 1
         self.once = tuple(_once(plan, program) for program in plan.programs)
         self.cuts: dict[tuple[int, int], Value] = {}
 
@@ -87,8 +88,10 @@ class Holdings:
         if tensor == ABSENT:
             return ()
         held = self.env[device]
-        value = held[tensor] if tensor in held else held.setdefault(tensor, self._given(tensor))
-        if value and self.kinds[tensor] == ACCUMULATOR:
+        value = held.get(tensor)
+        if value is None and tensor not in held:
+            value = held[tensor] = self._given(tensor)
+        if value and self.accumulated and self.kinds[tensor] == ACCUMULATOR:
             return self._accumulated(value)
         return value
 
@@ -233,8 +236,6 @@ class Holdings:
 
     def _accumulated(self, value: Value) -> Value:
         """An accumulator after all microbatches: sums over the batch are complete for this replica."""
-        if self.plan.microbatches == 1:
-            return value
         return tuple(sorted(share._replace(spread=share.spread | OVER_MICROBATCHES) for share in value))
 
     def _shards_added(self, value: Value) -> Value | None:

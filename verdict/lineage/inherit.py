@@ -1,7 +1,6 @@
 """What a node hands on without computing with it: parts of sums and factors; and what it does not look at."""
 
 from collections.abc import Sequence, Set
-from fractions import Fraction
 
 from verdict.graph import inside
 from verdict.lineage.holdings import Holdings
@@ -9,9 +8,9 @@ from verdict.lineage.lineages import IgnoredLaw, LinearLaw
 from verdict.lineage.meaning import Meaning
 from verdict.lineage.reference import Partner
 from verdict.lineage.replicas import value_mark
-from verdict.lineage.values import ONCE, WHOLE, Mark, Part, Share, Value, joined
+from verdict.lineage.values import ONCE, WHOLE, Mark, Part, Share, Times, Value, joined
 
-Inherited = tuple[Part, Mark, Fraction]
+Inherited = tuple[Part, Mark, Times]
 NOT_INHERITED: Inherited = ((), WHOLE, ONCE)
 """No part, but the whole, once."""
 

@@ -17,7 +17,7 @@ from verdict.lineage.holdings import Holdings
 from verdict.lineage.origins import NOTHING, Numbering, Origins
 from verdict.lineage.places import MOST_MOVED
 from verdict.lineage.reference import Bases, Reference
-from verdict.lineage.values import ONCE, Value, scaled
+from verdict.lineage.values import ONCE, Times, Value, scaled
 from verdict.ops import FACTS
 from verdict.ops.types import COMPLEX, FLOAT, kind
 
@@ -150,7 +150,7 @@ class Movement:
         ranks = attribute(next(iter(steps.values())).node, "ranks") or ()
         return set(ranks) == set(steps) and len({asked(step) for step in steps.values()}) == 1
 
-    def _add(self, times: Fraction) -> Callable[[Sequence[Value]], Value | None]:
+    def _add(self, times: Times) -> Callable[[Sequence[Value]], Value | None]:
         def add(values: Sequence[Value]) -> Value | None:
             if times != 1 and any(share.base in self.infinite for value in values for share in value):
                 return None
@@ -168,7 +168,7 @@ class Movement:
             if total is None or of is None or len({share[1:] for share in total}) > 1:
                 return total
             base, times = of
-            return (total[0]._replace(base=base, times=total[0].times / times),)
+            return (total[0]._replace(base=base, times=Fraction(total[0].times) / times),)
 
         return multiply
 

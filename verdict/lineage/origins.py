@@ -8,7 +8,6 @@ element; a node that only moves elements is run on these numbers themselves, at 
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from fractions import Fraction
 from itertools import pairwise
 from math import prod
 from typing import NamedTuple
@@ -19,7 +18,7 @@ import numpy.typing as npt
 from verdict.graph import Node, Region, Shape, extent, slices, whole
 from verdict.lineage.places import MOST_MOVED, Move, move
 from verdict.lineage.reference import Bases, Reference
-from verdict.lineage.values import ONCE, OWN_COLUMN, Part, Share, Value
+from verdict.lineage.values import ONCE, OWN_COLUMN, Part, Share, Times, Value
 from verdict.ops import FACTS
 from verdict.ops.types import COMPLEX, FLOAT, kind
 from verdict.outcome import Assumption
@@ -38,7 +37,7 @@ class How(NamedTuple):
 
     part: Part = ()
     spread: int = OWN_COLUMN
-    times: Fraction = ONCE
+    times: Times = ONCE
 
 
 class Block(NamedTuple):

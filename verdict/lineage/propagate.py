@@ -6,9 +6,9 @@ something else than its partner, that is a divergence: it is recorded once, and 
 as if the plan's own claim held, so that independent faults are found too.
 """
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from types import MappingProxyType
 
 from verdict.counting import Progress, uncounted
 from verdict.graph import ABSENT, GRADIENT, ONCE_A_STEP, PER_STEP, Place, Plan
@@ -17,10 +17,10 @@ from verdict.lineage.binding import Binding
 from verdict.lineage.compute import compute
 from verdict.lineage.ends import ends_of
 from verdict.lineage.exchange import chunk, meet, place_of
-from verdict.lineage.guessing import Factors, Guessing, Refused
+from verdict.lineage.grounds import NOTHING, Grounds, Learned
+from verdict.lineage.guessing import Guessing
 from verdict.lineage.holdings import Holdings
 from verdict.lineage.lineages import Evidence, Gap, Lineages, Unfollowed
-from verdict.lineage.meaning import Signature
 from verdict.lineage.reference import Reference
 from verdict.lineage.values import Value
 from verdict.ops import FACTS
@@ -44,20 +44,26 @@ def propagate(
 
 
 def guessed(
-    reference: Reference,
+    grounds: Grounds,
     plan: Plan,
     binding: Binding,
-    refused: Refused = frozenset(),
-    closed: Set[Signature] = frozenset(),
+    learned: Learned = NOTHING,
     microbatch: int = 0,
-    factors: Factors = MappingProxyType({}),
     progress: Progress = uncounted,
+    steps: int | None = None,
 ) -> Lineages:
-    """Say what every tensor of one column holds, as far as the guesses are right that are its `cuts`."""
-    return _walk(Guessing(reference, plan, binding, refused, closed, factors), plan, microbatch, progress)
+    """Say what every tensor of one column holds, as far as the guesses are right that are its `cuts`.
+
+    steps: how many are walked at most; all without.
+    """
+    return _walk(Guessing(grounds, plan, binding, learned), plan, microbatch, progress, steps)
 
 
-def _walk(holdings: Holdings, plan: Plan, microbatch: int, progress: Progress) -> Lineages:
+class _Enough(Exception):
+    """As many steps were walked as were asked for."""
+
+
+def _walk(holdings: Holdings, plan: Plan, microbatch: int, progress: Progress, most: int | None = None) -> Lineages:
     programs = [
         program(plan, [call for call in calls if call.microbatch in (microbatch, ONCE_A_STEP)])
         for calls in plan.programs
@@ -68,6 +74,8 @@ def _walk(holdings: Holdings, plan: Plan, microbatch: int, progress: Progress) -
         nonlocal done
         done += more
         progress(done, nodes, "nodes")
+        if most is not None and done >= most:
+            raise _Enough
 
     def followed(steps: Mapping[int, Step], follow: Callable[[], None]) -> None:
         _followed(holdings, steps, follow)
@@ -77,18 +85,18 @@ def _walk(holdings: Holdings, plan: Plan, microbatch: int, progress: Progress) -
         count(1)
         return holdings.read(device, step.node.inputs[0])
 
-    walk = lockstep(
-        programs,
-        Handlers(
-            local=lambda device, step: followed({device: step}, lambda: _local(holdings, device, step)),
-            send=sent,
-            receive=lambda device, step, value, sent: followed(
-                {device: step},
-                lambda: holdings.write(device, step.node.outputs[0], value, place_of(device, step)),
-            ),
-            meet=lambda members: followed(members, lambda: meet(holdings, members)),
+    handlers = Handlers(
+        local=lambda device, step: followed({device: step}, lambda: _local(holdings, device, step)),
+        send=sent,
+        receive=lambda device, step, value, sent: followed(
+            {device: step},
+            lambda: holdings.write(device, step.node.outputs[0], value, place_of(device, step)),
         ),
+        meet=lambda members: followed(members, lambda: meet(holdings, members)),
     )
+    walk = Walk((), ())
+    with suppress(_Enough):
+        walk = lockstep(programs, handlers)
     return _lineages(holdings, walk, nodes)
 
 

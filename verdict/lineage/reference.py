@@ -61,7 +61,8 @@ class Reference:
     """The single-device plan, ready to be compared with a parallel one of so many columns.
 
     batch: for each logical tensor the axis that the columns split, None for none. leaves: for each sum of values of its
-    shape, what is added up in the end; sums: the first of which these are the leaves.
+    shape, what is added up in the end; sums: the first of which these are the leaves. shapes: of one column
+    of each base.
     """
 
     plan: Plan
@@ -76,6 +77,7 @@ class Reference:
     meanings: Mapping[Signature, Meaning]
     leaves: Mapping[int, Bases]
     sums: Mapping[Bases, int]
+    shapes: tuple[Shape, ...]
 
     def added(self, bases: Iterable[int]) -> Bases:
         """What is added up in the end where some values are."""
@@ -95,8 +97,7 @@ class Reference:
 
     def column_shape(self, base: int) -> Shape:
         """The shape of one column of a base."""
-        _, _, _, shape, _, column, _ = self.bases[base]
-        return tuple(size // self.columns if axis == column else size for axis, size in enumerate(shape))
+        return self.shapes[base]
 
 
 class _Builder:
@@ -279,7 +280,12 @@ def reference(plan: Plan, columns: int, batch: Mapping[int, int | None]) -> Refe
         meanings=builder.meanings,
         leaves=builder.leaves,
         sums=builder.sums,
+        shapes=tuple(_column_shape(base, columns) for base in builder.bases),
     )
+
+
+def _column_shape(base: Base, columns: int) -> Shape:
+    return tuple(size // columns if axis == base.column else size for axis, size in enumerate(base.shape))
 
 
 def _form(base: Base) -> tuple[Shape, int, str]:

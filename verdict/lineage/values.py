@@ -61,7 +61,9 @@ WHOLE: tuple[()] = ()
 """The mark of a share that all replicas have."""
 
 
-ONCE = Fraction(1)
+Times = int | Fraction
+"""By what a value is multiplied. Whole numbers are quicker to compare and to look up."""
+ONCE = 1
 """The factor of what is neither multiplied nor averaged."""
 
 
@@ -73,7 +75,7 @@ class Share(NamedTuple):
     part: Part = ()
     spread: int = OWN_COLUMN
     shard: Mark = WHOLE
-    times: Fraction = ONCE
+    times: Times = ONCE
 
 
 Value = tuple[Share, ...]
@@ -111,12 +113,12 @@ def _is_zero(share: Share) -> bool:
     return not moves and any(begin == stop for _, (begin, stop) in share.part)
 
 
-def scaled(value: Value, times: Fraction) -> Value:
+def scaled(value: Value, times: Times) -> Value:
     """A number times a value."""
     return tuple(share._replace(times=share.times * times) for share in value)
 
 
-def _place(share: Share) -> tuple[int, Region, int, Mark, Fraction]:
+def _place(share: Share) -> tuple[int, Region, int, Mark, Times]:
     """Equal for parts that add up."""
     base, region, _, spread, shard, times = share
     return base, region, spread, shard, times

@@ -7,6 +7,7 @@ truth values are not).
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from verdict.ops.domain import BITS, TRUTH, of_type
@@ -30,6 +31,7 @@ NUMBERS = ("other", "self", "exponent", "min", "max", "value")
 """Attributes that are numbers of the type of integers that they meet."""
 
 
+@lru_cache(maxsize=256)
 def kind(dtype: Any) -> str:
     """The kind of a type; empty where there is none."""
     word = str(dtype or "").removeprefix("torch.")

@@ -14,10 +14,8 @@ from verdict.graph import ABSENT, PER_STEP, Node, Plan
 from verdict.graph.events import Event, events_of, makers_of
 from verdict.graph.lockstep import LOADER, attribute
 from verdict.lineage import Lineages, Reference, Value
-from verdict.lineage.alike import alike_bases
 from verdict.lineage.columns import UNDECIDED
-from verdict.lineage.guessing import CutPoint
-from verdict.lineage.infinite import infinite_bases
+from verdict.lineage.grounds import CutPoint, Grounds
 from verdict.ops import FACTS
 from verdict.ops.types import FLOAT, kind
 
@@ -43,18 +41,34 @@ class Island:
         return (node for event in self.events for _, node in event.nodes)
 
 
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The steps of the column that is walked, who makes what in them, and those that make what depends on nothing; each
+    island has its own of the latter.
+    """
+
+    plan: Plan
+    events: Sequence[Event]
+    makers: Mapping[CutPoint, int]
+    constants: frozenset[int]
+
+
+def column_of(plan: Plan, microbatch: int = 0) -> Column:
+    """The steps of one microbatch."""
+    events = events_of(plan, microbatch)
+    return Column(plan, events, makers_of(events), _constants(events))
+
+
 def islands_of(
-    walk: Lineages, plan: Plan, microbatch: int = 0, behind: Set[int] = frozenset()
+    walk: Lineages, column: Column, grounds: Grounds, behind: Set[int] = frozenset()
 ) -> tuple[list[Island], list[CutPoint]]:
     """The islands of the cut points of a walk of one column, and the cut points that have none.
 
     behind: values of which no tensor counts as known.
     """
-    due = walk.cuts
-    events = events_of(plan, microbatch)
-    makers = makers_of(events)
-    known = _Known(walk, plan, due, events, behind)
-    reached = {cut: _cone(cut, events, makers, known) for cut in due}
+    due, events = walk.cuts, column.events
+    known = _Known(walk, column, grounds, behind)
+    reached = {cut: _cone(cut, known) for cut in due}
     cones = {cut: cone for cut, cone in reached.items() if cone is not None}
 
     def island(cuts: Sequence[CutPoint]) -> Island:
@@ -69,17 +83,16 @@ def islands_of(
     return islands, [cut for cut, cone in reached.items() if cone is None]
 
 
-def widest(walk: Lineages, plan: Plan, microbatch: int = 0, behind: Set[int] = frozenset()) -> tuple[int, int]:
+def widest(walk: Lineages, column: Column, grounds: Grounds, behind: Set[int] = frozenset()) -> tuple[int, int]:
     """How many steps the island has that has most of them, and how many there are in all.
 
     What a cone has of steps hangs together, and so do cones with a step in common: one look at each step tells.
     """
-    events = events_of(plan, microbatch)
-    makers = makers_of(events)
-    known = _Known(walk, plan, walk.cuts, events, behind)
+    events, makers, constants = column.events, column.makers, column.constants
+    known = _Known(walk, column, grounds, behind)
     graph: networkx.Graph = networkx.Graph()
     stack = [makers[cut] for cut in walk.cuts if cut in makers]
-    seen = set(known.constants)
+    seen = set(constants)
     while stack:
         number = stack.pop()
         if number in seen:
@@ -89,7 +102,7 @@ def widest(walk: Lineages, plan: Plan, microbatch: int = 0, behind: Set[int] = f
         read = {(d, t) for d, node in events[number].nodes for t in node.inputs if t != ABSENT}
         before = {makers[point] for point in read if point in makers and known.at(point) is None}
         stack.extend(before)
-        graph.add_edges_from((number, other) for other in before - known.constants)
+        graph.add_edges_from((number, other) for other in before - constants)
     return max(map(len, networkx.connected_components(graph)), default=0), len(events)
 
 
@@ -125,17 +138,14 @@ class _Cone(NamedTuple):
 class _Known:
     """What tensors of devices hold, where it is one region of one value that may be any real number.
 
-    constants: steps that make what depends on nothing; each island has its own. behind: values that an island reaches
-    behind, those that depend on nothing among them: of such, regions may be equal, as where one is repeated.
+    behind: values that an island reaches behind, those that depend on nothing among them: of such, regions may be
+    equal, as where one is repeated.
     """
 
-    def __init__(
-        self, walk: Lineages, plan: Plan, due: Mapping[CutPoint, Value], events: Sequence[Event], behind: Set[int]
-    ) -> None:
-        self.walk, self.plan, self.due = walk, plan, due
-        self.infinite = infinite_bases(walk.reference)
-        self.constants = _constants(events)
-        self.behind = alike_bases(walk.reference) | behind
+    def __init__(self, walk: Lineages, column: Column, grounds: Grounds, behind: Set[int]) -> None:
+        self.walk, self.column, self.due = walk, column, walk.cuts
+        self.infinite = grounds.infinite
+        self.behind = grounds.alike | behind
 
     def at(self, cut: CutPoint) -> Value | None:
         """What a tensor holds; None where an island has to reach behind it."""
@@ -153,18 +163,19 @@ class _Known:
         return None if unknown or number in self.behind else value
 
 
-def _cone(cut: CutPoint, events: Sequence[Event], makers: Mapping[CutPoint, int], known: _Known) -> _Cone | None:
+def _cone(cut: CutPoint, known: _Known) -> _Cone | None:
     """What a cut point is computed by, back to what is known; None where that is not known, or no function of it.
 
     What changes in a step, as an accumulator does, is at no point what the walk says of it in the end. What is taken
     once a step has not what a microbatch has: it is in no island of one of several microbatches.
     """
+    plan, events, makers = known.column.plan, known.column.events, known.column.makers
     found: set[int] = set()
     given: set[CutPoint] = set()
     stack = [cut]
     while stack:
         point = stack.pop()
-        if point in makers and known.plan.kind(point[1]) in PER_STEP:
+        if point in makers and plan.kind(point[1]) in PER_STEP:
             return None
         if point in given or (point != cut and known.at(point) is not None):
             given.add(point)
@@ -174,7 +185,7 @@ def _cone(cut: CutPoint, events: Sequence[Event], makers: Mapping[CutPoint, int]
             return None
         if number in found:
             continue
-        if events[number].once and known.plan.microbatches > 1:
+        if events[number].once and plan.microbatches > 1:
             return None
         found.add(number)
         for device, node in events[number].nodes:
@@ -186,7 +197,7 @@ def _cone(cut: CutPoint, events: Sequence[Event], makers: Mapping[CutPoint, int]
 
 def _steps(cone: _Cone, known: _Known) -> Iterator[Hashable]:
     """The steps of a cone that are those of one island."""
-    return (("step", number) for number in cone.events if number not in known.constants)
+    return (("step", number) for number in cone.events if number not in known.column.constants)
 
 
 def _addends(value: Value) -> Iterator[Hashable]:

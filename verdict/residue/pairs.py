@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from verdict.graph import ABSENT, ACTIVATION, COPY, Attrs, Held, Logical, Plan, Region, extent, hull, moved
 from verdict.graph.lockstep import attribute
 from verdict.lineage import Value
-from verdict.lineage.guessing import CutPoint
+from verdict.lineage.grounds import CutPoint
 from verdict.residue.builder import Builder
 from verdict.residue.islands import Island
 from verdict.residue.single import End, NoShareError, Single, Source, end_of

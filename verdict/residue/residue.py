@@ -5,26 +5,26 @@ the island reads holds what the walk says, which rests on stages and on islands 
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 from operator import or_
+from typing import NamedTuple
 
 from verdict.counting import Progress
 from verdict.graph import Plan
-from verdict.graph.events import events_of
 from verdict.graph.microbatches import walked_microbatches
 from verdict.lineage import Binding, Lineages, Reference, Signature
+from verdict.lineage.grounds import NOTHING, CutPoint, Form, Grounds, Guess, Learned, grounds_of
 from verdict.lineage.guessed_ends import guessed_ends
-from verdict.lineage.guessing import CutPoint, Factors, Guess
 from verdict.lineage.meaning import read_by
 from verdict.lineage.poles import absorbs_poles
 from verdict.lineage.propagate import guessed
 from verdict.lineage.transfer import Member
 from verdict.options import Options
 from verdict.outcome import Unknown
-from verdict.residue.islands import MOST_COPIES, Island, islands_of, uneven, widest
+from verdict.residue.islands import MOST_COPIES, Column, Island, column_of, islands_of, uneven, widest
 from verdict.residue.pairs import Pair, Placed, pair_of, tile_of
 from verdict.residue.single import Source, source_of
 from verdict.stage import Members, Stage, cut
@@ -44,6 +44,8 @@ WALKED = 0.05
 """What a step costs that is walked once more, of what it costs to be swept. What is spent between cut points has the
 same bounds as one island: more, and the whole plan is swept.
 """
+EARLY, LONG = 1 / 16, 20_000
+"""Of a plan of so many steps this part is looked at first: it has several of a hundred layers, and costs little."""
 MOST_OPERATIONS = 20_000_000
 """How many multiplications and additions the sides of an island may take on numbers: there are many islands."""
 
@@ -73,70 +75,120 @@ def decide(
     if absorbs_poles(table):
         return None
     (microbatch,) = walked_microbatches(plan, every=False)
-    refused, closed = set[Guess](), frozenset[Signature]()
-    factors: dict[Guess, Fraction] = {}
-    behind: set[int] = set()
-    known: dict[Pair, Swept | Unknown] = {}
-    source = source_of(table, plan)
+    column, grounds = column_of(plan, microbatch), grounds_of(table, plan)
+    asked = _Asked(column, microbatch, grounds, source_of(table, plan), binding, options, unproved, progress, {})
+    learned, behind = Learned(forms=_early(asked)), frozenset[int]()
     most, spent = max(MOST_STEPS, MOST_OF_ALL * steps_of(plan)), 0.0
     walk: Lineages | None = None
     for _ in range(MOST_ROUNDS):
         if spent > most:
             return None
         if walk is None:
-            walk, closed = _walked(table, plan, binding, microbatch, refused, closed, factors, unproved, progress)
-        steps, every = widest(walk, plan, microbatch, frozenset(behind))
+            walk, learned = _walked(asked, learned)
+        steps, every = widest(walk, column, grounds, behind)
         if steps > max(MOST_STEPS, MOST_OF_ALL * every):
             return None
-        whole, lost = islands_of(walk, plan, microbatch, frozenset(behind))
-        islands, placed = _placed(whole, source, unproved)
-        pairs = [one.pair for one in placed if one is not None]
-        asked = list(dict.fromkeys(pair for pair in pairs if pair not in known))
-        _sweep(asked, known, options, progress)
-        spent += WALKED * every + sum(steps_of(pair.parallel) for pair in asked)
-        found = [known[one.pair] if one is not None else None for one in placed]
-        wrong = {
-            k: one for k, (island, one) in enumerate(zip(islands, found, strict=True)) if not _is_proved(one, island)
-        }
-        if not wrong and not lost:
-            each = tuple(one for pair in dict.fromkeys(pairs) if isinstance(one := known[pair], Swept))
-            return Decided(walk, tuple(islands), each)
-        if sum(isinstance(one, Unknown) for one in known.values()) > MOST_UNDECIDED:
+        seen = _seen(asked, walk, behind)
+        spent += WALKED * every + sum(steps_of(pair.parallel) for pair in seen.fresh)
+        if not seen.wrong and not seen.lost:
+            each = tuple(one for pair in seen.pairs if isinstance(one := asked.known[pair], Swept))
+            return Decided(walk, seen.islands, each)
+        if sum(isinstance(one, Unknown) for one in asked.known.values()) > MOST_UNDECIDED:
             return None
+        islands, wrong = seen.islands, seen.wrong
         further = {base for k in wrong for base in uneven(islands[k], table)} - behind
-        points = {k: _doubtful(one, islands[k]) for k, one in wrong.items()}
-        earliest = {k: wrong[k] for k in _earliest(points, islands, plan, microbatch)} if plan.columns == 1 else {}
+        earliest = {k: wrong[k] for k in _earliest(seen.points, islands, column)} if plan.columns == 1 else {}
         ends = {(end.held.device, end.held.tensor) for end in walk.ends}
         scaled = {guess: times for k, one in earliest.items() for guess, times in _scaled(one, islands[k], walk)}
-        fresh_factors = {guess: times for guess, times in scaled.items() if times and guess not in factors}
-        if further or fresh_factors:
+        factors = {guess: times for guess, times in scaled.items() if times and guess not in learned.factors}
+        if further or factors:
             behind |= further
-            factors |= fresh_factors
-            if fresh_factors:
-                refused |= {guess for guess, times in scaled.items() if times is None and guess[:2] not in ends}
-                walk = None
+            if factors:
+                refused = {guess for guess, times in scaled.items() if times is None and guess[:2] not in ends}
+                guesses = learned.guesses | refused
+                learned, walk = replace(learned, guesses=guesses, factors={**learned.factors, **factors}), None
             continue
-        doubtful = [*lost, *(point for k in _first(points, islands) for point in points[k])]
-        fresh_refused = {(*point, tuple(s.base for s in walk.cuts[point])) for point in doubtful if point not in ends}
-        if fresh_refused <= refused:
+        refused = {(*point, tuple(s.base for s in walk.cuts[point])) for point in seen.doubtful if point not in ends}
+        if refused <= learned.guesses:
             return None
-        refused |= fresh_refused
-        walk = None
+        learned, walk = replace(learned, guesses=learned.guesses | refused), None
     return None
 
 
-def _walked(
-    table: Reference, plan: Plan, binding: Binding, microbatch: int, refused: Collection[Guess],
-    closed: frozenset[Signature], factors: Factors, unproved: Unproved, progress: Progress,
-) -> tuple[Lineages, frozenset[Signature]]:  # fmt: skip
-    """A walk that follows no node whose stage has no proof, and the signatures of these nodes."""
+class _Asked(NamedTuple):
+    """What is asked in all rounds. known: what was found of each distinct island."""
+
+    column: Column
+    microbatch: int
+    grounds: Grounds
+    source: Source
+    binding: Binding
+    options: Options
+    unproved: Unproved
+    progress: Progress
+    known: dict[Pair, Swept | Unknown]
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What is seen of the cut points of a walk. pairs: distinct islands. fresh: those among them that were not asked
+    before. wrong: by their places, islands that are not proved. points: the doubtful cut points of these. lost: cut
+    points without an island.
+    """
+
+    islands: tuple[Island, ...]
+    pairs: tuple[Pair, ...]
+    fresh: tuple[Pair, ...]
+    wrong: Mapping[int, Swept | Unknown | None]
+    points: Mapping[int, Sequence[CutPoint]]
+    lost: Sequence[CutPoint]
+
+    @property
+    def doubtful(self) -> list[CutPoint]:
+        """The cut points that are refused: those that are lost, and those that are doubtful by themselves."""
+        return [*self.lost, *(point for k in _first(self.points, self.islands) for point in self.points[k])]
+
+
+def _seen(asked: _Asked, walk: Lineages, behind: Set[int]) -> _Seen:
+    """The islands of a walk, each distinct one swept."""
+    whole, lost = islands_of(walk, asked.column, asked.grounds, behind)
+    islands, placed = _placed(whole, asked.source, asked.unproved)
+    pairs = tuple(dict.fromkeys(one.pair for one in placed if one is not None))
+    fresh = tuple(pair for pair in pairs if pair not in asked.known)
+    _sweep(fresh, asked.known, asked.options, asked.progress)
+    found = [asked.known[one.pair] if one is not None else None for one in placed]
+    wrong = {k: one for k, (island, one) in enumerate(zip(islands, found, strict=True)) if not _is_proved(one, island)}
+    points = {k: _doubtful(one, islands[k]) for k, one in wrong.items()}
+    return _Seen(tuple(islands), pairs, fresh, wrong, points, lost)
+
+
+def _early(asked: _Asked) -> frozenset[Form]:
+    """Forms of guesses without a proof in the beginning of a long plan, where no guess of the form has one: layers are
+    alike, and a plan is walked from its beginning for each guess that is refused.
+    """
+    every = len(asked.column.events)
+    if every < LONG:
+        return frozenset()
+    steps = int(EARLY * every)
+    walk = guessed(asked.grounds, asked.column.plan, asked.binding, NOTHING, asked.microbatch, steps=steps)
+    if not walk.cuts or asked.unproved(cut((walk,)).questions):
+        return frozenset()
+    seen = _seen(asked, walk, frozenset())
+    forms = {point: asked.grounds.form(point[1], tuple(s.base for s in value)) for point, value in walk.cuts.items()}
+    wrong = {point for points in seen.points.values() for point in points}
+    return frozenset({forms[point] for point in seen.doubtful} - {forms[point] for point in walk.cuts.keys() - wrong})
+
+
+def _walked(asked: _Asked, learned: Learned) -> tuple[Lineages, Learned]:
+    """A walk that follows no node whose stage has no proof, and what is known of these nodes with it."""
+    plan = asked.column.plan
     while True:
-        known = guessed(table, plan, binding, frozenset(refused), closed, microbatch, dict(factors), progress)
-        walk = guessed_ends(known, plan, binding)
-        fresh = unproved(cut((walk,)).questions) - closed
+        known = guessed(asked.grounds, plan, asked.binding, learned, asked.microbatch, asked.progress)
+        walk = guessed_ends(known, plan, asked.binding)
+        fresh = asked.unproved(cut((walk,)).questions) - learned.closed
         if not fresh:
-            return walk, closed
-        closed |= fresh
+            return walk, learned
+        learned = replace(learned, closed=learned.closed | fresh)
 
 
 def _placed(islands: Sequence[Island], source: Source, unproved: Unproved) -> tuple[list[Island], list[Placed | None]]:
@@ -160,7 +212,7 @@ def _placed(islands: Sequence[Island], source: Source, unproved: Unproved) -> tu
     return [island for island, _ in found], [one for _, one in found]
 
 
-def _sweep(pairs: list[Pair], known: dict[Pair, Swept | Unknown], options: Options, progress: Progress) -> None:
+def _sweep(pairs: Sequence[Pair], known: dict[Pair, Swept | Unknown], options: Options, progress: Progress) -> None:
     """Note what the sweep says of pairs of plans."""
     alone = replace(options, workers=0)
     found = run_all(
@@ -189,9 +241,7 @@ def _first(wrong: Mapping[int, Sequence[CutPoint]], islands: Sequence[Island]) -
     return [k for k in wrong if not rests[k]] or list(wrong)
 
 
-def _earliest(
-    wrong: Mapping[int, Sequence[CutPoint]], islands: Sequence[Island], plan: Plan, microbatch: int
-) -> Iterator[int]:
+def _earliest(wrong: Mapping[int, Sequence[CutPoint]], islands: Sequence[Island], column: Column) -> Iterator[int]:
     """The wrong islands that read nothing that is computed from a doubtful value of another one, on any device: a
     multiple of what rests on a wrong guess says how wrong that is.
     """
@@ -200,7 +250,7 @@ def _earliest(
         due = islands[k].due
         values = {tuple(share.base for share in due[point]) for point in points}
         behind |= {point: 1 << place for point, value in due.items() if tuple(s.base for s in value) in values}
-    for event in events_of(plan, microbatch):
+    for event in column.events:
         read = [behind.get((device, tensor), 0) for device, node in event.nodes for tensor in read_by(node)]
         found = reduce(or_, read, 0)
         if found:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import cache, reduce
 from typing import NamedTuple
 
@@ -30,7 +29,7 @@ from verdict.lineage.indexing import join_region, split_region
 from verdict.lineage.meaning import column_attrs
 from verdict.lineage.poles import Doubtful, doubtful, signs_of
 from verdict.lineage.transfer import Misfit, transfer
-from verdict.lineage.values import Label
+from verdict.lineage.values import Label, Times
 from verdict.ops.signs import POSITIVE
 from verdict.ops.types import is_whole, kind
 from verdict.residue.builder import Builder
@@ -46,7 +45,7 @@ class End(NamedTuple):
     """What an output of a pair is: a number times a sum of values. addends: whose sum it is, if it is cut up so."""
 
     bases: tuple[int, ...]
-    times: Fraction
+    times: Times
     addends: Label | None
 
 

@@ -1,0 +1,79 @@
+"""What guesses rest on: what two plans say of each other, found once for all walks, and what earlier walks taught."""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+
+from verdict.graph import Node, Plan
+from verdict.lineage.alike import alike_bases
+from verdict.lineage.counterparts import Alike, counterparts
+from verdict.lineage.infinite import infinite_bases
+from verdict.lineage.meaning import Signature
+from verdict.lineage.reference import Bases, Reference
+
+_NUMBER = re.compile(r"\d+")
+CutPoint = tuple[int, int]
+"""A device and a tensor of which it is guessed what it holds there."""
+Guess = tuple[int, int, Bases]
+"""That a device's tensor is a share of a sum of single-device values."""
+Form = tuple[str, str, tuple[str, ...]]
+"""What guesses of equal layers have in common: the operator and the name of what makes a tensor, and the names of the
+values that it is guessed to hold, without the numbers in them.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What is known of earlier walks. guesses: those that are wrong, or have no proof. forms: of such guesses, where no
+    guess of the form has a proof. closed: nodes that are not followed. factors: by which number times a sum a tensor is
+    guessed to be a share, if not once.
+    """
+
+    guesses: Set[Guess] = frozenset()
+    forms: Set[Form] = frozenset()
+    closed: Set[Signature] = frozenset()
+    factors: Mapping[Guess, Fraction] = field(default_factory=dict)
+
+
+NOTHING = Learned()
+"""Before the first walk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """counterparts: of each node of each device the single-device nodes that it may be. by_read: single-device nodes by
+    operator, and what they read at a position. infinite, alike: values that may be infinite, or have equal regions.
+    makers: of each tensor the node that makes it.
+    """
+
+    table: Reference
+    counterparts: Mapping[tuple[int, tuple[int, ...]], Alike]
+    by_read: Mapping[tuple[str, int, Bases], Sequence[int]]
+    infinite: Set[int]
+    alike: frozenset[int]
+    makers: Mapping[int, Node]
+
+    def form(self, tensor: int, due: Bases) -> Form:
+        """The form of the guess that a tensor is a share of a sum of these values."""
+        maker = self.makers.get(tensor)
+        op, name = (maker.op, maker.name) if maker is not None else ("", "")
+        return op, _without_numbers(name), tuple(_without_numbers(self.table.bases[base].name) for base in due)
+
+
+def grounds_of(table: Reference, plan: Plan) -> Grounds:
+    """What a pair of plans says of each other."""
+    by_read: dict[tuple[str, int, Bases], list[int]] = defaultdict(list)
+    for index, partner in enumerate(table.partners):
+        for position, bases in enumerate(partner.inputs):
+            by_read[partner.node.op, position, bases].append(index)
+    makers = {tensor: node for segment in plan.segments for node in segment.nodes for tensor in node.outputs}
+    own = counterparts(table.plan, plan)
+    return Grounds(table, own, dict(by_read), infinite_bases(table), alike_bases(table), makers)
+
+
+@cache
+def _without_numbers(name: str) -> str:
+    return _NUMBER.sub("#", name)
