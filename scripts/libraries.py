@@ -46,13 +46,14 @@ What is not there, and why: Megatron-Core's context parallelism, as its own atte
 Transformer Engine runs on no CPU; torchtitan's context parallelism, neither form of which runs on a CPU: over its SDPA,
 torch's DTensor has no sharding strategy for `aten._scaled_dot_product_flash_attention_for_cpu` (the
 ring is registered for the three kernels of GPUs alone), and FlexAttention has no backward there. transformers' CLIP
-and ViT MAE under DDP end as UNKNOWN: CLIP divides embeddings by their norms, which may be zero, in front of a
-logarithm of a softmax, so that nothing is decided between cut points, and the whole takes too long; ViT MAE divides
-its loss by the number of patches that the order of noise masks, which is the same on each rank, as an order is a
-permutation: that is not known, and no proof is found. T5 and Swin whose loss is
+whose texts are trained, too, and ViT MAE under DDP have no answer in half a minute of the processor: gradients of texts
+that all ranks have are parts of sums over images, which are not followed through a norm and attention; ViT MAE picks
+patches in an order, whose gradients have no proof between cut points. T5 and Swin whose loss is
 divided by the ranks again are REFUTED, but the first finding names a norm of the model, not the line of the loss.
 ALBERT and ELECTRA that are given their buffers have no answer after 15 s of the processor, where BERT has one;
-DeBERTa, given no mask, asks of its data whether it is padded, and is UNKNOWN.
+DeBERTa, given no mask, asks of its data whether it is padded, and is UNKNOWN; so is Llama 4, whose rotary embedding is
+of complex numbers (`polar`). DINOv2 and SigLIP, called by DDP as they are, have weights that nothing uses, so that DDP
+waits for their gradients and reduces no others of their bucket: they are REFUTED (`missing-reduction`).
 """
 COLUMNS = ("program", "ranks", "nodes", "recording s", "proof s", "verdict", "with a mistake", "what is said")
 

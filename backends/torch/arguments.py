@@ -97,9 +97,15 @@ def encode(
             attrs[name] = plain(decimal(value) if single else value)
     if absent:
         attrs["absent"] = tuple(absent)
-    if func._schema.name in _OF_TRUTH and all(t.dtype is torch.bool for t in tensors_in([*args, *kwargs.values()])):
+    operands = (value for argument, value in bound(func, args, kwargs) if argument.name in ("self", "other"))
+    if func._schema.name in _OF_TRUTH and all(map(_is_truth, operands)):
         attrs["dtype"] = "bool"
     return tuple(inputs), attrs
+
+
+def _is_truth(value: Any) -> bool:
+    """Whether an operand is a truth value, or holds such: beside another number, truth values are numbers, too."""
+    return value.dtype is torch.bool if isinstance(value, torch.Tensor) else isinstance(value, bool)
 
 
 def _is_default(argument: Any, value: Any) -> bool:

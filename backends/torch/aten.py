@@ -9,7 +9,7 @@ from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicO
 from torch.utils._python_dispatch import _disable_current_modes
 
 from verdict.backends.torch import choices, fused, grouped
-from verdict.backends.torch.arguments import Call, called, encode, functional_of, plain, tensors_in, type_of
+from verdict.backends.torch.arguments import Call, called, encode, functional_of, plain, tensors_in
 from verdict.backends.torch.collectives import Unknown
 from verdict.backends.torch.decomposed import taken_apart
 from verdict.backends.torch.draws import is_random, record_draw
@@ -19,6 +19,7 @@ from verdict.backends.torch.memory import value_of
 from verdict.backends.torch.moved import copied_as_held
 from verdict.backends.torch.overlaps import entangled, unordered
 from verdict.backends.torch.ranges import beyond
+from verdict.backends.torch.scalars import of_numbers
 from verdict.backends.torch.trace import Value
 from verdict.backends.torch.views import selected, sliced, view_of
 from verdict.backends.torch.widths import modulo
@@ -60,7 +61,7 @@ def record_aten(recorder: "Recorder", call: Call) -> Any:
         return record_draw(recorder, call)
     if call.name.startswith("_foreach_"):
         return _foreach(recorder, call)
-    others = _of_numbers(call) or taken_apart(call)
+    others = of_numbers(call) or taken_apart(call)
     if others is not None:
         return _by_others(recorder, call, others)
     if call.written:
@@ -68,18 +69,6 @@ def record_aten(recorder: "Recorder", call: Call) -> Any:
     if _is_view(call.func):
         return _viewed(recorder, call)
     return _pure(recorder, call)
-
-
-def _of_numbers(call: Call) -> Callable[..., Any] | None:
-    """The same call where numbers of Python's stand in place of all its tensors: of tensors that hold these."""
-    if call.tensors or not call.numbers:
-        return None
-
-    def run(*_: Any, **__: Any) -> Any:
-        held = {name: torch.scalar_tensor(number, dtype=type_of(number)) for name, number in call.numbers.items()}
-        return call.func(**{**call.given, **held})
-
-    return run
 
 
 def _viewed(recorder: "Recorder", call: Call) -> Any:

@@ -29,6 +29,8 @@ _OTHERWISE = tuple((dist.Work, name) for name in ("is_completed", "synchronize",
 
 _COALESCED = "_broadcast_coalesced"
 """How DistributedDataParallel broadcasts parameters and buffers: in buckets, each waited for before it is read."""
+_SHAPES = "_verify_params_across_processes"
+"""How it makes sure that all ranks have the same parameters, when it is made: what it sends is its own."""
 _REBUILD = "_rebuild_buckets"
 """What it does once, after the first backward pass: rank 0 tells which gradient goes into which bucket."""
 
@@ -78,6 +80,7 @@ def world(rank: int, size: int, join: Callable[[], None] | None = None) -> Itera
     patches += [(DeviceMesh, "__getitem__", _outside(DeviceMesh.__getitem__))]
     owners = importers(device_mesh, "init_device_mesh")
     patches += [(owner, "init_device_mesh", _outside(init_device_mesh)) for owner in owners]
+    patches += [(dist, _SHAPES, _outside(getattr(dist, _SHAPES)))]
     patches += premultiplied.patches()
     patches += [] if join else [(pipelines.OWNER, pipelines.NAME, pipelines.vote)]
     patches += [(owner, groups.NAME, told) for owner in importers(groups.OWNER, groups.NAME)]

@@ -30,9 +30,6 @@ _OBJECTS = (
 )  # fmt: skip
 """What communicates objects of Python's. What they hold was read from tensors before, or is no number of the data."""
 
-_SHAPES = "_verify_params_across_processes"
-"""How DistributedDataParallel makes sure that all ranks have the same parameters: what it sends is its own."""
-
 
 class Live(NamedTuple):
     """store: a file by which the ranks find each other. seconds: after which a rank no longer waits for another.
@@ -89,7 +86,6 @@ def objects(recorder: Recorder) -> Iterator[None]:
             function = getattr(distributed_c10d, name)
             for module in importers(distributed_c10d, name):
                 stack.enter_context(replaced(module, name, partial(_apart, recorder, function)))
-        stack.enter_context(replaced(dist, _SHAPES, partial(_apart, recorder, getattr(dist, _SHAPES))))
         yield
 
 

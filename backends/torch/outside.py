@@ -26,6 +26,8 @@ from verdict.errors import UsageError
 
 _READERS = ("numpy", "__array__", "tolist", "data_ptr", "storage", "__dlpack__")
 """Methods of a tensor that give its memory, or what stands there, to something that is not torch."""
+_STORAGE_READERS = ("data_ptr", "tolist", "__getitem__", "__setitem__")
+"""Methods of a storage that do."""
 _SHARERS = ("from_numpy", "frombuffer", "from_dlpack", "asarray", "as_tensor")
 """Functions of torch that make a tensor of memory that something else has."""
 _STARTERS: tuple[tuple[Any, str], ...] = (
@@ -35,6 +37,7 @@ _STARTERS: tuple[tuple[Any, str], ...] = (
     (threading, "_start_joinable_thread"),
 )
 """What begins threads: the first two in Python 3.11 and 3.12, the first and the last two in 3.13."""
+_AWAY = "memory is given away that the recording does not have ({})"
 _SILENT = frozenset({"prim", "profiler"})
 
 
@@ -51,6 +54,9 @@ def outside(recorder: Recorder) -> Iterator[None]:
         for name in _READERS:
             before = getattr(torch.Tensor, name)
             stack.enter_context(given(torch.Tensor, name, _reads(recorder, name, before)))
+        for name in _STORAGE_READERS:
+            before = getattr(torch.UntypedStorage, name)
+            stack.enter_context(given(torch.UntypedStorage, name, _gives(recorder, name, before)))
         for name in _SHARERS:
             stack.enter_context(replaced(torch, name, _shares(recorder, getattr(torch, name))))
         yield
@@ -98,11 +104,7 @@ def _reads(recorder: Recorder, name: str, before: Callable[..., Any]) -> Callabl
         if name == "tolist" and recorder.tape.known([value]):
             return folded(recorder.tape, value).tolist()
         if isinstance(self, FakeTensor) and name != "tolist":
-            where, problem = (
-                recorder.origin.name(name),
-                f"memory is given away that the recording does not have ({name})",
-            )
-            raise recorder.refuse(UsageError(where, problem, NAME_IT))
+            raise recorder.refuse(UsageError(recorder.origin.name(name), _AWAY.format(name), NAME_IT))
         if name != "tolist":
             if recorder.live:
                 recorder.watch.constant(self, self, recorder.origin.name(name))
@@ -113,6 +115,19 @@ def _reads(recorder: Recorder, name: str, before: Callable[..., Any]) -> Callabl
             recorder.doubt(f"a value is read by Python: {name}")
         with _disable_current_modes():
             return before(self, *args, **kwargs)
+
+    return run
+
+
+def _gives(recorder: Recorder, name: str, before: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of a storage that a user's file calls to look at memory, or to change it."""
+
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not is_foreign(sys._getframe(1).f_code.co_filename):
+            if self.device.type == "meta":
+                raise recorder.refuse(UsageError(recorder.origin.name(name), _AWAY.format(name), NAME_IT))
+            recorder.doubt(f"the memory of a storage is given away: {name}")
+        return before(self, *args, **kwargs)
 
     return run
 

@@ -2,7 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from operator import index as whole_number
 from typing import Any
+
+from verdict.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +50,41 @@ REPLICATE = Share()
 
 def shard(dim: int, index: int, count: int) -> Share:
     """Piece `index` of `count` even pieces along `dim`."""
+    dim, index, count = _numbers("shard", dim=dim, index=index, count=count)
+    _require_place("shard", index, count)
     return Share(cuts=((dim, index, count),))
 
 
 def piece(dim: int, start: int, stop: int, size: int) -> Share:
     """Elements `start` to `stop` of the `size` elements along `dim`; pieces may be uneven."""
+    dim, start, stop, size = _numbers("piece", dim=dim, start=start, stop=stop, size=size)
     return Share(region=((dim, start, stop, size),))
 
 
 def partial(index: int, count: int) -> Share:
     """Addend `index` of `count`: they add up to the tensor."""
+    index, count = _numbers("partial", index=index, count=count)
+    _require_place("partial", index, count)
     return Share(part=(index, count))
 
 
 def mean(index: int, count: int) -> Share:
     """Value `index` of `count`, the mean of which is the tensor."""
-    return replace(partial(index, count), divisor=count)
+    return replace(partial(index, count), divisor=whole_number(count))
+
+
+def _numbers(function: str, **given: Any) -> list[int]:
+    """What is given as whole numbers. Raises UsageError."""
+    for name, value in given.items():
+        if not hasattr(value, "__index__"):
+            raise UsageError(function, f"its `{name}` is {value!r}", "give a whole number")
+    return [whole_number(value) for value in given.values()]
+
+
+def _require_place(function: str, index: int, count: int) -> None:
+    """Counted from 0. Raises UsageError."""
+    if not 0 <= index < count:
+        raise UsageError(function, f"its `index` is {index}, of {count}", "count from 0, as ranks are")
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
     def read(self, tensor: Any) -> int:
         """The value that a tensor holds; of one that was made outside of the recording, its constants."""
         self.pending.about_to_read(tensor, self._early)
-        self.watch.used(tensor)
+        self.watch.used(tensor, constant=not self.memory.knows(tensor))
         if self.memory.from_before(tensor) and tensor.requires_grad and tensor.is_leaf:
             raise self.refuse(self._unnamed(tensor))
         if not self.memory.knows(tensor):
@@ -141,8 +141,11 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         if known.numel() > MOST_CONSTANTS:
             problem = f"a tensor of {known.numel()} constants is read, which is too large to be part of a plan"
             raise self.refuse(UsageError(where, problem, NAME_IT))
-        with _disable_current_modes():
-            listed = known.detach().reshape(-1).tolist()
+        try:
+            with _disable_current_modes():
+                listed = known.detach().reshape(-1).tolist()
+        except RuntimeError:  # its storage was never allocated: the memory of a tensor without data, given away
+            raise self.refuse(UsageError(where, "memory is read that the recording does not have", NAME_IT)) from None
         made = value_of(tensor)
         values = plain(decimal(listed) if made.dtype == "float32" else listed)
         self.watch.constant(tensor, known, where)

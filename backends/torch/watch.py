@@ -1,4 +1,5 @@
-"""Memory that changes without a recorded operator: constants that numpy shares, and more writes than were recorded.
+"""Memory that changes without a recorded operator: constants that numpy shares, storages that lie in one place, and
+more writes than were recorded.
 
 What the recording calls a constant was read from real memory. It is read again whenever it is used, and at the end.
 Of tensors with names, torch counts the writes: more of them than were recorded were made where nothing is recorded.
@@ -12,6 +13,8 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import _disable_current_modes
+
+from verdict.backends.torch.addresses import Addresses
 
 
 @dataclass
@@ -35,6 +38,7 @@ class Watch:
         self._writes: Counter[int] = Counter()
         self._versions: dict[str, tuple[int, int]] = {}
         self._written: Counter[int] = Counter()
+        self._addresses = Addresses()
 
     def constant(self, tensor: Any, memory: Any, where: str) -> None:
         """The values of `tensor` were read from `memory`."""
@@ -55,14 +59,26 @@ class Watch:
         if key in self._constants:
             self._constants[key].foreign = True
 
-    def used(self, tensor: Any) -> None:
-        """`tensor` is read: if it is a constant, it must be what it was."""
+    def _met(self, tensor: Any, constant: bool = False) -> None:
+        """`tensor` is read or written: what else lies in its memory is that of something that is not torch, too.
+        constant: whether its numbers are taken as they are, which those of recorded operators are not.
+        """
+        for storage in self._addresses.meeting(tensor):
+            if storage._cdata == _key(tensor) or (constant and storage._cdata not in self._constants):
+                self._doubt("a tensor lies in the memory of another")
+            self._foreign.add(storage._cdata)
+            self.shared(tensor)
+
+    def used(self, tensor: Any, constant: bool = False) -> None:
+        """`tensor` is read: if it is a constant, it must be what it was. constant: whether it becomes one."""
+        self._met(tensor, constant)
         known = self._constants.get(_key(tensor)) if self._constants else None
         if known is not None:
             self._compare(known)
 
     def changed(self, tensor: Any) -> None:
         """A recorded operator wrote to `tensor`."""
+        self._met(tensor)
         key = _key(tensor)
         known = self._constants.pop(key, None)
         if (known is not None and known.foreign) or key in self._foreign:
@@ -80,6 +96,8 @@ class Watch:
 
     def begin(self, named: Mapping[str, Any]) -> None:
         """The step begins; these tensors have names."""
+        for tensor in named.values():
+            self._met(tensor)
         self._versions = {name: (tensor._version, _key(tensor)) for name, tensor in _counted(named)}
         self._written = self._writes.copy()
 
@@ -96,7 +114,7 @@ class Watch:
     def _compare(self, known: _Constant) -> None:
         now = _copy(known.memory)
         with _disable_current_modes():
-            same = torch.allclose(now, known.held, 0.0, 0.0, equal_nan=True)
+            same = now.shape == known.held.shape and torch.allclose(now, known.held, 0.0, 0.0, equal_nan=True)
         if not same:
             self._doubt(f"memory is changed behind torch's back that was read by {known.where}")
             known.held = now

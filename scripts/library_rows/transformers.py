@@ -4,6 +4,7 @@ from scripts.library_rows import Library, Row
 
 DATA, OWN = "transformers/data_parallel.py", "transformers/parallel.py"
 OTHERS, WRAPPED = "transformers/others.py", "transformers/wrapped.py"
+FURTHER = "transformers/further.py"
 TWICE = "the loss is divided by the ranks again"
 AGAIN = "the loss is multiplied by the ranks"
 NO_ROOT = "the layers are sharded, the model around them is not"
@@ -85,6 +86,19 @@ TRANSFORMERS = Library(
         Row("Pegasus, DDP", OTHERS, "pegasus_ddp", "pegasus_single", "pegasus_ddp_scaled", TWICE),
         Row("GPT-J, DDP", OTHERS, "gpt_j_ddp", "gpt_j_single", "gpt_j_ddp_scaled", TWICE),
         Row("GPT-Neo of two layers, DDP", OTHERS, "gpt_neo_ddp", "gpt_neo_single", "gpt_neo_ddp_scaled", TWICE),
+        Row("CLIP, its texts frozen, DDP", FURTHER, "clip_ddp", "clip_single", "clip_ddp_scaled", TWICE),
+        Row("RoBERTa, its buffers given, DDP", FURTHER, "roberta_ddp", "roberta_single", "roberta_ddp_scaled", TWICE),
+        Row("ConvNeXt, DDP", FURTHER, "convnext_ddp", "convnext_single", "convnext_ddp_scaled", TWICE),
+        Row("OLMoE, `shift_labels`, DDP", FURTHER, "olmoe_ddp", "olmoe_single", "olmoe_ddp_scaled", TWICE,
+            tensors="live"),
+        Row("Nemotron, DDP", FURTHER, "nemotron_ddp", "nemotron_single", "nemotron_ddp_scaled", TWICE),
+        Row("Persimmon, DDP", FURTHER, "persimmon_ddp", "persimmon_single", "persimmon_ddp_scaled", TWICE),
+        Row("Qwen2-MoE, `shift_labels`, DDP", FURTHER, "qwen2_moe_ddp", "qwen2_moe_single", "qwen2_moe_ddp_scaled",
+            TWICE, tensors="live"),
+        Row("BEiT, DDP", FURTHER, "beit_ddp", "beit_single", "beit_ddp_scaled", TWICE),
+        Row("OLMo, FSDP2", FURTHER, "olmo_fsdp2", "olmo_single", "olmo_fsdp2_without_root", NO_ROOT),
+        Row("CodeGen, DDP", FURTHER, "codegen_ddp", "codegen_single", "codegen_ddp_scaled", TWICE),
+        Row("Phi, DDP", FURTHER, "phi_ddp", "phi_single", "phi_ddp_scaled", TWICE),
         Row("Llama, torch.compile of DDP", WRAPPED, "compiled", "llama_single", "compiled_scaled", TWICE),
         Row("Llama, mixed precision of FSDP2", WRAPPED, "mixed", "llama_single", "mixed_scaled", TWICE),
         Row("Llama, the first FSDP, clipped norm", WRAPPED, "fsdp1_clipped", "clipped_single", "fsdp1_clipped_by_part",

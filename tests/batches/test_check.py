@@ -96,7 +96,7 @@ def test_a_denied_assumption_is_denied_where_it_is_written(here):
         ("", None, "it lists no pairs and no programs"),
         ("[[tool.verdict.pairs]]\nsingle = 'a'", None, "pairs, number 1: parallel is missing"),
         ("[[tool.verdict.programs]]\nprogram = 'a.py'\nworld = 0", None, "0 is not an integer above 0"),
-        ("[[tool.verdict.programs]]\nprogram = 'a.py'\nworld = 2\ntensors = 'no'", None, "known: fake, real"),
+        ("[[tool.verdict.programs]]\nprogram = 'a.py'\nworld = 2\ntensors = 'no'", None, "known: auto, fake, real"),
         ("[[", None, "it is no TOML"),
     ],
 )

@@ -20,6 +20,8 @@ from verdict.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 MANNER = Manner("fake", True, "version")
+MANNERS = {"auto": 'name = "auto"', "fake": 'name = "fake"\ntensors = "fake"'}
+"""What an entry of a list says of what it is recorded on: nothing, or tensors without data."""
 
 
 class Shelf:
@@ -194,6 +196,20 @@ def check(name):
     """The run, and its report without times."""
     done = run("check", "-q", "-v", "--sample-seed", "0", "--output", f"json:{name}.json")
     return done, untimed(json.loads(Path(f"{name}.json").read_text()))
+
+
+def test_what_cannot_be_recorded_without_numbers_is_recorded_on_them(tmp_path, monkeypatch):
+    """The reducer of DistributedDataParallel works on memory; a list that asks for tensors without data is told so."""
+    pytest.importorskip("torch")
+    monkeypatch.chdir(tmp_path)
+    for name in ("ddp.py", "ddp_manual.py", "mlp_megatron.py"):
+        shutil.copy(ROOT / "examples" / "torch" / name, tmp_path)
+    entries = (f'[[tool.verdict.programs]]\nprogram = "ddp.py:build"\nworld = 2\n{more}' for more in MANNERS.values())
+    (tmp_path / "pyproject.toml").write_text("\n".join(entries))
+    done = run("check", "-q", "--no-cache", "--output", "json:told.json")
+    told = json.loads((tmp_path / "told.json").read_text())
+    assert {case["name"]: case["verdict"] for case in told["cases"]} == {"auto": "PROVED", "fake": "REFUSED"}
+    assert done.exit_code == 2
 
 
 def test_a_real_program_is_recorded_once_and_told_the_same(tmp_path, monkeypatch):

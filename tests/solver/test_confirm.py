@@ -120,6 +120,17 @@ def test_a_point_decides_exactly():
     assert not differs([(1 / x, x)], {"x": Fraction(0)}), "the single side has no value there"
 
 
+def test_bits_of_what_is_no_fraction_are_not_known():
+    """Elsewhere the point decides: that one pair is not known there is no error, and hides no other."""
+    terms = PlainTerms()
+    x = terms.real("x")
+    joined = x.exp().opaque("bitwise and", 3)
+    assert not differs([(joined, joined + 1)], {"x": Fraction(1, 3)})
+    assert not differs([(x, x + joined * 0)], {"x": Fraction(1, 3)})
+    ordered = x.exp().opaque("ranked", x.exp(), 0, 0)
+    assert not differs([(ordered, ordered + 1)], {"x": Fraction(1, 3)})
+
+
 def powers(exponent):
     """loss = sum((x * w)^exponent)."""
     b = Builder()

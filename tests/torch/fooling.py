@@ -3,6 +3,7 @@
 The truth of each is what gloo processes on CPUs compute (tests/torch/truth.py).
 """
 
+import ctypes
 import multiprocessing
 import os
 import random
@@ -14,6 +15,7 @@ import threading
 import time
 import uuid
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -86,6 +88,55 @@ def build_swallowed(ctx):
 
 def build_swallowed_right(ctx):
     return program(ctx, work=lambda y, weight: y * read(torch.tensor(1.0), 2.0))
+
+
+def build_handed(ctx):
+    """Another library's view of a gradient scales it."""
+    return program(ctx, after=lambda weight: torch.from_dlpack(weight.grad).mul_(2.0))
+
+
+def reduced(ctx, then):
+    """`then` does something to the weight's gradient after it was reduced."""
+    made = program(ctx)
+
+    def step():
+        loss = made.step()
+        then(made.params["weight"].grad)
+        return loss
+
+    return replace(made, step=step)
+
+
+def build_handed_last(ctx):
+    """The same where nothing reads the gradient after that."""
+    return reduced(ctx, lambda grad: torch.from_dlpack(grad).mul_(2.0))
+
+
+def build_handed_filled(ctx):
+    """What is written there does not depend on what was there."""
+    return reduced(ctx, lambda grad: torch.utils.dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(grad)).fill_(2.0))
+
+
+def build_handed_read(ctx):
+    """The numbers of the weight in the recorded step."""
+    return program(ctx, work=lambda y, weight: y * torch.from_dlpack(weight.detach()).sum())
+
+
+def build_addressed(ctx):
+    """The gradient's memory is written to by its address."""
+
+    def then(grad):
+        number = ctypes.c_float if grad.dtype == torch.float32 else ctypes.c_double
+        number.from_address(grad.untyped_storage().data_ptr()).value = 3.0
+
+    return reduced(ctx, then)
+
+
+def build_overlapping_right(ctx):
+    """Two tensors of one table of numpy's, which nobody writes to."""
+    table = np.ones(SIZE + 1, dtype=np.float32)
+    first, second = torch.from_numpy(table[:-1]), torch.from_numpy(table[1:])
+    return program(ctx, work=lambda y, weight: y * first * second)
 
 
 def build_numpy_view(ctx):

@@ -82,3 +82,35 @@ def build_each_averaged(ctx):
 def build_unreduced(ctx):
     """Wrong: three elements where one loss is due, and no gradients."""
     return replace(build_summed_single(ctx), step=lambda: torch.ones(3))
+
+
+def build_beside_single(ctx):
+    """A truth value beside a number is a number: 1.5 or 0.5."""
+    return program(ctx, lambda x, w: (w * torch.add(x > 0, 0.5)).sum())
+
+
+def build_beside(ctx):
+    return build_beside_single(ctx)
+
+
+def build_beside_another(ctx):
+    """Wrong: another number, which is as true."""
+    return program(ctx, lambda x, w: (w * torch.add(x > 0, 0.25)).sum())
+
+
+def first(ctx, alpha):
+    """Numbers that stand first."""
+    return program(ctx, lambda x, w: (w * torch.add(0.5, x > 0, alpha=alpha) * torch.sub(1.0, torch.mul(2.0, x))).sum())
+
+
+def build_first_single(ctx):
+    return first(ctx, 2.0)
+
+
+def build_first(ctx):
+    return first(ctx, 2.0)
+
+
+def build_first_otherwise(ctx):
+    """Wrong: another factor of what is added."""
+    return first(ctx, 3.0)

@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from verdict.backends.torch.door import require_loss, require_outputs, require_program  # noqa: E402
-from verdict.backends.torch.program import Program, piece, shard  # noqa: E402
+from verdict.backends.torch.program import Program, mean, partial, piece, shard  # noqa: E402
 from verdict.backends.torch.shares import told  # noqa: E402
 from verdict.errors import UsageError  # noqa: E402
 
@@ -60,3 +60,25 @@ def test_a_spec_cuts_a_dimension_that_is_there():
         for spec in (shard(dim, 1, 2), piece(dim, 0, 2, 4)):
             with pytest.raises(UsageError, match=f"x: its spec cuts dimension {dim}, and it has 2"):
                 told("x", (2, 3), spec)
+
+
+@pytest.mark.parametrize(
+    ("made", "problem"),
+    [
+        (lambda: shard("0", 0, 2), "shard: its `dim` is '0'"),
+        (lambda: shard(0, 0.5, 2), "shard: its `index` is 0.5"),
+        (lambda: shard(0, 2, 2), "shard: its `index` is 2, of 2"),
+        (lambda: piece(0, None, 2, 4), "piece: its `start` is None"),
+        (lambda: partial(0, "2"), "partial: its `count` is '2'"),
+        (lambda: partial(-1, 2), "partial: its `index` is -1, of 2"),
+        (lambda: mean(0, "2"), "partial: its `count` is '2'"),
+    ],
+)
+def test_what_is_no_share_is_refused(made, problem):
+    with pytest.raises(UsageError, match=problem):
+        made()
+
+
+def test_a_share_is_of_whole_numbers_of_any_kind():
+    assert shard(torch.tensor(0), torch.tensor(1), torch.tensor(2)) == shard(0, 1, 2)
+    assert repr(mean(torch.tensor(1), torch.tensor(2))) == repr(mean(1, 2))

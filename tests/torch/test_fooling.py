@@ -20,6 +20,11 @@ WRONG = {
     "build_process": "the program begins a process",
     "build_swallowed": "decides what the program does",
     "build_given_away": "the recording does not have",
+    "build_handed": "the recording does not have",
+    "build_handed_last": "the recording does not have",
+    "build_handed_filled": "lies in the memory of another",
+    "build_handed_read": "the recording does not have",
+    "build_addressed": "the recording does not have",
     "build_numpy_view": "memory is changed behind torch's back",
     "build_numpy_written": "nobody names",
     "build_unseen": "weight is written to where nothing is recorded",
@@ -47,10 +52,19 @@ WRONG = {
     "build_tags": "with tag 1 .* with tag 2",
 }
 """builder -> a pattern that stands in the answer."""
+HANDED = {
+    "build_handed": "lies in the memory of another",
+    "build_handed_last": "lies in the memory of another",
+    "build_handed_filled": "torch writes to memory that something else reads, too",
+    "build_handed_read": "lies in the memory of another",
+    "build_addressed": "the memory of a storage is given away: data_ptr",
+}
+"""What is said of some of them where the recording is of real tensors, and has the memory."""
 RARE = "build_rare"
 RUNS_ALONE = ("build_type", "build_backend")
 RIGHT = (
     "build_thread_right", "build_process_right", "build_swallowed_right", "build_given_away_right",
+    "build_overlapping_right",
     "build_numpy_view_right", "build_numpy_written_right", "build_unseen_right", "build_numpy_random_right",
     "build_python_random_right", "build_variables_right", "build_seeds_right", "build_set_order_right",
     "build_trainable_right", "build_state_right", "build_average_right", "build_count_right",
@@ -86,6 +100,14 @@ def test_a_program_that_fools_a_recording_is_not_proved(name, run):
     found = told(run)[name]
     assert found.verdict != "PROVED"
     assert re.search(WRONG[name], found.why), found.why
+
+
+@pytest.mark.parametrize("name", [*HANDED, "build_overlapping_right"])
+def test_memory_under_two_names_is_seen_where_it_lies(name):
+    pairs = tuple((each, "build_single") for each in (*HANDED, "build_overlapping_right"))
+    found = answers(FILE, pairs, tensors="real", confirm=0.0)[name]
+    assert found.verdict == ("UNKNOWN" if name in HANDED else "PROVED"), found.why
+    assert HANDED.get(name, "") in found.why
 
 
 @pytest.mark.parametrize("name", RUNS_ALONE)

@@ -16,6 +16,10 @@ SINGLE = {
     "build_each": "build_summed_single",
     "build_each_averaged": "build_summed_single",
     "build_unreduced": "build_summed_single",
+    "build_beside": "build_beside_single",
+    "build_beside_another": "build_beside_single",
+    "build_first": "build_first_single",
+    "build_first_otherwise": "build_first_single",
 }
 
 
@@ -36,3 +40,16 @@ def test_gradients_of_each_row_are_added_up():
 
 def test_a_loss_of_several_elements_is_none_of_one():
     assert told("build_unreduced").verdict == "REFUTED", told("build_unreduced").why
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [
+        ("build_beside", "PROVED"),
+        ("build_beside_another", "REFUTED"),
+        ("build_first", "PROVED"),
+        ("build_first_otherwise", "REFUTED"),
+    ],
+)
+def test_numbers_beside_truth_values_and_before_tensors_are_what_torch_makes_of_them(name, verdict):
+    assert told(name).verdict == verdict, told(name).why

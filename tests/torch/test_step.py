@@ -61,6 +61,40 @@ def test_the_file_says_how_many_ranks_there_are():
     assert isinstance(ran.exception, UsageError) and "--world" in str(ran.exception)
 
 
+MADE = """
+def make(parallel, mesh, clip=None):
+    return Step(Network, parallel, batch, mesh=mesh, clip=clip)
+
+def of_four(parallel, mesh={"dp": 4}):
+    def loss(output):
+        return output.mean()
+    return verdict.torch.Step(Network, parallel, batch, mesh, loss)
+
+def other(n):
+    return other(n)
+
+ddp = make(wrapped, {"dp": 2, "tp": 3})
+named = make(mesh=2, parallel=wrapped)
+default = of_four(wrapped)
+same: Step = ddp
+clipped = dataclasses.replace(same, clip=1.0)
+moved = replace(named, mesh={"dp": 8})
+unknown = make(wrapped, SIZES)
+itself = other(1)
+around = around
+number = 3
+"""
+
+
+def test_a_step_that_a_function_makes_is_seen(tmp_path):
+    file = tmp_path / "made.py"
+    file.write_text(MADE)
+    ranks = {"ddp": 6, "named": 2, "default": 4, "same": 6, "clipped": 6, "moved": 8, "unknown": None}
+    steps = {name: step_of(Target(str(file), name)) for name in ranks}
+    assert {name: ranks_of(found) for name, found in steps.items()} == ranks
+    assert not any(step_of(Target(str(file), name)) for name in ("itself", "around", "number", "make", "missing"))
+
+
 def step(**more):
     given = {"model": lambda: torch.nn.Linear(2, 2), "parallel": None, "batch": {"x": torch.ones(3, 2)}, "mesh": 2}
     return Step(**{**given, **more})

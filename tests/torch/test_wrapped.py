@@ -38,6 +38,13 @@ def test_a_buffer_that_rank_0_changes_is_told():
     assert "on rank 0" in found.why
 
 
+def test_what_the_wrapper_sends_when_it_is_made_in_the_step_is_its_own():
+    pairs = tuple((name, "build_made_single") for name in ("build_made_right", "build_made"))
+    right, wrong = (answers(FILE, pairs, tensors="real")[name] for name, _ in pairs)
+    assert right.verdict == "PROVED", right.why
+    assert wrong.verdict == "REFUTED" and "without a wait" not in wrong.why, wrong.why
+
+
 def test_one_that_is_alone_has_nobody_to_broadcast_to():
     pairs = tuple((name, "build_wrapped_single") for name in ("build_right", "build_first"))
     right, wrong = (answers(FILE, pairs, tensors="real")[name] for name, _ in pairs)

@@ -25,6 +25,34 @@ class Scaled(nn.Module):
         return self.linear(x * self.scale) @ self.places(self.ids[0])
 
 
+def made_in_the_step(ctx, scale=1.0):
+    """The model is wrapped when the step begins, which broadcasts rank 0's weights."""
+    model, x, target = nn.Linear(SIZE, SIZE), torch.randn(ROWS // ctx.world, SIZE), torch.randn(ROWS // ctx.world, SIZE)
+    rows = shard(0, ctx.rank, ctx.world)
+
+    def step():
+        wrapped = DistributedDataParallel(model) if ctx.world > 1 else model
+        loss = functional.mse_loss(wrapped(x), target)
+        (loss * scale).backward()
+        return loss
+
+    more = {"specs": {"x": rows, "target": rows}, "loss": mean(ctx.rank, ctx.world)}
+    return Program(inputs={"x": x, "target": target}, params=model, step=step, **more)
+
+
+def build_made_single(ctx):
+    return made_in_the_step(ctx)
+
+
+def build_made_right(ctx):
+    return made_in_the_step(ctx)
+
+
+def build_made(ctx):
+    """Its gradients are those of another loss."""
+    return made_in_the_step(ctx, 2.0)
+
+
 def program(ctx, before=lambda model: None, always=False):
     model, x, target = Scaled(), torch.randn(ROWS // ctx.world, SIZE), torch.randn(ROWS // ctx.world, SIZE)
     wrapped = DistributedDataParallel(model) if always or ctx.world > 1 else model

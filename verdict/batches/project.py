@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from verdict.batches.question import Pair, Program, Question, Settings, numbered
+from verdict.batches.question import AUTO, FAKE, REAL, Pair, Program, Question, Settings, numbered
 from verdict.errors import UsageError
 
 FILE = "pyproject.toml"
@@ -19,7 +19,7 @@ TOP = {**SETTINGS, "outputs": TEXTS, "pairs": "", "programs": ""}
 OF_PAIR = {**SETTINGS, "name": TEXT, "single": TEXT, "parallel": TEXT}
 OF_PROGRAM = {**SETTINGS, "name": TEXT, "program": TEXT, "world": COUNT, "single": TEXT, "tensors": TEXT,
               "confirm": FLAG}  # fmt: skip
-TENSORS = ("fake", "real")
+TENSORS = (AUTO, FAKE, REAL)
 
 
 class Project(NamedTuple):

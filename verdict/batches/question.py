@@ -11,6 +11,9 @@ from verdict.errors import UsageError
 from verdict.limits import begin
 from verdict.options import Options, SolverOptions
 
+AUTO, FAKE, REAL = "auto", "fake", "real"
+"""What a program is recorded on: tensors without data, real ones, or these where there is no other way."""
+
 
 class Pair(NamedTuple):
     """Two plan files."""
@@ -25,13 +28,13 @@ class Pair(NamedTuple):
 class Program(NamedTuple):
     """A PyTorch program that is recorded. single: its single-device program, "" for `build_single` of the same file.
 
-    tensors: "fake" or "real". confirm: whether it is run, too.
+    tensors: what it is recorded on. confirm: whether it is run, too.
     """
 
     program: str
     world: int
     single: str = ""
-    tensors: str = "fake"
+    tensors: str = AUTO
     confirm: bool = True
 
     def __str__(self) -> str:

@@ -15,9 +15,9 @@ from verdict.backends.torch.kept import KEPT, Manner, depends, told_of
 from verdict.backends.torch.launch import Recorded, Target
 from verdict.batches.cache import Cache, drop, get_bytes, is_sampled, put_bytes
 from verdict.batches.executor import Executor, Lost
-from verdict.batches.question import Program, Question
+from verdict.batches.question import AUTO, FAKE, REAL, Program, Question
 from verdict.batches.run import Task
-from verdict.errors import VerdictError
+from verdict.errors import UsageError, VerdictError
 from verdict.graph import Plan
 from verdict.outcome import Unknown
 from verdict.progress import Bar
@@ -85,18 +85,25 @@ def tasks_of(
             plans[question.number] = error
     told: list[Kept] = []
     on: dict[int, list[dict[str, Any]]] = {}
-    alike = sorted((q for q in programs if q.number in wanted), key=_manner)
-    for (tensors, confirm, keeps), group in groupby(alike, key=_manner):
-        numbers = [question.number for question in group]
-        sides = list(dict.fromkeys(side for number in numbers for side in wanted[number]))
-        kept = _recorded(sides, Manner(tensors, confirm, version), shelf if keeps else None, executor)
-        told.append(kept)
-        lasting = {side for side in sides if shelf is not None and keeps and side not in kept.always}
-        for number in numbers:
-            both = [_plan(side, kept.found[side], side in lasting) for side in wanted[number]]
-            wrong = next((plan for plan in both if not isinstance(plan, Plan)), None)
-            plans[number] = tuple(both) if wrong is None else wrong
-            on[number] = [told for side in wanted[number] if side in lasting for told in _depends(side, kept)]
+
+    def record(questions: Sequence[Question], tensors: str = "") -> None:
+        """tensors: on which they are recorded; as each question says without."""
+        manner = partial(_manner, tensors=tensors)
+        for (how, confirm, keeps), group in groupby(sorted(questions, key=manner), key=manner):
+            numbers = [question.number for question in group]
+            sides = list(dict.fromkeys(side for number in numbers for side in wanted[number]))
+            kept = _recorded(sides, Manner(how, confirm, version), shelf if keeps else None, executor)
+            told.append(kept)
+            lasting = {side for side in sides if shelf is not None and keeps and side not in kept.always}
+            for number in numbers:
+                both = [_plan(side, kept.found[side], side in lasting) for side in wanted[number]]
+                wrong = next((plan for plan in both if not isinstance(plan, Plan)), None)
+                plans[number] = tuple(both) if wrong is None else wrong
+                on[number] = [told for side in wanted[number] if side in lasting for told in _depends(side, kept)]
+
+    there = [question for question in programs if question.number in wanted]
+    record(there)
+    record([question for question in there if _needs_numbers(question, plans[question.number])], REAL)
     return Tasks(
         [Task(question, plans.get(question.number)) for question in questions],
         on,
@@ -200,10 +207,17 @@ def _depends(side: Side, kept: Kept) -> list[dict[str, Any]]:
     return [depends(side[0], found)] if isinstance(found, Recorded) else []
 
 
-def _manner(question: Question) -> tuple[str, bool, bool]:
+def _manner(question: Question, tensors: str) -> tuple[str, bool, bool]:
     """How a program is recorded; last, whether a kept recording would do."""
     asked: Any = question.asked
-    return asked.tensors, asked.confirm, KEPT not in question.settings.denied
+    how = tensors or (FAKE if asked.tensors == AUTO else asked.tensors)
+    return how, asked.confirm, KEPT not in question.settings.denied
+
+
+def _needs_numbers(question: Question, found: object) -> bool:
+    """Whether what was not recorded on tensors without data is to be recorded on real ones."""
+    asked: Any = question.asked
+    return asked.tensors == AUTO and isinstance(found, UsageError)
 
 
 def _sides(asked: Any) -> tuple[Side, Side]:

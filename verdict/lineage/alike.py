@@ -5,6 +5,7 @@ from math import prod
 from verdict.graph import ABSENT, INPUT
 from verdict.lineage.reference import Reference
 from verdict.ops import FACTS
+from verdict.ops.orders import picking
 
 
 def alike_bases(table: Reference) -> frozenset[int]:
@@ -30,3 +31,20 @@ def alike_bases(table: Reference) -> frozenset[int]:
             size = sum(prod(table.bases[base].shape) for base in read)
             repeated.update(base for base in made if prod(table.bases[base].shape) > max(size, 1))
     return frozenset(fixed | repeated)
+
+
+def picked_bases(table: Reference) -> frozenset[int]:
+    """What is picked from what depends on nothing, and what only moves that: no such value may be any real numbers, so
+    that more is known of what is computed from it, as of the sum of a mask that an order permutes.
+    """
+    fixed: set[int] = set()
+    picked: set[int] = set()
+    for partner in table.partners:
+        node, made = partner.node, [base for base in partner.outputs if base != ABSENT]
+        if fixed.issuperset(partner.read) and not FACTS.random(node.op):
+            fixed.update(made)
+        first = partner.inputs[0] if partner.inputs else ()
+        of_fixed = picking(node.op, dict(node.attrs)) is not None and fixed.issuperset(first)
+        if of_fixed or (picked.issuperset(partner.read) and FACTS.moves(node.op, len(partner.inputs))):
+            picked.update(made)
+    return frozenset(picked - fixed)

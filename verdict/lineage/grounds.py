@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cache
 
 from verdict.graph import Node, Plan
-from verdict.lineage.alike import alike_bases
+from verdict.lineage.alike import alike_bases, picked_bases
 from verdict.lineage.counterparts import Alike, counterparts
 from verdict.lineage.infinite import infinite_bases
 from verdict.lineage.meaning import Signature
@@ -46,7 +46,7 @@ NOTHING = Learned()
 class Grounds:
     """counterparts: of each node of each device the single-device nodes that it may be. by_read: single-device nodes by
     operator, and what they read at a position. infinite, alike: values that may be infinite, or have equal regions.
-    makers: of each tensor the node that makes it.
+    picked: values that are picked from what depends on nothing. makers: of each tensor the node that makes it.
     """
 
     table: Reference
@@ -54,6 +54,7 @@ class Grounds:
     by_read: Mapping[tuple[str, int, Bases], Sequence[int]]
     infinite: Set[int]
     alike: frozenset[int]
+    picked: frozenset[int]
     makers: Mapping[int, Node]
 
     def form(self, tensor: int, due: Bases) -> Form:
@@ -71,7 +72,8 @@ def grounds_of(table: Reference, plan: Plan) -> Grounds:
             by_read[partner.node.op, position, bases].append(index)
     makers = {tensor: node for segment in plan.segments for node in segment.nodes for tensor in node.outputs}
     own = counterparts(table.plan, plan)
-    return Grounds(table, own, dict(by_read), infinite_bases(table), alike_bases(table), makers)
+    found = infinite_bases(table), alike_bases(table), picked_bases(table)
+    return Grounds(table, own, dict(by_read), *found, makers)
 
 
 @cache

@@ -1,8 +1,8 @@
 """Divisions that divide by zero nowhere where all losses are numbers: a loss by its tokens, and its gradients.
 
 Where a loss of the single-device plan is no number, nothing is compared (`losses-are-numbers`). So a divisor is not
-zero if all of the quotient goes, by operators that make no number of what is none, into a loss; nor is it in other
-divisions.
+zero if all of the quotient goes, by operators that make no number of what is none, into a loss (or of each row some, in
+`normed`); nor is it in other divisions.
 """
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from verdict.graph import ABSENT, GRAD, Plan
 from verdict.ops.facts import name_of
+from verdict.ops.normed import Between, norms
 from verdict.ops.signs import COUNTING, divides, pole
 from verdict.ops.types import FLOAT, kind
 from verdict.outcome import Assumption
@@ -56,9 +57,9 @@ def summed(values: Sequence[Hashable], total: Hashable) -> Called:
 Rooted = Callable[[Sequence[Hashable]], tuple[Hashable, ...]]
 
 
-def granted(calls: Sequence[Called], losses: Collection[Hashable]) -> frozenset[int]:
+def granted(calls: Sequence[Called], losses: Collection[Hashable], between: Between) -> frozenset[int]:
     """The places of the divisions among `calls`, which are in their order, whose divisors are zero nowhere where all
-    `losses` are finite numbers.
+    `losses` are finite numbers. between: the integers that are given, by value, which are between two numbers.
     """
     root: dict[Hashable, Hashable] = {}
     for call in calls:
@@ -69,8 +70,12 @@ def granted(calls: Sequence[Called], losses: Collection[Hashable]) -> frozenset[
     def rooted(values: Sequence[Hashable]) -> tuple[Hashable, ...]:
         return tuple(root.get(value, value) for value in values)
 
-    sure = _needed(calls, losses, rooted)
+    sure, needed = _needed(calls, losses, rooted)
     divisors, forward = set[Hashable](), set[tuple[str, tuple[Hashable, ...]]]()
+    squares = set[Hashable]()
+    for place, square in norms(calls, needed, between):
+        sure.append(place)
+        squares.update(rooted([square]))
     for place in sure:
         call = calls[place]
         divisors.update(_divisor(call, rooted(call.inputs)))
@@ -78,7 +83,9 @@ def granted(calls: Sequence[Called], losses: Collection[Hashable]) -> frozenset[
         forward.add((call.op, rooted(call.inputs)))
     found = set(sure)
     for place, call in enumerate(calls):
-        if divides(call.op, call.attrs):
+        if pole(call.op, call.attrs) == 0 and not squares.isdisjoint(rooted(call.inputs[call.grads : call.grads + 1])):
+            found.add(place)
+        elif divides(call.op, call.attrs):
             inputs = rooted(call.inputs)
             known = not divisors.isdisjoint(_divisor(call, inputs))
             if known or (call.op.removesuffix(GRAD), inputs[call.grads :]) in forward:
@@ -97,8 +104,12 @@ def _may_divide_by_zero(op: str, attrs: Mapping[str, Any]) -> bool:
     return divides(op, attrs) and (pole(op, attrs) is not None or name_of(op) in COUNTING)
 
 
-def _needed(calls: Sequence[Called], losses: Collection[Hashable], rooted: Rooted) -> list[int]:
-    """The places of divisions of which all that they make is a number where the losses are."""
+def _needed(
+    calls: Sequence[Called], losses: Collection[Hashable], rooted: Rooted
+) -> tuple[list[int], Collection[Hashable]]:
+    """The places of divisions of which all that they make is a number where the losses are, and the values of which
+    all elements are.
+    """
     needed = set(rooted(tuple(losses)))
     found: list[int] = []
     for place in reversed(range(len(calls))):
@@ -108,7 +119,7 @@ def _needed(calls: Sequence[Called], losses: Collection[Hashable], rooted: Roote
         if divides(call.op, call.attrs):
             found.append(place)
         needed.update(rooted([value for value in call.inputs[: _through(call)] if value != ABSENT]))
-    return found
+    return found, needed
 
 
 def _through(call: Called) -> int:

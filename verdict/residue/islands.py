@@ -138,14 +138,14 @@ class _Cone(NamedTuple):
 class _Known:
     """What tensors of devices hold, where it is one region of one value that may be any real number.
 
-    behind: values that an island reaches behind, those that depend on nothing among them: of such, regions may be
-    equal, as where one is repeated.
+    behind: values that an island reaches behind, those that depend on nothing, and those that are picked from such,
+    among them: of such, regions may be equal, as where one is repeated.
     """
 
     def __init__(self, walk: Lineages, column: Column, grounds: Grounds, behind: Set[int]) -> None:
         self.walk, self.column, self.due = walk, column, walk.cuts
         self.infinite = grounds.infinite
-        self.behind = grounds.alike | behind
+        self.behind = grounds.alike | grounds.picked | behind
 
     def at(self, cut: CutPoint) -> Value | None:
         """What a tensor holds; None where an island has to reach behind it."""

@@ -8,8 +8,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
-from operator import or_
 from typing import NamedTuple
 
 from verdict.counting import Progress
@@ -97,9 +95,9 @@ def decide(
             return None
         islands, wrong = seen.islands, seen.wrong
         further = {base for k in wrong for base in uneven(islands[k], table)} - behind
-        earliest = {k: wrong[k] for k in _earliest(seen.points, islands, column)} if plan.columns == 1 else {}
+        earliest = earliest_of(seen.points, islands, column) if plan.columns == 1 else frozenset()
         ends = {(end.held.device, end.held.tensor) for end in walk.ends}
-        scaled = {guess: times for k, one in earliest.items() for guess, times in _scaled(one, islands[k], walk)}
+        scaled = {guess: times for k, one in wrong.items() for guess, times in _scaled(one, islands[k], walk, earliest)}
         factors = {guess: times for guess, times in scaled.items() if times and guess not in learned.factors}
         if further or factors:
             behind |= further
@@ -241,24 +239,26 @@ def _first(wrong: Mapping[int, Sequence[CutPoint]], islands: Sequence[Island]) -
     return [k for k in wrong if not rests[k]] or list(wrong)
 
 
-def _earliest(wrong: Mapping[int, Sequence[CutPoint]], islands: Sequence[Island], column: Column) -> Iterator[int]:
-    """The wrong islands that read nothing that is computed from a doubtful value of another one, on any device: a
-    multiple of what rests on a wrong guess says how wrong that is.
+def earliest_of(
+    wrong: Mapping[int, Sequence[CutPoint]], islands: Sequence[Island], column: Column
+) -> frozenset[CutPoint]:
+    """The doubtful points of wrong islands that are computed, as their islands do so, from nothing that rests on a
+    doubtful value, on any device: a multiple of what rests on a wrong guess says how wrong that is.
     """
-    behind: dict[CutPoint, int] = {}
-    for place, (k, points) in enumerate(wrong.items()):
-        due = islands[k].due
-        values = {tuple(share.base for share in due[point]) for point in points}
-        behind |= {point: 1 << place for point, value in due.items() if tuple(s.base for s in value) in values}
+    values = {tuple(s.base for s in islands[k].due[point]) for k, points in wrong.items() for point in points}
+    due = ((point, value) for k in wrong for point, value in islands[k].due.items())
+    behind = {point for point, value in due if tuple(share.base for share in value) in values}
     for event in column.events:
-        read = [behind.get((device, tensor), 0) for device, node in event.nodes for tensor in read_by(node)]
-        found = reduce(or_, read, 0)
-        if found:
-            made = ((device, tensor) for device, node in event.nodes for tensor in node.outputs)
-            behind.update((point, behind.get(point, 0) | found) for point in made)
-    for place, k in enumerate(wrong):
-        if not any(behind.get(point, 0) & ~(1 << place) for point in islands[k].given):
-            yield k
+        if any((device, tensor) in behind for device, node in event.nodes for tensor in read_by(node)):
+            behind.update((device, tensor) for device, node in event.nodes for tensor in node.outputs)
+    found = set[CutPoint]()
+    for k, points in wrong.items():
+        resting = behind.intersection(islands[k].given)
+        for event in islands[k].events:
+            if any((device, tensor) in resting for device, node in event.nodes for tensor in read_by(node)):
+                resting.update((device, tensor) for device, node in event.nodes for tensor in node.outputs)
+        found.update(point for point in points if point not in resting)
+    return frozenset(found)
 
 
 def _doubtful(swept: Swept | Unknown | None, island: Island) -> list[CutPoint]:
@@ -270,11 +270,17 @@ def _doubtful(swept: Swept | Unknown | None, island: Island) -> list[CutPoint]:
     return different or [point for place, point in enumerate(points) if place not in swept.established]
 
 
-def _scaled(swept: Swept | Unknown | None, island: Island, walk: Lineages) -> Iterator[tuple[Guess, Fraction | None]]:
-    """The wrong guesses of an island, each with how often it is what is due; None where it is no multiple of that."""
+def _scaled(
+    swept: Swept | Unknown | None, island: Island, walk: Lineages, earliest: Set[CutPoint]
+) -> Iterator[tuple[Guess, Fraction | None]]:
+    """The wrong guesses of an island, of those that are asked for, each with how often it is what is due; None where it
+    is no multiple of that.
+    """
     points = list(island.due)
     different = swept.different if isinstance(swept, Swept) else ()
     for point, times in ((points[place], item.times) for item in different for place in item.result.declared):
+        if point not in earliest:
+            continue
         value = walk.cuts[point]
         total = times * value[0].times if times is not None and not value[0].part else None
         is_multiple = total is not None and 0 < total <= MOST_COPIES

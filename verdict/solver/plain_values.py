@@ -82,9 +82,9 @@ class _Values:
                 return reason
         if node.head == "constant":
             return Fraction(node.data)
-        if node.head == "opaque":
-            return self._opaque(node.data, args)
         try:
+            if node.head == "opaque":
+                return self._opaque(node.data, args)
             return _HEADS[node.head](self, node, args)
         except UncertainError:
             return _No.UNCERTAIN

@@ -14,21 +14,25 @@ from verdict.sweep.flow import CANNOT, Flow, Step, apply
 from verdict.sweep.hidden import hides_none
 from verdict.sweep.infinite import note_infinite
 from verdict.sweep.moves import Moves
+from verdict.sweep.orders import Orders
 from verdict.sweep.settle import settle
 from verdict.sweep.trace import Keys, Trace, above, reads_infinite, reads_rising
 
 
 class Follower:
-    """What following both flows shares: the elements, the moves that are known, the keys of operators."""
+    """What following both flows shares: the elements, the moves and orders that are known, the keys of operators."""
 
     def __init__(self, elements: Elements, keys: Keys) -> None:
         self.elements, self.keys = elements, keys
-        self.moves = Moves()
+        self.moves, self.orders = Moves(), Orders(elements)
 
     def outputs(self, step: Step, reads: tuple[Ids, ...]) -> tuple[Ids | None, ...] | None:
         """The elements of the outputs of a step that computes nothing new; None for one that does."""
         moved = self.moves.of(self.keys.of(step), step, reads, self.elements)
-        return self._constants(step, reads) if moved is None else moved
+        if moved is not None:
+            return moved
+        before = self.orders.before(step, reads)
+        return self._constants(step, reads if before is None else (before,))
 
     def _constants(self, step: Step, reads: tuple[Ids, ...]) -> tuple[Ids | None, ...] | None:
         values = [self.elements.constants(ids) for ids in reads]
@@ -84,6 +88,7 @@ def follow_single(
             made.append(follower.elements.block(Kind.SINGLE, number, position, shape) if fresh else None)
         trace.reads.append(reads)
         trace.made.append(tuple(made))
+        follower.orders.note(step, reads, made)
         trace.above.append(above(trace, reads, follower.elements))
         read = [_least(signs.get(value, 0), ids, zero) for value, ids in zip(step.inputs, reads, strict=True)]
         fails = bool(trace.above[number] & trace.failing) or _reads_doubtful(trace, reads, follower.elements)

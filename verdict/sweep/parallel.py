@@ -79,6 +79,7 @@ def follow_parallel(
             outputs = tuple(resolved)
             met[key] = outputs
         trace.made.append(tuple(made))
+        follower.orders.note(step, reads, made)
         for value, found in zip(step.outputs, outputs, strict=False):
             if value != ABSENT:
                 trace.ids[value] = found

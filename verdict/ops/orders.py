@@ -1,0 +1,32 @@
+"""Operators that put numbers into an order: sums of what an order permutes are sums of what it was before."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from verdict.graph import GRAD
+from verdict.ops.facts import name_of
+
+ALL = (None, ())
+
+
+def permutation(op: str, attrs: Mapping[str, Any]) -> tuple[int, int] | None:
+    """The output of a node that holds, along a dimension, each place of it once, and the dimension."""
+    return (1, int(attrs.get("dim", -1))) if _is(op, "sort") else None
+
+
+def picking(op: str, attrs: Mapping[str, Any]) -> int | None:
+    """The dimension along which a node takes elements of its first input, at the places that the second one says."""
+    return int(attrs["dim"]) if _is(op, "gather") and "dim" in attrs else None
+
+
+def adding(op: str, attrs: Mapping[str, Any], ndim: int) -> frozenset[int] | None:
+    """The dimensions over which a node does nothing but to add up its one input; None where it does not."""
+    if not _is(op, "sum"):
+        return None
+    dims = attrs.get("dim")
+    every = range(ndim) if dims in ALL else [dims] if isinstance(dims, int) else dims
+    return frozenset(dim % ndim for dim in every) if ndim else None
+
+
+def _is(op: str, name: str) -> bool:
+    return op.startswith("aten.") and not op.endswith(GRAD) and name_of(op) == name
