@@ -297,3 +297,23 @@ def test_what_is_too_large_for_its_own_shapes_is_not_run_twice(monkeypatch):
     assert numbers.run_on_numbers(single, wrong, numbers.MOST_FULL) == small
     monkeypatch.setattr(numbers, "MOST_FULL", 10**9)
     assert not numbers.is_reduced(numbers.at_full_shapes(single, wrong, small))
+
+
+SUMMED = """
+  x input [4, 4]
+  z activation [4, 4]
+  s activation [4]
+  y activation [4]
+  z = {}
+  s = sum(z) dim=1 keepdim=False
+  y = {}
+  output y
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "verdict"), [("sub(x, x)", Verdict.PROVED), ("add(x, x)", Verdict.REFUTED), ("neg(x)", Verdict.REFUTED)]
+)
+def test_what_is_always_zero_may_be_reduced_twice(made, verdict):
+    single = SUMMED.format(made, "identity(s)")
+    assert report(single, SUMMED.format(made, 'all_reduce(s) ranks=tp reduce="sum"'), tp=2).verdict is verdict

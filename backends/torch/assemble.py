@@ -191,11 +191,11 @@ class _Rank:
             self._tensors[bound.value] = tensor
             if bound.kind != "input":
                 self._weights[bound.name] = tensor
-        read = {value for step in trace.steps for value in step.inputs}
-        loaded = tuple(self._tensors[b.value] for b in given if b.kind == "input" and b.value in read)
-        nodes = [Node("dataloader", (), loaded, (), "the rank's share of the data")] if loaded else []
         drawn = {value for step in trace.steps if step.op == DRAW for value in step.outputs}
         ends, copies = self._ends(frozenset({bound.value for bound in given} | drawn))
+        read = {value for step in trace.steps for value in step.inputs} | {end.bound.value for end in copies}
+        loaded = tuple(self._tensors[b.value] for b in given if b.kind == "input" and b.value in read)
+        nodes = [Node("dataloader", (), loaded, (), "the rank's share of the data")] if loaded else []
         for step in trace.steps:
             inputs = tuple(self._tensors[value] for value in step.inputs)
             outputs = tuple(self._output(step.op, value, ends) for value in step.outputs)

@@ -9,17 +9,19 @@ only with ids that are no rows of their tables and of which nobody said that the
 What no proof decides is run the same way: where the numbers of the results differ, the plan is refuted by them.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
 from verdict.concrete import AGREE, CANNOT, DIFFER, FAULT, Comparison
 from verdict.counting import Progress
 from verdict.diagnose import Raw
-from verdict.graph import Plan
+from verdict.graph import ABSENT, Plan
 from verdict.graph.cone import of_losses
-from verdict.lineage import Evidence
+from verdict.lineage import Evidence, Lineages
+from verdict.lineage.values import Label
 from verdict.observer import SILENT, Phase
+from verdict.ops import Law
 from verdict.outcome import Finding
 from verdict.phases.numbers import AGREED, DIFFERENT, at_full_shapes, is_reduced, is_slight, run_on_numbers
 from verdict.phases.query import Examined, Query
@@ -57,7 +59,10 @@ def certify(query: Query, examined: Examined) -> Examined:
     if not examined.report.findings:
         return examined
     query.observer.begin(Phase.CERTIFY)
-    report = _certified(query, examined.report, needs_no_run(examined))
+    proved = needs_no_run(examined)
+    if len(proved) > len(examined.raw.structural) and _agree(query):
+        proved = examined.raw.structural
+    report = _certified(query, examined.report, proved)
     if report.findings == examined.report.findings:
         return examined._replace(report=report, ran=True)
     return examined._replace(report=report, walks=(), raw=Raw(examined.raw.structural), ran=True)
@@ -85,11 +90,37 @@ def unconfirmed(examined: Examined) -> Report:
 def needs_no_run(examined: Examined) -> tuple[Finding, ...]:
     """Findings that follow from the plan's form, and what is wrong with declared outputs where all before them is
     proved: they hold other shares of the right sums.
+
+    Of a sum that is always 0, or infinite, other shares are the same, which numbers show (`_agree`).
     """
     ends = set(examined.raw.ends)
     if examined.report.open or any(finding not in ends for finding in examined.report.findings):
         return examined.raw.structural
-    return (*examined.raw.structural, *(finding for finding in examined.raw.ends if finding.code in SHARES))
+    shares = (each for each in examined.raw.ends if each.code in SHARES and _is_of_sums(each, examined.walks))
+    return (*examined.raw.structural, *shares)
+
+
+def _is_of_sums(finding: Finding, walks: Sequence[Lineages]) -> bool:
+    """Whether an output is made of parts of sums alone. Of what is computed along an axis (a scatter of some of its
+    rows), nothing says what such parts come to.
+    """
+    if not isinstance(finding.evidence, Evidence):
+        return True
+    axes = [axis for share in finding.evidence.value or () for label, _ in share.part for axis in label.axes]
+    return all(_is_summed(axis, walk) for axis in axes if axis.node != ABSENT for walk in walks)
+
+
+def _is_summed(axis: Label, walk: Lineages) -> bool:
+    axes = walk.reference.partners[axis.node].meaning.axes
+    return axes is not None and any(atom.name == axis.atom and atom.law is Law.SUM for atom in axes.atoms)
+
+
+def _agree(query: Query) -> bool:
+    """Whether plans that are quickly run come to the same results on numbers."""
+    if sum(map(steps_of, query.values)) >= FEW_STEPS:
+        return False
+    found = run_on_numbers(*query.values, progress=partial(query.observer.advance, Phase.CERTIFY))
+    return not isinstance(found, str) and found.outcome == AGREE
 
 
 def _certified(query: Query, report: Report, proved: Collection[Finding]) -> Report:

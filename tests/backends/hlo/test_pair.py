@@ -134,3 +134,70 @@ def test_a_result_whose_part_nobody_states_is_refused():
     before = text_of("fwd_tp", "before").replace(stated, "was={}\n")
     with pytest.raises(PlanFileError, match="no sharding says which part that is"):
         report_of(before, text_of("fwd_tp", "after"))
+
+
+BRANCHES = """HloModule branches, num_partitions=2
+
+%kept (a: f32[{rows},3]) -> f32[{rows},3] {{
+  ROOT %a = f32[{rows},3]{{1,0}} parameter(0)
+}}
+
+%turned (b: f32[{rows},3]) -> f32[{rows},3] {{
+  %b = f32[{rows},3]{{1,0}} parameter(0)
+  ROOT %negate = f32[{rows},3]{{1,0}} negate(%b)
+}}
+
+"""
+ALONE = """ENTRY %main (x: f32[2,3]) -> f32[2,3] {
+  %x = f32[2,3]{1,0} parameter(0), sharding={devices=[2,1]<=[2]}
+  %first = f32[1,3]{1,0} slice(%x), slice={[0:1], [0:3]}
+  %second = f32[1,3]{1,0} slice(%x), slice={[1:2], [0:3]}
+  %negated = f32[1,3]{1,0} negate(%second)
+  ROOT %all = f32[2,3]{1,0} concatenate(%first, %negated), dimensions={0}, sharding={devices=[2,1]<=[2]}
+}
+"""
+CHOSEN = """ENTRY %main (x: f32[1,3]) -> f32[1,3] {
+  %x = f32[1,3]{1,0} parameter(0), sharding={devices=[2,1]<=[2]}
+  %device = u32[] partition-id()
+  %number = s32[] convert(%device)
+  ROOT %made = f32[1,3]{1,0} conditional(%number, %x, %x), branch_computations={%kept, %turned}
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("branches", "verdict"), [("{%kept, %turned}", Verdict.PROVED), ("{%turned, %kept}", Verdict.REFUTED)]
+)
+def test_one_device_hands_on_what_another_computes_with(branches, verdict):
+    after = changed(BRANCHES.format(rows=1) + CHOSEN, "{%kept, %turned}", branches)
+    assert report_of(BRANCHES.format(rows=2) + ALONE, after).verdict is verdict
+
+
+SEGMENTS = """HloModule segments, num_partitions=2
+
+%add (a: f32[], b: f32[]) -> f32[] {{
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %sum = f32[] add(%a, %b)
+}}
+
+ENTRY %main (x: f32[{rows}], ids: s32[{rows},1]) -> f32[3] {{
+  %x = f32[{rows}]{{0}} parameter(0), sharding={{devices=[2]<=[2]}}
+  %ids = s32[{rows},1]{{1,0}} parameter(1), sharding={{devices=[2,1]<=[2]}}
+  %zero = f32[] constant(0)
+  %zeros = f32[3]{{0}} broadcast(%zero), dimensions={{}}
+  {made} = f32[3]{{0}} scatter(%zeros, %ids, %x), update_window_dims={{}}, inserted_window_dims={{0}}, \
+scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, to_apply=%add{last}
+}}
+"""
+ADDED = "\n  ROOT %all = f32[3]{0} all-reduce(%own), channel_id=1, replica_groups={{0,1}}, use_global_device_ids=true, \
+to_apply=%add, sharding={replicated}"
+
+
+@pytest.mark.parametrize(
+    ("last", "verdict"), [(ADDED, Verdict.PROVED), (ADDED.replace("{{0,1}}", "{{0},{1}}"), Verdict.REFUTED)]
+)
+def test_sums_of_segments_add_up(last, verdict):
+    """Parts along axes of a scatter are no parts of a sum of which the walk knows what they come to."""
+    before = SEGMENTS.format(rows=4, made="ROOT %all", last=", sharding={replicated}")
+    assert report_of(before, SEGMENTS.format(rows=2, made="%own", last=last)).verdict is verdict
