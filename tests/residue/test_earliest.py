@@ -6,7 +6,7 @@ import pytest
 
 from tests.values.outline import plans
 from verdict.residue.islands import Island, column_of
-from verdict.residue.residue import earliest_of
+from verdict.residue.wrong import earliest_of
 
 TEXT = """
   x input [4]

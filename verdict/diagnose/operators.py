@@ -4,6 +4,7 @@ The walk can say nothing of a node that no single-device node is like. Where it 
 single-device node that makes the same result has another operator, numbers decide whether that matters.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from verdict.graph import ABSENT, ONCE_A_STEP, Node, Place
 from verdict.graph.lockstep import RECV
 from verdict.graph.names import alike
 from verdict.lineage import Evidence, Member, Value
+from verdict.lineage.reference import Bases
 from verdict.ops import FACTS, RULES, Array
 from verdict.outcome import Counterexample, Finding
 from verdict.stage import Sums, instead_of
@@ -23,6 +25,9 @@ from verdict.words import ranks_text
 
 POINTS = 4
 """At how many random points two operators are compared: one shows that they differ, all must show a factor."""
+
+
+_Partners = defaultdict[tuple[tuple[Bases, ...], str], list[int]]
 
 
 class _Maker(NamedTuple):
@@ -35,13 +40,14 @@ class _Maker(NamedTuple):
 
 def other_operators(scene: Scene) -> Iterator[Finding]:
     """One finding for each declared result that another operator makes, and makes otherwise."""
+    partners = _partners(scene)
     made: dict[tuple[str, str], list[_Maker]] = {}
     for held in (*scene.parallel.losses, *scene.parallel.gradients):
         maker = _maker(scene, held.device, held.tensor)
         if maker is not None:
             made.setdefault((maker.node.op, maker.node.name), []).append(maker)
     for makers in made.values():
-        finding = _compared(scene, makers)
+        finding = _compared(scene, makers, partners)
         if finding is not None:
             yield finding
 
@@ -63,10 +69,10 @@ def _maker(scene: Scene, device: int, tensor: int) -> _Maker | None:
     return None
 
 
-def _compared(scene: Scene, makers: list[_Maker]) -> Finding | None:
+def _compared(scene: Scene, makers: list[_Maker], partners: _Partners) -> Finding | None:
     device, node, added = makers[0]
     values = tuple(scene.held(device, tensor) if tensor != ABSENT else () for tensor in node.inputs)
-    partner = _partner(scene, node, values)
+    partner = _partner(scene, node, values, partners)
     if partner is None or node.op not in RULES:
         return None
     single = scene.reference.partners[partner]
@@ -103,18 +109,23 @@ def _compared(scene: Scene, makers: list[_Maker]) -> Finding | None:
     )
 
 
-def _partner(scene: Scene, node: Node, values: tuple[Value | None, ...]) -> int | None:
+def _partners(scene: Scene) -> _Partners:
+    """The single-device nodes that make something, by what they read and by the name of what they make."""
+    found = _Partners(list)
+    for index, partner in enumerate(scene.reference.partners):
+        if partner.outputs[:1] not in ((), (ABSENT,)):
+            made = scene.single.tensors[partner.node.outputs[0]].logical
+            found[partner.inputs, scene.single.logicals[made].name].append(index)
+    return found
+
+
+def _partner(scene: Scene, node: Node, values: tuple[Value | None, ...], partners: _Partners) -> int | None:
     """The single-device node of another operator that reads the same and makes what this node says it makes."""
     if None in values:
         return None
     bases = tuple(tuple(share.base for share in value or ()) for value in values)
-    name = scene.name(node.outputs[0])
-    for index, partner in enumerate(scene.reference.partners):
-        if partner.inputs == bases and partner.node.op != node.op and partner.outputs[:1] not in ((), (ABSENT,)):
-            made = scene.single.tensors[partner.node.outputs[0]].logical
-            if scene.single.logicals[made].name == name:
-                return index
-    return None
+    found = partners.get((bases, scene.name(node.outputs[0])), ())
+    return next((index for index in found if scene.reference.partners[index].node.op != node.op), None)
 
 
 def _differs(sums: Sums) -> tuple[bool, Fraction | None]:

@@ -5,26 +5,25 @@ the island reads holds what the walk says, which rests on stages and on islands 
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import NamedTuple
 
 from verdict.counting import Progress
 from verdict.graph import Plan
 from verdict.graph.microbatches import walked_microbatches
 from verdict.lineage import Binding, Lineages, Reference, Signature
-from verdict.lineage.grounds import NOTHING, CutPoint, Form, Grounds, Guess, Learned, grounds_of
+from verdict.lineage.grounds import NOTHING, CutPoint, Form, Grounds, Learned, grounds_of
 from verdict.lineage.guessed_ends import guessed_ends
-from verdict.lineage.meaning import read_by
 from verdict.lineage.poles import absorbs_poles
 from verdict.lineage.propagate import guessed
 from verdict.lineage.transfer import Member
 from verdict.options import Options
 from verdict.outcome import Unknown
-from verdict.residue.islands import MOST_COPIES, Column, Island, column_of, islands_of, uneven, widest
+from verdict.residue.islands import Column, Island, column_of, islands_of, uneven, widest
 from verdict.residue.pairs import Pair, Placed, pair_of, tile_of
 from verdict.residue.single import Source, source_of
+from verdict.residue.wrong import doubtful, earliest_of, first, is_proved, scaled
 from verdict.stage import Members, Stage, cut
 from verdict.stage.stage import column_laws
 from verdict.sweep import Swept, steps_of, sweep
@@ -97,12 +96,12 @@ def decide(
         further = {base for k in wrong for base in uneven(islands[k], table)} - behind
         earliest = earliest_of(seen.points, islands, column) if plan.columns == 1 else frozenset()
         ends = {(end.held.device, end.held.tensor) for end in walk.ends}
-        scaled = {guess: times for k, one in wrong.items() for guess, times in _scaled(one, islands[k], walk, earliest)}
-        factors = {guess: times for guess, times in scaled.items() if times and guess not in learned.factors}
+        times_of = dict(each for k, one in wrong.items() for each in scaled(one, islands[k], walk, earliest))
+        factors = {guess: times for guess, times in times_of.items() if times and guess not in learned.factors}
         if further or factors:
             behind |= further
             if factors:
-                refused = {guess for guess, times in scaled.items() if times is None and guess[:2] not in ends}
+                refused = {guess for guess, times in times_of.items() if times is None and guess[:2] not in ends}
                 guesses = learned.guesses | refused
                 learned, walk = replace(learned, guesses=guesses, factors={**learned.factors, **factors}), None
             continue
@@ -144,7 +143,7 @@ class _Seen:
     @property
     def doubtful(self) -> list[CutPoint]:
         """The cut points that are refused: those that are lost, and those that are doubtful by themselves."""
-        return [*self.lost, *(point for k in _first(self.points, self.islands) for point in self.points[k])]
+        return [*self.lost, *(point for k in first(self.points, self.islands) for point in self.points[k])]
 
 
 def _seen(asked: _Asked, walk: Lineages, behind: Set[int]) -> _Seen:
@@ -155,8 +154,8 @@ def _seen(asked: _Asked, walk: Lineages, behind: Set[int]) -> _Seen:
     fresh = tuple(pair for pair in pairs if pair not in asked.known)
     _sweep(fresh, asked.known, asked.options, asked.progress)
     found = [asked.known[one.pair] if one is not None else None for one in placed]
-    wrong = {k: one for k, (island, one) in enumerate(zip(islands, found, strict=True)) if not _is_proved(one, island)}
-    points = {k: _doubtful(one, islands[k]) for k, one in wrong.items()}
+    wrong = {k: one for k, (island, one) in enumerate(zip(islands, found, strict=True)) if not is_proved(one, island)}
+    points = {k: doubtful(one, islands[k]) for k, one in wrong.items()}
     return _Seen(tuple(islands), pairs, fresh, wrong, points, lost)
 
 
@@ -231,70 +230,3 @@ def _questions(placed: Sequence[Placed], plan: Plan) -> tuple[Stage, ...]:
         members[nodes.signature].update(dict.fromkeys(nodes.members))
     laws = [law for signature in members for law in column_laws(signature, plan.columns) if plan.columns > 1]
     return (*(Members(signature, tuple(found)) for signature, found in members.items()), *laws)
-
-
-def _first(wrong: Mapping[int, Sequence[CutPoint]], islands: Sequence[Island]) -> list[int]:
-    """The wrong islands that rest on no other one: what rests on a wrong guess may be right, or wrong by chance."""
-    rests = {k: any(not islands[k].given.keys().isdisjoint(wrong[j]) for j in wrong if j != k) for k in wrong}
-    return [k for k in wrong if not rests[k]] or list(wrong)
-
-
-def earliest_of(
-    wrong: Mapping[int, Sequence[CutPoint]], islands: Sequence[Island], column: Column
-) -> frozenset[CutPoint]:
-    """The doubtful points of wrong islands that are computed, as their islands do so, from nothing that rests on a
-    doubtful value, on any device: a multiple of what rests on a wrong guess says how wrong that is.
-    """
-    values = {tuple(s.base for s in islands[k].due[point]) for k, points in wrong.items() for point in points}
-    due = ((point, value) for k in wrong for point, value in islands[k].due.items())
-    behind = {point for point, value in due if tuple(share.base for share in value) in values}
-    for event in column.events:
-        if any((device, tensor) in behind for device, node in event.nodes for tensor in read_by(node)):
-            behind.update((device, tensor) for device, node in event.nodes for tensor in node.outputs)
-    found = set[CutPoint]()
-    for k, points in wrong.items():
-        resting = behind.intersection(islands[k].given)
-        for event in islands[k].events:
-            if any((device, tensor) in resting for device, node in event.nodes for tensor in read_by(node)):
-                resting.update((device, tensor) for device, node in event.nodes for tensor in node.outputs)
-        found.update(point for point in points if point not in resting)
-    return frozenset(found)
-
-
-def _doubtful(swept: Swept | Unknown | None, island: Island) -> list[CutPoint]:
-    """The guesses of an island that are wrong, else those that have no proof, or all where it is not known which."""
-    points = list(island.due)
-    if not isinstance(swept, Swept):
-        return points
-    different = [points[place] for one in swept.different for place in one.result.declared]
-    return different or [point for place, point in enumerate(points) if place not in swept.established]
-
-
-def _scaled(
-    swept: Swept | Unknown | None, island: Island, walk: Lineages, earliest: Set[CutPoint]
-) -> Iterator[tuple[Guess, Fraction | None]]:
-    """The wrong guesses of an island, of those that are asked for, each with how often it is what is due; None where it
-    is no multiple of that.
-    """
-    points = list(island.due)
-    different = swept.different if isinstance(swept, Swept) else ()
-    for point, times in ((points[place], item.times) for item in different for place in item.result.declared):
-        if point not in earliest:
-            continue
-        value = walk.cuts[point]
-        total = times * value[0].times if times is not None and not value[0].part else None
-        is_multiple = total is not None and 0 < total <= MOST_COPIES
-        yield (*point, tuple(share.base for share in value)), total if is_multiple else None
-
-
-def _is_proved(swept: Swept | Unknown | None, island: Island) -> bool:
-    if (
-        swept is None
-        or isinstance(swept, Unknown)
-        or swept.is_refuted
-        or swept.open
-        or swept.unusual
-        or swept.fault is not None
-    ):
-        return False
-    return swept.established == frozenset(range(len(island.due)))

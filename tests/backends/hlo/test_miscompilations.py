@@ -30,6 +30,21 @@ def test_the_partitioner_loses_an_update_at_a_start_that_is_given():
     assert verdict_of("update", "partitioned") is Verdict.REFUTED
 
 
+PADDED = "%dynamic-slice.2 = f32[5]{0} dynamic-slice(%pad, %multiply.1), dynamic_slice_sizes={5}"
+OWN = """%other = f32[7]{0} pad(%all-gather, %constant.5.clone), padding=3_0
+  %own = f32[5]{0} dynamic-slice(%other, %multiply.1), dynamic_slice_sizes={5}"""
+
+
+def test_the_partitioner_pads_for_the_first_of_two_cumulated_results_alone():
+    """Minima behind maxima of the same pieces are of what was padded with minus infinity: `cummin` gives that."""
+    assert verdict_of("cumulated", "partitioned") is Verdict.REFUTED
+    before, after = ((WRONG / f"cumulated.{side}.hlo").read_text() for side in ("before", "partitioned"))
+    infinity = "%constant.5.clone = f32[] constant(inf)"
+    mended = after.replace(f"  {infinity}\n", "").replace(PADDED, f"{PADDED}\n  {infinity}\n  {OWN}")
+    mended = mended.replace("(%dynamic-slice.2, %constant.5.clone)", "(%own, %constant.5.clone)")
+    assert report_of(before, mended).verdict is Verdict.PROVED
+
+
 def test_going_through_the_passes_names_the_first_that_is_wrong(tmp_path, monkeypatch, capsys):
     texts = {name: (WRONG / f"window.{name}.hlo").read_text() for name in ("before", "partitioned", "simplified")}
     (tmp_path / "before.txt").write_text(texts["before"])
