@@ -1,6 +1,5 @@
 """What guesses rest on: what two plans say of each other, found once for all walks, and what earlier walks taught."""
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -8,13 +7,14 @@ from fractions import Fraction
 from functools import cache
 
 from verdict.graph import Node, Plan
+from verdict.graph.names import alike
 from verdict.lineage.alike import alike_bases, picked_bases
 from verdict.lineage.counterparts import Alike, counterparts
 from verdict.lineage.infinite import infinite_bases
 from verdict.lineage.meaning import Signature
 from verdict.lineage.reference import Bases, Reference
 
-_NUMBER = re.compile(r"\d+")
+_without_numbers = cache(alike)
 CutPoint = tuple[int, int]
 """A device and a tensor of which it is guessed what it holds there."""
 Guess = tuple[int, int, Bases]
@@ -74,8 +74,3 @@ def grounds_of(table: Reference, plan: Plan) -> Grounds:
     own = counterparts(table.plan, plan)
     found = infinite_bases(table), alike_bases(table), picked_bases(table)
     return Grounds(table, own, dict(by_read), *found, makers)
-
-
-@cache
-def _without_numbers(name: str) -> str:
-    return _NUMBER.sub("#", name)

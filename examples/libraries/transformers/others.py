@@ -101,12 +101,12 @@ mamba_single, mamba_ddp, mamba_ddp_scaled = single(mamba), ddp(mamba), ddp(mamba
 distilbert_single, distilbert_ddp, distilbert_ddp_scaled = (
     single(distilbert), ddp(distilbert), ddp(distilbert, scale=0.5),
 )  # fmt: skip
-t5_single, t5_ddp, t5_ddp_scaled = single(t5), ddp(t5), ddp(t5, scale=2)
+t5_single, t5_ddp, t5_ddp_scaled = single(t5), ddp(t5), ddp(t5, scale=0.5)
 whisper_single, whisper_ddp = single(whisper, inputs=spoken), ddp(whisper, inputs=spoken)
 whisper_ddp_scaled = ddp(whisper, inputs=spoken, scale=0.5)
 bert_single, bert_ddp, bert_ddp_scaled = single(bert, typed), ddp(bert, typed), ddp(bert, typed, scale=0.5)
 swin_single, swin_ddp = single(swin, inputs=windows), ddp(swin, inputs=windows)
-swin_ddp_scaled = ddp(swin, inputs=windows, scale=2)
+swin_ddp_scaled = ddp(swin, inputs=windows, scale=0.5)
 bart_single, bart_ddp = single(bart, inputs=unpadded), ddp(bart, inputs=unpadded)
 bart_ddp_scaled = ddp(bart, inputs=unpadded, scale=0.5)
 pegasus_single, pegasus_ddp, pegasus_ddp_scaled = single(pegasus), ddp(pegasus), ddp(pegasus, scale=0.5)

@@ -28,7 +28,8 @@ def off(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
     if not multiplies(scene, state, at) and not _is_number(scene, state, at):
         return
     step = scene.step(at.first)
-    twins = [one for one in scene.one.steps if (one.op, one.place.name) == (step.op, step.place.name)]
+    place = _in_program(step.place.name)
+    twins = [one for one in scene.one.steps if (one.op, _in_program(one.place.name)) == (step.op, place)]
     if any(frozen(one.attrs) == frozen(step.attrs) for one in twins):
         return
     factors = not twins or any(number == 1 for one in twins for number in one.attrs.values())
@@ -42,6 +43,11 @@ def off(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
             help=f"multiply it by {inverse}", kin=(text,),
             edits=partial(multiplied, scene, at.steps.values(), 0, float(1 / times)),
         ))  # fmt: skip
+
+
+def _in_program(name: str) -> str:
+    """The name of a node without the module that it is in, which has another path where a wrapper is around it."""
+    return name.rpartition(": ")[2]
 
 
 def _factors(state: State) -> list[Fraction]:
