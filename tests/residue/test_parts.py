@@ -24,8 +24,9 @@ STEP = """
 """
 SINGLE = STEP.format(own="", rows="", row="", averaged="", summed="")
 RIGHT = {
-    "averaged": 'l = all_reduce(l_own) ranks=rank reduce="avg"', "summed": 'gw = all_reduce(gw_own) ranks=rank reduce="avg"'
-}  # fmt: skip
+    "averaged": 'l = all_reduce(l_own) ranks=rank reduce="avg"',
+    "summed": 'gw = all_reduce(gw_own) ranks=rank reduce="avg"',
+}
 ON_ROWS = {"own": "_own", "rows": "[rank, :]", "row": "[rank]"}
 
 
