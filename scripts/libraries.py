@@ -49,7 +49,6 @@ ring is registered for the three kernels of GPUs alone), and FlexAttention has n
 whose texts are trained, too, and ViT MAE under DDP have no answer in half a minute of the processor: gradients of texts
 that all ranks have are parts of sums over images, which are not followed through a norm and attention; ViT MAE picks
 patches in an order, whose gradients have no proof between cut points.
-ALBERT and ELECTRA that are given their buffers have no answer after 15 s of the processor, where BERT has one;
 DeBERTa, given no mask, asks of its data whether it is padded, and is UNKNOWN; so is Llama 4, whose rotary embedding is
 of complex numbers (`polar`). DINOv2 and SigLIP, called by DDP as they are, have weights that nothing uses, so that DDP
 waits for their gradients and reduces no others of their bucket: they are REFUTED (`missing-reduction`).
