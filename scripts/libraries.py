@@ -48,9 +48,7 @@ torch's DTensor has no sharding strategy for `aten._scaled_dot_product_flash_att
 ring is registered for the three kernels of GPUs alone), and FlexAttention has no backward there. transformers' CLIP
 whose texts are trained, too, and ViT MAE under DDP have no answer in half a minute of the processor: gradients of texts
 that all ranks have are parts of sums over images, which are not followed through a norm and attention; ViT MAE picks
-patches in an order, whose gradients have no proof between cut points. T5 and Swin whose loss is
-divided by the ranks again are REFUTED, but the first finding names a norm of the model, not the line of the loss.
-ALBERT and ELECTRA that are given their buffers have no answer after 15 s of the processor, where BERT has one;
+patches in an order, whose gradients have no proof between cut points.
 DeBERTa, given no mask, asks of its data whether it is padded, and is UNKNOWN; so is Llama 4, whose rotary embedding is
 of complex numbers (`polar`). DINOv2 and SigLIP, called by DDP as they are, have weights that nothing uses, so that DDP
 waits for their gradients and reduces no others of their bucket: they are REFUTED (`missing-reduction`).

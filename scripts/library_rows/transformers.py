@@ -88,6 +88,8 @@ TRANSFORMERS = Library(
         Row("GPT-Neo of two layers, DDP", OTHERS, "gpt_neo_ddp", "gpt_neo_single", "gpt_neo_ddp_scaled", TWICE),
         Row("CLIP, its texts frozen, DDP", FURTHER, "clip_ddp", "clip_single", "clip_ddp_scaled", TWICE),
         Row("RoBERTa, its buffers given, DDP", FURTHER, "roberta_ddp", "roberta_single", "roberta_ddp_scaled", TWICE),
+        Row("ALBERT, its buffers given, DDP", FURTHER, "albert_ddp", "albert_single", "albert_ddp_scaled", TWICE),
+        Row("ELECTRA, its buffers given, DDP", FURTHER, "electra_ddp", "electra_single", "electra_ddp_scaled", TWICE),
         Row("ConvNeXt, DDP", FURTHER, "convnext_ddp", "convnext_single", "convnext_ddp_scaled", TWICE),
         Row("OLMoE, `shift_labels`, DDP", FURTHER, "olmoe_ddp", "olmoe_single", "olmoe_ddp_scaled", TWICE,
             tensors="live"),

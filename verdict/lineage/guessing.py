@@ -8,6 +8,7 @@ cut point: a claim that somebody has to prove before anything is concluded from 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice, product
+from math import prod
 from typing import NoReturn
 
 from verdict.graph import ABSENT, GRAD, Interval, Node, Place, Plan, Region, extent
@@ -127,7 +128,8 @@ class Guessing(Holdings):
 
     def _follow_parts(self, steps: Mapping[int, Step]) -> None:
         """Note what a device makes, by itself, of one part of a sum and of what is known, or of several parts that it
-        adds or joins: it is likelier a part of what is due than all of that.
+        adds or joins: it is likelier a part of what is due than all of that. A number that stands beside others, as how
+        many tokens a rank counts, makes no part.
         """
         for device, step in steps.items() if next(iter(steps.values())).node.op not in COMMUNICATION else ():
             node = step.node
@@ -140,7 +142,9 @@ class Guessing(Holdings):
             known = all(self.env[device].get(tensor) is not None for tensor in read - parts)
             if joins or (len(parts) == 1 and known):
                 made = (t for t in node.outputs if t != ABSENT and self.env[device].get(t) is None)
-                self._parts.update((device, tensor) for tensor in made)
+                beside = any(prod(self.shapes[part]) == 1 for part in parts - set(_scaling(node)))
+                alike = joins or not beside
+                self._parts.update((device, tensor) for tensor in made if alike or prod(self.shapes[tensor]) == 1)
 
     def _is_part(self, device: int, tensor: int) -> bool:
         value = self.env[device].get(tensor)

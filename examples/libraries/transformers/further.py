@@ -50,10 +50,23 @@ def roberta():
     return hf.RobertaForMaskedLM(hf.RobertaConfig(**sizes, **NO_DROPOUT))
 
 
-def typed(*args, **more):
+def typed(prefix):
     """One step of a model that is given its buffers: of types of tokens there are two."""
-    made = trained(*args, **more)
-    return replace(made, ranges={**made.ranges, "roberta.embeddings.token_type_ids": (0, 1)})
+
+    def program(*args, **more):
+        made = trained(*args, **more)
+        return replace(made, ranges={**made.ranges, f"{prefix}.embeddings.token_type_ids": (0, 1)})
+
+    return program
+
+
+def albert():
+    more = {**NO_DROPOUT, "embedding_size": 4, "inner_group_num": 1}
+    return hf.AlbertForMaskedLM(hf.AlbertConfig(**SIZES, **more))
+
+
+def electra():
+    return hf.ElectraForMaskedLM(hf.ElectraConfig(**SIZES, **NO_DROPOUT, embedding_size=4))
 
 
 def olmoe():
@@ -99,8 +112,16 @@ def codegen():
 
 clip_single, clip_ddp = single(clip, classified), ddp(clip, classified)
 clip_ddp_scaled = ddp(clip, classified, scale=0.5)
-roberta_single, roberta_ddp = single(roberta, typed, inputs=unpadded), ddp(roberta, typed, inputs=unpadded)
-roberta_ddp_scaled = ddp(roberta, typed, inputs=unpadded, scale=0.5)
+roberta_single, roberta_ddp, roberta_ddp_scaled = (
+    single(roberta, typed("roberta"), inputs=unpadded), ddp(roberta, typed("roberta"), inputs=unpadded),
+    ddp(roberta, typed("roberta"), inputs=unpadded, scale=0.5),
+)  # fmt: skip
+albert_single, albert_ddp, albert_ddp_scaled = (
+    single(albert, typed("albert")), ddp(albert, typed("albert")), ddp(albert, typed("albert"), scale=0.5),
+)  # fmt: skip
+electra_single, electra_ddp, electra_ddp_scaled = (
+    single(electra, typed("electra")), ddp(electra, typed("electra")), ddp(electra, typed("electra"), scale=0.5),
+)  # fmt: skip
 olmoe_single, olmoe_ddp = single(olmoe, inputs=shifted), ddp(olmoe, inputs=shifted)
 olmoe_ddp_scaled = ddp(olmoe, inputs=shifted, scale=0.5)
 qwen2_moe_single, qwen2_moe_ddp = single(qwen2_moe, inputs=shifted), ddp(qwen2_moe, inputs=shifted)
