@@ -53,3 +53,12 @@ def test_torch_makes_no_loss_of_a_norm_that_is_zero():
     x = torch.tensor([[0.0, 0.0], [1.0, 2.0]])
     for logits in (x / x.norm(dim=-1, keepdim=True), (x / x.norm(dim=-1, keepdim=True)).t()):
         assert torch.isnan(torch.nn.functional.cross_entropy(logits, torch.tensor([0, 1])))
+
+
+def test_a_norm_may_be_zero_where_a_matrix_without_columns_hides_it():
+    """A sum of no elements is zero, whatever the rows are that it is made of: it is PROVED of itself alone."""
+    given = LOSS.replace("  y input [3, 3]\n", "  y input [3, 3]\n  z input [3, 0]\n")
+    hidden = "m = aten.mm(q, z)\n  u = aten.sum.dim_IntList(m) dim=(1,) keepdim=True\n  k = add(y, u)"
+    one, other = (given.format(**{**RIGHT, "logits": hidden}, made=made) for made in (VANISHED, ITSELF))
+    assert verdict(one, other) != "PROVED"
+    assert verdict(one, one) == "PROVED"

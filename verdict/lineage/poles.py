@@ -11,7 +11,7 @@ from verdict.graph import ABSENT, BUFFER
 from verdict.lineage.infinite import infinite, is_fixed
 from verdict.lineage.reference import Partner, Reference
 from verdict.ops.granted import Called, granted, summed
-from verdict.ops.normed import Between
+from verdict.ops.normed import between_of
 from verdict.ops.signs import NOT_NEGATIVE, POSITIVE, absorbs, may_fail, pole, sign, strict
 from verdict.ops.types import is_whole, kind
 
@@ -86,10 +86,8 @@ def _divisions(table: Reference) -> Set[int]:
         outputs, grads = [(base,) for base in partner.outputs], partner.signature.grads
         calls.append(Called(partner.node.op, dict(partner.node.attrs), partner.inputs, outputs, grads))
     losses = [(base,) for held in plan.losses for base in table.values.get(held.tensor, ())]
-    ranges = {name: (low, high) for name, low, high in plan.ranges}
-    given = ((k, base.logical) for k, base in enumerate(table.bases) if base.node < 0)
-    between: Between = {(k,): ranges[name] for k, name in given if name in ranges}
-    found = {places[place] for place in granted(calls, losses, between)}
+    given = (((k,), base.logical) for k, base in enumerate(table.bases) if base.node < 0)
+    found = {places[place] for place in granted(calls, losses, between_of(plan, given))}
     return found | {number for number, partner in enumerate(table.partners) if partner.node.name in named}
 
 

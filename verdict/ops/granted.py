@@ -57,9 +57,10 @@ def summed(values: Sequence[Hashable], total: Hashable) -> Called:
 Rooted = Callable[[Sequence[Hashable]], tuple[Hashable, ...]]
 
 
-def granted(calls: Sequence[Called], losses: Collection[Hashable], between: Between) -> frozenset[int]:
+def granted(calls: Sequence[Called], losses: Collection[Hashable], between: Between | None) -> frozenset[int]:
     """The places of the divisions among `calls`, which are in their order, whose divisors are zero nowhere where all
-    `losses` are finite numbers. between: the integers that are given, by value, which are between two numbers.
+    `losses` are finite numbers. between: the integers that are given, by value, which are between two numbers; None
+    where norms are not asked about.
     """
     root: dict[Hashable, Hashable] = {}
     for call in calls:
@@ -73,7 +74,7 @@ def granted(calls: Sequence[Called], losses: Collection[Hashable], between: Betw
     sure, needed = _needed(calls, losses, rooted)
     divisors, forward = set[Hashable](), set[tuple[str, tuple[Hashable, ...]]]()
     squares = set[Hashable]()
-    for place, square in norms(calls, needed, between):
+    for place, square in norms(calls, needed, between) if between is not None else ():
         sure.append(place)
         squares.update(rooted([square]))
     for place in sure:

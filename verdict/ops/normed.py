@@ -4,10 +4,10 @@ Of what is 0 / 0 all is 0 / 0 that sums and products make. The logarithm of a so
 that takes an element of each row, whichever, takes one of them. So where the loss is a number, no such norm is zero.
 """
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from verdict.graph import ABSENT, GRAD
+from verdict.graph import ABSENT, GRAD, Plan
 from verdict.ops.facts import name_of
 
 Between = Mapping[Hashable, tuple[int, int | None]]
@@ -21,6 +21,16 @@ PASSING = frozenset(
     }
 )
 """Operators of which some of the first output is 0 / 0 where some element of some input is."""
+
+
+def between_of(plan: Plan, given: Iterable[tuple[Hashable, str]]) -> Between | None:
+    """The integers of a plan that are given, each value with its name, which are between two numbers; None where norms
+    are not asked about: where there are tensors without elements, sums and products lose what is 0 / 0.
+    """
+    if any(0 in logical.shape for logical in plan.logicals):
+        return None
+    ranges = {name: (low, high) for name, low, high in plan.ranges}
+    return {value: ranges[name] for value, name in given if name in ranges}
 
 
 class Call(Protocol):

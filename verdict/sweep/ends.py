@@ -7,7 +7,7 @@ import numpy as np
 
 from verdict.graph import Plan
 from verdict.ops.granted import Called, granted
-from verdict.ops.normed import Between
+from verdict.ops.normed import between_of
 from verdict.semantics import itself
 from verdict.sweep.claim import Claim
 from verdict.sweep.compare import partner
@@ -85,8 +85,6 @@ def _divisions(flow: Flow, single: Plan) -> frozenset[int]:
     losses = [result.value for result in flow.results if result.key[0] == LOSS]
     calls = [Called(step.op, step.attrs, step.inputs, step.outputs, step.grads) for step in flow.steps]
     said = (number for number, step in enumerate(flow.steps) if step.place.name in named)
-    ranges = {name: (low, high) for name, low, high in single.ranges}
     names = {k: single.logicals[k].name for k in itself(single).logical}
     given = ((item.value, names[item.logical]) for item in flow.given)
-    between: Between = {value: ranges[name] for value, name in given if name in ranges}
-    return granted(calls, losses, between) | frozenset(said)
+    return granted(calls, losses, between_of(single, given)) | frozenset(said)
