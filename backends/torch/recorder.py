@@ -89,7 +89,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         """What is communicated meanwhile are torch's own numbers: only that ranks meet is recorded."""
         before, self._apart = self._apart, True
         try:
-            yield
+            with self.watch.unseen.own():
+                yield
         finally:
             self._apart = before
 

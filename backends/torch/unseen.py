@@ -38,8 +38,9 @@ class Unseen:
     def __init__(self, doubt: Callable[[str], None], live: bool) -> None:
         self._doubt, self._live = doubt, live
         self._held: dict[int, _Held] = {}
+        self._own: dict[int, Any] = {}
         self._names: dict[int, str] = {}
-        self._runs = False
+        self._runs = self._apart = False
 
     def begin(self, named: Mapping[str, Any]) -> None:
         """The step begins; these tensors have names."""
@@ -87,6 +88,15 @@ class Unseen:
         if self._live:
             self.hold(tensors)
 
+    @contextmanager
+    def own(self) -> Iterator[None]:
+        """Whole numbers in memory that is made meanwhile are torch's own, which it writes to without an operator."""
+        before, self._apart = self._apart, True
+        try:
+            yield
+        finally:
+            self._apart = before
+
     def used(self, tensor: Any) -> None:
         """What is recorded reads `tensor`."""
         held = self._held.get(_key(tensor)) if self._held and _is_real(tensor) else None
@@ -101,7 +111,11 @@ class Unseen:
     def _copy(self, tensor: Any) -> None:
         storage = tensor.untyped_storage()
         held = self._held.get(storage._cdata)
-        if held is None or held.copy.nbytes() != storage.nbytes() or not _is_apart(tensor):
+        if storage._cdata in self._own:
+            return
+        if held is None and self._apart and not tensor.is_floating_point():
+            self._own[storage._cdata] = storage
+        elif held is None or held.copy.nbytes() != storage.nbytes() or not _is_apart(tensor):
             try:
                 self._held[storage._cdata] = _Held(storage, storage.clone())
             except RuntimeError:  # it was never allocated: the memory of a tensor without data, given away
