@@ -43,7 +43,8 @@ class _Receive:
     work: int
 
 
-class _Writing(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Writing:
     """Communication that writes `tensor`: the work, 0 for a functional one, and the numbers of its steps."""
 
     tensor: Any

@@ -111,6 +111,26 @@ def build_together_one_left(ctx):
     return program(ctx, together(1))
 
 
+def begun(wait):
+    """All begun before the last of them is read, by which the first is changed."""
+
+    def reduce(grads, rank):
+        works = [dist.all_reduce(grad, async_op=True) for grad in grads]
+        for work in works if wait else ():
+            work.wait()
+        grads[1].add_(grads[1].clone()).mul_(0.5)
+
+    return reduce
+
+
+def build_begun(ctx):
+    return program(ctx, begun(True))
+
+
+def build_begun_read(ctx):
+    return program(ctx, begun(False))
+
+
 def unequal(layout):
     def hidden(found):
         parts = torch.nested.as_nested_tensor([found[:1], found[1:]], layout=layout)

@@ -9,8 +9,11 @@ torch = pytest.importorskip("torch")
 from tests.torch.verdicts import answers  # noqa: E402
 
 FILE = Path(__file__).with_name("lying.py")
-RIGHT = ("build_turned", "build_square_turned", "build_square_one_turned", "build_broadcast", "build_together")
-WRONG = ("build_square_one_moved", "build_turned_twice", "build_together_one_left")
+RIGHT = (
+    "build_turned", "build_square_turned", "build_square_one_turned", "build_broadcast", "build_together",
+    "build_begun",
+)  # fmt: skip
+WRONG = ("build_square_one_moved", "build_turned_twice", "build_together_one_left", "build_begun_read")
 OPEN = "build_columns"
 UNEQUAL = ("build_unequal", "build_unequal_nested")
 
