@@ -20,7 +20,7 @@ from verdict.backends.torch.moved import copied_as_held
 from verdict.backends.torch.overlaps import entangled, unordered
 from verdict.backends.torch.ranges import beyond
 from verdict.backends.torch.scalars import of_numbers
-from verdict.backends.torch.trace import Value
+from verdict.backends.torch.trace import BY_PYTHON, Value
 from verdict.backends.torch.views import selected, sliced, view_of
 from verdict.backends.torch.widths import modulo
 from verdict.errors import UsageError
@@ -289,7 +289,7 @@ def _escape(recorder: "Recorder", call: Call) -> Any:
     if recorder.live and all(choices.decide(recorder, tensor, called(call.func)) for tensor in call.tensors):
         return call.run()
     try:
-        return recorder.instead(call, f"a value is read by Python: {called(call.func)}")
+        return recorder.instead(call, f"{BY_PYTHON}: {called(call.func)}")
     except (DataDependentOutputException, DynamicOutputShapeException):
         problem = f"a value that depends on the inputs decides what the program does ({called(call.func)})"
         remedy = "keep it a tensor; or record with --tensors real, where what it decides is said not to be modelled"

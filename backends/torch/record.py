@@ -13,6 +13,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from verdict.backends.torch.beginnings import FIRST_SEED, ways
 from verdict.backends.torch.choices import given
+from verdict.backends.torch.composites import kept_whole
 from verdict.backends.torch.delivered import delivered
 from verdict.backends.torch.door import require_loss, require_program
 from verdict.backends.torch.ends import End, called, ends_of, named
@@ -93,6 +94,7 @@ def record(
         if live:
             stack.enter_context(objects(recorder))
         stack.enter_context(numbers(recorder))
+        stack.enter_context(kept_whole())
         stack.enter_context(recorder)
         try:
             program = require_program(build(Context(rank, ranks)))

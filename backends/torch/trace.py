@@ -12,6 +12,8 @@ from verdict.graph.effects import ASYNCHRONOUS
 UNMODELLED = "unmodelled"
 TALKS = "talks"
 """The attribute of what is not modelled and communicates."""
+BY_PYTHON = "a value is read by Python"
+"""Why what Python reads is not modelled, unless all ranks are recorded together."""
 CHOICE, DECISION = "choice", "decision"
 """What hands on integers that were chosen by real numbers, and what says which integers decided something."""
 COMMUNICATION = frozenset(
