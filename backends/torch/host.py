@@ -18,7 +18,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils._python_dispatch import _disable_current_modes
 
-from verdict.backends.torch import groups, pipelines, premultiplied
+from verdict.backends.torch import coalesced, groups, pipelines, premultiplied
 from verdict.backends.torch.hooks import Arrived, Hooks
 from verdict.backends.torch.meetings import MAKING, Meeting
 from verdict.errors import UsageError
@@ -89,6 +89,7 @@ def world(rank: int, size: int, join: Callable[[], None] | None = None) -> Itera
     patches += [] if join else [(pipelines.OWNER, pipelines.NAME, pipelines.vote)]
     patches += [(owner, groups.NAME, told) for owner in importers(groups.OWNER, groups.NAME)]
     patches += [(_meta_registrations, "generate_unique_id", itertools.count(1).__next__)]
+    coalesced.register()
     with ExitStack() as stack:
         for owner, name, function in patches:
             stack.enter_context(replaced(owner, name, function))
@@ -132,25 +133,28 @@ def _outside(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def waits(
-    waited: Callable[[Any], None],
+    waited: Callable[[Any], Callable[[], None]],
     asked: Callable[[Any], None],
     alone: Callable[[], AbstractContextManager[None]],
     apart: Callable[[], AbstractContextManager[None]],
     future: Callable[[Any], Arrived | None],
 ) -> Iterator[None]:
-    """Tell of every wait for communication, and of works that are looked after in any other way. What a back end
-    computes of what arrived while it is waited for is its own.
+    """Tell of every wait for communication, and when it has ended, and of works that are looked after in any other way.
+    What a back end computes of what arrived while it is waited for is its own.
 
     alone: entered where torch's own C++ begins communication, waits for it before it reads, and hands on no work.
     apart: entered where what it communicates are numbers of its own, of which the program sees nothing.
     future: what stands for the future of a work, where that is followed.
     """
 
-    def telling(told: Callable[[Any], None], before: Callable[..., Any]) -> Callable[..., Any]:
+    def telling(told: Callable[[Any], Callable[[], None] | None], before: Callable[..., Any]) -> Callable[..., Any]:
         def run(self: Any, *args: Any) -> Any:
-            told(self)
+            ended = told(self)
             with _disable_current_modes():
-                return before(self, *args)
+                found = before(self, *args)
+            if ended:
+                ended()
+            return found
 
         return run
 
