@@ -1,5 +1,7 @@
 """Models that are converted while they are built, or in the step."""
 
+import copy
+
 import torch
 import torch.distributed as dist
 
@@ -43,6 +45,15 @@ def build_wider(ctx):
 
 def build_channels_last(ctx):
     return program(ctx, lambda model: model.to(memory_format=torch.channels_last))
+
+
+def build_copied(ctx):
+    """Another model, of which the optimizer knows nothing, has its numbers."""
+    return program(ctx, copy.deepcopy)
+
+
+def build_copied_single(ctx):
+    return program(ctx, copy.deepcopy)
 
 
 def build_within(ctx):

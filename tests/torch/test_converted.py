@@ -9,13 +9,14 @@ torch = pytest.importorskip("torch")
 from tests.torch.verdicts import answers  # noqa: E402
 
 FILE = Path(__file__).with_name("converted.py")
-RIGHT = ("build_device", "build_wider", "build_channels_last", "build_within")
+RIGHT = ("build_device", "build_wider", "build_channels_last", "build_within", "build_copied")
 WRONG = {"build_doubled": ("REFUTED",), "build_empty": ("REFUTED", "UNKNOWN")}
 """What was never written may happen to be the same on all ranks."""
 
 
 def told(name):
-    pairs = tuple((each, "build_single") for each in (*RIGHT, *WRONG, "build_elsewhere"))
+    names = (*RIGHT, *WRONG, "build_elsewhere")
+    pairs = tuple((each, "build_copied_single" if each == "build_copied" else "build_single") for each in names)
     return answers(FILE, pairs)[name]
 
 
