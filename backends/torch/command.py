@@ -85,9 +85,9 @@ def capture(
             f"recorded {plan.source}: {plan.devices} rank{'s' * (plan.devices > 1)}, {len(nodes)} nodes"
             f"{f', {unknown} of them not modelled' if unknown else ''}; {_told(found.confirmation)}"
         )
-    say(f"recorded in {time.monotonic() - begun:.1f} s")
     if tensors != LIVE and any(_is_read_by_python(trace) for each in recorded for trace in each.traces):
         say("values that Python reads decide what the program does: with --live, choices that data makes are recorded")
+    say(f"recorded in {time.monotonic() - begun:.1f} s")
     return plans
 
 

@@ -13,6 +13,7 @@ import torch.distributed as dist
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.distributed import _meta_registrations, device_mesh
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.tensor._sharding_prop import ShardingPropagator
 from torch.nn.parallel import DistributedDataParallel
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils._python_dispatch import _disable_current_modes
@@ -31,6 +32,8 @@ _COALESCED = "_broadcast_coalesced"
 """How DistributedDataParallel broadcasts parameters and buffers: in buckets, each waited for before it is read."""
 _SHAPES = "_verify_params_across_processes"
 """How it makes sure that all ranks have the same parameters, when it is made: what it sends is its own."""
+_META = "_propagate_tensor_meta_non_cached"
+"""How a DTensor learns which shape an operator makes: of tensors without data, which are no part of the program."""
 _REBUILD = "_rebuild_buckets"
 """What it does once, after the first backward pass: rank 0 tells which gradient goes into which bucket."""
 
@@ -81,6 +84,7 @@ def world(rank: int, size: int, join: Callable[[], None] | None = None) -> Itera
     owners = importers(device_mesh, "init_device_mesh")
     patches += [(owner, "init_device_mesh", _outside(init_device_mesh)) for owner in owners]
     patches += [(dist, _SHAPES, _outside(getattr(dist, _SHAPES)))]
+    patches += [(ShardingPropagator, _META, _outside(getattr(ShardingPropagator, _META)))]
     patches += premultiplied.patches()
     patches += [] if join else [(pipelines.OWNER, pipelines.NAME, pipelines.vote)]
     patches += [(owner, groups.NAME, told) for owner in importers(groups.OWNER, groups.NAME)]
