@@ -55,10 +55,7 @@ def record_aten(recorder: "Recorder", call: Call) -> Any:
         return _escape(recorder, call)
     if call.name in _UNSAID:
         return _apart(recorder, call)
-    if scaling.is_known(call.name):
-        with recorder:
-            return scaling.take(call.name, call.given)
-    if fused.is_known(call.name) or grouped.is_known(call.name, call.given):
+    if any(known.is_known(call.name, call.given) for known in (fused, grouped, scaling)):
         return _taken(recorder, call)
     if is_random(call):
         return record_draw(recorder, call)
@@ -108,10 +105,11 @@ def _unwritten(call: Call) -> dict[str, Any]:
 
 
 def _taken(recorder: "Recorder", call: Call) -> Any:
-    """A step of an optimizer that is taken apart, or a call that is as its offsets say, which decide that."""
-    if fused.is_known(call.name):
-        with recorder:
-            return fused.take(call.name, call.given)
+    """What an optimizer or a scaler does, taken apart, or a call that is as its offsets say, which decide that."""
+    for known in (fused, scaling):
+        if known.is_known(call.name, call.given):
+            with recorder:
+                return known.take(call.name, call.given)
     ends = grouped.offsets(call.name, call.given)
     if ends is not None and not choices.decide(recorder, ends, called(call.func)):
         return recorder.instead(call, f"data decides which rows belong together: {called(call.func)}")

@@ -8,7 +8,7 @@ import torch
 Given = Mapping[str, Any]
 
 
-def is_known(name: str) -> bool:
+def is_known(name: str, given: Given) -> bool:
     """Whether a call of the operator `name` can be taken apart."""
     return name in _STEPS
 

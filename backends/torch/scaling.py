@@ -12,7 +12,7 @@ import torch
 Given = Mapping[str, Any]
 
 
-def is_known(name: str) -> bool:
+def is_known(name: str, given: Given) -> bool:
     """Whether the operator `name` is one of those."""
     return name in _STEPS
 

@@ -43,7 +43,7 @@ def test_a_step_in_single_operators_is_the_fused_step(name, states, numbers):
     ours, theirs = lists(states, numbers), lists(states, numbers)
     func(*theirs, **numbers)
     given = Call.of(func, ours, numbers).given
-    assert is_known(name)
+    assert is_known(name, given)
     take(name, given)
     for one, other in zip(ours, theirs, strict=True):
         for mine, its in zip(one, other, strict=True):
