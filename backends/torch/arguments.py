@@ -16,6 +16,8 @@ import torch
 from torch._library.custom_ops import OPDEFS
 from torch._subclasses.fake_tensor import FakeTensor
 
+from verdict.backends.torch.composites import TAKEN_APART
+
 PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, FakeTensor)
 """Kinds of tensors that are no wrappers of others."""
 PLACES = frozenset({"device", "layout", "pin_memory", "memory_format", "non_blocking", "generator"})
@@ -177,7 +179,11 @@ def _typed(argument: Any, value: Any) -> Any:
 
 @lru_cache(maxsize=4096)
 def is_composite(func: Any) -> bool:
-    """Whether torch defines `func` by other operators. Below autograd such calls come from DTensor's own code."""
+    """Whether torch defines `func` by other operators. Below autograd such calls come from DTensor's own code, but for
+    those that are kept whole.
+    """
+    if func._schema.name.removeprefix("aten::") in TAKEN_APART:
+        return False
     return bool(torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"))
 
 

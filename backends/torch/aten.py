@@ -20,7 +20,7 @@ from verdict.backends.torch.moved import copied_as_held
 from verdict.backends.torch.overlaps import entangled, unordered
 from verdict.backends.torch.ranges import beyond
 from verdict.backends.torch.scalars import of_numbers
-from verdict.backends.torch.trace import Value
+from verdict.backends.torch.trace import BY_PYTHON, Value
 from verdict.backends.torch.views import selected, sliced, view_of
 from verdict.backends.torch.widths import modulo
 from verdict.errors import UsageError
@@ -126,9 +126,11 @@ def _pure(recorder: "Recorder", call: Call) -> Any:
     inputs, attrs = ((), {}) if call.name in _UNSET else encode(call.func, call.args, call.kwargs, read)
     output = call.run()
     made = list(output) if isinstance(output, list | tuple) else [output]
-    if any(tensor.layout is not torch.strided for tensor in tensors_in(made)):
-        problem = f"{called(call.func)} makes a sparse tensor, of which no recording has the memory"
-        raise recorder.refuse(UsageError(recorder.origin.name(call.name), problem, "use dense ones (sparse=False)"))
+    for tensor in tensors_in(made):
+        kind, other = _of_no_memory(tensor)
+        if kind:
+            problem = f"{called(call.func)} makes a {kind} tensor, of which no recording has the memory"
+            raise recorder.refuse(UsageError(recorder.origin.name(call.name), problem, f"use {other}"))
     if any(recorder.memory.knows(tensor) for tensor in tensors_in(made)):
         _view(recorder, call, output)
         return output
@@ -146,6 +148,13 @@ def _pure(recorder: "Recorder", call: Call) -> Any:
         if tensor is not None:
             recorder.memory.write(tensor, number)
     return output
+
+
+def _of_no_memory(tensor: Any) -> tuple[str, str]:
+    """Of which kind a tensor is that does not lie in memory as one array, and what to use instead; "" of others."""
+    if tensor.is_nested:
+        return "nested", "padded ones, or the layout torch.jagged"
+    return ("sparse", "dense ones (sparse=False)") if tensor.layout is not torch.strided else ("", "")
 
 
 def _reader(recorder: "Recorder", call: Call) -> Callable[[Any], int]:
@@ -280,7 +289,7 @@ def _escape(recorder: "Recorder", call: Call) -> Any:
     if recorder.live and all(choices.decide(recorder, tensor, called(call.func)) for tensor in call.tensors):
         return call.run()
     try:
-        return recorder.instead(call, f"a value is read by Python: {called(call.func)}")
+        return recorder.instead(call, f"{BY_PYTHON}: {called(call.func)}")
     except (DataDependentOutputException, DynamicOutputShapeException):
         problem = f"a value that depends on the inputs decides what the program does ({called(call.func)})"
         remedy = "keep it a tensor; or record with --tensors real, where what it decides is said not to be modelled"

@@ -16,7 +16,7 @@ from verdict.backends.torch.job import LIVE
 from verdict.backends.torch.launch import Limits, Recorded, Recording, Target, record_all, record_each
 from verdict.backends.torch.parts import Part, part_of, together, write_part
 from verdict.backends.torch.stated import ranks_of, step_of
-from verdict.backends.torch.trace import UNMODELLED, decides
+from verdict.backends.torch.trace import BY_PYTHON, UNMODELLED, Trace, decides
 from verdict.errors import UsageError, VerdictError
 from verdict.graph import Plan
 from verdict.progress import Bar
@@ -85,8 +85,16 @@ def capture(
             f"recorded {plan.source}: {plan.devices} rank{'s' * (plan.devices > 1)}, {len(nodes)} nodes"
             f"{f', {unknown} of them not modelled' if unknown else ''}; {_told(found.confirmation)}"
         )
+    if tensors != LIVE and any(_is_read_by_python(trace) for each in recorded for trace in each.traces):
+        say("values that Python reads decide what the program does: with --live, choices that data makes are recorded")
     say(f"recorded in {time.monotonic() - begun:.1f} s")
     return plans
+
+
+def _is_read_by_python(trace: Trace) -> bool:
+    """Whether a recording lacks what follows from a value that Python reads."""
+    reasons = [str(dict(step.attrs)["reason"]) for step in trace.steps if step.op == UNMODELLED]
+    return any(BY_PYTHON in reason for reason in (*reasons, *trace.doubts))
 
 
 def recorded_each(

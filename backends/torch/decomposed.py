@@ -12,7 +12,7 @@ from torch._decomp import core_aten_decompositions, decomposition_table
 from torch.nn import functional
 from torch.utils._python_dispatch import _disable_current_modes
 
-from verdict.backends.torch import bags, distances, pooled, running
+from verdict.backends.torch import bags, composites, distances, pooled, running
 from verdict.backends.torch.arguments import Call, called, functional_of
 from verdict.backends.torch.collectives import Unknown
 from verdict.ops import RULES
@@ -257,6 +257,7 @@ _INTERPOLATIONS = tuple(
 )
 _OWN: Mapping[str, Callable[..., Any]] = {
     **_ELEMENTWISE,
+    **composites.TAKEN_APART,
     "sort": _sorted,
     "hardshrink_backward": _shrunk,
     "softshrink_backward": _shrunk,

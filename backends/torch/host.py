@@ -13,11 +13,12 @@ import torch.distributed as dist
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.distributed import _meta_registrations, device_mesh
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.tensor._sharding_prop import ShardingPropagator
 from torch.nn.parallel import DistributedDataParallel
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils._python_dispatch import _disable_current_modes
 
-from verdict.backends.torch import groups, pipelines, premultiplied
+from verdict.backends.torch import coalesced, groups, pipelines, premultiplied
 from verdict.backends.torch.hooks import Arrived, Hooks
 from verdict.backends.torch.meetings import MAKING, Meeting
 from verdict.errors import UsageError
@@ -31,6 +32,8 @@ _COALESCED = "_broadcast_coalesced"
 """How DistributedDataParallel broadcasts parameters and buffers: in buckets, each waited for before it is read."""
 _SHAPES = "_verify_params_across_processes"
 """How it makes sure that all ranks have the same parameters, when it is made: what it sends is its own."""
+_META = "_propagate_tensor_meta_non_cached"
+"""How a DTensor learns which shape an operator makes: of tensors without data, which are no part of the program."""
 _REBUILD = "_rebuild_buckets"
 """What it does once, after the first backward pass: rank 0 tells which gradient goes into which bucket."""
 
@@ -81,10 +84,12 @@ def world(rank: int, size: int, join: Callable[[], None] | None = None) -> Itera
     owners = importers(device_mesh, "init_device_mesh")
     patches += [(owner, "init_device_mesh", _outside(init_device_mesh)) for owner in owners]
     patches += [(dist, _SHAPES, _outside(getattr(dist, _SHAPES)))]
+    patches += [(ShardingPropagator, _META, _outside(getattr(ShardingPropagator, _META)))]
     patches += premultiplied.patches()
     patches += [] if join else [(pipelines.OWNER, pipelines.NAME, pipelines.vote)]
     patches += [(owner, groups.NAME, told) for owner in importers(groups.OWNER, groups.NAME)]
     patches += [(_meta_registrations, "generate_unique_id", itertools.count(1).__next__)]
+    coalesced.register()
     with ExitStack() as stack:
         for owner, name, function in patches:
             stack.enter_context(replaced(owner, name, function))
@@ -128,25 +133,28 @@ def _outside(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def waits(
-    waited: Callable[[Any], None],
+    waited: Callable[[Any], Callable[[], None]],
     asked: Callable[[Any], None],
     alone: Callable[[], AbstractContextManager[None]],
     apart: Callable[[], AbstractContextManager[None]],
     future: Callable[[Any], Arrived | None],
 ) -> Iterator[None]:
-    """Tell of every wait for communication, and of works that are looked after in any other way. What a back end
-    computes of what arrived while it is waited for is its own.
+    """Tell of every wait for communication, and when it has ended, and of works that are looked after in any other way.
+    What a back end computes of what arrived while it is waited for is its own.
 
     alone: entered where torch's own C++ begins communication, waits for it before it reads, and hands on no work.
     apart: entered where what it communicates are numbers of its own, of which the program sees nothing.
     future: what stands for the future of a work, where that is followed.
     """
 
-    def telling(told: Callable[[Any], None], before: Callable[..., Any]) -> Callable[..., Any]:
+    def telling(told: Callable[[Any], Callable[[], None] | None], before: Callable[..., Any]) -> Callable[..., Any]:
         def run(self: Any, *args: Any) -> Any:
-            told(self)
+            ended = told(self)
             with _disable_current_modes():
-                return before(self, *args)
+                found = before(self, *args)
+            if ended:
+                ended()
+            return found
 
         return run
 

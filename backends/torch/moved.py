@@ -8,6 +8,7 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_map_only
 
+from verdict.backends.torch.arguments import Call
 from verdict.backends.torch.memory import Memory, Unfollowed
 
 _MOVES = frozenset({
@@ -15,6 +16,31 @@ _MOVES = frozenset({
     "scatter_", "send",
 })  # fmt: skip
 """What hands bytes on as they are, each tensor as a whole."""
+
+
+_ELEMENT_BY_ELEMENT = frozenset({"allreduce_", "allreduce_coalesced_", "broadcast_"})
+"""Communication in which an element meets those that lie at its place in the other ranks' memory, whatever the order of
+the dimensions.
+"""
+
+
+def as_it_lies(call: Call) -> dict[str, Any]:
+    """The arguments of communication, each tensor with its dimensions in the order in which they lie in memory. Raises
+    Unfollowed where one has gaps, or an order that backends refuse or take as it lies.
+    """
+
+    def ordered(tensor: Any) -> Any:
+        if tensor.is_contiguous():
+            return tensor
+        with _disable_current_modes():
+            order = sorted(range(tensor.dim()), key=lambda dim: (-tensor.stride(dim), dim))
+            found = tensor.detach().permute(order)
+        if call.name not in _ELEMENT_BY_ELEMENT or not found.is_contiguous():
+            problem = "of a tensor that is not contiguous, which backends refuse or take as it lies"
+            raise Unfollowed(f"{call.name} {problem}")
+        return found
+
+    return {key: tree_map_only(torch.Tensor, ordered, value) for key, value in call.given.items()}
 
 
 def as_held(name: str, given: Mapping[str, Any], memory: Memory) -> tuple[dict[str, Any], str]:

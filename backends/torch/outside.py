@@ -21,6 +21,7 @@ from verdict.backends.torch.choices import decide
 from verdict.backends.torch.folded import folded
 from verdict.backends.torch.host import replaced
 from verdict.backends.torch.recorder import NAME_IT, Recorder
+from verdict.backends.torch.trace import BY_PYTHON
 from verdict.backends.torch.unordered import is_foreign
 from verdict.errors import UsageError
 
@@ -112,7 +113,7 @@ def _reads(recorder: Recorder, name: str, before: Callable[..., Any]) -> Callabl
         if isinstance(self, FakeTensor):
             return before(self, *args, **kwargs)
         if not decide(recorder, self, name):
-            recorder.doubt(f"a value is read by Python: {name}")
+            recorder.doubt(f"{BY_PYTHON}: {name}")
         with _disable_current_modes():
             return before(self, *args, **kwargs)
 

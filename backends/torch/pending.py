@@ -43,7 +43,8 @@ class _Receive:
     work: int
 
 
-class _Writing(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Writing:
     """Communication that writes `tensor`: the work, 0 for a functional one, and the numbers of its steps."""
 
     tensor: Any
@@ -118,14 +119,17 @@ class Pending:
         else:
             self._reading += [_Reading(span, 0, each.span) for span in spans for each in made]
 
-    def waited(self, work: Any) -> None:
-        """`work`, a Python object, was waited for."""
-        self._record([item for item in self._receives if item.work == id(work)])
+    def waited(self, work: Any) -> list[Any]:
+        """`work`, a Python object, is waited for; the tensors that it writes."""
+        received = [item for item in self._receives if item.work == id(work)]
+        tensors = [*(item.tensor for item in received), *self.written(work)]
+        self._record(received)
         self._writing = [item for item in self._writing if item.work != id(work)]
         self._reading = [item for item in self._reading if item.work != id(work)]
         for item in [item for item in self._raced if item.work == id(work)]:
             self._raced.remove(item)
             self._arrived(item.tensor, item.steps)
+        return tensors
 
     def written(self, work: Any) -> list[Any]:
         """The tensors that `work`, which is not waited for yet, writes."""

@@ -83,8 +83,10 @@ class Number:
         return round(float(self), digits)
 
     def _read(self) -> float:
-        """The number, as torch reads it of a tensor: the recording says what cannot be said of it."""
-        return torch._C._TensorBase.item(self._held)  # type: ignore[no-any-return]
+        """The number, as torch reads it of a tensor: the recording says what cannot be said of it. The operator is
+        called, as a mode for functions looks up `Tensor.item` anew, and finds what makes such numbers.
+        """
+        return torch.ops.aten._local_scalar_dense.default(self._held)  # type: ignore[no-any-return]
 
     def _real(self) -> float:
         if isinstance(self._held, FakeTensor):

@@ -2,18 +2,18 @@
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import _disable_current_modes
 
 from verdict.backends.torch.beginnings import FIRST_SEED, ways
 from verdict.backends.torch.choices import given
+from verdict.backends.torch.composites import kept_whole
 from verdict.backends.torch.delivered import delivered
 from verdict.backends.torch.door import require_loss, require_program
 from verdict.backends.torch.ends import End, called, ends_of, named
@@ -46,6 +46,7 @@ from verdict.backends.torch.trace import (
     overwritten,
     shared,
 )
+from verdict.backends.torch.unseen import Shapes
 from verdict.backends.torch.unwritten import NEVER_WRITTEN, reaching
 from verdict.errors import UsageError
 from verdict.graph import ABSENT
@@ -77,12 +78,15 @@ def record(
         made = stack.enter_context(world(rank, ranks, partial(join, live, rank, ranks) if live else None))
         torch.manual_seed(FIRST_SEED)
         build = load()
-        stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True) if tensors == "fake" else nullcontext())
+        shapes = Shapes(allow_non_fake_inputs=True) if tensors == "fake" else None
+        stack.enter_context(shapes or nullcontext())
         origin = stack.enter_context(Origin())
         recorder = Recorder(rank, origin, made.meetings, live is not None)
         pending = recorder.pending
+        if shapes:
+            shapes.unseen = recorder.watch.unseen
         future = partial(made.hooks.future, pending.written)
-        stack.enter_context(waits(pending.waited, pending.asked, pending.alone, recorder.apart, future))
+        stack.enter_context(waits(partial(_waited, recorder), pending.asked, pending.alone, recorder.apart, future))
         stack.enter_context(outside(recorder))
         stack.enter_context(torch.backends.mkldnn.flags(enabled=False, **_AS_THEY_ARE))
         if tensors != "fake":
@@ -90,6 +94,7 @@ def record(
         if live:
             stack.enter_context(objects(recorder))
         stack.enter_context(numbers(recorder))
+        stack.enter_context(kept_whole())
         stack.enter_context(recorder)
         try:
             program = require_program(build(Context(rank, ranks)))
@@ -125,7 +130,7 @@ def _step(program: Program, recorder: Recorder, rank: int, ranks: int, around: W
     for end in declared:
         ends.end(end)
     ends.require_listed([*listed.values(), *(local(end.tensor) for end in declared)])
-    recorder.watch.finish(listed)
+    recorder.watch.finish()
     told = (bound.value for bound in ends.bound if bound.kind not in GIVEN)
     allocated = reaching(recorder.tape, recorder.memory.unwritten, told)
     tape, inferred = recorder.tape, [(INFERRED, program.inferred)] if program.inferred else []
@@ -153,6 +158,11 @@ _FROM_BUILD = (
     "the step reads what was made of weights while the program was built, which is not followed "
     "(an average of weights or a copy of the model is named in Program.params)"
 )
+
+
+def _waited(recorder: Recorder, work: Any) -> Callable[[], None]:
+    """A work is waited for; what is called when that has ended."""
+    return partial(recorder.watch.unseen.arrive, recorder.pending.waited(work))
 
 
 def _known(recorder: Recorder, tensor: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from torch._subclasses.fake_tensor import FakeTensor
@@ -14,7 +15,7 @@ from verdict.backends.torch.collectives import Communication, Unknown, member, n
 from verdict.backends.torch.draws import Draws
 from verdict.backends.torch.meetings import BARRIERS, Meeting
 from verdict.backends.torch.memory import Memory, Unfollowed, geometry, value_of
-from verdict.backends.torch.moved import as_held
+from verdict.backends.torch.moved import as_held, as_it_lies
 from verdict.backends.torch.origin import Origin
 from verdict.backends.torch.pending import Pending
 from verdict.backends.torch.special import fsdp
@@ -50,8 +51,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         self.tape = Tape()
         self.origin = origin
         self.memory = Memory(self.tape, origin.name)
-        self.pending = Pending(self._receive, self._race, self._arrived)
-        self.watch = Watch(self.doubt)
+        self.pending = Pending(self._receive, self.tape.begin, self._arrived)
+        self.watch = Watch(self.doubt, live)
         self.draws = Draws()
         self.meetings = [] if meetings is None else meetings
         self.doubts: dict[str, None] = {}
@@ -77,11 +78,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         call = Call.of(func, args, kwargs)
         if func.namespace in _MACHINE and not call.tensors:
             return call.run()
-        self.watch.wrote(call.written)
-        try:
-            return self._recorded(call)
-        except (Unknown, Unfollowed) as problem:
-            return self.instead(call, str(problem), talks=func.namespace in (*_FUNCTIONAL, "c10d"))
+        return self.watch.unseen.recorded(call, self._followed)
 
     def doubt(self, why: str) -> None:
         """Nothing can be said of the program, for a reason: a clause, to which the place is added."""
@@ -92,7 +89,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         """What is communicated meanwhile are torch's own numbers: only that ranks meet is recorded."""
         before, self._apart = self._apart, True
         try:
-            yield
+            with self.watch.unseen.own():
+                yield
         finally:
             self._apart = before
 
@@ -194,6 +192,12 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             except Unfollowed:
                 self.emit(UNMODELLED, (value,), (), {"reason": f"{reason}; its result cannot be followed"}, True)
 
+    def _followed(self, call: Call) -> Any:
+        try:
+            return self._recorded(call)
+        except (Unknown, Unfollowed) as problem:
+            return self.instead(call, str(problem), talks=call.func.namespace in (*_FUNCTIONAL, "c10d"))
+
     def _recorded(self, call: Call) -> Any:
         namespace = call.func.namespace
         if namespace == "aten":
@@ -210,15 +214,13 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         if kernel is None:
             return self.instead(call, f"the operator {called(call.func)} is not known")
         with self:
-            return kernel(*call.args, **call.kwargs)
+            return self.watch.unseen.kernel(partial(kernel, *call.args, **call.kwargs))
 
     def _collective(self, call: Call) -> Any:
         """An operator of c10d. What it reads and writes is in flight until its work is waited for."""
         group = call.given["process_group"]
-        if not all(tensor.is_contiguous() for tensor in call.tensors):
-            raise Unknown(f"{call.name} of a tensor that is not contiguous, which backends refuse or take as it lies")
         ranks = ranks_of(group)
-        given, moved = as_held(call.name, call.given, self.memory)
+        given, moved = as_held(call.name, as_it_lies(call), self.memory)
         if call.name == "recv_":
             output = call.run()
             tag = (name_of(group), given["tag"], moved)
@@ -268,10 +270,6 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         self.memory.write(tensor, value)
         self.watch.arrives(tensor)
         return number
-
-    def _race(self, steps: Sequence[int]) -> None:
-        for number in steps:
-            self.tape.begin(number)
 
     def _arrived(self, tensor: Any, steps: Sequence[int]) -> None:
         """What was read too early is there now."""

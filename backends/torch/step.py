@@ -164,10 +164,11 @@ def _taken(model: Any, batch: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _within(called: Any) -> Any:
-    """The module whose parameters are trained: what DistributedDataParallel wraps."""
-    from torch.nn.parallel import DistributedDataParallel  # noqa: PLC0415  (importing this needs no torch)
+    """The module whose parameters are trained: what DistributedDataParallel or the first FSDP wraps."""
+    from torch.distributed.fsdp import FullyShardedDataParallel  # noqa: PLC0415  (importing this needs no torch)
+    from torch.nn.parallel import DistributedDataParallel  # noqa: PLC0415
 
-    return called.module if isinstance(called, DistributedDataParallel) else called
+    return called.module if isinstance(called, DistributedDataParallel | FullyShardedDataParallel) else called
 
 
 def _marked(called: Any, axes: Mapping[str, int], place: Mapping[str, int]) -> dict[str, Share]:

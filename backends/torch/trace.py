@@ -12,6 +12,8 @@ from verdict.graph.effects import ASYNCHRONOUS
 UNMODELLED = "unmodelled"
 TALKS = "talks"
 """The attribute of what is not modelled and communicates."""
+BY_PYTHON = "a value is read by Python"
+"""Why what Python reads is not modelled, unless all ranks are recorded together."""
 CHOICE, DECISION = "choice", "decision"
 """What hands on integers that were chosen by real numbers, and what says which integers decided something."""
 COMMUNICATION = frozenset(
@@ -181,11 +183,12 @@ class Tape:
         self.choices.append(choice)
         self.stated.setdefault(choice.value, choice.chosen)
 
-    def begin(self, number: int) -> None:
-        """A step of communication goes on beside what follows it."""
-        step = self.steps[number]
-        pairs = {**dict(step.attrs), ASYNCHRONOUS: True}
-        self.steps[number] = step._replace(attrs=tuple(sorted(pairs.items(), key=lambda pair: pair[0])))
+    def begin(self, numbers: Iterable[int]) -> None:
+        """Steps of communication go on beside what follows them."""
+        for number in numbers:
+            step = self.steps[number]
+            pairs = {**dict(step.attrs), ASYNCHRONOUS: True}
+            self.steps[number] = step._replace(attrs=tuple(sorted(pairs.items(), key=lambda pair: pair[0])))
 
     def value(self, value: Value) -> int:
         """A new value that no operator makes: an input."""

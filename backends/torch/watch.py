@@ -1,12 +1,10 @@
 """Memory that changes without a recorded operator: constants that numpy shares, storages that lie in one place, and
-more writes than were recorded.
+writes where nothing is recorded.
 
 What the recording calls a constant was read from real memory. It is read again whenever it is used, and at the end.
-Of tensors with names, torch counts the writes: more of them than were recorded were made where nothing is recorded.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +13,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import _disable_current_modes
 
 from verdict.backends.torch.addresses import Addresses
+from verdict.backends.torch.unseen import Unseen
 
 
 @dataclass
@@ -28,16 +27,14 @@ class _Constant:
 
 
 class Watch:
-    """doubt: called with what is wrong, as a clause."""
+    """doubt: called with what is wrong, as a clause. live: whether what is communicated arrives, at some time."""
 
-    def __init__(self, doubt: Callable[[str], None]) -> None:
+    def __init__(self, doubt: Callable[[str], None], live: bool) -> None:
         self._doubt = doubt
+        self.unseen = Unseen(doubt, live)
         self._constants: dict[int, _Constant] = {}
         self._foreign: set[int] = set()
         self._kept: list[Any] = []
-        self._writes: Counter[int] = Counter()
-        self._versions: dict[str, tuple[int, int]] = {}
-        self._written: Counter[int] = Counter()
         self._addresses = Addresses()
 
     def constant(self, tensor: Any, memory: Any, where: str) -> None:
@@ -75,6 +72,7 @@ class Watch:
         known = self._constants.get(_key(tensor)) if self._constants else None
         if known is not None:
             self._compare(known)
+        self.unseen.used(tensor)
 
     def changed(self, tensor: Any) -> None:
         """A recorded operator wrote to `tensor`."""
@@ -90,26 +88,16 @@ class Watch:
         """What others send is in `tensor` from some time on, and what it held is no constant any more."""
         self._constants.pop(_key(tensor), None)
 
-    def wrote(self, tensors: Iterable[Any]) -> None:
-        """An operator that is recorded writes to these tensors."""
-        self._writes.update(_key(tensor) for tensor in tensors)
-
     def begin(self, named: Mapping[str, Any]) -> None:
         """The step begins; these tensors have names."""
         for tensor in named.values():
             self._met(tensor)
-        self._versions = {name: (tensor._version, _key(tensor)) for name, tensor in _counted(named)}
-        self._written = self._writes.copy()
+        self.unseen.begin(named)
 
-    def finish(self, named: Mapping[str, Any]) -> None:
+    def finish(self) -> None:
         """The step has ended."""
         for known in list(self._constants.values()):
             self._compare(known)
-        for name, tensor in _counted(named):
-            version, began = self._versions.get(name, (tensor._version, _key(tensor)))
-            places = {began, _key(tensor)}
-            if tensor._version - version > sum(self._writes[place] - self._written[place] for place in places):
-                self._doubt(f"{name} is written to where nothing is recorded")
 
     def _compare(self, known: _Constant) -> None:
         now = _copy(known.memory)
@@ -118,10 +106,6 @@ class Watch:
         if not same:
             self._doubt(f"memory is changed behind torch's back that was read by {known.where}")
             known.held = now
-
-
-def _counted(named: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
-    return ((name, tensor) for name, tensor in named.items() if not tensor.is_inference())
 
 
 def _key(tensor: Any) -> int:

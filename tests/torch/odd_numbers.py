@@ -114,3 +114,18 @@ def build_first(ctx):
 def build_first_otherwise(ctx):
     """Wrong: another factor of what is added."""
     return first(ctx, 3.0)
+
+
+def read_under_a_mode(x, weight):
+    """An integer of the data is read where another mode for functions is entered, as `cuda_as_cpu` is one."""
+    with torch.device("cpu"):
+        count = int((x.argmax(-1).sum()).item())
+    return (x @ weight).sum() * (count + 1)
+
+
+def build_read_single(ctx):
+    return program(ctx, read_under_a_mode)
+
+
+def build_read(ctx):
+    return program(ctx, read_under_a_mode)

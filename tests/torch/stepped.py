@@ -2,7 +2,10 @@
 
 import torch
 from torch import nn
+from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
+
+from verdict.torch import Step
 
 
 class Halved(nn.Module):
@@ -38,3 +41,22 @@ def wrapped(model, mesh):
 
 def wrapped_and_halved(model, mesh):
     return Halved(model)
+
+
+def sharded(model, mesh):
+    return fully_shard(model, mesh=mesh["dp"])
+
+
+def sharded_and_summed(model, mesh):
+    """Gradients of the ranks are added, and nobody divides them."""
+    found = sharded(model, mesh)
+    found.set_gradient_divide_factor(1.0)
+    return found
+
+
+def fused(params):
+    return torch.optim.AdamW(params, lr=0.1, fused=True)
+
+
+FUSED = Step(model, sharded, batch, {"dp": 2}, loss, fused)
+FUSED_AND_SUMMED = Step(model, sharded_and_summed, batch, {"dp": 2}, loss, fused)

@@ -53,3 +53,10 @@ def test_a_loss_of_several_elements_is_none_of_one():
 )
 def test_numbers_beside_truth_values_and_before_tensors_are_what_torch_makes_of_them(name, verdict):
     assert told(name).verdict == verdict, told(name).why
+
+
+def test_an_integer_that_is_read_under_another_mode_is_read_once():
+    """A mode for functions looks up `Tensor.item` anew."""
+    found = answers(FILE, (("build_read", "build_read_single"),), tensors="real")["build_read"]
+    assert found.verdict == "UNKNOWN"
+    assert "a value is read by Python" in found.why

@@ -39,6 +39,14 @@ def test_two_axes_of_which_one_divides_the_batch():
     assert found.verdict == "PROVED", found.why
 
 
+def test_a_fused_optimizer_of_shards_is_taken_apart():
+    """A DTensor runs an operator on tensors without data first, to learn its shapes: no step is one of these."""
+    pairs = tuple((name, name) for name in ("FUSED", "FUSED_AND_SUMMED"))
+    found = answers(FILE.parents[2] / "tests" / "torch" / "stepped.py", pairs, tensors="real")
+    assert found["FUSED"].verdict == "PROVED", found["FUSED"].why
+    assert found["FUSED_AND_SUMMED"].verdict == "REFUTED", found["FUSED_AND_SUMMED"].why
+
+
 @pytest.mark.slow
 def test_one_call(assert_parallel, caplog, capfd):
     from tests.torch import stepped  # noqa: PLC0415  (its functions stand at the top of that file)

@@ -128,6 +128,8 @@ class OpRule:
     indices: input position -> the atom of which the integers in that input name an element.
     domain(shapes, attrs): for inputs of integers, those at which there is a value at all. An input that is not listed
         may hold any integer.
+    within(shapes, attrs): for outputs of integers, those that they may be. One that is not listed may be any number.
+        None where none is.
     types(kinds, attrs): of which types the outputs may be, from those of the inputs (verdict/ops/types.py).
     linear: the positions of the inputs in which `forward` is linear (each alone, the others fixed), for
         nodes that `affine` does not speak of. Ask `linear_in`.
@@ -170,6 +172,7 @@ class OpRule:
     narrow: Callable[[Attributes, str, Interval], Attributes] = _not_narrowed
     indices: Mapping[int, str] = field(default_factory=dict)
     domain: Callable[[Sequence[Shape], Attributes], Mapping[int, Integers]] = _everywhere
+    within: Callable[[Sequence[Shape], Attributes], Mapping[int, Integers]] | None = None
     types: Types = of_floats
     linear: frozenset[int] = frozenset()
     additive: bool = False

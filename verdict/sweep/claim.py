@@ -114,6 +114,10 @@ def key_of(traces: Traces, claim: Claim, cone: Cone) -> bytes:
             kinds = domain.place.ravel()[distinct[first:last] - block.start]
             for kind in np.unique(kinds).tolist():
                 special.append((sorted(rank[first:last][kinds == kind].tolist()), domain.kinds[kind]))
+        elif (known := traces.within(block)) is not None:
+            end = block.start + int(np.prod(block.shape, dtype=np.int64))
+            first, last = np.searchsorted(distinct, [block.start, end])
+            special.append((sorted(rank[first:last].tolist()), known))
     infinite = rank[np.isin(distinct, list(traces.single.infinite))].tolist() if traces.single.infinite else []
     rising = rank[np.isin(distinct, list(traces.single.rising))].tolist() if traces.single.rising else []
     form: tuple[object, ...] = (shape, sorted(map(repr, special)), sorted(infinite), sorted(rising), len(claim.left))

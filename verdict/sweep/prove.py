@@ -115,6 +115,9 @@ class Execution:
         if block.kind is Kind.GIVEN:
             return self.given(element, block)
         if block.kind is Kind.SINGLE and block.owner not in self.unfolded:
+            known = self.traces.within(block)
+            if known is not None:
+                return symbol(known, self.terms, f"v{element}")
             variable = self.terms.real(f"v{element}", total=not self.traces.may_fail(element))
             if isinstance(variable, Term) and self.traces.single.divided >> block.owner & 1:
                 self.divided.add(variable)

@@ -6,7 +6,9 @@ from math import isinf
 from typing import Any
 
 from verdict.inputs import Domain
-from verdict.sweep.elements import Elements, Ids, Kind
+from verdict.ops import RULES
+from verdict.ops.domain import Integers
+from verdict.sweep.elements import Block, Elements, Ids, Kind
 from verdict.sweep.flow import Flow, Step
 
 Part = tuple[Kind, int, Ids]
@@ -107,6 +109,20 @@ class Traces:
     keys: Keys
     doubtful: frozenset[int] = frozenset()
     read: dict[tuple[Kind, int], tuple[Part, ...]] = field(default_factory=dict, compare=False)
+
+    def within(self, block: Block) -> Integers | None:
+        """Which integers the elements of a block are that a single-device step makes; None where that is not known."""
+        if block.kind is not Kind.SINGLE:
+            return None
+        step = self.single.flow.steps[block.owner]
+        rule = RULES.get(step.op)
+        if rule is None or rule.within is None:
+            return None
+        return rule.within([ids.shape for ids in self.single.reads[block.owner]], step.attrs).get(block.output)
+
+    def are_whole(self, block: Block) -> bool:
+        """Whether the elements of a block are known to be integers that no step of a cone makes."""
+        return (block.kind is Kind.GIVEN and block.owner in self.integers) or self.within(block) is not None
 
     def is_absorbed(self, element: int) -> bool:
         """Whether an element may be no number of which a number is made again."""

@@ -42,6 +42,9 @@ class Trial:
                 elif block.kind is Kind.GIVEN and block.owner in traces.integers:
                     drawn = random_integers(random, traces.integers[block.owner])
                     values[block.start : end] = drawn.ravel()
+                elif (known := traces.within(block)) is not None:
+                    ends = known.low or 0, (known.high or 0) + 1
+                    values[block.start : end] = random.integers(*ends, end - block.start)
 
     def differ(self, claim: Claim, cone: Cone) -> bool:
         """Whether the two sides of a claim are surely apart for some numbers."""
@@ -73,7 +76,7 @@ class Trial:
 
     def _read(self, values: Floats, ids: Ids) -> Array:
         blocks = self.traces.elements.blocks_of(ids)
-        whole = all(block.kind is Kind.GIVEN and block.owner in self.traces.integers for block in blocks)
+        whole = all(self.traces.are_whole(block) for block in blocks)
         found = np.asarray(values[ids])  # of one element numpy makes a number
         return found.astype(np.int64) if whole else found
 

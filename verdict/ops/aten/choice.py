@@ -4,10 +4,13 @@ On terms, whether slot k holds element e is one unknown function of the row, k a
 place comes first; torch leaves that open.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from verdict.ops import numbers
 from verdict.ops.aten.form import REQUIRED, Arguments, operator
+from verdict.ops.domain import Integers
 from verdict.ops.gate import CHOICE
 from verdict.ops.rule import Array, Atom, Axes, Law, OpRule
 from verdict.ops.shapes import axis, is_integer, make_axes
@@ -43,6 +46,12 @@ def _forward(args: Arguments) -> tuple[Array, Array]:
     return np.moveaxis(values, -1, along), np.moveaxis(places, -1, along)
 
 
+def _places(args: Arguments) -> Mapping[int, Integers]:
+    """Places in a row."""
+    shape = args["self"]
+    return {1: Integers(0, shape[axis(args.name, args["dim"], len(shape))] - 1)}
+
+
 LAST = {"dim": -1}
 ORDER = Assumption("unsorted-order", "what topk gives back unsorted is in order, too, the greatest (or smallest) first")
 
@@ -54,6 +63,7 @@ RULES: tuple[OpRule, ...] = (
         _axes,
         _forward,
         "the k greatest (or smallest) of x along dim, and where they are",
+        within=_places,
         assumptions=(CHOICE, ORDER),
         types=and_positions,
     ),
@@ -64,6 +74,7 @@ RULES: tuple[OpRule, ...] = (
         _axes,
         _forward,
         "x in order along dim, and where each element was",
+        within=_places,
         assumptions=(CHOICE,),
         types=and_positions,
     ),

@@ -79,6 +79,8 @@ class Many(tuple[Any, ...]):
 Shapes = Callable[[Arguments], Axes | tuple[Any, ...]]
 """Axes; or the output shape, or a tuple of them: then every dimension is WHOLE."""
 Forward = Callable[[Arguments], Array | tuple[Array | None, ...]]
+Known = Callable[[Arguments], Mapping[int, Integers]]
+"""By their places, which integers inputs or outputs may be."""
 
 
 def operator(
@@ -92,7 +94,8 @@ def operator(
     moves: bool = False,
     linear: Sequence[int] = (),
     indices: Mapping[int, str] | None = None,
-    domain: Callable[[Arguments], Mapping[int, Integers]] | None = None,
+    domain: Known | None = None,
+    within: Known | None = None,
     reduce: Callable[[Attributes, Scale], Attributes] | None = None,
     assumptions: tuple[Assumption, ...] = (),
     types: Types | None = None,
@@ -117,11 +120,17 @@ def operator(
     def gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
         return tuple(None for _ in inputs)
 
+    def bound(
+        known_of: Known | None,
+    ) -> Callable[[Sequence[Shape], Attributes], Mapping[int, Integers]] | None:
+        return known_of and (lambda given, attrs: known_of(_bound(name, signature, given, attributes, attrs)))
+
     rule = OpRule(
         name,
         axes,
         run,
         gradient,
+        within=bound(within),
         moves=moves,
         linear=frozenset(linear),
         indices=indices or {},
@@ -131,13 +140,8 @@ def operator(
         formula=formula,
         source=f"torch.ops.{name}",
     )
-    if domain is not None:
-        known_domain = domain
-
-        def bound(given: Sequence[Shape], attrs: Attributes) -> Mapping[int, Integers]:
-            return known_domain(_bound(name, signature, given, attributes, attrs))
-
-        rule = replace(rule, domain=bound)
+    known_domain = bound(domain)
+    rule = rule if known_domain is None else replace(rule, domain=known_domain)
     return rule if reduce is None else replace(rule, reduce=reduce)
 
 

@@ -19,9 +19,9 @@ import numpy as np
 from verdict.graph import Shape
 from verdict.ops import integers, numbers
 from verdict.ops.aten.elementwise import of_kind
-from verdict.ops.aten.form import REQUIRED, Arguments, dtype_kind, operator
+from verdict.ops.aten.form import REQUIRED, Arguments, Known, dtype_kind, operator
 from verdict.ops.casts import CAST
-from verdict.ops.domain import BITS
+from verdict.ops.domain import BITS, Integers
 from verdict.ops.gate import CHOICE
 from verdict.ops.logsoftmax import logsumexp
 from verdict.ops.rule import Array, Atom, Axes, Dim, Law, OpRule
@@ -161,13 +161,14 @@ def _best(args: Arguments) -> tuple[Array, Array]:
     )
 
 
-def _arg_axes(args: Arguments) -> Shape:
-    shape = args["self"]
-    if args["dim"] is None:
-        if 0 in shape:
-            raise args.misfit("of no elements there is none")
-        return tuple(1 for _ in shape) if args["keepdim"] else ()
-    return tuple(_axes(Law.WHOLE, of_none=False)(args).output_shapes[0])
+def _places(output: int) -> Known:
+    """The output that stands there are places among the elements that are compared."""
+
+    def within(args: Arguments) -> Mapping[int, Integers]:
+        shape = args["self"]
+        return {output: Integers(0, prod(shape[place] for place in over(args, len(shape))) - 1)}
+
+    return within
 
 
 def _argbest(args: Arguments) -> Array:
@@ -213,6 +214,7 @@ def reduction(
     assumptions: tuple[Assumption, ...] = (),
     of_none: bool = True,
     types: Types = floats,
+    within: Known | None = None,
 ) -> OpRule:
     """The rule of an operator that reduces some dimensions of one tensor."""
 
@@ -223,8 +225,9 @@ def reduction(
 
     shapes = _axes(law, of_none)
     return operator(
-        name, "self", attributes, shapes, kept, formula, linear=linear, assumptions=assumptions, types=types
-    )
+        name, "self", attributes, shapes, kept, formula, linear=linear, within=within, assumptions=assumptions,
+        types=types,
+    )  # fmt: skip
 
 
 def _of_some(
@@ -234,9 +237,10 @@ def _of_some(
     attributes: Mapping[str, Any] = OVER,
     assumptions: tuple[Assumption, ...] = (),
     types: Types = like_first,
+    within: Known | None = None,
 ) -> OpRule:
     """What has no value where there are no elements."""
-    return reduction(name, formula, forward, attributes, assumptions=assumptions, of_none=False, types=types)
+    return reduction(name, formula, forward, attributes, Law.WHOLE, (), assumptions, False, types, within)
 
 
 def _mean_rule(name: str, formula: str, more: Mapping[str, Any], total: str) -> OpRule:
@@ -265,10 +269,15 @@ RULES: tuple[OpRule, ...] = (
     extreme(_of_some("aten.amin", "y = the smallest of x over dim", amin)),
     extreme(_of_some("aten.max", "y = the greatest of x", amax, {})),
     extreme(_of_some("aten.min", "y = the smallest of x", amin, {})),
-    _of_some("aten.max.dim", "the greatest of x along dim, and where it is", _best, ONE, (CHOICE,), and_positions),
-    _of_some("aten.min.dim", "the smallest of x along dim, and where it is", _best, ONE, (CHOICE,), and_positions),
     *(
-        operator(f"aten.arg{k}", "self", OVER, _arg_axes, _argbest, formula, assumptions=(CHOICE,), types=positions)
+        _of_some(f"aten.{k}.dim", formula, _best, ONE, (CHOICE,), and_positions, _places(1))
+        for k, formula in (
+            ("max", "the greatest of x along dim, and where it is"),
+            ("min", "the smallest of x along dim, and where it is"),
+        )
+    ),
+    *(
+        _of_some(f"aten.arg{k}", formula, _argbest, OVER, (CHOICE,), positions, _places(0))
         for k, formula in (("max", "where the greatest of x is"), ("min", "where the smallest of x is"))
     ),
     reduction("aten.logsumexp", "y = log(sum of exp(x) over dim)", _logsumexp, ONE),
