@@ -8,7 +8,7 @@ from torch._decomp import decomposition_table
 from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 from torch.utils._python_dispatch import _disable_current_modes
 
-from verdict.backends.torch import choices, fused, grouped
+from verdict.backends.torch import choices, fused, grouped, scaling
 from verdict.backends.torch.arguments import Call, called, encode, functional_of, plain, tensors_in
 from verdict.backends.torch.collectives import Unknown
 from verdict.backends.torch.decomposed import taken_apart
@@ -55,7 +55,10 @@ def record_aten(recorder: "Recorder", call: Call) -> Any:
         return _escape(recorder, call)
     if call.name in _UNSAID:
         return _apart(recorder, call)
-    if fused.is_known(call.name, call.given) or grouped.is_known(call.name, call.given):
+    if scaling.is_known(call.name):
+        with recorder:
+            return scaling.take(call.name, call.given)
+    if fused.is_known(call.name) or grouped.is_known(call.name, call.given):
         return _taken(recorder, call)
     if is_random(call):
         return record_draw(recorder, call)
@@ -106,7 +109,7 @@ def _unwritten(call: Call) -> dict[str, Any]:
 
 def _taken(recorder: "Recorder", call: Call) -> Any:
     """A step of an optimizer that is taken apart, or a call that is as its offsets say, which decide that."""
-    if fused.is_known(call.name, call.given):
+    if fused.is_known(call.name):
         with recorder:
             return fused.take(call.name, call.given)
     ends = grouped.offsets(call.name, call.given)

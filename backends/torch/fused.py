@@ -8,16 +8,22 @@ import torch
 Given = Mapping[str, Any]
 
 
-def is_known(name: str, given: Given) -> bool:
-    """Whether a call of the operator `name` with these arguments can be taken apart: no GradScaler has part in it."""
-    return name in _STEPS and given["grad_scale"] is None and given["found_inf"] is None
+def is_known(name: str) -> bool:
+    """Whether a call of the operator `name` can be taken apart."""
+    return name in _STEPS
 
 
 def take(name: str, given: Given) -> None:
-    """Run the step by operators on single tensors."""
+    """Run the step by operators on single tensors. Where a GradScaler has part in it, gradients are unscaled first, and
+    there is no step where one of them was no finite number.
+    """
+    if given["found_inf"] is not None and given["found_inf"].item() != 0:
+        return
     rate = given["lr"]
     rate = rate.item() if isinstance(rate, torch.Tensor) else rate
     for position, (param, grad) in enumerate(zip(given["self"], given["grads"], strict=True)):
+        if given["grad_scale"] is not None:
+            grad.div_(given["grad_scale"])
         _STEPS[name](given, rate, position, param, torch.neg(grad) if given["maximize"] else grad)
 
 

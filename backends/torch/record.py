@@ -14,6 +14,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from verdict.backends.torch.beginnings import FIRST_SEED, ways
 from verdict.backends.torch.choices import given
 from verdict.backends.torch.composites import kept_whole
+from verdict.backends.torch.converted import conversions
 from verdict.backends.torch.delivered import delivered
 from verdict.backends.torch.door import require_loss, require_program
 from verdict.backends.torch.ends import End, called, ends_of, named
@@ -85,6 +86,7 @@ def record(
         pending = recorder.pending
         if shapes:
             shapes.unseen = recorder.watch.unseen
+            stack.enter_context(conversions())
         future = partial(made.hooks.future, pending.written)
         stack.enter_context(waits(partial(_waited, recorder), pending.asked, pending.alone, recorder.apart, future))
         stack.enter_context(outside(recorder))
@@ -113,7 +115,8 @@ def _step(program: Program, recorder: Recorder, rank: int, ranks: int, around: W
     params = named(program)
     ranges = ranges_of(program, params)
     ends = _Ends(program, recorder)
-    held = {name: recorder.memory.read(local(tensor)) for name, tensor in params.items() if _known(recorder, tensor)}
+    memory, there = recorder.memory, {name: local(tensor) for name, tensor in params.items()}
+    held = {name: memory.read(tensor) for name, tensor in there.items() if memory.knows(tensor)}
     how = ways(recorder.tape, rank)
     built, recorder.draws.within = len(recorder.tape.steps), True
     for name, tensor in program.inputs.items():
@@ -163,10 +166,6 @@ _FROM_BUILD = (
 def _waited(recorder: Recorder, work: Any) -> Callable[[], None]:
     """A work is waited for; what is called when that has ended."""
     return partial(recorder.watch.unseen.arrive, recorder.pending.waited(work))
-
-
-def _known(recorder: Recorder, tensor: Any) -> bool:
-    return recorder.memory.knows(local(tensor))
 
 
 def _settled(step: Step, before: bool, leaked: bool, values: list[Value]) -> Step:

@@ -144,6 +144,10 @@ class Shapes(FakeTensorMode):  # type: ignore[misc]
 
     unseen: Unseen | None = None
 
+    def __deepcopy__(self, memo: Any) -> "Shapes":
+        """A copy of a tensor is computed with by the same mode."""
+        return self
+
     def dispatch(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """What a call makes."""
         if self.unseen is not None:

@@ -201,3 +201,56 @@ def build_twice(ctx):
 def build_twice_own(ctx):
     """Wrong: each rank goes on with its own constant."""
     return program(ctx, begun=lambda weight: weight.detach() * torch.tensor(2.0 - 3.0 * ctx.rank).item())
+
+
+def scaled(ctx, fused=False, early=False, how=dist.ReduceOp.AVG):
+    """A step under a GradScaler, with a clipped norm. early: the norm is clipped before gradients are unscaled."""
+    torch.manual_seed(2)
+    x, model = torch.randn(ROWS // ctx.world, SIZE), torch.nn.Linear(SIZE, 2)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.1, fused=fused)
+    scaler = torch.amp.GradScaler("cpu", init_scale=64.0)
+
+    def step():
+        loss = model(x).square().mean()
+        scaler.scale(loss).backward()
+        if ctx.world > 1:
+            for param in model.parameters():
+                dist.all_reduce(param.grad, op=how)
+        if early:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        if not fused:
+            scaler.unscale_(optimizer)
+            if not early:
+                torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        scaler.step(optimizer)
+        scaler.update()
+        return loss
+
+    specs = {"x": shard(0, ctx.rank, ctx.world)} if ctx.world > 1 else {}
+    return Program({"x": x}, model, step, optimizer=optimizer, specs=specs, loss=mean(ctx.rank, ctx.world))
+
+
+def build_scaled_single(ctx):
+    return scaled(ctx)
+
+
+def build_scaled(ctx):
+    return scaled(ctx)
+
+
+def build_scaled_early(ctx):
+    """Wrong: scaled gradients are clipped."""
+    return scaled(ctx, early=True)
+
+
+def build_fused_single(ctx):
+    return scaled(ctx, fused=True)
+
+
+def build_fused(ctx):
+    return scaled(ctx, fused=True)
+
+
+def build_fused_summed(ctx):
+    """Wrong: gradients are added."""
+    return scaled(ctx, fused=True, how=dist.ReduceOp.SUM)

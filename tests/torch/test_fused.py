@@ -4,6 +4,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from verdict.backends.torch import scaling  # noqa: E402
 from verdict.backends.torch.arguments import Call  # noqa: E402
 from verdict.backends.torch.fused import is_known, take  # noqa: E402
 
@@ -42,15 +43,53 @@ def test_a_step_in_single_operators_is_the_fused_step(name, states, numbers):
     ours, theirs = lists(states, numbers), lists(states, numbers)
     func(*theirs, **numbers)
     given = Call.of(func, ours, numbers).given
-    assert is_known(name, given)
+    assert is_known(name)
     take(name, given)
     for one, other in zip(ours, theirs, strict=True):
         for mine, its in zip(one, other, strict=True):
             torch.testing.assert_close(mine, its)
 
 
-def test_a_step_in_which_a_scaler_has_part_is_not_known():
-    func, scale = torch.ops.aten._fused_adam_.default, torch.tensor(2.0)
-    numbers = {**MOMENTS, "amsgrad": False}
-    call = Call.of(func, lists(CASES[0][1], numbers), {**numbers, "grad_scale": scale})
-    assert not is_known("_fused_adam_", call.given)
+@pytest.mark.parametrize("found", [0.0, 1.0])
+@pytest.mark.parametrize(("name", "states", "numbers"), CASES)
+def test_a_scaler_has_part_in_a_step(name, states, numbers, found):
+    """Gradients are unscaled, and where one was no finite number there is no step."""
+    func = getattr(torch.ops.aten, name).default
+    given = {**numbers, "grad_scale": torch.tensor(4.0), "found_inf": torch.tensor(found)}
+    before, ours, theirs = (lists(states, numbers) for _ in range(3))
+    func(*theirs, **given)
+    take(name, Call.of(func, ours, given).given)
+    assert torch.equal(ours[0][0], before[0][0]) == bool(found)
+    for one, other in zip(ours, theirs, strict=True):
+        for mine, its in zip(one, other, strict=True):
+            torch.testing.assert_close(mine, its)
+
+
+NOT_FINITE = (None, float("inf"), float("-inf"), float("nan"))
+
+
+@pytest.mark.parametrize("number", NOT_FINITE)
+@pytest.mark.parametrize("before", [0.0, 1.0])
+def test_gradients_are_unscaled_in_single_operators_as_by_a_scaler(number, before):
+    func = torch.ops.aten._amp_foreach_non_finite_check_and_unscale_.default
+    made = []
+    for _ in range(2):
+        torch.manual_seed(1)
+        made.append(([torch.randn(2, 3), torch.randn(0), torch.randn(4)], torch.full((1,), before), torch.tensor(0.25)))
+        if number is not None:
+            made[-1][0][0][1, 2] = number
+    func(*made[0])
+    scaling.take(func._schema.name.split("::")[1], Call.of(func, made[1], {}).given)
+    assert made[0][1].item() == (before if number is None else 1.0)
+    torch.testing.assert_close(made[1], made[0], equal_nan=True)
+
+
+@pytest.mark.parametrize("found", [0.0, 1.0])
+@pytest.mark.parametrize(("scale", "steps"), [(8.0, 0), (8.0, 1), (3e38, 1)])
+def test_a_scale_is_updated_in_single_operators_as_by_a_scaler(scale, steps, found):
+    func = torch.ops.aten._amp_update_scale_.default
+    numbers = {"scale_growth_factor": 2.0, "scale_backoff_factor": 0.5, "growth_interval": 2}
+    made = [(torch.tensor(scale), torch.tensor(steps, dtype=torch.int32), torch.tensor(found)) for _ in range(2)]
+    func(*made[0], **numbers)
+    scaling.take("_amp_update_scale_", Call.of(func, made[1], numbers).given)
+    torch.testing.assert_close(made[1], made[0])

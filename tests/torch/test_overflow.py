@@ -20,6 +20,8 @@ PROGRAMS = {
     ),
     "build_asking_single": ("build_asking_own",),
     "build_twice_single": ("build_twice", "build_twice_own"),
+    "build_scaled_single": ("build_scaled", "build_scaled_early"),
+    "build_fused_single": ("build_fused", "build_fused_summed"),
 }  # fmt: skip
 OPEN = {
     "build_less": "a choice that the single-device program does not make: lt",
@@ -51,6 +53,18 @@ def test_a_right_program_is_proved(name, assumed):
     told = [each.text for each in found.report.assumptions if each.name == FINITE]
     assert bool(told) is assumed
     assert all(re.search(r"overflow\.py:\d+", text) for text in told)
+
+
+@pytest.mark.parametrize("name", ["build_scaled", "build_fused"])
+def test_a_step_under_a_scaler_is_proved_where_data_chooses_so(name):
+    found = answered(name)
+    assert found.verdict == "PROVED", found.why
+    assert any(each.name == "recorded-choices" for each in found.report.assumptions)
+
+
+@pytest.mark.parametrize("name", ["build_scaled_early", "build_fused_summed"])
+def test_a_wrong_step_under_a_scaler_is_refuted(name):
+    assert answered(name).verdict == "REFUTED", answered(name).why
 
 
 @pytest.mark.parametrize(
