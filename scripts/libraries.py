@@ -50,8 +50,10 @@ whose texts are trained, too, and ViT MAE under DDP have no answer in half a min
 that all ranks have are parts of sums over images, which are not followed through a norm and attention; ViT MAE picks
 patches in an order, whose gradients have no proof between cut points.
 DeBERTa, given no mask, asks of its data whether it is padded, and is UNKNOWN; so is Llama 4, whose rotary embedding is
-of complex numbers (`polar`). DINOv2 and SigLIP, called by DDP as they are, have weights that nothing uses, so that DDP
-waits for their gradients and reduces no others of their bucket: they are REFUTED (`missing-reduction`).
+of complex numbers (`polar`). DINOv2, SigLIP, wav2vec2 and XLNet, called by DDP as they are, have weights that
+nothing uses, so that DDP waits for their gradients and reduces no others of their bucket: they are REFUTED
+(`missing-reduction`). With `find_unused_parameters` wav2vec2 (classifying sounds) has no answer in two minutes, and
+XLNet's unused weights leave it UNKNOWN, as nothing trains them.
 """
 COLUMNS = ("program", "ranks", "nodes", "recording s", "proof s", "verdict", "with a mistake", "what is said")
 

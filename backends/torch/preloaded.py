@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import torch
@@ -19,6 +20,8 @@ from verdict.backends.torch.environment import Generators, variables
 from verdict.backends.torch.unordered import is_foreign
 from verdict.child import GONE, Child, begin, kill, wait
 
+_LOOKING = frozenset({"networkx", "fsspec"})
+"""What torch depends on that looks among all variables for those of its own name when it is imported."""
 Part = Callable[[bool], None]
 """Work that is told whether numbers that nobody seeds were drawn before it."""
 
@@ -62,7 +65,8 @@ def _is_fit(child: Child) -> bool:
 def preload(statements: Sequence[str], folder: Path) -> bool:
     """Run statements that import, as a file in `folder` would, and tell whether this process is as it was but for
     modules of packages: it has one thread, nobody asked which rank it is, torch's generator and its defaults are as
-    they were, and nothing of the user's was imported.
+    they were, and nothing of the user's was imported. Folders of packages may be added behind all others that are
+    searched: each copy that imports the same finds them there, too.
     """
     modules, torch_state, path = set(sys.modules), _torch_state(), list(sys.path)
     names = dict[str, Any]({"__name__": "verdict_leading"})
@@ -75,12 +79,26 @@ def preload(statements: Sequence[str], folder: Path) -> bool:
             return False
     sys.path.remove(str(folder))
     users = [name for name in sys.modules.keys() - modules if _is_users(sys.modules[name])]
-    return not asked and not users and sys.path == path and _torch_state() == torch_state and _threads() == 1
+    added = sys.path[len(path) :]
+    searched = sys.path[: len(path)] == path and all(is_foreign(str(Path(each).resolve())) for each in added)
+    return not asked and not users and searched and _torch_state() == torch_state and _threads() == 1
 
 
 def _torch_state() -> tuple[Any, ...]:
     defaults = torch.get_default_dtype(), torch.get_default_device(), torch.is_grad_enabled(), torch.get_num_threads()
     return torch.get_rng_state().numpy().tobytes(), *defaults, torch.are_deterministic_algorithms_enabled()
+
+
+def _asker() -> str:
+    """The package that goes through all variables: the first one that is none of Python's."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and _package(frame) in sys.stdlib_module_names:
+        frame = frame.f_back
+    return _package(frame)
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
 def _is_users(module: Any) -> bool:
@@ -104,7 +122,7 @@ def _asking() -> Iterator[list[str]]:
         return get(self, key)
 
     def names(self: Any) -> Any:
-        asked.append("")
+        asked.extend([] if _asker() in _LOOKING else [""])
         return iterate(self)
 
     setattr(kind, "__getitem__", read)  # noqa: B010  (a method of a class of Python's)

@@ -1,8 +1,9 @@
-"""peft: low-rank adapters, which alone are trained."""
+"""peft: adapters, which alone are trained."""
 
 from scripts.library_rows import Library, Row
 
-FILE = "peft/lora.py"
+FILE, OTHERS = "peft/lora.py", "peft/others.py"
+TWICE = "the loss is divided by the ranks again"
 
 PEFT = Library(
     "peft",
@@ -12,10 +13,13 @@ PEFT = Library(
         Row("Llama with LoRA, DDP", FILE, "build_ddp", "build_single", "build_ddp_one_half",
             "one half of each adapter is kept out of the reduction"),
         Row("Llama with LoRA, FSDP2", FILE, "build_fsdp2", "build_single", "build_fsdp2_scaled",
-            "the loss is divided by the ranks again"),
+            TWICE),
         Row("Llama with LoRA, two microbatches, `no_sync`, DDP", FILE, "build_accumulated", "build_accumulated",
             "build_accumulated_added", "losses of microbatches are added"),
         Row("Llama with LoRA, transformers' tensor parallelism", "peft/tensor_parallel.py", "build", "build_single",
             "build_scaled", "the loss is divided by the ranks"),
+        Row("Llama with IA3, DDP", OTHERS, "ia3_ddp", "ia3_single", "ia3_ddp_scaled", TWICE),
+        Row("Llama with prompt tuning, DDP", OTHERS, "prompt_ddp", "prompt_single", "prompt_ddp_scaled", TWICE),
+        Row("Llama with prefix tuning, DDP", OTHERS, "prefix_ddp", "prefix_single", "prefix_ddp_scaled", TWICE),
     ),
 )  # fmt: skip

@@ -4,7 +4,7 @@ from scripts.library_rows import Library, Row
 
 DATA, OWN = "transformers/data_parallel.py", "transformers/parallel.py"
 OTHERS, WRAPPED = "transformers/others.py", "transformers/wrapped.py"
-FURTHER = "transformers/further.py"
+FURTHER, WIDER = "transformers/further.py", "transformers/wider.py"
 TWICE = "the loss is divided by the ranks again"
 AGAIN = "the loss is multiplied by the ranks"
 NO_ROOT = "the layers are sharded, the model around them is not"
@@ -101,6 +101,9 @@ TRANSFORMERS = Library(
         Row("OLMo, FSDP2", FURTHER, "olmo_fsdp2", "olmo_single", "olmo_fsdp2_without_root", NO_ROOT),
         Row("CodeGen, DDP", FURTHER, "codegen_ddp", "codegen_single", "codegen_ddp_scaled", TWICE),
         Row("Phi, DDP", FURTHER, "phi_ddp", "phi_single", "phi_ddp_scaled", TWICE),
+        Row("MPNet, its buffers given, DDP", WIDER, "mpnet_ddp", "mpnet_single", "mpnet_ddp_scaled", TWICE),
+        Row("SegFormer, DDP", WIDER, "segformer_ddp", "segformer_single", "segformer_ddp_scaled", TWICE),
+        Row("XLNet, what it does not use frozen, DDP", WIDER, "xlnet_ddp", "xlnet_single", "xlnet_ddp_scaled", TWICE),
         Row("Llama, torch.compile of DDP", WRAPPED, "compiled", "llama_single", "compiled_scaled", TWICE),
         Row("Llama, mixed precision of FSDP2", WRAPPED, "mixed", "llama_single", "mixed_scaled", TWICE),
         Row("Llama, the first FSDP, clipped norm", WRAPPED, "fsdp1_clipped", "clipped_single", "fsdp1_clipped_by_part",

@@ -85,6 +85,19 @@ def test_a_package_is_imported_once_for_each_of_two_draws(recorded):
     assert not any(trace.doubts or "unseeded-draws" in dict(trace.notes) for trace in traces)
 
 
+NO_TRACES = {
+    "packages of torch's that look for variables of their own": "import fsspec\nimport networkx",
+    "a folder of a package, behind all others": "import os, sys\nsys.path.append(os.path.dirname(__file__) + '/inner')",
+}
+
+
+@pytest.mark.parametrize("what", NO_TRACES)
+def test_what_no_rank_can_tell_leaves_no_trace(what, recorded):
+    """Megatron-Core, torchtitan and peft import networkx and fsspec; setuptools adds a folder of its own."""
+    traces, imports = recorded(f"{NO_TRACES[what]}\n")
+    assert (factors(traces), imports) == ([2.0, 2.0], 2)
+
+
 def test_what_comes_behind_other_code_is_imported_by_each_rank(recorded):
     traces, imports = recorded("", PROGRAM.replace("import torch\n", "import torch\ntorch.manual_seed(0)\n", 1))
     assert (factors(traces), imports) == ([2.0, 2.0], 2)
@@ -109,6 +122,7 @@ TRACES = {
     "a seed": "import random\nrandom.seed(3)",
     "numpy's generator": "import numpy\nnumpy.random.rand()",
     "the path": "import sys\nsys.path.append('/nowhere')",
+    "the path's beginning": "import os, sys\nsys.path.insert(0, os.path.dirname(__file__))",
     "an error": "import sys\nif 'program' not in sys.modules:\n    raise RuntimeError('not before the program')",
     "an end": "import os, sys\nif 'program' not in sys.modules:\n    os._exit(0)",
 }

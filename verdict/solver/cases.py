@@ -51,6 +51,8 @@ def otherwise(
     plain = changed and not any(map(_is_guarded, ordered))
     if plain and isinstance(decide(ordered, replace(options, exhibit=False)), Proved):
         return Proved((("order", len(wanted)),))
+    if not _splitting(obligation.terms.beneath([side for e in ordered for side in (e.single, e.parallel)])):
+        return None
     if all(_guard(element) is None for element in ordered):
         return None
     formal, end = replace(options, exhibit=False, z3=False), monotonic() + options.timeout
@@ -116,13 +118,21 @@ def _guard(element: Element) -> Term | None:
     order = terms.beneath(sides)
     if not _is_guarded(element) and any(term.kind is Kind.REAL for term in order):
         return None
-    guards = [terms.beneath(terms.made_of(term)[:1]) for term in order if term in terms.unknown]
+    if not _splitting(order):
+        return None
+    masks = dict.fromkeys(terms.made_of(term)[:1] for term in order if term in terms.unknown)
+    guards = [terms.beneath(mask) for mask in masks]
     for some in (*sorted(guards, key=len), order):
-        indices = [term for term in some if term.kind is Kind.INDEX]
-        steps = [term for term in some if is_step(term) and term.total]
-        if indices or steps:
-            return (*indices, *steps)[0]
+        found = _splitting(some)
+        if found:
+            return found[0]
     return None
+
+
+def _splitting(some: Sequence[Term]) -> tuple[Term, ...]:
+    """The terms of which cases can be made: indices, then steps."""
+    indices = (term for term in some if term.kind is Kind.INDEX)
+    return (*indices, *(term for term in some if is_step(term) and term.total))
 
 
 def _values(terms: Terms, variable: Term) -> Iterator[Substituted]:

@@ -39,6 +39,7 @@ class Tables:
         self._terms = terms
         self._known: dict[Term, Table | None] = {}
         self._products: dict[tuple[Term, Term], Term | None] = {}
+        self._joints: dict[tuple[Term, Term], Term] = {}
 
     def of(self, term: Term) -> Table | None:
         """The table of a term, None where it depends on more than some indices."""
@@ -65,12 +66,17 @@ class Tables:
         return terms.total([(mask, constant), *parts])
 
     def _joint(self, mask: Term, part: Term) -> Term:
+        if (mask, part) not in self._joints:
+            self._joints[mask, part] = self._multiplied(mask, part)
+        return self._joints[mask, part]
+
+    def _multiplied(self, mask: Term, part: Term) -> Term:
         factors = part.data if part.kind is Kind.PRODUCT else {part: 1}
         finite = mask
         rest = self._terms.one
         for factor, exponent in factors.items():
-            power = self._terms.power(factor, Fraction(exponent))
-            listed = self._both(finite, power)
+            power = factor if exponent == 1 else self._terms.power(factor, Fraction(exponent))
+            listed = None if self.of(power) is None else self._both(finite, power)
             finite, rest = (finite, self._terms.multiply(rest, power)) if listed is None else (listed, rest)
         return self._terms.multiply(finite, rest)
 

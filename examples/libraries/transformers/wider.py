@@ -1,0 +1,40 @@
+"""Models of further families, as they are: positions that are relative, two streams, images in pyramids."""
+
+import transformers as hf
+from data_parallel import ddp, single
+from models import DIM, HEADS, NO_DROPOUT, SEQ, SIZES, VOCAB
+from others import unpadded
+from steps import images
+
+
+def mpnet():
+    sizes = {**SIZES, "max_position_embeddings": SEQ + 2, "pad_token_id": 1}
+    return hf.MPNetForMaskedLM(hf.MPNetConfig(**sizes, **NO_DROPOUT))
+
+
+def xlnet():
+    """With what it does not use here frozen: DDP would wait for gradients that nobody makes."""
+    sizes = {"vocab_size": VOCAB, "d_model": DIM, "n_layer": 1, "n_head": HEADS, "d_inner": 8, "dropout": 0.0}
+    model = hf.XLNetLMHeadModel(hf.XLNetConfig(**sizes))
+    for name, weight in model.named_parameters():
+        if name.endswith(("mask_emb", "r_s_bias", "seg_embed")):
+            weight.requires_grad_(False)
+    return model
+
+
+def segformer():
+    sizes = {"num_encoder_blocks": 1, "depths": [1], "sr_ratios": [2], "hidden_sizes": [4], "patch_sizes": [3]}
+    more = {"strides": [2], "num_attention_heads": [2], "mlp_ratios": [2], "drop_path_rate": 0.0}
+    last = {"classifier_dropout_prob": 0.0, "num_labels": 3}
+    return hf.SegformerForImageClassification(hf.SegformerConfig(**sizes, **more, **last, **NO_DROPOUT))
+
+
+def large(rows):
+    return images(rows, 8)
+
+
+mpnet_single, mpnet_ddp = single(mpnet, inputs=unpadded), ddp(mpnet, inputs=unpadded)
+mpnet_ddp_scaled = ddp(mpnet, inputs=unpadded, scale=0.5)
+xlnet_single, xlnet_ddp, xlnet_ddp_scaled = single(xlnet), ddp(xlnet), ddp(xlnet, scale=0.5)
+segformer_single, segformer_ddp = single(segformer, inputs=large), ddp(segformer, inputs=large)
+segformer_ddp_scaled = ddp(segformer, inputs=large, scale=0.5)
