@@ -11,7 +11,7 @@ from verdict.inputs import domains, random_values
 from verdict.ops.domain import Integers
 from verdict.outcome import Proved
 from verdict.semantics import bind, full, itself
-from verdict.sweep.claim import Claim, cone_of, grown, key_of
+from verdict.sweep.claim import Claim, Cone, cone_of, grown, key_of
 from verdict.sweep.draws import drawn_twice
 from verdict.sweep.elements import Elements, Kind, of_numbers
 from verdict.sweep.ends import ends_of
@@ -293,3 +293,24 @@ def test_a_trial_sees_that_a_cone_is_too_small_and_never_that_a_claim_fails_whic
         assert trial.differ(claim._replace(right=np.roll(claim.right, 1)), cone_of(traces, claim))
         assert trial.differ(claim, cone_of(traces, claim)._replace(single=()))
         assert not trial.differ(claim, cone_of(traces, claim))
+
+
+@pytest.mark.parametrize(("bound", "apart"), [("1e-06", True), ("0.0", False), ("-1.0", False)])
+def test_a_trial_sees_that_a_bound_is_passed_where_all_is_zero(bound, apart):
+    """No number that is drawn is so small, so that what is kept from zero looks like itself."""
+    traces, _ = followed(f"""plan single
+  x input [2, 4]
+  a = mul(x) other=2
+  b = aten.linalg_vector_norm(a)
+  c = aten.clamp(b) min={bound}
+  output c
+plan parallel tp=2
+- a = mul(x) other=3
++ a = add(x, x)
+  b = aten.linalg_vector_norm(a)
+  c = aten.clamp(b) min={bound}
+  output c
+""")
+    (norm,), (kept,) = traces.single.made[1], traces.single.made[2]
+    claim = Claim(kept.ravel(), norm.ravel(), 2, 0)
+    assert Trial(traces, 0).differ(claim, Cone((), (1, 2))) is apart

@@ -17,7 +17,8 @@ from verdict.sweep.trace import Trace, Traces
 
 APART = 1e-3
 """The least difference, relative to the greater value, that cannot be rounding."""
-
+LEAST, NOTHING = 1e-3, 1e-9
+"""Smaller values count as one of that size: rounding of what cancels; and where all that is drawn is zero."""
 SIGNED = 3
 """How many draws are of both signs: where the greatest of some numbers is taken, one may not show a difference."""
 
@@ -25,18 +26,20 @@ Floats = npt.NDArray[np.float64]
 
 
 class Trial:
-    """Numbers for all elements, drawn several times: near one, where roots and logarithms have values, and of both
-    signs.
+    """Numbers for all elements, drawn several times: near one, where roots and logarithms have values, of both signs,
+    and zeros, at which a norm or a probability passes the bound that keeps it from zero.
     """
 
     def __init__(self, traces: Traces, seed: int) -> None:
         random = np.random.default_rng([seed, 40])
         count = traces.elements.count
         self.traces = traces
-        self.draws = [random.uniform(0.5, 1.5, count), *(random.normal(size=count) for _ in range(SIGNED))]
+        signed = [random.normal(size=count) for _ in range(SIGNED)]
+        drawn = random.uniform(0.5, 1.5, count), *signed
+        self.draws = [*((each, LEAST) for each in drawn), (np.zeros(count), NOTHING)]
         for block in traces.elements.blocks:
             end = block.start + int(np.prod(block.shape, dtype=np.int64))
-            for values in self.draws:
+            for values, _ in self.draws:
                 if block.kind is Kind.CONSTANT:
                     values[block.start] = float(block.constant)
                 elif block.kind is Kind.GIVEN and block.owner in traces.integers:
@@ -48,9 +51,9 @@ class Trial:
 
     def differ(self, claim: Claim, cone: Cone) -> bool:
         """Whether the two sides of a claim are surely apart for some numbers."""
-        return any(self._differ(values, claim, cone) for values in self.draws)
+        return any(self._differ(values, claim, cone, least) for values, least in self.draws)
 
-    def _differ(self, values: Floats, claim: Claim, cone: Cone) -> bool:
+    def _differ(self, values: Floats, claim: Claim, cone: Cone, least: float) -> bool:
         single, parallel = self.traces.single, self.traces.parallel
         variables = [(ids, values[ids]) for number in cone.single for ids in single.made[number] if ids is not None]
         try:
@@ -58,7 +61,7 @@ class Trial:
                 for trace, steps in ((single, cone.single), (parallel, cone.parallel)):
                     for number in steps:
                         self._run(values, trace, number)
-            return _apart(values[claim.right], values[claim.left])
+            return _apart(values[claim.right], values[claim.left], least)
         except CANNOT:
             return False
         finally:
@@ -81,7 +84,7 @@ class Trial:
         return found.astype(np.int64) if whole else found
 
 
-def _apart(right: Floats, left: Floats) -> bool:
+def _apart(right: Floats, left: Floats, least: float) -> bool:
     both = np.isfinite(right) & np.isfinite(left)
     right, left = right[both], left[both]
-    return bool(np.any(np.abs(right - left) > APART * np.maximum(np.maximum(np.abs(right), np.abs(left)), APART)))
+    return bool(np.any(np.abs(right - left) > APART * np.maximum(np.maximum(np.abs(right), np.abs(left)), least)))
