@@ -35,8 +35,8 @@ class Trial:
         count = traces.elements.count
         self.traces = traces
         signed = [random.normal(size=count) for _ in range(SIGNED)]
-        drawn = random.uniform(0.5, 1.5, count), *signed
-        self.draws = [*((each, LEAST) for each in drawn), (np.zeros(count), NOTHING)]
+        numbers = random.uniform(0.5, 1.5, count), *signed
+        self.draws = [*((each, LEAST) for each in numbers), (np.zeros(count), NOTHING)]
         for block in traces.elements.blocks:
             end = block.start + int(np.prod(block.shape, dtype=np.int64))
             for values, _ in self.draws:
