@@ -11,25 +11,19 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch.distributions import Distribution
 from torch.library import Library
 
 
 @contextmanager
 def kept_whole() -> Iterator[None]:
-    """The operators of TAKEN_APART are seen as calls, and distributions do not look at what they are given, for a
-    while: where they found fault with it they would raise, and the program had no step.
-    """
+    """The operators of TAKEN_APART are seen as calls, for a while."""
     library = Library("aten", "IMPL")
     for name in TAKEN_APART:
         composite = getattr(torch.ops.aten, name).default
         library.impl(name, partial(_composed, composite), "CPU")
-    looked = Distribution._validate_args
-    Distribution.set_default_validate_args(False)
     try:
         yield
     finally:
-        Distribution.set_default_validate_args(looked)
         library._destroy()
 
 

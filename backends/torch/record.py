@@ -49,6 +49,7 @@ from verdict.backends.torch.trace import (
 )
 from verdict.backends.torch.unseen import Shapes
 from verdict.backends.torch.unwritten import NEVER_WRITTEN, reaching
+from verdict.backends.torch.validated import unvalidated
 from verdict.errors import UsageError
 from verdict.graph import ABSENT
 
@@ -97,6 +98,7 @@ def record(
             stack.enter_context(objects(recorder))
         stack.enter_context(numbers(recorder))
         stack.enter_context(kept_whole())
+        stack.enter_context(unvalidated(recorder))
         stack.enter_context(recorder)
         try:
             program = require_program(build(Context(rank, ranks)))

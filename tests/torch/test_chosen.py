@@ -29,6 +29,12 @@ def test_what_data_chooses_is_one_of_so_many(name):
 
 
 @pytest.mark.parametrize("name", RIGHT)
+def test_that_distributions_find_no_fault_is_an_assumption(name):
+    assumed = {assumption.name for assumption in told(f"build_{name}").report.assumptions}
+    assert ("valid-arguments" in assumed) is (name in {"policy", "normal", "nearer"})
+
+
+@pytest.mark.parametrize("name", RIGHT)
 def test_gradients_that_nobody_divides_are_refuted(name):
     assert told(f"build_{name}_summed").verdict == "REFUTED", told(f"build_{name}_summed").why
 

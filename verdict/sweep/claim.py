@@ -108,16 +108,17 @@ def key_of(traces: Traces, claim: Claim, cone: Cone) -> bytes:
     for block in blocks:
         if block.kind is Kind.CONSTANT:
             special.append((int(rank[np.searchsorted(distinct, block.start)]), block.constant))
-        elif block.kind is Kind.GIVEN and block.owner in traces.integers:
-            domain, end = traces.integers[block.owner], block.start + int(np.prod(block.shape, dtype=np.int64))
-            first, last = np.searchsorted(distinct, [block.start, end])
-            kinds = domain.place.ravel()[distinct[first:last] - block.start]
-            for kind in np.unique(kinds).tolist():
-                special.append((sorted(rank[first:last][kinds == kind].tolist()), domain.kinds[kind]))
-        elif (known := traces.within(block)) is not None:
+        elif traces.are_whole(block):
             end = block.start + int(np.prod(block.shape, dtype=np.int64))
             first, last = np.searchsorted(distinct, [block.start, end])
-            special.append((sorted(rank[first:last].tolist()), known))
+            own = rank[first:last]
+            if block.kind is not Kind.GIVEN:
+                special.append((sorted(own.tolist()), traces.within(block)))
+                continue
+            domain = traces.integers[block.owner]
+            kinds = domain.place.ravel()[distinct[first:last] - block.start]
+            for kind in np.unique(kinds).tolist():
+                special.append((sorted(own[kinds == kind].tolist()), domain.kinds[kind]))
     infinite = rank[np.isin(distinct, list(traces.single.infinite))].tolist() if traces.single.infinite else []
     rising = rank[np.isin(distinct, list(traces.single.rising))].tolist() if traces.single.rising else []
     form: tuple[object, ...] = (shape, sorted(map(repr, special)), sorted(infinite), sorted(rising), len(claim.left))

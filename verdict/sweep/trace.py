@@ -121,7 +121,7 @@ class Traces:
         return rule.within([ids.shape for ids in self.single.reads[block.owner]], step.attrs).get(block.output)
 
     def are_whole(self, block: Block) -> bool:
-        """Whether the elements of a block are known to be integers that no step of a cone makes."""
+        """Whether the elements of a block are known to be some integers: given ones, or such that a step chooses."""
         return (block.kind is Kind.GIVEN and block.owner in self.integers) or self.within(block) is not None
 
     def is_absorbed(self, element: int) -> bool:

@@ -34,12 +34,12 @@ class Trial:
         random = np.random.default_rng([seed, 40])
         count = traces.elements.count
         self.traces = traces
-        signed = [random.normal(size=count) for _ in range(SIGNED)]
-        numbers = random.uniform(0.5, 1.5, count), *signed
-        self.draws = [*((each, LEAST) for each in numbers), (np.zeros(count), NOTHING)]
+        numbers = [random.uniform(0.5, 1.5, count), *(random.normal(size=count) for _ in range(SIGNED))]
+        given = np.zeros(count, dtype=np.bool_)
         for block in traces.elements.blocks:
             end = block.start + int(np.prod(block.shape, dtype=np.int64))
-            for values, _ in self.draws:
+            given[block.start : end] = block.kind is Kind.CONSTANT or traces.are_whole(block)
+            for values in numbers:
                 if block.kind is Kind.CONSTANT:
                     values[block.start] = float(block.constant)
                 elif block.kind is Kind.GIVEN and block.owner in traces.integers:
@@ -48,6 +48,8 @@ class Trial:
                 elif (known := traces.within(block)) is not None:
                     ends = known.low or 0, (known.high or 0) + 1
                     values[block.start : end] = random.integers(*ends, end - block.start)
+        zeros = np.where(given, numbers[0], 0.0)
+        self.draws = [*((values, LEAST) for values in numbers), (zeros, NOTHING)]
 
     def differ(self, claim: Claim, cone: Cone) -> bool:
         """Whether the two sides of a claim are surely apart for some numbers."""

@@ -240,7 +240,9 @@ def _of_some(
     within: Known | None = None,
 ) -> OpRule:
     """What has no value where there are no elements."""
-    return reduction(name, formula, forward, attributes, Law.WHOLE, (), assumptions, False, types, within)
+    return reduction(
+        name, formula, forward, attributes, assumptions=assumptions, of_none=False, types=types, within=within
+    )
 
 
 def _mean_rule(name: str, formula: str, more: Mapping[str, Any], total: str) -> OpRule:
