@@ -314,3 +314,61 @@ plan parallel tp=2
     (norm,), (kept,) = traces.single.made[1], traces.single.made[2]
     claim = Claim(kept.ravel(), norm.ravel(), 2, 0)
     assert Trial(traces, 0).differ(claim, Cone((), (1, 2))) is apart
+
+
+MASKED = """plan single
+  x input [2, 4]
+  m activation bool [2, 4]
+  n activation bool [2, 4]
+  m = aten.gt.Scalar(x) other=0
+  n = aten.{op}(m{second})
+  a = mul(n, x)
+  b = mul(n, a)
+  output b
+plan parallel tp=2
+  m[:, tp] = aten.gt.Scalar(x[:, tp]) other=0
+  n[:, tp] = aten.{op}(m{cut})
+- b[:, tp] = mul(n, x[:, tp])
++ b[:, tp] = add(n, x[:, tp])
+  output b
+"""
+
+
+@pytest.mark.parametrize("op", ["bitwise_and.Tensor", "clone", "logical_not"])
+def test_truth_values_are_zero_or_one_where_they_are_not_followed(op):
+    """n n x is n x, without what made n; what is said of the numbers that a mask holds is in the key."""
+    second, cut = (", m", ", m[:, tp]") if op.startswith("bitwise") else ("", "")
+    traces, claims = followed(MASKED.format(op=op, second=second, cut=cut))
+    claim = next(claim for claim in claims if traces.parallel.flow.steps[claim.step].op == "mul")
+    once, twice = (k for k, one in enumerate(traces.single.flow.steps) if one.op == "mul")
+    claim = claim._replace(right=traces.single.made[twice][0][:, :2].ravel())
+    cone = cone_of(traces, claim)._replace(single=(once, twice))
+    unknown = replace(traces, single=replace(traces.single, flow=replace(traces.single.flow, truths=frozenset())))
+    assert not Trial(traces, 0).differ(claim, cone)
+    assert Trial(unknown, 0).differ(claim, cone)
+    for known, expected in ((traces, True), (unknown, False)):
+        (outcome,) = prove(known, [claim], frozenset(cone.single), OPTIONS.solver)
+        assert isinstance(outcome, Proved) is expected
+    assert key_of(traces, claim, cone) != key_of(unknown, claim, cone)
+
+
+@pytest.mark.parametrize(("made", "expected"), [("bool", True), ("int64", False)])
+def test_what_takes_a_mask_for_numbers_is_no_truth_value(made, expected):
+    """Two more than a truth value is cast to one where a plan says that it is one, and stays what it is elsewhere."""
+    traces, _ = followed(f"""plan single
+  x input [4]
+  m activation bool [4]
+  n activation {made} [6]
+  m = aten.gt.Scalar(x) other=0
+  n = aten.constant_pad_nd(m) pad=(1, 1) value=2
+  output n
+plan parallel tp=1
+  m = aten.gt.Scalar(x) other=0
+- n = aten.constant_pad_nd(m) pad=(1, 1) value=2
++ n = aten.constant_pad_nd(m) pad=(1, 1) value=1
+  output n
+""")
+    steps = {step.op: step.outputs[0] for step in traces.single.flow.steps}
+    assert steps["aten.gt.Scalar"] in traces.single.flow.truths
+    assert steps["aten.constant_pad_nd"] not in traces.single.flow.truths
+    assert ("~cast" in steps and steps["~cast"] in traces.single.flow.truths) is expected

@@ -145,6 +145,25 @@ def test_bits_of_truths_are_arithmetic(bits, same):
         assert (verdict(single, parallel) == "PROVED") is (made == same)
 
 
+def padded(value, stated="bool"):
+    """How many places hold, of four truth values and one beside them: such a one holds unless it is zero."""
+    return f"""
+      i input bool [4]
+      p activation {stated} [5]
+      p = aten.constant_pad_nd(i) pad=(0, 1) value={value}
+      s = aten.sum(p)
+      output s
+    """
+
+
+def test_what_stands_beside_truth_values_is_one():
+    assert verdict(padded(2), padded(1)) == "PROVED"
+    assert verdict(padded(2), padded(0)) == "REFUTED"
+    assert verdict(padded(2, "int64"), padded(2, "int64")) == "PROVED"
+    assert verdict(padded(2, "int64"), padded(1, "int64")) == "REFUTED"
+    assert verdict(padded(2), padded(2, "int64")) == "REFUTED"
+
+
 SPLIT = """
   x input [2,4]
   w weight [3,4]

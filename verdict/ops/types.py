@@ -183,5 +183,5 @@ def to_cast(types: Types, moves: bool, kinds: Sequence[str], attrs: Attributes, 
         return False
     floats_read = FLOAT in kinds or any(isinstance(v, float) and not v.is_integer() for v in attrs.values())
     if types is of_floats or (types is cast and not kinds):
-        return None if floats_read or made in BITS else False
+        return None if floats_read or made in BITS else made == TRUTH
     return floats_read or made in BITS or made == TRUTH

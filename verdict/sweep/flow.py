@@ -78,12 +78,16 @@ class Result(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """All steps in an order in which nothing is read before it is made. values: how many there are."""
+    """All steps in an order in which nothing is read before it is made. values: how many there are.
+
+    truths: those of them that are truth values, as the types of what makes them have it.
+    """
 
     values: int
     given: tuple[Given, ...]
     steps: tuple[Step, ...]
     results: tuple[Result, ...]
+    truths: frozenset[int] = frozenset()
 
 
 def _fill(inputs: Sequence[Array], attrs: Mapping[str, Any]) -> tuple[Array, ...]:

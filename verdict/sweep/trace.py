@@ -7,7 +7,7 @@ from typing import Any
 
 from verdict.inputs import Domain
 from verdict.ops import RULES
-from verdict.ops.domain import Integers
+from verdict.ops.domain import TRUTH, Integers, of_type
 from verdict.sweep.elements import Block, Elements, Ids, Kind
 from verdict.sweep.flow import Flow, Step
 
@@ -115,6 +115,8 @@ class Traces:
         if block.kind is not Kind.SINGLE:
             return None
         step = self.single.flow.steps[block.owner]
+        if step.outputs[block.output] in self.single.flow.truths:
+            return of_type(TRUTH)
         rule = RULES.get(step.op)
         if rule is None or rule.within is None:
             return None

@@ -8,6 +8,8 @@ from math import prod
 from typing import Any
 
 from verdict.graph import ABSENT, ONCE_A_STEP, Interval, Plan, Shape
+from verdict.ops.domain import TRUTH
+from verdict.ops.types import kind
 from verdict.semantics import Binding, Machine, Operation, Site, Small
 from verdict.sweep.flow import CAST, CONCATENATE, FILL, PIECE, REDUCTIONS, Flow, Given, Place, Step
 from verdict.sweep.results import results
@@ -38,18 +40,20 @@ def unroll(plan: Plan, small: Small, binding: Binding, given: Sequence[Shape]) -
 
     Raises Faulty where the plan cannot be run.
     """
-    steps = _Steps(plan.devices)
+    steps = _Steps(plan)
     machine = Machine(plan, small, binding, dict(enumerate(given)), steps)
     machine.run()
     declared = results(machine)
-    return Flow(len(steps.shapes), tuple(steps.inputs), tuple(steps.steps), declared)
+    return Flow(len(steps.shapes), tuple(steps.inputs), tuple(steps.steps), declared, frozenset(steps.truths))
 
 
 class _Steps:
-    """Numbers of values as the domain of the interpreter. shapes: of all values."""
+    """Numbers of values as the domain of the interpreter. shapes: of all values. truths: those of truth values."""
 
-    def __init__(self, devices: int) -> None:
-        self.devices = devices
+    def __init__(self, plan: Plan) -> None:
+        self.devices = plan.devices
+        self.dtypes = [plan.logicals[tensor.logical].dtype for tensor in plan.tensors]
+        self.truths: set[int] = set()
         self.shapes: list[Shape] = []
         self.inputs: list[Given] = []
         self.steps: list[Step] = []
@@ -71,11 +75,17 @@ class _Steps:
         made = tuple(self._fresh(shape) for shape in operation.made)
         op, place = site.step.node.op, self._place(site)
         self.steps.append(Step(op, (*grads, *forward), made, operation.attrs, operation.read.grads, place))
+        if not operation.read.is_gradient:
+            written = zip(made, site.step.node.outputs, operation.casts, strict=True)
+            self.truths.update(value for value, tensor, due in written if not due and self._holds_truths(tensor))
         return made
 
     def cast(self, value: int, dtype: str, site: Site) -> int:
         """A step of its own."""
-        return self._emit(CAST, (value,), {"dtype": dtype}, self._place(site), self.shapes[value])
+        made = self._emit(CAST, (value,), {"dtype": dtype}, self._place(site), self.shapes[value])
+        if kind(dtype) == TRUTH:
+            self.truths.add(made)
+        return made
 
     def reduce(self, values: Sequence[int], how: str, site: Site) -> int:
         """One step that reads all values."""
@@ -97,6 +107,9 @@ class _Steps:
     def shape(self, value: int) -> Shape:
         """That of the value's array."""
         return self.shapes[value]
+
+    def _holds_truths(self, tensor: int) -> bool:
+        return tensor != ABSENT and kind(self.dtypes[tensor]) == TRUTH
 
     def _fresh(self, shape: Shape) -> int:
         self.shapes.append(shape)
