@@ -12,7 +12,7 @@ from torch._decomp import core_aten_decompositions, decomposition_table
 from torch.nn import functional
 from torch.utils._python_dispatch import _disable_current_modes
 
-from verdict.backends.torch import bags, composites, distances, pooled, running
+from verdict.backends.torch import bags, composites, distances, patterns, pooled, running
 from verdict.backends.torch.arguments import Call, called, functional_of
 from verdict.backends.torch.collectives import Unknown
 from verdict.ops import RULES
@@ -254,10 +254,14 @@ _ELEMENTWISE: Mapping[str, Callable[..., Any]] = {
 _INTERPOLATIONS = tuple(
     f"upsample_{name}_backward"
     for name in ("nearest1d", "nearest2d", "nearest3d", "linear1d", "bilinear2d", "trilinear3d", "bicubic2d")
-)
+) + tuple(f"_upsample_nearest_exact{dims}d_backward" for dims in (1, 2, 3))
 _OWN: Mapping[str, Callable[..., Any]] = {
     **_ELEMENTWISE,
     **composites.TAKEN_APART,
+    "eye": patterns.diagonal,
+    "tril_indices": partial(patterns.triangle, True),
+    "triu_indices": partial(patterns.triangle, False),
+    "any": running.either,
     "sort": _sorted,
     "hardshrink_backward": _shrunk,
     "softshrink_backward": _shrunk,

@@ -1,6 +1,6 @@
-"""Extremes and products of what comes one after the other along a dimension: taken apart step by step."""
+"""Extremes, products and truth of any of what lies along a dimension: taken apart step by step."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -53,6 +53,13 @@ def scattered(x: Any, dim: int, index: Any, source: Any, reduce: str, include_se
         if seen is not None:
             both, seen = torch.where(seen, both, new), seen | hit
         x = torch.where(hit, both, x)
+    return x
+
+
+def either(x: Any, dim: Sequence[int] | None = None, keepdim: bool = False) -> Any:
+    """Whether any is true along some dimensions, or all: along one after the other."""
+    for each in sorted({each % x.dim() for each in (range(x.dim()) if dim is None else dim)}, reverse=True):
+        x = x.any(each, keepdim)
     return x
 
 

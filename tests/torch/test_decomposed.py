@@ -123,6 +123,17 @@ CASES += [
     ("aten.convolution_backward", (drawn(2, 3, 12), *LINES[:2], [3], *LINES[3:], [True, True, True])),
     ("aten.convolution_backward", (drawn(2, 4, 5, 6), *AREAS[:2], None, *AREAS[3:], [True, True, False])),
 ]
+TRUTHS = drawn(2, 3, 4) > 1
+CASES += [
+    ("aten.eye", (3,)),
+    ("aten.eye", (300,)),
+    ("aten.eye.m", (2, 300)),
+    *((f"aten.{side}_indices", (3, 4, offset)) for side in ("tril", "triu") for offset in (-1, 0, 2, 9)),
+    *(("aten.any.dims", (TRUTHS, *how)) for how in (((0, -1), True), ((1,),), (None,), ((), True))),
+    ("aten.any.dims", (TRUTHS.to(torch.uint8), (0, 2))),
+    ("aten._upsample_nearest_exact1d_backward", (drawn(2, 3, 9), (9,), (2, 3, 4))),
+    ("aten._upsample_nearest_exact2d_backward", (PLANE, (8, 7), IMAGE.shape, 2.1, 1.5)),
+]
 
 
 def parts(made):
