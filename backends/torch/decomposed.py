@@ -258,6 +258,7 @@ _INTERPOLATIONS = tuple(
 _OWN: Mapping[str, Callable[..., Any]] = {
     **_ELEMENTWISE,
     **composites.TAKEN_APART,
+    "_efficientzerotensor": patterns.zeros,
     "eye": patterns.diagonal,
     "tril_indices": partial(patterns.triangle, True),
     "triu_indices": partial(patterns.triangle, False),

@@ -1,11 +1,17 @@
-"""Tensors whose numbers follow from sizes alone: a diagonal of ones, the places of a triangle."""
+"""Tensors whose numbers follow from sizes alone: zeros, a diagonal of ones, the places of a triangle."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from verdict.backends.torch.collectives import Unknown
+
+
+def zeros(size: Sequence[int], *, dtype: Any = None, **_: Any) -> Any:
+    """Zeros of which torch keeps no numbers: a derivative along a direction of what does not depend on it."""
+    return torch.zeros(size, dtype=torch.get_default_dtype() if dtype is None else dtype)
 
 
 def diagonal(rows: int, columns: int | None = None, *, dtype: Any = None, layout: Any = None, **_: Any) -> Any:

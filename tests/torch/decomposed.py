@@ -148,6 +148,18 @@ class Bags(nn.Module):
         return self.linear(x) * self.mean(ids) + both.sum(0)
 
 
+class Tangent(nn.Module):
+    """What a layer makes, and how the slope of its bend changes along the squares of its input: the bias stays."""
+
+    def __init__(self, linear):
+        super().__init__()
+        self.linear = linear
+
+    def forward(self, x):
+        slope = torch.func.grad(lambda z: self.linear(z).tanh().sum())
+        return torch.func.jvp(slope, (x,), (x * x,))[1] + self.linear(x)
+
+
 def routed(scores):
     """Each row by the weights of its two best experts, which add up to one."""
     best, at = scores.topk(2, 1)
@@ -196,3 +208,5 @@ build_bags = built([torch.tanh], wrap=Bags)
 build_bags_wrong = built([torch.tanh], wrap=Bags, reduced=False)
 build_weight_norm = built([torch.tanh], wrap=nn.utils.parametrizations.weight_norm)
 build_weight_norm_wrong = built([torch.tanh], wrap=nn.utils.parametrizations.weight_norm, reduced=False)
+build_tangent = built([torch.tanh], wrap=Tangent)
+build_tangent_wrong = built([torch.tanh], wrap=Tangent, reduced=False)

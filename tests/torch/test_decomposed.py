@@ -13,7 +13,7 @@ from verdict.backends.torch.collectives import Unknown  # noqa: E402
 from verdict.backends.torch.decomposed import taken_apart  # noqa: E402
 
 FILE = Path(__file__).with_name("decomposed.py")
-NAMES = (*OPERATORS, "weight_norm", "deconvolution", "bags")
+NAMES = (*OPERATORS, "weight_norm", "deconvolution", "bags", "tangent")
 
 
 def answered(name):
@@ -125,6 +125,7 @@ CASES += [
 ]
 TRUTHS = drawn(2, 3, 4) > 1
 CASES += [
+    ("aten._efficientzerotensor", ([2, 3],)),
     ("aten.eye", (3,)),
     ("aten.eye", (300,)),
     ("aten.eye.m", (2, 300)),
