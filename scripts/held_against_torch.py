@@ -48,8 +48,9 @@ ALLOWED = {
     "bfloat16": "casts between floats change no value", "half": "casts between floats change no value",
     "kthvalue": "which of equal elements it is", "topk": "which of equal elements it is",
     "median": "which of equal elements it is", "mode": "which of equal elements it is",
+    "rsqrt": "at a pole", "digamma": "at a pole", "__rpow__": "a negative power of nothing is no number",
 }  # fmt: skip
-"""Differences that reports name as assumptions: of which operators, and what they are."""
+"""Differences that no proof rests on, or that reports name as assumptions: of which operators, and what they are."""
 
 
 @dataclass(frozen=True)

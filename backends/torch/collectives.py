@@ -50,7 +50,7 @@ def reduction_of(how: Any) -> str:
         return how.lower()
     number = int(how.op())
     if number not in REDUCTIONS:
-        raise Unknown(f"the reduction number {number} of c10d")
+        raise Unknown(f"the reduction {dist.ReduceOp.RedOpType(number).name}")
     return REDUCTIONS[number]
 
 

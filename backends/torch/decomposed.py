@@ -11,7 +11,7 @@ import torch
 from torch._decomp import core_aten_decompositions, decomposition_table
 from torch.utils._python_dispatch import _disable_current_modes
 
-from verdict.backends.torch import bags, composites, distances, pooled, running, transposed
+from verdict.backends.torch import bags, composites, distances, patterns, pooled, running, transposed
 from verdict.backends.torch.arguments import Call, called, functional_of
 from verdict.backends.torch.collectives import Unknown
 from verdict.ops import RULES
@@ -148,7 +148,8 @@ def _scatter_reduce(x: Any, dim: int, index: Any, source: Any, reduce: str, *, i
         return total
     one = torch.ones_like(x)
     count = (one if include_self else one.scatter(dim, index, 0.0)).scatter_add(dim, index, torch.ones_like(source))
-    return total / count.clamp(min=1)
+    count = count.clamp(min=1)
+    return total / count if total.is_floating_point() else torch.div(total, count, rounding_mode="floor")
 
 
 def _trilinear(
@@ -240,10 +241,13 @@ _ELEMENTWISE: Mapping[str, Callable[..., Any]] = {
 _INTERPOLATIONS = tuple(
     f"upsample_{name}_backward"
     for name in ("nearest1d", "nearest2d", "nearest3d", "linear1d", "bilinear2d", "trilinear3d", "bicubic2d")
-)
+) + tuple(f"_upsample_nearest_exact{dims}d_backward" for dims in (1, 2, 3))
 _OWN: Mapping[str, Callable[..., Any]] = {
     **_ELEMENTWISE,
     **composites.TAKEN_APART,
+    "eye": patterns.diagonal,
+    "tril_indices": partial(patterns.triangle, True),
+    "triu_indices": partial(patterns.triangle, False),
     "sort": _sorted,
     "hardshrink_backward": _shrunk,
     "softshrink_backward": _shrunk,

@@ -18,7 +18,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils._python_dispatch import _disable_current_modes
 
-from verdict.backends.torch import coalesced, groups, pipelines, premultiplied
+from verdict.backends.torch import coalesced, groups, pipelines, premultiplied, senders
 from verdict.backends.torch.hooks import Arrived, Hooks
 from verdict.backends.torch.meetings import MAKING, Meeting
 from verdict.errors import UsageError
@@ -85,7 +85,7 @@ def world(rank: int, size: int, join: Callable[[], None] | None = None) -> Itera
     patches += [(owner, "init_device_mesh", _outside(init_device_mesh)) for owner in owners]
     patches += [(dist, _SHAPES, _outside(getattr(dist, _SHAPES)))]
     patches += [(ShardingPropagator, _META, _outside(getattr(ShardingPropagator, _META)))]
-    patches += premultiplied.patches()
+    patches += [*premultiplied.patches(), *senders.patches()]
     patches += [] if join else [(pipelines.OWNER, pipelines.NAME, pipelines.vote)]
     patches += [(owner, groups.NAME, told) for owner in importers(groups.OWNER, groups.NAME)]
     patches += [(_meta_registrations, "generate_unique_id", itertools.count(1).__next__)]

@@ -112,6 +112,13 @@ OPERATORS = {
         "aminmax": lambda y: sum(torch.aminmax(y, dim=1)),
         "searchsorted": lambda y: torch.arange(3.0)[torch.searchsorted(torch.tensor([-0.5, 0.5]), y.detach())] * y,
     },
+    "patterns": {
+        "diagonal": lambda y: y @ torch.eye(300)[:SIZE, :SIZE],
+        "lower": lambda y: y.reshape(-1, 2, 3)[:, *torch.tril_indices(2, 3)],
+        "upper": lambda y: y.reshape(-1, 3, 2)[:, *torch.triu_indices(3, 2, 1)],
+        "isin": lambda y: y * torch.isin(torch.arange(SIZE), torch.tensor([1, 4])),
+        "nearest_exact": lambda y: functional.interpolate(y[:, None], size=4, mode="nearest-exact"),
+    },
     "routes": {
         "topk": lambda y: y.topk(2, 1)[0],
         "argmax": lambda y: y.gather(1, y.argmax(1, keepdim=True)),

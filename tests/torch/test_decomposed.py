@@ -130,6 +130,17 @@ CASES += [
     ("aten.convolution_backward", (drawn(2, 3, 12), *LINES[:2], [3], *LINES[3:], [True, True, True])),
     ("aten.convolution_backward", (drawn(2, 4, 5, 6), *AREAS[:2], None, *AREAS[3:], [True, True, False])),
 ]
+TRUTHS = drawn(2, 3, 4) > 1
+CASES += [
+    ("aten.eye", (3,)),
+    ("aten.eye", (300,)),
+    ("aten.eye.m", (2, 300)),
+    *((f"aten.{side}_indices", (3, 4, offset)) for side in ("tril", "triu") for offset in (-1, 0, 2, 9)),
+    *(("aten.any.dims", (TRUTHS, *how)) for how in (((0, -1), True), ((1,),), (None,), ((), True))),
+    ("aten.any.dims", (TRUTHS.to(torch.uint8), (0, 2))),
+    ("aten._upsample_nearest_exact1d_backward", (drawn(2, 3, 9), (9,), (2, 3, 4))),
+    ("aten._upsample_nearest_exact2d_backward", (PLANE, (8, 7), IMAGE.shape, 2.1, 1.5)),
+]
 
 
 def parts(made):
@@ -147,6 +158,16 @@ def test_what_an_operator_is_taken_apart_into_is_it(name, args):
             continue
         assert due.dtype in (made.dtype, torch.float64)
         torch.testing.assert_close(made, due, check_dtype=False, rtol=1e-9, atol=1e-9, equal_nan=True)
+
+
+@pytest.mark.parametrize("include", [True, False])
+def test_a_mean_of_integers_that_are_sent_is_rounded_down(include):
+    found = torch.ops.aten.scatter_reduce.two
+    x, sent = torch.tensor([[-7, 2, 5], [0, 1, 2], [8, -9, 4]]), torch.tensor([[3, -4, 6], [-2, 7, 1]])
+    places = torch.tensor([[0, 0, 2], [0, 1, 2]])
+    others = taken_apart(Call.of(found, (x, 0, places, sent, "mean"), {"include_self": include}))
+    made = others(x, 0, places, sent, "mean", include_self=include)
+    torch.testing.assert_close(made, found(x, 0, places, sent, "mean", include_self=include))
 
 
 @pytest.fixture

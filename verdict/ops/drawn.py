@@ -13,10 +13,30 @@ from verdict.graph.draws import BERNOULLI, INTEGERS, NORMAL, UNIFORM, Draw
 from verdict.ops.constant import CONSTANT
 from verdict.ops.rule import Array
 
+FAIR = 0.5
+"""The probability at which a truth value and its contrary have one law."""
+
 
 def constant(draw: Draw) -> Node:
     """A node that makes what the draw makes, where every element is one number that may be drawn."""
-    attrs = (("dtype", draw.made), ("fill_value", _number(draw)), ("size", draw.shape))
+    return _full(draw, _number(draw))
+
+
+def mirrored(draw: Draw) -> Node:
+    """The same, where the number is the one across the middle of the draw's law, which is as likely: a normal number on
+    the other side of the mean, and, of truth values that are as often true as not, the other one.
+    """
+    number = _number(draw)
+    match draw.attrs["kind"], draw.parameters:
+        case (kind, (mean, _)) if kind == NORMAL:
+            number = 2 * mean - number
+        case (kind, (p,)) if kind == BERNOULLI and p == FAIR:
+            number = not number
+    return _full(draw, number)
+
+
+def _full(draw: Draw, number: float) -> Node:
+    attrs = (("dtype", draw.made), ("fill_value", number), ("size", draw.shape))
     return Node("aten.full", (), (draw.tensor,), attrs, "")
 
 

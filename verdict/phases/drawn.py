@@ -3,17 +3,19 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from verdict.graph.draws import replaced
+from verdict.graph.draws import draws_of, replaced
 from verdict.graph.matched import Pair, matched
 from verdict.graph.sources import source_of
 from verdict.observer import SILENT
-from verdict.ops.drawn import constant
+from verdict.ops.drawn import constant, mirrored
 from verdict.phases.influence import both_matter
 from verdict.phases.query import Query
 from verdict.report import Evidence, Open, Report, Verdict
 from verdict.report.questions import DRAWS_NOT_MATCHED
 
 UNTOLD = "the ranks draw others than one device does, and which of them belong together is not told"
+OTHERWISE = "the ranks draw {} numbers, and one device {} ones: whether what they make of them is alike is not told"
+MIRRORED = "the ranks use draws the other way round (-x, 1 - x): whether what they make of them is alike is not told"
 DENIED = "assumption-denied"
 Answers = Callable[[Query], Iterator[Report]]
 
@@ -40,12 +42,26 @@ def with_draws(query: Query, answers: Answers) -> Iterator[Report]:
             return
     without = replaced(query.single, constant), replaced(query.parallel, constant)
     still = _last(query, without, answers, causes=found.assigned is not None)
-    if still.verdict is Verdict.REFUTED:
-        yield still if found.assigned is not None else report
-        return
     why = found.wrong.finding.title if found.wrong is not None else UNTOLD
+    if still.verdict is Verdict.REFUTED:
+        otherwise = _of_other_kinds(query)
+        turned = without[0], replaced(query.parallel, mirrored)
+        if not otherwise and _last(query, turned, answers, causes=False).verdict is Verdict.REFUTED:
+            yield still if found.assigned is not None else report
+            return
+        still, why = replace(still, repairs=(), pictures=()), otherwise or MIRRORED
     question = Open("random numbers", why, DRAWS_NOT_MATCHED)
     yield replace(still, findings=denied, open=(question, *still.open), evidence=Evidence())
+
+
+def _of_other_kinds(query: Query) -> str:
+    """What the ranks draw that one device does not, where it draws, too: a mask may be drawn, or be a comparison of
+    uniform numbers, so that numbers that are put in the place of both tell nothing. Nothing where there is none.
+    """
+    alone, ranks = ({str(draw.attrs["kind"]) for draw in draws_of(plan)} for plan in (query.single, query.parallel))
+    if not alone or ranks <= alone:
+        return ""
+    return OTHERWISE.format(" and ".join(sorted(ranks - alone)), " and ".join(sorted(alone)))
 
 
 def _by_values(report: Report) -> bool:
