@@ -45,11 +45,14 @@ CLOSE = {torch.float64: 1e-6, torch.float32: 1e-4}
 MOST_ELEMENTS, SECONDS = 3_000, 60
 """Greater samples are left out: our interpreter takes its time. And what one operator may take."""
 ALLOWED = {
-    "bfloat16": "casts between floats change no value", "half": "casts between floats change no value",
-    "kthvalue": "which of equal elements it is", "topk": "which of equal elements it is",
-    "median": "which of equal elements it is", "mode": "which of equal elements it is",
-    "rsqrt": "at a pole", "digamma": "at a pole", "__rpow__": "a negative power of nothing is no number",
-}  # fmt: skip
+    **dict.fromkeys(("bfloat16", "half", "cat"), "casts between floats change no value"),
+    **dict.fromkeys(("kthvalue", "topk", "median", "mode"), "which of equal elements it is"),
+    **dict.fromkeys(("copysign", "signbit"), "nothing has no sign"),
+    **dict.fromkeys(("div", "floor_divide", "remainder", "__rmod__"), "rounding next to a whole number"),
+    **dict.fromkeys(("byte", "char", "short", "int", "long"), "floats beyond the integers of a type"),
+    **dict.fromkeys(("rsqrt", "digamma", "masked"), "at a pole"),
+    "__rpow__": "a negative power of nothing is no number",
+}
 """Differences that no proof rests on, or that reports name as assumptions: of which operators, and what they are."""
 
 
@@ -195,6 +198,8 @@ def asked(sample: Sample) -> Row:
         return row("complex or sparse")
     if any(x.numel() > MOST_ELEMENTS for x in tensors):
         return row("too large")
+    if not all(x.isfinite().all() for x in tensors):
+        return row("given no number")
     try:
         due = truth(sample)
     except (AssertionError, RuntimeError, TypeError, ValueError, IndexError) as error:
