@@ -95,6 +95,8 @@ def _by_others(recorder: "Recorder", call: Call, others: Callable[..., Any]) -> 
     """A call that is recorded as other operators, which compute what it returns or writes."""
     with recorder:
         made = others(*call.args, **_unwritten(call))
+        if made is NotImplemented:
+            raise Unknown(f"{called(call.func)} has no rule for what it is given")
         return call.written[0].copy_(made) if call.written else made
 
 

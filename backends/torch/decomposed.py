@@ -9,16 +9,17 @@ from typing import Any
 
 import torch
 from torch._decomp import core_aten_decompositions, decomposition_table
-from torch.nn import functional
 from torch.utils._python_dispatch import _disable_current_modes
 
-from verdict.backends.torch import bags, composites, distances, patterns, pooled, running
+from verdict.backends.torch import bags, composites, distances, patterns, pooled, running, transposed
 from verdict.backends.torch.arguments import Call, called, functional_of
 from verdict.backends.torch.collectives import Unknown
 from verdict.ops import RULES
 
 _DECOMPOSITIONS = "torch._decomp.decompositions"
 """The module whose functions are written in operators of ATen; others, of torch._refs, may be in torch's primitives."""
+_MIXING = ("upsample_linear", "upsample_bilinear", "upsample_trilinear", "upsample_bicubic")
+"""Interpolations that compute other numbers than those that there are."""
 MOST_WEIGHTS = 4096
 """The most weights of an interpolation along one dimension."""
 
@@ -28,12 +29,18 @@ def taken_apart(call: Call) -> Callable[..., Any] | None:
     nothing is known that does. What is written in place is computed first.
     """
     if call.given.get("transposed"):
-        return _TRANSPOSED.get(call.name)
+        return transposed.TAKEN_APART.get(call.name)
     written = call.written
     pure = functional_of(call.func) if written else call.func
     if pure is None or len(written) > 1 or called(pure) in RULES or pure._schema.overload_name == "Scalar":
         return None
+    if call.name.startswith(_MIXING) and not call.args[0].is_floating_point():
+        return _mixed_integers
     return _OWN.get(call.name.removesuffix("_")) or _torchs(pure)
+
+
+def _mixed_integers(*_: Any, **__: Any) -> Any:
+    raise Unknown("an interpolation of integers is rounded in a way that has no rule")
 
 
 @cache
@@ -79,9 +86,35 @@ def _size(x: Any) -> Any:
     return x.abs() if x.is_floating_point() else x.double()
 
 
+def _as_floats(function: Callable[..., Any], x: Any, *further: Any) -> Any:
+    return function(x if x.is_floating_point() or x.is_complex() else x.to(torch.get_default_dtype()), *further)
+
+
 def _logit(x: Any, eps: float | None = None) -> Any:
     part = x if eps is None else x.clamp(eps, 1 - eps)
     return (part / (1 - part)).log()
+
+
+def _over(function: Callable[..., Any], x: Any, dim: Sequence[int] | None = None, keepdim: bool = False) -> Any:
+    """What a function of one dimension makes of several, of all where none is named."""
+    if not x.dim() or (dim is not None and not len(dim)):
+        return x.bool().to(torch.uint8 if x.dtype == torch.uint8 else torch.bool)
+    for each in sorted((each % x.dim() for each in (range(x.dim()) if dim is None else dim)), reverse=True):
+        x = function(x, each, keepdim)
+    return x
+
+
+def _added_products(x: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """A multiple of a tensor and one of the sum of the matrix products of two batches; of integers by integers."""
+    if not x.is_floating_point() and not x.is_complex():
+        beta, alpha = int(beta), int(alpha)
+    return torch.add(x * beta, (a @ b).sum(0), alpha=alpha)
+
+
+def _within(x: Any, min: Any = None, max: Any = None) -> Any:
+    """What is between two tensors."""
+    x = x if min is None else torch.maximum(x, min)
+    return x if max is None else torch.minimum(x, max)
 
 
 def _median(x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
@@ -115,7 +148,8 @@ def _scatter_reduce(x: Any, dim: int, index: Any, source: Any, reduce: str, *, i
         return total
     one = torch.ones_like(x)
     count = (one if include_self else one.scatter(dim, index, 0.0)).scatter_add(dim, index, torch.ones_like(source))
-    return total / count.clamp(min=1)
+    count = count.clamp(min=1)
+    return total / count if total.is_floating_point() else torch.div(total, count, rounding_mode="floor")
 
 
 def _trilinear(
@@ -181,72 +215,25 @@ def _replicated(grad: Any, x: Any, padding: Sequence[int]) -> Any:
     return grad
 
 
-def _transposed(
-    x: Any, weight: Any, bias: Any, stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int],
-    transposed: bool, more: Sequence[int], groups: int,
-) -> Any:  # fmt: skip
-    """A transposed convolution: one with the mirrored weights, of its input with zeros between the elements.
-
-    x: (batch, channels, sizes ...). weight: (channels, channels made / groups, sizes ...). more: what is added to the
-    sizes that are made, at their ends.
-    """
-    dims = x.dim() - 2
-    stride, padding, dilation, more = (_each(given, dims) for given in (stride, padding, dilation, more))
-    around: list[int] = []
-    for dim in range(dims):
-        at, size = dim + 2, x.shape[dim + 2]
-        if stride[dim] > 1:
-            between = [0, 0] * (dims - 1 - dim) + [0, stride[dim] - 1]
-            x = functional.pad(x.unsqueeze(at + 1), between).flatten(at, at + 1)
-            x = x.narrow(at, 0, (size - 1) * stride[dim] + 1)
-        edge = dilation[dim] * (weight.shape[at] - 1) - padding[dim]
-        around = [edge, edge + more[dim], *around]
-    made = weight.shape[1]
-    parts = weight.flip(list(range(2, dims + 2))).unflatten(0, (groups, -1)).transpose(1, 2)
-    mirrored = parts.reshape(groups * made, -1, *weight.shape[2:])
-    none = [0] * dims
-    return torch.ops.aten.convolution(
-        functional.pad(x, around), mirrored, bias, [1] * dims, none, dilation, False, none, groups
-    )
-
-
-def _transposed_backward(
-    grad: Any, x: Any, weight: Any, biases: Any, stride: Sequence[int], padding: Sequence[int],
-    dilation: Sequence[int], transposed: bool, more: Sequence[int], groups: int, asked: Sequence[bool],
-) -> Any:  # fmt: skip
-    """The gradients of a transposed convolution, which a convolution with the same weights is the transpose of."""
-    how = stride, padding, dilation, False, [0] * (x.dim() - 2), groups
-    of_x = torch.ops.aten.convolution(grad, weight, None, *how) if asked[0] else None
-    of_weight = None
-    if asked[1]:
-        of_weight = torch.ops.aten.convolution_backward(x, grad, weight, None, *how, [False, True, False])[1]
-    return of_x, of_weight, grad.sum([0, *range(2, grad.dim())]) if asked[2] else None
-
-
-def _each(given: Sequence[int], dims: int) -> list[int]:
-    return list(given) if len(given) == dims else list(given) * dims
-
-
-_TRANSPOSED: Mapping[str, Callable[..., Any]] = {
-    "convolution": _transposed,
-    "convolution_backward": _transposed_backward,
-}
-"""What a rule has for convolutions that are none."""
-_ELEMENTWISE: Mapping[str, Callable[..., Any]] = {
+_OF_FLOATS: Mapping[str, Callable[..., Any]] = {
     "sinh": lambda x: (x.exp() - (-x).exp()) / 2,
     "cosh": lambda x: (x.exp() + (-x).exp()) / 2,
     "asinh": lambda x: x.sign() * (x.abs() + (x * x + 1).sqrt()).log(),
     "acosh": lambda x: (x + (x * x - 1).sqrt()).log(),
     "atanh": lambda x: ((1 + x).log() - (1 - x).log()) / 2,
-    "tan": lambda x: x.sin() / x.cos(),
     "erfc": lambda x: 1 - x.erf(),
+    "logit": _logit,
+    "acos": lambda x: torch.atan2(((1 - x) * (1 + x)).sqrt(), x),
+    "asin": lambda x: torch.atan2(x, ((1 - x) * (1 + x)).sqrt()),
+}
+"""Functions of each element by itself, which torch computes of integers and truth values as floats."""
+_ELEMENTWISE: Mapping[str, Callable[..., Any]] = {
+    **{name: partial(_as_floats, function) for name, function in _OF_FLOATS.items()},
+    "tan": lambda x: x.sin() / x.cos(),
     "hypot": lambda x, y: (x * x + y * y).sqrt(),
     "logaddexp2": lambda x, y: (x.exp2() + y.exp2()).log2(),
     "isnan": lambda x: (_size(x) <= float("inf")).logical_not(),
     "isinf": lambda x: _size(x) == float("inf"),
-    "logit": _logit,
-    "acos": lambda x: torch.atan2(((1 - x) * (1 + x)).sqrt(), x),
-    "asin": lambda x: torch.atan2(x, ((1 - x) * (1 + x)).sqrt()),
     "fmax": lambda x, y: torch.where(x.isnan(), y, torch.where(y.isnan(), x, torch.maximum(x, y))),
     "fmin": lambda x, y: torch.where(x.isnan(), y, torch.where(y.isnan(), x, torch.minimum(x, y))),
 }
@@ -262,12 +249,15 @@ _OWN: Mapping[str, Callable[..., Any]] = {
     "eye": patterns.diagonal,
     "tril_indices": partial(patterns.triangle, True),
     "triu_indices": partial(patterns.triangle, False),
-    "any": running.either,
     "sort": _sorted,
     "hardshrink_backward": _shrunk,
     "softshrink_backward": _shrunk,
     "std_mean": _std_mean,
     "linalg_cross": _cross,
+    "any": partial(_over, torch.any),
+    "all": partial(_over, torch.all),
+    "clamp": _within,
+    "addbmm": _added_products,
     "kthvalue": _kth,
     "median": _median,
     "bucketize": _bucketize,

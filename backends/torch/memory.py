@@ -7,6 +7,7 @@ through a view is put back into it. So nothing recorded ever changes.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, NamedTuple
@@ -14,10 +15,20 @@ from typing import Any, NamedTuple
 from verdict.backends.torch.runs import Blank, Runs, meet, runs_of, without
 from verdict.backends.torch.trace import Shape, Tape, Value
 from verdict.backends.torch.views import View, permuted, reshaped, sliced, strided
+from verdict.errors import UsageError
 
 
 class Unfollowed(Exception):
     """Something about memory that cannot be followed; the message says what."""
+
+
+@contextmanager
+def followed(name: str) -> Iterator[None]:
+    """What is done with the memory of the tensor `name`. Raises UsageError where it cannot be followed."""
+    try:
+        yield
+    except Unfollowed as problem:
+        raise UsageError(name, f"it cannot be followed: {problem}", "name a clone of it") from None
 
 
 class Geometry(NamedTuple):

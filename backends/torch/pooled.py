@@ -5,6 +5,8 @@ from typing import Any
 
 import torch
 
+from verdict.backends.torch.collectives import Unknown
+
 _AVERAGE, _BACKWARD = torch.ops.aten.avg_pool2d, torch.ops.aten.avg_pool2d_backward
 
 
@@ -13,6 +15,7 @@ def averaged(
     ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Any:  # fmt: skip
     """The mean of each window. x: (..., depth, height, width)."""
+    _require_elements(x)
     deep, flat = _both(kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     made = _AVERAGE(x.flatten(0, -4), *flat)
     return _AVERAGE(made.flatten(-2), *deep).unflatten(-1, made.shape[-2:]).reshape(*x.shape[:-3], -1, *made.shape[-2:])
@@ -23,11 +26,17 @@ def averaged_backward(
     count_include_pad: bool, divisor_override: int | None,
 ) -> Any:  # fmt: skip
     """The gradient of x."""
+    _require_elements(x)
     deep, flat = _both(kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     whole, sizes = x.flatten(0, -4), grad.shape[-2:]
     between = x.new_zeros((*whole.shape[:-2], *sizes))
     above = _BACKWARD(grad.reshape(len(whole), -1, sizes[0] * sizes[1]), between.flatten(-2), *deep)
     return _BACKWARD(above.unflatten(-1, sizes), whole, *flat).reshape(x.shape)
+
+
+def _require_elements(x: Any) -> None:
+    if not x.numel():
+        raise Unknown("means over windows of a tensor without elements have no rule")
 
 
 def _both(

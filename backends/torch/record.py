@@ -21,7 +21,7 @@ from verdict.backends.torch.ends import End, called, ends_of, named
 from verdict.backends.torch.folded import NotFolded, folded
 from verdict.backends.torch.host import World, waits, world
 from verdict.backends.torch.live import Live, join, objects, take
-from verdict.backends.torch.memory import Unfollowed, value_of
+from verdict.backends.torch.memory import followed, value_of
 from verdict.backends.torch.origin import Origin
 from verdict.backends.torch.outside import outside
 from verdict.backends.torch.program import Context, Load, Program
@@ -218,12 +218,10 @@ class _Ends:
             raise UsageError(name, "an input or parameter cannot be given as a mean", "correct its spec")
         held = local(tensor)
         value = self._recorder.tape.value(value_of(held))
-        try:
+        with followed(name):
             self._recorder.memory.write(held, value)
             if self._recorder.live:
                 self._recorder.memory.write(held, given(self._recorder, held, value, called(self._program, name)))
-        except Unfollowed as problem:
-            raise UsageError(name, f"it cannot be followed: {problem}", "name a clone of it") from None
         if kind != "input":
             self._began[name], self.shapes[name] = value, tuple(held.shape)
         self.bound.append(Bound(kind, called(self._program, name), value, shape, region, part))
@@ -232,7 +230,9 @@ class _Ends:
         """A tensor holds at the end what its name must be."""
         shape, region, part, divisor = share_of(end.name, end.tensor, end.share)
         held, kind = local(end.tensor), end.kind
-        value, recorder = self._recorder.read(held), self._recorder
+        recorder = self._recorder
+        with followed(end.name):
+            value = recorder.read(held)
         if kind == UPDATED and self._source(value) == self._began[end.name]:
             value, kind = self._began[end.name], KEPT
         if divisor != 1:

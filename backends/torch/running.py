@@ -1,6 +1,6 @@
 """Extremes, products and truth of any of what lies along a dimension: taken apart step by step."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -55,12 +55,6 @@ def scattered(x: Any, dim: int, index: Any, source: Any, reduce: str, include_se
         x = torch.where(hit, both, x)
     return x
 
-
-def either(x: Any, dim: Sequence[int] | None = None, keepdim: bool = False) -> Any:
-    """Whether any is true along some dimensions, or all: along one after the other."""
-    for each in sorted({each % x.dim() for each in (range(x.dim()) if dim is None else dim)}, reverse=True):
-        x = x.any(each, keepdim)
-    return x
 
 
 def _beside(x: Any, dim: int) -> list[int]:

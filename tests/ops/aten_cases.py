@@ -484,6 +484,7 @@ def _reduced():
     for op in ("var_mean.correction", "var.correction"):
         yield node(op, (2, 3), dim=(1,), keepdim=True)
         yield node(op, (2, 3), dim=(0,), correction=0)
+        yield node(op, (2, 3), dim=(1,), correction=1.25)
     for op in ("max.dim", "min.dim"):
         yield node(op, (2, 3), fill=order(6), dim=-1)
         yield node(op, (2, 3), fill=order(6), dim=0, keepdim=True)

@@ -171,6 +171,18 @@ def test_the_gradient_of_rms_norm_is_autograds():
         same(mine, theirs.numpy(), f"gradient {k}")
 
 
+@pytest.mark.parametrize("correction", [0.5, 2.75, 3, 4, 5.5])
+@pytest.mark.parametrize("name", ["aten.var.correction", "aten.std.correction", "aten.var_mean.correction"])
+def test_a_variance_divides_by_no_less_than_nothing(name, correction):
+    """The number of elements less any number, also where that is not whole or is greater."""
+    x = torch.randn((2, 4), dtype=torch.float64)
+    expected = operator(name)(x, [1], correction=correction)
+    with np.errstate(all="ignore"):
+        found = RULES[name].forward([x.numpy()], {"dim": (1,), "correction": correction})
+    for y, wanted in zip(found, [expected] if isinstance(expected, torch.Tensor) else expected, strict=True):
+        np.testing.assert_allclose(y, wanted.numpy())
+
+
 def test_gradients_of_a_convolution_that_are_not_asked_for_are_not_made():
     rule, random = RULES["aten.convolution_backward"], np.random.default_rng(0)
     dy, x, w = (random.standard_normal(shape) for shape in ((2, 3, 3), (2, 2, 4), (3, 2, 2)))

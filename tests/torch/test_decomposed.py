@@ -46,6 +46,10 @@ CASES = [
     *((f"aten.{name}", (X,)) for name in ("sinh", "cosh", "asinh", "tan", "erfc", "isnan", "isinf")),
     ("aten.acosh", (X.abs() + 1,)),
     ("aten.atanh", (X.tanh(),)),
+    ("aten.addbmm", (X, drawn(2, 3, 5), drawn(2, 5, 4))),
+    *((f"aten.{name}.dims", (X > 0, dim)) for name in ("any", "all") for dim in (None, [0], [1, 0], [])),
+    *((f"aten.{name}.dims", (torch.tensor(each), None)) for name in ("any", "all") for each in (2, 0, True)),
+    *(("aten.clamp.Tensor", (X, *ends)) for ends in ((-Y.abs(), Y.abs()), (None, Y[0]), (Y,))),
     ("aten.isnan", (torch.tensor([1.0, float("nan"), float("inf")]),)),
     ("aten.isinf", (torch.tensor([1.0, float("nan"), float("inf"), -float("inf")]),)),
     ("aten.isnan", (torch.tensor([True, False]),)),
@@ -116,7 +120,10 @@ CASES += [
 SOUND, FILTERS, SHADES = drawn(2, 4, 5), drawn(4, 3, 3, seed=2), drawn(4, 2, 3, 2, seed=3)
 LINES = (SOUND, FILTERS, drawn(3), (2,), (1,), (2,), True, (1,), 1)
 AREAS = (drawn(2, 4, 3, 4), SHADES, None, (2, 1), (1, 0), (1, 2), True, (0, 0), 2)
+LONGER = (drawn(2, 2, 2, 2, seed=4), drawn(2, 4, 4, 5, seed=5), (3, 2), (1, 2), (2, 3), True, (2, 2), 2)
 CASES += [
+    ("aten.convolution", (*LONGER[:2], None, *LONGER[2:])),
+    ("aten.convolution_backward", (drawn(2, 8, 10, 13), *LONGER[:2], [8], *LONGER[2:], [True, True, True])),
     ("aten.convolution", LINES),
     ("aten.convolution", AREAS),
     ("aten.convolution", (drawn(2, 4, 3, 4), SHADES, drawn(2), (3,), (0,), (1,), True, (2,), 1)),
@@ -152,6 +159,35 @@ def test_what_an_operator_is_taken_apart_into_is_it(name, args):
             continue
         assert due.dtype in (made.dtype, torch.float64)
         torch.testing.assert_close(made, due, check_dtype=False, rtol=1e-9, atol=1e-9, equal_nan=True)
+
+
+@pytest.mark.parametrize("include", [True, False])
+def test_a_mean_of_integers_that_are_sent_is_rounded_down(include):
+    found = torch.ops.aten.scatter_reduce.two
+    x, sent = torch.tensor([[-7, 2, 5], [0, 1, 2], [8, -9, 4]]), torch.tensor([[3, -4, 6], [-2, 7, 1]])
+    places = torch.tensor([[0, 0, 2], [0, 1, 2]])
+    others = taken_apart(Call.of(found, (x, 0, places, sent, "mean"), {"include_self": include}))
+    made = others(x, 0, places, sent, "mean", include_self=include)
+    torch.testing.assert_close(made, found(x, 0, places, sent, "mean", include_self=include))
+
+
+@pytest.fixture
+def in_doubles():
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.usefixtures("in_doubles")
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.bool, torch.int64])
+@pytest.mark.parametrize(
+    "name", ["sinh", "cosh", "asinh", "acosh", "atanh", "tan", "erfc", "acos", "asin", "logit", "isnan", "isinf"]
+)
+def test_functions_of_integers_are_those_of_floats(name, dtype):
+    """Minus 3 is 253 in bytes, and nothing is minus a truth value."""
+    x = torch.tensor([0, 1, 3] if name in ("sinh", "cosh", "asinh", "tan", "erfc") else [0, 1, 1], dtype=dtype)
+    found = operator(f"aten.{name}")
+    torch.testing.assert_close(taken_apart(Call.of(found, (x,), {}))(x), found(x), equal_nan=True)
 
 
 @pytest.mark.parametrize("include", [True, False])

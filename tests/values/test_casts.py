@@ -164,6 +164,48 @@ def test_what_stands_beside_truth_values_is_one():
     assert verdict(padded(2), padded(2, "int64")) == "REFUTED"
 
 
+POWER = """
+  i input int64 [4]
+  p activation {made} [4]
+  {first}
+  p = aten.pow.Scalar({read}) self=2
+  f activation float32 [4]
+  f = aten._to_copy(p) dtype="float32"
+  output f
+  range i -3 3
+"""
+
+
+def test_a_power_of_integers_is_cut_off():
+    """Two to minus one is nothing among integers, and a half among floats."""
+    whole = POWER.format(made="int64", first="", read="i")
+    floats = 'x activation float32 [4]\n  x = aten._to_copy(i) dtype="float32"'
+    half = POWER.format(made="float32", first=floats, read="x")
+    assert verdict(whole, whole) == "PROVED"
+    assert verdict(whole, half) == verdict(half, whole) == "REFUTED"
+
+
+POOLED = """
+  i input {dtype} [1,1,4,4]
+  p activation {dtype} [1,1,2,2]
+  p = aten.avg_pool2d(i) kernel_size=(2, 2)
+  output p
+"""
+TWICE = """
+  i input {dtype} [1,1,4,4]
+  h activation {dtype} [1,1,2,4]
+  p activation {dtype} [1,1,2,2]
+  h = aten.avg_pool2d(i) kernel_size=(2, 1)
+  p = aten.avg_pool2d(h) kernel_size=(1, 2)
+  output p
+"""
+
+
+@pytest.mark.parametrize(("dtype", "expected"), [("float32", "PROVED"), ("int64", "UNKNOWN")])
+def test_how_means_of_integers_over_windows_are_rounded_is_not_known(dtype, expected):
+    assert verdict(POOLED.format(dtype=dtype), TWICE.format(dtype=dtype)) == expected
+
+
 SPLIT = """
   x input [2,4]
   w weight [3,4]

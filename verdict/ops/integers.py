@@ -7,6 +7,7 @@ two's complement, and what does not fit wraps around, as torch has it.
 from collections.abc import Callable
 from fractions import Fraction
 from math import ceil, floor, isfinite, trunc
+from numbers import Rational
 from typing import Any, Protocol
 
 import numpy as np
@@ -73,7 +74,12 @@ def _rounded(name: str, value: Any) -> Any:
     if not elements.is_number(value):
         found = value.opaque(name)
         return found if found.constant is None else found.constant
-    return ROUNDING[name](value) if isfinite(value) else value
+    return ROUNDING[name](value) if _is_finite(value) else value
+
+
+def _is_finite(value: Any) -> bool:
+    """Of any number, however great."""
+    return isinstance(value, Rational) or isfinite(value)
 
 
 def divided(x: Array, y: Array, name: str = "floor") -> Array:
@@ -137,7 +143,7 @@ def held(x: Array, dtype: str) -> Array:
 
 
 def _held(value: Any, bits: int) -> Any:
-    if not elements.is_number(value) or not isfinite(value) or value != trunc(value) or abs(value) >= GREATEST_COUNT:
+    if not elements.is_number(value) or not _is_finite(value) or value != trunc(value) or abs(value) >= GREATEST_COUNT:
         return value
     unit = 1 << max(0, abs(trunc(value)).bit_length() - bits)
     return value if unit == 1 else round(Fraction(trunc(value), unit)) * unit

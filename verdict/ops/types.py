@@ -75,6 +75,11 @@ def of_floats(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ..
     return (REAL if {name for name in kinds if name} == {FLOAT} else None,)
 
 
+def divided(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
+    """Floats of floats. Of integers PyTorch makes integers where it divides, and how it rounds them is not known."""
+    return of_floats(kinds, attrs)
+
+
 def promoted(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
     """What arithmetic of tensors and numbers makes: numbers of the widest kind that there is among them.
 
@@ -95,6 +100,11 @@ def promoted(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...
         return ((INT64 if either else TRUE) | either,)
     wider = {"int16"} if {"int8", "uint8"} <= given else set()
     return (frozenset((given - {TRUTH}) | wider) | either,)
+
+
+def powers(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
+    """What arithmetic makes. Of integers with a negative exponent that is a fraction, which is cut off."""
+    return promoted(kinds, attrs)
 
 
 def floats(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
@@ -177,6 +187,8 @@ def to_cast(types: Types, moves: bool, kinds: Sequence[str], attrs: Attributes, 
     """
     if not is_whole(made) or (moves and set(kinds) <= {made}):
         return False
+    if types in (divided, powers):
+        return True if types is powers else None
     if types is counted:
         return made in BITS and kind(attrs.get("dtype")) != made
     if types in SURE or (types is cast and kind(attrs.get("dtype")) == made):

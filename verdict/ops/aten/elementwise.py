@@ -20,7 +20,7 @@ from verdict.ops.aten.form import REQUIRED, ROUNDED, Arguments, constant, dtype_
 from verdict.ops.elementwise import ERF, STEP, TANH, gelu
 from verdict.ops.rule import Array, Axes, OpRule
 from verdict.ops.shapes import broadcast, make_axes
-from verdict.ops.types import Types, floats, promoted, rounded, squared
+from verdict.ops.types import Types, floats, powers, promoted, rounded, squared
 from verdict.outcome import Assumption
 
 HALF = Fraction(1, 2)
@@ -257,8 +257,10 @@ RULES = (
     each("aten.floor_divide", "self other?", "z = floor(x / y)", integers.divided, None, (), CUT),
     *_pair("remainder", "z = x - y floor(x / y)", integers.remainder, (), CUT),
     each("aten.pow.Tensor_Scalar", "self", "y = x^exponent", power, {"exponent": REQUIRED}, assumptions=(ROUNDED,)),
-    each("aten.pow.Scalar", "self? exponent", "y = self^exponent", exponential, assumptions=(ROUNDED,)),
-    each("aten.pow.Tensor_Tensor", "self exponent", "y = self^exponent", exponential, assumptions=(ROUNDED,)),
+    *(
+        each(f"aten.pow.{name}", given, "y = self^exponent", exponential, assumptions=(ROUNDED,), types=powers)
+        for name, given in (("Scalar", "self? exponent"), ("Tensor_Tensor", "self exponent"))
+    ),
     each("aten.maximum", "self other", "z = max(x, y)", numbers.maximum),
     each("aten.minimum", "self other", "z = min(x, y)", minimum),
     each("aten.clamp", "self", "y = min(max(x, min), max)", _clamp, {"min": None, "max": None}),

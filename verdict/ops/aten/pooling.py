@@ -23,7 +23,7 @@ from verdict.ops.domain import Integers
 from verdict.ops.gate import CHOICE
 from verdict.ops.rule import Array, Atom, Axes, Law, OpRule
 from verdict.ops.shapes import make_axes
-from verdict.ops.types import and_positions
+from verdict.ops.types import and_positions, divided
 
 Windows = list[list[range]]
 """For each of the two axes, of each output position the input positions of its window, padding included."""
@@ -214,6 +214,7 @@ RULES: tuple[OpRule, ...] = (
         _mean,
         "y[p] = sum of x[i] over the window of p / its elements",
         linear=(0,),
+        types=divided,
     ),
     operator(
         "aten.avg_pool2d_backward",
@@ -232,6 +233,7 @@ RULES: tuple[OpRule, ...] = (
         _mean,
         "y[p] = mean of x[i] over the window of p, of windows that share all positions evenly",
         linear=(0,),
+        types=divided,
     ),
     operator(
         "aten._adaptive_avg_pool2d_backward",

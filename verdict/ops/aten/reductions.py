@@ -100,9 +100,11 @@ def summed(args: Arguments) -> Array:
     return integers.wrapped(_total(args, x).reshape(shape_of(args, x)), kind(args["dtype"]))
 
 
-def _mean_of(args: Arguments, x: Array, less: int = 0) -> Array:
+def _mean_of(args: Arguments, x: Array, less: Any = 0) -> Array:
+    """The sum over how many are added, so many less, but no less than none."""
     count = args["count"] or prod(x.shape[place] for place in over(args, x.ndim))
-    return numbers.divide(_total(args, x), count - less)
+    number = max(0, count - numbers.rational(less)) if less else count
+    return numbers.divide(_total(args, x), number if numbers.of_objects(x) else float(number))
 
 
 def _mean(args: Arguments) -> Array:
@@ -114,7 +116,7 @@ def _variance(args: Arguments) -> tuple[Array, Array]:
     x = args["self"]
     mean = _mean_of(args, x)
     centred = np.asarray(x - mean)
-    correction = 1 if args["correction"] is None else int(args["correction"])
+    correction = 1 if args["correction"] is None else args["correction"]
     variance = _mean_of(args, np.asarray(centred * centred), correction)
     return variance.reshape(shape_of(args, x)), mean.reshape(shape_of(args, x))
 
