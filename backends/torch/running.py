@@ -1,4 +1,4 @@
-"""Extremes, products and truth of any of what lies along a dimension: taken apart step by step."""
+"""Extremes and products of what comes one after the other along a dimension: taken apart step by step."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -54,7 +54,6 @@ def scattered(x: Any, dim: int, index: Any, source: Any, reduce: str, include_se
             both, seen = torch.where(seen, both, new), seen | hit
         x = torch.where(hit, both, x)
     return x
-
 
 
 def _beside(x: Any, dim: int) -> list[int]:

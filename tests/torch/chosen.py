@@ -61,6 +61,10 @@ def _normal(scores, t):
     return -Normal(scores, functional.softplus(t)).log_prob(t).mean()
 
 
+def _variance(scores, t):
+    return functional.gaussian_nll_loss(scores, t, functional.softplus(scores + t).mean(-1))
+
+
 def _nearer(scores, t):
     return kl_divergence(Categorical(logits=scores), Categorical(logits=t)).mean()
 
@@ -68,7 +72,7 @@ def _nearer(scores, t):
 LOSSES = {
     "chosen": _chosen, "own": _own, "ignored": _ignored, "greatest": _greatest, "second": _second,
     "second_ignored": _second_ignored, "hot": _hot, "counted_hot": _counted_hot, "beyond": _beyond, "policy": _policy,
-    "normal": _normal, "nearer": _nearer,
+    "normal": _normal, "nearer": _nearer, "variance": _variance,
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ pytest.importorskip("torch")
 from tests.torch.verdicts import answers
 
 FILE = Path(__file__).with_name("chosen.py")
-RIGHT = ("chosen", "own", "greatest", "second", "hot", "policy", "normal", "nearer")
+RIGHT = ("chosen", "own", "greatest", "second", "hot", "policy", "normal", "nearer", "variance")
 OF_SOME = ("ignored", "second_ignored", "counted_hot")
 """Losses over so many elements as data chooses: the mean of the ranks' is another."""
 BEYOND = "beyond"
@@ -31,7 +31,7 @@ def test_what_data_chooses_is_one_of_so_many(name):
 @pytest.mark.parametrize("name", RIGHT)
 def test_that_distributions_find_no_fault_is_an_assumption(name):
     assumed = {assumption.name for assumption in told(f"build_{name}").report.assumptions}
-    assert ("valid-arguments" in assumed) is (name in {"policy", "normal", "nearer"})
+    assert ("valid-arguments" in assumed) is (name in {"policy", "normal", "nearer", "variance"})
 
 
 @pytest.mark.parametrize("name", RIGHT)

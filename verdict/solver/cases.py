@@ -31,6 +31,10 @@ MOST_CASES = 256
 """The most cases of one equality."""
 MOST_STEPS = 5
 """The most steps, one after the other, of which each case is looked at."""
+MOST_DEPTH = 32
+"""The most values, one after the other, that stand in one case: each has others beside it, so that what needs more is
+seldom settled in so few cases, and it is written out anew for each.
+"""
 MOST_NODES = 2_000
 """The most terms of an equality that is looked at case by case."""
 Substituted = Mapping[Term, Term]
@@ -78,25 +82,25 @@ class _Cases:
         """Whether it holds in one form, or in all cases, and not for want of values in all."""
         if len(element.single.terms.beneath([element.single, element.parallel])) > MOST_NODES:
             return False
-        return self._holds(element) or self._split(element, 0) == "holds"
+        return self._holds(element) or self._split(element, 0, 0) == "holds"
 
-    def _split(self, element: Element, steps: int) -> str:
+    def _split(self, element: Element, steps: int, depth: int) -> str:
         """What is found of an equality with guards: it "holds", has "nothing" to claim, or is "open".
 
-        steps: of how many steps it is a case already.
+        steps: of how many steps it is a case already; depth: of how many steps and indices.
         """
         variable = _guard(element)
         steps += variable is not None and variable.kind is not Kind.INDEX
-        if variable is None or steps > MOST_STEPS:
+        if variable is None or steps > MOST_STEPS or depth > MOST_DEPTH:
             return "open"
         found = set()
         for values in _values(element.single.terms, variable):
-            found.add(self._case(_with(element, values), steps))
+            found.add(self._case(_with(element, values), steps, depth + 1))
             if "open" in found:
                 return "open"
         return "holds" if "holds" in found else "nothing"
 
-    def _case(self, element: Element, steps: int) -> str:
+    def _case(self, element: Element, steps: int, depth: int) -> str:
         nowhere = element.single.terms.nowhere
         if element.single in nowhere:
             return "open" if self._both and element.parallel not in nowhere else "nothing"
@@ -105,7 +109,7 @@ class _Cases:
             return "open"
         if not _is_guarded(element) and self._holds(element):
             return "holds"
-        return self._split(element, steps)
+        return self._split(element, steps, depth)
 
 
 def _is_guarded(element: Element) -> bool:
