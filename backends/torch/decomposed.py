@@ -96,7 +96,7 @@ def _logit(x: Any, eps: float | None = None) -> Any:
 
 
 def _over(function: Callable[..., Any], x: Any, dim: Sequence[int] | None = None, keepdim: bool = False) -> Any:
-    """What a function of one dimension makes of several, of all where none is named."""
+    """Whether any, or all, are true along several dimensions, along all where none is named: one after the other."""
     if not x.dim() or (dim is not None and not len(dim)):
         return x.bool().to(torch.uint8 if x.dtype == torch.uint8 else torch.bool)
     for each in sorted((each % x.dim() for each in (range(x.dim()) if dim is None else dim)), reverse=True):

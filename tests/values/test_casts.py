@@ -168,7 +168,7 @@ POWER = """
   i input int64 [4]
   p activation {made} [4]
   {first}
-  p = aten.pow.Scalar({read}) self=2
+  {power}
   f activation float32 [4]
   f = aten._to_copy(p) dtype="float32"
   output f
@@ -176,11 +176,15 @@ POWER = """
 """
 
 
-def test_a_power_of_integers_is_cut_off():
+TWO = 't activation {made} [4]\n  t = aten.full_like({read}) fill_value=2 dtype="{made}"\n  p = hlo.power(t, {read})'
+
+
+@pytest.mark.parametrize("power", ["p = aten.pow.Scalar({read}) self=2", TWO])
+def test_a_power_of_integers_is_cut_off(power):
     """Two to minus one is nothing among integers, and a half among floats."""
-    whole = POWER.format(made="int64", first="", read="i")
+    whole = POWER.format(made="int64", first="", power=power.format(made="int64", read="i"))
     floats = 'x activation float32 [4]\n  x = aten._to_copy(i) dtype="float32"'
-    half = POWER.format(made="float32", first=floats, read="x")
+    half = POWER.format(made="float32", first=floats, power=power.format(made="float32", read="x"))
     assert verdict(whole, whole) == "PROVED"
     assert verdict(whole, half) == verdict(half, whole) == "REFUTED"
 

@@ -187,8 +187,10 @@ def to_cast(types: Types, moves: bool, kinds: Sequence[str], attrs: Attributes, 
     """
     if not is_whole(made) or (moves and set(kinds) <= {made}):
         return False
-    if types in (divided, powers):
-        return True if types is powers else None
+    if types is divided:
+        return None
+    if types is powers:
+        return True
     if types is counted:
         return made in BITS and kind(attrs.get("dtype")) != made
     if types in SURE or (types is cast and kind(attrs.get("dtype")) == made):

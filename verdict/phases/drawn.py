@@ -45,10 +45,11 @@ def with_draws(query: Query, answers: Answers) -> Iterator[Report]:
     why = found.wrong.finding.title if found.wrong is not None else UNTOLD
     if still.verdict is Verdict.REFUTED:
         otherwise = _of_other_kinds(query)
-        turned = without[0], replaced(query.parallel, mirrored)
-        if not otherwise and _last(query, turned, answers, causes=False).verdict is Verdict.REFUTED:
-            yield still if found.assigned is not None else report
-            return
+        if not otherwise:
+            turned = without[0], replaced(query.parallel, mirrored)
+            if _last(query, turned, answers, causes=False).verdict is Verdict.REFUTED:
+                yield still if found.assigned is not None else report
+                return
         still, why = replace(still, repairs=(), pictures=()), otherwise or MIRRORED
     question = Open("random numbers", why, DRAWS_NOT_MATCHED)
     yield replace(still, findings=denied, open=(question, *still.open), evidence=Evidence())

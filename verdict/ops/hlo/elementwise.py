@@ -25,7 +25,7 @@ from verdict.ops.elementwise import ERF, STEP, TANH
 from verdict.ops.hlo.form import each, hlo
 from verdict.ops.integers import ROUNDED
 from verdict.ops.rule import Array, Axes
-from verdict.ops.types import floats, like_others, truth
+from verdict.ops.types import floats, like_others, powers, truth
 
 
 def _divided(x: Array, y: Array, rounding: str | None) -> Array:
@@ -101,7 +101,7 @@ RULES = (
     ),
     each("maximum", "self other", "z = max(x, y)", numbers.maximum),
     each("minimum", "self other", "z = min(x, y)", minimum),
-    each("power", "self other", "z = x^y", exponential, (), (ROUNDED,)),
+    each("power", "self other", "z = x^y", exponential, (), (ROUNDED,), powers),
     each("negate", "self", "y = -x", lambda x: -x, (0,)),
     each("abs", "self", "y = max(x, -x)", lambda x: numbers.maximum(x, -x)),
     each("sign", "self", "y = [x > 0] - [x < 0]", sign, (), (STEP,)),
