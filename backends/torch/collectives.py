@@ -198,8 +198,8 @@ class Communication:
                 parts.append(own if peer == self.rank else self._emit("recv", (), (part,), {"peer": peer})[0])
         made = Value((sum(into), *whole.shape[1:]), whole.dtype)
         if not parts:
-            attrs = {"dtype": made.dtype, "fill_value": 0, "size": made.shape}
-            return self._emit("aten.full", (), (made,), attrs)[0]
+            none: dict[str, Any] = {"dtype": made.dtype, "fill_value": 0, "size": made.shape}
+            return self._emit("aten.full", (), (made,), none)[0]
         return self._emit("aten.cat", tuple(parts), (made,), {"tensors_count": len(parts)})[0]
 
     def broadcast(self, tensor: Any, root: int, ranks: tuple[int, ...]) -> int:
