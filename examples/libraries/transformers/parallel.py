@@ -47,7 +47,7 @@ olmo2_tp_scaled = distributed(models.olmo2, tp_size=2, more={"scale": 0.5})
 
 
 def untied(make):
-    """A builder of the model with heads for both ranks, whose embedding and last layer have weights of their own: of one
+    """A builder of the model with heads for all ranks, whose embedding and last layer have weights of their own: of one
     that they share the library looks for a layer "lm_head.weight", and ends with a KeyError.
     """
     return lambda: make(tie_word_embeddings=False, num_key_value_heads=2)
