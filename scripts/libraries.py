@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 import venv
 from pathlib import Path
 from typing import NamedTuple
@@ -106,6 +107,15 @@ def line(row: Row, right: Answer, wrong: Answer | None) -> str:
     return "| " + " | ".join(cell.replace("|", "/").replace("\n", " ") for cell in cells) + " |"
 
 
+def unanswered(libraries: tuple[Library, ...]) -> str:
+    """What is recorded, and of which nothing is said."""
+    told = [f"{each.name}: {', '.join(each.unanswered)}" for each in libraries if each.unanswered]
+    if not told:
+        return ""
+    said = f"Recorded, but without an answer in two minutes, beside other work: {'; '.join(told)}."
+    return "\n".join(textwrap.wrap(said, 120, break_long_words=False, break_on_hyphens=False))
+
+
 def written(page: str, lines: dict[str, str], libraries: tuple[Library, ...], about: str) -> str:
     """The page with these rows, by library and program, in place of its own; those that are not here stay."""
     old, library = dict[str, str](), ""
@@ -113,7 +123,7 @@ def written(page: str, lines: dict[str, str], libraries: tuple[Library, ...], ab
         library = text[3:].split(" ")[0] if text.startswith("## ") else library
         if text.startswith("| "):
             old[f"{library}: {text.split('|')[1].strip()}"] = text
-    sections = [HEAD, about]
+    sections = list(filter(None, (HEAD, unanswered(libraries), about)))
     for each in libraries:
         rows = [name for row in each.rows if (name := f"{each.name}: {row.what}") in lines or name in old]
         table = [f"| {' | '.join(COLUMNS)} |", "|" + "---|" * len(COLUMNS), *(lines.get(n) or old[n] for n in rows)]

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from scripts.libraries import COLUMNS, LIBRARIES, PAGE, PROGRAMS, Answer, line, written
+from scripts.libraries import COLUMNS, HEAD, LIBRARIES, PAGE, PROGRAMS, Answer, line, unanswered, written
 
 ROWS = [(library, row) for library in LIBRARIES for row in library.rows]
 RIGHT = Answer("PROVED", 10, 1.0, 2.0)
@@ -22,6 +22,11 @@ def test_the_page_has_every_row_with_a_verdict():
         assert len(cells) == len(COLUMNS)
         assert cells[5] == "PROVED" or (row.reason and row.reason in cells[5]), f"{row.what} has no reason"
         assert not row.wrong or cells[7].startswith("REFUTED "), row.what
+
+
+def test_the_page_names_what_has_no_answer():
+    assert PAGE.read_text(encoding="utf-8").startswith(f"{HEAD}\n{unanswered(LIBRARIES)}\n\nMeasured: ")
+    assert "GPT-OSS" in unanswered(LIBRARIES)
 
 
 @pytest.mark.parametrize(("library", "row"), ROWS, ids=lambda value: getattr(value, "what", ""))

@@ -27,7 +27,7 @@ class Row:
 @dataclass(frozen=True)
 class Library:
     """A library at a version. packages: what is installed behind torch. bare: what is installed without what it asks
-    for, where that would bring CUDA.
+    for, where that would bring CUDA. unanswered: models, and how they are trained, of which nothing is said in time.
     """
 
     name: str
@@ -35,3 +35,4 @@ class Library:
     packages: tuple[str, ...]
     rows: tuple[Row, ...]
     bare: tuple[str, ...] = ()
+    unanswered: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ from scripts.library_rows import Library, Row
 DATA, OWN = "transformers/data_parallel.py", "transformers/parallel.py"
 OTHERS, WRAPPED = "transformers/others.py", "transformers/wrapped.py"
 FURTHER, WIDER = "transformers/further.py", "transformers/wider.py"
+SIDES, SCENES, SERIES = "transformers/sides.py", "transformers/scenes.py", "transformers/series.py"
 TWICE = "the loss is divided by the ranks again"
 AGAIN = "the loss is multiplied by the ranks"
 NO_ROOT = "the layers are sharded, the model around them is not"
@@ -52,6 +53,15 @@ TRANSFORMERS = Library(
             "the plan calls the queries' norm `replicate`"),
         Row("OLMo 2, the library's tensor parallelism", OWN, "olmo2_tp", "olmo2_single", "olmo2_tp_scaled", TWICE),
         Row("Phi-3, the library's tensor parallelism", OWN, "phi3_tp", "phi3_single", "phi3_tp_scaled", TWICE),
+        Row("Gemma 3, untied, the library's tensor parallelism", OWN, "gemma3_tp", "gemma3_single", "gemma3_tp_norms",
+            "the plan calls the queries' norm `replicate`"),
+        Row("SmolLM3, untied, the library's tensor parallelism", OWN, "smollm3_tp", "smollm3_single",
+            "smollm3_tp_scaled", TWICE),
+        Row("Granite, the library's tensor parallelism", OWN, "granite_tp", "granite_single", "granite_tp_scaled",
+            AGAIN),
+        Row("Cohere, untied, the library's tensor parallelism", OWN, "cohere_tp", "cohere_single", "cohere_tp_scaled",
+            TWICE),
+        Row("GLM-4, the library's tensor parallelism", OWN, "glm4_tp", "glm4_single", "glm4_tp_scaled", TWICE),
         Row("Llama, the library's FSDP", OWN, "llama_fsdp", "llama_single", "llama_fsdp_scaled", TWICE),
         Row("Llama, the library's FSDP x tensor parallelism", OWN, "llama_fsdp_tp", "llama_single",
             "llama_fsdp_tp_scaled", TWICE, ranks=4),
@@ -104,11 +114,25 @@ TRANSFORMERS = Library(
         Row("MPNet, its buffers given, DDP", WIDER, "mpnet_ddp", "mpnet_single", "mpnet_ddp_scaled", TWICE),
         Row("SegFormer, DDP", WIDER, "segformer_ddp", "segformer_single", "segformer_ddp_scaled", TWICE),
         Row("XLNet, what it does not use frozen, DDP", WIDER, "xlnet_ddp", "xlnet_single", "xlnet_ddp_scaled", TWICE),
+        Row("Jamba, a layer of states and one of attention, DDP", WIDER, "jamba_ddp", "jamba_single",
+            "jamba_ddp_scaled", TWICE),
+        Row("Marian, DDP", SIDES, "marian_ddp", "marian_single", "marian_ddp_scaled", TWICE),
+        Row("mBART, DDP", SIDES, "mbart_ddp", "mbart_single", "mbart_ddp_scaled", AGAIN),
+        Row("PatchTST, DDP", SERIES, "patchtst_ddp", "patchtst_single", "patchtst_ddp_scaled", TWICE),
+        Row("PatchTSMixer, DDP", SERIES, "patchtsmixer_ddp", "patchtsmixer_single", "patchtsmixer_ddp_scaled", AGAIN),
+        Row("VideoMAE, classifying films, DDP", SCENES, "videomae_ddp", "videomae_single", "videomae_ddp_scaled",
+            TWICE),
+        Row("BLIP, images and their captions, DDP", SCENES, "blip_ddp", "blip_single", "blip_ddp_scaled", TWICE),
         Row("Llama, torch.compile of DDP", WRAPPED, "compiled", "llama_single", "compiled_scaled", TWICE),
         Row("Llama, mixed precision of FSDP2", WRAPPED, "mixed", "llama_single", "mixed_scaled", TWICE),
         Row("Llama, the first FSDP, clipped norm", WRAPPED, "fsdp1_clipped", "clipped_single", "fsdp1_clipped_by_part",
             "`clip_grad_norm_` of torch.nn: each rank clips at the norm of its part"),
         Row("Llama, DDP, ZeroRedundancyOptimizer", WRAPPED, "sharded_states", "llama_single",
             "sharded_states_unreduced", "without DDP: nobody reduces the gradients"),
+    ),
+    unanswered=(
+        "GPT-OSS", "Mamba 2", "Falcon-H1", "ConvNeXt V2", "RWKV", "Longformer",
+        "TimeSeriesTransformer and Informer (losses of a normal distribution) under DDP",
+        "BART, Pegasus and Whisper under FSDP2",
     ),
 )  # fmt: skip

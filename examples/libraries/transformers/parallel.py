@@ -44,3 +44,25 @@ olmo2_single, olmo2_tp = single(models.olmo2), distributed(models.olmo2, tp_size
 phi3_single, phi3_tp = single(models.phi3), distributed(models.phi3, tp_size=2)
 phi3_tp_scaled = distributed(models.phi3, tp_size=2, more={"scale": 0.5})
 olmo2_tp_scaled = distributed(models.olmo2, tp_size=2, more={"scale": 0.5})
+
+
+def untied(make):
+    """A builder of the model with heads for all ranks, whose embedding and last layer have weights of their own: of one
+    that they share the library looks for a layer "lm_head.weight", and ends with a KeyError.
+    """
+    return lambda: make(tie_word_embeddings=False, num_key_value_heads=2)
+
+
+gemma3, smollm3, cohere = untied(models.gemma3), untied(models.smollm3), untied(models.cohere)
+granite, glm4 = untied(models.granite), untied(models.glm4)
+NORMS = {"model.layers.*.self_attn.q_norm": "replicate"}
+gemma3_single, gemma3_tp = single(gemma3), distributed(gemma3, tp_size=2)
+gemma3_tp_norms = distributed(gemma3, tp_size=2, tp_plan=NORMS)
+smollm3_single, smollm3_tp = single(smollm3), distributed(smollm3, tp_size=2)
+smollm3_tp_scaled = distributed(smollm3, tp_size=2, more={"scale": 0.5})
+granite_single, granite_tp = single(granite), distributed(granite, tp_size=2)
+granite_tp_scaled = distributed(granite, tp_size=2, more={"scale": 2})
+cohere_single, cohere_tp = single(cohere), distributed(cohere, tp_size=2)
+cohere_tp_scaled = distributed(cohere, tp_size=2, more={"scale": 0.5})
+glm4_single, glm4_tp = single(glm4), distributed(glm4, tp_size=2)
+glm4_tp_scaled = distributed(glm4, tp_size=2, more={"scale": 0.5})

@@ -1,8 +1,10 @@
-"""Models of further families, as they are: positions that are relative, two streams, images in pyramids."""
+"""Models of further families, as they are: positions that are relative, two streams, images in pyramids, states beside
+attention.
+"""
 
 import transformers as hf
 from data_parallel import ddp, single
-from models import DIM, HEADS, NO_DROPOUT, SEQ, SIZES, VOCAB
+from models import DIM, FEW, HEADS, NO_DROPOUT, SEQ, SIZES, VOCAB
 from others import unpadded
 from steps import images
 
@@ -29,6 +31,13 @@ def segformer():
     return hf.SegformerForImageClassification(hf.SegformerConfig(**sizes, **more, **last, **NO_DROPOUT))
 
 
+def jamba():
+    """A layer of states, and one of attention."""
+    states = {"mamba_d_state": 2, "mamba_d_conv": 2, "mamba_dt_rank": 2}
+    kinds = {"num_hidden_layers": 2, "attn_layer_period": 2, "attn_layer_offset": 1, "num_experts": 1}
+    return hf.JambaForCausalLM(hf.JambaConfig(**{**SIZES, **FEW, "num_key_value_heads": 1, **kinds, **states}))
+
+
 def large(rows):
     return images(rows, 8)
 
@@ -38,3 +47,4 @@ mpnet_ddp_scaled = ddp(mpnet, inputs=unpadded, scale=0.5)
 xlnet_single, xlnet_ddp, xlnet_ddp_scaled = single(xlnet), ddp(xlnet), ddp(xlnet, scale=0.5)
 segformer_single, segformer_ddp = single(segformer, inputs=large), ddp(segformer, inputs=large)
 segformer_ddp_scaled = ddp(segformer, inputs=large, scale=0.5)
+jamba_single, jamba_ddp, jamba_ddp_scaled = single(jamba), ddp(jamba), ddp(jamba, scale=0.5)
