@@ -74,6 +74,15 @@ def test_limits_that_some_numbers_reach_stay_and_so_does_zero(limit):
     assert tempered((flow, flow), values) is values
 
 
+def test_limits_of_one_plan_alone_stay_and_so_do_those_of_whole_numbers():
+    """Ids are held against the rows of a table that a rank has: another limit is another rank's."""
+    flow, seeds = limited(CUT)
+    plain, others = limited()
+    assert tempered((plain, flow), (others, seeds))[1] is seeds
+    whole = [[np.rint(array) for array in seed] for seed in seeds]
+    assert tempered((flow, flow), (whole, whole))[0] is whole
+
+
 def doubled(constant):
     """A step that sums rows, or writes them over one number, and one of ranks that reads twice the last two rows."""
     elements = Elements()

@@ -51,20 +51,27 @@ def tempered(flows: tuple[Flow, Flow], values: tuple[Values, Values]) -> tuple[V
 
 
 def _limits(flows: tuple[Flow, Flow], values: tuple[Values, Values]) -> Limits:
-    """For each limit that lies on one side of all that is held against it, in both flows, a number amid that."""
-    held = defaultdict[float, list[Array]](list)
-    for flow, seeds in zip(flows, values, strict=True):
-        for step in flow.steps:
-            arrays = [array for seed in seeds if step.inputs and (array := seed[step.inputs[0]]) is not None]
-            for limit in set(limits(step.op, step.attrs).values()):
-                held[limit].extend(array.ravel() for array in arrays)
+    """For each limit that lies on one side of all that is held against it, in both flows, a number amid that. None
+    where whole numbers are held against it, as ids against the rows of a table that a rank has.
+    """
+    one, other = (_held(flow, seeds) for flow, seeds in zip(flows, values, strict=True))
     found = {}
-    for limit, arrays in held.items():
-        all_ = np.concatenate(arrays) if arrays else np.zeros(0)
-        numbers = all_[np.isfinite(all_)]
-        if numbers.size and (numbers.max() < limit or numbers.min() > limit):
+    for limit in one.keys() & other.keys():
+        numbers = np.concatenate((one[limit], other[limit]))
+        numbers = numbers[np.isfinite(numbers)]
+        if not np.all(numbers == np.rint(numbers)) and (numbers.max() < limit or numbers.min() > limit):
             found[limit] = float(np.quantile(numbers, INNER if numbers.min() > limit else 1 - INNER))
     return found
+
+
+def _held(flow: Flow, seeds: Values) -> dict[float, Array]:
+    """The numbers that are held against each limit of a flow, on all seeds."""
+    held = defaultdict[float, list[Array]](list)
+    for step in flow.steps:
+        arrays = [array for seed in seeds if step.inputs and (array := seed[step.inputs[0]]) is not None]
+        for limit in set(limits(step.op, step.attrs).values()):
+            held[limit].extend(array.ravel() for array in arrays)
+    return {limit: np.concatenate(arrays) for limit, arrays in held.items() if arrays}
 
 
 def _named(step: Step, moderate: Limits) -> dict[str, float]:
