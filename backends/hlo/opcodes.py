@@ -28,6 +28,8 @@ OF_TRUTHS = frozenset({"and", "or", "xor", "not"})
 """Opcodes that work bit by bit."""
 MOST_SHIFTED = 32
 """Of how many bits integers may be that are shifted and not known: of more, numbers have no place for all."""
+_BITS = {"bfloat16": (8, 7), "float16": (5, 10), "float32": (8, 23), "float64": (11, 52)}
+"""Of how many bits the exponents and mantissas of IEEE's types (and of bfloat16) are."""
 DIRECTIONS = frozenset({"EQ", "NE", "LT", "LE", "GT", "GE"})
 _CUT = re.compile(r"\[(\d+):(\d+)(?::(\d+))?\]")
 _WIDTH = re.compile(r"(-?\d+)_(-?\d+)(?:_(\d+))?")
@@ -164,6 +166,15 @@ def _bitcast(at: At) -> Leaf:
     return at.operands[0]
 
 
+def _reduce_precision(at: At) -> Leaf:
+    """What jax puts before values that a policy of checkpoints saves: with all bits of the type, nothing is rounded."""
+    least = _BITS.get(at.operands[0].dtype)
+    bits = [at.each.attrs.get(key, "") for key in ("exponent_bits", "mantissa_bits")]
+    if least is None or any(not found.isdecimal() or int(found) < due for found, due in zip(bits, least, strict=True)):
+        raise Refused("it rounds to fewer bits than its type has")
+    return _bitcast(at)
+
+
 def _slice(at: At) -> Leaf:
     cuts = [_CUT.fullmatch(part) for part in split(at.each.attrs.get("slice", "").strip("{}"))]
     found = [cut.groups() for cut in cuts if cut is not None]
@@ -241,6 +252,7 @@ _OPCODES: Mapping[str, Callable[[At], Leaf]] = {
     "reshape": _reshape,
     "bitcast": _bitcast,
     "copy": _bitcast,
+    "reduce-precision": _reduce_precision,
     "transpose": lambda at: at.emit("hlo.transpose", dims=at.numbers("dimensions")),
     "reverse": lambda at: at.emit("hlo.reverse", dims=at.numbers("dimensions")),
     "concatenate": lambda at: at.emit("hlo.concatenate", dim=(*at.numbers("dimensions"), 0)[0]),

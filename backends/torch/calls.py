@@ -63,8 +63,13 @@ def in_place(op: str, given: Arguments, comm: Communication) -> None:  # noqa: P
 
 
 def _exchange(given: Arguments, comm: Communication, ranks: tuple[int, ...]) -> None:
-    rows = value_of(given["output"]).shape[0]
     into, out_of = given["output_split_sizes"], given["input_split_sizes"]
+    if value_of(given["output"]).shape[1:] != value_of(given["input"]).shape[1:]:
+        if into or out_of:
+            raise Unknown("an all_to_all_single that makes rows of one size of rows of another")
+        comm.exchange_flat(given["output"], given["input"], ranks)
+        return
+    rows = value_of(given["output"]).shape[0]
     if (into or out_of) and not (into and out_of):
         into = into or [rows // len(ranks)] * len(ranks)
         out_of = out_of or [value_of(given["input"]).shape[0] // len(ranks)] * len(ranks)

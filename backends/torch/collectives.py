@@ -1,6 +1,7 @@
 """The plan's communication nodes, made of what torch.distributed's operators mean."""
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import torch
@@ -54,6 +55,17 @@ def reduction_of(how: Any) -> str:
     return REDUCTIONS[number]
 
 
+def reduction_for(how: str, dtype: str) -> str:
+    """What back ends make of a reduction of a type: their sum of truth values is true where one of them is. A mean of
+    whole numbers is cut by one, and refused by another. Raises Unknown.
+    """
+    if how == "sum" and dtype == "bool":
+        return "max"
+    if how == "avg" and (dtype == "bool" or dtype.startswith(("int", "uint"))):
+        raise Unknown(f"a mean of {dtype}, which backends cut or refuse")
+    return how
+
+
 class Communication:
     """Makes nodes of calls. read, write: a tensor's value. emit: records a node."""
 
@@ -75,7 +87,9 @@ class Communication:
 
     def reduced(self, tensor: Any, how: str, ranks: tuple[int, ...]) -> int:
         """all_reduce of a tensor."""
-        return self.one("all_reduce", (self._read(tensor),), value_of(tensor), ranks=ranks, reduce=how)
+        made = value_of(tensor)
+        how = reduction_for(how, made.dtype)
+        return self.one("all_reduce", (self._read(tensor),), made, ranks=ranks, reduce=how)
 
     def gathered(self, tensor: Any, ranks: tuple[int, ...]) -> tuple[int, Value]:
         """all_gather along the first dimension; a number counts as a vector of one."""
@@ -123,6 +137,7 @@ class Communication:
         if made.shape[0] % len(ranks):
             raise Unknown(f"reduce_scatter of {made.shape[0]} rows over {len(ranks)} ranks")
         out = Value((made.shape[0] // len(ranks), *made.shape[1:]), made.dtype)
+        how = reduction_for(how, made.dtype)
         return self.one("reduce_scatter", (value,), out, ranks=ranks, dim=0, reduce=how), out
 
     def scatter_from(self, output: Any, source: Any, how: str, ranks: tuple[int, ...]) -> None:
@@ -152,6 +167,15 @@ class Communication:
             return self.one("all_to_all", (value,), made, ranks=ranks, split_dim=0, concat_dim=0)
         return self._uneven(value, whole, into, out_of, ranks)
 
+    def exchange_flat(self, output: Any, source: Any, ranks: tuple[int, ...]) -> None:
+        """all_to_all_single into memory of another shape: of both, each member's piece is what lies there."""
+        found, wanted = value_of(source), value_of(output)
+        if prod(found.shape) != prod(wanted.shape) or any(value.shape[0] % len(ranks) for value in (found, wanted)):
+            raise Unknown(f"an all_to_all_single of {found.shape} into {wanted.shape} over {len(ranks)} ranks")
+        lies = Value((prod(found.shape),), found.dtype)
+        value = self.exchange(self.view(self._read(source), found.shape, lies.shape, found.dtype), lies, (), (), ranks)
+        self.write(output, self.view(value, lies.shape, wanted.shape, found.dtype))
+
     def _uneven(
         self, value: int, whole: Value, into: Sequence[int], out_of: Sequence[int], ranks: tuple[int, ...]
     ) -> int:
@@ -173,6 +197,9 @@ class Communication:
                 part = Value((rows, *whole.shape[1:]), whole.dtype)
                 parts.append(own if peer == self.rank else self._emit("recv", (), (part,), {"peer": peer})[0])
         made = Value((sum(into), *whole.shape[1:]), whole.dtype)
+        if not parts:
+            none: dict[str, Any] = {"dtype": made.dtype, "fill_value": 0, "size": made.shape}
+            return self._emit("aten.full", (), (made,), none)[0]
         return self._emit("aten.cat", tuple(parts), (made,), {"tensors_count": len(parts)})[0]
 
     def broadcast(self, tensor: Any, root: int, ranks: tuple[int, ...]) -> int:
@@ -199,7 +226,7 @@ class Communication:
     def to_root(self, tensor: Any, root: int, how: str, ranks: tuple[int, ...]) -> int:
         """reduce: the root's result. What it leaves on the others is not said, and differs from backend to backend."""
         made = (value_of(tensor),) if self.rank == root else ()
-        attrs = {"ranks": ranks, "root": root, "reduce": how}
+        attrs = {"ranks": ranks, "root": root, "reduce": reduction_for(how, value_of(tensor).dtype)}
         found = self._emit("reduce", (self._read(tensor),), made, attrs)
         if found:
             return found[0]

@@ -54,3 +54,12 @@ def test_what_is_not_known_is_named(name):
     report = report_of(text_of(golden, "before"), text.replace(old, new))
     assert report.verdict is Verdict.UNKNOWN
     assert any(words in f"{each.where} {each.reason}" for each in report.open)
+
+
+@pytest.mark.parametrize(("exponent", "mantissa", "verdict"), [(8, 23, Verdict.PROVED), (8, 7, Verdict.UNKNOWN)])
+def test_only_what_keeps_all_bits_hands_on_what_it_reads(exponent, mantissa, verdict):
+    whole = f"reduce-precision(%shard_map.4), exponent_bits={exponent}, mantissa_bits={mantissa}"
+    after = changed(text_of("ring", "after"), "copy(%shard_map.4)", whole)
+    report = report_of(text_of("ring", "before"), after)
+    assert report.verdict is verdict
+    assert verdict is Verdict.PROVED or any("fewer bits" in f"{each.where} {each.reason}" for each in report.open)
