@@ -112,7 +112,7 @@ def unanswered(libraries: tuple[Library, ...]) -> str:
     told = [f"{each.name}: {', '.join(each.unanswered)}" for each in libraries if each.unanswered]
     if not told:
         return ""
-    said = f"Recorded, but without an answer in two minutes, beside other work: {'; '.join(told)}."
+    said = f"Recorded, but without an answer in a minute or more beside other work: {'; '.join(told)}."
     return "\n".join(textwrap.wrap(said, 120, break_long_words=False, break_on_hyphens=False))
 
 
