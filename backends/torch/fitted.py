@@ -21,8 +21,8 @@ class _Met(NamedTuple):
 
 
 def fitted(traces: Sequence[Trace]) -> Sequence[Trace]:
-    """The recordings, in which each message has the shape that its sender has it in, each broadcast its root's, and each
-    all-reduce its first member's. Ranks that have as many elements in another shape see these as such.
+    """The recordings, in which each message has the shape that its sender has it in, each broadcast its root's, and
+    each all-reduce its first member's. Ranks that have as many elements in another shape see these as such.
     """
     due: list[dict[int, Shape]] = [{} for _ in traces]
     for first, others in _meetings(traces):
