@@ -123,6 +123,8 @@ TRANSFORMERS = Library(
         Row("VideoMAE, classifying films, DDP", SCENES, "videomae_ddp", "videomae_single", "videomae_ddp_scaled",
             TWICE),
         Row("BLIP, images and their captions, DDP", SCENES, "blip_ddp", "blip_single", "blip_ddp_scaled", TWICE),
+        Row("LayoutLM, classifying pages, its buffers given, DDP", SCENES, "layoutlm_ddp", "layoutlm_single",
+            "layoutlm_ddp_scaled", TWICE),
         Row("Llama, torch.compile of DDP", WRAPPED, "compiled", "llama_single", "compiled_scaled", TWICE),
         Row("Llama, mixed precision of FSDP2", WRAPPED, "mixed", "llama_single", "mixed_scaled", TWICE),
         Row("Llama, the first FSDP, clipped norm", WRAPPED, "fsdp1_clipped", "clipped_single", "fsdp1_clipped_by_part",
