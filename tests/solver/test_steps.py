@@ -185,6 +185,17 @@ class TestPoints:
         assert set(columns[i]) == {0.0, 1.0, 2.0}
         assert all(len(values) == POINTS for values in columns.values())
 
+    def test_what_has_a_root_taken_is_positive_at_most_points(self, terms):
+        """The two sides differ at negative numbers, and forty roots have values at hardly any point by chance."""
+        roots = [terms.real(f"r{k}") for k in range(40)]
+        y = terms.real("y")
+        total = sum((root + Fraction(1, 8)).power(Fraction(1, 2)) + root.log() for root in roots)
+        wrong = check(obligation(terms, ("y", total * y, total * y.maximum(0))), SolverOptions())
+        assert isinstance(wrong, Refuted)
+        columns = sample(terms.below([total]), seed=0)
+        assert all((columns[root] >= 0).sum() > POINTS // 2 for root in roots)
+        assert any((columns[root] < 0).any() for root in roots)
+
     def test_boundaries_are_met_exactly_and_passed_on_both_sides(self, terms, xyz):
         x, y, _ = xyz
         gap = 3 * x - y - 12

@@ -18,10 +18,11 @@ from verdict.sweep.ends import ends_of
 from verdict.sweep.flow import Flow, Place, Step
 from verdict.sweep.follow import Follower, follow_single
 from verdict.sweep.guesses import Guesses
+from verdict.sweep.match import catalogue_of
 from verdict.sweep.moves import Moves
 from verdict.sweep.parallel import follow_parallel
 from verdict.sweep.prove import prove
-from verdict.sweep.sweep import ALONE, catalogue_of, sweep
+from verdict.sweep.sweep import ALONE, sweep
 from verdict.sweep.trace import Keys, Traces
 from verdict.sweep.trial import Trial
 from verdict.sweep.unroll import unroll
@@ -88,7 +89,8 @@ def followed(text, right=True):
     trace = follow_single(flows[0], ids, values[0], follower)
     guesses = Guesses(catalogue_of(flows[0], values[0], ids, given, trace.ids), trace)
     other, claims = follow_parallel(flows[1], ids, values[1], trace, follower, guesses)
-    return Traces(elements, trace, other, domains(single, small[0]), follower.keys), claims
+    positive = guesses.catalogue.positive()
+    return Traces(elements, trace, other, domains(single, small[0]), follower.keys, positive=positive), claims
 
 
 LAYERS = """plan single
@@ -314,6 +316,40 @@ plan parallel tp=2
     (norm,), (kept,) = traces.single.made[1], traces.single.made[2]
     claim = Claim(kept.ravel(), norm.ravel(), 2, 0)
     assert Trial(traces, 0).differ(claim, Cone((), (1, 2))) is apart
+
+
+def test_a_trial_draws_positive_what_is_positive_on_all_seeds():
+    """A root of forty numbers of both signs has no value, and of those near one no difference is seen."""
+    traces, _ = followed("""plan single
+  x input [1, 40]
+  y input [1, 4]
+  a = exp(x)
+  r = rsqrt(a)
+  s = sum(r) dim=1 keepdim=True
+  b = mul(s, y)
+  c = aten.abs(y)
+  d = mul(s, c)
+  output b
+  output d
+plan parallel tp=1
+- a = mul(x) other=1
++ a = exp(x)
+  r = rsqrt(a)
+  s = sum(r) dim=1 keepdim=True
+  b = mul(s, y)
+  c = aten.abs(y)
+  d = mul(s, c)
+  output b
+  output d
+""")
+    steps = {one.op: k for k, one in enumerate(traces.single.flow.steps)}
+    first, last = (k for k, one in enumerate(traces.single.flow.steps) if one.op == "mul")
+    claim = Claim(traces.single.made[first][0].ravel(), traces.single.made[last][0].ravel(), last, 0)
+    cone = Cone((), (steps["rsqrt"], steps["sum"], first, steps["aten.abs"], last))
+    assert Trial(traces, 0).differ(claim, cone)
+    assert not Trial(traces, 0).differ(claim._replace(right=claim.left), cone)
+    unknown = replace(traces, positive=np.zeros(0, np.int64))
+    assert not Trial(unknown, 0).differ(claim, cone)
 
 
 MASKED = """plan single

@@ -15,9 +15,9 @@ from verdict.sweep import sweep
 from verdict.sweep.decide import Decided, decide
 from verdict.sweep.elements import Elements, Kind
 from verdict.sweep.follow import Follower, follow_single
+from verdict.sweep.match import catalogue_of
 from verdict.sweep.merge import merged, repeats, without
 from verdict.sweep.seen import flows_of, seen
-from verdict.sweep.sweep import catalogue_of
 from verdict.sweep.trace import Keys, Traces
 
 CUBE = """plan single

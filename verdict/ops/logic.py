@@ -206,6 +206,19 @@ def defined(made: Array, ids: Array, known: Integers) -> Array:
     return numbers.divide(made, found.reshape((*found.shape, *(1 for _ in made.shape[found.ndim :]))))
 
 
+def placed(positions: Array, size: int, wrap: bool) -> Array | None:
+    """Positions as integers in range(size), one after the other in memory; None where one of them is a term.
+
+    wrap: whether one from -size on counts from the end. Raises IndexError where one is outside.
+    """
+    found = numbers.integers(each(settled, positions)) if of_objects(positions) else positions.astype(np.int64)
+    if found is None:
+        return None
+    if np.any(found >= size) or np.any(found < (-size if wrap else 0)):
+        raise IndexError(f"a position is outside of the {size} that there are")
+    return np.asarray(np.where(found < 0, found + size, found), order="C")
+
+
 def looked_up(table: Array, positions: Array, wrap: bool) -> Array:
     """table[positions] along the first axis of the table.
 
@@ -214,10 +227,8 @@ def looked_up(table: Array, positions: Array, wrap: bool) -> Array:
     [it is inside], which has no value there.
     """
     size = len(table)
-    numeric = numbers.integers(each(settled, positions)) if of_objects(positions) else positions.astype(np.int64)
+    numeric = placed(positions, size, wrap)
     if numeric is not None:
-        if np.any(numeric >= size) or np.any(numeric < (-size if wrap else 0)):
-            raise IndexError(f"a position is outside of the {size} that there are")
         return np.asarray(table[numeric])
     found = hits(positions, size) if wrap else np.stack([numbers.indicator(positions, k) for k in range(size)], -1)
     inside = member(positions, Integers(-size if wrap else 0, size - 1))

@@ -27,7 +27,7 @@ from verdict.solver.premises import solve, substitute
 from verdict.solver.refute import Signs, refute
 from verdict.solver.residues import Residues
 from verdict.solver.ring import Ring
-from verdict.solver.sampling import ALIKE, POINTS, point, sample, variables
+from verdict.solver.sampling import ALIKE, POINTS, point, sample
 from verdict.solver.smt import Answer, ask, ask_condition, batches
 from verdict.solver.term import Kind, Term
 from verdict.solver.terms import Terms
@@ -144,9 +144,9 @@ def _reject_undefined_parallel(wanted: Sequence[Element]) -> None:
 
 def _question(terms: Terms, pivots: dict[Term, Term], sampled: Sequence[Element], options: SolverOptions) -> _Question:
     roots = [side for element in sampled for side in (element.single, element.parallel)]
-    free = variables(terms.below([*roots, *pivots.values()]))
+    order = terms.below([*roots, *pivots.values()])
     deadline = monotonic() + options.timeout
-    return _Question(terms, pivots, sample(free, options.seed), options, deadline)
+    return _Question(terms, pivots, sample(order, options.seed), options, deadline)
 
 
 def _falsify(question: _Question, sampled: Sequence[Element]) -> Refuted | None:

@@ -1,7 +1,8 @@
 """Points at which both sides are evaluated: simple ones first, the same for one seed.
 
 Reals come from small integers, quarters, sparse, normal, positive and wide distributions in turn; positive
-variables are made positive; indices are often all equal or of two values, since repeated ids hide mistakes.
+variables are made positive, and so are, at most points, those of which a root or a logarithm is taken, or a sum has one
+taken of it; indices are often all equal or of two values, since repeated ids hide mistakes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,18 +20,41 @@ POINTS = 64
 ALIKE = 8
 """So many points, one after the other, are drawn alike."""
 
+SIGNED = 2
+"""At so many of these, what has a root taken of it has the sign that it was drawn with: there the root has no value."""
+
 
 def variables(order: Iterable[Term]) -> list[Term]:
     """The variables among terms, by name."""
     return sorted((term for term in order if term.kind in (Kind.REAL, Kind.INDEX)), key=_name)
 
 
-def sample(free: Iterable[Term], seed: int) -> dict[Term, Floats]:
-    """POINTS values for each variable. Depends on the names and the seed, not on the order of creation."""
+def sample(order: Iterable[Term], seed: int) -> dict[Term, Floats]:
+    """POINTS values for each variable among terms. Depends on the names and the seed, not on the order of creation."""
     random = np.random.default_rng([seed, 20])
-    ordered = sorted(free, key=_name)
-    reals = _reals(random, len(ordered))
-    return {term: _drawn(random, term, values) for term, values in zip(ordered, reals, strict=True)}
+    found = list(order)
+    free, rooted = variables(found), _rooted(found)
+    reals = _reals(random, len(free))
+    reals[[term in rooted for term in free]] = _mostly_positive(reals[[term in rooted for term in free]])
+    return {term: _drawn(random, term, values) for term, values in zip(free, reals, strict=True)}
+
+
+def _rooted(order: Iterable[Term]) -> set[Term]:
+    """The variables that must not be negative for a root or a logarithm to have a value: it is taken of one, or of a
+    sum in which it is added.
+    """
+    found: set[Term] = set()
+    for term in order:
+        if term.kind is Kind.LOG or (term.kind is Kind.POWER and Fraction(term.data).denominator > 1):
+            (of,) = term.args
+            weights = {of: 1} if of.kind is not Kind.SUM else of.data[1]
+            found |= {arg for arg, weight in weights.items() if arg.kind is Kind.REAL and weight > 0}
+    return found
+
+
+def _mostly_positive(values: Floats) -> Floats:
+    """The same without signs at all points but some of each distribution."""
+    return np.where(np.arange(POINTS) % ALIKE < ALIKE - SIGNED, np.abs(values), values)
 
 
 def _drawn(random: np.random.Generator, term: Term, values: Floats) -> Floats:

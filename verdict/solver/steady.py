@@ -10,7 +10,7 @@ from verdict.solver.evaluate import FloatValues
 from verdict.solver.normal import NormalForms
 from verdict.solver.polynomial import constant
 from verdict.solver.ring import Ring
-from verdict.solver.sampling import sample, variables
+from verdict.solver.sampling import sample
 from verdict.solver.term import Term
 
 _TERM_LIMIT = 1000
@@ -25,7 +25,7 @@ def constants(suspects: Sequence[Term], values: Sequence[Fraction]) -> list[bool
     order = terms.below(suspects)
     wanted = np.asarray([[float(value)] for value in values])
     with np.errstate(all="ignore"):
-        sampled = FloatValues(order, sample(variables(order), 0)).of(suspects)
+        sampled = FloatValues(order, sample(order, 0)).of(suspects)
         near = (np.abs(sampled - wanted) <= 1e-6) | ~np.isfinite(sampled)
     found = [bool(row.mean() > 0.5) and term.total for row, term in zip(near, suspects, strict=True)]
     forms = NormalForms(Ring(_TERM_LIMIT))

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from verdict.graph import Shape
 from verdict.ops import Array
 from verdict.sweep.elements import Ids
+from verdict.sweep.flow import Flow
 
 Floats = npt.NDArray[np.float64]
 CLOSE = 1e-9
@@ -48,6 +49,11 @@ class Catalogue:
         self.ids = np.concatenate([item.ids.ravel() for item in self.known]) if self.known else np.zeros(0, np.int64)
         self.order = np.argsort(self.values[0], kind="stable") if self.known else np.zeros(0, np.int64)
         self.sorted = self.values[0][self.order] if self.known else np.zeros(0)
+
+    def positive(self) -> Ids:
+        """The elements that are greater than zero on all seeds."""
+        above = [values > 0 for values in self.values]
+        return self.ids[np.logical_and.reduce(above)] if above else self.ids
 
     def boxes(self, values: Sequence[Floats]) -> Iterator[Ids]:
         """Regions of single-device arrays that equal the whole of an array, the likeliest first."""
@@ -258,3 +264,24 @@ def _equal(one: Array, other: Array, tolerance: Floats) -> bool:
 def _are_equal(one: Array, other: Array, tolerance: Floats) -> npt.NDArray[np.bool_]:
     with np.errstate(invalid="ignore"):
         return np.asarray((np.abs(one - other) <= tolerance) | (one == other))
+
+
+def catalogue_of(
+    flow: Flow, values: Sequence[Sequence[Array | None]], given: Mapping[int, Ids],
+    seeds: Sequence[Mapping[int, Array]], ids: Sequence[Ids | None],
+) -> Catalogue:  # fmt: skip
+    """All that the single-device plan is given and computes."""
+    known = [
+        Known(own, tuple(np.asarray(seed[logical], dtype=np.float64) for seed in seeds))
+        for logical, own in given.items()
+    ]
+    seen = set()
+    for step in flow.steps:
+        for value in step.outputs:
+            own_ids = ids[value] if value >= 0 else None
+            if own_ids is None or own_ids.tobytes() in seen:
+                continue
+            seen.add(own_ids.tobytes())
+            arrays = [seed[value] for seed in values]
+            known.append(Known(own_ids, tuple(np.asarray(array) for array in arrays if array is not None)))
+    return Catalogue(known)

@@ -6,11 +6,9 @@ what has no proof stays an expression of its own, and the cones of later claims 
 declared output must consist of the very elements that it should. A guess that is wrong costs its proof, no more.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
-
-import numpy as np
 
 from verdict.comparison import Fault, Faulty
 from verdict.counting import Progress, uncounted
@@ -33,7 +31,7 @@ from verdict.sweep.flow import Flow
 from verdict.sweep.follow import Follower, follow_single
 from verdict.sweep.guesses import Guesses
 from verdict.sweep.larger import MOST_OPERATIONS, Larger, on_numbers, operations_of
-from verdict.sweep.match import Catalogue, Known
+from verdict.sweep.match import catalogue_of
 from verdict.sweep.merge import merged, repeats, without
 from verdict.sweep.multiple import factors_of
 from verdict.sweep.parallel import first_of, follow_parallel
@@ -238,10 +236,11 @@ def _swept(reduced: Reduced, options: Options, progress: Progress) -> Swept:
     if not options.exhaustive:
         same = both._replace(values=values)
         trace = _merged(trace, ids, same, follower, known, integers, options, progress)
-    guesses = Guesses(catalogue_of(flows[0], values[0], ids, both.given, trace.ids), trace, factors_of(parallel))
+    catalogue = catalogue_of(flows[0], values[0], ids, both.given, trace.ids)
+    guesses, positive = Guesses(catalogue, trace, factors_of(parallel)), catalogue.positive()
     for _ in range(MOST_ROUNDS):
         other, claims = follow_parallel(flows[1], ids, values[1], trace, follower, guesses, progress)
-        traces = Traces(elements, trace, other, integers, follower.keys, exact)
+        traces = Traces(elements, trace, other, integers, follower.keys, exact, positive)
         ends = ends_of(traces)
         refused = decide(traces, [*claims, *ends.claims], known, options, progress)
         wrong = first_of(flows[1], [claim for claim, _ in refused if claim.step >= 0])
@@ -269,32 +268,12 @@ def _merged(
 ) -> Trace:  # fmt: skip
     """The single-device flow, in which elements that are proved equal are one."""
     values, elements = both.values[0], follower.elements
-    repeated = repeats(trace, values, catalogue_of(trace.flow, values, given, both.given, trace.ids), elements)
+    catalogue = catalogue_of(trace.flow, values, given, both.given, trace.ids)
+    repeated, positive = repeats(trace, values, catalogue, elements), catalogue.positive()
     while True:
         own, beside, claims = merged(trace, repeated, follower)
-        traces = Traces(elements, own, beside, integers, follower.keys)
+        traces = Traces(elements, own, beside, integers, follower.keys, positive=positive)
         refused = decide(traces, claims, known, options, progress, MOST_MERGING)
         if not refused:
             return own
         repeated = without(repeated, (claim for claim, _ in refused))
-
-
-def catalogue_of(
-    flow: Flow, values: Values, given: Mapping[int, Ids], seeds: Sequence[Mapping[int, Array]],
-    ids: Sequence[Ids | None],
-) -> Catalogue:  # fmt: skip
-    """All that the single-device plan is given and computes."""
-    known = [
-        Known(own, tuple(np.asarray(seed[logical], dtype=np.float64) for seed in seeds))
-        for logical, own in given.items()
-    ]
-    seen = set()
-    for step in flow.steps:
-        for value in step.outputs:
-            own_ids = ids[value] if value >= 0 else None
-            if own_ids is None or own_ids.tobytes() in seen:
-                continue
-            seen.add(own_ids.tobytes())
-            arrays = [seed[value] for seed in values]
-            known.append(Known(own_ids, tuple(np.asarray(array) for array in arrays if array is not None)))
-    return Catalogue(known)

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from math import isinf
 from typing import Any
 
+import numpy as np
+
 from verdict.inputs import Domain
 from verdict.ops import RULES
 from verdict.ops.domain import TRUTH, Integers, of_type
@@ -98,8 +100,8 @@ class Traces:
     """The single-device and the parallel trace, the elements of both, and what is known of given elements.
 
     integers: what the elements of given logical tensors of integers may be. doubtful: the claims, by the numbers of
-    results, whose two sides must be no numbers at the same inputs. read: the elements that steps read by what
-    makes them, as far as that was asked.
+    results, whose two sides must be no numbers at the same inputs. positive: elements that are greater than zero on
+    all seeds, and are drawn so. read: the elements that steps read by what makes them, as far as that was asked.
     """
 
     elements: Elements
@@ -108,6 +110,7 @@ class Traces:
     integers: Mapping[int, Domain]
     keys: Keys
     doubtful: frozenset[int] = frozenset()
+    positive: Ids = field(default_factory=lambda: np.zeros(0, np.int64), compare=False)
     read: dict[tuple[Kind, int], tuple[Part, ...]] = field(default_factory=dict, compare=False)
 
     def within(self, block: Block) -> Integers | None:

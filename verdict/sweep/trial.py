@@ -27,7 +27,8 @@ Floats = npt.NDArray[np.float64]
 
 class Trial:
     """Numbers for all elements, drawn several times: near one, where roots and logarithms have values, of both signs,
-    and zeros, at which a norm or a probability passes the bound that keeps it from zero.
+    and zeros, at which a norm or a probability passes the bound that keeps it from zero. What is positive on all seeds
+    is so here: a root of it has a value.
     """
 
     def __init__(self, traces: Traces, seed: int) -> None:
@@ -48,6 +49,8 @@ class Trial:
                 elif (known := traces.within(block)) is not None:
                     ends = known.low or 0, (known.high or 0) + 1
                     values[block.start : end] = random.integers(*ends, end - block.start)
+        for values in numbers:
+            values[traces.positive] = np.abs(values[traces.positive])
         zeros = np.where(given, numbers[0], 0.0)
         self.draws = [*((values, LEAST) for values in numbers), (zeros, NOTHING)]
 

@@ -17,7 +17,7 @@ import numpy as np
 from verdict.graph import Shape
 from verdict.ops import logic, numbers
 from verdict.ops.aten.form import REQUIRED, Arguments, constant, operator, whole
-from verdict.ops.aten.written import DISTINCT, written
+from verdict.ops.aten.written import DISTINCT, written, written_at
 from verdict.ops.domain import Integers
 from verdict.ops.rule import Array, Axes, Dim, OpRule
 from verdict.ops.shapes import axis
@@ -53,6 +53,9 @@ def _gather_axes(args: Arguments) -> Axes:
 def _gather(args: Arguments) -> Array:
     x, index = args["self"], args["index"]
     along = args["dim"] % x.ndim
+    known = logic.placed(index, x.shape[along], wrap=False)
+    if known is not None:
+        return np.asarray(x[_at(known, along)])
     y = np.empty(index.shape, dtype=x.dtype)
     for place in np.ndindex(*index.shape):
         row = x[(*place[:along], slice(None), *place[along + 1 :])]
@@ -60,6 +63,12 @@ def _gather(args: Arguments) -> Array:
             row, index[(*place[:along], slice(place[along], place[along] + 1), *place[along + 1 :])], wrap=False
         )[0]
     return y
+
+
+def _at(known: Array, along: int) -> tuple[Array, ...]:
+    """The places of the elements at some positions along one dimension, each in its own row."""
+    places = np.indices(known.shape)
+    return tuple(known if k == along else np.asarray(place) for k, place in enumerate(places))
 
 
 def _rows(args: Arguments) -> Mapping[int, Integers]:
@@ -87,6 +96,11 @@ def _scatter(add: bool) -> Callable[[Arguments], Array]:
         x, index, src = args["self"], args["index"], args["src"]
         along = args["dim"] % x.ndim
         y: Array = x.copy() if src is None else x.astype(np.result_type(x.dtype, src.dtype))
+        known = logic.placed(index, x.shape[along], wrap=False)
+        if known is not None:
+            values = constant(y, args["value"]) if src is None else src[tuple(map(slice, index.shape))]
+            written_at(y, _at(known, along), np.asarray(values), add)
+            return y
         for place in np.ndindex(*index.shape):
             row = (*place[:along], slice(None), *place[along + 1 :])
             value = constant(y, args["value"]) if src is None else src[place]

@@ -15,7 +15,7 @@ import numpy as np
 from verdict.graph import Shape
 from verdict.ops import logic
 from verdict.ops.aten.form import Arguments, operator
-from verdict.ops.aten.written import DISTINCT, written
+from verdict.ops.aten.written import DISTINCT, written, written_at
 from verdict.ops.domain import Integers
 from verdict.ops.rule import Array, OpRule
 from verdict.ops.shapes import together
@@ -59,6 +59,9 @@ def _index(args: Arguments) -> Array:
 
 def _joint(rows: Array, indices: list[Array]) -> Array:
     """rows[indices[0], indices[1], ..]: one position of each index for every element."""
+    known = _placed(rows, indices)
+    if known is not None:
+        return np.asarray(rows[known])
     shape = indices[0].shape
     y = np.empty((*shape, *rows.shape[len(indices) :]), dtype=rows.dtype)
     for place in np.ndindex(*shape):
@@ -68,6 +71,13 @@ def _joint(rows: Array, indices: list[Array]) -> Array:
             part = logic.looked_up(part, one, wrap=True)[0]
         y[place] = part
     return y
+
+
+def _placed(rows: Array, indices: list[Array]) -> tuple[Array, ...] | None:
+    """The positions along the first dimensions of `rows`; None where one of them is a term."""
+    found = [logic.placed(index, size, wrap=True) for index, size in zip(indices, rows.shape, strict=False)]
+    known = tuple(each for each in found if each is not None)
+    return known if len(known) == len(found) else None
 
 
 def _put_shape(args: Arguments) -> Shape:
@@ -101,6 +111,10 @@ def _put(args: Arguments) -> Array:
     others, front = rows.shape[len(dims) :], _front(dims)
     given = np.broadcast_to(values, (*others[:front], *shape, *others[front:]))
     source = np.moveaxis(given, range(front, front + len(shape)), range(len(shape)))
+    known = _placed(rows, spread)
+    if known is not None:
+        written_at(rows, known, source, add)
+        return np.asarray(np.moveaxis(rows, range(len(dims)), dims))
     for place in np.ndindex(*shape):
         position = tuple(index[place] for index in spread)
         for rest in np.ndindex(*others):

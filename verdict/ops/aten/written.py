@@ -35,6 +35,14 @@ def written(x: Array, position: tuple[Any, ...], value: Any, add: bool, wrap: bo
     return y
 
 
+def written_at(x: Array, places: tuple[Array, ...], values: Array, add: bool) -> None:
+    """Write (or add) values at positions of the first dimensions of x that are numbers, one after the other."""
+    if add:
+        np.add.at(x, places, values)
+    else:
+        x[places] = values
+
+
 def _found(coordinate: Any, size: int, wrap: bool) -> Any:
     """[coordinate = k] for each k; without a value where it is none of them."""
     one = np.empty(1, dtype=object)
