@@ -1,11 +1,11 @@
-"""Films, images with what is said of them, and pages, as they are."""
+"""Films, sounds, images with what is said of them, and pages, as they are."""
 
 import torch
 import transformers as hf
 from data_parallel import ddp, single
 from further import SIGHT
-from models import NO_DROPOUT, SEQ, SIZES, VOCAB
-from steps import BATCH
+from models import DIM, HEADS, NO_DROPOUT, SEQ, SIZES, VOCAB
+from steps import BATCH, images
 
 from verdict.torch import Program, mean, shard
 
@@ -38,6 +38,21 @@ blip_single, blip_ddp = single(blip, inputs=captions), ddp(blip, inputs=captions
 blip_ddp_scaled = ddp(blip, inputs=captions, scale=0.5)
 
 
+def deit():
+    return hf.DeiTForImageClassification(hf.DeiTConfig(**SIGHT, num_labels=3, **NO_DROPOUT))
+
+
+def ast():
+    """Sounds, as patches of their spectra."""
+    sizes = {"hidden_size": DIM, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": HEADS}
+    patches = {"patch_size": 2, "frequency_stride": 2, "time_stride": 2, "max_length": 4, "num_mel_bins": 4}
+    return hf.ASTForAudioClassification(hf.ASTConfig(**sizes, **patches, num_labels=3, **NO_DROPOUT))
+
+
+def spectra(rows):
+    return {"input_values": torch.randn(rows, 4, 4), "labels": torch.randint(3, (rows,))}
+
+
 def layoutlm():
     """Words, and where they stand on a page. No token fills up: the model would look for it."""
     sizes = {**SIZES, **NO_DROPOUT, "max_2d_position_embeddings": 8, "num_labels": 3, "pad_token_id": None}
@@ -66,3 +81,8 @@ def laid(model, wrapped, part=0, of=1, scale=1):
 
 layoutlm_single, layoutlm_ddp = single(layoutlm, laid), ddp(layoutlm, laid)
 layoutlm_ddp_scaled = ddp(layoutlm, laid, scale=0.5)
+deit_single, deit_ddp, deit_ddp_scaled = (
+    single(deit, inputs=images), ddp(deit, inputs=images), ddp(deit, inputs=images, scale=0.5),
+)  # fmt: skip
+ast_single, ast_ddp = single(ast, inputs=spectra), ddp(ast, inputs=spectra)
+ast_ddp_scaled = ddp(ast, inputs=spectra, scale=2)
