@@ -50,8 +50,8 @@ ring is registered for the three kernels of GPUs alone), and FlexAttention has n
 whose texts are trained, too, and ViT MAE under DDP have no answer in half a minute of the processor: gradients of texts
 that all ranks have are parts of sums over images, which are not followed through a norm and attention; ViT MAE picks
 patches in an order, whose gradients have no proof between cut points.
-DeBERTa, given no mask, asks of its data whether it is padded, and is UNKNOWN; so are LayoutLM and Longformer, told which
-token fills up, DETR in training mode, which asks whether numbers are finite, and Llama 4, whose rotary embedding is
+DeBERTa, given no mask, asks of its data whether it is padded, and is UNKNOWN; so are LayoutLM and Longformer, told what
+fills up, DETR in training mode, which asks whether numbers are finite, and Llama 4, whose rotary embedding is
 of complex numbers (`polar`). DINOv2, SigLIP, wav2vec2 and XLNet, called by DDP as they are, have weights that
 nothing uses, so that DDP waits for their gradients and reduces no others of their bucket: they are REFUTED
 (`missing-reduction`). With `find_unused_parameters` wav2vec2 (classifying sounds) has no answer in two minutes, and
