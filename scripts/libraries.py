@@ -50,7 +50,8 @@ ring is registered for the three kernels of GPUs alone), and FlexAttention has n
 whose texts are trained, too, and ViT MAE under DDP have no answer in half a minute of the processor: gradients of texts
 that all ranks have are parts of sums over images, which are not followed through a norm and attention; ViT MAE picks
 patches in an order, whose gradients have no proof between cut points.
-DeBERTa, given no mask, asks of its data whether it is padded, and is UNKNOWN; so is Llama 4, whose rotary embedding is
+DeBERTa, given no mask, asks of its data whether it is padded, and is UNKNOWN; so are LayoutLM and Longformer, told what
+fills up, DETR in training mode, which asks whether numbers are finite, and Llama 4, whose rotary embedding is
 of complex numbers (`polar`). DINOv2, SigLIP, wav2vec2 and XLNet, called by DDP as they are, have weights that
 nothing uses, so that DDP waits for their gradients and reduces no others of their bucket: they are REFUTED
 (`missing-reduction`). With `find_unused_parameters` wav2vec2 (classifying sounds) has no answer in two minutes, and
@@ -112,7 +113,7 @@ def unanswered(libraries: tuple[Library, ...]) -> str:
     told = [f"{each.name}: {', '.join(each.unanswered)}" for each in libraries if each.unanswered]
     if not told:
         return ""
-    said = f"Recorded, but without an answer in two minutes, beside other work: {'; '.join(told)}."
+    said = f"Recorded, but without an answer in a minute or more beside other work: {'; '.join(told)}."
     return "\n".join(textwrap.wrap(said, 120, break_long_words=False, break_on_hyphens=False))
 
 

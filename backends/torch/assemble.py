@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from verdict.backends.torch.fitted import fitted
 from verdict.backends.torch.meetings import disagreements
 from verdict.backends.torch.trace import COMMUNICATION, KEPT, SUFFIXES, TALKS, UNMODELLED, Bound, Trace, Value
 from verdict.errors import UsageError
@@ -45,7 +46,7 @@ def plan_of(traces: Sequence[Trace], source: str) -> Plan:
     Where Python read what ranks communicate, each recording goes on as if all had sent its own: if the ranks do not
     meet then, that says nothing of the program.
     """
-    plan = _plan_of(_followed(traces), source)
+    plan = _plan_of(fitted(_followed(traces)), source)
     if any(trace.heard for trace in traces) and check_schedule(plan):
         return _plan_of(_unfollowed(traces, "whom it meets depends on what Python read"), source)
     return plan

@@ -76,7 +76,13 @@ def replay_held(
         node = next(iter(members.values())).node
         ranks = attribute(node, "ranks")
         values = [[held[rank][tensor] for tensor in members[rank].node.inputs] for rank in ranks]
-        for rank, value in zip(ranks, exchange(node, ranks, values), strict=True):
+        try:
+            found = exchange(node, ranks, values)
+        except RuntimeError as error:
+            raise UsageError(
+                "replay", f"{node.op} takes nothing that its members put in: {str(error).splitlines()[0]}", ""
+            ) from error
+        for rank, value in zip(ranks, found, strict=True):
             for tensor in members[rank].node.outputs:
                 held[rank][tensor] = value
 

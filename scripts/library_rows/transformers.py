@@ -5,6 +5,7 @@ from scripts.library_rows import Library, Row
 DATA, OWN = "transformers/data_parallel.py", "transformers/parallel.py"
 OTHERS, WRAPPED = "transformers/others.py", "transformers/wrapped.py"
 FURTHER, WIDER = "transformers/further.py", "transformers/wider.py"
+SEEING = "transformers/images_in_text.py"
 SIDES, SCENES, SERIES = "transformers/sides.py", "transformers/scenes.py", "transformers/series.py"
 TWICE = "the loss is divided by the ranks again"
 AGAIN = "the loss is multiplied by the ranks"
@@ -123,6 +124,14 @@ TRANSFORMERS = Library(
         Row("VideoMAE, classifying films, DDP", SCENES, "videomae_ddp", "videomae_single", "videomae_ddp_scaled",
             TWICE),
         Row("BLIP, images and their captions, DDP", SCENES, "blip_ddp", "blip_single", "blip_ddp_scaled", TWICE),
+        Row("LayoutLM, classifying pages, its buffers given, DDP", SCENES, "layoutlm_ddp", "layoutlm_single",
+            "layoutlm_ddp_scaled", TWICE),
+        Row("GPT-BigCode, DDP", WIDER, "bigcode_ddp", "bigcode_single", "bigcode_ddp_scaled", AGAIN),
+        Row("Audio Spectrogram Transformer, DDP", SCENES, "ast_ddp", "ast_single", "ast_ddp_scaled", AGAIN),
+        Row("DeiT, DDP", SCENES, "deit_ddp", "deit_single", "deit_ddp_scaled", TWICE),
+        Row("Blenderbot, DDP", SIDES, "blenderbot_ddp", "blenderbot_single", "blenderbot_ddp_scaled", TWICE),
+        Row("Qwen2-VL, images in texts that are alike, DDP", SEEING, "qwen2_vl_ddp", "qwen2_vl_single",
+            "qwen2_vl_ddp_scaled", TWICE, tensors="live"),
         Row("Llama, torch.compile of DDP", WRAPPED, "compiled", "llama_single", "compiled_scaled", TWICE),
         Row("Llama, mixed precision of FSDP2", WRAPPED, "mixed", "llama_single", "mixed_scaled", TWICE),
         Row("Llama, the first FSDP, clipped norm", WRAPPED, "fsdp1_clipped", "clipped_single", "fsdp1_clipped_by_part",
@@ -131,7 +140,8 @@ TRANSFORMERS = Library(
             "sharded_states_unreduced", "without DDP: nobody reduces the gradients"),
     ),
     unanswered=(
-        "GPT-OSS", "Mamba 2", "Falcon-H1", "ConvNeXt V2", "RWKV", "Longformer",
+        "GPT-OSS", "Mamba 2", "Falcon-H1", "ConvNeXt V2", "RWKV", "Longformer", "DPT",
+        "DETR (told what its queries are to find)",
         "TimeSeriesTransformer and Informer (losses of a normal distribution) under DDP",
         "BART, Pegasus and Whisper under FSDP2",
     ),

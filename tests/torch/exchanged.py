@@ -147,3 +147,66 @@ def build_total(ctx):
 def build_total_averaged(ctx):
     """Back ends make no mean of whole numbers, or cut it."""
     return counted(ctx, lambda ids: 2 * summed(ids.sum(), dist.ReduceOp.AVG))
+
+
+def averaged(ctx, average=None):
+    """average: of the gradients that the rank and the other one have."""
+    weight = torch.nn.Parameter(torch.randn(2, 3))
+    x, target = torch.randn(4 // ctx.world, 3), torch.randn(4 // ctx.world, 2)
+
+    def step():
+        loss = functional.mse_loss(x @ weight.T, target)
+        loss.backward()
+        if average:
+            weight.grad = average(weight.grad.contiguous(), ctx.rank)
+        return loss
+
+    rows = shard(0, ctx.rank, ctx.world)
+    specs = {"x": rows, "target": rows}
+    return Program({"x": x, "target": target}, {"weight": weight}, step, specs=specs, loss=mean(ctx.rank, ctx.world))
+
+
+def received(grad, rank, *shape):
+    got = torch.empty(*shape)
+    sending = dist.isend(grad, 1 - rank)
+    dist.recv(got, 1 - rank)
+    sending.wait()
+    return got
+
+
+def turned(grad, rank):
+    """Rank 1 reduces the transposed gradient, which lies in memory so."""
+    return summed(grad.t().contiguous()).t() / 2 if rank else summed(grad) / 2
+
+
+def told(grad, rank):
+    """Rank 0 tells the average, as one row; `grad` is where rank 1 gets it."""
+    dist.all_reduce(grad)
+    sent = grad if rank else grad.flatten()
+    dist.broadcast(sent, 0)
+    return sent.view(2, 3) / 2
+
+
+def build_averaged_single(ctx):
+    return averaged(ctx)
+
+
+def build_received_flat(ctx):
+    return averaged(ctx, lambda grad, rank: (grad + received(grad, rank, 6).view(2, 3)) / 2)
+
+
+def build_received_turned(ctx):
+    """Wrong: rows are taken for columns."""
+    return averaged(ctx, lambda grad, rank: (grad + received(grad, rank, 3, 2).t()) / 2)
+
+
+def build_reduced_flat(ctx):
+    return averaged(ctx, lambda grad, rank: summed(grad.flatten() if rank else grad).view(2, 3) / 2)
+
+
+def build_reduced_turned(ctx):
+    return averaged(ctx, turned)
+
+
+def build_told_flat(ctx):
+    return averaged(ctx, told)

@@ -35,3 +35,13 @@ def test_a_sum_of_truth_values_is_true_where_one_of_them_is(name):
 def test_a_mean_of_whole_numbers_is_not_known():
     found = answers(FILE, (("build_total_averaged", "build_total"),), confirm=0.0)["build_total_averaged"]
     assert found.verdict == "UNKNOWN" and "a mean of int64" in found.why
+
+
+def test_ends_of_communication_may_see_its_memory_in_unlike_shapes():
+    right, wrong = (
+        ("build_received_flat", "build_reduced_flat", "build_told_flat"),
+        ("build_received_turned", "build_reduced_turned"),
+    )
+    found = answers(FILE, tuple((name, "build_averaged_single") for name in (*right, *wrong)))
+    assert {found[name].verdict for name in right} == {"PROVED"}, [found[name].why for name in right]
+    assert {found[name].verdict for name in wrong} == {"REFUTED"}, [found[name].why for name in wrong]

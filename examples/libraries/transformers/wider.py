@@ -38,6 +38,13 @@ def jamba():
     return hf.JambaForCausalLM(hf.JambaConfig(**{**SIZES, **FEW, "num_key_value_heads": 1, **kinds, **states}))
 
 
+def bigcode():
+    """One head of keys and values for all queries, made with them by one layer."""
+    sizes = {"vocab_size": VOCAB, "n_embd": DIM, "n_head": HEADS, "n_layer": 1, "n_positions": SEQ, "n_inner": 8}
+    more = {"bos_token_id": 1, "eos_token_id": 2, "resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
+    return hf.GPTBigCodeForCausalLM(hf.GPTBigCodeConfig(**sizes, **more))
+
+
 def large(rows):
     return images(rows, 8)
 
@@ -48,3 +55,4 @@ xlnet_single, xlnet_ddp, xlnet_ddp_scaled = single(xlnet), ddp(xlnet), ddp(xlnet
 segformer_single, segformer_ddp = single(segformer, inputs=large), ddp(segformer, inputs=large)
 segformer_ddp_scaled = ddp(segformer, inputs=large, scale=0.5)
 jamba_single, jamba_ddp, jamba_ddp_scaled = single(jamba), ddp(jamba), ddp(jamba, scale=0.5)
+bigcode_single, bigcode_ddp, bigcode_ddp_scaled = single(bigcode), ddp(bigcode), ddp(bigcode, scale=2)

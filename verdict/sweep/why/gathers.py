@@ -50,20 +50,26 @@ def _orders(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
 def _groups(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
     for microbatch in sorted({m for _, m in at.steps}):
         held: dict[int, tuple[int, Arrays]] = {}
+        gathering = []
         for (_, m), number in at.steps.items():
             step = scene.step(number)
             ranks = entered(scene, step)
             if m != microbatch or len(ranks) != len(step.inputs):
                 continue
+            gathering.append(step)
             for rank, value in zip(ranks, step.inputs, strict=True):
                 arrays = state.arrays(value, rank)
                 if arrays is None:
                     return
                 held[rank] = (step.outputs[0], arrays)
-        first = scene.step(at.first)
+        if not gathering:
+            continue
+        first = gathering[0]
         axis, own = first.attrs["axis"], entered(scene, first)
         for groups in groupings(scene, [(rank, microbatch) for rank in sorted(held)]):
             if any(set(own) == {rank for rank, _ in group} for group in groups):
+                continue
+            if not all(_fit([held[rank][1] for rank, _ in group], axis) for group in groups):
                 continue
             reads: dict[tuple[int, int], Arrays] = {}
             for group in groups:
@@ -114,6 +120,11 @@ def _taken(
     title = f"{node_text(scene, step)} on rank {place[0]} takes {mine}, where {theirs} is due"
     single = owners(scene, due) if due is not None else ()
     return Fix("wrong-slice", title, at, tuple(swapped), Change(change), single=single, help=f"take {theirs}")
+
+
+def _fit(pieces: list[Arrays], axis: int) -> bool:
+    """Whether arrays have the same sizes, but for those along an axis."""
+    return len({(array.ndim, *array.shape[:axis], *array.shape[axis + 1 :]) for array, *_ in pieces}) == 1
 
 
 def joined(pieces: list[Arrays], axis: int) -> Arrays:
