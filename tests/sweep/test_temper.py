@@ -1,14 +1,18 @@
-"""Guesses that chance would make: masks that swallow sums, and 1e-8 beside large numbers."""
+"""Guesses that chance would make: masks that swallow sums, limits not reached, and 1e-8 beside large numbers."""
 
+from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
 from verdict.sweep.elements import Elements, Kind
-from verdict.sweep.flow import Flow, Place, Step
-from verdict.sweep.guesses import Guesses
+from verdict.sweep.flow import Flow, Given, Place, Step
+from verdict.sweep.guesses import Guesses, by_scaled_reads
 from verdict.sweep.match import Catalogue, Known
+from verdict.sweep.multiple import multiple, unscaled
 from verdict.sweep.temper import tempered
+from verdict.sweep.trace import Trace
 from verdict.sweep.values import run
 
 HERE = Place(0, 0, "step")
@@ -39,6 +43,68 @@ def test_what_has_no_mask_stays():
     plain = Flow(6, (), MASKED[1:2], ())
     values = ([run(plain, {})], [run(plain, {})])
     assert tempered((plain, plain), values) is values
+
+
+def limited(*steps):
+    """A flow of steps on four numbers that are given, and its values on two seeds."""
+    flow = Flow(len(steps) + 1, (Given(0, 0, ()),), steps, ())
+    return flow, [run(flow, {0: np.asarray(values)}) for values in ([1.0, 2.0, -3.0, 0.5], [-1.0, 2.5, 3.0, 0.25])]
+
+
+CUT = Step("aten.clamp", (0,), (1,), {"min": -7.0, "max": 7}, 0, HERE)
+ABOVE = Step("aten.gt.Scalar", (0,), (2,), {"other": 7.0}, 0, HERE)
+
+
+def test_limits_that_no_number_reaches_are_brought_among_them():
+    """The same for both plans, though each holds other numbers against them: a limit is a number, not a place."""
+    one, other = limited(CUT, ABOVE), limited(CUT)
+    (seeds, others) = tempered((one[0], other[0]), (one[1], other[1]))
+    assert all(np.array_equal(seed[0], seed[1]) for seed in one[1])
+    assert not any(np.array_equal(seed[0], seed[1]) for seed in seeds)
+    assert all(np.array_equal(*pair) for pair in zip((s[1] for s in seeds), (s[1] for s in others), strict=True))
+    assert any(seed[2].any() for seed in seeds)
+    assert not any(seed[2].all() for seed in seeds)
+
+
+@pytest.mark.parametrize("limit", [2.25, 0.0])
+def test_limits_that_some_numbers_reach_stay_and_so_does_zero(limit):
+    flow, seeds = limited(CUT._replace(attrs={"min": None, "max": limit}))
+    positive = [[np.abs(array) + 1 for array in seed] for seed in seeds]
+    values = (positive, positive) if limit == 0 else (seeds, seeds)
+    assert tempered((flow, flow), values) is values
+
+
+def test_limits_of_one_plan_alone_stay_and_so_do_those_of_whole_numbers():
+    """Ids are held against the rows of a table that a rank has: another limit is another rank's."""
+    flow, seeds = limited(CUT)
+    plain, others = limited()
+    assert tempered((plain, flow), (others, seeds))[1] is seeds
+    whole = [[np.rint(array) for array in seed] for seed in seeds]
+    assert tempered((flow, flow), (whole, whole))[0] is whole
+
+
+def doubled(constant):
+    """A step that sums rows, or writes them over one number, and one of ranks that reads twice the last two rows."""
+    elements = Elements()
+    x = elements.block(Kind.GIVEN, 0, 0, (4, 3))
+    negative, made = elements.block(Kind.SINGLE, 0, 0, (4, 3)), elements.block(Kind.SINGLE, 1, 0, (4, 3))
+    steps = (Step("aten.neg", (0,), (1,), {}, 0, HERE), Step("own", (1,), (2,), {}, 0, HERE))
+    reads = (np.zeros((4, 3), np.int64), negative) if constant else (negative,)
+    trace = Trace(Flow(3, (), steps, ()), [x, negative, made], [(x,), reads], [(negative,), (made,)], [0, 1])
+    twice = multiple(trace, elements, negative[2:], Fraction(2))
+    own = (np.zeros((2, 3), np.int64), twice) if constant else (twice,)
+    return elements, trace, made, own
+
+
+@pytest.mark.parametrize("constant", [False, True], ids=["alone", "beside zeros"])
+def test_what_is_zero_but_for_rounding_is_a_multiple_where_multiples_are_read(constant):
+    elements, trace, made, reads = doubled(constant)
+    ids = elements.block(Kind.PARALLEL, 0, 0, (2, 3))
+    _, right = by_scaled_reads([1], reads, 0, ids, trace, elements)
+    base, factor = unscaled(trace, elements, right)
+    assert factor == 2
+    assert base.tolist() == made[2:].ravel().tolist()
+    assert by_scaled_reads([1], (*reads[:-1], made[2:]), 0, ids, trace, elements) is None
 
 
 def test_of_equal_values_those_of_the_same_operator_are_guessed_first():

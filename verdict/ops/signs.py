@@ -1,6 +1,7 @@
 """Signs and poles of operators: which make no negative numbers, which none at all, and which make numbers of those."""
 
 from collections.abc import Hashable, Mapping, Sequence, Set
+from math import isfinite
 from typing import Any
 
 from verdict.graph import GRAD
@@ -9,6 +10,12 @@ from verdict.ops.facts import name_of
 from verdict.ops.names import CHOICES, FINITE, HLO, SMOOTH
 from verdict.ops.types import FLOAT, cast, kind
 
+LIMITS: Mapping[str, tuple[str, ...]] = {
+    **{"clamp": ("min", "max"), "clamp_min": ("min",), "clamp_max": ("max",)},
+    **dict.fromkeys(("hardtanh", "hardtanh_backward"), ("min_val", "max_val")),
+    **dict.fromkeys(("ge", "gt", "le", "lt"), ("other",)),
+}
+"""The attributes of operators that bound what they read, or that it is compared with."""
 NOT_NEGATIVE, POSITIVE = 1, 2
 """Signs: a greater number says more; 0 says nothing."""
 
@@ -219,6 +226,14 @@ def strict(op: str) -> bool:
 def compares(op: str) -> bool:
     """Whether a node compares two values."""
     return _named(op) in COMPARING
+
+
+def limits(op: str, attrs: Mapping[str, Any]) -> Mapping[str, float]:
+    """The numbers among a node's attributes that bound what it reads first, or that it is compared with. Zero is no
+    such: what is known by its sign is often known to lie on one side of it.
+    """
+    named = {name: attrs.get(name) for name in LIMITS.get(_named(op), ())}
+    return {name: float(x) for name, x in named.items() if isinstance(x, int | float) and isfinite(x) and x}
 
 
 def absorbs(op: str, attrs: Mapping[str, Any], positions: Set[int], grads: int) -> bool:

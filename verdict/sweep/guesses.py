@@ -11,10 +11,10 @@ from verdict.graph import ABSENT
 from verdict.ops import Array
 from verdict.ops.integers import GREATEST_COUNT
 from verdict.sweep.claim import Claim
-from verdict.sweep.elements import Ids, Kind
+from verdict.sweep.elements import Elements, Ids, Kind
 from verdict.sweep.follow import Follower
 from verdict.sweep.match import Catalogue, greatest
-from verdict.sweep.multiple import multiple
+from verdict.sweep.multiple import multiple, unscaled
 from verdict.sweep.settle import STEADY
 from verdict.sweep.trace import Trace
 
@@ -196,17 +196,33 @@ def beside(
     return (np.arange(ids.size), part.ravel()) if part.shape == ids.shape else None
 
 
+def by_scaled_reads(
+    steps: Sequence[int], reads: Sequence[Ids], position: int, ids: Ids, single: Trace, elements: Elements
+) -> Guess | None:
+    """What an output that is zero but for rounding may be: of one of these single-device steps, which have the same
+    operator, the rows that it makes of the same elements; the same multiple of them where multiples are read.
+    """
+    bases = [unscaled(single, elements, read) for read in reads]
+    factors = {found[1] for found in bases if found is not None}
+    if len(factors) != 1:
+        return None if factors else by_reads(steps, reads, position, ids, single)
+    read = [own if found is None else found[0] for own, found in zip(reads, bases, strict=True)]
+    guess = by_reads(steps, read, position, ids, single)
+    return guess and (guess[0], multiple(single, elements, guess[1], factors.pop()))
+
+
 def by_reads(steps: Sequence[int], reads: Sequence[Ids], position: int, ids: Ids, single: Trace) -> Guess | None:
     """What an output of counts, places or truth values may be: of one of these single-device steps, which have the same
-    operator, the rows that it makes of the same elements.
+    operator, the rows that it makes of the same elements. What is one element all over does not say which rows.
     """
+    told = next((k for k, read in enumerate(reads) if np.any(read != read.flat[:1])), 0)
     if not reads or not ids.size:
         return None
     for number in steps:
         step, own = single.flow.steps[number], single.reads[number]
         value = step.outputs[position] if position < len(step.outputs) else ABSENT
         due = single.ids[value] if value != ABSENT else None
-        rows = _rows(reads[0], own[0]) if own else None
+        rows = _rows(reads[told], own[told]) if told < len(own) else None
         if due is None or rows is None or due.ndim != ids.ndim:
             continue
         apart = [axis for axis in range(ids.ndim) if ids.shape[axis] != due.shape[axis]]

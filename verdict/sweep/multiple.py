@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
+
 from verdict.graph import ABSENT, ONCE_A_STEP, Plan
-from verdict.sweep.elements import Elements, Ids, Kind
+from verdict.sweep.elements import Block, Elements, Ids, Kind
 from verdict.sweep.flow import TIMES, Place, Step
 from verdict.sweep.trace import Trace, above
 
@@ -48,6 +50,26 @@ def multiple(trace: Trace, elements: Elements, ids: Ids, factor: Fraction) -> Id
     trace.made.append((made,))
     trace.above.append(above(trace, (ids,), elements))
     return made
+
+
+def unscaled(trace: Trace, elements: Elements, ids: Ids) -> tuple[Ids, Fraction] | None:
+    """Of which elements some are a multiple, and by which factor; None where they are none, or several."""
+    blocks = elements.blocks_of(ids)
+    factors = {_factor(trace, block) for block in blocks}
+    factor = factors.pop() if len(factors) == 1 else None
+    if factor is None:
+        return None
+    found = np.empty_like(ids)
+    for block in blocks:
+        base = trace.reads[block.owner][0].ravel()
+        within = (ids >= block.start) & (ids < block.start + base.size)
+        found[within] = base[ids[within] - block.start]
+    return found, factor
+
+
+def _factor(trace: Trace, block: Block) -> Fraction | None:
+    step = trace.flow.steps[block.owner] if block.kind is Kind.SINGLE else None
+    return Fraction(step.attrs["factor"]) if step is not None and step.op == TIMES else None
 
 
 def _name(trace: Trace, elements: Elements, ids: Ids) -> str:

@@ -10,7 +10,7 @@ from verdict.sweep.claim import Claim
 from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import Flow, Step
 from verdict.sweep.follow import Follower, present, take_given
-from verdict.sweep.guesses import Guesses, beside, by_reads, is_noise, is_steady
+from verdict.sweep.guesses import Guesses, beside, by_reads, by_scaled_reads, is_noise, is_steady
 from verdict.sweep.trace import Trace
 
 Outputs = tuple[Ids | None, ...]
@@ -66,6 +66,7 @@ def follow_parallel(
                 guess = None
                 if is_noise(present_arrays):
                     guess = beside(claims, number, position, ids, single, follower)
+                    guess = guess or by_scaled_reads(alike[step.op], reads, position, ids, single, follower.elements)
                 elif is_steady(present_arrays):
                     guess = by_reads(alike[step.op], reads, position, ids, single)
                 if guess is None or (number, position, guess[1].tobytes()) in guesses.refused:

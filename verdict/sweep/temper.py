@@ -1,11 +1,13 @@
-"""Values from which guesses are made, with the greatest constants of both plans made moderate.
+"""Values from which guesses are made, with some constants of both plans made moderate: masks, and limits not reached.
 
 A mask of -1e30 swallows whatever is added to it, and exp makes zero of it: a sum over some pieces of a sequence then
 has the values of the sum over all of them, and is another number by formula, as is a maximum without the mask. With
-constants as others, of either sign, such values are apart. Guesses are claims, whatever they are made from; nothing is
-compared or refuted on these values.
+constants as others, of either sign, such values are apart. What is cut off at 7 is not cut off where all numbers are
+small: with a limit amid the numbers that are held against it, it is apart from what was not cut. Guesses are claims,
+whatever they are made from; nothing is compared or refuted on these values.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from math import copysign, isfinite, log10
 from typing import Any
@@ -14,29 +16,67 @@ import numpy as np
 
 from verdict.graph import ABSENT
 from verdict.ops import Array
-from verdict.sweep.flow import CANNOT, Flow, apply
+from verdict.ops.signs import limits
+from verdict.sweep.flow import CANNOT, Flow, Step, apply
 
 GREAT = 1e8
 """Finite constants from here on are masks."""
 TIMES = (1, -1, -8)
 """What moderate constants are multiplied by on one seed after the other: beside other values, or above them."""
+INNER = 0.25
+"""Beyond a limit that none of the numbers reaches, so many of them are brought instead."""
 
 Values = list[list[Array | None]]
+Limits = Mapping[float, float]
+"""Moderate limits for those that are not reached."""
 
 
 def tempered(flows: tuple[Flow, Flow], values: tuple[Values, Values]) -> tuple[Values, Values]:
     """The values of both flows, of each seed, with moderate constants; as they are where a flow cannot be run so."""
-    great = tuple(frozenset(k for k, step in enumerate(flow.steps) if _is_great(step.attrs)) for flow in flows)
-    if not any(great):
+    moderate = _limits(flows, values)
+    chosen = tuple(
+        frozenset(k for k, step in enumerate(flow.steps) if _is_great(step.attrs) or _named(step, moderate))
+        for flow in flows
+    )
+    if not any(chosen):
         return values
     try:
         one, other = (
-            [_again(flow, seed, steps, TIMES[k % len(TIMES)]) for k, seed in enumerate(seeds)]
-            for flow, seeds, steps in zip(flows, values, great, strict=True)
+            [_again(flow, seed, steps, TIMES[k % len(TIMES)], moderate) for k, seed in enumerate(seeds)]
+            for flow, seeds, steps in zip(flows, values, chosen, strict=True)
         )
     except CANNOT:
         return values
     return one, other
+
+
+def _limits(flows: tuple[Flow, Flow], values: tuple[Values, Values]) -> Limits:
+    """For each limit that lies on one side of all that is held against it, in both flows, a number amid that. None
+    where whole numbers are held against it, as ids against the rows of a table that a rank has.
+    """
+    one, other = (_held(flow, seeds) for flow, seeds in zip(flows, values, strict=True))
+    found = {}
+    for limit in one.keys() & other.keys():
+        numbers = np.concatenate((one[limit], other[limit]))
+        numbers = numbers[np.isfinite(numbers)]
+        if not np.all(numbers == np.rint(numbers)) and (numbers.max() < limit or numbers.min() > limit):
+            found[limit] = float(np.quantile(numbers, INNER if numbers.min() > limit else 1 - INNER))
+    return found
+
+
+def _held(flow: Flow, seeds: Values) -> dict[float, Array]:
+    """The numbers that are held against each limit of a flow, on all seeds."""
+    held = defaultdict[float, list[Array]](list)
+    for step in flow.steps:
+        arrays = [array for seed in seeds if step.inputs and (array := seed[step.inputs[0]]) is not None]
+        for limit in set(limits(step.op, step.attrs).values()):
+            held[limit].extend(array.ravel() for array in arrays)
+    return {limit: np.concatenate(arrays) for limit, arrays in held.items() if arrays}
+
+
+def _named(step: Step, moderate: Limits) -> dict[str, float]:
+    """The attributes of a step that are limits which are made moderate, and what they are made."""
+    return {name: moderate[limit] for name, limit in limits(step.op, step.attrs).items() if limit in moderate}
 
 
 def _is_great(value: Any) -> bool:
@@ -51,17 +91,20 @@ def _moderate(value: Any, times: int) -> Any:
     return times * copysign(1 + log10(abs(value)) / 10, value) if _is_great(value) else value
 
 
-def _again(flow: Flow, values: Sequence[Array | None], great: Set[int], times: int) -> list[Array | None]:
+def _again(
+    flow: Flow, values: Sequence[Array | None], chosen: Set[int], times: int, moderate: Limits
+) -> list[Array | None]:
     """The values of one seed, with moderate attributes of some steps; what does not come from these stays."""
     found, other = list(values), set[int]()
     with np.errstate(all="ignore"):
         for number, own in enumerate(flow.steps):
             step = own
-            if number not in great and other.isdisjoint(step.inputs):
+            if number not in chosen and other.isdisjoint(step.inputs):
                 continue
             reads = [array for value in step.inputs if (array := found[value]) is not None]
-            if number in great:
-                step = step._replace(attrs={name: _moderate(each, times) for name, each in step.attrs.items()})
+            if number in chosen:
+                attrs = {name: _moderate(each, times) for name, each in step.attrs.items()}
+                step = step._replace(attrs={**attrs, **_named(own, moderate)})
             made = apply(step, reads)
             for value, output in zip(step.outputs, made, strict=False):
                 if value != ABSENT and output is not None:
