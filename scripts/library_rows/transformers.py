@@ -7,6 +7,7 @@ OTHERS, WRAPPED = "transformers/others.py", "transformers/wrapped.py"
 FURTHER, WIDER = "transformers/further.py", "transformers/wider.py"
 SEEING = "transformers/images_in_text.py"
 SIDES, SCENES, SERIES = "transformers/sides.py", "transformers/scenes.py", "transformers/series.py"
+STATES = "transformers/states.py"
 TWICE = "the loss is divided by the ranks again"
 AGAIN = "the loss is multiplied by the ranks"
 NO_ROOT = "the layers are sharded, the model around them is not"
@@ -117,6 +118,12 @@ TRANSFORMERS = Library(
         Row("XLNet, what it does not use frozen, DDP", WIDER, "xlnet_ddp", "xlnet_single", "xlnet_ddp_scaled", TWICE),
         Row("Jamba, a layer of states and one of attention, DDP", WIDER, "jamba_ddp", "jamba_single",
             "jamba_ddp_scaled", TWICE),
+        Row("GPT-OSS, `shift_labels`, DDP", STATES, "gpt_oss_ddp", "gpt_oss_single", "gpt_oss_ddp_scaled", TWICE,
+            tensors="live"),
+        Row("Mamba 2, DDP", STATES, "mamba2_ddp", "mamba2_single", "mamba2_ddp_scaled", TWICE),
+        Row("Falcon-H1, states beside attention, DDP", STATES, "falcon_h1_ddp", "falcon_h1_single",
+            "falcon_h1_ddp_scaled", TWICE),
+        Row("ConvNeXt V2, DDP", STATES, "convnextv2_ddp", "convnextv2_single", "convnextv2_ddp_scaled", TWICE),
         Row("Marian, DDP", SIDES, "marian_ddp", "marian_single", "marian_ddp_scaled", TWICE),
         Row("mBART, DDP", SIDES, "mbart_ddp", "mbart_single", "mbart_ddp_scaled", AGAIN),
         Row("PatchTST, DDP", SERIES, "patchtst_ddp", "patchtst_single", "patchtst_ddp_scaled", TWICE),
@@ -140,7 +147,7 @@ TRANSFORMERS = Library(
             "sharded_states_unreduced", "without DDP: nobody reduces the gradients"),
     ),
     unanswered=(
-        "GPT-OSS", "Mamba 2", "Falcon-H1", "ConvNeXt V2", "RWKV", "Longformer", "DPT",
+        "RWKV", "Longformer", "DPT",
         "DETR (told what its queries are to find)",
         "TimeSeriesTransformer and Informer (losses of a normal distribution) under DDP",
         "BART, Pegasus and Whisper under FSDP2",

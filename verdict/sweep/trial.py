@@ -21,15 +21,17 @@ LEAST, NOTHING = 1e-3, 1e-9
 """Smaller values count as one of that size: rounding of what cancels; and where all that is drawn is zero."""
 SIGNED = 3
 """How many draws are of both signs: where the greatest of some numbers is taken, one may not show a difference."""
-WIDE = 3
-"""Below which power of ten numbers of one draw lie, most of them: beyond limits that others do not reach."""
+WIDE = 8.0
+"""How far numbers of one draw spread: beyond limits that others do not reach (6, 7), and below 33, where one less a
+sigmoid is hardly more than its rounding.
+"""
 
 Floats = npt.NDArray[np.float64]
 
 
 class Trial:
     """Numbers for all elements, drawn several times: near one, where roots and logarithms have values, of both signs,
-    of many sizes, and zeros, at which a norm or a probability passes the bound that keeps it from zero. What is
+    further apart, and zeros, at which a norm or a probability passes the bound that keeps it from zero. What is
     positive on all seeds is so here: a root of it has a value.
     """
 
@@ -38,7 +40,7 @@ class Trial:
         count = traces.elements.count
         self.traces = traces
         numbers = [random.uniform(0.5, 1.5, count), *(random.normal(size=count) for _ in range(SIGNED))]
-        numbers.append(random.normal(size=count) * 10.0 ** random.integers(0, WIDE, count))
+        numbers.append(random.normal(size=count) * WIDE)
         given = np.zeros(count, dtype=np.bool_)
         for block in traces.elements.blocks:
             end = block.start + int(np.prod(block.shape, dtype=np.int64))
