@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from verdict.backends.torch.trace import COMMUNICATION, Shape, Step, Trace, Value
 from verdict.graph.effects import ASYNCHRONOUS
@@ -45,13 +45,13 @@ def _meetings(traces: Sequence[Trace]) -> list[tuple[_Met, list[_Met]]]:
         for at, step in enumerate(trace.steps):
             if step.op not in COMMUNICATION:
                 continue
-            attrs = dict(step.attrs)
+            attrs: dict[str, Any] = dict(step.attrs)
             if step.op == "send":
-                messages[rank, attrs["peer"]][0].append(_Met(rank, at))  # type: ignore[index]
+                messages[rank, attrs["peer"]][0].append(_Met(rank, at))
             elif step.op == "recv":
-                messages[attrs["peer"], rank][1].append(_Met(rank, at))  # type: ignore[index]
+                messages[attrs["peer"], rank][1].append(_Met(rank, at))
             else:
-                groups[attrs["ranks"]][rank].append(_Met(rank, at))  # type: ignore[index]
+                groups[attrs["ranks"]][rank].append(_Met(rank, at))
     found = [(one, [other]) for sent, got in messages.values() for one, other in zip(sent, got, strict=False)]
     for members in groups.values():
         for met in zip(*members.values(), strict=False):

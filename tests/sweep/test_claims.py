@@ -320,28 +320,21 @@ plan parallel tp=2
 
 def test_a_trial_draws_positive_what_is_positive_on_all_seeds():
     """A root of forty numbers of both signs has no value, and of those near one no difference is seen."""
-    traces, _ = followed("""plan single
+    rest = """
+  r = rsqrt(a)
+  s = sum(r) dim=1 keepdim=True
+  b = mul(s, y)
+  c = aten.abs(y)
+  d = mul(s, c)
+  output b
+  output d
+"""
+    traces, _ = followed(f"""plan single
   x input [1, 40]
   y input [1, 4]
-  a = exp(x)
-  r = rsqrt(a)
-  s = sum(r) dim=1 keepdim=True
-  b = mul(s, y)
-  c = aten.abs(y)
-  d = mul(s, c)
-  output b
-  output d
-plan parallel tp=1
+  a = exp(x){rest}plan parallel tp=1
 - a = mul(x) other=1
-+ a = exp(x)
-  r = rsqrt(a)
-  s = sum(r) dim=1 keepdim=True
-  b = mul(s, y)
-  c = aten.abs(y)
-  d = mul(s, c)
-  output b
-  output d
-""")
++ a = exp(x){rest}""")
     steps = {one.op: k for k, one in enumerate(traces.single.flow.steps)}
     first, last = (k for k, one in enumerate(traces.single.flow.steps) if one.op == "mul")
     claim = Claim(traces.single.made[first][0].ravel(), traces.single.made[last][0].ravel(), last, 0)

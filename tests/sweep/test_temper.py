@@ -8,7 +8,7 @@ import pytest
 
 from verdict.sweep.elements import Elements, Kind
 from verdict.sweep.flow import Flow, Given, Place, Step
-from verdict.sweep.guesses import Guesses, by_scaled_reads
+from verdict.sweep.guesses import Guesses, by_reads, by_scaled_reads
 from verdict.sweep.match import Catalogue, Known
 from verdict.sweep.multiple import multiple, unscaled
 from verdict.sweep.temper import tempered
@@ -105,6 +105,25 @@ def test_what_is_zero_but_for_rounding_is_a_multiple_where_multiples_are_read(co
     assert factor == 2
     assert base.tolist() == made[2:].ravel().tolist()
     assert by_scaled_reads([1], (*reads[:-1], made[2:]), 0, ids, trace, elements) is None
+
+
+def test_a_multiple_is_made_once_so_that_what_was_refused_of_it_is_known():
+    elements, trace, made, reads = doubled(False)
+    ids = elements.block(Kind.PARALLEL, 0, 0, (2, 3))
+    first, again = (by_scaled_reads([1], reads, 0, ids, trace, elements)[1] for _ in range(2))
+    assert first.tolist() == again.tolist()
+    other = multiple(trace, elements, made[2:], Fraction(1, 2))
+    assert not np.isin(other, first).any()
+
+
+def test_what_is_made_of_nothing_beside_other_elements_is_guessed():
+    elements, trace, made, reads = doubled(False)
+    ids = elements.block(Kind.PARALLEL, 0, 0, (2, 3))
+    nothing = elements.block(Kind.GIVEN, 1, 0, (0, 3))
+    trace.reads[1] = (nothing, *trace.reads[1])
+    _, right = by_scaled_reads([1], (nothing, *reads), 0, ids, trace, elements)
+    assert unscaled(trace, elements, right)[0].tolist() == made[2:].ravel().tolist()
+    assert by_reads([1], (nothing,), 0, ids, trace) is None
 
 
 def test_of_equal_values_those_of_the_same_operator_are_guessed_first():

@@ -35,7 +35,8 @@ def sample(order: Iterable[Term], seed: int) -> dict[Term, Floats]:
     found = list(order)
     free, rooted = variables(found), _rooted(found)
     reals = _reals(random, len(free))
-    reals[[term in rooted for term in free]] = _mostly_positive(reals[[term in rooted for term in free]])
+    bounded = [k for k, term in enumerate(free) if term in rooted]
+    reals[bounded] = _mostly_positive(reals[bounded])
     return {term: _drawn(random, term, values) for term, values in zip(free, reals, strict=True)}
 
 

@@ -215,9 +215,9 @@ def by_reads(steps: Sequence[int], reads: Sequence[Ids], position: int, ids: Ids
     """What an output of counts, places or truth values may be: of one of these single-device steps, which have the same
     operator, the rows that it makes of the same elements. What is one element all over does not say which rows.
     """
-    told = next((k for k, read in enumerate(reads) if np.any(read != read.flat[:1])), 0)
     if not reads or not ids.size:
         return None
+    told = next((k for k, read in enumerate(reads) if read.size and read.min() != read.max()), 0)
     for number in steps:
         step, own = single.flow.steps[number], single.reads[number]
         value = step.outputs[position] if position < len(step.outputs) else ABSENT

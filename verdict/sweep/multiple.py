@@ -40,8 +40,16 @@ def factors_of(plan: Plan) -> tuple[Fraction, ...]:
 
 
 def multiple(trace: Trace, elements: Elements, ids: Ids, factor: Fraction) -> Ids:
-    """The elements of a further single-device step: `factor` times some elements."""
+    """The elements of a further single-device step, `factor` times some elements; those of the step that makes them
+    already, if one does: what was refused of them is known by their numbers.
+    """
     number = len(trace.flow.steps)
+    for known in reversed(range(number)):
+        if trace.flow.steps[known].op != TIMES:
+            break
+        (made,), (base,) = trace.made[known], trace.reads[known]
+        if made is not None and trace.flow.steps[known].attrs["factor"] == factor and np.array_equal(base, ids):
+            return made
     at = Place(0, ONCE_A_STEP, f"{factor} times {_name(trace, elements, ids)}")
     step = Step(TIMES, (), (ABSENT,), {"factor": factor}, 0, at)
     trace.flow = replace(trace.flow, steps=(*trace.flow.steps, step))
