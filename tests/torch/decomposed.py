@@ -124,6 +124,36 @@ OPERATORS = {
         "argmax": lambda y: y.gather(1, y.argmax(1, keepdim=True)),
         "gates": lambda y: routed(y.softmax(-1)),
     },
+    "put": {
+        "take": lambda y: y[None].take(torch.arange(len(y) * SIZE).flip(0)).reshape(y.shape),
+        "put": lambda y: y.put(torch.arange(len(y) * SIZE)[::2], y[:, :3] * y[:, 3:]),
+        "scattered": lambda y: y.masked_scatter(torch.tensor([True, False, False] * 2), y[:, 2:4]),
+        "rows": lambda y: y.index_reduce(1, torch.tensor([0, 4, 0]), y[:, 1:4], "mean"),
+        "best": lambda y: y.index_reduce(1, torch.tensor([0, 4, 0]), y[:, 1:4], "amax", include_self=False),
+        "some": lambda y: y.scatter_reduce(1, torch.tensor([[1, 1, 0]]).expand(len(y), 3), y[:, 3:], "prod"),
+    },
+    "grids": {
+        "bilinear": lambda y: sampled(y, "bilinear", "reflection", False),
+        "nearest": lambda y: sampled(y, "nearest", "zeros", True),
+        "bicubic": lambda y: sampled(y, "bicubic", "border", True),
+        "volume": lambda y: functional.grid_sample(
+            y.reshape(-1, 1, 1, 2, 3), points(y)[:, None, ..., [0, 1, 1]], align_corners=False
+        ),
+    },
+    "points": {
+        "grid": lambda y: functional.grid_sample(
+            torch.tensor([0.5, -1.0]).expand(len(y), 1, 1, 2), y[:, None, :1, None].expand(-1, 1, 1, 2) / 8
+        ),
+    },
+    "ceilings": {
+        "max": lambda y: functional.max_pool2d(image(y), 2, 2, ceil_mode=True),
+        "mean": lambda y: functional.avg_pool2d(image(y), 2, 2, ceil_mode=True, count_include_pad=False),
+        "decimals": lambda y: y * torch.round(y.detach(), decimals=1),
+        "middle": lambda y: y.nanmedian(1)[0],
+        "margin": lambda y: functional.multi_margin_loss(y, torch.full((len(y),), 2), p=2, reduction="none"),
+        "copied": lambda y: torch.transpose_copy(torch.view_copy(y, (-1, 2, 3)), 1, 2),
+        "bits": lambda y: y * ((torch.arange(SIZE) << 2) >> torch.tensor([0, 1, 2, 3, 64, 0])),
+    },
     "sums": {
         "scatter_mean": lambda y: torch.zeros(len(y), 3).scatter_reduce(1, places(y), y, "mean"),
         "std_mean": lambda y: sum(torch.std_mean(y, 1)),
@@ -164,6 +194,15 @@ def routed(scores):
     """Each row by the weights of its two best experts, which add up to one."""
     best, at = scores.topk(2, 1)
     return torch.zeros(len(scores), SIZE).scatter(1, at, best / best.sum(1, keepdim=True)) @ torch.eye(SIZE)
+
+
+def points(y):
+    """Three points for each row, some of them outside of any image."""
+    return torch.tensor([[0.1, -0.3], [1.7, -0.9], [-0.45, 2.5]]).expand(len(y), 1, 3, 2)
+
+
+def sampled(y, how, padding, aligned):
+    return functional.grid_sample(image(y), points(y), how, padding, align_corners=aligned)
 
 
 def places(y):
