@@ -298,4 +298,3 @@ def _escape(recorder: "Recorder", call: Call) -> Any:
         problem = f"a value that depends on the inputs decides what the program does ({called(call.func)})"
         remedy = "keep it a tensor; or record with --tensors real, where what it decides is said not to be modelled"
         raise recorder.refuse(UsageError(recorder.origin.name(call.name), problem, remedy)) from None
-
