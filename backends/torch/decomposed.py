@@ -22,6 +22,7 @@ from verdict.backends.torch import (
     pooled,
     running,
     shifted,
+    solved,
     transposed,
 )
 from verdict.backends.torch.arguments import Call, called, functional_of
@@ -43,6 +44,9 @@ def taken_apart(call: Call) -> Callable[..., Any] | None:
     """
     if call.given.get("transposed"):
         return transposed.TAKEN_APART.get(call.name)
+    by_memory = solved.by_memory(call.name, call.given)
+    if by_memory is not None:
+        return by_memory
     written = call.written
     pure = functional_of(call.func) if written else call.func
     if pure is None or len(written) > 1 or called(pure) in RULES:
@@ -246,6 +250,7 @@ _OWN: Mapping[str, Callable[..., Any]] = {
     **placing.TAKEN_APART,
     **shifted.TAKEN_APART,
     **grids.TAKEN_APART,
+    **solved.TAKEN_APART,
     "_efficientzerotensor": patterns.zeros,
     "eye": patterns.diagonal,
     "tril_indices": partial(patterns.triangle, True),

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tests.ops import matrix_cases
 from tests.ops.harness import nonzero, positive, real
 
 R, P, N = real, positive, nonzero
@@ -530,4 +531,4 @@ NODES = tuple(
         _reduced,
     )
     for found in family()
-)
+) + tuple(matrix_cases.nodes(node))

@@ -154,6 +154,20 @@ OPERATORS = {
         "copied": lambda y: torch.transpose_copy(torch.view_copy(y, (-1, 2, 3)), 1, 2),
         "bits": lambda y: y * ((torch.arange(SIZE) << 2) >> torch.tensor([0, 1, 2, 3, 64, 0])),
     },
+    "inverses": {
+        "inv": lambda y: torch.linalg.inv(definite(y)),
+        "solve": lambda y: torch.linalg.solve(definite(y), y[:, :2]),
+        "triangular": lambda y: torch.linalg.solve_triangular(definite(y), y[:, 4:, None], upper=True),
+        "cholesky": lambda y: torch.cholesky_solve(y[:, 4:, None], torch.linalg.cholesky(definite(y))),
+        "determinant": lambda y: torch.linalg.slogdet(definite(y))[1] * torch.det(squares(y)),
+    },
+    "spectra": {
+        "eigenvectors": lambda y: roots(definite(y)),
+        "singular": lambda y: torch.linalg.svdvals(y.reshape(-1, 2, 3)),
+        "orthogonal": lambda y: torch.linalg.qr(y.reshape(-1, 3, 2))[0],
+        "exponential": lambda y: torch.matrix_exp(squares(y)),
+        "pseudo": lambda y: torch.linalg.pinv(y.reshape(-1, 3, 2)),
+    },
     "sums": {
         "scatter_mean": lambda y: torch.zeros(len(y), 3).scatter_reduce(1, places(y), y, "mean"),
         "std_mean": lambda y: sum(torch.std_mean(y, 1)),
@@ -196,6 +210,19 @@ def routed(scores):
     return torch.zeros(len(scores), SIZE).scatter(1, at, best / best.sum(1, keepdim=True)) @ torch.eye(SIZE)
 
 
+def squares(y):
+    return y[:, :4].reshape(-1, 2, 2)
+
+
+def definite(y):
+    return squares(y) @ squares(y).mT + torch.eye(2)
+
+
+def roots(matrices):
+    values, vectors = torch.linalg.eigh(matrices)
+    return vectors @ torch.diag_embed(values.rsqrt()) @ vectors.mT
+
+
 def points(y):
     """Three points for each row, some of them outside of any image."""
     return torch.tensor([[0.1, -0.3], [1.7, -0.9], [-0.45, 2.5]]).expand(len(y), 1, 3, 2)
@@ -226,6 +253,31 @@ def program(ctx, operators, reduced=True, wrap=nn.Sequential):
     return Program({"x": x}, model, step, specs=specs, loss=mean(ctx.rank, ctx.world))
 
 
+def shampoo(ctx, late=False):
+    """A step along the gradient times the root of its inverse square. late: what ranks make of their own gradients
+    is averaged, which is another mean.
+    """
+    torch.manual_seed(0)
+    model, x = nn.Linear(SIZE, 2, bias=False), torch.randn(ROWS, SIZE)[: ROWS // ctx.world].clone()
+
+    def reduce(grad):
+        if ctx.world > 1:
+            dist.all_reduce(grad, op=dist.ReduceOp.AVG)
+        return grad
+
+    def step():
+        loss = model(x).square().mean()
+        loss.backward()
+        grad = model.weight.grad if late else reduce(model.weight.grad)
+        along = roots(grad @ grad.mT + torch.eye(2)) @ grad
+        with torch.no_grad():
+            model.weight.sub_(0.1 * (reduce(along) if late else along))
+        return loss
+
+    specs = {"x": shard(0, ctx.rank, ctx.world)} if ctx.world > 1 else {}
+    return Program({"x": x}, model, step, specs=specs, loss=mean(ctx.rank, ctx.world))
+
+
 class Upwards(nn.ConvTranspose1d):
     def __init__(self):
         super().__init__(2, 2, 2, stride=2)
@@ -247,5 +299,7 @@ build_bags = built([torch.tanh], wrap=Bags)
 build_bags_wrong = built([torch.tanh], wrap=Bags, reduced=False)
 build_weight_norm = built([torch.tanh], wrap=nn.utils.parametrizations.weight_norm)
 build_weight_norm_wrong = built([torch.tanh], wrap=nn.utils.parametrizations.weight_norm, reduced=False)
+build_shampoo = shampoo
+build_shampoo_wrong = functools.partial(shampoo, late=True)
 build_tangent = built([torch.tanh], wrap=Tangent)
 build_tangent_wrong = built([torch.tanh], wrap=Tangent, reduced=False)

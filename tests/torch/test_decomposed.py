@@ -13,7 +13,7 @@ from verdict.backends.torch.collectives import Unknown  # noqa: E402
 from verdict.backends.torch.decomposed import taken_apart  # noqa: E402
 
 FILE = Path(__file__).with_name("decomposed.py")
-NAMES = (*OPERATORS, "weight_norm", "deconvolution", "bags", "tangent")
+NAMES = (*OPERATORS, "weight_norm", "deconvolution", "bags", "tangent", "shampoo")
 
 
 def answered(name):
