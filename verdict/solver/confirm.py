@@ -33,10 +33,11 @@ def confirm(goals: Sequence[Goal], outcome: Proved | Refuted, options: SolverOpt
 
 
 def _answer(solver: str, asked: Question, outcome: Proved | Refuted, options: SolverOptions) -> Answer:
-    said = says(solver, asked.text, options, asked.variables)
+    said = says(solver, asked.text, options, tuple(asked.variables))
+    values = {asked.variables[symbol]: value for symbol, value in said.values.items()}
     whole = len(asked.pairs) == asked.total
-    if isinstance(outcome, Proved) and said.answer == SAT and differs(asked.pairs, said.values):
-        raise InternalError(f"proved, and {solver} shows inputs at which the sides differ: {dict(said.values)}")
+    if isinstance(outcome, Proved) and said.answer == SAT and differs(asked.pairs, values):
+        raise InternalError(f"proved, and {solver} shows inputs at which the sides differ: {values}")
     if isinstance(outcome, Refuted) and said.answer == UNSAT and whole:
         raise InternalError(f"refuted at {outcome.witness}, and {solver} says that the sides never differ")
     answer = UNKNOWN if isinstance(outcome, Proved) and said.answer == SAT else said.answer

@@ -66,8 +66,8 @@ def ask_condition(condition: Condition, element: Element, options: SolverOptions
 def _solve(order: Sequence[Term], claim: str, options: SolverOptions) -> Answer:
     text = "\n".join(["(set-logic QF_UFNRA)", *Script(order).lines, f"(assert {claim})"])
     free = variables(order)
-    reals = [name(term) for term in free if term.kind is not Kind.INDEX]
-    truths = [value_symbol(term, k) for term in free if term.kind is Kind.INDEX for k in range(term.data[2])]
+    reals = tuple(name(term) for term in free if term.kind is not Kind.INDEX)
+    truths = tuple(value_symbol(term, k) for term in free if term.kind is Kind.INDEX for k in range(term.data[2]))
     said = says(options.solvers[0], text, options, reals, truths)
     return Answer(said.answer == UNSAT, _point(said, free) if said.answer == SAT else None)
 

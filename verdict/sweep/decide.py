@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from verdict.counting import Progress
 from verdict.options import Options
 from verdict.outcome import Answer, Outcome, Proved, Unknown
+from verdict.solver import Proofs
 from verdict.sweep.claim import MOST_ELEMENTS, Claim, Cone, cone_of, grown, key_of, size_of
 from verdict.sweep.prove import prove
 from verdict.sweep.trace import Traces
@@ -111,6 +112,7 @@ def _ask(
         confirm_timeout=min(options.solver.confirm_timeout, CONFIRMING),
     )
     tasks = list(groups.items())
+    proofs = None if options.exhaustive else Proofs()
     done = 0
 
     def decided(place: int, _: object) -> None:
@@ -121,7 +123,7 @@ def _ask(
     progress(0, len(asked), CLAIMS)
     found = run_all(
         tasks,
-        lambda task: prove(traces, list(task[1].values()), frozenset(task[0]), solver),
+        lambda task: prove(traces, list(task[1].values()), frozenset(task[0]), solver, proofs),
         options.workers,
         options.solver.timeout,
         options.memory_mib,

@@ -34,7 +34,7 @@ from verdict.sweep.larger import MOST_OPERATIONS, Larger, on_numbers, operations
 from verdict.sweep.match import catalogue_of
 from verdict.sweep.merge import merged, repeats, without
 from verdict.sweep.multiple import factors_of
-from verdict.sweep.parallel import first_of, follow_parallel
+from verdict.sweep.parallel import Before, first_of, follow_parallel
 from verdict.sweep.plain import Plain, on_small_numbers
 from verdict.sweep.results import Missing
 from verdict.sweep.seen import Seen, Values, flows_of, in_pieces, seen, telling
@@ -238,14 +238,17 @@ def _swept(reduced: Reduced, options: Options, progress: Progress) -> Swept:
         trace = _merged(trace, ids, same, follower, known, integers, options, progress)
     catalogue = catalogue_of(flows[0], values[0], ids, both.given, trace.ids)
     guesses, positive = Guesses(catalogue, trace, factors_of(parallel)), catalogue.positive()
+    before: Before | None = None
     for _ in range(MOST_ROUNDS):
-        other, claims = follow_parallel(flows[1], ids, values[1], trace, follower, guesses, progress)
-        traces = Traces(elements, trace, other, integers, follower.keys, exact, positive)
+        followed = follow_parallel(flows[1], ids, values[1], trace, follower, guesses, progress, before)
+        traces = Traces(elements, trace, followed.trace, integers, follower.keys, exact, positive)
         ends = ends_of(traces)
-        refused = decide(traces, [*claims, *ends.claims], known, options, progress)
-        wrong = first_of(flows[1], [claim for claim, _ in refused if claim.step >= 0])
+        refused = decide(traces, [*followed.fresh, *ends.claims], known, options, progress)
+        open_ = [claim for claim, _ in refused if claim.step >= 0]
+        wrong = first_of(flows[1], open_)
         if not wrong:
             break
+        before = None if options.exhaustive else Before.of(followed, wrong, open_)
         guesses.refused.update((claim.step, claim.output, claim.right.tobytes()) for claim in wrong)
     return Swept(
         compared=compared.total,
@@ -254,7 +257,7 @@ def _swept(reduced: Reduced, options: Options, progress: Progress) -> Swept:
             *((ends.where(claim) if claim.step < 0 else "a step", why) for claim, why in refused),
         ),
         steps=len(flows[1].steps),
-        claims=len(claims) + len(ends.claims),
+        claims=len(followed.claims) + len(ends.claims),
         distinct=known.distinct,
         methods=known.methods,
         answers=known.answers,
