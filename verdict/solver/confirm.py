@@ -16,6 +16,9 @@ from verdict.solver.plain_values import differs
 from verdict.solver.question import Question, question
 from verdict.solver.solvers import SAT, UNKNOWN, UNSAT, says
 
+MOST_ASKED = 1_000
+"""How many operations are asked at once, where one element has no more: of more, a solver often says nothing at all."""
+
 
 def confirm(goals: Sequence[Goal], outcome: Proved | Refuted, options: SolverOptions) -> tuple[Answer, ...]:
     """What each solver of `options` says of the goals, which are of plain terms.
@@ -23,7 +26,7 @@ def confirm(goals: Sequence[Goal], outcome: Proved | Refuted, options: SolverOpt
     Raises InternalError where one of them shows the contrary of the outcome.
     """
     try:
-        asked = question(goals)
+        asked = question(goals, MOST_ASKED) or question(goals)
     except SolverError:
         asked = None
     if asked is None:

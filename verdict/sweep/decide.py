@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from verdict.counting import Progress
 from verdict.options import Options
@@ -27,9 +27,10 @@ DIFFERENT = Unknown("the two sides differ at a sampled point")
 
 @dataclass(slots=True)
 class Decided:
-    """outcomes: of each canonical claim that was asked."""
+    """outcomes: of each canonical claim that was asked. proofs: those of this process, by their form."""
 
     outcomes: dict[bytes, Outcome]
+    proofs: Proofs = field(default_factory=Proofs)
 
     @property
     def distinct(self) -> int:
@@ -112,7 +113,7 @@ def _ask(
         confirm_timeout=min(options.solver.confirm_timeout, CONFIRMING),
     )
     tasks = list(groups.items())
-    proofs = None if options.exhaustive else Proofs()
+    proofs = None if options.exhaustive else known.proofs
     done = 0
 
     def decided(place: int, _: object) -> None:
