@@ -50,7 +50,7 @@ def record_aten(recorder: "Recorder", call: Call) -> Any:
             recorder.memory.write(output, value)
         recorder.watch.same(output, call.args[0])
         return output
-    if recorder.live and choices.knows(call):
+    if choices.knows(call) and (recorder.live or choices.is_constant(recorder, call)):
         return choices.record_choice(recorder, call)
     if call.name in _ESCAPES:
         return _escape(recorder, call)

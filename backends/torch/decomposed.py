@@ -173,6 +173,12 @@ def _margins(
     return (slope * grad / (len(rows) if reduction == 1 else 1)).reshape(x.shape)
 
 
+def _greatest(x: Any, output_size: Sequence[int]) -> Any:
+    """The greatest elements of windows of two dimensions, as torch takes them apart where all are of one size."""
+    made = decomposition_table[torch.ops.aten.adaptive_max_pool2d.default](x, output_size)
+    return pooled.greatest(x, output_size) if made is NotImplemented else made
+
+
 def _max_pooled(dims: int, grad: Any, x: Any, *_: Any, indices: Any) -> Any:
     """The gradient of a maximum over windows, whose places count in the last dimensions together."""
     flat = torch.zeros_like(x).flatten(-dims)
@@ -278,6 +284,11 @@ _OWN: Mapping[str, Callable[..., Any]] = {
     "avg_pool3d_backward": pooled.averaged_backward,
     "cummax": running.greatest,
     "cummin": running.smallest,
+    "_adaptive_avg_pool3d": pooled.shared,
+    "_adaptive_avg_pool3d_backward": pooled.shared_backward,
+    "adaptive_max_pool2d": _greatest,
+    "adaptive_max_pool3d": pooled.greatest,
+    "adaptive_max_pool3d_backward": lambda grad, x, indices: _max_pooled(3, grad, x, indices=indices),
     "adaptive_max_pool2d_backward": lambda grad, x, indices: _max_pooled(2, grad, x, indices=indices),
     "max_pool3d_with_indices_backward": lambda grad, x, *how: _max_pooled(3, grad, x, indices=how[-1]),
     **{name: partial(_interpolated, name) for name in _INTERPOLATIONS},

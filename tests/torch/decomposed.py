@@ -148,11 +148,20 @@ OPERATORS = {
     "ceilings": {
         "max": lambda y: functional.max_pool2d(image(y), 2, 2, ceil_mode=True),
         "mean": lambda y: functional.avg_pool2d(image(y), 2, 2, ceil_mode=True, count_include_pad=False),
+        "unlike": lambda y: functional.adaptive_max_pool2d(image(y), (1, 2)),
+        "volume": lambda y: functional.adaptive_avg_pool3d(y.reshape(-1, 1, 1, 2, 3), (1, 1, 2)),
         "decimals": lambda y: y * torch.round(y.detach(), decimals=1),
         "middle": lambda y: y.nanmedian(1)[0],
         "margin": lambda y: functional.multi_margin_loss(y, torch.full((len(y),), 2), p=2, reduction="none"),
         "copied": lambda y: torch.transpose_copy(torch.view_copy(y, (-1, 2, 3)), 1, 2),
         "bits": lambda y: y * ((torch.arange(SIZE) << 2) >> torch.tensor([0, 1, 2, 3, 64, 0])),
+    },
+    "constants": {
+        "repeated": lambda y: y.repeat_interleave(torch.tensor([1, 2, 0, 3, 0, 1]), 1),
+        "masked": lambda y: y[:, torch.tensor([True, False, True, True, False, False])],
+        "scattered": lambda y: y.masked_scatter(torch.tensor([True, False] * 3), y[:, :3].contiguous()),
+        "put": lambda y: torch.zeros_like(y).index_put((torch.ones(len(y), SIZE) > 0,), y.reshape(-1)),
+        "unique": lambda y: y[:, torch.unique(torch.tensor([0, 2, 2, 5]))],
     },
     "inverses": {
         "inv": lambda y: torch.linalg.inv(definite(y)),

@@ -198,6 +198,14 @@ CASES += [
     ("aten.split_copy.Tensor", (X, 2)),
     ("aten.as_strided_copy", (X, (2, 2), (1, 4), 3)),
 ]
+CASES += [
+    ("aten.adaptive_max_pool2d", (IMAGE, (3, 2))),
+    ("aten.adaptive_max_pool2d", (IMAGE, (2, 5))),
+    ("aten.adaptive_max_pool3d", (drawn(2, 3, 4, 5), (2, 3, 2))),
+    ("aten.adaptive_max_pool3d_backward", (drawn(2, 2, 2, 2), drawn(2, 3, 4, 5), drawn(2, 2, 2, 2).long().abs())),
+    ("aten._adaptive_avg_pool3d", (drawn(2, 3, 4, 5), (2, 3, 2))),
+    ("aten._adaptive_avg_pool3d_backward", (drawn(1, 2, 2, 3, 2), drawn(1, 2, 3, 4, 5))),
+]
 ROUNDED = ((drawn(6) * 10, 1), (drawn(6) * 10, 0), (drawn(6) * 1000, -2))
 
 
