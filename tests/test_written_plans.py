@@ -40,10 +40,61 @@ OTHERWISE = (
     (": loss\n", ": first\n"),
     ("loss loss\n", "loss first\n"),
 )
+ROWS = """verdict-plan 1
+
+tensors
+  x input float32 [4, 3] origin name
+  a activation float32 [2, 3]
+  b activation float32 [2, 3]
+  r activation float32 [2, 3] origin name
+
+family 0
+segment forward
+  a = narrow(x) dim=0 start=0 length=2
+  b = narrow(x) dim=0 start=2 length=2
+  r = accumulate(a, b)
+call forward once
+output r
+
+end
+"""
+OVER_REPLICAS = """verdict-plan 1
+
+mesh dp=2
+devices 1
+replicas 2
+batch x 0
+
+tensors
+  x input float32 [2, 3] origin name
+  r activation float32 [2, 3] origin name
+
+family 0
+segment forward
+  r = all_reduce(x) ranks=(self,) reduce="sum" replicas=True
+call forward once
+output r
+
+end
+"""
+"""What all replicas hold whole, of no column: its shape is that of the single device."""
+ADDED = ("  r = accumulate(a, b)", "  c = relu(a)\n  d = relu(b)\n  r = accumulate(c, d)")
+KEPT = (
+    ("  a activation", "  c activation float32 [2, 3]\n  d activation float32 [2, 3]\n  a activation"),
+    ADDED,
+)
+BEHIND = (
+    ("  r activation", "  q activation float32 [2, 3]\n  r activation"),
+    ("  r = all_reduce(x)", "  q = all_reduce(x)"),
+    ("replicas=True", "replicas=True\n  r = relu(q)"),
+)
+BEFORE = (BEHIND[0], ("  r = all_reduce(x)", "  q = relu(x)\n  r = all_reduce(q)"))
 TWO = with_second(SINGLE, "a", "b")
 TWICE = (LOADED, f"{LOADED}\n{LOADED}")
 
 WRONG = {
+    "rows of replicas that are averaged": (ROWS, edited(OVER_REPLICAS, ('"sum"', '"avg"'))),
+    "rows of replicas that are cut off behind their sum": (edited(ROWS, *KEPT), edited(OVER_REPLICAS, *BEHIND)),
     "a batch that is loaded twice": (SINGLE, edited(PARALLEL, TWICE)),
     "a sum over shards of two devices": (SINGLE, edited(PARALLEL, (REDUCED, REDUCED.replace("(self,)", "tp")))),
     "two losses under other names, exchanged": (TWO, edited(with_second(PARALLEL, "b", "a", "c"), *OTHERWISE)),
@@ -53,6 +104,8 @@ WRONG = {
     ),
 }
 RIGHT = {
+    "rows of replicas that are added up": (ROWS, OVER_REPLICAS),
+    "rows of replicas that are cut off before": (edited(ROWS, *KEPT), edited(OVER_REPLICAS, *BEFORE)),
     "the pair": (SINGLE, PARALLEL),
     "two losses": (TWO, edited(with_second(PARALLEL, "a", "b"), HIDDEN)),
     "two losses under other names": (TWO, edited(with_second(PARALLEL, "a", "b", "c"), *OTHERWISE)),

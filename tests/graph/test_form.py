@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import mlp, rewrite_where, with_attrs
 from verdict.errors import PlanFileError
-from verdict.graph import ABSENT, INPUT, WEIGHT, Call, Held
+from verdict.graph import ABSENT, ACCUMULATOR, ACTIVATION, INPUT, WEIGHT, Call, Held
 from verdict.graph.form import require_form
 
 RIGHT = mlp(dp=2, tp=2, pp=2, nm=2)
@@ -26,6 +26,21 @@ def nodes(which, /, **changed):
 
 def attributes(op, **changed):
     return rewrite_where(RIGHT, op, lambda node: with_attrs(node, **changed))
+
+
+def of_type(dtype, op="all_reduce", **attrs):
+    """RIGHT with one reduction, of another type; `attrs` in place of all that it says."""
+    plan = attributes(op, **attrs)
+    ends = {t for segment in plan.segments for node in segment.nodes if node.op == op for t in node.inputs}
+    changed = {plan.tensors[t].logical for t in ends}
+    logicals = [t._replace(dtype=dtype, kind=ACTIVATION) if k in changed else t for k, t in enumerate(plan.logicals)]
+    return replace(plan, logicals=tuple(logicals))
+
+
+def accumulating(dtype):
+    """RIGHT with accumulators of a type."""
+    logicals = [t._replace(dtype=dtype) if t.kind == ACCUMULATOR else t for t in RIGHT.logicals]
+    return replace(RIGHT, logicals=tuple(logicals))
 
 
 INPUTS, WEIGHTS = ([t.name for t in RIGHT.logicals if t.kind == kind] for kind in (INPUT, WEIGHT))
@@ -62,6 +77,13 @@ FAULTS = {
     "shards of an input": replace(RIGHT, shard_axes=((INPUTS[0], 0),)),
     "shards of a loss": replace(RIGHT, shard_axes=(("loss", 0),)),
     "shards along no axis": replace(RIGHT, shard_axes=((WEIGHTS[0], 2),)),
+    "a sum of truth values": of_type("bool"),
+    "a sum of truth values that is not said": of_type("bool", reduce=None),
+    "a mean of truth values": of_type("bool", reduce="avg"),
+    "a mean of integers": of_type("int64", reduce="mean"),
+    "the greatest of complex numbers": of_type("complex64", reduce="max"),
+    "an accumulator of narrow integers": accumulating("int8"),
+    "an accumulator of truth values": accumulating("bool"),
     "shards said twice": replace(RIGHT, shard_axes=((WEIGHTS[0], 0), (WEIGHTS[0], 0))),
 }
 
@@ -70,6 +92,10 @@ def test_a_right_plan_is_well_formed():
     require_form(RIGHT)
     require_form(replace(RIGHT, shard_axes=((WEIGHTS[0], 0),)))
     require_form(nodes("all_reduce", op="all_gather", attrs={"dim": 0, "replicas": True, "ranks": (0,)}))
+    require_form(of_type("bool", reduce="max"))
+    require_form(of_type("int8"))
+    require_form(of_type("complex64", reduce="avg"))
+    require_form(accumulating("int64"))
 
 
 @pytest.mark.parametrize("wrong", FAULTS.values(), ids=FAULTS)

@@ -204,7 +204,8 @@ def _of_weights(
 
 
 def _named(sides: Sides, floor: float) -> Iterator[Row]:
-    """Outputs that are of no weight against the region, and the column, of the single-device output of their name."""
+    """Outputs that are of no weight against the region of the single-device output of their name, of
+    which a column has its own rows, or all where the shapes are the same."""
     single, parallel = sides.single, sides.parallel
     due = {tensor: value for (_, _, tensor), value in sides.right.outputs.items()}
     partner, divided = partners(single, parallel), shard_axes(parallel)
@@ -218,14 +219,10 @@ def _named(sides: Sides, floor: float) -> Iterator[Row]:
             tensor = partner[held.tensor]
             region = region_of_share(parallel, sides.small, divided, held.tensor, replica)
             where = [*slices(region)]
-            share = parallel.tensors[held.tensor].logical
-            axis = (
-                None
-                if share in divided
-                else require_batch_axis(
-                    single.logicals[single.tensors[tensor].logical], parallel.logicals[share], parallel.columns
-                )
-            )
+            share, whole = parallel.tensors[held.tensor].logical, single.logicals[single.tensors[tensor].logical]
+            column, axis = parallel.logicals[share], None
+            if share not in divided and column.shape != whole.shape:
+                axis = require_batch_axis(whole, column, parallel.columns)
             if axis is not None:
                 size = due[tensor].shape[axis] // parallel.columns
                 begin = size * (replica * parallel.microbatches + max(microbatch, 0))

@@ -13,7 +13,7 @@ from verdict.diagnose.recipe import apply, mismatches
 from verdict.diagnose.refuted import on_numbers
 from verdict.diagnose.scene import Scene
 from verdict.errors import ShapeError
-from verdict.graph import ABSENT, Interval, Region, extent, inside, spelled
+from verdict.graph import ABSENT, Interval, Region, Shape, extent, inside, spelled
 from verdict.lineage import Evidence, Share
 from verdict.lineage.columns import SUMMED
 from verdict.lineage.values import OVER_MICROBATCHES, OVER_REPLICAS
@@ -185,21 +185,30 @@ def _of_sum(scene: Scene, about: Evidence) -> Counterexample | None:
     held = Counter((share.base, share.region) for share in value for _ in range(_times(scene, share)))
     due = Counter((base, about.region) for base in about.expected)
     active = {base for base, _ in (held - due) + (due - held)}
-    inputs, count = [], 0
-    for base in bases:
-        array = np.full(small[base], Fraction(0), dtype=object)
-        if base in active:
-            size = int(np.prod(small[base]))
-            array = np.array([Fraction(count + k + 1) for k in range(size)], dtype=object).reshape(small[base])
-            count += size
-        inputs.append(array)
     place = {base: k for k, base in enumerate(bases)}
     single = _sum(due, place, units)
     parallel = _sum(held, place, units) or _sum(due, place, units, Fraction(0))
+    shown = [(small[base], base in active) for base in bases]
+    inputs = _numbered(shown, 0)
+    if not mismatches(apply(single, inputs), apply(parallel, inputs)).any():
+        inputs = _numbered(shown, 1 + max(held.total(), due.total()))
     name = scene.sum_of(about.expected)
     at = f"each number stands for a block of {list(units)} elements of {spelled(about.region)}"
     pair = Pair(name, single, f"rank {device}", parallel)
     return counterexample([scene.bases[base].name for base in bases], inputs, [pair], at)
+
+
+def _numbered(arrays: Sequence[tuple[Shape, bool]], base: int) -> list[Array]:
+    """Arrays of these shapes of the numbers from 1 on, zeros where they do not matter. base: where it is not 0, of its
+    powers in place of those numbers: no two sums of fewer than so many of these are the same, as 1 + 2 and 3 are.
+    """
+    found, count = [], 0
+    for shape, counts in arrays:
+        size = int(np.prod(shape)) if counts else 0
+        numbers = [Fraction(base**k if base else k + 1) for k in range(count, count + size)]
+        found.append(np.array(numbers or [Fraction(0)] * int(np.prod(shape)), dtype=object).reshape(shape))
+        count += size
+    return found
 
 
 def _times(scene: Scene, share: Share) -> int:

@@ -45,6 +45,10 @@ _FORMS = {
     AWAIT: _Form((EVENT,), (0,), (0,), ()),
 }
 
+_REDUCING = frozenset(op for op, form in _FORMS.items() if "reduce" in form.may)
+_MEANS, _ORDERED = ("avg", "mean"), ("max", "min")
+_WHOLE = ("bool", "int", "uint")
+"""How the names of types that hold no fractions begin."""
 _OVER_REPLICAS = ("reduce_scatter", "all_gather", "chunk")
 """What the replicas of one device may do beside an all_reduce."""
 _DIMENSIONS = ("dim", "split_dim", "concat_dim")
@@ -70,9 +74,10 @@ def malformed(plan: Plan, rules: Mapping[str, Attributed]) -> Iterator[Misfit]:
     for number, segment in enumerate(plan.segments):
         for place, node in enumerate(segment.nodes):
             ends = tuple([shapes[tensor] if tensor != ABSENT else None for tensor in (*node.inputs, *node.outputs)])
-            key = (node.op, id(node.attrs), len(node.inputs), ends)
+            types = _types(plan, node) if node.op in _REDUCING else ()
+            key = (node.op, id(node.attrs), len(node.inputs), ends, types)
             if key not in known:
-                known[key] = _wrong(plan, node, ends, rules)
+                known[key] = _wrong(plan, node, ends, rules) or _reduction(node, types)
             problem = known[key]
             if node.op == LOADER and number in once and plan.microbatches > 1:
                 problem = problem or f"it is called once a step, and there are {plan.microbatches} microbatches to load"
@@ -184,6 +189,27 @@ def _plain(node: Node) -> str:
     shape = attribute(node, "shape")
     if shape is not None and not (isinstance(shape, tuple) and all(_is_whole(size) and size >= 0 for size in shape)):
         return f"its shape is {shape!r}: expected a tuple of sizes"
+    return ""
+
+
+def _types(plan: Plan, node: Node) -> tuple[str, ...]:
+    """The number formats of what a node reads and makes."""
+    ends = (*node.inputs, *node.outputs)
+    return tuple([plan.logicals[plan.tensors[tensor].logical].dtype for tensor in ends if tensor != ABSENT])
+
+
+def _reduction(node: Node, types: tuple[str, ...]) -> str:
+    """Why what a node reduces has no one meaning: back ends make "one of them is true" of a sum of truth values, cut or
+    refuse means of whole numbers, and have no order of complex ones.
+    """
+    how = attribute(node, "reduce") or "sum"
+    for dtype in types:
+        if how == "sum" and dtype == "bool":
+            return 'it adds up truth values: say reduce="max" where one of them is to be true, or make integers of them'
+        if how in _MEANS and dtype.startswith(_WHOLE):
+            return f"it takes a mean of {dtype}, which back ends cut or refuse: add up, and divide"
+        if how in _ORDERED and dtype.startswith("complex"):
+            return f"it takes the {how} of {dtype}, which has no order"
     return ""
 
 

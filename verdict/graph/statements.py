@@ -22,7 +22,7 @@ from verdict.graph.misfit import (
     Misfit,
     name_of,
 )
-from verdict.graph.plan import ABSENT, BUFFER, GRADIENT, INPUT, WEIGHT, Held, Plan
+from verdict.graph.plan import ABSENT, ACCUMULATOR, BUFFER, GRADIENT, INPUT, WEIGHT, Held, Plan
 from verdict.graph.region import spelled, whole
 
 GIVEN = (INPUT, WEIGHT, BUFFER)
@@ -35,6 +35,8 @@ DTYPES = frozenset(
     }
 )
 """The number formats, by PyTorch's names."""
+_CUT = frozenset({"bool", "int8", "int16", "int32", "uint8", "uint16", "uint32"})
+"""The number formats to which sums are cut."""
 _APART = "give each input, weight, buffer and output an origin, or a name, of its own"
 
 
@@ -84,7 +86,8 @@ def _mesh(plan: Plan) -> Iterator[Misfit]:
 
 
 def _logicals(plan: Plan) -> Iterator[Misfit]:
-    """Tensors of unknown number formats, and those of two plans to be compared that nobody can tell apart.
+    """Tensors of unknown number formats, accumulators of narrow ones, and those of two plans to be compared that nobody
+    can tell apart.
 
     Given tensors may share a name where each has an origin of its own; losses, and outputs, never share one.
     """
@@ -92,6 +95,9 @@ def _logicals(plan: Plan) -> Iterator[Misfit]:
         if logical.dtype not in DTYPES:
             problem = f"{logical.name} is of {logical.dtype}, which is no number format"
             yield Misfit(At(LOGICAL, number), problem, f"known: {', '.join(sorted(DTYPES))}")
+        if logical.kind == ACCUMULATOR and logical.dtype in _CUT:
+            problem = f"the accumulator {logical.name} is of {logical.dtype}, sums of which are cut to the type"
+            yield Misfit(At(LOGICAL, number), problem, "what adds up over a step is of floats, int64 or uint64")
     roles = {number: logical.kind for number, logical in enumerate(plan.logicals) if logical.kind in GIVEN}
     yield from _alike(plan, roles, named=False)
     yield from _alike(plan, {plan.tensors[held.tensor].logical: LOSS for held in plan.losses}, named=True)
