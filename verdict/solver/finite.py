@@ -29,7 +29,7 @@ MOST_MULTIPLIED = 256
 """The most assignments over which a mask and a factor are listed together; above, they stay a product."""
 MOST_TRUTHS = 4
 """The most steps of what is not finite that are listed together."""
-Values = npt.NDArray[np.object_]
+Values = npt.NDArray[Any]
 Table = tuple[tuple[Term, ...], Values]
 """Index variables and steps, ordered by uid, and the exact value for each assignment of them: an axis for each."""
 
@@ -55,8 +55,7 @@ class Tables:
         """function(*args) as a sum of indicators; None where some argument is not finite, or all are too many."""
         tables = [self.of(arg) for arg in args]
         listed = [table for table in tables if table is not None]
-        each = np.frompyfunc(function, len(tables), 1)
-        joined = _joined(each, listed) if len(listed) == len(tables) else None
+        joined = _joined(_each(function, len(tables)), listed) if len(listed) == len(tables) else None
         return None if joined is None else self._term(joined)
 
     def are_truths(self, term: Term) -> bool:
@@ -132,10 +131,16 @@ def _function(term: Term) -> Callable[..., Any] | None:
         exponents = tuple(term.data.values())
         return lambda *args: prod(arg**exponent for arg, exponent in zip(args, exponents, strict=True))
     if term.kind is Kind.INDICATOR:
-        return np.frompyfunc(lambda arg: int(arg == term.data), 1, 1)
+        return _each(lambda arg: int(arg == term.data), 1)
     if term.kind is Kind.MAXIMUM:
-        return np.frompyfunc(max, len(term.args), 1) if len(term.args) > 1 else None
+        return _each(max, len(term.args)) if len(term.args) > 1 else None
     return None
+
+
+def _each(function: Callable[..., Number], arity: int) -> Callable[..., Any]:
+    """A function of numbers as one of arrays, element by element."""
+    found: Callable[..., Any] = np.frompyfunc(function, arity, 1)
+    return found
 
 
 def _size(variable: Term) -> int:
