@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 _UNSET = frozenset({"empty", "new_empty", "empty_like", "empty_strided", "new_empty_strided", "empty_permuted"})
 _ESCAPES = frozenset({"_local_scalar_dense", "equal", "is_nonzero", "nonzero", "_assert_async"})
-_NO_CHANGE = frozenset({"detach_", "set_", "record_stream"})
+_NO_CHANGE = frozenset({"detach_", "set_", "record_stream", "_linalg_check_errors"})
+"""Operators that change no number: one raises where a matrix has no factors, of which rules make no number there."""
 _LIFTS = frozenset({"lift", "lift_fresh", "lift_fresh_copy"})
 _UNSAID = frozenset({"native_batch_norm", "native_batch_norm_backward"})
 """Operators that write to arguments without saying so, and what belongs to them: taken apart into others."""
@@ -49,7 +50,7 @@ def record_aten(recorder: "Recorder", call: Call) -> Any:
             recorder.memory.write(output, value)
         recorder.watch.same(output, call.args[0])
         return output
-    if recorder.live and choices.knows(call):
+    if choices.knows(call) and (recorder.live or choices.is_constant(recorder, call)):
         return choices.record_choice(recorder, call)
     if call.name in _ESCAPES:
         return _escape(recorder, call)
@@ -297,4 +298,3 @@ def _escape(recorder: "Recorder", call: Call) -> Any:
         problem = f"a value that depends on the inputs decides what the program does ({called(call.func)})"
         remedy = "keep it a tensor; or record with --tensors real, where what it decides is said not to be modelled"
         raise recorder.refuse(UsageError(recorder.origin.name(call.name), problem, remedy)) from None
-

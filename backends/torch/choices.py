@@ -11,9 +11,12 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import _disable_current_modes
+from torch.utils._pytree import tree_map
 
 from verdict.backends.torch.arguments import Call, called, plain
+from verdict.backends.torch.folded import folded
 from verdict.backends.torch.memory import value_of
 from verdict.backends.torch.trace import CHOICE, DECISION, UNMODELLED, Choice, Value
 
@@ -119,6 +122,14 @@ def knows(call: Call) -> bool:
     return torch.Tag.dynamic_output_shape in call.func.tags and not any(_is_real(each) for each in call.tensors)
 
 
+def is_constant(recorder: "Recorder", call: Call) -> bool:
+    """Whether what decides about such a call are constants of the recording: masks, repeats, places."""
+    given = call.given
+    masks = [item for item in given["indices"] if _is_mask(item)] if "indices" in given else call.tensors
+    asked = [given["mask"]] if call.name in _MASKED else masks
+    return call.name != "equal" and recorder.tape.known([recorder.read(tensor) for tensor in asked])
+
+
 def fills(call: Call) -> bool:
     """Whether a call puts something at indices that are, in this run, all places of a tensor, each once. Dimensions
     behind those that have indices are whole.
@@ -185,10 +196,28 @@ def _by_shape(recorder: "Recorder", call: Call) -> Any:
     for tensor in call.tensors:
         if not decide(recorder, tensor, called(call.func)):
             return recorder.instead(call, f"the shape of a result is data: {called(call.func)}")
-    output = call.run()
-    made = [tensor for tensor in (output if isinstance(output, tuple | list) else [output]) if tensor.numel()]
-    if any(tensor.numel() > MOST_CHOSEN for tensor in made):
+    found = call.run() if recorder.live else _of_constants(recorder, call)
+    outputs = found if isinstance(found, tuple | list) else [found]
+    if any(tensor.numel() > MOST_CHOSEN for tensor in outputs):
         recorder.emit(UNMODELLED, (), (), {"reason": f"{called(call.func)} makes too many constants"}, keep=True)
-    for tensor in output if isinstance(output, tuple | list) else [output]:
-        recorder.memory.write(tensor, recorder.numbers(value_of(tensor), numbers_in(tensor)))
-    return output
+    made = [_as_held(call, tensor) for tensor in outputs]
+    for tensor, numbers in zip(made, map(numbers_in, outputs), strict=True):
+        recorder.memory.write(tensor, recorder.numbers(value_of(tensor), numbers))
+    return type(found)(made) if isinstance(found, tuple | list) else made[0]
+
+
+def _of_constants(recorder: "Recorder", call: Call) -> Any:
+    """What an operator makes of constants of the recording, whose tensors need not hold them."""
+
+    def held(item: Any) -> Any:
+        return folded(recorder.tape, recorder.read(item)) if isinstance(item, torch.Tensor) else item
+
+    args, kwargs = tree_map(held, (tuple(call.args), dict(call.kwargs)))
+    with _disable_current_modes():
+        return call.func(*args, **kwargs)
+
+
+def _as_held(call: Call, tensor: Any) -> Any:
+    """A tensor without data where the call's are such."""
+    fake = next((each for each in call.tensors if isinstance(each, FakeTensor)), None)
+    return tensor if fake is None else fake.fake_mode.from_tensor(tensor)

@@ -11,7 +11,20 @@ import torch
 from torch._decomp import core_aten_decompositions, decomposition_table
 from torch.utils._python_dispatch import _disable_current_modes
 
-from verdict.backends.torch import bags, composites, distances, patterns, pooled, running, transposed
+from verdict.backends.torch import (
+    bags,
+    composites,
+    distances,
+    grids,
+    ordered,
+    patterns,
+    placing,
+    pooled,
+    running,
+    shifted,
+    solved,
+    transposed,
+)
 from verdict.backends.torch.arguments import Call, called, functional_of
 from verdict.backends.torch.collectives import Unknown
 from verdict.ops import RULES
@@ -20,6 +33,7 @@ _DECOMPOSITIONS = "torch._decomp.decompositions"
 """The module whose functions are written in operators of ATen; others, of torch._refs, may be in torch's primitives."""
 _MIXING = ("upsample_linear", "upsample_bilinear", "upsample_trilinear", "upsample_bicubic")
 """Interpolations that compute other numbers than those that there are."""
+_COPY = "_copy"
 MOST_WEIGHTS = 4096
 """The most weights of an interpolation along one dimension."""
 
@@ -30,17 +44,37 @@ def taken_apart(call: Call) -> Callable[..., Any] | None:
     """
     if call.given.get("transposed"):
         return transposed.TAKEN_APART.get(call.name)
+    by_memory = solved.by_memory(call.name, call.given)
+    if by_memory is not None:
+        return by_memory
     written = call.written
     pure = functional_of(call.func) if written else call.func
-    if pure is None or len(written) > 1 or called(pure) in RULES or pure._schema.overload_name == "Scalar":
+    if pure is None or len(written) > 1 or called(pure) in RULES:
+        return None
+    if pure._schema.overload_name == "Scalar" and call.name not in shifted.TAKEN_APART:
         return None
     if call.name.startswith(_MIXING) and not call.args[0].is_floating_point():
         return _mixed_integers
-    return _OWN.get(call.name.removesuffix("_")) or _torchs(pure)
+    return _OWN.get(call.name) or _OWN.get(call.name.removesuffix("_")) or _of_view(pure) or _torchs(pure)
 
 
 def _mixed_integers(*_: Any, **__: Any) -> Any:
     raise Unknown("an interpolation of integers is rounded in a way that has no rule")
+
+
+@cache
+def _of_view(func: Any) -> Callable[..., Any] | None:
+    """What copies a view, of the operator that copies what `func` without "_copy" makes; None of any other."""
+    name, overload = func._schema.name.removeprefix("aten::"), func._schema.overload_name or "default"
+    view = getattr(getattr(torch.ops.aten, name.removesuffix(_COPY), None), overload, None)
+    if not name.endswith(_COPY) or view is None or not any(made.alias_info for made in view._schema.returns):
+        return None
+
+    def copied(*args: Any, **kwargs: Any) -> Any:
+        made = view(*args, **kwargs)
+        return made.clone() if isinstance(made, torch.Tensor) else [each.clone() for each in made]
+
+    return copied
 
 
 @cache
@@ -67,19 +101,6 @@ def _cross(x: Any, y: Any, *, dim: int = -1) -> Any:
     x, y = torch.broadcast_tensors(x, y)
     (a, b, c), (d, e, f) = x.unbind(dim), y.unbind(dim)
     return torch.stack([b * f - c * e, c * d - a * f, a * e - b * d], dim)
-
-
-def _kth(x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """The k-th smallest along a dimension, and its place."""
-    if not x.dim() or not x.numel():
-        raise Unknown("an order of a tensor without dimensions or elements has no rule")
-    values, places = torch.sort(x, dim)
-    found = values.select(dim, k - 1), places.select(dim, k - 1)
-    return tuple(each.unsqueeze(dim) for each in found) if keepdim else found
-
-
-def _sorted(x: Any, *, stable: bool | None = None, dim: int = -1, descending: bool = False) -> Any:
-    return torch.sort(x, dim, descending)
 
 
 def _size(x: Any) -> Any:
@@ -117,41 +138,6 @@ def _within(x: Any, min: Any = None, max: Any = None) -> Any:
     return x if max is None else torch.minimum(x, max)
 
 
-def _median(x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The lower one of the two in the middle."""
-    if dim is None or not x.dim():
-        found = _kth(x.reshape(-1), (x.numel() + 1) // 2)
-        return found[0] if dim is None else found
-    return _kth(x, (x.shape[dim] + 1) // 2, dim, keepdim)
-
-
-def _bucketize(x: Any, bounds: Any, *, out_int32: bool = False, right: bool = False) -> Any:
-    """How many bounds lie below each number; those that it is equal to among them where it is to lie to their right."""
-    below = bounds <= x.unsqueeze(-1) if right else bounds < x.unsqueeze(-1)
-    return below.sum(-1, dtype=torch.int32 if out_int32 else torch.int64)
-
-
-def _searchsorted(
-    bounds: Any, x: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None, sorter: Any = None
-) -> Any:
-    if sorter is not None:
-        raise Unknown("a search among numbers that another tensor sorts has no rule")
-    bounds = bounds if bounds.dim() == 1 else bounds.unsqueeze(-2)
-    return _bucketize(x, bounds, out_int32=out_int32, right=right or side == "right")
-
-
-def _scatter_reduce(x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
-    if reduce not in ("sum", "mean"):
-        return running.scattered(x, dim, index, source, reduce, include_self)
-    total = (x if include_self else x.scatter(dim, index, 0.0)).scatter_add(dim, index, source)
-    if reduce == "sum":
-        return total
-    one = torch.ones_like(x)
-    count = (one if include_self else one.scatter(dim, index, 0.0)).scatter_add(dim, index, torch.ones_like(source))
-    count = count.clamp(min=1)
-    return total / count if total.is_floating_point() else torch.div(total, count, rounding_mode="floor")
-
-
 def _trilinear(
     x: Any, y: Any, z: Any, expand1: Sequence[int], expand2: Sequence[int], expand3: Sequence[int],
     sumdim: Sequence[int], unroll_dim: int = 1,
@@ -170,6 +156,27 @@ def _weight_norm(grad: Any, v: Any, g: Any, norms: Any, dim: int) -> Any:
     others = [each for each in range(v.dim()) if each != dim % v.dim()]
     along = (grad * v).sum(others, keepdim=True) / norms
     return g / norms * (grad - v * (along / norms)), along
+
+
+def _margins(
+    grad: Any, x: Any, target: Any, p: int, margin: float, weight: Any = None, reduction: int = 1
+) -> Any:
+    """The gradient of the mean over classes of max(0, margin - x[target] + x[class])^p, but for the target itself."""
+    size = x.shape[-1] if x.dim() else 1
+    rows, classes = x.reshape(-1, size), target.reshape(-1, 1)
+    above = margin - rows.gather(1, classes) + rows
+    slope = torch.where(above > 0, torch.ones_like(above) if p == 1 else 2 * above, 0.0) / size
+    slope = slope if weight is None else slope * weight.index_select(0, classes.reshape(-1))[:, None]
+    slope = slope.scatter(1, classes, 0.0)
+    slope = slope.scatter(1, classes, -slope.sum(1, keepdim=True))
+    grad = grad.reshape(-1, 1) if reduction == 0 else grad
+    return (slope * grad / (len(rows) if reduction == 1 else 1)).reshape(x.shape)
+
+
+def _greatest(x: Any, output_size: Sequence[int]) -> Any:
+    """The greatest elements of windows of two dimensions, as torch takes them apart where all are of one size."""
+    made = decomposition_table[torch.ops.aten.adaptive_max_pool2d.default](x, output_size)
+    return pooled.greatest(x, output_size) if made is NotImplemented else made
 
 
 def _max_pooled(dims: int, grad: Any, x: Any, *_: Any, indices: Any) -> Any:
@@ -245,11 +252,15 @@ _INTERPOLATIONS = tuple(
 _OWN: Mapping[str, Callable[..., Any]] = {
     **_ELEMENTWISE,
     **composites.TAKEN_APART,
+    **ordered.TAKEN_APART,
+    **placing.TAKEN_APART,
+    **shifted.TAKEN_APART,
+    **grids.TAKEN_APART,
+    **solved.TAKEN_APART,
     "_efficientzerotensor": patterns.zeros,
     "eye": patterns.diagonal,
     "tril_indices": partial(patterns.triangle, True),
     "triu_indices": partial(patterns.triangle, False),
-    "sort": _sorted,
     "hardshrink_backward": _shrunk,
     "softshrink_backward": _shrunk,
     "std_mean": _std_mean,
@@ -258,13 +269,9 @@ _OWN: Mapping[str, Callable[..., Any]] = {
     "all": partial(_over, torch.all),
     "clamp": _within,
     "addbmm": _added_products,
-    "kthvalue": _kth,
-    "median": _median,
-    "bucketize": _bucketize,
-    "searchsorted": _searchsorted,
-    "scatter_reduce": _scatter_reduce,
     "_trilinear": _trilinear,
     "_weight_norm_interface_backward": _weight_norm,
+    "multi_margin_loss_backward": _margins,
     "_embedding_bag": bags.bagged,
     "_embedding_bag_forward_only": bags.bagged,
     "_embedding_bag_backward": bags.unbagged_whole,
@@ -277,6 +284,11 @@ _OWN: Mapping[str, Callable[..., Any]] = {
     "avg_pool3d_backward": pooled.averaged_backward,
     "cummax": running.greatest,
     "cummin": running.smallest,
+    "_adaptive_avg_pool3d": pooled.shared,
+    "_adaptive_avg_pool3d_backward": pooled.shared_backward,
+    "adaptive_max_pool2d": _greatest,
+    "adaptive_max_pool3d": pooled.greatest,
+    "adaptive_max_pool3d_backward": lambda grad, x, indices: _max_pooled(3, grad, x, indices=indices),
     "adaptive_max_pool2d_backward": lambda grad, x, indices: _max_pooled(2, grad, x, indices=indices),
     "max_pool3d_with_indices_backward": lambda grad, x, *how: _max_pooled(3, grad, x, indices=how[-1]),
     **{name: partial(_interpolated, name) for name in _INTERPOLATIONS},

@@ -41,8 +41,11 @@ def scattered(x: Any, dim: int, index: Any, source: Any, reduce: str, include_se
     """x, each element reduced with those of `source` that the index sends there; without itself, if it is not included
     and something is sent.
     """
-    if reduce not in _REDUCING or x.dim() == 0 or _beside(x, dim) != _beside(index, dim):
-        raise Unknown(f"a scatter that reduces by {reduce} to a tensor of other sizes has no rule")
+    if reduce not in _REDUCING or x.dim() == 0:
+        raise Unknown(f"a scatter that reduces by {reduce} to a tensor without dimensions has no rule")
+    source = source[tuple(map(slice, index.shape))]
+    if _beside(x, dim) != _beside(index, dim):
+        return _to_part(x, dim, index, source, reduce, include_self)
     if index.shape[dim] > MOST_STEPS:
         raise Unknown(f"a scatter of {index.shape[dim]} elements along a dimension is not taken apart")
     rows = torch.arange(x.shape[dim]).reshape(-1, *(1 for _ in x.shape[dim % x.dim() + 1 :]))
@@ -54,6 +57,14 @@ def scattered(x: Any, dim: int, index: Any, source: Any, reduce: str, include_se
             both, seen = torch.where(seen, both, new), seen | hit
         x = torch.where(hit, both, x)
     return x
+
+
+def _to_part(x: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool) -> Any:
+    """The same where fewer rows than there are of x are sent something: the first ones."""
+    part = tuple(slice(None) if k == dim % x.dim() else slice(size) for k, size in enumerate(index.shape))
+    made = x.clone()
+    made[part] = scattered(x[part], dim, index, source, reduce, include_self)
+    return made
 
 
 def _beside(x: Any, dim: int) -> list[int]:

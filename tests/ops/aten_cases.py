@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tests.ops import matrix_cases
 from tests.ops.harness import nonzero, positive, real
 
 R, P, N = real, positive, nonzero
@@ -244,9 +245,11 @@ def _pooled():
         ((2, 2, 4, 4), (2, 2), {"kernel_size": (2, 2)}),
         ((1, 2, 5, 4), (3, 2), {"kernel_size": (3, 3), "stride": (2, 2), "padding": (1, 1)}),
         ((2, 3, 4), (1, 3), {"kernel_size": (2, 2), "stride": (2, 1)}),
+        ((1, 6, 5), (4, 3), {"kernel_size": (3, 2), "stride": (2, 2), "padding": (1, 0), "ceil_mode": True}),
+        ((2, 3, 7), (2, 2), {"kernel_size": (2, 3), "stride": (3, 5), "padding": (1, 1), "ceil_mode": True}),
     )
     for x, made, attrs in ways:
-        full = {"stride": attrs["kernel_size"], "padding": (0, 0), **attrs, "ceil_mode": False}
+        full = {"stride": attrs["kernel_size"], "padding": (0, 0), "ceil_mode": False, **attrs}
         gradient = (*x[:-2], *made)
         yield node("max_pool2d_with_indices", x, **attrs)
         fill = (R, R, ids(x[-1] * x[-2]))
@@ -528,4 +531,4 @@ NODES = tuple(
         _reduced,
     )
     for found in family()
-)
+) + tuple(matrix_cases.nodes(node))

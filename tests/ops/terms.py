@@ -7,6 +7,7 @@ from statistics import NormalDist
 import mpmath
 import numpy as np
 
+from verdict.ops.aten.factors import FUNCTIONS
 from verdict.ops.keyed_dropout import drawn
 from verdict.ops.numbers import kept
 
@@ -62,10 +63,11 @@ def _elementwise(method):
 class Term:
     """A number that mixes with ints, Fractions and minus infinity only, and has no order and no truth."""
 
-    __slots__ = ("value",)
+    __slots__ = ("parts", "value")
 
-    def __init__(self, value):
+    def __init__(self, value, parts=()):
         self.value = float(value)
+        self.parts = parts
 
     def __bool__(self):
         raise TypeError("a term has no truth value")
@@ -143,7 +145,22 @@ class Term:
         return Term(self.value * value.value)
 
     def opaque(self, name, *others):
+        if name.startswith("whole of "):
+            return Term(0, _parts(name.removeprefix("whole of "), self.value, [number(other) for other in others]))
+        if self.parts:
+            return Term(1 if name == "regular" else np.asarray(FUNCTIONS[name](*self.parts))[others])
         return Term(OPAQUE[name](self.value, *(number(other) for other in others)))
+
+
+def _parts(name, first, values):
+    """The matrices of whose elements a term is an unknown function; its name says of which shapes they are."""
+    shapes, _, place = name.partition(" at ")
+    values = [*values[: int(place)], first, *values[int(place) :]]
+    made = []
+    for text in shapes.split(" and "):
+        shape = tuple(map(int, text.split("x")))
+        made.append(np.array([values.pop(0) for _ in range(math.prod(shape))]).reshape(shape))
+    return made
 
 
 def number(other):

@@ -30,7 +30,8 @@ SIZES = frozenset({"N", "C", "HxW", "group", "num_weights", "start", "end", "ste
 """What cannot be drawn by itself: torch would read beyond its memory, or make a tensor of another size."""
 APART = frozenset({"absent", "masks", "dtype", "input_dtype", "output_mask", "half_to_float", "training"})
 UNFIT = (*("as_strided", "scatter", "index_put", "gather", "flash_attention", "embedding_dense_backward"), "nll_loss")
-"""Where attributes name places in tensors, or what is not finite is left to chance: held by other tests."""
+UNFIT += ("_linalg_eigh", "_linalg_svd")
+"""Where attributes name places in tensors, what is not finite is left to chance, or a sign: held by other tests."""
 ROUNDED = ("floor_divide", "_mode", "remainder")
 """Quotients that floats round to the wrong side of an integer; only wholes are drawn."""
 NUMERIC = {real, positive, nonzero, inside}

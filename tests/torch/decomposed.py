@@ -124,6 +124,59 @@ OPERATORS = {
         "argmax": lambda y: y.gather(1, y.argmax(1, keepdim=True)),
         "gates": lambda y: routed(y.softmax(-1)),
     },
+    "put": {
+        "take": lambda y: y[None].take(torch.arange(len(y) * SIZE).flip(0)).reshape(y.shape),
+        "put": lambda y: y.put(torch.arange(len(y) * SIZE)[::2], y[:, :3] * y[:, 3:]),
+        "scattered": lambda y: y.masked_scatter(torch.tensor([True, False, False] * 2), y[:, 2:4]),
+        "rows": lambda y: y.index_reduce(1, torch.tensor([0, 4, 0]), y[:, 1:4], "mean"),
+        "best": lambda y: y.index_reduce(1, torch.tensor([0, 4, 0]), y[:, 1:4], "amax", include_self=False),
+        "some": lambda y: y.scatter_reduce(1, torch.tensor([[1, 1, 0]]).expand(len(y), 3), y[:, 3:], "prod"),
+    },
+    "grids": {
+        "bilinear": lambda y: sampled(y, "bilinear", "reflection", False),
+        "nearest": lambda y: sampled(y, "nearest", "zeros", True),
+        "bicubic": lambda y: sampled(y, "bicubic", "border", True),
+        "volume": lambda y: functional.grid_sample(
+            y.reshape(-1, 1, 1, 2, 3), points(y)[:, None, ..., [0, 1, 1]], align_corners=False
+        ),
+    },
+    "points": {
+        "grid": lambda y: functional.grid_sample(
+            torch.tensor([0.5, -1.0]).expand(len(y), 1, 1, 2), y[:, None, :1, None].expand(-1, 1, 1, 2) / 8
+        ),
+    },
+    "ceilings": {
+        "max": lambda y: functional.max_pool2d(image(y), 2, 2, ceil_mode=True),
+        "mean": lambda y: functional.avg_pool2d(image(y), 2, 2, ceil_mode=True, count_include_pad=False),
+        "unlike": lambda y: functional.adaptive_max_pool2d(image(y), (1, 2)),
+        "volume": lambda y: functional.adaptive_avg_pool3d(y.reshape(-1, 1, 1, 2, 3), (1, 1, 2)),
+        "decimals": lambda y: y * torch.round(y.detach(), decimals=1),
+        "middle": lambda y: y.nanmedian(1)[0],
+        "margin": lambda y: functional.multi_margin_loss(y, torch.full((len(y),), 2), p=2, reduction="none"),
+        "copied": lambda y: torch.transpose_copy(torch.view_copy(y, (-1, 2, 3)), 1, 2),
+        "bits": lambda y: y * ((torch.arange(SIZE) << 2) >> torch.tensor([0, 1, 2, 3, 64, 0])),
+    },
+    "constants": {
+        "repeated": lambda y: y.repeat_interleave(torch.tensor([1, 2, 0, 3, 0, 1]), 1),
+        "masked": lambda y: y[:, torch.tensor([True, False, True, True, False, False])],
+        "scattered": lambda y: y.masked_scatter(torch.tensor([True, False] * 3), y[:, :3].contiguous()),
+        "put": lambda y: torch.zeros_like(y).index_put((torch.ones(len(y), SIZE) > 0,), y.reshape(-1)),
+        "unique": lambda y: y[:, torch.unique(torch.tensor([0, 2, 2, 5]))],
+    },
+    "inverses": {
+        "inv": lambda y: torch.linalg.inv(definite(y)),
+        "solve": lambda y: torch.linalg.solve(definite(y), y[:, :2]),
+        "triangular": lambda y: torch.linalg.solve_triangular(definite(y), y[:, 4:, None], upper=True),
+        "cholesky": lambda y: torch.cholesky_solve(y[:, 4:, None], torch.linalg.cholesky(definite(y))),
+        "determinant": lambda y: torch.linalg.slogdet(definite(y))[1] * torch.det(squares(y)),
+    },
+    "spectra": {
+        "eigenvectors": lambda y: roots(definite(y)),
+        "singular": lambda y: torch.linalg.svdvals(y.reshape(-1, 2, 3)),
+        "orthogonal": lambda y: torch.linalg.qr(y.reshape(-1, 3, 2))[0],
+        "exponential": lambda y: torch.matrix_exp(squares(y)),
+        "pseudo": lambda y: torch.linalg.pinv(y.reshape(-1, 3, 2)),
+    },
     "sums": {
         "scatter_mean": lambda y: torch.zeros(len(y), 3).scatter_reduce(1, places(y), y, "mean"),
         "std_mean": lambda y: sum(torch.std_mean(y, 1)),
@@ -166,6 +219,28 @@ def routed(scores):
     return torch.zeros(len(scores), SIZE).scatter(1, at, best / best.sum(1, keepdim=True)) @ torch.eye(SIZE)
 
 
+def squares(y):
+    return y[:, :4].reshape(-1, 2, 2)
+
+
+def definite(y):
+    return squares(y) @ squares(y).mT + torch.eye(2)
+
+
+def roots(matrices):
+    values, vectors = torch.linalg.eigh(matrices)
+    return vectors @ torch.diag_embed(values.rsqrt()) @ vectors.mT
+
+
+def points(y):
+    """Three points for each row, some of them outside of any image."""
+    return torch.tensor([[0.1, -0.3], [1.7, -0.9], [-0.45, 2.5]]).expand(len(y), 1, 3, 2)
+
+
+def sampled(y, how, padding, aligned):
+    return functional.grid_sample(image(y), points(y), how, padding, align_corners=aligned)
+
+
 def places(y):
     return torch.tensor([[0, 1, 2, 0, 1, 2]]).expand(len(y), SIZE)
 
@@ -181,6 +256,31 @@ def program(ctx, operators, reduced=True, wrap=nn.Sequential):
         if ctx.world > 1 and reduced:
             for param in model.parameters():
                 dist.all_reduce(param.grad, op=dist.ReduceOp.AVG)
+        return loss
+
+    specs = {"x": shard(0, ctx.rank, ctx.world)} if ctx.world > 1 else {}
+    return Program({"x": x}, model, step, specs=specs, loss=mean(ctx.rank, ctx.world))
+
+
+def shampoo(ctx, late=False):
+    """A step along the gradient times the root of its inverse square. late: what ranks make of their own gradients
+    is averaged, which is another mean.
+    """
+    torch.manual_seed(0)
+    model, x = nn.Linear(SIZE, 2, bias=False), torch.randn(ROWS, SIZE)[: ROWS // ctx.world].clone()
+
+    def reduce(grad):
+        if ctx.world > 1:
+            dist.all_reduce(grad, op=dist.ReduceOp.AVG)
+        return grad
+
+    def step():
+        loss = model(x).square().mean()
+        loss.backward()
+        grad = model.weight.grad if late else reduce(model.weight.grad)
+        along = roots(grad @ grad.mT + torch.eye(2)) @ grad
+        with torch.no_grad():
+            model.weight.sub_(0.1 * (reduce(along) if late else along))
         return loss
 
     specs = {"x": shard(0, ctx.rank, ctx.world)} if ctx.world > 1 else {}
@@ -208,5 +308,7 @@ build_bags = built([torch.tanh], wrap=Bags)
 build_bags_wrong = built([torch.tanh], wrap=Bags, reduced=False)
 build_weight_norm = built([torch.tanh], wrap=nn.utils.parametrizations.weight_norm)
 build_weight_norm_wrong = built([torch.tanh], wrap=nn.utils.parametrizations.weight_norm, reduced=False)
+build_shampoo = shampoo
+build_shampoo_wrong = functools.partial(shampoo, late=True)
 build_tangent = built([torch.tanh], wrap=Tangent)
 build_tangent_wrong = built([torch.tanh], wrap=Tangent, reduced=False)

@@ -13,7 +13,7 @@ from verdict.backends.torch.collectives import Unknown  # noqa: E402
 from verdict.backends.torch.decomposed import taken_apart  # noqa: E402
 
 FILE = Path(__file__).with_name("decomposed.py")
-NAMES = (*OPERATORS, "weight_norm", "deconvolution", "bags", "tangent")
+NAMES = (*OPERATORS, "weight_norm", "deconvolution", "bags", "tangent", "shampoo")
 
 
 def answered(name):
@@ -142,10 +142,82 @@ CASES += [
     ("aten._upsample_nearest_exact1d_backward", (drawn(2, 3, 9), (9,), (2, 3, 4))),
     ("aten._upsample_nearest_exact2d_backward", (PLANE, (8, 7), IMAGE.shape, 2.1, 1.5)),
 ]
+GRID, SPACE = drawn(2, 3, 4, 2, seed=6), drawn(2, 2, 2, 3, 3, seed=7)
+SAMPLES, INSIDE = drawn(2, 3, 3, 4, seed=8), drawn(2, 2, 2, 3, 3, seed=9)
+MASK = drawn(3, 4, seed=7) > 0
+ROWS, BITS = torch.tensor([2, 0, 2]), torch.tensor([[-7, 5, 100], [0, -1, 90]])
+SMALL = torch.tensor([-128, 127, 5, -3], dtype=torch.int8)
+CASES += [
+    *(
+        ("aten.grid_sampler_2d_backward", (SAMPLES, IMAGE, GRID, how, padding, aligned, (asked, True)))
+        for how in (0, 1, 2)
+        for padding in (0, 1, 2)
+        for aligned, asked in ((True, True), (False, False))
+    ),
+    ("aten.grid_sampler_2d_backward", (drawn(2, 3, 3, 4), IMAGE[:, :, :1], GRID, 0, 2, True, (True, True))),
+    ("aten.grid_sampler_3d", (SPACE, INSIDE.movedim(1, -1)[..., [0, 1, 0]], 0, 2, False)),
+    ("aten.grid_sampler_3d", (SPACE, INSIDE.movedim(1, -1)[..., [0, 1, 0]], 1, 0, True)),
+    ("aten.grid_sampler_3d_backward", (INSIDE, SPACE, drawn(2, 2, 3, 3, 3, seed=1), 0, 1, True, (True, True))),
+    ("aten.take", (X, torch.tensor([[0, -1], [5, 5]]))),
+    ("aten.put", (X, torch.tensor([0, -1, 5]), drawn(3, seed=2))),
+    ("aten.put", (X, torch.tensor([[0, -1, 0]]), drawn(1, 3, seed=2), True)),
+    ("aten.masked_scatter", (X, MASK, drawn(20, seed=3))),
+    ("aten.masked_scatter", (X, MASK[:1], drawn(3, 4, seed=3))),
+    ("aten.masked_scatter_backward", (X, MASK, (2, 6))),
+    *(("aten.index_reduce", (X, 0, ROWS, Y, how)) for how in ("amax", "amin", "prod", "mean")),
+    ("aten.index_reduce", (BITS, 1, torch.tensor([1, 1]), BITS[:, :2], "mean")),
+    *(("aten.scatter_reduce.two", (X, 1, PLACES[:2, :3], Y, how)) for how in ("amax", "amin", "prod")),
+    ("aten.embedding_renorm", (X, torch.tensor([0, 2, 2]), 1.0, 2.0)),
+    ("aten.embedding_renorm", (X, torch.tensor([1]), 0.5, 1.0)),
+    ("aten.nanmedian", (X.log(),)),
+    ("aten.nanmedian.dim", (X.log(), 1, True)),
+    ("aten.nanmedian.dim", (torch.full((2, 3), torch.nan, dtype=torch.float64), 0)),
+    *(
+        (f"aten.{name}", (BITS, bits))
+        for name in ("bitwise_left_shift.Tensor_Scalar", "bitwise_right_shift.Tensor_Scalar", "__rshift__.Scalar")
+        for bits in (0, 3, 63, 64, -1)
+        if (bits, name[8:12]) != (63, "left")
+    ),
+    *(
+        (f"aten.{name}", (x, torch.tensor([0, 1, 9, -1]).to(x.dtype)[: x.shape[-1]]))
+        for name in ("__lshift__.Tensor", "bitwise_right_shift.Tensor")
+        for x in (BITS, SMALL, SMALL.to(torch.uint8))
+    ),
+    ("aten.bitwise_left_shift.Scalar_Tensor", (3, torch.tensor([0, 2, 5]))),
+    *(
+        ("aten.multi_margin_loss_backward", (grad, X, torch.tensor([0, 3, 1]), p, 0.5, weight, reduction))
+        for grad, p, weight, reduction in (
+            (drawn(3), 1, None, 0),
+            (drawn(1)[0], 2, drawn(4, seed=5), 1),
+            (drawn(1)[0], 1, drawn(4, seed=5), 2),
+        )
+    ),
+    ("aten.multi_margin_loss_backward", (drawn(1)[0], X[0], torch.tensor(2), 1, 1.0)),
+    ("aten.view_copy", (X, (2, 6))),
+    ("aten.slice_copy.Tensor", (X, 1, 1, 4, 2)),
+    ("aten.split_copy.Tensor", (X, 2)),
+    ("aten.as_strided_copy", (X, (2, 2), (1, 4), 3)),
+]
+CASES += [
+    ("aten.adaptive_max_pool2d", (IMAGE, (3, 2))),
+    ("aten.adaptive_max_pool2d", (IMAGE, (2, 5))),
+    ("aten.adaptive_max_pool3d", (drawn(2, 3, 4, 5), (2, 3, 2))),
+    ("aten.adaptive_max_pool3d_backward", (drawn(2, 2, 2, 2), drawn(2, 3, 4, 5), drawn(2, 2, 2, 2).long().abs())),
+    ("aten._adaptive_avg_pool3d", (drawn(2, 3, 4, 5), (2, 3, 2))),
+    ("aten._adaptive_avg_pool3d_backward", (drawn(1, 2, 2, 3, 2), drawn(1, 2, 3, 4, 5))),
+]
+ROUNDED = ((drawn(6) * 10, 1), (drawn(6) * 10, 0), (drawn(6) * 1000, -2))
+
+
+@pytest.mark.parametrize(("x", "decimals"), ROUNDED)
+def test_numbers_are_rounded_to_decimals(x, decimals):
+    found = torch.ops.aten.round.decimals
+    others = taken_apart(Call.of(found, (x,), {"decimals": decimals}))
+    torch.testing.assert_close(others(x, decimals=decimals), found(x, decimals=decimals), rtol=0, atol=1e-9)
 
 
 def parts(made):
-    return made if isinstance(made, tuple) else (made,)
+    return made if isinstance(made, tuple | list) else (made,)
 
 
 @pytest.mark.parametrize(("name", "args"), CASES, ids=[name for name, _ in CASES])
@@ -206,10 +278,11 @@ def test_what_has_a_rule_is_not_taken_apart():
 
 
 def test_what_is_not_known_says_so():
-    others = taken_apart(Call.of(torch.ops.aten.scatter_reduce.two, (Y, 0, PLACES[:, :2], X, "amax"), {}))
+    args = torch.tensor(1.0), 0, torch.tensor(0), torch.tensor(2.0), "amax"
+    others = taken_apart(Call.of(torch.ops.aten.scatter_reduce.two, args, {}))
     assert others is not None
     with pytest.raises(Unknown, match="amax"):
-        others(Y, 0, PLACES[:, :2], X, "amax")
+        others(*args)
 
 
 def test_an_order_of_nothing_says_so():

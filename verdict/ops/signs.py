@@ -16,6 +16,15 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("ge", "gt", "le", "lt"), ("other",)),
 }
 """The attributes of operators that bound what they read, or that it is compared with."""
+MATRICES = frozenset(
+    {
+        *("linalg_inv_ex", "linalg_lu_factor_ex", "linalg_lu", "lu_unpack", "linalg_lu_solve", "linalg_cholesky_ex"),
+        *("cholesky", "cholesky_inverse", "cholesky_solve", "linalg_solve_triangular", "_linalg_det"),
+        *("_linalg_slogdet", "linalg_qr", "geqrf", "linalg_householder_product", "_linalg_eigh", "_linalg_svd"),
+        *("linalg_pinv", "linalg_matrix_exp"),
+    }
+)
+"""Operators that are unknown functions of whole matrices."""
 NOT_NEGATIVE, POSITIVE = 1, 2
 """Signs: a greater number says more; 0 says nothing."""
 
@@ -50,7 +59,7 @@ ABSORBING = FINITE | {
     *("log_softmax", "_log_softmax", "isinf", "isfinite", "logical_not", "floor", "ceil", "trunc", "round", "nonzero"),
     *("hardsigmoid", "hardswish", "hardsigmoid_backward", "hardswish_backward", "celu", "heaviside"),
     *("logaddexp", "logcumsumexp", "atan2", "copysign", "signbit"),
-}
+} | MATRICES
 """Operators that may make a number of what is infinite, or none."""
 COUNTING = frozenset({"cross_entropy", "nll_loss_forward", "nll_loss_backward"})
 """Operators that divide by how many elements they count, which may be none."""

@@ -24,6 +24,7 @@ OF_COMPLEX = frozenset({"apply_rotary_emb"})
 GRADIENTS: Kinds = frozenset({FLOAT, COMPLEX})
 REAL: Kinds = frozenset({FLOAT})
 INT64: Kinds = frozenset({"int64"})
+INT32: Kinds = frozenset({"int32"})
 TRUE: Kinds = frozenset({TRUTH})
 OPERANDS = ("other", "self", "exponent", "min", "max", "weight", "end")
 """Attributes that are numbers in the place of tensors."""
@@ -161,6 +162,21 @@ def cast(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
     return (frozenset({asked}) if asked else frozenset(kinds[:1]) or None,)
 
 
+def with_integers(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
+    """Floats, and integers that say how they were found, or whether."""
+    return (REAL, INT32)
+
+
+def with_determinant(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
+    """A number, factors, and integers that say how these were found."""
+    return (REAL, *with_integers(kinds, attrs))
+
+
+def with_logarithm(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
+    """A sign, and the same."""
+    return (REAL, *with_determinant(kinds, attrs))
+
+
 def like_first(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]:
     """The type of the first input."""
     return (frozenset(kinds[:1]) or None,)
@@ -177,7 +193,7 @@ def made_as(kinds: Sequence[str], attrs: Attributes) -> tuple[Kinds | None, ...]
     return (frozenset({asked}) if asked else None,)
 
 
-SURE = (truth, some, positions, and_positions, made_as)
+SURE = (truth, some, positions, and_positions, with_integers, with_determinant, with_logarithm, made_as)
 """What operators make by themselves: integers of their types, whatever they read."""
 
 

@@ -6,7 +6,8 @@
     _adaptive_avg_pool2d      the same; of P windows over n positions the p-th is floor(p n / P) : ceil((p + 1) n / P)
 
 Outside of x the greatest element is never found; a mean finds zeros there, and counts them with count_include_pad. Of
-equal elements the first is the greatest.
+equal elements the first is the greatest. With ceil_mode windows begin where no whole one fits, too, but none
+behind x; they end with the padding on the right.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,8 +41,6 @@ def _pair(args: Arguments, name: str, otherwise: Sequence[int] = ()) -> tuple[in
 def _windows(args: Arguments, sizes: Shape) -> Windows:
     kernel = _pair(args, "kernel_size")
     dilation = (1, 1) if args["dilation"] is None else _pair(args, "dilation")
-    if args["ceil_mode"]:
-        raise args.unruled("windows that begin where no whole one fits (ceil_mode) have no rule")
     ways = (kernel, _pair(args, "stride", kernel), _pair(args, "padding"), dilation)
     found = []
     for size, width, stride, padding, step in zip(sizes, *ways, strict=True):
@@ -49,7 +48,11 @@ def _windows(args: Arguments, sizes: Shape) -> Windows:
         if room < 0 or stride < 1 or step < 1 or not 0 <= 2 * padding <= width:
             raise args.misfit(f"a window of {width} finds no place in {size} positions")
         starts = range(-padding, room - padding + 1, stride)
-        found.append([range(start, start + step * (width - 1) + 1, step) for start in starts])
+        if args["ceil_mode"]:
+            last = -padding + -(-room // stride) * stride
+            starts = range(-padding, (last if last < size else last - stride) + 1, stride)
+        ends = (min(start + step * (width - 1) + 1, size + padding) for start in starts)
+        found.append([range(start, end, step) for start, end in zip(starts, ends, strict=True)])
     return found
 
 
