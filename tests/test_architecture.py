@@ -34,7 +34,10 @@ MAY_IMPORT = {
     "inputs": {"errors", "graph", "ops", "semantics"},
     "concrete": {"errors", "graph", "comparison", "ops", "semantics", "reduction", "inputs"},
     "sweep": {*WORDS, "graph", "ops", "solver", "workers", "comparison", "semantics", "reduction", "inputs"},
-    "residue": {*WORDS, "graph", "comparison", "ops", "lineage", "stage", "sweep", "workers", "semantics", "inputs"},
+    "residue": {
+        *(*WORDS, "graph", "comparison", "ops", "lineage", "stage", "solver", "sweep", "workers", "semantics"),
+        "inputs",
+    },
     "diagnose": {*WORDS, "graph", "ops", "lineage", "solver", "stage"},
     "phases": {
         *(*WORDS, "observer", "graph", "ops", "lineage", "stage", "semantics", "solver", "workers"),

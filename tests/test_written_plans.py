@@ -89,11 +89,35 @@ BEHIND = (
     ("replicas=True", "replicas=True\n  r = relu(q)"),
 )
 BEFORE = (BEHIND[0], ("  r = all_reduce(x)", "  q = relu(x)\n  r = all_reduce(q)"))
+RELU = edited(
+    ROWS,
+    ("  a activation float32 [2, 3]\n  b activation float32 [2, 3]\n", ""),
+    ("r activation float32 [2", "r activation float32 [4"),
+    ("  a = narrow(x) dim=0 start=0 length=2\n  b = narrow(x) dim=0 start=2 length=2\n", ""),
+    ("accumulate(a, b)", "relu(x)"),
+)
+OWN_ROWS = edited(OVER_REPLICAS, ('all_reduce(x) ranks=(self,) reduce="sum" replicas=True', "relu(x)"), ("once", "0"))
+"""An output of which each column of the batch has rows of its own."""
+OF_MICROBATCHES = edited(
+    OWN_ROWS, ("dp=2", "dp=1"), ("replicas 2", "replicas 1\nmicrobatches 2"), ("forward 0", "forward 0\ncall forward 1")
+)
+GATHERED = edited(
+    OWN_ROWS,
+    ("  r activation", "  g activation float32 [4, 3]\n  k activation float32 [2, 3]\n  r activation"),
+    ("  r = relu(x)", "  g = all_gather(x) SELF\n  k = chunk(g) SELF\n  r = relu(k)"),
+    *(("SELF", "dim=0 ranks=(self,) replicas=True"),) * 2,
+)
 TWO = with_second(SINGLE, "a", "b")
 TWICE = (LOADED, f"{LOADED}\n{LOADED}")
 
 WRONG = {
     "rows of replicas that are averaged": (ROWS, edited(OVER_REPLICAS, ('"sum"', '"avg"'))),
+    "the first replica's rows on both": (
+        RELU,
+        edited(GATHERED, ("chunk(g) dim=0 ranks=(self,) replicas=True", "narrow(g) dim=0 start=0 length=2")),
+    ),
+    "the first microbatch's rows in both": (RELU, edited(OF_MICROBATCHES, ("forward 1", "forward 1 x@0"))),
+    "the sum of two rows, of each replica": (RELU, edited(OWN_ROWS, ("relu(x)", "add(x, x)"))),
     "rows of replicas that are cut off behind their sum": (edited(ROWS, *KEPT), edited(OVER_REPLICAS, *BEHIND)),
     "a batch that is loaded twice": (SINGLE, edited(PARALLEL, TWICE)),
     "a sum over shards of two devices": (SINGLE, edited(PARALLEL, (REDUCED, REDUCED.replace("(self,)", "tp")))),
@@ -105,6 +129,9 @@ WRONG = {
 }
 RIGHT = {
     "rows of replicas that are added up": (ROWS, OVER_REPLICAS),
+    "own rows on each replica": (RELU, OWN_ROWS),
+    "own rows in each microbatch": (RELU, OF_MICROBATCHES),
+    "own rows that were gathered": (RELU, GATHERED),
     "rows of replicas that are cut off before": (edited(ROWS, *KEPT), edited(OVER_REPLICAS, *BEFORE)),
     "the pair": (SINGLE, PARALLEL),
     "two losses": (TWO, edited(with_second(PARALLEL, "a", "b"), HIDDEN)),

@@ -50,7 +50,7 @@ def dump_obligations(stages: Cut) -> Iterator[str]:
     for number, stage in enumerate(dict.fromkeys(stages.questions)):
         yield f"; {number}: {type(stage).__name__} of {stage.signature.op} {stage.signature.spelled}"
         try:
-            asked = question(goals(stage, stages.columns, False, on(PlainTerms())))
+            asked = question(goals(stage, stages.columns, False, on(PlainTerms())), named=True)
         except (ShapeError, SolverError) as error:
             yield f"; not written: {error}"
             continue

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.builders import Builder, attrs_of, mlp, rewrite_where
+from tests.builders import Builder, attrs_of, mlp, rewrite_where, with_attrs
 from verdict.backends.text import read
 from verdict.graph import (
     ABSENT,
@@ -168,6 +168,13 @@ def test_transposes_are_checked_at_full_shapes():
 
     assert check_shapes(turned((1, 2)), RULES) == ()
     assert codes(check_shapes(turned((0, 2)), RULES)) == ["shape-mismatch"]
+
+
+def test_one_is_not_true_though_they_are_equal():
+    plan = rewrite_where(mlp(tp=2), "sum", lambda node: with_attrs(node, keepdim=False))
+    wrong = rewrite_where(plan, "sum", lambda node: with_attrs(node, keepdim=0), nth=1)
+    assert check_shapes(plan, RULES) == ()
+    assert [finding.title for finding in check_shapes(wrong, RULES)] == ["sum: keepdim is 0, it must be True or False"]
 
 
 def test_an_all_reduce_that_returns_another_shape():

@@ -17,6 +17,7 @@ from verdict.pipeline import verify
 from verdict.solver import Goal, InternalError, PlainTerms, Terms, confirm, question
 from verdict.solver.plain import plain
 from verdict.solver.plain_values import differs
+from verdict.solver.solvers import _said, says
 from verdict.stage.numbers import Larger
 
 SOLVERS = ("z3", "cvc5") if find_spec("cvc5") else ("z3",)
@@ -103,6 +104,30 @@ def test_what_is_too_large_is_sampled_or_not_asked():
     assert found is not None
     assert (1 < len(found.pairs) < found.total, found.total) == (True, 90)
     assert question((Goal("y", x.sum(keepdims=True), x.sum(keepdims=True)),), limit=100) is None
+
+
+def test_questions_that_differ_in_names_alone_are_one_text_which_is_asked_once():
+    texts, named = set(), set()
+    for names in ("xy", "vu"):
+        x, y = (PlainTerms().real(name) for name in names)
+        goal = (Goal("y", np.array([x * y + x], dtype=object), np.array([x * (y + 1)], dtype=object)),)
+        texts.add(question(goal).text)
+        named.add(question(goal, named=True).text)
+        assert tuple(question(goal).variables.values()) == tuple(names)
+    assert len(texts) == 1
+    assert len(named) == 2
+    _said.cache_clear()
+    answers = {says("z3", text, OPTIONS).answer for text in [*texts] * 3}
+    assert answers == {"unsat"}
+    assert (_said.cache_info().misses, _said.cache_info().hits) == (1, 2)
+
+
+def test_inputs_that_are_proposed_are_those_of_the_names():
+    terms = PlainTerms()
+    x, y = terms.real("x"), terms.real("y")
+    goal = (Goal("y", np.array([y - x + x], dtype=object), np.array([x + 1], dtype=object)),)
+    with pytest.raises(InternalError, match=r"differ: \{'x': Fraction.*'y': Fraction"):
+        confirm(goal, Proved(()), OPTIONS)
 
 
 def test_plain_terms_stay_as_they_are_written():

@@ -20,10 +20,11 @@ from verdict.semantics import (
     Binding,
     Rank,
     Small,
+    column_axes,
     named,
     partners,
+    region_of_column,
     region_of_held,
-    region_of_share,
     require_batch_axis,
     undeclared,
 )
@@ -208,7 +209,7 @@ def _named(sides: Sides, floor: float) -> Iterator[Row]:
     which a column has its own rows, or all where the shapes are the same."""
     single, parallel = sides.single, sides.parallel
     due = {tensor: value for (_, _, tensor), value in sides.right.outputs.items()}
-    partner, divided = partners(single, parallel), shard_axes(parallel)
+    partner, divided, axes = partners(single, parallel), shard_axes(parallel), column_axes(single, parallel)
     covered = {held.tensor: np.zeros(due[held.tensor].shape, dtype=bool) for held in named(single)}
     for (replica, microbatch), values in _updates_of(sides).items():
         here = [held for held in named(parallel) if (held.device, held.tensor) in values]
@@ -217,19 +218,14 @@ def _named(sides: Sides, floor: float) -> Iterator[Row]:
             if held.tensor not in partner:
                 raise Faulty(Fault("the single-device plan declares no output of this name", name, ours=True))
             tensor = partner[held.tensor]
-            region = region_of_share(parallel, sides.small, divided, held.tensor, replica)
-            where = [*slices(region)]
-            share, whole = parallel.tensors[held.tensor].logical, single.logicals[single.tensors[tensor].logical]
-            column, axis = parallel.logicals[share], None
-            if share not in divided and column.shape != whole.shape:
-                axis = require_batch_axis(whole, column, parallel.columns)
-            if axis is not None:
-                size = due[tensor].shape[axis] // parallel.columns
-                begin = size * (replica * parallel.microbatches + max(microbatch, 0))
-                where[axis] = slice(begin + (where[axis].start or 0), begin + (where[axis].stop or size))
-            covered[tensor][tuple(where)] = True
+            logical, axis = parallel.tensors[held.tensor].logical, axes.get(held.tensor)
+            whole, column = single.logicals[single.tensors[tensor].logical], parallel.logicals[logical]
+            if axis is None and logical not in divided and whole.shape != column.shape:
+                require_batch_axis(whole, column, parallel.columns)
+            where = slices(region_of_column(parallel, sides.small, divided, held.tensor, (replica, microbatch), axis))
+            covered[tensor][where] = True
             rank = f"on rank {replica * parallel.devices + held.device}, microbatch {microbatch}"
-            yield _row(name, rank, np.asarray(due[tensor][tuple(where)]), value, floor)
+            yield _row(name, rank, np.asarray(due[tensor][where]), value, floor)
     for tensor, mask in covered.items():
         if not mask.all():
             raise Faulty(Fault("no rank holds all of it", f"output {_name(single, tensor)}"))

@@ -24,6 +24,7 @@ from verdict.residue.islands import Column, Island, column_of, islands_of, uneve
 from verdict.residue.pairs import Pair, Placed, pair_of, tile_of
 from verdict.residue.single import Source, source_of
 from verdict.residue.wrong import doubtful, earliest_of, first, is_proved, scaled
+from verdict.solver import Proofs
 from verdict.stage import Members, Stage, cut
 from verdict.stage.stage import column_laws
 from verdict.sweep import Swept, steps_of, sweep
@@ -211,10 +212,15 @@ def _placed(islands: Sequence[Island], source: Source, unproved: Unproved) -> tu
 
 def _sweep(pairs: Sequence[Pair], known: dict[Pair, Swept | Unknown], options: Options, progress: Progress) -> None:
     """Note what the sweep says of pairs of plans."""
-    alone = replace(options, workers=0)
+    alone, proofs = replace(options, workers=0), Proofs()
+
+    def swept(pair: Pair) -> Swept:
+        found = sweep(pair.single, pair.parallel, alone, most_operations=MOST_OPERATIONS, proofs=proofs)
+        return replace(found, runs=None)
+
     found = run_all(
         pairs,
-        lambda pair: replace(sweep(pair.single, pair.parallel, alone, most_operations=MOST_OPERATIONS), runs=None),
+        swept,
         options.workers,
         SECONDS,
         options.memory_mib,

@@ -73,6 +73,18 @@ def partners(single: Plan, parallel: Plan) -> dict[int, int]:
     return found
 
 
+def column_axes(single: Plan, parallel: Plan) -> dict[int, int]:
+    """Of the declared outputs of no weight of which each column of the batch has rows of its own, the axis of these."""
+    divided, found = shard_axes(parallel), {}
+    for tensor, other in partners(single, parallel).items():
+        logical = parallel.tensors[tensor].logical
+        whole, column = single.logicals[single.tensors[other].logical], parallel.logicals[logical]
+        axis = None if logical in divided else batch_axis(whole.shape, column.shape, parallel.columns)
+        if axis is not None:
+            found[tensor] = axis
+    return found
+
+
 def named(plan: Plan) -> tuple[Held, ...]:
     """The declared outputs that are of no weight and no buffer."""
     return tuple(held for held in plan.outputs if held.weight == ABSENT)

@@ -7,6 +7,7 @@ from verdict.solver.decide import decide, put_anew
 from verdict.solver.errors import InternalError, SolverError
 from verdict.solver.obligation import Goal, Obligation
 from verdict.solver.plain import PlainTerms
+from verdict.solver.proofs import Proofs
 from verdict.solver.question import question
 from verdict.solver.solvers import installed
 from verdict.solver.steady import constants
@@ -19,6 +20,7 @@ __all__ = [
     "Kind",
     "Obligation",
     "PlainTerms",
+    "Proofs",
     "Sign",
     "SolverError",
     "SolverOptions",

@@ -16,6 +16,9 @@ from verdict.solver.plain_values import differs
 from verdict.solver.question import Question, question
 from verdict.solver.solvers import SAT, UNKNOWN, UNSAT, says
 
+MOST_ASKED = 1_000
+"""How many operations are asked at once, where one element has no more: of more, a solver often says nothing at all."""
+
 
 def confirm(goals: Sequence[Goal], outcome: Proved | Refuted, options: SolverOptions) -> tuple[Answer, ...]:
     """What each solver of `options` says of the goals, which are of plain terms.
@@ -23,7 +26,7 @@ def confirm(goals: Sequence[Goal], outcome: Proved | Refuted, options: SolverOpt
     Raises InternalError where one of them shows the contrary of the outcome.
     """
     try:
-        asked = question(goals)
+        asked = question(goals, MOST_ASKED) or question(goals)
     except SolverError:
         asked = None
     if asked is None:
@@ -33,10 +36,11 @@ def confirm(goals: Sequence[Goal], outcome: Proved | Refuted, options: SolverOpt
 
 
 def _answer(solver: str, asked: Question, outcome: Proved | Refuted, options: SolverOptions) -> Answer:
-    said = says(solver, asked.text, options, asked.variables)
+    said = says(solver, asked.text, options, tuple(asked.variables))
+    values = {asked.variables[symbol]: value for symbol, value in said.values.items()}
     whole = len(asked.pairs) == asked.total
-    if isinstance(outcome, Proved) and said.answer == SAT and differs(asked.pairs, said.values):
-        raise InternalError(f"proved, and {solver} shows inputs at which the sides differ: {dict(said.values)}")
+    if isinstance(outcome, Proved) and said.answer == SAT and differs(asked.pairs, values):
+        raise InternalError(f"proved, and {solver} shows inputs at which the sides differ: {values}")
     if isinstance(outcome, Refuted) and said.answer == UNSAT and whole:
         raise InternalError(f"refuted at {outcome.witness}, and {solver} says that the sides never differ")
     answer = UNKNOWN if isinstance(outcome, Proved) and said.answer == SAT else said.answer

@@ -14,6 +14,7 @@ from verdict.solver.check import check
 from verdict.solver.confirm import confirm
 from verdict.solver.errors import SolverError
 from verdict.solver.obligation import Goal, Obligation
+from verdict.solver.proofs import Proofs
 
 
 def decide(
@@ -21,14 +22,16 @@ def decide(
     plainly: Callable[[], Sequence[Goal]],
     options: SolverOptions,
     besides: Callable[[Proved], Outcome] = lambda proved: proved,
+    known: Proofs | None = None,
 ) -> Outcome:
     """Whether a claim holds for all values of its variables.
 
     plainly: makes its goals once more, of plain terms, or raises SolverError where it cannot: then nobody is asked.
-    besides: what is found of a proof in other ways, before it is confirmed. Where there are two solvers, a refutation
-    is confirmed, too. Raises InternalError where one of them shows the contrary of the outcome.
+    besides: what is found of a proof in other ways, before it is confirmed. known: what was proved before. Where there
+    are two solvers, a refutation is confirmed, too. Raises InternalError where one of them shows the contrary of the
+    outcome.
     """
-    outcome = check(claim, options)
+    outcome = check(claim, options) if known is None else known.check(claim, options)
     if isinstance(outcome, Proved):
         outcome = besides(outcome)
     return put_anew(outcome, plainly, options, sum(goal.single.size for goal in claim.goals))

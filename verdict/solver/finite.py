@@ -12,9 +12,11 @@ of any other x is a variable, too, of two values: truth values are joined so, wh
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import product, repeat
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
 
 from verdict.solver.term import Kind, Number, Term, is_step
 
@@ -27,9 +29,9 @@ MOST_MULTIPLIED = 256
 """The most assignments over which a mask and a factor are listed together; above, they stay a product."""
 MOST_TRUTHS = 4
 """The most steps of what is not finite that are listed together."""
-Values = dict[tuple[int, ...], Number]
+Values = npt.NDArray[Any]
 Table = tuple[tuple[Term, ...], Values]
-"""Index variables and steps, ordered by uid, and the value for each assignment of them."""
+"""Index variables and steps, ordered by uid, and the exact value for each assignment of them: an axis for each."""
 
 
 class Tables:
@@ -53,8 +55,13 @@ class Tables:
         """function(*args) as a sum of indicators; None where some argument is not finite, or all are too many."""
         tables = [self.of(arg) for arg in args]
         listed = [table for table in tables if table is not None]
-        joined = _joined(function, listed) if len(listed) == len(tables) else None
+        joined = _joined(_each(function, len(tables)), listed) if len(listed) == len(tables) else None
         return None if joined is None else self._term(joined)
+
+    def are_truths(self, term: Term) -> bool:
+        """Whether a term is finite, and 0 or 1 for each assignment."""
+        table = self.of(term)
+        return table is not None and {0, 1}.issuperset(table[1].flat)
 
     def restricted(self, mask: Term, term: Term) -> Term:
         """mask * term, the mask multiplied into the indicators that the summands of the term already have."""
@@ -89,9 +96,9 @@ class Tables:
 
     def _made(self, term: Term) -> Table | None:
         if term.kind is Kind.CONSTANT:
-            return (), {(): term.data}
+            return (), np.array(term.data, dtype=object)
         if term.kind is Kind.INDEX or (is_step(term) and term.total):
-            return ((term,), {(value,): value for value in range(_size(term))}) if _size(term) <= LARGEST else None
+            return ((term,), np.array(range(_size(term)), dtype=object)) if _size(term) <= LARGEST else None
         function = _function(term)
         tables = [self._known[arg] for arg in term.args] if function else [None]
         listed = [table for table in tables if table is not None]
@@ -100,10 +107,10 @@ class Tables:
     def _term(self, table: Table) -> Term:
         terms = self._terms
         variables, values = table
-        if len(set(values.values())) == 1:
-            return terms.constant(next(iter(values.values())))
+        if len(set(values.flat)) == 1:
+            return terms.constant(values.flat[0])
         parts = []
-        for assignment, value in _without_steps(variables, values).items():
+        for assignment, value in np.ndenumerate(_without_steps(variables, values)):
             if value:
                 hit = terms.one
                 for variable, chosen in zip(variables, assignment, strict=True):
@@ -115,8 +122,8 @@ class Tables:
         return terms.total(parts)
 
 
-def _function(term: Term) -> Callable[..., Number] | None:
-    """The value of a term from those of its arguments; None for a term that need not be rational."""
+def _function(term: Term) -> Callable[..., Any] | None:
+    """The values of a term from those of its arguments; None for a term that need not be rational."""
     if term.kind is Kind.SUM:
         constant, weights = term.data
         return lambda *args: constant + sum(w * arg for w, arg in zip(weights.values(), args, strict=True))
@@ -124,10 +131,16 @@ def _function(term: Term) -> Callable[..., Number] | None:
         exponents = tuple(term.data.values())
         return lambda *args: prod(arg**exponent for arg, exponent in zip(args, exponents, strict=True))
     if term.kind is Kind.INDICATOR:
-        return lambda arg: int(arg == term.data)
+        return _each(lambda arg: int(arg == term.data), 1)
     if term.kind is Kind.MAXIMUM:
-        return max if len(term.args) > 1 else None
+        return _each(max, len(term.args)) if len(term.args) > 1 else None
     return None
+
+
+def _each(function: Callable[..., Number], arity: int) -> Callable[..., Any]:
+    """A function of numbers as one of arrays, element by element."""
+    found: Callable[..., Any] = np.frompyfunc(function, arity, 1)
+    return found
 
 
 def _size(variable: Term) -> int:
@@ -142,26 +155,24 @@ def _assignments(tables: Sequence[Table]) -> int:
 
 def _without_steps(variables: Sequence[Term], values: Values) -> Values:
     """The weights of products of steps in place of the values at them: f(s) = f(0) + (f(1) - f(0)) s."""
-    weights = dict(values)
+    weights = values.copy()
     for place, variable in enumerate(variables):
         if is_step(variable):
-            for assignment in [chosen for chosen in weights if chosen[place]]:
-                weights[assignment] -= weights[(*assignment[:place], 0, *assignment[place + 1 :])]
+            along = np.moveaxis(weights, place, 0)
+            along[1] = along[1] - along[0]
     return weights
 
 
-def _joined(function: Callable[..., Number], tables: Sequence[Table]) -> Table | None:
-    """The table of a function of some finite terms, over all their indices; None above LARGEST assignments."""
+def _joined(function: Callable[..., Any], tables: Sequence[Table]) -> Table | None:
+    """The table of a function of some finite terms, over all their indices; None above LARGEST assignments.
+
+    function: of whole arrays, element by element.
+    """
     variables = tuple(sorted({variable for names, _ in tables for variable in names}, key=lambda term: term.uid))
     if _assignments(tables) > LARGEST or sum(map(is_step, variables)) > MOST_TRUTHS:
         return None
-    if len(variables) == 1:
-        columns = [values.values() if names else repeat(values[()]) for names, values in tables]
-        return variables, {(value,): function(*row) for value, row in enumerate(zip(*columns, strict=False))}
-    place = {variable: k for k, variable in enumerate(variables)}
-    places = [tuple(place[variable] for variable in names) for names, _ in tables]
-    values = {}
-    for assignment in product(*(range(_size(variable)) for variable in variables)):
-        args = (table[tuple(assignment[k] for k in chosen)] for chosen, (_, table) in zip(places, tables, strict=True))
-        values[assignment] = function(*args)
-    return variables, values
+    columns = [
+        values.reshape([_size(variable) if variable in names else 1 for variable in variables])
+        for names, values in tables
+    ]
+    return variables, np.asarray(function(*columns), dtype=object)

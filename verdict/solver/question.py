@@ -28,16 +28,21 @@ Pair = tuple[Plain, Plain]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Question:
-    """text: the script, (check-sat) included. variables: their names. pairs: the equalities in it, `total` in all."""
+    """text: the script, (check-sat) included. variables: their symbols there, and names. pairs: the equalities in it,
+    `total` in all.
+    """
 
     text: str
-    variables: tuple[str, ...]
+    variables: dict[str, str]
     pairs: tuple[Pair, ...]
     total: int
 
 
-def question(goals: Sequence[Goal], limit: int = NODE_LIMIT) -> Question | None:
+def question(goals: Sequence[Goal], limit: int = NODE_LIMIT, named: bool = False) -> Question | None:
     """The question whether the goals, made of plain terms, can fail; None where one element exceeds the limit.
+
+    named: whether variables have their names in the text. Otherwise they are numbered as they occur, and questions that
+    differ in names alone have one text.
 
     Raises SolverError where the sides have different shapes, or values that are no real numbers.
     """
@@ -49,7 +54,7 @@ def question(goals: Sequence[Goal], limit: int = NODE_LIMIT) -> Question | None:
             return None
         step = 2 * step + 1
         chosen = tuple(elements[::step])
-    script = Script(order, {id(side) for pair in chosen for side in pair})
+    script = Script(order, {id(side) for pair in chosen for side in pair}, named)
     single = set(below(single for single, _ in chosen) or ())
     defined = dict.fromkeys(c for node in order if node in single for c in script.conditions(node))
     needed = dict.fromkeys(c for node in order if node not in single for c in script.conditions(node))
@@ -62,7 +67,7 @@ def question(goals: Sequence[Goal], limit: int = NODE_LIMIT) -> Question | None:
         f"(assert (or {' '.join(claim)} false))",
         "(check-sat)",
     ]
-    return Question("\n".join(lines) + "\n", tuple(script.variables), chosen, len(elements))
+    return Question("\n".join(lines) + "\n", script.variables, chosen, len(elements))
 
 
 def pairs_of(goal: Goal) -> list[Pair]:
@@ -76,9 +81,10 @@ def pairs_of(goal: Goal) -> list[Pair]:
 class Script:
     """Declarations and definitions of some nodes. Nodes that are used more than once get a name."""
 
-    def __init__(self, order: Sequence[Plain], named: set[int]) -> None:
+    def __init__(self, order: Sequence[Plain], named: set[int], names: bool) -> None:
         self.lines: list[str] = []
-        self.variables: list[str] = []
+        self.variables: dict[str, str] = {}
+        self._names = names
         self._functions: dict[tuple[str, int], str] = {}
         self._texts: dict[Plain, str] = {}
         uses = Counter(arg for node in order for arg in node.args)
@@ -118,9 +124,10 @@ class Script:
 
     def _declared(self, node: Plain, args: Sequence[str]) -> str:
         name = node.data if node.head == "real" else node.data[0]
-        self.variables.append(name)
-        self.lines.append(f"(declare-const |{name}| Real)")
-        return f"|{name}|"
+        symbol = name if self._names else f"x{len(self.variables)}"
+        self.variables[symbol] = name
+        self.lines.append(f"(declare-const |{symbol}| Real)")
+        return f"|{symbol}|"
 
     def _constant(self, node: Plain, args: Sequence[str]) -> str:
         return number(node.data)

@@ -4,15 +4,14 @@
 model may be one of functions that do not exist, so that whoever asks replays it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from verdict.options import SolverOptions
 from verdict.solver.domains import Condition
 from verdict.solver.obligation import Element, Point
-from verdict.solver.sampling import variables
-from verdict.solver.smtlib import Script, differ, name, value_symbol, violates
+from verdict.solver.smtlib import Script
 from verdict.solver.solvers import SAT, UNSAT, Said, says
 from verdict.solver.term import Kind, Sign, Term, span_of
 
@@ -48,7 +47,7 @@ def ask(elements: Sequence[Element], options: SolverOptions) -> Answer:
     """Whether some of `elements` can differ."""
     terms = elements[0].single.terms
     order = terms.below([side for e in elements for side in (e.single, e.parallel)])
-    return _solve(order, differ((e.single, e.parallel) for e in elements), options)
+    return _solve(order, lambda script: script.differ((e.single, e.parallel) for e in elements), options)
 
 
 def ask_condition(condition: Condition, element: Element, options: SolverOptions) -> Answer:
@@ -60,16 +59,17 @@ def ask_condition(condition: Condition, element: Element, options: SolverOptions
     order = terms.below([element.single, condition.argument])
     if len(order) > NODE_LIMIT:
         return Answer(False)
-    return _solve(order, violates(condition), options)
+    return _solve(order, lambda script: script.violates(condition), options)
 
 
-def _solve(order: Sequence[Term], claim: str, options: SolverOptions) -> Answer:
-    text = "\n".join(["(set-logic QF_UFNRA)", *Script(order).lines, f"(assert {claim})"])
-    free = variables(order)
-    reals = [name(term) for term in free if term.kind is not Kind.INDEX]
-    truths = [value_symbol(term, k) for term in free if term.kind is Kind.INDEX for k in range(term.data[2])]
+def _solve(order: Sequence[Term], claim: Callable[[Script], str], options: SolverOptions) -> Answer:
+    script = Script(order)
+    text = "\n".join(["(set-logic QF_UFNRA)", *script.lines, f"(assert {claim(script)})"])
+    free = [term for term in order if term.kind in (Kind.REAL, Kind.INDEX)]
+    reals = tuple(script.name(term) for term in free if term.kind is not Kind.INDEX)
+    truths = tuple(script.value(term, k) for term in free if term.kind is Kind.INDEX for k in range(term.data[2]))
     said = says(options.solvers[0], text, options, reals, truths)
-    return Answer(said.answer == UNSAT, _point(said, free) if said.answer == SAT else None)
+    return Answer(said.answer == UNSAT, _point(said, free, script) if said.answer == SAT else None)
 
 
 def _size(elements: Sequence[Element]) -> int:
@@ -77,15 +77,15 @@ def _size(elements: Sequence[Element]) -> int:
     return len(terms.below([side for e in elements for side in (e.single, e.parallel)]))
 
 
-def _point(said: Said, free: Sequence[Term]) -> Point | None:
+def _point(said: Said, free: Sequence[Term], script: Script) -> Point | None:
     """The proposed values of all variables; None where an integer is none."""
     point = {}
     for term in free:
         if term.kind is Kind.INDEX:
-            held = [value for value in range(term.data[2]) if said.values.get(value_symbol(term, value))]
+            held = [value for value in range(term.data[2]) if said.values.get(script.value(term, value))]
             point[term] = Fraction(held[0] if held else 0)
         else:
-            value = Fraction(said.values.get(name(term), 0))
+            value = Fraction(said.values.get(script.name(term), 0))
             span = span_of(term)
             if span is not None and not span.holds(value):
                 return None

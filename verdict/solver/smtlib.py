@@ -17,35 +17,57 @@ MOST_FACTORS = 256
 
 
 class Script:
-    """Declarations and definitions for a set of terms. `lines` in the order in which they must stand."""
+    """Declarations and definitions for a set of terms, `lines` in the order in which they must stand. Symbols are
+    numbered by the order of the terms, so that what differs in names alone is one text.
+    """
 
     def __init__(self, order: Sequence[Term]) -> None:
         self.lines = ["(declare-fun u_exp (Real) Real)", "(declare-fun u_log (Real) Real)"]
         self._known: set[str] = set()
         self._functions: dict[tuple[str, int], str] = {}
         self._shares = _shares(order)
+        self._numbers = {term: number for number, term in enumerate(order)}
         for term in order:
             self._add(term)
 
+    def name(self, term: Term) -> str:
+        """The symbol of a term."""
+        return f"n{self._numbers[term]}"
+
+    def value(self, index: Term, value: int) -> str:
+        """The symbol of an index having a value."""
+        return f"i{self._numbers[index]}_{value}"
+
+    def differ(self, pairs: Iterable[tuple[Term, Term]]) -> str:
+        """That at least one pair differs."""
+        return f"(or {' '.join(f'(distinct {self.name(a)} {self.name(b)})' for a, b in pairs)} false)"
+
+    def violates(self, condition: Condition) -> str:
+        """That a domain condition fails; whether there is a value is nothing that arithmetic says."""
+        if condition.need is None:
+            return "true"
+        relation = {Sign.UNKNOWN: "=", Sign.NONNEGATIVE: "<", Sign.POSITIVE: "<="}[condition.need]
+        return f"({relation} {self.name(condition.argument)} 0.0)"
+
     def _add(self, term: Term) -> None:
         if term.kind in _HEADS:
-            self._define(name(term), _HEADS[term.kind](self, term))
+            self._define(self.name(term), _HEADS[term.kind](self, term))
         elif term.kind is Kind.REAL:
-            self._real(name(term))
+            self._real(self.name(term))
             if term.sign is Sign.POSITIVE:
-                self._claim(f"(> {name(term)} 0.0)")
+                self._claim(f"(> {self.name(term)} 0.0)")
             for relation, bound in zip((">=", "<="), span_of(term) or (), strict=False):
                 if bound is not None:
-                    self._claim(f"({relation} {name(term)} {_number(bound)})")
+                    self._claim(f"({relation} {self.name(term)} {_number(bound)})")
         elif term.kind is Kind.INDEX:
             self._index(term)
         elif term.kind is Kind.MINUS_INFINITY:
-            self._real(name(term))
+            self._real(self.name(term))
         elif term.kind is Kind.LOG:
-            self._claim(f"(> {name(term.args[0])} 0.0)")
-            self._define(name(term), f"(u_log {name(term.args[0])})")
+            self._claim(f"(> {self.name(term.args[0])} 0.0)")
+            self._define(self.name(term), f"(u_log {self.name(term.args[0])})")
         elif term.kind is Kind.INVERSE:
-            self._reciprocal(name(term), name(term.args[0]))
+            self._reciprocal(self.name(term), self.name(term.args[0]))
 
     def _claim(self, text: str) -> None:
         self.lines.append(f"(assert {text})")
@@ -57,7 +79,7 @@ class Script:
         self.lines.append(f"(define-fun {symbol} () Real {body})")
 
     def _index(self, term: Term) -> None:
-        values = [value_symbol(term, value) for value in range(term.data[2])]
+        values = [self.value(term, value) for value in range(term.data[2])]
         self.lines += [f"(declare-const {value} Bool)" for value in values]
         self._claim(f"(or {' '.join(values)} false)")
         for i, value in enumerate(values):
@@ -65,7 +87,7 @@ class Script:
         number = "0.0"
         for i, value in enumerate(values):
             number = f"(ite {value} {i}.0 {number})"
-        self._define(name(term), number)
+        self._define(self.name(term), number)
 
     def _reciprocal(self, symbol: str, of: str) -> str:
         if symbol not in self._known:
@@ -85,7 +107,7 @@ class Script:
 
     def _power(self, term: Term) -> str:
         exponent = term.data
-        root = self._root(name(term.args[0]), exponent.denominator)
+        root = self._root(self.name(term.args[0]), exponent.denominator)
         if exponent < 0:
             root = self._reciprocal(f"inv_{root}", root)
         return _times([root] * abs(exponent.numerator))
@@ -104,16 +126,16 @@ class Script:
 
     def _whole(self, term: Term) -> str:
         """exp of a sum of which nothing is said but that it is positive."""
-        symbol = f"w_{name(term)}"
-        self._define(symbol, f"(u_exp {name(term.args[0])})")
+        symbol = f"w_{self.name(term)}"
+        self._define(symbol, f"(u_exp {self.name(term.args[0])})")
         self._claim(f"(> {symbol} 0.0)")
         return symbol
 
     def _base(self, part: Term | None, share: int) -> str:
         """exp(part / share); of 1 / share where part is None."""
-        of = "1.0" if part is None else name(part)
+        of = "1.0" if part is None else self.name(part)
         if part is not None and part.kind is Kind.LOG:
-            argument = name(part.args[0])
+            argument = self.name(part.args[0])
             return argument if share == 1 else self._root(argument, share)
         symbol = f"e{share}_{of.replace('.', '')}"
         if symbol not in self._known:
@@ -124,35 +146,36 @@ class Script:
         return symbol
 
     def _maximum(self, term: Term) -> str:
-        result = name(term.args[0])
+        result = self.name(term.args[0])
         for arg in term.args[1:]:
             symbol = f"m{len(self.lines)}"
             self._define(symbol, result)
-            result = f"(ite (>= {symbol} {name(arg)}) {symbol} {name(arg)})"
+            result = f"(ite (>= {symbol} {self.name(arg)}) {symbol} {self.name(arg)})"
         return result
 
     def _opaque(self, term: Term) -> str:
         if term.data == "step" and len(term.args) == 1:
-            return f"(ite (> {name(term.args[0])} 0.0) 1.0 0.0)"
+            return f"(ite (> {self.name(term.args[0])} 0.0) 1.0 0.0)"
         key = (term.data, len(term.args))
         if key not in self._functions:
             self._functions[key] = f"f{len(self._functions)}"
             sorts = " ".join("Real" for _ in term.args)
             self.lines.append(f"(declare-fun {self._functions[key]} ({sorts}) Real)")
         symbol = self._functions[key]
-        return f"({symbol} {' '.join(name(arg) for arg in term.args)})"
+        return f"({symbol} {' '.join(self.name(arg) for arg in term.args)})"
 
     def _sum(self, term: Term) -> str:
         constant, weights = term.data
-        parts = [name(arg) if weight == 1 else f"(* {_number(weight)} {name(arg)})" for arg, weight in weights.items()]
+        named = [(self.name(arg), weight) for arg, weight in weights.items()]
+        parts = [part if weight == 1 else f"(* {_number(weight)} {part})" for part, weight in named]
         parts += [_number(constant)] * (constant != 0)
         return parts[0] if len(parts) == 1 else f"(+ {' '.join(parts)})"
 
     def _product(self, term: Term) -> str:
-        return _times([name(base) for base, exponent in term.data.items() for _ in range(exponent)])
+        return _times([self.name(base) for base, exponent in term.data.items() for _ in range(exponent)])
 
     def _indicator(self, term: Term) -> str:
-        return f"(ite {value_symbol(term.args[0], term.data)} 1.0 0.0)"
+        return f"(ite {self.value(term.args[0], term.data)} 1.0 0.0)"
 
 
 _HEADS = {
@@ -165,29 +188,6 @@ _HEADS = {
     Kind.INDICATOR: Script._indicator,
     Kind.OPAQUE: Script._opaque,
 }
-
-
-def name(term: Term) -> str:
-    """The symbol of a term."""
-    return f"t{term.uid}"
-
-
-def value_symbol(index: Term, value: int) -> str:
-    """The symbol of an index having a value."""
-    return f"i{index.uid}_{value}"
-
-
-def differ(pairs: Iterable[tuple[Term, Term]]) -> str:
-    """That at least one pair differs."""
-    return f"(or {' '.join(f'(distinct {name(a)} {name(b)})' for a, b in pairs)} false)"
-
-
-def violates(condition: Condition) -> str:
-    """That a domain condition fails; whether there is a value is nothing that arithmetic says."""
-    if condition.need is None:
-        return "true"
-    relation = {Sign.UNKNOWN: "=", Sign.NONNEGATIVE: "<", Sign.POSITIVE: "<="}[condition.need]
-    return f"({relation} {name(condition.argument)} 0.0)"
 
 
 def _summands(term: Term) -> list[tuple[Term | None, Number]]:

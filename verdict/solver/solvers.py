@@ -4,10 +4,11 @@
 replays it. cvc5 is optional and imported where it is asked.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
@@ -15,6 +16,8 @@ import z3
 
 from verdict.options import SolverOptions
 
+MOST_KNOWN = 512
+"""How many of the last answers are kept: a text has up to some hundred thousand letters."""
 UNSAT, SAT, UNKNOWN = "unsat", "sat", "unknown"
 _STEPS_PER_SECOND = {"z3": 300_000, "cvc5": 4_000_000}
 """Resource units. They end a question at the same place in every run; seconds are only a last resort. cvc5, slower
@@ -36,16 +39,24 @@ def installed(solver: str) -> bool:
 
 
 def says(
-    solver: str, text: str, options: SolverOptions, reals: Sequence[str] = (), booleans: Sequence[str] = ()
+    solver: str, text: str, options: SolverOptions, reals: tuple[str, ...] = (), booleans: tuple[str, ...] = ()
 ) -> Said:
     """What `solver` says of a script without commands other than declarations, assertions and (check-sat).
 
     reals, booleans: the constants of the script that are given values where the answer is `sat`.
     """
+    return _said(solver, text, options, reals, booleans)
+
+
+@lru_cache(MOST_KNOWN)
+def _said(
+    solver: str, text: str, options: SolverOptions, reals: tuple[str, ...], booleans: tuple[str, ...]
+) -> Said:
+    """The same text is asked once."""
     return _SAYS[solver](text, options, reals, booleans)
 
 
-def _z3_says(text: str, options: SolverOptions, reals: Sequence[str], booleans: Sequence[str]) -> Said:
+def _z3_says(text: str, options: SolverOptions, reals: tuple[str, ...], booleans: tuple[str, ...]) -> Said:
     context = z3.Context()
     solver = z3.Solver(ctx=context)
     solver.set("random_seed", options.seed)
@@ -76,7 +87,7 @@ def _integer(value: Any) -> int:
     return int(Decimal(value.as_string()))
 
 
-def _cvc5_says(text: str, options: SolverOptions, reals: Sequence[str], booleans: Sequence[str]) -> Said:
+def _cvc5_says(text: str, options: SolverOptions, reals: tuple[str, ...], booleans: tuple[str, ...]) -> Said:
     import cvc5  # noqa: PLC0415  (optional)
 
     solver = cvc5.Solver(cvc5.TermManager())
@@ -107,7 +118,7 @@ def _cvc5_says(text: str, options: SolverOptions, reals: Sequence[str], booleans
     return Said(SAT, values)
 
 
-_SAYS: dict[str, Callable[[str, SolverOptions, Sequence[str], Sequence[str]], Said]] = {
+_SAYS: dict[str, Callable[[str, SolverOptions, tuple[str, ...], tuple[str, ...]], Said]] = {
     "z3": _z3_says,
     "cvc5": _cvc5_says,
 }

@@ -484,9 +484,8 @@ class Terms:
         parts = term.args if term.kind is Kind.SUM else (term,)
         factors = (base for part in parts for base in (part.args if part.kind is Kind.PRODUCT else (part,)))
         partial = [base for base in factors if not base.total]
-        tables = [self._tables.of(base.args[0]) if base.kind is Kind.INVERSE else None for base in partial]
-        inside = (table is not None and {0, 1}.issuperset(table[1].values()) for table in tables)
-        return all(base.kind is Kind.INVERSE and base.args[0].total for base in partial) and not any(inside)
+        divides = all(base.kind is Kind.INVERSE and base.args[0].total for base in partial)
+        return divides and not any(self._tables.are_truths(base.args[0]) for base in partial)
 
     def part(self, mask: Term, term: Term) -> Term:
         """mask * term, and 0 where the mask is 0, whatever the term is there."""
@@ -555,9 +554,9 @@ class Terms:
             if part in self.unknown:
                 return True
             if part.kind is Kind.INVERSE:
-                table = self._tables.of(part.args[0])
+                of = part.args[0]
                 truths = {below.kind for below in self.below(part.args)} & {Kind.OPAQUE, Kind.INDICATOR}
-                if truths and (table is None or {0, 1}.issuperset(table[1].values())):
+                if truths and (self._tables.of(of) is None or self._tables.are_truths(of)):
                     return True
         return False
 

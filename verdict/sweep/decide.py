@@ -2,11 +2,12 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from verdict.counting import Progress
 from verdict.options import Options
 from verdict.outcome import Answer, Outcome, Proved, Unknown
+from verdict.solver import Proofs
 from verdict.sweep.claim import MOST_ELEMENTS, Claim, Cone, cone_of, grown, key_of, size_of
 from verdict.sweep.prove import prove
 from verdict.sweep.trace import Traces
@@ -26,9 +27,10 @@ DIFFERENT = Unknown("the two sides differ at a sampled point")
 
 @dataclass(slots=True)
 class Decided:
-    """outcomes: of each canonical claim that was asked."""
+    """outcomes: of each canonical claim that was asked. proofs: those of this process, by their form."""
 
     outcomes: dict[bytes, Outcome]
+    proofs: Proofs = field(default_factory=Proofs)
 
     @property
     def distinct(self) -> int:
@@ -111,6 +113,7 @@ def _ask(
         confirm_timeout=min(options.solver.confirm_timeout, CONFIRMING),
     )
     tasks = list(groups.items())
+    proofs = None if options.exhaustive else known.proofs
     done = 0
 
     def decided(place: int, _: object) -> None:
@@ -121,7 +124,7 @@ def _ask(
     progress(0, len(asked), CLAIMS)
     found = run_all(
         tasks,
-        lambda task: prove(traces, list(task[1].values()), frozenset(task[0]), solver),
+        lambda task: prove(traces, list(task[1].values()), frozenset(task[0]), solver, proofs),
         options.workers,
         options.solver.timeout,
         options.memory_mib,

@@ -2,6 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
 
 from verdict.counting import Progress, uncounted
 from verdict.graph import ABSENT
@@ -32,14 +36,56 @@ def first_of(flow: Flow, refused: Sequence[Claim]) -> list[Claim]:
     return found
 
 
+class Followed(NamedTuple):
+    """The elements of the parallel flow, and the claims under which they are so.
+
+    fresh: those of the claims that are not known from the time before.
+    """
+
+    trace: Trace
+    claims: list[Claim]
+    fresh: list[Claim]
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What was followed before, and the claims that were refused of it: `wrong`, whose steps are followed anew, and all
+    others. A step that reads the same makes the same, under claims that are proved.
+    """
+
+    followed: Followed
+    wrong: frozenset[int]
+    refused: frozenset[tuple[int, int]]
+    claims: Mapping[int, list[Claim]]
+
+    @staticmethod
+    def of(followed: Followed, wrong: Sequence[Claim], refused: Sequence[Claim]) -> "Before":
+        """Of some claims that were refused, and those of them whose guesses are wrong."""
+        claims = defaultdict[int, list[Claim]](list)
+        for claim in followed.claims:
+            claims[claim.step].append(claim)
+        steps = frozenset(claim.step for claim in wrong)
+        return Before(followed, steps, frozenset((claim.step, claim.output) for claim in refused), claims)
+
+    def made(self, number: int, reads: tuple[Ids, ...]) -> tuple[Ids | None, ...] | None:
+        """What a step computed, if it would compute the same again; None where it would not, or computed nothing."""
+        made = self.followed.trace.made[number]
+        if number in self.wrong or all(ids is None for ids in made):
+            return None
+        alike = zip(self.followed.trace.reads[number], reads, strict=True)
+        return made if all(own.shape == ids.shape and np.array_equal(own, ids) for own, ids in alike) else None
+
+
 def follow_parallel(
     flow: Flow, given: Mapping[int, Ids], values: list[list[Array | None]], single: Trace, follower: Follower,
-    guesses: Guesses, progress: Progress = uncounted,
-) -> tuple[Trace, list[Claim]]:  # fmt: skip
-    """The elements of the parallel flow, and the claims under which they are so. progress: of its steps."""
+    guesses: Guesses, progress: Progress = uncounted, before: Before | None = None,
+) -> Followed:  # fmt: skip
+    """The elements of the parallel flow. progress: of its steps. before: what was followed with guesses of which some
+    were refused since.
+    """
     trace = Trace(flow, [None] * flow.values)
     take_given(trace, given)
-    claims: list[Claim] = []
+    found = Followed(trace, [], [])
     met: dict[tuple[int, bytes], Outputs] = {}
     alike = defaultdict[str, list[int]](list)
     for number, step in enumerate(single.flow.steps):
@@ -52,40 +98,61 @@ def follow_parallel(
         trace.reads.append(reads)
         key = key_of_reads(follower, step, reads)
         outputs: Outputs | None = _same(met.get(key), step) or follower.outputs(step, reads)
-        made: list[Ids | None] = [None] * len(step.outputs)
+        made: Outputs = (None,) * len(step.outputs)
         if outputs is None:
-            resolved: list[Ids | None] = []
-            for position, value in enumerate(step.outputs):
-                arrays = [seed[value] for seed in values] if value != ABSENT else []
-                present_arrays = [array for array in arrays if array is not None]
-                if not present_arrays:
-                    resolved.append(None)
-                    continue
-                ids = follower.elements.block(Kind.PARALLEL, number, position, present_arrays[0].shape)
-                made[position] = ids
-                guess = None
-                if is_noise(present_arrays):
-                    guess = beside(claims, number, position, ids, single, follower)
-                    guess = guess or by_scaled_reads(alike[step.op], reads, position, ids, single, follower.elements)
-                elif is_steady(present_arrays):
-                    guess = by_reads(alike[step.op], reads, position, ids, single)
-                if guess is None or (number, position, guess[1].tobytes()) in guesses.refused:
-                    guess = guesses.of(number, position, present_arrays, follower, step.op, reads)
-                if guess is not None:
-                    positions, right = guess
-                    claims.append(Claim(ids.ravel()[positions], right, number, position))
-                    ids = ids.copy()
-                    ids.ravel()[positions] = right
-                resolved.append(ids)
-            outputs = tuple(resolved)
-            met[key] = outputs
-        trace.made.append(tuple(made))
-        follower.orders.note(step, reads, made)
-        for value, found in zip(step.outputs, outputs, strict=False):
+            again = before and before.made(number, reads)
+            if before and again:
+                made, claims = again, before.claims.get(number, [])
+                found.fresh.extend(claim for claim in claims if (number, claim.output) in before.refused)
+            else:
+                made, claims = _guessed(number, step, reads, values, single, follower, guesses, alike[step.op])
+                found.fresh.extend(claims)
+            found.claims.extend(claims)
+            outputs = met[key] = _resolved(made, claims)
+        trace.made.append(made)
+        follower.orders.note(step, reads, list(made))
+        for value, ids in zip(step.outputs, outputs, strict=False):
             if value != ABSENT:
-                trace.ids[value] = found
+                trace.ids[value] = ids
     progress(len(flow.steps), len(flow.steps), "steps")
-    return trace, claims
+    return found
+
+
+def _guessed(
+    number: int, step: Step, reads: tuple[Ids, ...], values: list[list[Array | None]], single: Trace,
+    follower: Follower, guesses: Guesses, alike: Sequence[int],
+) -> tuple[Outputs, list[Claim]]:  # fmt: skip
+    """The elements that a step makes, and what they are claimed to be. alike: single-device steps of its operator."""
+    made: list[Ids | None] = [None] * len(step.outputs)
+    claims: list[Claim] = []
+    for position, value in enumerate(step.outputs):
+        arrays = [array for seed in values if value != ABSENT and (array := seed[value]) is not None]
+        if not arrays:
+            continue
+        ids = made[position] = follower.elements.block(Kind.PARALLEL, number, position, arrays[0].shape)
+        guess = None
+        if is_noise(arrays):
+            guess = beside(claims, number, position, ids, single, follower)
+            guess = guess or by_scaled_reads(alike, reads, position, ids, single, follower.elements)
+        elif is_steady(arrays):
+            guess = by_reads(alike, reads, position, ids, single)
+        if guess is None or (number, position, guess[1].tobytes()) in guesses.refused:
+            guess = guesses.of(number, position, arrays, follower, step.op, reads)
+        if guess is not None:
+            claims.append(Claim(ids.ravel()[guess[0]], guess[1], number, position))
+    return tuple(made), claims
+
+
+def _resolved(made: Outputs, claims: Sequence[Claim]) -> Outputs:
+    """The elements that a step makes, in the place of each that is claimed to be a single-device one that one."""
+    resolved = list(made)
+    for claim in claims:
+        ids = resolved[claim.output]
+        if ids is not None and ids.size:
+            own = ids.copy()
+            own.ravel()[claim.left - ids.flat[0]] = claim.right
+            resolved[claim.output] = own
+    return tuple(resolved)
 
 
 def key_of_reads(follower: Follower, step: Step, reads: tuple[Ids, ...]) -> tuple[int, bytes]:

@@ -14,7 +14,7 @@ from verdict.ops.integers import symbol
 from verdict.ops.signs import compares
 from verdict.options import SolverOptions
 from verdict.outcome import Outcome, Proved, Unknown
-from verdict.solver import Goal, Obligation, PlainTerms, SolverError, Term, Terms, decide
+from verdict.solver import Goal, Obligation, PlainTerms, Proofs, SolverError, Term, Terms, decide
 from verdict.sweep.claim import Claim, Cone, is_infinite
 from verdict.sweep.elements import Block, Ids, Kind
 from verdict.sweep.flow import CANNOT, Step, apply
@@ -24,33 +24,39 @@ from verdict.sweep.unknown import unknown_functions
 
 
 def prove(
-    traces: Traces, claims: Sequence[Claim], single: frozenset[int], options: SolverOptions
-) -> tuple[Outcome, ...]:
+    traces: Traces, claims: Sequence[Claim], single: frozenset[int], options: SolverOptions,
+    known: Proofs | None = None,
+) -> tuple[Outcome, ...]:  # fmt: skip
     """Whether each claim holds for all values of the variables, all with cones of the same single-device steps.
 
-    What is proved is put to the solvers anew, as plain arithmetic. Raises InternalError where one shows the contrary.
+    known: what was proved before, and need not be proved again. What is proved is put to the solvers anew, as plain
+    arithmetic. Raises InternalError where one shows the contrary.
     """
     terms, cone = Terms(), Cone((), tuple(single))
     execution, plainly = Execution(traces, cone, terms), Execution(traces, cone, PlainTerms())
-    return tuple(_prove(execution, plainly, claim, terms, options) for claim in claims)
+    return tuple(_prove(execution, plainly, claim, terms, options, known) for claim in claims)
 
 
-def _prove(execution: "Execution", plainly: "Execution", claim: Claim, terms: Terms, options: SolverOptions) -> Outcome:
+def _prove(
+    execution: "Execution", plainly: "Execution", claim: Claim, terms: Terms, options: SolverOptions,
+    known: Proofs | None,
+) -> Outcome:  # fmt: skip
     """Of a choice of what need not have a value, the parallel side may do with less than it has (`FewerValues`)."""
     traces, cone = execution.traces, Cone((), tuple(execution.unfolded))
     if is_infinite(traces, claim, execution.unfolded):
         terms = Terms()
-        return _decided(Guarded(traces, cone, terms), plainly, claim, terms, options)
-    outcome = _decided(execution, plainly, claim, terms, options)
+        return _decided(Guarded(traces, cone, terms), plainly, claim, terms, options, known)
+    outcome = _decided(execution, plainly, claim, terms, options, known)
     if isinstance(outcome, Proved) or not terms.gates or is_exact(traces, claim):
         return outcome
     fewer = Terms()
-    return _decided(FewerValues(traces, cone, fewer), plainly, claim, fewer, options)
+    return _decided(FewerValues(traces, cone, fewer), plainly, claim, fewer, options, known)
 
 
 def _decided(
-    execution: "Execution", plainly: "Execution", claim: Claim, terms: Terms, options: SolverOptions
-) -> Outcome:
+    execution: "Execution", plainly: "Execution", claim: Claim, terms: Terms, options: SolverOptions,
+    known: Proofs | None,
+) -> Outcome:  # fmt: skip
     try:
         execution.grant()
         goals = (execution.goal(claim),)
@@ -63,7 +69,8 @@ def _decided(
         except CANNOT as error:
             raise SolverError(f"it cannot be written plainly: {error}") from error
 
-    return decide(Obligation(terms, goals, both=is_exact(execution.traces, claim)), again, options)
+    obligation = Obligation(terms, goals, both=is_exact(execution.traces, claim))
+    return decide(obligation, again, options, known=known)
 
 
 def is_exact(traces: Traces, claim: Claim) -> bool:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from verdict.comparison import Fault, Faulty
 from verdict.graph import ABSENT, ONCE_A_STEP, Held, Node, Plan, Region, extent, slices
 from verdict.graph.lockstep import Step
-from verdict.semantics import Machine, Rank, Site, region_of_held, region_of_share
+from verdict.semantics import Machine, Rank, Site, region_of_column, region_of_held, region_of_share
 from verdict.sweep.flow import Result
 
 LOSS, GRADIENT, OUTPUT = "loss", "gradient", "output"
@@ -22,8 +22,10 @@ class Missing(NamedTuple):
     what: str
 
 
-def results(ended: Machine[int]) -> tuple[Result, ...]:
+def results(ended: Machine[int], axes: Mapping[int, int]) -> tuple[Result, ...]:
     """All declared outputs at the end of a step, on every rank that holds one.
+
+    axes: of outputs of no weight, the axis along which each column of the batch has rows of its own.
 
     Raises Faulty where a part of a sum is held by nobody.
     """
@@ -40,7 +42,11 @@ def results(ended: Machine[int]) -> tuple[Result, ...]:
         found.append(Result(key, LOSS, where, _total(ended, values), region, declared))
     for kind, outputs in ((GRADIENT, plan.gradients), (OUTPUT, plan.outputs)):
         for group in _parts(plan, outputs):
-            found.extend(_of_each_replica(ended, kind, group, _declared(places, kind, group)))
+            stated = _declared(places, kind, group)
+            if kind == OUTPUT and group[0].weight == ABSENT:
+                found.extend(_of_each_column(ended, group, stated, axes.get(group[0].tensor)))
+            else:
+                found.extend(_of_each_replica(ended, kind, group, stated))
     return tuple(found)
 
 
@@ -92,34 +98,45 @@ def _total(ended: Machine[int], values: Sequence[int]) -> int:
 def _of_each_replica(
     ended: Machine[int], kind: str, group: tuple[Held, ...], declared: tuple[int, ...]
 ) -> Iterator[Result]:
-    plan = ended.plan
-    first = group[0]
-    name, key = plan.logicals[plan.tensors[first.tensor].logical].name, _key(ended, kind, first)
-    if first.weight != ABSENT:
-        name = plan.logicals[plan.tensors[first.weight].logical].name
+    """Gradients, and what becomes of weights and buffers."""
+    plan, first = ended.plan, group[0]
+    name, key = plan.logicals[plan.tensors[first.weight].logical].name, _key(ended, kind, first)
+    what = f"gradient of {name}" if kind == GRADIENT else f"updated {name}"
     for replica in range(plan.replicas):
-        start = replica * plan.devices
         region = _region(ended, first, replica)
         values = tuple(ended.final(Rank(replica, held.device), ONCE_A_STEP, held.tensor) for held in group)
-        where = ", ".join(str(start + held.device) for held in group)
-        what = f"gradient of {name}" if kind == GRADIENT else f"updated {name}" if first.weight != ABSENT else name
-        ranks = f"on rank{'s' * (len(group) > 1)} {where}"
-        yield Result(key, what, ranks, _total(ended, values), slices(region), declared)
+        yield Result(key, what, _ranks(plan, group, replica), _total(ended, values), slices(region), declared)
+
+
+def _of_each_column(
+    ended: Machine[int], group: tuple[Held, ...], declared: tuple[int, ...], axis: int | None
+) -> Iterator[Result]:
+    """Outputs of no weight: of each microbatch of a replica, where they are not made once a step."""
+    plan, first = ended.plan, group[0]
+    name = plan.logicals[plan.tensors[first.tensor].logical].name
+    for replica in range(plan.replicas):
+        for moment in ended.moments(Rank(replica, first.device), first.tensor):
+            region = region_of_column(plan, ended.small, ended.divided, first.tensor, (replica, moment), axis)
+            values = tuple(ended.final(Rank(replica, held.device), moment, held.tensor) for held in group)
+            where = _ranks(plan, group, replica)
+            yield Result((OUTPUT, name), name, where, _total(ended, values), slices(region), declared)
+
+
+def _ranks(plan: Plan, group: Sequence[Held], replica: int) -> str:
+    where = ", ".join(str(replica * plan.devices + held.device) for held in group)
+    return f"on rank{'s' * (len(group) > 1)} {where}"
 
 
 def _region(ended: Machine[int], held: Held, replica: int) -> Region:
     """That of the weight, or of the replica's shard of it; where the shapes are others, what the tensor itself says."""
-    if held.weight != ABSENT:
-        region = region_of_held(ended.plan, ended.small, ended.divided, held, replica)
-        if extent(region) == ended.small.shape(held.tensor):
-            return region
+    region = region_of_held(ended.plan, ended.small, ended.divided, held, replica)
+    if extent(region) == ended.small.shape(held.tensor):
+        return region
     return region_of_share(ended.plan, ended.small, ended.divided, held.tensor, replica)
 
 
 def _key(ended: Machine[int], kind: str, held: Held) -> tuple[Hashable, ...]:
     plan = ended.plan
-    if held.weight == ABSENT:
-        return kind, plan.logicals[plan.tensors[held.tensor].logical].name
     logical = plan.tensors[held.weight].logical
     if logical not in ended.binding.logical:
         raise Faulty(Fault("no tensor of the single-device plan is this one", plan.logicals[logical].name))

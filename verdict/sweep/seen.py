@@ -11,7 +11,7 @@ from verdict.graph import Plan
 from verdict.inputs import Domain, marks, random_values, thresholds, with_usual_rows
 from verdict.ops import Array
 from verdict.reduction import Reduced
-from verdict.semantics import itself
+from verdict.semantics import column_axes, itself
 from verdict.sweep.apart import apart
 from verdict.sweep.compare import Compared, compare
 from verdict.sweep.flow import CANNOT, Flow
@@ -145,7 +145,8 @@ def flows_of(reduced: Reduced) -> tuple[Flow, Flow]:
     """Both plans unrolled at their shapes. Raises Faulty where one cannot be run."""
     single, parallel, binding, small = reduced
     given = small[0].logicals
-    return unroll(single, small[0], itself(single), given), unroll(parallel, small[1], binding, given)
+    axes = column_axes(single, parallel)
+    return unroll(single, small[0], itself(single), given), unroll(parallel, small[1], binding, given, axes)
 
 
 def in_pieces(flows: tuple[Flow, Flow], found: Seen) -> tuple[tuple[Flow, Flow], tuple[Values, Values]]:

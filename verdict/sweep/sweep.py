@@ -19,7 +19,7 @@ from verdict.options import Options
 from verdict.outcome import Answer
 from verdict.reduction import Reduced, shrink
 from verdict.semantics import Binding, bind, full, itself
-from verdict.solver import InternalError
+from verdict.solver import InternalError, Proofs
 from verdict.sweep.chance import can_hide
 from verdict.sweep.compare import Different
 from verdict.sweep.decide import Decided, decide
@@ -34,7 +34,7 @@ from verdict.sweep.larger import MOST_OPERATIONS, Larger, on_numbers, operations
 from verdict.sweep.match import catalogue_of
 from verdict.sweep.merge import merged, repeats, without
 from verdict.sweep.multiple import factors_of
-from verdict.sweep.parallel import first_of, follow_parallel
+from verdict.sweep.parallel import Before, first_of, follow_parallel
 from verdict.sweep.plain import Plain, on_small_numbers
 from verdict.sweep.results import Missing
 from verdict.sweep.seen import Seen, Values, flows_of, in_pieces, seen, telling
@@ -115,13 +115,16 @@ class Swept:
 
 def sweep(
     single: Plan, parallel: Plan, options: Options, progress: Progress = uncounted,
-    most_operations: int = MOST_OPERATIONS,
+    most_operations: int = MOST_OPERATIONS, proofs: Proofs | None = None,
 ) -> Swept:  # fmt: skip
     """Compare two plans of any structure. What keeps them from being compared is in the result.
+
+    proofs: what was proved of other plans in this process.
 
     Small plans are compared at their own shapes. Others at two reduced ones, and on numbers at full shapes, or at
     larger ones than those, with at most so many operations. Raises InternalError where these contradict each other.
     """
+    proofs = proofs or Proofs()
     try:
         if max(steps_of(single), steps_of(parallel)) > MOST_STEPS:
             problem = f"all ranks run {steps_of(parallel):,} nodes, the limit is {MOST_STEPS:,}"
@@ -134,10 +137,10 @@ def sweep(
             smallest = _smallest(single, parallel, binding, given > MOST_FULL)
         _require_few(smallest or own)
         if smallest is None:
-            found = _swept(own, options, progress)
+            found = _swept(own, options, proofs, progress)
         else:
             larger = on_numbers(single, parallel, binding, smallest, most_operations)
-            found = _at_two_shapes(single, parallel, binding, smallest, larger, options, progress)
+            found = _at_two_shapes(single, parallel, binding, smallest, larger, options, proofs, progress)
     except Faulty as error:
         return Swept(fault=error.fault)
     if not found.unusual:
@@ -167,18 +170,18 @@ def _require_few(reduced: Reduced) -> None:
 
 def _at_two_shapes(
     single: Plan, parallel: Plan, binding: Binding, smallest: Reduced, larger: Larger, options: Options,
-    progress: Progress,
+    proofs: Proofs, progress: Progress,
 ) -> Swept:  # fmt: skip
     """What is found at the smallest shapes, if it is found at others, and numbers do not speak against it.
 
     Only what is one formula is proved: a long sum reaches beyond the bounds of a short one.
     """
     options = replace(options, solver=replace(options.solver, bounds=False))
-    found = replace(_swept(smallest, options, progress), shapes=SMALLEST, larger=larger.at)
+    found = replace(_swept(smallest, options, proofs, progress), shapes=SMALLEST, larger=larger.at)
     if not found.is_refuted and (larger.differs or not (found.open or found.unusual)):
         other = shrink(single, parallel, binding, OTHER)
         if other.small[0].logicals != smallest.small[0].logicals:
-            second = _swept(other, options, progress)
+            second = _swept(other, options, proofs, progress)
             established, open_ = found.established & second.established, (*found.open, *second.open)
             unusual = found.unusual or second.unusual
             found = replace(second, shapes=TWO_SHAPES, larger=larger.at, established=established, open=open_)
@@ -205,7 +208,7 @@ def _held_against(found: Swept, larger: Larger, single: Plan, parallel: Plan) ->
     raise InternalError(problem)
 
 
-def _swept(reduced: Reduced, options: Options, progress: Progress) -> Swept:
+def _swept(reduced: Reduced, options: Options, proofs: Proofs, progress: Progress) -> Swept:
     single, parallel, binding, small = reduced
     flows = flows_of(reduced)
     integers = domains(single, small[0])
@@ -232,20 +235,23 @@ def _swept(reduced: Reduced, options: Options, progress: Progress) -> Swept:
     exact = doubtful_ends(flows, single)
     if exact:
         trace.absorbed = trace.failing
-    known = Decided({})
+    known = Decided({}, proofs)
     if not options.exhaustive:
         same = both._replace(values=values)
         trace = _merged(trace, ids, same, follower, known, integers, options, progress)
     catalogue = catalogue_of(flows[0], values[0], ids, both.given, trace.ids)
     guesses, positive = Guesses(catalogue, trace, factors_of(parallel)), catalogue.positive()
+    before: Before | None = None
     for _ in range(MOST_ROUNDS):
-        other, claims = follow_parallel(flows[1], ids, values[1], trace, follower, guesses, progress)
-        traces = Traces(elements, trace, other, integers, follower.keys, exact, positive)
+        followed = follow_parallel(flows[1], ids, values[1], trace, follower, guesses, progress, before)
+        traces = Traces(elements, trace, followed.trace, integers, follower.keys, exact, positive)
         ends = ends_of(traces)
-        refused = decide(traces, [*claims, *ends.claims], known, options, progress)
-        wrong = first_of(flows[1], [claim for claim, _ in refused if claim.step >= 0])
+        refused = decide(traces, [*followed.fresh, *ends.claims], known, options, progress)
+        open_ = [claim for claim, _ in refused if claim.step >= 0]
+        wrong = first_of(flows[1], open_)
         if not wrong:
             break
+        before = None if options.exhaustive else Before.of(followed, wrong, open_)
         guesses.refused.update((claim.step, claim.output, claim.right.tobytes()) for claim in wrong)
     return Swept(
         compared=compared.total,
@@ -254,7 +260,7 @@ def _swept(reduced: Reduced, options: Options, progress: Progress) -> Swept:
             *((ends.where(claim) if claim.step < 0 else "a step", why) for claim, why in refused),
         ),
         steps=len(flows[1].steps),
-        claims=len(claims) + len(ends.claims),
+        claims=len(followed.claims) + len(ends.claims),
         distinct=known.distinct,
         methods=known.methods,
         answers=known.answers,

@@ -5,6 +5,7 @@ The values of the interpreter are numbers of values of the flow; whatever is don
 
 from collections.abc import Mapping, Sequence
 from math import prod
+from types import MappingProxyType
 from typing import Any
 
 from verdict.graph import ABSENT, ONCE_A_STEP, Interval, Plan, Shape
@@ -35,15 +36,18 @@ def elements_of(plan: Plan, small: Small) -> int:
     return plan.replicas * sum(each[call.segment] for program in plan.programs for call in program)
 
 
-def unroll(plan: Plan, small: Small, binding: Binding, given: Sequence[Shape]) -> Flow:
-    """The flow of `plan` at small shapes. given: the shapes of the single-device plan's logical tensors there.
+def unroll(
+    plan: Plan, small: Small, binding: Binding, given: Sequence[Shape], axes: Mapping[int, int] = MappingProxyType({})
+) -> Flow:
+    """The flow of `plan` at small shapes. given: the shapes of the single-device plan's logical tensors there. axes: of
+    outputs, as `column_axes` says.
 
     Raises Faulty where the plan cannot be run.
     """
     steps = _Steps(plan)
     machine = Machine(plan, small, binding, dict(enumerate(given)), steps)
     machine.run()
-    declared = results(machine)
+    declared = results(machine, axes)
     return Flow(len(steps.shapes), tuple(steps.inputs), tuple(steps.steps), declared, frozenset(steps.truths))
 
 
