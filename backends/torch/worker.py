@@ -12,13 +12,14 @@ import shutil
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import verdict
 from verdict.backends.torch import environment, seen
+from verdict.backends.torch.confirmation import AGREES, read_back
 from verdict.backends.torch.files import module_in
 from verdict.backends.torch.job import LIVE, Job, read_job, seen_of
 from verdict.backends.torch.leading import leading
@@ -40,6 +41,11 @@ LATER = (
     "torch.utils.serialization",
 )
 """What would otherwise be imported in every copy."""
+RUN_OTHERWISE = (
+    "unseeded-draws",
+    "packages draw numbers that nobody seeds as they are imported; runs with other draws agree with the recording, "
+    "others were not looked at",
+)
 UNSEEDED = "what it does depends on numbers that Python's or numpy's generator draws, and nobody seeds it"
 UNDECIDED = (
     "unseeded-draws",
@@ -111,8 +117,20 @@ def _record_first(task: Task, record: Callable[..., Any], drawn: bool) -> None:
 
 
 def _finish(task: Task, record: Callable[..., Any], confirm: Callable[..., Any]) -> None:
-    """Record again what must be, and hold each program against its runs."""
+    """Record again what must be, and hold each program against its runs. Where numbers were drawn as packages were
+    imported, and only there, runs that agree say as much as another recording: here, other ones were drawn.
+    """
     folder, job, programs = task
+    before = [program for program in programs if job.confirm and _is_drawn_before(task, program)]
+    runs = {f"{each}.runs": partial(_confirm_one, folder, job, each, confirm, ".0") for each in before}
+    _side_by_side(task, runs)
+    for program in before:
+        found = read(folder / f"{program}.runs")
+        if "confirmation" in found and read_back(found["confirmation"]).how == AGREES:
+            for name in task.names(program):
+                first = read(folder / f"{name}.0")["trace"]
+                write(folder / f"{name}.json", {"trace": {**first, "notes": [*first["notes"], RUN_OTHERWISE]}})
+            write(folder / f"{program}.json", found)
 
     def told(name: str) -> None:
         first, second = (read(folder / f"{name}.{salt}") for salt in (0, 1))
@@ -122,9 +140,21 @@ def _finish(task: Task, record: Callable[..., Any], confirm: Callable[..., Any])
     every = [name for program in programs for name in task.names(program)]
     _record(task, [name for name in every if not (folder / f"{name}.json").is_file()], record, 1, told)
     well = [each for each in programs if not any("error" in read(folder / f"{name}.json") for name in task.names(each))]
-    if job.confirm:
-        runs = {f"{program}.json": partial(_confirm_one, folder, job, program, confirm) for program in well}
-        side_by_side(folder, runs, 2, 2 * job.confirm + job.seconds, job.mebibytes)
+    left = [each for each in well if job.confirm and not (folder / f"{each}.json").is_file()]
+    _side_by_side(task, {f"{each}.json": partial(_confirm_one, folder, job, each, confirm, ".json") for each in left})
+
+
+def _is_drawn_before(task: Task, program: int) -> bool:
+    """Whether a program is recorded, but for what was drawn before it began that nobody seeded."""
+    found = [read(task.folder / f"{name}.0") for name in task.names(program)]
+    known = any((task.folder / f"{name}.json").is_file() for name in task.names(program))
+    return not known and all("trace" in each and not each["drawn"] for each in found)
+
+
+def _side_by_side(task: Task, runs: Mapping[str, Callable[[], Any]]) -> None:
+    """Run programs, two at once."""
+    folder, job, _ = task
+    side_by_side(folder, runs, 2, 2 * job.confirm + job.seconds, job.mebibytes)
 
 
 def _record(
@@ -188,10 +218,12 @@ def _record_here(
         return {"error": [_place(error, file), said, ""], "own": _is_own(error) and not apart}
 
 
-def _confirm_one(folder: Path, job: Job, program: int, confirm: Callable[..., Any]) -> dict[str, Any]:
-    """What the runs of a program say of its recording."""
+def _confirm_one(
+    folder: Path, job: Job, program: int, confirm: Callable[..., Any], written: str
+) -> dict[str, Any]:
+    """What the runs of a program say of its recording, in files that end as written."""
     world = job.programs[program].world
-    traces = [from_plain(read(folder / f"{program}-{rank}.json")["trace"]) for rank in range(world)]
+    traces = [from_plain(read(folder / f"{program}-{rank}{written}")["trace"]) for rank in range(world)]
     runs = folder / f"{program}-runs"
     try:
         load, given = partial(_load, folder, job, program), str(numbers_of(folder, 0)) if job.tensors == LIVE else ""

@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from verdict.backends.torch.launch import Target, record_all  # noqa: E402
+from verdict.backends.torch.launch import UNCONFIRMED, Limits, Target, record_all  # noqa: E402
 from verdict.backends.torch.leading import leading  # noqa: E402
 
 PROGRAM = """
@@ -65,10 +65,10 @@ def recorded(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(packages))
     monkeypatch.setattr(sys, "path", [*sys.path, str(packages)])
 
-    def record(text, program=PROGRAM):
+    def record(text, program=PROGRAM, limits=UNCONFIRMED):
         (packages / "library.py").write_text(COUNTED.format(file=str(count)) + text)
         (tmp_path / "program.py").write_text(program)
-        found = record_all([(Target(str(tmp_path / "program.py"), "build"), 2)], "real")[0].traces
+        found = record_all([(Target(str(tmp_path / "program.py"), "build"), 2)], "real", 2, limits)[0].traces
         return found, Counter(count.read_text().split())["imported"]
 
     return record
@@ -146,3 +146,15 @@ def test_what_an_import_draws_is_drawn_otherwise_in_a_second_recording(recorded)
     assert all("unseeded-draws" in dict(trace.notes) and not trace.doubts for trace in drawn)
     decides, _ = recorded("import os\nown = 1.0 + os.urandom(1)[0]\ndef factor(rank):\n    return own")
     assert all(trace.doubts for trace in decides)
+
+
+DRAWS = "import os\nown = 1.0 + os.urandom(1)[0]\ndef factor(rank):\n    return own * 1.0 ** rank"
+
+
+@pytest.mark.parametrize("used", [False, True])
+def test_runs_with_other_draws_of_an_import_stand_for_a_second_recording(recorded, used):
+    text = DRAWS if used else f"{DRAWS}\ndef factor(rank):\n    return 2.0"
+    traces, _ = recorded(text, limits=Limits())
+    assert [bool(trace.doubts) for trace in traces] == [used, used]
+    assert all("unseeded-draws" in dict(trace.notes) for trace in traces) is not used
+    assert all("runs with other draws" in dict(trace.notes).get("unseeded-draws", "") for trace in traces) is not used
