@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.values.outline import report, verdict
+from verdict.errors import PlanFileError
 from verdict.solver.functions import on_floats, on_fractions
 
 CAST = """
@@ -243,6 +244,8 @@ def test_a_part_of_a_sum_is_cast_as_the_sum_is_but_into_whole_numbers():
     assert found.verdict.name == "PROVED"
     assert found.swept is None
     assert verdict(*split("bfloat16", sum="identity(z)"), tp=2) == "REFUTED"
+    assert verdict(*split("int64", sum=added), tp=2) != "PROVED"
+    with pytest.raises(PlanFileError, match="adds up truth values"):
+        report(*split("bool", sum=added), tp=2)
     for dtype in ("int64", "bool"):
-        assert verdict(*split(dtype, sum=added), tp=2) != "PROVED"
         assert verdict(*split(dtype, sum=added)[:1] * 2) == "PROVED"
