@@ -6,6 +6,9 @@ import pytest
 from tests.solver.build import array
 from verdict.errors import ShapeError
 from verdict.ops import RULES
+from verdict.ops.aten.matrices import RULES as FACTORS
+from verdict.ops.aten.spectra import RULES as SPECTRA
+from verdict.ops.signs import MATRICES
 from verdict.outcome import Proved
 from verdict.solver import Goal, Obligation, SolverError, SolverOptions, Terms, check
 
@@ -91,3 +94,8 @@ def test_the_derivative_of_an_exponential_is_linear_in_its_direction(terms, matr
 def test_great_matrices_are_refused(terms):
     with pytest.raises(ShapeError, match="4,225 elements"):
         aten("linalg_inv_ex", array(terms, "a", 65, 65))
+
+
+def test_every_operator_of_matrices_may_make_numbers_of_none():
+    names = {rule.name.removeprefix("aten.").partition(".")[0] for rule in (*FACTORS, *SPECTRA)}
+    assert names == MATRICES

@@ -142,3 +142,10 @@ def test_what_equals_a_number_is_neither_above_nor_below(terms):
     assert isinstance(decide(terms, x.indicator(2) * (x - 2), 0), Proved)
     assert isinstance(decide(terms, x.indicator(2), (x - 3).indicator(-1)), Proved)
     assert isinstance(decide(terms, x.indicator(2), x.indicator(3)), Refuted)
+
+
+def test_the_greatest_of_many_numbers_has_no_table():
+    terms = Terms()
+    assert terms.tabulate(lambda x: x, (terms.maximum([terms.real(f"x{k}") for k in range(70)]),)) is None
+    many = [terms.index("i", 2), *map(terms.constant, range(70))]
+    assert terms.tabulate(lambda *numbers: max(numbers), many) is terms.constant(69)

@@ -55,7 +55,7 @@ class Tables:
         """function(*args) as a sum of indicators; None where some argument is not finite, or all are too many."""
         tables = [self.of(arg) for arg in args]
         listed = [table for table in tables if table is not None]
-        joined = _joined(_each(function, len(tables)), listed) if len(listed) == len(tables) else None
+        joined = _joined(_each(function), listed) if len(listed) == len(tables) else None
         return None if joined is None else self._term(joined)
 
     def are_truths(self, term: Term) -> bool:
@@ -131,16 +131,22 @@ def _function(term: Term) -> Callable[..., Any] | None:
         exponents = tuple(term.data.values())
         return lambda *args: prod(arg**exponent for arg, exponent in zip(args, exponents, strict=True))
     if term.kind is Kind.INDICATOR:
-        return _each(lambda arg: int(arg == term.data), 1)
+        return _each(lambda arg: int(arg == term.data))
     if term.kind is Kind.MAXIMUM:
-        return _each(max, len(term.args)) if len(term.args) > 1 else None
+        return _each(max) if len(term.args) > 1 else None
     return None
 
 
-def _each(function: Callable[..., Number], arity: int) -> Callable[..., Any]:
-    """A function of numbers as one of arrays, element by element."""
-    found: Callable[..., Any] = np.frompyfunc(function, arity, 1)
-    return found
+def _each(function: Callable[..., Number]) -> Callable[..., Any]:
+    """A function of numbers as one of arrays, element by element: of as many as there are, unlike numpy's own."""
+
+    def run(*arrays: Values) -> Values:
+        spread = np.broadcast_arrays(*arrays)
+        made = np.empty(spread[0].size, dtype=object)
+        made[:] = [function(*row) for row in zip(*(array.ravel() for array in spread), strict=True)]
+        return made.reshape(spread[0].shape)
+
+    return run
 
 
 def _size(variable: Term) -> int:

@@ -1,16 +1,18 @@
 """Operators of matrices, each of a batch by itself: what their rules have in common."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from verdict.graph import Shape
 from verdict.ops import numbers
 from verdict.ops.aten.factors import Whole
-from verdict.ops.aten.form import Arguments
-from verdict.ops.rule import Array, Atom, Axes, Dim, Law
+from verdict.ops.aten.form import Arguments, Forward, Shapes, operator
+from verdict.ops.rule import Array, Atom, Axes, Dim, Law, OpRule
 from verdict.ops.shapes import broadcast, filled, make_axes
+from verdict.ops.types import Types, floats
 from verdict.outcome import Assumption
 
 MATRICES = Assumption(
@@ -124,3 +126,14 @@ def factored(matrix: Array) -> Parts:
     """L and U in one matrix, which rows have changed places, and whether it failed."""
     whole = Whole(matrix)
     return whole.of("factors", matrix.shape), whole.of("places of factors", (min(matrix.shape),)), whole.of(FAILED, ())
+
+
+def matrix_rule(
+    name: str, tensors: str, attributes: Mapping[str, Any], shapes: Shapes, forward: Forward, formula: str,
+    types: Types = floats, linear: Sequence[int] = (),
+) -> OpRule:  # fmt: skip
+    """The rule of an operator of ATen that is an unknown function of whole matrices."""
+    return operator(
+        f"aten.{name}", tensors, attributes, shapes, forward, formula, types=types, linear=linear,
+        assumptions=(MATRICES,),
+    )  # fmt: skip

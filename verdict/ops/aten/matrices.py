@@ -8,31 +8,30 @@ What is solved is linear in B, of which each column is by itself: the unknown fu
 matrix, and of a triangular one, one triangle is read. Where there is no inverse there is no number.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from verdict.ops import numbers
 from verdict.ops.aten.batches import (
     FAILED,
-    MATRICES,
     Core,
     Cores,
     Parts,
     each_matrix,
     factored,
     lower_of,
+    matrix_rule,
     of_matrices,
     of_one,
     rows_of,
     solving,
 )
 from verdict.ops.aten.factors import Whole
-from verdict.ops.aten.form import REQUIRED, Arguments, Forward, Shapes, operator
+from verdict.ops.aten.form import REQUIRED, Arguments
 from verdict.ops.elements import divide
 from verdict.ops.rule import Array, Axes, OpRule
-from verdict.ops.types import Types, floats, like_first, with_integers
+from verdict.ops.types import like_first, with_integers
 
 
 def _inverse(args: Arguments) -> tuple[Array, ...]:
@@ -141,16 +140,6 @@ def _of_root(args: Arguments) -> Array:
     return each_matrix(one, (args["input2"], 2), (args["self"], 2))[0]
 
 
-def _rule(
-    name: str, tensors: str, attributes: Mapping[str, Any], shapes: Shapes, forward: Forward, formula: str, *,
-    types: Types = floats, linear: Sequence[int] = (),
-) -> OpRule:  # fmt: skip
-    return operator(
-        f"aten.{name}", tensors, attributes, shapes, forward, formula, types=types, linear=linear,
-        assumptions=(MATRICES,),
-    )  # fmt: skip
-
-
 def _square(*kinds: str) -> Cores:
     """As many outputs: a matrix (**) of the same size, a number for each row (*), one number."""
     return lambda args, rows, columns: [(each, (rows,) * len(each)) for each in kinds]
@@ -160,8 +149,10 @@ CHECKED = {"check_errors": False}
 UPPER = {"upper": False}
 
 RULES: tuple[OpRule, ...] = (
-    _rule("linalg_inv_ex", "A", CHECKED, of_one("A", _square("**", "")), _inverse, "y = A^-1", types=with_integers),
-    _rule(
+    matrix_rule(
+        "linalg_inv_ex", "A", CHECKED, of_one("A", _square("**", "")), _inverse, "y = A^-1", types=with_integers
+    ),
+    matrix_rule(
         "linalg_lu_factor_ex",
         "A",
         {"pivot": True, **CHECKED},
@@ -170,7 +161,7 @@ RULES: tuple[OpRule, ...] = (
         "L U = P' A, in one matrix, and the rows that P' changes",
         types=with_integers,
     ),
-    _rule(
+    matrix_rule(
         "linalg_lu",
         "A",
         {"pivot": True},
@@ -178,7 +169,7 @@ RULES: tuple[OpRule, ...] = (
         _lu,
         "P L U = A",
     ),
-    _rule(
+    matrix_rule(
         "lu_unpack",
         "LU_data LU_pivots",
         {"unpack_data": True, "unpack_pivots": True},
@@ -187,7 +178,7 @@ RULES: tuple[OpRule, ...] = (
         "P, L and U, which stand in one matrix",
         types=like_first,
     ),
-    _rule(
+    matrix_rule(
         "linalg_lu_solve",
         "LU pivots B",
         {"left": True, "adjoint": False},
@@ -196,7 +187,7 @@ RULES: tuple[OpRule, ...] = (
         "y = (P L U)^-1 B",
         linear=(2,),
     ),
-    _rule(
+    matrix_rule(
         "linalg_cholesky_ex",
         "self",
         {**UPPER, **CHECKED},
@@ -205,12 +196,12 @@ RULES: tuple[OpRule, ...] = (
         "L L' = A",
         types=with_integers,
     ),
-    _rule("cholesky", "self", UPPER, of_one("self", _square("**")), _root, "L L' = A"),
-    _rule("cholesky_inverse", "self", UPPER, of_one("self", _square("**")), _of_root, "y = (L L')^-1"),
-    _rule(
+    matrix_rule("cholesky", "self", UPPER, of_one("self", _square("**")), _root, "L L' = A"),
+    matrix_rule("cholesky_inverse", "self", UPPER, of_one("self", _square("**")), _of_root, "y = (L L')^-1"),
+    matrix_rule(
         "cholesky_solve", "self input2", UPPER, solving("input2", "self"), _of_root, "y = (L L')^-1 B", linear=(0,)
     ),
-    _rule(
+    matrix_rule(
         "linalg_solve_triangular",
         "self B",
         {"upper": REQUIRED, "left": True, "unitriangular": False},

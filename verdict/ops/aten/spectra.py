@@ -11,28 +11,28 @@ lies row by row. The exponential of a matrix [M G; 0 M], whose upper right block
 in G.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from verdict.ops import numbers
 from verdict.ops.aten.batches import (
-    MATRICES,
     Core,
     Parts,
     each_matrix,
     factored,
     lower_of,
+    matrix_rule,
     of_matrices,
     of_one,
     rows_of,
 )
 from verdict.ops.aten.factors import Whole
-from verdict.ops.aten.form import Arguments, Forward, Shapes, operator
+from verdict.ops.aten.form import Arguments
 from verdict.ops.elements import is_number
 from verdict.ops.rule import Array, Axes, OpRule
-from verdict.ops.types import Types, floats, with_determinant, with_logarithm
+from verdict.ops.types import with_determinant, with_logarithm
 
 MOST_SLOPES = 1 << 16
 """The most derivatives of elements of an exponential by elements of its matrix, 16 rows of 16, that are told apart."""
@@ -188,50 +188,41 @@ def _factors_too(count: int) -> Any:
     return lambda args, rows, columns: [*[("", ())] * count, ("**", (rows, columns)), ("*", (rows,))]
 
 
-def _rule(
-    name: str, tensors: str, attributes: Mapping[str, Any], shapes: Shapes, forward: Forward, formula: str,
-    types: Types = floats,
-) -> OpRule:  # fmt: skip
-    return operator(
-        f"aten.{name}", tensors, attributes, shapes, forward, formula, types=types, assumptions=(MATRICES,)
-    )
-
-
 def _same(args: Arguments, rows: int, columns: int) -> list[Core]:
     return [("**", (rows, columns))]
 
 
 RULES: tuple[OpRule, ...] = (
-    _rule(
+    matrix_rule(
         "_linalg_det", "A", {}, of_one("A", _factors_too(1)), _determinant, "y = det A, and L U = P' A'",
         with_determinant,
     ),
-    _rule(
+    matrix_rule(
         "_linalg_slogdet", "A", {}, of_one("A", _factors_too(2)), _determinant,
         "the sign of det A, y = log |det A|, and L U = P' A'", with_logarithm,
     ),
-    _rule(
+    matrix_rule(
         "linalg_qr", "A", {"mode": "reduced"}, of_one("A", _orthogonal_cores, rectangular=True), _orthogonal, "Q R = A"
     ),
-    _rule(
+    matrix_rule(
         "geqrf", "self", {}, of_one("self", lambda args, m, n: [("**", (m, n)), ("*", (min(m, n),))], rectangular=True),
         _reflectors, "Q R = A, Q as reflections",
     ),
-    _rule(
+    matrix_rule(
         "linalg_householder_product", "input tau", {}, _reflected_axes, _reflected,
         "y = product of I - t v v' over reflections, its first columns",
     ),
-    _rule(
+    matrix_rule(
         "_linalg_eigh", "A", {"UPLO": "L", "compute_v": True}, of_one("A", _eigen_cores), _eigen,
         "A v = w v, of one triangle of A",
     ),
-    _rule(
+    matrix_rule(
         "_linalg_svd", "A", {"full_matrices": False, "compute_uv": True, "driver": None},
         of_one("A", _singular_cores, rectangular=True), _singular, "U S V' = A",
     ),
-    _rule(
+    matrix_rule(
         "linalg_pinv.atol_rtol_tensor", "self atol? rtol?", {"hermitian": False}, _pseudoinverse_axes, _pseudoinverse,
         "y = A^+",
     ),
-    _rule("linalg_matrix_exp", "self", {}, of_one("self", _same), _exponential, "y = exp(A)"),
+    matrix_rule("linalg_matrix_exp", "self", {}, of_one("self", _same), _exponential, "y = exp(A)"),
 )  # fmt: skip
