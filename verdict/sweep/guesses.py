@@ -156,6 +156,17 @@ def is_noise(arrays: Sequence[Array]) -> bool:
     return all(np.max(np.abs(array), initial=0.0) < NOISE for array in arrays)
 
 
+def is_flat(arrays: Sequence[Array]) -> bool:
+    """Whether arrays are one number on all seeds but for rounding, as what keeps a root of noise from zero."""
+    return bool(arrays[0].size) and is_noise([array - arrays[0].flat[0] for array in arrays])
+
+
+def rounded(arrays: Sequence[Array]) -> Ids:
+    """The places (flat) of what is zero but for rounding on all seeds, and no zero on one of them."""
+    greatest_of = np.maximum.reduce([np.abs(array).ravel() for array in arrays])
+    return np.flatnonzero((greatest_of > 0) & (greatest_of < NOISE))
+
+
 def _steady(arrays: list[Array], follower: Follower) -> Ids | None:
     """The constants that an array consists of; None where an element is none of those that are looked at.
 
