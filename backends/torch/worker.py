@@ -28,7 +28,7 @@ from verdict.backends.torch.together import Wanted, numbers_of, record_together
 from verdict.backends.torch.trace import from_plain, to_plain
 from verdict.backends.torch.unordered import compile_before
 from verdict.backends.torch.versions import INSTALL, untested
-from verdict.child import told_of_parent
+from verdict.child import lasting, told_of_parent
 from verdict.errors import UsageError, VerdictError
 
 OWN = Path(verdict.__file__).resolve().parent / "backends"
@@ -269,14 +269,15 @@ def main(arguments: list[str]) -> None:
     told_of_parent(signal.SIGTERM)
     job = read_job(folder)
     try:
-        why = untested(importlib.import_module("torch").__version__)
-        if why:
-            _refuse(folder, job, [sys.executable, why, INSTALL])
-            return
-        for module in LATER:
-            importlib.import_module(module)
-        from verdict.backends.torch.confirm import confirm_traces  # noqa: PLC0415
-        from verdict.backends.torch.record import record  # noqa: PLC0415  (torch may be missing, which is an answer, too)
+        with lasting():
+            why = untested(importlib.import_module("torch").__version__)
+            if why:
+                _refuse(folder, job, [sys.executable, why, INSTALL])
+                return
+            for module in LATER:
+                importlib.import_module(module)
+            from verdict.backends.torch.confirm import confirm_traces  # noqa: PLC0415  (torch may be missing, which is
+            from verdict.backends.torch.record import record  # noqa: PLC0415  an answer, too)
     except ImportError as error:
         _refuse(folder, job, ["torch", str(error), "python -m pip install 'verdict-parallel[torch]'"])
         return
