@@ -100,8 +100,8 @@ def keep_freed() -> None:
 
 @contextmanager
 def lasting() -> Iterator[None]:
-    """What is imported meanwhile lasts: the garbage collector goes through none of it, neither now nor in copies of this
-    process. What is set of the collector meanwhile stays.
+    """What is imported meanwhile lasts: the garbage collector goes through none of it, neither now nor in copies of
+    this process. What is set of the collector meanwhile stays.
     """
     before = gc.get_threshold()
     gc.set_threshold(0)
