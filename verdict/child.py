@@ -4,6 +4,7 @@ Where this process has one thread, the child is a copy of it, with all that it k
 may wait for ever for a lock that one of them held; there the child is a fresh Python, to which its work is sent.
 """
 
+import gc
 import os
 import resource
 import signal
@@ -95,6 +96,21 @@ def keep_freed() -> None:
     with suppress(AttributeError):
         for threshold in (_TRIM_THRESHOLD, _MMAP_THRESHOLD):
             CDLL(None).mallopt(threshold, _KEPT)
+
+
+@contextmanager
+def lasting() -> Iterator[None]:
+    """What is imported meanwhile lasts: the garbage collector goes through none of it, neither now nor in copies of
+    this process. What is set of the collector meanwhile stays.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(0)
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if gc.get_threshold()[0] == 0:
+            gc.set_threshold(*before)
 
 
 @contextmanager
