@@ -4,6 +4,7 @@ Where this process has one thread, the child is a copy of it, with all that it k
 may wait for ever for a lock that one of them held; there the child is a fresh Python, to which its work is sent.
 """
 
+import gc
 import os
 import resource
 import signal
@@ -98,6 +99,21 @@ def keep_freed() -> None:
 
 
 @contextmanager
+def lasting() -> Iterator[None]:
+    """What is imported meanwhile lasts: the garbage collector goes through none of it, neither now nor in copies of
+    this process. What is set of the collector meanwhile stays.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(0)
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if gc.get_threshold()[0] == 0:
+            gc.set_threshold(*before)
+
+
+@contextmanager
 def ended_after(process: Any) -> Iterator[None]:
     """Afterwards neither a process that leads a session runs, a Popen or what is like one, nor what it began."""
     try:
@@ -109,9 +125,7 @@ def ended_after(process: Any) -> Iterator[None]:
 
 
 @contextmanager
-def session(
-    command: Sequence[str], environment: Mapping[str, str], log: Path
-) -> "Iterator[subprocess.Popen[bytes]]":
+def session(command: Sequence[str], environment: Mapping[str, str], log: Path) -> "Iterator[subprocess.Popen[bytes]]":
     """A program in a session of its own, which says all to a file. Afterwards neither it runs, nor what it began.
 
     Raises OSError where it cannot be run.

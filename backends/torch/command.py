@@ -12,8 +12,8 @@ import click
 from verdict.backends.text import write
 from verdict.backends.torch.assemble import plan_of
 from verdict.backends.torch.confirmation import AGREES, NOT_RUN, Confirmation, confirmed
-from verdict.backends.torch.job import LIVE
-from verdict.backends.torch.launch import Limits, Recorded, Recording, Target, record_all, record_each
+from verdict.backends.torch.job import AUTO, LIVE
+from verdict.backends.torch.launch import Limits, Recorded, Recording, Target, record_all, record_each, record_either
 from verdict.backends.torch.parts import Part, part_of, together, write_part
 from verdict.backends.torch.stated import ranks_of, step_of
 from verdict.backends.torch.trace import BY_PYTHON, UNMODELLED, Trace, decides
@@ -23,10 +23,11 @@ from verdict.progress import Bar
 
 BUILD, BUILD_SINGLE = "build", "build_single"
 LIMITS = Limits()
+_WITHOUT = "recorded on real tensors; without data"
 
 _WORLD = click.option("--world", type=click.IntRange(1), metavar="N",
                       help="How many ranks there are (default: those of a Step's mesh).")  # fmt: skip
-_TENSORS = click.option("--tensors", type=click.Choice(["auto", "fake", "real"]), default="auto", show_default=True,
+_TENSORS = click.option("--tensors", type=click.Choice([AUTO, "fake", "real"]), default=AUTO, show_default=True,
                         help="Record on tensors without data, or on real ones; auto tries both in turn.")  # fmt: skip
 _LIVE = click.option("--live", is_flag=True,
                      help="Record all ranks together, as processes that talk by gloo, on real numbers: choices that "
@@ -53,7 +54,7 @@ def _nothing(text: str) -> None:
 
 
 def capture(
-    programs: Sequence[tuple[Target, int]], tensors: str = "auto", cores: int = 0, limits: Limits = LIMITS,
+    programs: Sequence[tuple[Target, int]], tensors: str = AUTO, cores: int = 0, limits: Limits = LIMITS,
     say: Callable[[str], None] = _say, progress: Recording | None = None,
 ) -> list[Plan]:  # fmt: skip
     """The plan of each (program, number of ranks).
@@ -63,21 +64,27 @@ def capture(
     of each program in words. progress: of counts, which a terminal shows where it is None.
     Raises UsageError where one cannot be recorded, or is run and does something else.
     """
-    if tensors == "auto":
-        try:
-            return capture(programs, "fake", cores, limits, say, progress)
-        except UsageError as error:
-            plans = capture(programs, "real", cores, limits, say, progress)
-            say(f"recorded on real tensors; without data: {error}")
-            return plans
-    begun = time.monotonic()
-    with Bar(progress is None) as bar:
-        counts = progress or bar.advance
-        recorded = behind_choices(record_all(programs, tensors, cores or os.cpu_count() or 1, limits, counts))
-    plans = [
-        confirmed(plan_of(found.traces, ":".join(target)), found.confirmation, found.traces)
-        for (target, _), found in zip(programs, recorded, strict=True)
-    ]
+    begun, without = time.monotonic(), None
+    try:
+        with Bar(progress is None) as bar:
+            how = cores or os.cpu_count() or 1, limits, progress or bar.advance
+            if tensors == AUTO:
+                recorded, without = record_either(programs, *how)
+            else:
+                recorded = record_all(programs, tensors, *how)
+        if isinstance(recorded, UsageError):
+            raise recorded
+        recorded = behind_choices(recorded)
+        plans = [
+            confirmed(plan_of(found.traces, ":".join(target)), found.confirmation, found.traces)
+            for (target, _), found in zip(programs, recorded, strict=True)
+        ]
+    except UsageError as error:
+        if tensors != AUTO or without is not None:
+            raise
+        plans = capture(programs, "real", cores, limits, say, progress)
+        say(f"{_WITHOUT}: {error}")
+        return plans
     for plan, found in zip(plans, recorded, strict=True):
         nodes = [node for segment in plan.segments for node in segment.nodes]
         unknown = sum(node.op == UNMODELLED for node in nodes)
@@ -88,6 +95,8 @@ def capture(
     if tensors != LIVE and any(_is_read_by_python(trace) for each in recorded for trace in each.traces):
         say("values that Python reads decide what the program does: with --live, choices that data makes are recorded")
     say(f"recorded in {time.monotonic() - begun:.1f} s")
+    if without is not None:
+        say(f"{_WITHOUT}: {without}")
     return plans
 
 
@@ -214,7 +223,7 @@ def capture_command(
     if ranks is not None:
         if live or single or not program or ranks.stop > (world or 0):
             raise UsageError("--ranks", "it is of the ranks of one PROGRAM below --world", "as 0:4 of --world 8")
-        target, how = Target.of(program, BUILD), "fake" if tensors == "auto" else tensors
+        target, how = Target.of(program, BUILD), "fake" if tensors == AUTO else tensors
         limits = Limits(seconds, mebibytes, 0.0)
         (found,) = record_all([(target, world or 0)], how, cores or os.cpu_count() or 1, limits, ranks=ranks)
         click.echo(f"wrote {_write_part(part_of(target, world or 0, how, found.traces), out, ranks)}")

@@ -18,7 +18,7 @@ import torch
 
 from verdict.backends.torch.environment import Generators, variables
 from verdict.backends.torch.unordered import is_foreign
-from verdict.child import GONE, Child, begin, kill, wait
+from verdict.child import GONE, Child, begin, kill, lasting, wait
 
 _LOOKING = frozenset({"networkx", "fsspec"})
 """What torch depends on that looks among all variables for those of its own name when it is imported."""
@@ -71,7 +71,7 @@ def preload(statements: Sequence[str], folder: Path) -> bool:
     modules, torch_state, path = set(sys.modules), _torch_state(), list(sys.path)
     names = dict[str, Any]({"__name__": "verdict_leading"})
     sys.path.insert(0, str(folder))
-    with _asking() as asked:
+    with _asking() as asked, lasting():
         try:
             for each in statements:
                 exec(each, names)

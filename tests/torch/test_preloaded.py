@@ -7,8 +7,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from verdict.backends.torch.launch import UNCONFIRMED, Limits, Target, record_all  # noqa: E402
+from verdict.backends.torch.launch import UNCONFIRMED, Limits, Target, record_all, record_either  # noqa: E402
 from verdict.backends.torch.leading import leading  # noqa: E402
+from verdict.errors import UsageError  # noqa: E402
 
 PROGRAM = """
 import torch
@@ -171,3 +172,29 @@ def test_what_an_import_draws_and_no_run_comes_to_is_not_known(recorded, ranks):
     traces, _ = recorded(BEYOND, limited, Limits())
     assert any(trace.doubts for trace in traces) is (ranks != "none")
     assert any("unseeded-draws" in dict(trace.notes) for trace in traces) is (ranks != "every rank")
+
+
+ASKS = PROGRAM.replace("    return", "    assert type(x).__name__ != 'FakeTensor', 'without data'\n    return")
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_what_needs_numbers_is_recorded_again_by_the_same_processes(alike, tmp_path, monkeypatch):
+    """With other imports before them, the programs are recorded by copies of different processes."""
+    count, packages = tmp_path / "count", tmp_path / "site-packages"
+    packages.mkdir()
+    (packages / "library.py").write_text(COUNTED.format(file=str(count)))
+    monkeypatch.setenv("PYTHONPATH", str(packages))
+    monkeypatch.setattr(sys, "path", [*sys.path, str(packages)])
+    (tmp_path / "single.py").write_text(PROGRAM if alike else f"import json\n{PROGRAM}")
+    (tmp_path / "program.py").write_text(ASKS)
+    files = {"single.py": 1, "program.py": 2}
+    programs = [(Target(str(tmp_path / name), "build"), ranks) for name, ranks in files.items()]
+    found, without = record_either(programs, 2, Limits(), lambda *_: None)
+    assert "without data" in str(without)
+    assert [[trace.rank for trace in each.traces] for each in found] == [[0], [0, 1]]
+    assert [each.confirmation.how for each in found] == ["agrees", "agrees"]
+    assert Counter(count.read_text().split())["imported"] == (2 if alike else 8)
+    (tmp_path / "program.py").write_text(ASKS.replace("type(x).__name__ != 'FakeTensor'", "False"))
+    refused, without = record_either(programs, 2, UNCONFIRMED, lambda *_: None)
+    assert isinstance(refused, UsageError)
+    assert isinstance(without, UsageError)

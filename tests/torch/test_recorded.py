@@ -16,7 +16,7 @@ from verdict.backends.torch.program import Context  # noqa: E402
 from verdict.backends.torch.record import record  # noqa: E402
 from verdict.backends.torch.replay import replay  # noqa: E402
 from verdict.backends.torch.shares import placed  # noqa: E402
-from verdict.backends.torch.worker import function_in  # noqa: E402
+from verdict.backends.torch.turns import function_in  # noqa: E402
 from verdict.errors import UsageError  # noqa: E402
 from verdict.graph.form import require_form  # noqa: E402
 

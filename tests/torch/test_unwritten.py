@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 
 from tests.torch.verdicts import live_answers  # noqa: E402
 from verdict.backends.torch.record import record  # noqa: E402
-from verdict.backends.torch.worker import function_in  # noqa: E402
+from verdict.backends.torch.turns import function_in  # noqa: E402
 
 FILE = Path(__file__).with_name("unwritten.py")
 NEVER = "memory is read that was never written"

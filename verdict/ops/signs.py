@@ -65,29 +65,24 @@ ABSORBING = FINITE | {
 """Operators that may make a number of what is infinite, or none."""
 COUNTING = frozenset({"cross_entropy", "nll_loss_forward", "nll_loss_backward"})
 """Operators that divide by how many elements they count, which may be none."""
-EVERYWHERE = (
-    (SMOOTH | FINITE | NEVER_NEGATIVE)
-    - {"addcdiv", "div", "reciprocal", "pow"}
-    - COUNTING
-    | {
-        *("and", "or", "xor", "__and__", "__or__", "__xor__", "not", "all", "any", "argmax", "argmin", "sort", "topk"),
-        *("bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "logical_and", "logical_not", "logical_or"),
-        *("_adaptive_avg_pool2d", "_adaptive_avg_pool2d_backward", "avg_pool2d", "avg_pool2d_backward", "max_pool2d"),
-        *("max_pool2d_with_indices", "max_pool2d_with_indices_backward", "convolution", "convolution_backward"),
-        *("_to_copy", "to", "float", "logical_xor", "celu", "clamp", "clamp_max", "clamp_min", "maximum", "minimum"),
-        *("constant", "create_mask", "full_like", "new_full", "new_ones", "new_zeros", "fill", "one_hot", "zero"),
-        *("empty_like", "new_empty", "new_empty_strided", "cumsum", "cumprod", "prod", "dot", "mv", "neg", "linear"),
-        *("matmul", "mm", "bmm", "mul", "add", "sum", "mean", "amax", "amin", "max", "min", "floor", "ceil", "round"),
-        *("trunc", "elu", "elu_backward", "exp2", "gather", "index", "index_put", "index_select", "take_ids"),
-        *("gelu_backward", "glu_backward", "hardsigmoid", "hardsigmoid_backward", "hardswish", "hardswish_backward"),
-        *("hardtanh", "hardtanh_backward", "heaviside", "huber_loss", "huber_loss_backward", "leaky_relu", "relu"),
-        *("leaky_relu_backward", "log_sigmoid_backward", "logaddexp", "logcumsumexp", "masked_fill", "where"),
-        *("mish_backward", "mse_loss_backward", "silu_backward", "smooth_l1_loss", "smooth_l1_loss_backward"),
-        *("softplus", "softplus_backward", "threshold_backward", "embedding_dense_backward", "tril", "triu"),
-        *("diagonal_backward", "select_backward", "slice_backward", "binary_cross_entropy", "sgn", "identity"),
-        *("atan", "atan2", "copysign", "signbit", "gate", "moe_gmm"),
-    }
-)
+EVERYWHERE = (SMOOTH | FINITE | NEVER_NEGATIVE) - {"addcdiv", "div", "reciprocal", "pow"} - COUNTING | {
+    *("and", "or", "xor", "__and__", "__or__", "__xor__", "not", "all", "any", "argmax", "argmin", "sort", "topk"),
+    *("bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "logical_and", "logical_not", "logical_or"),
+    *("_adaptive_avg_pool2d", "_adaptive_avg_pool2d_backward", "avg_pool2d", "avg_pool2d_backward", "max_pool2d"),
+    *("max_pool2d_with_indices", "max_pool2d_with_indices_backward", "convolution", "convolution_backward"),
+    *("_to_copy", "to", "float", "logical_xor", "celu", "clamp", "clamp_max", "clamp_min", "maximum", "minimum"),
+    *("constant", "create_mask", "full_like", "new_full", "new_ones", "new_zeros", "fill", "one_hot", "zero"),
+    *("empty_like", "new_empty", "new_empty_strided", "cumsum", "cumprod", "prod", "dot", "mv", "neg", "linear"),
+    *("matmul", "mm", "bmm", "mul", "add", "sum", "mean", "amax", "amin", "max", "min", "floor", "ceil", "round"),
+    *("trunc", "elu", "elu_backward", "exp2", "gather", "index", "index_put", "index_select", "take_ids"),
+    *("gelu_backward", "glu_backward", "hardsigmoid", "hardsigmoid_backward", "hardswish", "hardswish_backward"),
+    *("hardtanh", "hardtanh_backward", "heaviside", "huber_loss", "huber_loss_backward", "leaky_relu", "relu"),
+    *("leaky_relu_backward", "log_sigmoid_backward", "logaddexp", "logcumsumexp", "masked_fill", "where"),
+    *("mish_backward", "mse_loss_backward", "silu_backward", "smooth_l1_loss", "smooth_l1_loss_backward"),
+    *("softplus", "softplus_backward", "threshold_backward", "embedding_dense_backward", "tril", "triu"),
+    *("diagonal_backward", "select_backward", "slice_backward", "binary_cross_entropy", "sgn", "identity"),
+    *("atan", "atan2", "copysign", "signbit", "gate", "moe_gmm"),
+}
 """Operators that make a number of any numbers, their gradients included."""
 SMOOTH_OPCODES = frozenset({f"hlo.{name}" for name in ("subtract", "negate", "sine", "cosine")})
 OPCODES = SMOOTH_OPCODES | {
