@@ -24,8 +24,8 @@ from verdict.errors import UsageError, VerdictError
 OWN = Path(verdict.__file__).resolve().parent / "backends"
 RUN_OTHERWISE = (
     "unseeded-draws",
-    "packages draw numbers that nobody seeds as they are imported; runs with other draws agree with the recording, "
-    "others were not looked at",
+    "packages draw numbers that nobody seeds as they are imported; runs with other draws agree with the recording, and "
+    "a second one of a rank of each form is the same, others were not looked at",
 )
 UNSEEDED = "what it does depends on numbers that Python's or numpy's generator draws, and nobody seeds it"
 UNDECIDED = (
@@ -120,30 +120,44 @@ def _record_first(task: Task, record: Callable[..., Any], drawn: bool) -> None:
 
 def _finish(task: Task, record: Callable[..., Any], confirm: Callable[..., Any]) -> None:
     """Record again what must be, and hold each program against its runs. Where numbers were drawn as packages were
-    imported, and only there, runs that agree say as much as another recording: here, other ones were drawn.
+    imported, and only there, runs with others that agree spare the second recordings of ranks that are like another
+    one. Not of all ranks: what no run comes to, a limit that nothing reaches, stands in recordings alone.
     """
     folder, job, programs, _ = task
     before = [program for program in programs if job.confirm and _is_drawn_before(task, program)]
     runs = {f"{each}.runs": partial(_confirm_one, folder, job, each, confirm, ".0") for each in before}
     _side_by_side(task, runs)
+    alike = dict[str, list[str]]()
     for program in before:
         found = read(folder / f"{program}.runs")
         if "confirmation" in found and read_back(found["confirmation"]).how == AGREES:
-            for name in task.names(program):
-                first = read(folder / f"{name}.0")["trace"]
-                write(folder / f"{name}.json", {"trace": {**first, "notes": [*first["notes"], RUN_OTHERWISE]}})
             write(folder / f"{program}.json", found)
+            alike |= {names[0]: names for names in _of_one_form(task, program)}
 
     def told(name: str) -> bool:
         first, second = (read(folder / f"{name}.{salt}") for salt in (0, 1))
-        first.pop("drawn", False)
-        write(folder / f"{name}.json", _held_against(first, second))
+        apart = {**first.get("trace", {}), "seconds": 0} != {**second.get("trace", {}), "seconds": 0}
+        for each in alike.get(name, [name]):
+            held = _held_against(read(folder / f"{each}.0"), apart, RUN_OTHERWISE if name in alike else UNDECIDED)
+            write(folder / f"{each}.json", held)
         return False
 
-    _record(task, [name for name in task.every() if not (folder / f"{name}.json").is_file()], record, 1, told)
+    spared = {each for names in alike.values() for each in names[1:]}
+    every = [name for name in task.every() if name not in spared and not (folder / f"{name}.json").is_file()]
+    _record(task, every, record, 1, told)
     well = [each for each in programs if not any("error" in read(folder / f"{name}.json") for name in task.names(each))]
     left = [each for each in well if job.confirm and not (folder / f"{each}.json").is_file()]
     _side_by_side(task, {f"{each}.json": partial(_confirm_one, folder, job, each, confirm, ".json") for each in left})
+
+
+def _of_one_form(task: Task, program: int) -> list[list[str]]:
+    """The ranks of a program, together where their steps are alike; each by itself where they are recorded together."""
+    forms = dict[str, list[str]]()
+    for name in task.names(program):
+        steps = read(task.folder / f"{name}.0")["trace"]["steps"]
+        form = name if task.job.tensors == LIVE else repr([(op, attrs) for op, _, _, attrs, *_ in steps])
+        forms.setdefault(form, []).append(name)
+    return list(forms.values())
 
 
 def _is_drawn_before(task: Task, program: int) -> bool:
@@ -178,13 +192,12 @@ def _record(
     side_by_side(folder, tasks, job.cores, job.seconds, job.mebibytes, lambda file: told(file.rpartition(".")[0]))
 
 
-def _held_against(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-    """A recording, with what follows from another one, on other draws of generators that nobody seeded."""
-    apart = {**first.get("trace", {}), "seconds": 0} != {**second.get("trace", {}), "seconds": 0}
-    if apart and "trace" in first:
-        first["trace"]["doubts"] = [*first["trace"]["doubts"], UNSEEDED]
-    elif "trace" in first:
-        first["trace"]["notes"] = [*first["trace"]["notes"], UNDECIDED]
+def _held_against(first: dict[str, Any], apart: bool, note: tuple[str, str]) -> dict[str, Any]:
+    """A recording, with what follows from one with other draws that nobody seeded: is it another, or an assumption."""
+    first.pop("drawn", False)
+    if "trace" in first:
+        kind, text = ("doubts", UNSEEDED) if apart else ("notes", note)
+        first["trace"][kind] = [*first["trace"][kind], text]
     return first
 
 
@@ -220,9 +233,7 @@ def _record_here(
         return {"error": [_place(error, file), said, ""], "own": _is_own(error) and not apart}
 
 
-def _confirm_one(
-    folder: Path, job: Job, program: int, confirm: Callable[..., Any], written: str
-) -> dict[str, Any]:
+def _confirm_one(folder: Path, job: Job, program: int, confirm: Callable[..., Any], written: str) -> dict[str, Any]:
     """What the runs of a program say of its recording, in files that end as written."""
     world = job.programs[program].world
     traces = [from_plain(read(folder / f"{program}-{rank}{written}")["trace"]) for rank in range(world)]
@@ -249,5 +260,3 @@ def _place(error: BaseException, file: str) -> str:
     """The innermost line of the user's file in which it happened."""
     own = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).name == Path(file).name]
     return f"{Path(file).name}:{own[-1].lineno} {own[-1].name}" if own else file
-
-
