@@ -20,11 +20,11 @@ from verdict.backends.torch.tasks import read, side_by_side, write
 from verdict.backends.torch.together import Wanted, record_together
 
 AHEAD = 2
-"""Of runs ahead, what unseeded generators are begun with: another number than those of the recordings."""
+"""The salt of what is done ahead, where unseeded generators draw other numbers than in the recordings."""
 RUN_OTHERWISE = (
     "unseeded-draws",
-    "packages draw numbers that nobody seeds as they are imported; runs with other draws agree with the recording, "
-    "others were not looked at",
+    "packages draw numbers that nobody seeds as they are imported; runs with other draws agree with the recording, and "
+    "a second one of a rank of each form is the same, others were not looked at",
 )
 UNSEEDED = "what it does depends on numbers that Python's or numpy's generator draws, and nobody seeds it"
 UNDECIDED = (
@@ -85,15 +85,16 @@ def record_first(tasks: Sequence[Task], record: Callable[..., Any], drawn: bool)
 def finish(tasks: Sequence[Task], record: Callable[..., Any], confirm: Callable[..., Any], _: bool) -> None:
     """Bring to its end what `record_first` records, when that has ended.
 
-    What ranks import as they run, each by itself, is imported before their runs, in a process of its own. Such runs
-    stand where they agree with the recordings; a program that looks at more than that is run as it is.
+    What ranks import as they run, each by itself, is imported before their runs and second recordings, in a process of
+    its own. These stand where they agree with the first recordings, for which each rank imports by itself; what differs
+    there is run, and recorded, as it is.
     """
     from verdict.backends.torch.preloaded import ahead  # noqa: PLC0415  (it needs torch)
 
     names = _imported(tasks)
     if names:
         beside = Path(tasks[0].job.programs[tasks[0].programs[0]].file).resolve().parent
-        ahead([f"import {name}" for name in names], beside, AHEAD, partial(_run_ahead, tasks, confirm))
+        ahead([f"import {name}" for name in names], beside, AHEAD, partial(_run_ahead, tasks, record, confirm))
     task = _recorded(tasks)
     if task.last or not task.failed():
         _finish(task, record, confirm)
@@ -114,12 +115,14 @@ def _imported(tasks: Sequence[Task]) -> list[str]:
         time.sleep(WAIT)
 
 
-def _run_ahead(tasks: Sequence[Task], confirm: Callable[..., Any], _: bool) -> None:
-    """Run the programs whose recordings are there, and need no other ones."""
+def _run_ahead(tasks: Sequence[Task], record: Callable[..., Any], confirm: Callable[..., Any], _: bool) -> None:
+    """Run the programs whose recordings are there, and record again what must be."""
     task = _recorded(tasks)
     folder, job, programs, _ = task
-    ready = [each for each in programs if _is_settled(task, each) or _is_drawn_before(task, each)]
+    before = [each for each in programs if _is_drawn_before(task, each)]
+    ready = before + [each for each in programs if _is_settled(task, each)]
     _side_by_side(task, {f"{each}.ahead": partial(confirm_one, folder, job, each, confirm, ".0") for each in ready})
+    _record(task, _again(task, _agreed(task, before, "ahead")), record, AHEAD, lambda _: False)
 
 
 def _recorded(tasks: Sequence[Task]) -> Task:
@@ -154,30 +157,65 @@ def _record_first(task: Task, record: Callable[..., Any], drawn: bool) -> None:
 
 def _finish(task: Task, record: Callable[..., Any], confirm: Callable[..., Any]) -> None:
     """Record again what must be, and hold each program against its runs. Where numbers were drawn as packages were
-    imported, and only there, runs that agree say as much as another recording: here, other ones were drawn.
+    imported, and only there, runs with others that agree spare the second recordings of ranks that are like another
+    one. Not of all ranks: what no run comes to, a limit that nothing reaches, stands in recordings alone.
     """
     folder, job, programs, _ = task
     before = [program for program in programs if job.confirm and _is_drawn_before(task, program)]
     runs = {f"{each}.runs": partial(confirm_one, folder, job, each, confirm, ".0") for each in before}
     _side_by_side(task, runs)
-    for program in before:
-        found = read(folder / f"{program}.runs")
-        if "confirmation" in found and read_back(found["confirmation"]).how == AGREES:
-            for name in task.names(program):
-                first = read(folder / f"{name}.0")["trace"]
-                write(folder / f"{name}.json", {"trace": {**first, "notes": [*first["notes"], RUN_OTHERWISE]}})
-            write(folder / f"{program}.json", found)
+    alike = _agreed(task, before, "runs")
+    for name in alike:
+        program = name.partition("-")[0]
+        write(folder / f"{program}.json", read(folder / f"{program}.runs"))
 
-    def told(name: str) -> bool:
-        first, second = (read(folder / f"{name}.{salt}") for salt in (0, 1))
-        first = {key: value for key, value in first.items() if key not in ("drawn", "imported")}
-        write(folder / f"{name}.json", _held_against(first, second))
+    def told(name: str, salt: int = 1) -> bool:
+        apart = not _is_same(task, name, salt)
+        for each in alike.get(name, [name]):
+            held = _held_against(read(folder / f"{each}.0"), apart, RUN_OTHERWISE if name in alike else UNDECIDED)
+            write(folder / f"{each}.json", held)
         return False
 
-    _record(task, [name for name in task.every() if not (folder / f"{name}.json").is_file()], record, 1, told)
+    again = _again(task, alike)
+    same = [name for name in again if (folder / f"{name}.{AHEAD}").is_file() and _is_same(task, name, AHEAD)]
+    for name in same:
+        told(name, AHEAD)
+    _record(task, [name for name in again if name not in same], record, 1, told)
     well = [each for each in programs if not any("error" in read(folder / f"{name}.json") for name in task.names(each))]
     left = [each for each in well if job.confirm and not (folder / f"{each}.json").is_file()]
     _side_by_side(task, {f"{each}.json": partial(confirm_one, folder, job, each, confirm, ".json") for each in left})
+
+
+def _agreed(task: Task, programs: Sequence[int], written: str) -> dict[str, list[str]]:
+    """The first of each form of ranks -> the ranks, of those programs with which their runs agree, as files say."""
+    found = {program: read(task.folder / f"{program}.{written}") for program in programs}
+    agree = [
+        each for each in programs
+        if "confirmation" in found[each] and read_back(found[each]["confirmation"]).how == AGREES
+    ]  # fmt: skip
+    return {names[0]: names for program in agree for names in _of_one_form(task, program)}
+
+
+def _again(task: Task, alike: Mapping[str, Sequence[str]]) -> list[str]:
+    """The ranks that are to be recorded again: of those that are alike the first."""
+    spared = {each for names in alike.values() for each in names[1:]}
+    return [name for name in task.every() if name not in spared and not (task.folder / f"{name}.json").is_file()]
+
+
+def _is_same(task: Task, name: str, salt: int) -> bool:
+    """Whether a rank was recorded alike twice, with other draws that nobody seeded."""
+    first, second = (read(task.folder / f"{name}.{each}").get("trace", {}) for each in (0, salt))
+    return bool({**first, "seconds": 0} == {**second, "seconds": 0})
+
+
+def _of_one_form(task: Task, program: int) -> list[list[str]]:
+    """The ranks of a program, together where their steps are alike; each by itself where they are recorded together."""
+    forms = dict[str, list[str]]()
+    for name in task.names(program):
+        steps = read(task.folder / f"{name}.0")["trace"]["steps"]
+        form = name if task.job.tensors == LIVE else repr([(op, attrs) for op, _, _, attrs, *_ in steps])
+        forms.setdefault(form, []).append(name)
+    return list(forms.values())
 
 
 def _is_drawn_before(task: Task, program: int) -> bool:
@@ -212,13 +250,12 @@ def _record(
     side_by_side(folder, tasks, job.cores, job.seconds, job.mebibytes, lambda file: told(file.rpartition(".")[0]))
 
 
-def _held_against(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-    """A recording, with what follows from another one, on other draws of generators that nobody seeded."""
-    apart = {**first.get("trace", {}), "seconds": 0} != {**second.get("trace", {}), "seconds": 0}
-    if apart and "trace" in first:
-        first["trace"]["doubts"] = [*first["trace"]["doubts"], UNSEEDED]
-    elif "trace" in first:
-        first["trace"]["notes"] = [*first["trace"]["notes"], UNDECIDED]
+def _held_against(first: dict[str, Any], apart: bool, note: tuple[str, str]) -> dict[str, Any]:
+    """A recording, with what follows from one with other draws that nobody seeded: is it another, or an assumption."""
+    first = {key: value for key, value in first.items() if key not in ("drawn", "imported")}
+    if "trace" in first:
+        kind, text = ("doubts", UNSEEDED) if apart else ("notes", note)
+        first["trace"][kind] = [*first["trace"][kind], text]
     return first
 
 

@@ -161,6 +161,19 @@ def test_runs_with_other_draws_of_an_import_stand_for_a_second_recording(recorde
     assert all("runs with other draws" in dict(trace.notes).get("unseeded-draws", "") for trace in traces) is not used
 
 
+BEYOND = "import secrets\nlimit = 1e6 + secrets.randbelow(10**6)\ndef factor(rank):\n    return 2.0"
+LIMITS = {"every rank": "limit", "the last rank": "limit if ctx.rank else 1e6", "none": "1e6"}
+
+
+@pytest.mark.parametrize("ranks", LIMITS)
+def test_what_an_import_draws_and_no_run_comes_to_is_not_known(recorded, ranks):
+    """Each process of torchrun's draws a limit of its own, and the numbers of the runs are far from all of them."""
+    limited = PROGRAM.replace(").sum()", f").clamp(max={LIMITS[ranks]}).sum()").replace("factor\n", "factor, limit\n")
+    traces, _ = recorded(BEYOND, limited, Limits())
+    assert any(trace.doubts for trace in traces) is (ranks != "none")
+    assert any("unseeded-draws" in dict(trace.notes) for trace in traces) is (ranks != "every rank")
+
+
 ASKS = PROGRAM.replace("    return", "    assert type(x).__name__ != 'FakeTensor', 'without data'\n    return")
 
 
