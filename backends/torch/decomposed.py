@@ -80,6 +80,8 @@ def _of_view(func: Any) -> Callable[..., Any] | None:
 @cache
 def _torchs(func: Any) -> Callable[..., Any] | None:
     found = decomposition_table.get(func)
+    if found is None:
+        return None
     inner = found
     while hasattr(inner, "__wrapped__"):
         inner = inner.__wrapped__
