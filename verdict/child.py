@@ -33,6 +33,8 @@ GONE = (EOFError, ConnectionError)
 _PARENT_DEATH_SIGNAL = 1
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _KEPT = -1, -3, 32 << 20
 """Of mallopt: from how many bytes on what is free at the end is given back, and what is asked for is mapped alone."""
+_ENDED, _LOOK = 5.0, 0.005
+"""Seconds in which what is killed ends, if its disk answers, and between two looks at whether it has."""
 _FRESH = "import sys; sys.path[:] = {path!r}; from verdict.child import main; main({work}, {end})"
 
 
@@ -119,9 +121,29 @@ def ended_after(process: Any) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        end_all(process.pid)
         process.wait()
+
+
+def end_all(group: int) -> None:
+    """End all processes of a group, and wait until none of them runs (where the system tells): what they were about to
+    write is written then.
+    """
+    until = time.monotonic() + _ENDED
+    with suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
+    while _runs(group) and time.monotonic() < until:
+        time.sleep(_LOOK)
+
+
+def _runs(group: int) -> bool:
+    """Whether a process of the group runs; one that has ended and that nobody has asked for does not."""
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _, its_group = file.read_text(errors="replace").rpartition(")")[2].split()[:3]
+            if int(its_group) == group and state not in "ZX":
+                return True
+    return False
 
 
 @contextmanager

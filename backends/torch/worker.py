@@ -22,7 +22,7 @@ from verdict.backends.torch.tasks import write
 from verdict.backends.torch.turns import finish, record_first, ways
 from verdict.backends.torch.unordered import compile_before
 from verdict.backends.torch.versions import INSTALL, untested
-from verdict.child import lasting, told_of_parent
+from verdict.child import end_all, lasting, told_of_parent
 
 LATER = (
     "verdict.torch",
@@ -62,9 +62,18 @@ def work(folder: Path, job: Job, record: Callable[..., Any], confirm: Callable[.
 
 
 def _end(folder: Path, *_: object) -> None:
-    """Leave neither the folder nor any process that began here."""
-    shutil.rmtree(folder, ignore_errors=True)
-    os.killpg(0, signal.SIGKILL)
+    """Leave neither the folder nor any process that began here: a copy of this one, in a session of its own, ends all
+    others first, as what they still write would stay.
+    """
+    group = os.getpgrp()
+    if os.fork():
+        signal.pause()
+    try:
+        os.setsid()
+        end_all(group)
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os._exit(0)
 
 
 def _refuse(folder: Path, job: Job, why: list[str]) -> None:
