@@ -147,7 +147,9 @@ def _runs(group: int) -> bool:
 
 
 @contextmanager
-def session(command: Sequence[str], environment: Mapping[str, str], log: Path) -> "Iterator[subprocess.Popen[bytes]]":
+def session(
+    command: Sequence[str], environment: Mapping[str, str], log: Path
+) -> "Iterator[subprocess.Popen[bytes]]":
     """A program in a session of its own, which says all to a file. Afterwards neither it runs, nor what it began.
 
     Raises OSError where it cannot be run.

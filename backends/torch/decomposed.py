@@ -128,10 +128,13 @@ def _over(function: Callable[..., Any], x: Any, dim: Sequence[int] | None = None
 
 
 def _added_products(x: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """A multiple of a tensor and one of the sum of the matrix products of two batches; of integers by integers."""
+    """A multiple of a tensor, which is not read where it is none of it, and one of the sum of the matrix products of
+    two batches; of integers by integers.
+    """
     if not x.is_floating_point() and not x.is_complex():
         beta, alpha = int(beta), int(alpha)
-    return torch.add(x * beta, (a @ b).sum(0), alpha=alpha)
+    total = (a @ b).sum(0)
+    return torch.add(x * beta, total, alpha=alpha) if beta else total * alpha
 
 
 def _within(x: Any, min: Any = None, max: Any = None) -> Any:
