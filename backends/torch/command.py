@@ -3,8 +3,11 @@
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import ModuleType
 from typing import Any
 
 import click
@@ -17,6 +20,7 @@ from verdict.backends.torch.launch import Limits, Recorded, Recording, Target, r
 from verdict.backends.torch.parts import Part, part_of, together, write_part
 from verdict.backends.torch.stated import ranks_of, step_of
 from verdict.backends.torch.trace import BY_PYTHON, UNMODELLED, Trace, decides
+from verdict.child import lasting
 from verdict.errors import UsageError, VerdictError
 from verdict.graph import Plan
 from verdict.progress import Bar
@@ -49,7 +53,7 @@ def _say(text: str) -> None:
     click.echo(text, err=True)
 
 
-def _nothing(text: str) -> None:
+def _nothing(*_: object) -> None:
     return None
 
 
@@ -71,7 +75,7 @@ def capture(
             if tensors == AUTO:
                 recorded, without = record_either(programs, *how)
             else:
-                recorded = record_all(programs, tensors, *how)
+                recorded = record_all(programs, tensors, *how, meanwhile=_prepared if tensors == LIVE else _nothing)
         if isinstance(recorded, UsageError):
             raise recorded
         recorded = behind_choices(recorded)
@@ -133,12 +137,22 @@ def behind_choices(found: Sequence[Recorded]) -> tuple[Recorded, ...]:
     """
     if not any(decides(trace) for each in found for trace in each.traces):
         return tuple(found)
-    from verdict.backends.torch.pinned import alone, paired  # noqa: PLC0415  (what was chosen is computed on by torch)
-
+    pinned = _pinned()
     if len(found) != 2 or len(found[0].traces) != 1:
-        return tuple(each._replace(traces=alone(each.traces)) for each in found)
-    single, parallel = paired(found[0].traces[0], found[1].traces)
+        return tuple(each._replace(traces=pinned.alone(each.traces)) for each in found)
+    single, parallel = pinned.paired(found[0].traces[0], found[1].traces)
     return found[0]._replace(traces=(single,)), found[1]._replace(traces=parallel)
+
+
+def _pinned() -> ModuleType:
+    """What goes on behind choices. It computes by torch, which is imported while those who record do so, too."""
+    with lasting():
+        return import_module("verdict.backends.torch.pinned")
+
+
+def _prepared() -> None:
+    with suppress(ImportError):  # who records will say it
+        _pinned()
 
 
 def plan_or_error(target: Target, found: Recorded | VerdictError | RuntimeError) -> Plan | VerdictError | RuntimeError:

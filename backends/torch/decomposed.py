@@ -79,11 +79,10 @@ def _of_view(func: Any) -> Callable[..., Any] | None:
 
 @cache
 def _torchs(func: Any) -> Callable[..., Any] | None:
-    found = decomposition_table.get(func)
-    inner = found
+    found = inner = decomposition_table.get(func)
     while hasattr(inner, "__wrapped__"):
         inner = inner.__wrapped__
-    written = getattr(inner, "__module__", "") == _DECOMPOSITIONS or func in core_aten_decompositions()
+    written = getattr(inner, "__module__", "") == _DECOMPOSITIONS or (found and func in core_aten_decompositions())
     return found if written else None
 
 

@@ -79,6 +79,10 @@ def _silent(what: str, done: int, total: int, counted: str) -> None:
     return None
 
 
+def _idle() -> None:
+    return None
+
+
 def record_all(
     programs: Sequence[tuple[Target, int]],
     tensors: str = "fake",
@@ -86,13 +90,15 @@ def record_all(
     limits: Limits = UNCONFIRMED,
     progress: Recording = _silent,
     ranks: Sequence[int] = (),
+    meanwhile: Callable[[], object] = _idle,
 ) -> tuple[Recorded, ...]:
     """What is recorded of each (program, number of ranks), in fresh processes, `cores` at once. ranks: those of each
-    that are recorded, which cannot be run then; none are all.
+    that are recorded, which cannot be run then; none are all. meanwhile: done here while the processes begin.
 
     Raises UsageError for the first rank that cannot be recorded within the limits; the others are ended.
     """
     with _worker(programs, tensors, cores, limits, ranks=tuple(ranks)) as worker:
+        meanwhile()
         return _all(programs, worker, limits, progress)
 
 

@@ -5,23 +5,22 @@ recording to FOLDER/PROGRAM.json. Where tensors without data do not serve, all i
 FOLDER/real: who waits for a recording finds there what comes of it.
 """
 
-import traceback
+import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import verdict
-from verdict.backends.torch import environment, seen
 from verdict.backends.torch.confirmation import AGREES, read_back
-from verdict.backends.torch.files import module_in
-from verdict.backends.torch.job import AUTO, LIVE, Job, otherwise_in, seen_of
+from verdict.backends.torch.job import AUTO, LIVE, Job, otherwise_in
+from verdict.backends.torch.one import confirm_one, record_here
+from verdict.backends.torch.processes import WAIT
 from verdict.backends.torch.tasks import read, side_by_side, write
-from verdict.backends.torch.together import Wanted, numbers_of, record_together
-from verdict.backends.torch.trace import from_plain, to_plain
-from verdict.errors import UsageError, VerdictError
+from verdict.backends.torch.together import Wanted, record_together
 
-OWN = Path(verdict.__file__).resolve().parent / "backends"
+AHEAD = 2
+"""The salt of what is done ahead, where unseeded generators draw other numbers than in the recordings."""
 RUN_OTHERWISE = (
     "unseeded-draws",
     "packages draw numbers that nobody seeds as they are imported; runs with other draws agree with the recording, and "
@@ -32,23 +31,6 @@ UNDECIDED = (
     "unseeded-draws",
     "the program draws numbers that nobody seeds; recordings with other draws were the same, others were not looked at",
 )
-
-
-def function_in(file: str, name: str) -> Callable[..., Any]:
-    """The function `name` of the Python file, whose folder is on the path as when it is run."""
-    module = module_in(file)
-    found = getattr(module, name, None)
-    if not callable(found):
-        names = sorted(key for key in vars(module) if key.startswith("build"))
-        raise UsageError(file, f"it has no function {name}", f"it has {', '.join(names) or 'no build function'}")
-    return found  # type: ignore[no-any-return]
-
-
-def _load(folder: Path, job: Job, program: int) -> Callable[..., Any]:
-    """The function of a program, loaded by this process, which is watched from now on if the job says so."""
-    if job.watched:
-        seen.watch(seen_of(folder, program))
-    return function_in(*job.programs[program][:2])
 
 
 class Task(NamedTuple):
@@ -68,6 +50,10 @@ class Task(NamedTuple):
     def every(self) -> list[str]:
         """What the files of all ranks are called."""
         return [name for program in self.programs for name in self.names(program)]
+
+    def recorded(self) -> Path:
+        """A file that is there when the first recordings have ended."""
+        return self.folder / f"{self.programs[0]}.recorded"
 
     def failed(self) -> bool:
         """Whether a rank could not be recorded."""
@@ -92,14 +78,64 @@ def record_first(tasks: Sequence[Task], record: Callable[..., Any], drawn: bool)
         task.folder.mkdir(exist_ok=True)
         _record_first(task, record, drawn)
         if not task.failed():
-            return
+            break
+    tasks[0].recorded().touch()
 
 
 def finish(tasks: Sequence[Task], record: Callable[..., Any], confirm: Callable[..., Any], _: bool) -> None:
-    """Bring to its end what `record_first` recorded."""
-    task = next(each for each in reversed(tasks) if each.folder.is_dir())
+    """Bring to its end what `record_first` records, when that has ended.
+
+    What ranks import as they run, each by itself, is imported before their runs and second recordings, in a process of
+    its own. These stand where they agree with the first recordings, for which each rank imports by itself; what differs
+    there is run, and recorded, as it is.
+    """
+    from verdict.backends.torch.preloaded import ahead  # noqa: PLC0415  (it needs torch)
+
+    names = _imported(tasks)
+    if names:
+        beside = Path(tasks[0].job.programs[tasks[0].programs[0]].file).resolve().parent
+        ahead([f"import {name}" for name in names], beside, AHEAD, partial(_run_ahead, tasks, record, confirm))
+    task = _recorded(tasks)
     if task.last or not task.failed():
         _finish(task, record, confirm)
+
+
+def _imported(tasks: Sequence[Task]) -> list[str]:
+    """What the first rank that was recorded has imported meanwhile, of packages that are imported here."""
+    if not tasks[0].job.confirm or tasks[0].job.watched:
+        return []
+    while True:
+        done = tasks[0].recorded().is_file()
+        for file in (task.folder / f"{name}.0" for task in tasks for name in task.every()):
+            found = read(file) if file.is_file() else {}
+            if "trace" in found:
+                return [name for name in found["imported"] if name.partition(".")[0] in sys.modules]
+        if done:
+            return []
+        time.sleep(WAIT)
+
+
+def _run_ahead(tasks: Sequence[Task], record: Callable[..., Any], confirm: Callable[..., Any], _: bool) -> None:
+    """Run the programs whose recordings are there, and record again what must be."""
+    task = _recorded(tasks)
+    folder, job, programs, _ = task
+    before = [each for each in programs if _is_drawn_before(task, each)]
+    ready = before + [each for each in programs if _is_settled(task, each)]
+    _side_by_side(task, {f"{each}.ahead": partial(confirm_one, folder, job, each, confirm, ".0") for each in ready})
+    _record(task, _again(task, _agreed(task, before, "ahead")), record, AHEAD, lambda _: False)
+
+
+def _recorded(tasks: Sequence[Task]) -> Task:
+    """Wait until `record_first` has ended: the last of the tasks that it did."""
+    while not tasks[0].recorded().is_file():
+        time.sleep(WAIT)
+    return next(each for each in reversed(tasks) if each.folder.is_dir())
+
+
+def _is_settled(task: Task, program: int) -> bool:
+    """Whether all ranks of a program are recorded for good."""
+    files = [task.folder / f"{name}.json" for name in task.names(program)]
+    return all(file.is_file() and "trace" in read(file) for file in files)
 
 
 def _record_first(task: Task, record: Callable[..., Any], drawn: bool) -> None:
@@ -111,6 +147,7 @@ def _record_first(task: Task, record: Callable[..., Any], drawn: bool) -> None:
 
     def told(name: str) -> bool:
         found = read(folder / f"{name}.0")
+        found.pop("imported", None)
         if not (found.pop("drawn", False) or (drawn and "trace" in found)):
             write(folder / f"{name}.json", found)
         return "error" in found and not task.last
@@ -125,29 +162,50 @@ def _finish(task: Task, record: Callable[..., Any], confirm: Callable[..., Any])
     """
     folder, job, programs, _ = task
     before = [program for program in programs if job.confirm and _is_drawn_before(task, program)]
-    runs = {f"{each}.runs": partial(_confirm_one, folder, job, each, confirm, ".0") for each in before}
+    runs = {f"{each}.runs": partial(confirm_one, folder, job, each, confirm, ".0") for each in before}
     _side_by_side(task, runs)
-    alike = dict[str, list[str]]()
-    for program in before:
-        found = read(folder / f"{program}.runs")
-        if "confirmation" in found and read_back(found["confirmation"]).how == AGREES:
-            write(folder / f"{program}.json", found)
-            alike |= {names[0]: names for names in _of_one_form(task, program)}
+    alike = _agreed(task, before, "runs")
+    for name in alike:
+        program = name.partition("-")[0]
+        write(folder / f"{program}.json", read(folder / f"{program}.runs"))
 
-    def told(name: str) -> bool:
-        first, second = (read(folder / f"{name}.{salt}") for salt in (0, 1))
-        apart = {**first.get("trace", {}), "seconds": 0} != {**second.get("trace", {}), "seconds": 0}
+    def told(name: str, salt: int = 1) -> bool:
+        apart = not _is_same(task, name, salt)
         for each in alike.get(name, [name]):
             held = _held_against(read(folder / f"{each}.0"), apart, RUN_OTHERWISE if name in alike else UNDECIDED)
             write(folder / f"{each}.json", held)
         return False
 
-    spared = {each for names in alike.values() for each in names[1:]}
-    every = [name for name in task.every() if name not in spared and not (folder / f"{name}.json").is_file()]
-    _record(task, every, record, 1, told)
+    again = _again(task, alike)
+    same = [name for name in again if (folder / f"{name}.{AHEAD}").is_file() and _is_same(task, name, AHEAD)]
+    for name in same:
+        told(name, AHEAD)
+    _record(task, [name for name in again if name not in same], record, 1, told)
     well = [each for each in programs if not any("error" in read(folder / f"{name}.json") for name in task.names(each))]
     left = [each for each in well if job.confirm and not (folder / f"{each}.json").is_file()]
-    _side_by_side(task, {f"{each}.json": partial(_confirm_one, folder, job, each, confirm, ".json") for each in left})
+    _side_by_side(task, {f"{each}.json": partial(confirm_one, folder, job, each, confirm, ".json") for each in left})
+
+
+def _agreed(task: Task, programs: Sequence[int], written: str) -> dict[str, list[str]]:
+    """The first of each form of ranks -> the ranks, of those programs with which their runs agree, as files say."""
+    found = {program: read(task.folder / f"{program}.{written}") for program in programs}
+    agree = [
+        each for each in programs
+        if "confirmation" in found[each] and read_back(found[each]["confirmation"]).how == AGREES
+    ]  # fmt: skip
+    return {names[0]: names for program in agree for names in _of_one_form(task, program)}
+
+
+def _again(task: Task, alike: Mapping[str, Sequence[str]]) -> list[str]:
+    """The ranks that are to be recorded again: of those that are alike the first."""
+    spared = {each for names in alike.values() for each in names[1:]}
+    return [name for name in task.every() if name not in spared and not (task.folder / f"{name}.json").is_file()]
+
+
+def _is_same(task: Task, name: str, salt: int) -> bool:
+    """Whether a rank was recorded alike twice, with other draws that nobody seeded."""
+    first, second = (read(task.folder / f"{name}.{each}").get("trace", {}) for each in (0, salt))
+    return bool({**first, "seconds": 0} == {**second, "seconds": 0})
 
 
 def _of_one_form(task: Task, program: int) -> list[list[str]]:
@@ -188,13 +246,13 @@ def _record(
     tasks = {}
     for name in names:
         program, rank = map(int, name.split("-"))
-        tasks[f"{name}.{salt}"] = partial(_record_here, folder, job, program, rank, record, salt)
+        tasks[f"{name}.{salt}"] = partial(record_here, folder, job, program, rank, record, salt)
     side_by_side(folder, tasks, job.cores, job.seconds, job.mebibytes, lambda file: told(file.rpartition(".")[0]))
 
 
 def _held_against(first: dict[str, Any], apart: bool, note: tuple[str, str]) -> dict[str, Any]:
     """A recording, with what follows from one with other draws that nobody seeded: is it another, or an assumption."""
-    first.pop("drawn", False)
+    first = {key: value for key, value in first.items() if key not in ("drawn", "imported")}
     if "trace" in first:
         kind, text = ("doubts", UNSEEDED) if apart else ("notes", note)
         first["trace"][kind] = [*first["trace"][kind], text]
@@ -205,58 +263,8 @@ def _record_live(folder: Path, job: Job, program: int, record: Callable[..., Any
     """Record all ranks of a program together. All but the first program take the numbers of the first."""
 
     def one(rank: int, together: dict[str, Any]) -> dict[str, Any]:
-        return _record_here(folder, job, program, rank, record, salt, together)
+        return record_here(folder, job, program, rank, record, salt, together)
 
     wanted = Wanted(program, job.programs[program].world, job.seconds, job.mebibytes)
     for rank, each in enumerate(record_together(folder, wanted, 0 if program else None, one)):
         write(folder / f"{program}-{rank}.{salt}", each)
-
-
-def _record_here(
-    folder: Path, job: Job, program: int, rank: int, record: Callable[..., Any], salt: int, together: Any = None
-) -> dict[str, Any]:
-    file, _, world = job.programs[program]
-    try:
-        generators = environment.enter(rank, world, salt)
-        trace = to_plain(record(partial(_load, folder, job, program), rank, world, job.tensors, together))
-        if job.watched and generators.drawn():
-            seen.tell_never(seen_of(folder, program), "it draws numbers that nobody seeds")
-        return {"trace": trace, "drawn": generators.drawn()}
-    except UsageError as error:
-        return {"error": [error.where, error.problem, error.help]}
-    except MemoryError:
-        return {"error": ["its process", f"it needs more than {job.mebibytes} MiB of memory", ""]}
-    except BaseException as error:
-        traceback.print_exc()
-        apart = together is not None and "gloo" in str(error)
-        said = "it waits for a rank that has ended" if apart else f"{type(error).__name__}: {error}"
-        return {"error": [_place(error, file), said, ""], "own": _is_own(error) and not apart}
-
-
-def _confirm_one(folder: Path, job: Job, program: int, confirm: Callable[..., Any], written: str) -> dict[str, Any]:
-    """What the runs of a program say of its recording, in files that end as written."""
-    world = job.programs[program].world
-    traces = [from_plain(read(folder / f"{program}-{rank}{written}")["trace"]) for rank in range(world)]
-    runs = folder / f"{program}-runs"
-    try:
-        load, given = partial(_load, folder, job, program), str(numbers_of(folder, 0)) if job.tensors == LIVE else ""
-        both = given and program and job.programs[0].world == 1
-        single = partial(_load, folder, job, 0) if both else None
-        return {"confirmation": confirm(load, traces, runs, job.confirm, job.mebibytes, given, single)}
-    except VerdictError as error:
-        return {"error": [error.where, error.problem, error.help]}
-    except BaseException as error:
-        traceback.print_exc()
-        return {"error": ["its runs", f"{type(error).__name__}: {error}", ""], "own": True}
-
-
-def _is_own(error: BaseException) -> bool:
-    """Whether it happened in these rooms, and not in the user's program or in torch."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return Path(frames[-1].filename).is_relative_to(OWN)
-
-
-def _place(error: BaseException, file: str) -> str:
-    """The innermost line of the user's file in which it happened."""
-    own = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).name == Path(file).name]
-    return f"{Path(file).name}:{own[-1].lineno} {own[-1].name}" if own else file

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from verdict.backends.torch.job import LIVE, Job, read_job
-from verdict.backends.torch.leading import leading
+from verdict.backends.torch.leading import leading, own_files
 from verdict.backends.torch.tasks import write
 from verdict.backends.torch.turns import finish, record_first, ways
 from verdict.backends.torch.unordered import compile_before
@@ -42,7 +42,8 @@ def work(folder: Path, job: Job, record: Callable[..., Any], confirm: Callable[.
     alike = dict[tuple[str, tuple[str, ...]], list[int]]()
     for program, each in enumerate(job.programs):
         file = Path(each.file).resolve()
-        compile_before(file)
+        for own in own_files(file):
+            compile_before(own)
         begins = () if job.watched else leading(file)
         alike.setdefault((str(file.parent) if begins else "", begins), []).append(program)
     if job.tensors == LIVE and len(alike) > 1:

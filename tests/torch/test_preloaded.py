@@ -198,3 +198,44 @@ def test_what_needs_numbers_is_recorded_again_by_the_same_processes(alike, tmp_p
     refused, without = record_either(programs, 2, UNCONFIRMED, lambda *_: None)
     assert isinstance(refused, UsageError)
     assert isinstance(without, UsageError)
+
+
+LATE = """
+import torch
+import library
+from verdict.torch import Program
+
+def build(ctx):
+    library.settings["factor"] = {factor}
+    from library import more
+    weight, x = torch.nn.Linear(2, 2), torch.ones(2, 2)
+    return Program(inputs={{"x": x}}, params=weight, step=lambda: (weight(x) * more.factor).sum())
+"""
+MORE = """
+import os
+import library
+with open({file!r}, "a") as file:
+    file.write("imported ")
+factor = library.settings["factor"] + 0.0 * float({own})
+"""
+WHEN = {
+    "what runs import late is imported once before them": (2.0, "0", 3),
+    "runs that so differ from their recording import by themselves": (3.0, "0", 5),
+    "a module that asks which rank it is is imported by each": (2.0, "os.environ.get('RANK', 0)", 5),
+}
+
+
+@pytest.mark.parametrize("what", WHEN)
+def test_what_is_imported_late(what, tmp_path, monkeypatch):
+    """Two ranks are recorded, and run."""
+    factor, own, imports = WHEN[what]
+    count, packages = tmp_path / "count", tmp_path / "site-packages"
+    (packages / "library").mkdir(parents=True)
+    (packages / "library" / "__init__.py").write_text("settings = {'factor': 2.0}")
+    (packages / "library" / "more.py").write_text(MORE.format(file=str(count), own=own))
+    monkeypatch.setenv("PYTHONPATH", str(packages))
+    monkeypatch.setattr(sys, "path", [*sys.path, str(packages)])
+    (tmp_path / "program.py").write_text(LATE.format(factor=factor))
+    (found,) = record_all([(Target(str(tmp_path / "program.py"), "build"), 2)], "real", 2, Limits())
+    assert (found.confirmation.how, factors(found.traces)) == ("agrees", [factor, factor])
+    assert Counter(count.read_text().split())["imported"] == imports
