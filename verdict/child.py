@@ -4,6 +4,7 @@ Where this process has one thread, the child is a copy of it, with all that it k
 may wait for ever for a lock that one of them held; there the child is a fresh Python, to which its work is sent.
 """
 
+import gc
 import os
 import resource
 import signal
@@ -32,6 +33,8 @@ GONE = (EOFError, ConnectionError)
 _PARENT_DEATH_SIGNAL = 1
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _KEPT = -1, -3, 32 << 20
 """Of mallopt: from how many bytes on what is free at the end is given back, and what is asked for is mapped alone."""
+_ENDED, _LOOK = 5.0, 0.005
+"""Seconds in which what is killed ends, if its disk answers, and between two looks at whether it has."""
 _FRESH = "import sys; sys.path[:] = {path!r}; from verdict.child import main; main({work}, {end})"
 
 
@@ -98,14 +101,49 @@ def keep_freed() -> None:
 
 
 @contextmanager
+def lasting() -> Iterator[None]:
+    """What is imported meanwhile lasts: the garbage collector goes through none of it, neither now nor in copies of
+    this process. What is set of the collector meanwhile stays.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(0)
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if gc.get_threshold()[0] == 0:
+            gc.set_threshold(*before)
+
+
+@contextmanager
 def ended_after(process: Any) -> Iterator[None]:
     """Afterwards neither a process that leads a session runs, a Popen or what is like one, nor what it began."""
     try:
         yield
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        end_all(process.pid)
         process.wait()
+
+
+def end_all(group: int) -> None:
+    """End all processes of a group, and wait until none of them runs (where the system tells): what they were about to
+    write is written then.
+    """
+    until = time.monotonic() + _ENDED
+    with suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
+    while _runs(group) and time.monotonic() < until:
+        time.sleep(_LOOK)
+
+
+def _runs(group: int) -> bool:
+    """Whether a process of the group runs; one that has ended and that nobody has asked for does not."""
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _, its_group = file.read_text(errors="replace").rpartition(")")[2].split()[:3]
+            if int(its_group) == group and state not in "ZX":
+                return True
+    return False
 
 
 @contextmanager

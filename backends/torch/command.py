@@ -3,8 +3,11 @@
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import ModuleType
 from typing import Any
 
 import click
@@ -12,21 +15,23 @@ import click
 from verdict.backends.text import write
 from verdict.backends.torch.assemble import plan_of
 from verdict.backends.torch.confirmation import AGREES, NOT_RUN, Confirmation, confirmed
-from verdict.backends.torch.job import LIVE
-from verdict.backends.torch.launch import Limits, Recorded, Recording, Target, record_all, record_each
+from verdict.backends.torch.job import AUTO, LIVE
+from verdict.backends.torch.launch import Limits, Recorded, Recording, Target, record_all, record_each, record_either
 from verdict.backends.torch.parts import Part, part_of, together, write_part
 from verdict.backends.torch.stated import ranks_of, step_of
 from verdict.backends.torch.trace import BY_PYTHON, UNMODELLED, Trace, decides
+from verdict.child import lasting
 from verdict.errors import UsageError, VerdictError
 from verdict.graph import Plan
 from verdict.progress import Bar
 
 BUILD, BUILD_SINGLE = "build", "build_single"
 LIMITS = Limits()
+_WITHOUT = "recorded on real tensors; without data"
 
 _WORLD = click.option("--world", type=click.IntRange(1), metavar="N",
                       help="How many ranks there are (default: those of a Step's mesh).")  # fmt: skip
-_TENSORS = click.option("--tensors", type=click.Choice(["auto", "fake", "real"]), default="auto", show_default=True,
+_TENSORS = click.option("--tensors", type=click.Choice([AUTO, "fake", "real"]), default=AUTO, show_default=True,
                         help="Record on tensors without data, or on real ones; auto tries both in turn.")  # fmt: skip
 _LIVE = click.option("--live", is_flag=True,
                      help="Record all ranks together, as processes that talk by gloo, on real numbers: choices that "
@@ -48,12 +53,12 @@ def _say(text: str) -> None:
     click.echo(text, err=True)
 
 
-def _nothing(text: str) -> None:
+def _nothing(*_: object) -> None:
     return None
 
 
 def capture(
-    programs: Sequence[tuple[Target, int]], tensors: str = "auto", cores: int = 0, limits: Limits = LIMITS,
+    programs: Sequence[tuple[Target, int]], tensors: str = AUTO, cores: int = 0, limits: Limits = LIMITS,
     say: Callable[[str], None] = _say, progress: Recording | None = None,
 ) -> list[Plan]:  # fmt: skip
     """The plan of each (program, number of ranks).
@@ -63,21 +68,27 @@ def capture(
     of each program in words. progress: of counts, which a terminal shows where it is None.
     Raises UsageError where one cannot be recorded, or is run and does something else.
     """
-    if tensors == "auto":
-        try:
-            return capture(programs, "fake", cores, limits, say, progress)
-        except UsageError as error:
-            plans = capture(programs, "real", cores, limits, say, progress)
-            say(f"recorded on real tensors; without data: {error}")
-            return plans
-    begun = time.monotonic()
-    with Bar(progress is None) as bar:
-        counts = progress or bar.advance
-        recorded = behind_choices(record_all(programs, tensors, cores or os.cpu_count() or 1, limits, counts))
-    plans = [
-        confirmed(plan_of(found.traces, ":".join(target)), found.confirmation, found.traces)
-        for (target, _), found in zip(programs, recorded, strict=True)
-    ]
+    begun, without = time.monotonic(), None
+    try:
+        with Bar(progress is None) as bar:
+            how = cores or os.cpu_count() or 1, limits, progress or bar.advance
+            if tensors == AUTO:
+                recorded, without = record_either(programs, *how)
+            else:
+                recorded = record_all(programs, tensors, *how, meanwhile=_prepared if tensors == LIVE else _nothing)
+        if isinstance(recorded, UsageError):
+            raise recorded
+        recorded = behind_choices(recorded)
+        plans = [
+            confirmed(plan_of(found.traces, ":".join(target)), found.confirmation, found.traces)
+            for (target, _), found in zip(programs, recorded, strict=True)
+        ]
+    except UsageError as error:
+        if tensors != AUTO or without is not None:
+            raise
+        plans = capture(programs, "real", cores, limits, say, progress)
+        say(f"{_WITHOUT}: {error}")
+        return plans
     for plan, found in zip(plans, recorded, strict=True):
         nodes = [node for segment in plan.segments for node in segment.nodes]
         unknown = sum(node.op == UNMODELLED for node in nodes)
@@ -88,6 +99,8 @@ def capture(
     if tensors != LIVE and any(_is_read_by_python(trace) for each in recorded for trace in each.traces):
         say("values that Python reads decide what the program does: with --live, choices that data makes are recorded")
     say(f"recorded in {time.monotonic() - begun:.1f} s")
+    if without is not None:
+        say(f"{_WITHOUT}: {without}")
     return plans
 
 
@@ -124,12 +137,22 @@ def behind_choices(found: Sequence[Recorded]) -> tuple[Recorded, ...]:
     """
     if not any(decides(trace) for each in found for trace in each.traces):
         return tuple(found)
-    from verdict.backends.torch.pinned import alone, paired  # noqa: PLC0415  (what was chosen is computed on by torch)
-
+    pinned = _pinned()
     if len(found) != 2 or len(found[0].traces) != 1:
-        return tuple(each._replace(traces=alone(each.traces)) for each in found)
-    single, parallel = paired(found[0].traces[0], found[1].traces)
+        return tuple(each._replace(traces=pinned.alone(each.traces)) for each in found)
+    single, parallel = pinned.paired(found[0].traces[0], found[1].traces)
     return found[0]._replace(traces=(single,)), found[1]._replace(traces=parallel)
+
+
+def _pinned() -> ModuleType:
+    """What goes on behind choices. It computes by torch, which is imported while those who record do so, too."""
+    with lasting():
+        return import_module("verdict.backends.torch.pinned")
+
+
+def _prepared() -> None:
+    with suppress(ImportError):  # who records will say it
+        _pinned()
 
 
 def plan_or_error(target: Target, found: Recorded | VerdictError | RuntimeError) -> Plan | VerdictError | RuntimeError:
@@ -214,7 +237,7 @@ def capture_command(
     if ranks is not None:
         if live or single or not program or ranks.stop > (world or 0):
             raise UsageError("--ranks", "it is of the ranks of one PROGRAM below --world", "as 0:4 of --world 8")
-        target, how = Target.of(program, BUILD), "fake" if tensors == "auto" else tensors
+        target, how = Target.of(program, BUILD), "fake" if tensors == AUTO else tensors
         limits = Limits(seconds, mebibytes, 0.0)
         (found,) = record_all([(target, world or 0)], how, cores or os.cpu_count() or 1, limits, ranks=ranks)
         click.echo(f"wrote {_write_part(part_of(target, world or 0, how, found.traces), out, ranks)}")

@@ -79,11 +79,10 @@ def _of_view(func: Any) -> Callable[..., Any] | None:
 
 @cache
 def _torchs(func: Any) -> Callable[..., Any] | None:
-    found = decomposition_table.get(func)
-    inner = found
+    found = inner = decomposition_table.get(func)
     while hasattr(inner, "__wrapped__"):
         inner = inner.__wrapped__
-    written = getattr(inner, "__module__", "") == _DECOMPOSITIONS or func in core_aten_decompositions()
+    written = getattr(inner, "__module__", "") == _DECOMPOSITIONS or (found and func in core_aten_decompositions())
     return found if written else None
 
 
@@ -126,10 +125,13 @@ def _over(function: Callable[..., Any], x: Any, dim: Sequence[int] | None = None
 
 
 def _added_products(x: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """A multiple of a tensor and one of the sum of the matrix products of two batches; of integers by integers."""
+    """A multiple of a tensor, which is not read where it is none of it, and one of the sum of the matrix products of
+    two batches; of integers by integers.
+    """
     if not x.is_floating_point() and not x.is_complex():
         beta, alpha = int(beta), int(alpha)
-    return torch.add(x * beta, (a @ b).sum(0), alpha=alpha)
+    total = (a @ b).sum(0)
+    return torch.add(x * beta, total, alpha=alpha) if beta else total * alpha
 
 
 def _within(x: Any, min: Any = None, max: Any = None) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.random.bit_generator as numpy_bits
 
-from verdict.backends.torch import unordered
+from verdict.backends.torch import clocks, unordered
 
 ADDRESS, PORT = "127.0.0.1", "29500"
 _PYTHON = sysconfig.get_paths()["stdlib"]
@@ -147,4 +147,5 @@ def enter(rank: int, ranks: int, salt: int = 0) -> Generators:
     """Be rank `rank` of `ranks` from now on. salt: of another process of the same rank, whose generators differ."""
     os.environ.update(variables(rank, ranks))
     unordered.enter(rank)
+    clocks.enter(rank)
     return Generators(zlib.crc32(f"{rank} of {ranks}, {salt}".encode()))

@@ -39,6 +39,10 @@ LIVE = "live"
 """The kind of tensors of a job whose ranks are recorded together."""
 
 
+AUTO = "auto"
+"""The kind of tensors of a job that is done on real ones where it cannot be done on tensors without data."""
+
+
 def write_job(folder: Path, job: Job) -> None:
     """Put into `folder` what is to be done."""
     (folder / "job.json").write_text(json.dumps(job))
@@ -53,3 +57,8 @@ def read_job(folder: Path) -> Job:
 def seen_of(folder: Path, program: int) -> Path:
     """Where the processes of a program tell what it depends on."""
     return folder / f"{program}.seen"
+
+
+def otherwise_in(folder: Path) -> Path:
+    """Where the processes put what they record on real tensors, as that cannot be without data; there from then on."""
+    return folder / "real"

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import verdict
 from verdict.backends.torch.confirmation import NOT_ASKED, Confirmation, read_back
 from verdict.backends.torch.evidence import Line, told_in
-from verdict.backends.torch.job import Job, Program, seen_of, write_job
+from verdict.backends.torch.job import AUTO, Job, Program, otherwise_in, seen_of, write_job
 from verdict.backends.torch.trace import Trace, from_plain
 from verdict.child import session
 from verdict.errors import UsageError, VerdictError
@@ -79,6 +79,10 @@ def _silent(what: str, done: int, total: int, counted: str) -> None:
     return None
 
 
+def _idle() -> None:
+    return None
+
+
 def record_all(
     programs: Sequence[tuple[Target, int]],
     tensors: str = "fake",
@@ -86,15 +90,39 @@ def record_all(
     limits: Limits = UNCONFIRMED,
     progress: Recording = _silent,
     ranks: Sequence[int] = (),
+    meanwhile: Callable[[], object] = _idle,
 ) -> tuple[Recorded, ...]:
     """What is recorded of each (program, number of ranks), in fresh processes, `cores` at once. ranks: those of each
-    that are recorded, which cannot be run then; none are all.
+    that are recorded, which cannot be run then; none are all. meanwhile: done here while the processes begin.
 
     Raises UsageError for the first rank that cannot be recorded within the limits; the others are ended.
     """
     with _worker(programs, tensors, cores, limits, ranks=tuple(ranks)) as worker:
-        found = tuple(_watch(programs, worker, limits, progress, early=True))
-    return tuple(each for each in found if isinstance(each, Recorded))
+        meanwhile()
+        return _all(programs, worker, limits, progress)
+
+
+def record_either(
+    programs: Sequence[tuple[Target, int]], cores: int, limits: Limits, progress: Recording
+) -> tuple[tuple[Recorded, ...] | UsageError, UsageError | None]:
+    """What `record_all` records on tensors without data. Or else, by the same processes, on real ones, or why nothing
+    is; and why not without data.
+
+    Raises UsageError where these processes do not try real ones.
+    """
+    with _worker(programs, AUTO, cores, limits) as worker:
+        try:
+            return _all(programs, worker, limits, progress), None
+        except UsageError as error:
+            otherwise = otherwise_in(worker.folder)
+            while not otherwise.is_dir():
+                if worker.process.poll() is not None:
+                    raise
+                time.sleep(WAIT)
+            try:
+                return _all(programs, worker._replace(folder=otherwise), limits, progress), error
+            except UsageError as other:
+                return other, error
 
 
 def record_each(
@@ -121,6 +149,7 @@ class _Worker(NamedTuple):
     process: "subprocess.Popen[bytes]"
     folder: Path
     job: Job
+    log: Path
 
 
 @contextmanager
@@ -136,7 +165,14 @@ def _worker(
         write_job(folder, job)
         command = [sys.executable, "-m", "verdict.backends.torch.worker", name]
         with session(command, environment_of(), folder / "log") as process:
-            yield _Worker(process, folder, job)
+            yield _Worker(process, folder, job, folder / "log")
+
+
+def _all(
+    programs: Sequence[tuple[Target, int]], worker: _Worker, limits: Limits, progress: Recording
+) -> tuple[Recorded, ...]:
+    found = tuple(_watch(programs, worker, limits, progress, early=True))
+    return tuple(each for each in found if isinstance(each, Recorded))
 
 
 def _watch(
@@ -191,7 +227,7 @@ def _error(target: Target, name: str, found: dict[str, Any], worker: _Worker) ->
 
 
 def _last_words(worker: _Worker) -> str:
-    return ((worker.folder / "log").read_text().strip().splitlines() or ["it said nothing"])[-1]
+    return (worker.log.read_text().strip().splitlines() or ["it said nothing"])[-1]
 
 
 def _confirmation(found: dict[str, Any] | None) -> Confirmation:

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from verdict.backends.torch.meeting_place import STORE, kept
 from verdict.backends.torch.processes import WAIT, Stillness, copy
 from verdict.child import Child, ended, kill
 
@@ -32,6 +33,13 @@ def launch(work: Callable[[int, Path], None], ranks: int, folder: Path, seconds:
     folder: a new one, in which the ranks may leave what they found.
     """
     folder.mkdir()
+    with kept(folder / STORE, ranks, mebibytes) as there:
+        if not there:
+            return Ended("cannot", "its ranks find no address at which they could meet")
+        return _launched(work, ranks, folder, seconds, mebibytes)
+
+
+def _launched(work: Callable[[int, Path], None], ranks: int, folder: Path, seconds: float, mebibytes: int) -> Ended:
     copies = {rank: copy(partial(_run_one, work, rank, folder), mebibytes) for rank in range(ranks)}
     begun, still, failed_at = time.monotonic(), Stillness(), 0.0
     died: dict[int, int] = {}

@@ -20,15 +20,25 @@ def leading(file: Path) -> tuple[str, ...]:
     run, up to the first statement that may do anything to what is imported behind it. Empty where nothing of other
     packages is among them.
     """
-    found, seen = list[ast.stmt](), set[Path]()
-    _read(file.resolve(), found, seen)
+    found, _ = _gone_through(file)
     others = any(_package(name) not in _HERE for each in found for name in _modules(each))
     return tuple(ast.unparse(each) for each in found) if others else ()
 
 
-def _read(file: Path, found: list[ast.stmt], seen: set[Path]) -> bool:
+def own_files(file: Path) -> list[Path]:
+    """The user's files that are gone through for that, in their order."""
+    return list(_gone_through(file)[1])
+
+
+def _gone_through(file: Path) -> tuple[list[ast.stmt], dict[Path, None]]:
+    found, seen = list[ast.stmt](), dict[Path, None]()
+    _read(file.resolve(), found, seen)
+    return found, seen
+
+
+def _read(file: Path, found: list[ast.stmt], seen: dict[Path, None]) -> bool:
     """Add the file's imports; whether its end was come to."""
-    seen.add(file)
+    seen[file] = None
     try:
         body = ast.parse(file.read_text(encoding="utf-8")).body
     except (OSError, SyntaxError, ValueError):
@@ -36,7 +46,7 @@ def _read(file: Path, found: list[ast.stmt], seen: set[Path]) -> bool:
     return all(_taken(each, file, found, seen) for each in body)
 
 
-def _taken(statement: ast.stmt, file: Path, found: list[ast.stmt], seen: set[Path]) -> bool:
+def _taken(statement: ast.stmt, file: Path, found: list[ast.stmt], seen: dict[Path, None]) -> bool:
     """Add what a statement imports; whether what is behind it can be imported as well before it runs."""
     if not isinstance(statement, ast.Import | ast.ImportFrom):
         return _is_quiet(statement)

@@ -19,6 +19,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from verdict.backends.torch.ends import called, named
 from verdict.backends.torch.host import importers, replaced
+from verdict.backends.torch.meeting_place import store_of
 from verdict.backends.torch.numbers import Given, taken
 from verdict.backends.torch.program import Program
 from verdict.backends.torch.recorder import Recorder
@@ -47,7 +48,7 @@ class Live(NamedTuple):
 def join(live: Live, rank: int, ranks: int) -> None:
     """Make the process group."""
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    store, wait = dist.FileStore(str(live.store), ranks), timedelta(seconds=live.seconds)
+    store, wait = store_of(live.store, ranks, live.seconds), timedelta(seconds=live.seconds)
     dist.init_process_group("gloo", rank=rank, world_size=ranks, store=store, timeout=wait)
 
 

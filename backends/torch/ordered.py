@@ -26,11 +26,16 @@ def _sorted(x: Any, *, stable: bool | None = None, dim: int = -1, descending: bo
 
 
 def _median(x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The lower one of the two in the middle."""
+    """The lower one of the two in the middle; where an element is no number, the first that is none."""
     if dim is None or not x.dim():
-        found = _kth(x.reshape(-1), (x.numel() + 1) // 2)
+        found = _median(x.reshape(-1), 0)
         return found[0] if dim is None else found
-    return _kth(x, (x.shape[dim] + 1) // 2, dim, keepdim)
+    both = _kth(x, (x.shape[dim] + 1) // 2, dim, keepdim=True)
+    if x.is_floating_point():
+        none = x != x  # noqa: PLR0124  (what is no number)
+        first, some = none.to(torch.int64).argmax(dim, keepdim=True), none.any(dim, keepdim=True)
+        both = tuple(torch.where(some, *pair) for pair in zip((x.gather(dim, first), first), both, strict=True))
+    return both if keepdim else tuple(each.squeeze(dim) for each in both)
 
 
 def _median_of_numbers(x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
@@ -47,9 +52,11 @@ def _median_of_numbers(x: Any, dim: int | None = None, keepdim: bool = False) ->
 
 
 def _bucketize(x: Any, bounds: Any, *, out_int32: bool = False, right: bool = False) -> Any:
-    """How many bounds lie below each number; those that it is equal to among them where it is to lie to their right."""
-    below = bounds <= x.unsqueeze(-1) if right else bounds < x.unsqueeze(-1)
-    return below.sum(-1, dtype=torch.int32 if out_int32 else torch.int64)
+    """How many bounds lie below each number; those that it is equal to among them where it is to lie to their right.
+    All lie below what is no number.
+    """
+    above = bounds > x.unsqueeze(-1) if right else bounds >= x.unsqueeze(-1)
+    return above.logical_not().sum(-1, dtype=torch.int32 if out_int32 else torch.int64)
 
 
 def _searchsorted(

@@ -7,7 +7,7 @@ before anything else run are imported before, where that leaves no trace but mod
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ import torch
 
 from verdict.backends.torch.environment import Generators, variables
 from verdict.backends.torch.unordered import is_foreign
-from verdict.child import GONE, Child, begin, kill, wait
+from verdict.child import GONE, Child, begin, kill, lasting, wait
 
 _LOOKING = frozenset({"networkx", "fsspec"})
 """What torch depends on that looks among all variables for those of its own name when it is imported."""
@@ -27,8 +27,8 @@ Part = Callable[[bool], None]
 
 
 def in_turn(statements: Sequence[str], folder: Path, parts: Sequence[Part]) -> None:
-    """Do the parts, one after the other, each in a copy of this process that has run the statements, with other numbers
-    of generators that nobody seeds; in this process where there are none, or where they do more than to import.
+    """Do the parts, each in a copy of this process that has run the statements, with other numbers of generators that
+    nobody seeds; in this process, one after the other, where there are none, or where they do more than to import.
 
     folder: that of the file which begins with them. Raises RuntimeError where a copy does not end well.
     """
@@ -42,9 +42,33 @@ def in_turn(statements: Sequence[str], folder: Path, parts: Sequence[Part]) -> N
         return
     for each in children:
         each.connection.send(True)
+    for each in children:
         status = wait(each)
         if status:
             raise RuntimeError(f"the process that records ended with {status}")
+
+
+def ahead(statements: Sequence[str], folder: Path, salt: int, part: Part) -> None:
+    """Do a part in a copy of this process that has run the statements, if they do no more than to import; otherwise it
+    is not done.
+    """
+    child = begin(partial(_part, statements, folder, salt, part))
+    if _is_fit(child):
+        child.connection.send(True)
+        wait(child)
+    else:
+        kill(child)
+
+
+def imported(before: Collection[str]) -> list[str]:
+    """The modules of packages, not of the user's files, that were imported since these were there, in their order."""
+    found = []
+    for name, module in list(sys.modules.items()):
+        spec = getattr(module, "__spec__", None)
+        known = spec is not None and spec.name == name and spec.has_location and is_foreign(str(spec.origin))
+        if name not in before and known and all(map(str.isidentifier, name.split("."))):
+            found.append(name)
+    return found
 
 
 def _part(statements: Sequence[str], folder: Path, salt: int, part: Part, asked: Any) -> None:
@@ -71,7 +95,7 @@ def preload(statements: Sequence[str], folder: Path) -> bool:
     modules, torch_state, path = set(sys.modules), _torch_state(), list(sys.path)
     names = dict[str, Any]({"__name__": "verdict_leading"})
     sys.path.insert(0, str(folder))
-    with _asking() as asked:
+    with _asking() as asked, lasting():
         try:
             for each in statements:
                 exec(each, names)

@@ -18,6 +18,7 @@ from verdict.backends.torch.door import require_loss, require_program
 from verdict.backends.torch.draws import Kept
 from verdict.backends.torch.ends import called, ends_of, named
 from verdict.backends.torch.first import moved
+from verdict.backends.torch.meeting_place import STORE, store_of
 from verdict.backends.torch.numbers import Given, drawn, taken
 from verdict.backends.torch.program import Context, Load
 from verdict.backends.torch.shares import local, share_of
@@ -72,7 +73,7 @@ def run(
     """
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     environment.enter(rank, ranks, 1)
-    store = dist.FileStore(str(folder / "store"), ranks)
+    store = store_of(folder / STORE, ranks, seconds)
     dist.init_process_group("gloo", rank=rank, world_size=ranks, store=store, timeout=timedelta(seconds=seconds))
     setattr(groups.OWNER, groups.NAME, groups.of_the_default_backend(getattr(groups.OWNER, groups.NAME)))
     torch.manual_seed(FIRST_SEED)

@@ -17,7 +17,7 @@ _REDUCING: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 def greatest(x: Any, dim: int) -> tuple[Any, Any]:
-    """The greatest up to each element, and the last place that it is at."""
+    """The greatest up to each element, and the last place that it is at; that of what is no number, where one is."""
     return _running(x, dim, torch.maximum, torch.ge)
 
 
@@ -32,7 +32,8 @@ def _running(x: Any, dim: int, best: Any, beats: Any) -> tuple[Any, Any]:
     values, places = [x.select(dim, 0)], [torch.zeros(x.select(dim, 0).shape, dtype=torch.int64)]
     for place in range(1, x.shape[dim]):
         new = x.select(dim, place)
-        places.append(torch.where(beats(new, values[-1]), place, places[-1]))
+        none = new != new  # noqa: PLR0124  (what is no number)
+        places.append(torch.where(beats(new, values[-1]) | none, place, places[-1]))
         values.append(best(new, values[-1]))
     return torch.stack(values, dim), torch.stack(places, dim)
 

@@ -13,14 +13,18 @@ HIGHEST = 62
 
 def _left(x: Any, count: Any) -> Any:
     """x times a power of two, of which as many bits are kept as the type has; nothing of it where it is shifted by as
-    many or more, or by fewer than none.
+    many or more, or by fewer than none. Of an integer of 64 bits that is shifted by 63 its last bit is left, the sign.
     """
     x, dtype = _tensor(x, count)
     if dtype.is_floating_point:
         return x * torch.pow(2.0, count)
     inside = _within(count, min(_bits(dtype) - 1, HIGHEST))
-    product = x.to(torch.int64) * _power(count, inside)
-    return _where(inside, product, torch.zeros_like(product)).to(dtype)
+    x = x.to(torch.int64)
+    product = x * _power(count, inside)
+    found = _where(inside, product, torch.zeros_like(product))
+    if _bits(dtype) > HIGHEST + 1:
+        found = _where(count == HIGHEST + 1, x.remainder(2) * -(1 << HIGHEST) * 2, found)
+    return found.to(dtype)
 
 
 def _right(x: Any, count: Any) -> Any:

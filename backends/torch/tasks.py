@@ -17,10 +17,11 @@ def side_by_side(
     cores: int,
     seconds: float,
     mebibytes: int,
-    told: Callable[[str], None] = lambda name: None,
+    told: Callable[[str], bool] = lambda name: False,
 ) -> None:
     """Write what each task returns, or why it returns nothing, to the file of its name; each task in a copy of this
-    process, `cores` at once. told: called with the name when the file is there.
+    process, `cores` at once. told: called with the name when the file is there, and says whether that is enough: then
+    what still runs is ended, and what waits is not begun.
     """
     waiting, running = list(tasks.items()), dict[str, Child]()
     while waiting or running:
@@ -38,7 +39,10 @@ def side_by_side(
             why = f"its process ended with {status}" if status is not None else f"it does not end within {seconds:g} s"
             if not (folder / name).is_file():
                 write(folder / name, {"error": ["its process", why, ""]})
-            told(name)
+            if told(name):
+                for left in running.values():
+                    kill(left)
+                return
 
 
 def _write_found(out: Path, task: Callable[[], Any]) -> None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from verdict.backends.torch.delivered import delivered
 from verdict.backends.torch.launched import Ended, launch
+from verdict.backends.torch.meeting_place import STORE
 from verdict.backends.torch.trace import from_plain, to_plain
 
 Record = Callable[[int, Any], dict[str, Any]]
@@ -56,7 +57,7 @@ def _delivered(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _one(record: Record, given: Path | None, numbers: Path, seconds: float, rank: int, within: Path) -> None:
-    live = {"store": within / "store", "seconds": seconds, "given": given, "numbers": numbers}
+    live = {"store": within / STORE, "seconds": seconds, "given": given, "numbers": numbers}
     found = record(rank, live)
     part = within / f"{rank}.part"
     part.write_text(json.dumps(found))

@@ -2,8 +2,8 @@
 
 Python says nothing of the order of a set of words or objects: it is another in each process, by the seed of its hashes
 and by the places of objects in memory. Copies of one process would all have the same. So the user's files are compiled
-with a set of their own, whose elements have the order in which the program came by them, and on odd ranks that order
-backwards; the same holds for ids. Sets of numbers have one order everywhere, and keep it.
+with a set of their own, whose elements have the order in which the program came by them, and on every other rank that
+order backwards; the same holds for ids. Sets of numbers have one order everywhere, and keep it.
 """
 
 import ast
@@ -148,8 +148,16 @@ class _Kinds(NamedTuple):
     like: Callable[[Any], Any]
 
 
+def is_backwards(rank: int) -> bool:
+    """Whether a rank sees orders backwards: not all ranks of a group, along whichever axis of a mesh it lies.
+
+    Ranks along an axis are often 1, 2, 4, .. apart, so that their numbers differ in one bit.
+    """
+    return rank.bit_count() % 2 == 1
+
+
 def _names(rank: int) -> dict[str, Any]:
-    backwards = rank % 2 == 1
+    backwards = is_backwards(rank)
     numbers = _Numbers(backwards)
     kinds: dict[type, Any] = {}
 

@@ -144,6 +144,35 @@ def test_a_signal_leaves_neither_processes_nor_folders(sign, tmp_path):
     assert not ([path for path in left if list(path.iterdir())] if sign == signal.SIGKILL else left)
 
 
+WRITES = """
+import os, sys, time
+from contextlib import suppress
+from pathlib import Path
+from verdict.backends.torch.worker import _end
+folder = Path(sys.argv[1])
+if os.fork() == 0:
+    for number in range(10**9):
+        with suppress(OSError):
+            (folder / "runs").mkdir(parents=True, exist_ok=True)
+            (folder / "runs" / str(number)).touch()
+while not (folder / "runs" / "3000").exists():
+    time.sleep(0.01)
+_end(folder)
+"""
+
+
+def test_what_is_written_while_all_ends_is_gone_too(tmp_path):
+    folder = tmp_path / "folder"
+    command = [sys.executable, "-c", WRITES, str(folder)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run(command, check=False, env=environment, start_new_session=True, timeout=60)
+    until = time.monotonic() + 30
+    while folder.exists() and time.monotonic() < until:
+        time.sleep(0.1)
+    time.sleep(0.2)
+    assert not folder.exists()
+
+
 def commands():
     """What the running processes were called with."""
     found = []

@@ -7,8 +7,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from verdict.backends.torch.launch import UNCONFIRMED, Limits, Target, record_all  # noqa: E402
+from verdict.backends.torch.launch import UNCONFIRMED, Limits, Target, record_all, record_either  # noqa: E402
 from verdict.backends.torch.leading import leading  # noqa: E402
+from verdict.errors import UsageError  # noqa: E402
 
 PROGRAM = """
 import torch
@@ -158,3 +159,83 @@ def test_runs_with_other_draws_of_an_import_stand_for_a_second_recording(recorde
     assert [bool(trace.doubts) for trace in traces] == [used, used]
     assert all("unseeded-draws" in dict(trace.notes) for trace in traces) is not used
     assert all("runs with other draws" in dict(trace.notes).get("unseeded-draws", "") for trace in traces) is not used
+
+
+BEYOND = "import secrets\nlimit = 1e6 + secrets.randbelow(10**6)\ndef factor(rank):\n    return 2.0"
+LIMITS = {"every rank": "limit", "the last rank": "limit if ctx.rank else 1e6", "none": "1e6"}
+
+
+@pytest.mark.parametrize("ranks", LIMITS)
+def test_what_an_import_draws_and_no_run_comes_to_is_not_known(recorded, ranks):
+    """Each process of torchrun's draws a limit of its own, and the numbers of the runs are far from all of them."""
+    limited = PROGRAM.replace(").sum()", f").clamp(max={LIMITS[ranks]}).sum()").replace("factor\n", "factor, limit\n")
+    traces, _ = recorded(BEYOND, limited, Limits())
+    assert any(trace.doubts for trace in traces) is (ranks != "none")
+    assert any("unseeded-draws" in dict(trace.notes) for trace in traces) is (ranks != "every rank")
+
+
+ASKS = PROGRAM.replace("    return", "    assert type(x).__name__ != 'FakeTensor', 'without data'\n    return")
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_what_needs_numbers_is_recorded_again_by_the_same_processes(alike, tmp_path, monkeypatch):
+    """With other imports before them, the programs are recorded by copies of different processes."""
+    count, packages = tmp_path / "count", tmp_path / "site-packages"
+    packages.mkdir()
+    (packages / "library.py").write_text(COUNTED.format(file=str(count)))
+    monkeypatch.setenv("PYTHONPATH", str(packages))
+    monkeypatch.setattr(sys, "path", [*sys.path, str(packages)])
+    (tmp_path / "single.py").write_text(PROGRAM if alike else f"import json\n{PROGRAM}")
+    (tmp_path / "program.py").write_text(ASKS)
+    files = {"single.py": 1, "program.py": 2}
+    programs = [(Target(str(tmp_path / name), "build"), ranks) for name, ranks in files.items()]
+    found, without = record_either(programs, 2, Limits(), lambda *_: None)
+    assert "without data" in str(without)
+    assert [[trace.rank for trace in each.traces] for each in found] == [[0], [0, 1]]
+    assert [each.confirmation.how for each in found] == ["agrees", "agrees"]
+    assert Counter(count.read_text().split())["imported"] == (2 if alike else 8)
+    (tmp_path / "program.py").write_text(ASKS.replace("type(x).__name__ != 'FakeTensor'", "False"))
+    refused, without = record_either(programs, 2, UNCONFIRMED, lambda *_: None)
+    assert isinstance(refused, UsageError)
+    assert isinstance(without, UsageError)
+
+
+LATE = """
+import torch
+import library
+from verdict.torch import Program
+
+def build(ctx):
+    library.settings["factor"] = {factor}
+    from library import more
+    weight, x = torch.nn.Linear(2, 2), torch.ones(2, 2)
+    return Program(inputs={{"x": x}}, params=weight, step=lambda: (weight(x) * more.factor).sum())
+"""
+MORE = """
+import os
+import library
+with open({file!r}, "a") as file:
+    file.write("imported ")
+factor = library.settings["factor"] + 0.0 * float({own})
+"""
+WHEN = {
+    "what runs import late is imported once before them": (2.0, "0", 3),
+    "runs that so differ from their recording import by themselves": (3.0, "0", 5),
+    "a module that asks which rank it is is imported by each": (2.0, "os.environ.get('RANK', 0)", 5),
+}
+
+
+@pytest.mark.parametrize("what", WHEN)
+def test_what_is_imported_late(what, tmp_path, monkeypatch):
+    """Two ranks are recorded, and run."""
+    factor, own, imports = WHEN[what]
+    count, packages = tmp_path / "count", tmp_path / "site-packages"
+    (packages / "library").mkdir(parents=True)
+    (packages / "library" / "__init__.py").write_text("settings = {'factor': 2.0}")
+    (packages / "library" / "more.py").write_text(MORE.format(file=str(count), own=own))
+    monkeypatch.setenv("PYTHONPATH", str(packages))
+    monkeypatch.setattr(sys, "path", [*sys.path, str(packages)])
+    (tmp_path / "program.py").write_text(LATE.format(factor=factor))
+    (found,) = record_all([(Target(str(tmp_path / "program.py"), "build"), 2)], "real", 2, Limits())
+    assert (found.confirmation.how, factors(found.traces)) == ("agrees", [factor, factor])
+    assert Counter(count.read_text().split())["imported"] == imports

@@ -12,11 +12,11 @@ from tests.torch.compare import CLOSE, differences, random_tensors, run_eagerly 
 from verdict.backends.text import read, write  # noqa: E402
 from verdict.backends.torch.assemble import plan_of  # noqa: E402
 from verdict.backends.torch.launch import Target, record_all  # noqa: E402
+from verdict.backends.torch.one import function_in  # noqa: E402
 from verdict.backends.torch.program import Context  # noqa: E402
 from verdict.backends.torch.record import record  # noqa: E402
 from verdict.backends.torch.replay import replay  # noqa: E402
 from verdict.backends.torch.shares import placed  # noqa: E402
-from verdict.backends.torch.worker import function_in  # noqa: E402
 from verdict.errors import UsageError  # noqa: E402
 from verdict.graph.form import require_form  # noqa: E402
 

@@ -1,7 +1,9 @@
-"""Sets, ids and hashes as the ranks of a program see them: in one order on even ranks, in the other on odd ones."""
+"""Sets, ids and hashes as the ranks of a program see them: in one order on some ranks, in the other on others."""
 
+import math
 import sys
 
+import numpy as np
 import pytest
 
 from verdict.backends.torch import unordered
@@ -49,12 +51,20 @@ def seen(tmp_path, monkeypatch):
     return by
 
 
-def test_what_has_no_order_has_another_one_on_odd_ranks(seen):
-    even, odd, next_even = seen(0).ORDERS, seen(1).ORDERS, seen(2).ORDERS
+def test_what_has_no_order_has_another_one_on_every_other_rank(seen):
+    even, odd, next_even = seen(0).ORDERS, seen(1).ORDERS, seen(3).ORDERS
     assert even == next_even
+    assert odd == seen(2).ORDERS
     assert {name: order[::-1] for name, order in odd.items()} == even
     assert even["objects"] == "abc"
     assert even["changed"] == "pqrs"
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 2), (2, 4), (4, 2), (3, 3), (2, 2, 2), (2, 3, 2), (8, 8)])
+def test_some_group_along_each_axis_of_a_mesh_sees_both_orders(shape):
+    backwards = np.vectorize(unordered.is_backwards)(np.arange(math.prod(shape)).reshape(shape))
+    for axis in range(len(shape)):
+        assert (backwards.any(axis) & ~backwards.all(axis)).any()
 
 
 def test_what_has_an_order_keeps_it(seen):

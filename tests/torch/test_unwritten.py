@@ -8,8 +8,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tests.torch.verdicts import live_answers  # noqa: E402
+from verdict.backends.torch.one import function_in  # noqa: E402
 from verdict.backends.torch.record import record  # noqa: E402
-from verdict.backends.torch.worker import function_in  # noqa: E402
 
 FILE = Path(__file__).with_name("unwritten.py")
 NEVER = "memory is read that was never written"

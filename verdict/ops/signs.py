@@ -8,7 +8,7 @@ from verdict.graph import GRAD
 from verdict.ops import FACTS, RULES
 from verdict.ops.facts import name_of
 from verdict.ops.names import CHOICES, FINITE, HLO, SMOOTH
-from verdict.ops.types import FLOAT, cast, kind
+from verdict.ops.types import COMPLEX, FLOAT, cast, kind
 
 LIMITS: Mapping[str, tuple[str, ...]] = {
     **{"clamp": ("min", "max"), "clamp_min": ("min",), "clamp_max": ("max",)},
@@ -52,40 +52,37 @@ POLES = {
 """Operators that make no number, or an infinite one, where the input at this position is zero."""
 POWERS = frozenset({"aten.pow.Tensor_Tensor", "hlo.power"})
 """Powers of which both numbers are read."""
+ORDERING = frozenset({"topk", "sort"})
+"""Operators whose first output has elements of the first input, and whose second one says where they are."""
 ABSORBING = FINITE | {
     *("exp", "expm1", "exp2", "silu", "gelu", "mish", "softplus", "log_sigmoid_forward", "atan", "rsqrt", "reciprocal"),
     *("where", "masked_fill", "relu", "threshold_backward", "hardtanh", "elu", "leaky_relu", "clamp", "clamp_min"),
     *("clamp_max", "maximum", "minimum", "max", "min", "amax", "amin", "index_put", "nan_to_num", "logsumexp", "isnan"),
     *("log_softmax", "_log_softmax", "isinf", "isfinite", "logical_not", "floor", "ceil", "trunc", "round", "nonzero"),
     *("hardsigmoid", "hardswish", "hardsigmoid_backward", "hardswish_backward", "celu", "heaviside"),
-    *("logaddexp", "logcumsumexp", "atan2", "copysign", "signbit"),
-} | MATRICES
+    *("logaddexp", "logcumsumexp", "atan2", "copysign", "signbit", "argmax", "argmin", *ORDERING, *MATRICES),
+}
 """Operators that may make a number of what is infinite, or none."""
 COUNTING = frozenset({"cross_entropy", "nll_loss_forward", "nll_loss_backward"})
 """Operators that divide by how many elements they count, which may be none."""
-EVERYWHERE = (
-    (SMOOTH | FINITE | NEVER_NEGATIVE)
-    - {"addcdiv", "div", "reciprocal", "pow"}
-    - COUNTING
-    | {
-        *("and", "or", "xor", "__and__", "__or__", "__xor__", "not", "all", "any", "argmax", "argmin", "sort", "topk"),
-        *("bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "logical_and", "logical_not", "logical_or"),
-        *("_adaptive_avg_pool2d", "_adaptive_avg_pool2d_backward", "avg_pool2d", "avg_pool2d_backward", "max_pool2d"),
-        *("max_pool2d_with_indices", "max_pool2d_with_indices_backward", "convolution", "convolution_backward"),
-        *("_to_copy", "to", "float", "logical_xor", "celu", "clamp", "clamp_max", "clamp_min", "maximum", "minimum"),
-        *("constant", "create_mask", "full_like", "new_full", "new_ones", "new_zeros", "fill", "one_hot", "zero"),
-        *("empty_like", "new_empty", "new_empty_strided", "cumsum", "cumprod", "prod", "dot", "mv", "neg", "linear"),
-        *("matmul", "mm", "bmm", "mul", "add", "sum", "mean", "amax", "amin", "max", "min", "floor", "ceil", "round"),
-        *("trunc", "elu", "elu_backward", "exp2", "gather", "index", "index_put", "index_select", "take_ids"),
-        *("gelu_backward", "glu_backward", "hardsigmoid", "hardsigmoid_backward", "hardswish", "hardswish_backward"),
-        *("hardtanh", "hardtanh_backward", "heaviside", "huber_loss", "huber_loss_backward", "leaky_relu", "relu"),
-        *("leaky_relu_backward", "log_sigmoid_backward", "logaddexp", "logcumsumexp", "masked_fill", "where"),
-        *("mish_backward", "mse_loss_backward", "silu_backward", "smooth_l1_loss", "smooth_l1_loss_backward"),
-        *("softplus", "softplus_backward", "threshold_backward", "embedding_dense_backward", "tril", "triu"),
-        *("diagonal_backward", "select_backward", "slice_backward", "binary_cross_entropy", "sgn", "identity"),
-        *("atan", "atan2", "copysign", "signbit", "gate", "moe_gmm"),
-    }
-)
+EVERYWHERE = (SMOOTH | FINITE | NEVER_NEGATIVE) - {"addcdiv", "div", "reciprocal", "pow"} - COUNTING | {
+    *("and", "or", "xor", "__and__", "__or__", "__xor__", "not", "all", "any", "argmax", "argmin", "sort", "topk"),
+    *("bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "logical_and", "logical_not", "logical_or"),
+    *("_adaptive_avg_pool2d", "_adaptive_avg_pool2d_backward", "avg_pool2d", "avg_pool2d_backward", "max_pool2d"),
+    *("max_pool2d_with_indices", "max_pool2d_with_indices_backward", "convolution", "convolution_backward"),
+    *("_to_copy", "to", "float", "logical_xor", "celu", "clamp", "clamp_max", "clamp_min", "maximum", "minimum"),
+    *("constant", "create_mask", "full_like", "new_full", "new_ones", "new_zeros", "fill", "one_hot", "zero"),
+    *("empty_like", "new_empty", "new_empty_strided", "cumsum", "cumprod", "prod", "dot", "mv", "neg", "linear"),
+    *("matmul", "mm", "bmm", "mul", "add", "sum", "mean", "amax", "amin", "max", "min", "floor", "ceil", "round"),
+    *("trunc", "elu", "elu_backward", "exp2", "gather", "index", "index_put", "index_select", "take_ids"),
+    *("gelu_backward", "glu_backward", "hardsigmoid", "hardsigmoid_backward", "hardswish", "hardswish_backward"),
+    *("hardtanh", "hardtanh_backward", "heaviside", "huber_loss", "huber_loss_backward", "leaky_relu", "relu"),
+    *("leaky_relu_backward", "log_sigmoid_backward", "logaddexp", "logcumsumexp", "masked_fill", "where"),
+    *("mish_backward", "mse_loss_backward", "silu_backward", "smooth_l1_loss", "smooth_l1_loss_backward"),
+    *("softplus", "softplus_backward", "threshold_backward", "embedding_dense_backward", "tril", "triu"),
+    *("diagonal_backward", "select_backward", "slice_backward", "binary_cross_entropy", "sgn", "identity"),
+    *("atan", "atan2", "copysign", "signbit", "gate", "moe_gmm"),
+}
 """Operators that make a number of any numbers, their gradients included."""
 SMOOTH_OPCODES = frozenset({f"hlo.{name}" for name in ("subtract", "negate", "sine", "cosine")})
 OPCODES = SMOOTH_OPCODES | {
@@ -115,8 +112,6 @@ ABOVE_ZERO = frozenset({"exp", "sigmoid", "softmax", "_softmax", "_safe_softmax"
 """Operators that make positive numbers of any finite ones."""
 PICKING = {"gather": 0, "index": 0, "index_select": 0, "embedding": 0}
 """Operators that hand on elements of the input at this position, which the others choose."""
-ORDERING = frozenset({"topk", "sort"})
-"""Operators whose first output has elements of the first input, and whose second one says where they are."""
 LEAVING_OUT = {"embedding", "scatter", "scatter_add", "index_add", "dropout", "keyed_dropout"} | COUNTING
 """Operators of one formula that need not read all that they are given."""
 ARITHMETIC = (SMOOTH - LEAVING_OUT) | {
@@ -224,9 +219,8 @@ def divides(op: str, attrs: Mapping[str, Any]) -> bool:
 
 
 def strict(op: str) -> bool:
-    """Whether what a node makes of what is no number is none, either; False where nobody says so.
-
-    What chooses among its inputs, compares or orders them, or counts, may make a number of it.
+    """Whether what a node makes of what is no number is none, either; False where nobody says so: what chooses among
+    its inputs, compares or orders them, or counts, may make a number of it.
     """
     named = ARITHMETIC if op.endswith(GRAD) else ARITHMETIC | BOUNDS
     return _carries(op) or _named(op) in named or op in SMOOTH_OPCODES
@@ -235,6 +229,11 @@ def strict(op: str) -> bool:
 def compares(op: str) -> bool:
     """Whether a node compares two values."""
     return _named(op) in COMPARING
+
+
+def orders(op: str) -> bool:
+    """Whether a node puts values in order: numbers stay numbers beside what is none."""
+    return _named(op) in ORDERING
 
 
 def limits(op: str, attrs: Mapping[str, Any]) -> Mapping[str, float]:
@@ -248,7 +247,8 @@ def limits(op: str, attrs: Mapping[str, Any]) -> Mapping[str, float]:
 def absorbs(op: str, attrs: Mapping[str, Any], positions: Set[int], grads: int) -> bool:
     """Whether a node may make a number of what is infinite, or no number, at some positions of its inputs."""
     name, at = _named(op), pole(op, attrs)
-    return bool(positions) and (name in ABSORBING or (at is not None and grads + at in positions))
+    whole = name in ("to", "_to_copy") and kind(attrs.get("dtype") or FLOAT) not in (FLOAT, COMPLEX)
+    return bool(positions) and (name in ABSORBING or whole or (at is not None and grads + at in positions))
 
 
 def keeps_places(op: str, makes: bool) -> bool:

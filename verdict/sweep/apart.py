@@ -53,7 +53,7 @@ def _is_flat(step: Step, shapes: Sequence[Shape]) -> bool:
 
 
 def _joins(step: Step, bounds: Mapping[int, Bounds]) -> bool:
-    """Whether pieces may begin in what a step makes: of several inputs, or of what has some. No gradient is looked at."""
+    """Whether pieces may begin in what a step makes: of several inputs, or of what has some. Gradients have none."""
     whole = not step.grads and ABSENT not in step.inputs
     return whole and (len(step.inputs) > 1 or any(bounds.get(value) for value in step.inputs))
 

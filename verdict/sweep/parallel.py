@@ -14,7 +14,8 @@ from verdict.sweep.claim import Claim
 from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import Flow, Step
 from verdict.sweep.follow import Follower, present, take_given
-from verdict.sweep.guesses import Guess, Guesses, beside, by_reads, by_scaled_reads, is_flat, is_noise, is_steady, rounded
+from verdict.sweep.guesses import Guess, Guesses, beside, by_reads, by_scaled_reads, is_steady
+from verdict.sweep.noise import is_flat, is_noise, rounded
 from verdict.sweep.parts import Parts, by_parts
 from verdict.sweep.trace import Trace
 

@@ -11,7 +11,7 @@ import numpy as np
 from verdict.ops import FACTS, Array
 from verdict.ops.aten.form import exactly
 from verdict.ops.integers import symbol
-from verdict.ops.signs import compares
+from verdict.ops.signs import compares, orders
 from verdict.options import SolverOptions
 from verdict.outcome import Outcome, Proved, Unknown
 from verdict.solver import Goal, Obligation, PlainTerms, Proofs, SolverError, Term, Terms, decide
@@ -157,13 +157,14 @@ class Execution:
 
     def made(self, kind: Kind, step: Step, reads: Sequence[Array]) -> tuple[Array | None, ...]:
         """What a step of a flow makes of terms."""
-        if compares(step.op) and any(map(self.may_fail, reads)):
+        if (compares(step.op) or orders(step.op)) and any(map(self.may_fail, reads)):
             return unknown_functions(f"operator {self.traces.keys.of(step)}", partial(apply, step), reads)
         return tuple(None if x is None else np.asarray(x, dtype=object) for x in apply(step, reads))
 
     def may_fail(self, array: Array) -> bool:
         """Whether an element may be no number. A comparison is false of it, and so is the opposite comparison: they
-        have nothing to do with each other. Of terms alone: on what is written plainly, they are what they are.
+        have nothing to do with each other; nor do orders, which put it at one end, whichever way they are turned. Of
+        terms alone: on what is written plainly, they are what they are.
         """
         terms = [value for value in array.flat if isinstance(value, Term)]
         if not isinstance(self.terms, Terms) or not terms:
