@@ -15,8 +15,8 @@ from verdict.sweep.claim import Claim
 from verdict.sweep.elements import Elements, Ids, Kind
 from verdict.sweep.follow import Follower, present
 from verdict.sweep.guesses import is_steady
-from verdict.sweep.noise import is_noise
 from verdict.sweep.match import Catalogue
+from verdict.sweep.noise import is_noise
 from verdict.sweep.parallel import key_of_reads
 from verdict.sweep.trace import Trace, above
 
