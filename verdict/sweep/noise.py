@@ -21,7 +21,7 @@ def is_flat(arrays: Sequence[Array]) -> bool:
     if not arrays[0].size:
         return False
     with np.errstate(invalid="ignore"):  # an infinity less an infinity is no noise
-        return is_noise([array.astype(np.float64) - float(arrays[0].flat[0]) for array in arrays])
+        return all(is_noise([array - float(arrays[0].flat[0])]) for array in arrays)
 
 
 def rounded(arrays: Sequence[Array]) -> Ids:

@@ -140,9 +140,10 @@ def _guessed(
             guess = guess or by_scaled_reads(alike, reads, position, ids, single, follower.elements)
         elif is_steady(arrays) or is_flat(arrays):
             guess = by_reads(alike, reads, position, ids, single)
-        noise = rounded(arrays)
         if guess is None or (number, position, guess[1].tobytes()) in guesses.refused:
-            guess = guesses.of(number, position, arrays, follower, step.op, reads) if noise.size < ids.size else None
+            noise, guess = rounded(arrays), None
+            if not ids.size or noise.size < ids.size:
+                guess = guesses.of(number, position, arrays, follower, step.op, reads)
             told = _told(guess, step.op, reads, noise, parts)
             if told and (number, position, told[1].tobytes()) not in guesses.refused:
                 guess = told

@@ -34,20 +34,18 @@ def by_parts(op: str, reads: Sequence[Ids], places: Ids, parts: Parts) -> Ids:
     found. places: which of them, flat.
     """
     found = np.full(len(places), -1, dtype=np.int64)
-    if op not in (SUM, MEAN) or not reads or not places.size:
-        return found
-    each = np.array([ids.ravel()[places] for ids in reads])
-    blocks = [parts.elements.of(int(element)) for element in each[:, 0]]
-    within = each - np.array([[block.start] for block in blocks])
-    inside = (within == within[0]).all(axis=0) & (within[0] >= 0) & (within[0] < prod(blocks[0].shape))
-    owners = [block.owner for block in blocks if block.kind is Kind.PARALLEL and block[3:] == blocks[0][3:]]
-    if len(owners) == len(blocks):
-        due = _whole(owners, blocks[0].output, Fraction(1, len(reads)) if op == MEAN else Fraction(1), parts)
-        if due is not None and due.shape == blocks[0].shape:
-            found[inside] = due.ravel()[within[0][inside]]
-    rest = np.flatnonzero(~inside)
-    if 0 < len(rest) < len(places):
-        found[rest] = by_parts(op, reads, places[rest], parts)
+    left = np.arange(len(places) if op in (SUM, MEAN) and reads else 0)
+    while left.size:
+        each = np.array([ids.ravel()[places[left]] for ids in reads])
+        blocks = [parts.elements.of(int(element)) for element in each[:, 0]]
+        within = each - np.array([[block.start] for block in blocks])
+        inside = (within == within[0]).all(axis=0) & (within[0] >= 0) & (within[0] < prod(blocks[0].shape))
+        owners = [block.owner for block in blocks if block.kind is Kind.PARALLEL and block[3:] == blocks[0][3:]]
+        if len(owners) == len(blocks):
+            due = _whole(owners, blocks[0].output, Fraction(1, len(reads)) if op == MEAN else Fraction(1), parts)
+            if due is not None and due.shape == blocks[0].shape:
+                found[left[inside]] = due.ravel()[within[0][inside]]
+        left = left[1:][~inside[1:]]
     return found
 
 
