@@ -10,6 +10,7 @@ SIDES, SCENES, SERIES = "transformers/sides.py", "transformers/scenes.py", "tran
 STATES = "transformers/states.py"
 TWICE = "the loss is divided by the ranks again"
 AGAIN = "the loss is multiplied by the ranks"
+ADDED = "gradients are added, `set_gradient_divide_factor(1)`"
 NO_ROOT = "the layers are sharded, the model around them is not"
 
 TRANSFORMERS = Library(
@@ -34,8 +35,7 @@ TRANSFORMERS = Library(
         Row("Gemma 2, FSDP2", DATA, "gemma2_fsdp2", "gemma2_single", "gemma2_fsdp2_without_root", NO_ROOT),
         Row("Phi-3, DDP", DATA, "phi3_ddp", "phi3_single", "phi3_ddp_scaled", AGAIN),
         Row("OLMo 2, FSDP2", DATA, "olmo2_fsdp2", "olmo2_single", "olmo2_fsdp2_without_root", NO_ROOT),
-        Row("Gemma, FSDP2", DATA, "gemma_fsdp2", "gemma_single", "gemma_fsdp2_added",
-            "gradients are added, `set_gradient_divide_factor(1)`"),
+        Row("Gemma, FSDP2", DATA, "gemma_fsdp2", "gemma_single", "gemma_fsdp2_added", ADDED),
         Row("Gemma 3, FSDP2", DATA, "gemma3_fsdp2", "gemma3_single", "gemma3_fsdp2_without_root", NO_ROOT),
         Row("Granite, FSDP2", DATA, "granite_fsdp2", "granite_single", "granite_fsdp2_without_root", NO_ROOT),
         Row("SmolLM3, FSDP2", DATA, "smollm3_fsdp2", "smollm3_single", "smollm3_fsdp2_without_root", NO_ROOT),
@@ -96,6 +96,10 @@ TRANSFORMERS = Library(
         Row("Swin, DDP", OTHERS, "swin_ddp", "swin_single", "swin_ddp_scaled", TWICE),
         Row("BART, DDP", OTHERS, "bart_ddp", "bart_single", "bart_ddp_scaled", TWICE),
         Row("Pegasus, DDP", OTHERS, "pegasus_ddp", "pegasus_single", "pegasus_ddp_scaled", TWICE),
+        Row("BART, FSDP2", OTHERS, "bart_fsdp2", "bart_single", "bart_fsdp2_scaled", TWICE),
+        Row("Pegasus, FSDP2", OTHERS, "pegasus_fsdp2", "pegasus_single", "pegasus_fsdp2_added", ADDED),
+        Row("Whisper, FSDP2", OTHERS, "whisper_fsdp2", "whisper_single", "whisper_fsdp2_scaled", TWICE),
+        Row("T5, FSDP2", OTHERS, "t5_fsdp2", "t5_single", "t5_fsdp2_added", ADDED),
         Row("GPT-J, DDP", OTHERS, "gpt_j_ddp", "gpt_j_single", "gpt_j_ddp_scaled", TWICE),
         Row("GPT-Neo of two layers, DDP", OTHERS, "gpt_neo_ddp", "gpt_neo_single", "gpt_neo_ddp_scaled", TWICE),
         Row("CLIP, its texts frozen, DDP", FURTHER, "clip_ddp", "clip_single", "clip_ddp_scaled", TWICE),
@@ -150,6 +154,5 @@ TRANSFORMERS = Library(
         "RWKV", "Longformer", "DPT",
         "DETR (told what its queries are to find)",
         "TimeSeriesTransformer and Informer (losses of a normal distribution) under DDP",
-        "BART, Pegasus and Whisper under FSDP2",
     ),
 )  # fmt: skip

@@ -231,6 +231,19 @@ def clip_global(fault):
     return obligation(terms, ("g", single, g * (1 - (-other_ratio).maximum(0))))
 
 
+def norms_of_halves(fault, width=4):
+    """Half the norm of all numbers, and the norm of the norms that two ranks have of halves of them."""
+    terms = Terms()
+    x = array(terms, "x", width)
+
+    def norm(*numbers):
+        return sum(each * each for each in numbers).power(HALF)
+
+    scale = 1 if fault == "one in full" else HALF
+    ranks = norm(*x[: width // 2] * HALF), norm(*x[width // 2 :] * scale)
+    return obligation(terms, ("norm", norm(*x[:1], norm(*x[1:])) * HALF, norm(*ranks)))
+
+
 def adamw(fault):
     terms = Terms()
     w, m, g1, g2 = (terms.real(name) for name in ("w", "m", "g1", "g2"))
@@ -313,6 +326,7 @@ FAULTS = {
     embedding_vocab: ("missing reduction", "set instead of add"),
     mean_of_columns: ("mean of means",),
     clip_global: ("local norm",),
+    norms_of_halves: ("one in full",),
     adamw: ("squares summed",),
     rotary: ("positions restart",),
     dropout: ("counter restarts",),

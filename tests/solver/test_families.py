@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.solver.families import FAULTS
+from tests.solver.families import FAULTS, norms_of_halves
 from tests.solver.replay import assert_replays
 from verdict.options import SolverOptions
 from verdict.outcome import Proved, Refuted
@@ -46,3 +46,10 @@ def test_more_parts_are_proved_by_the_same_means(parts):
         outcome = check(family("", parts), WITHOUT_Z3)
         assert isinstance(outcome, Proved)
         assert dict(outcome.methods).keys() == {"same"}
+
+
+@pytest.mark.parametrize("width", [4, 24])
+def test_scales_leave_norms_of_norms_whole_in_the_normal_form(width):
+    outcome = check(norms_of_halves("", width), WITHOUT_Z3)
+    assert isinstance(outcome, Proved)
+    assert dict(outcome.methods) == {"normal-form": 1}

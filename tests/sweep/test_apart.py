@@ -21,10 +21,12 @@ TAKEN = (step(CONCATENATE, (0, 1), 2, {"axis": 0}), step(PIECE, (2,), 3, {"axis"
          step(SCALE, (3,), 4, {"other": 2}))  # fmt: skip
 ALONG = (step(CONCATENATE, (0, 1), 2, {"axis": 0}), step("aten.cumsum", (2,), 3, {"dim": 0}),
          step("aten._softmax", (2,), 4, {"dim": 0, "half_to_float": False}))  # fmt: skip
+BESIDE = (step(CONCATENATE, (0, 1), 2, {"axis": 1}), step("aten.view", (2,), 3, {"size": (6,)}), step(SUM, (3, 3), 4))
 FLOWS = {
     "joined": (JOINED, [(3,), (4,), (7,), (7,), (7,)], {SCALE: 2, SUM: 2}),
     "put in": (PUT_IN, [(3,), (1,), (7,), (7,), (7,)], {SCALE: 3}),
     "taken out": (TAKEN, [(3,), (4,), (7,), (4,), (4,)], {SCALE: 2}),
+    "side by side": (BESIDE, [(2, 1), (2, 2), (2, 3), (6,), (6,)], {SUM: 4}),
     "along": (ALONG, [(3,), (4,), (7,), (7,), (7,)], {"aten.cumsum": 1, "aten._softmax": 1}),
 }
 """Steps, the shapes of values, and how many steps of an operator there are then."""
@@ -44,7 +46,7 @@ def test_what_is_computed_in_pieces_is_the_same(name):
     flow = Flow(len(shapes), (), steps, ())
     found = apart(flow, shapes)
     assert {op: sum(each.op == op for each in found.steps) for op in counts} == counts
-    given = [np.arange(1.0, 1 + shape[0]) ** (k + 1) for k, shape in enumerate(shapes)]
+    given = [np.arange(1.0, 1 + np.prod(shape)).reshape(shape) ** (k + 1) for k, shape in enumerate(shapes)]
     made = {value for each in steps for value in each.outputs}
     given = [np.zeros(0) if k in made else array for k, array in enumerate(given)]
     before, after = run(flow, given), run(found, given)

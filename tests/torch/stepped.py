@@ -60,3 +60,44 @@ def fused(params):
 
 FUSED = Step(model, sharded, batch, {"dp": 2}, loss, fused)
 FUSED_AND_SUMMED = Step(model, sharded_and_summed, batch, {"dp": 2}, loss, fused)
+
+
+class Biased(nn.Module):
+    """Attention whose key has a bias: its gradient is zero, but for rounding."""
+
+    def __init__(self):
+        super().__init__()
+        self.query, self.key, self.value, self.out = (nn.Linear(4, 4) for _ in range(4))
+
+    def forward(self, input):
+        heads = (each(input).unsqueeze(1) for each in (self.query, self.key, self.value))
+        return input + self.out(torch.nn.functional.scaled_dot_product_attention(*heads).squeeze(1))
+
+
+def biased():
+    return nn.Sequential(Biased(), Biased())
+
+
+def sequences():
+    return {"input": torch.randn(4, 3, 4)}
+
+
+def adam(params):
+    return torch.optim.AdamW(params, lr=0.1)
+
+
+def layer_by_layer(model, mesh):
+    for layer in model:
+        fully_shard(layer, mesh=mesh["dp"])
+    return sharded(model, mesh)
+
+
+def layer_by_layer_and_summed(model, mesh):
+    found = layer_by_layer(model, mesh)
+    for each in (*found, found):
+        each.set_gradient_divide_factor(1.0)
+    return found
+
+
+BIASED = Step(biased, layer_by_layer, sequences, {"dp": 2}, loss, adam)
+BIASED_AND_SUMMED = Step(biased, layer_by_layer_and_summed, sequences, {"dp": 2}, loss, adam)

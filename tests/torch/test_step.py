@@ -33,6 +33,14 @@ def test_a_model_whose_gradients_nobody_averages_is_refuted():
     assert told("forgotten").verdict == "REFUTED", told("forgotten").why
 
 
+def test_gradients_that_are_zero_but_for_rounding_lie_amid_others_in_one_buffer():
+    """Those of keys' biases: their values say nothing of which they are."""
+    pairs = tuple((name, name) for name in ("BIASED", "BIASED_AND_SUMMED"))
+    found = answers(FILE.parents[2] / "tests" / "torch" / "stepped.py", pairs, tensors="real")
+    assert found["BIASED"].verdict == "PROVED", found["BIASED"].why
+    assert found["BIASED_AND_SUMMED"].verdict == "REFUTED", found["BIASED_AND_SUMMED"].why
+
+
 @pytest.mark.slow
 def test_two_axes_of_which_one_divides_the_batch():
     found = answers(FILE, (("fsdp_tp", "fsdp_tp"),), 4, "real")["fsdp_tp"]

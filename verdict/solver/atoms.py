@@ -10,7 +10,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from verdict.solver.polynomial import Monomial, Polynomial
+from verdict.solver.polynomial import Monomial, Polynomial, constant
 from verdict.solver.term import Sign
 
 
@@ -37,6 +37,7 @@ class Atoms:
         self._known: dict[Hashable, Atom] = {}
         self._numbers: dict[int, Atom] = {}
         self.bases: dict[int, Polynomial] = {}
+        self.reciprocals: dict[int, Polynomial] = {}
         self.indices: dict[int, str] = {}
 
     def __getitem__(self, number: int) -> Atom:
@@ -65,9 +66,11 @@ class Atoms:
         return self._make("log", poly.key, poly.text(), Sign.UNKNOWN, polynomials=(poly,))
 
     def base(self, poly: Polynomial, sign: Sign) -> Atom:
-        """A polynomial as one factor. `sign` is what is known of the polynomial."""
+        """A polynomial as one factor. `sign` is what is known of the polynomial. Of numbers the reciprocal is noted."""
         atom = self._make("base", poly.key, poly.text(), sign, polynomials=(poly,))
         self.bases[atom.number] = poly
+        if poly.terms.keys() == {()}:
+            self.reciprocals[atom.number] = constant(1 / next(weight for _, weight in poly.items()))
         return atom
 
     def maximum(self, polynomials: frozenset[Polynomial], sign: Sign) -> Atom:

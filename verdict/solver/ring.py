@@ -3,7 +3,7 @@
     exp(a + b) = exp(a) exp(b)        exp(c log p) = p^c          log(p q) = log p + log q for p > 0
     1/(c m p) = c^-1 m^-1 B(p)^-1     B(p)^k = p^k for k >= 1     (c m p)^q = c^q m^q B(p)^q for c, m > 0
     [i=u][i=v] = 0                    [i=v]^2 = [i=v]             the last [i=v] = 1 - the others
-    [p>0]^2 = [p>0]
+    [p>0]^2 = [p>0]                   B(n)^-1 = 1/n for numbers n
 
 The laws of 1/p, roots and logarithms hold where those are defined; the ledger (domains.py) says where.
 """
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
 from itertools import chain, repeat
-from math import gcd
+from math import floor, gcd
 
 from verdict.solver.atoms import Atoms
 from verdict.solver.errors import BudgetError, VacuousError
@@ -98,7 +98,7 @@ class Ring:
         return (c, merge(m, ((base, 1),))) if q.terms and (base := self._base(q)) in denominators else None
 
     def settle(self, p: Polynomial) -> Polynomial:
-        """Apply the laws of indicators and of bases with exponents of 1 and more."""
+        """Apply the laws of indicators, and of bases with exponents of 1 and more; of numbers, below 0, too."""
         plain: dict[Monomial, int] = {}
         expanded: list[tuple[Polynomial, Number]] = []
         for key, weight in p.terms.items():
@@ -109,10 +109,8 @@ class Ring:
             if not factors:
                 plain[settled] = plain.get(settled, 0) + weight
                 continue
-            product = Polynomial({rest: weight}, p.denominator)
-            for base, exponent in factors:
-                product = self.multiply(product, self.integer_power(base, exponent))
-            expanded.append((product, 1))
+            powers = (self.integer_power(base, exponent) for base, exponent in factors)
+            expanded.append((reduce(self.multiply, powers, Polynomial({rest: weight}, p.denominator)), 1))
         return combine([(Polynomial(plain, p.denominator), 1), *expanded])
 
     def _indicators(self, key: Monomial) -> Monomial | None:
@@ -127,9 +125,10 @@ class Ring:
     def _whole_bases(self, key: Monomial) -> tuple[Monomial, list[tuple[Polynomial, int]]]:
         rest, factors = [], []
         for atom, exponent in key:
-            if exponent >= 1 and atom in self.atoms.bases:
-                factors.append((self.atoms.bases[atom], int(exponent)))
-                exponent = exponent - int(exponent)  # noqa: PLW2901 (what is left of it)
+            power = self.atoms.bases if exponent >= 1 else self.atoms.reciprocals
+            if not 0 <= exponent < 1 and atom in power:
+                factors.append((power[atom], abs(floor(exponent))))
+                exponent = exponent - floor(exponent)  # noqa: PLW2901 (what is left of it)
             if exponent:
                 rest.append((atom, exponent))
         return tuple(rest), factors

@@ -21,7 +21,7 @@ MOST_PIECES = 1_000
 MOST_LONG = 20_000
 """The most elements of one buffer in which pieces are looked for: a token is made for each."""
 Bounds = frozenset[int]
-"""Where pieces of a buffer with one dimension begin."""
+"""Where pieces of a buffer begin, in the order in which its elements stand."""
 
 
 def apart(flow: Flow, shapes: Sequence[Shape]) -> Flow:
@@ -31,9 +31,7 @@ def apart(flow: Flow, shapes: Sequence[Shape]) -> Flow:
     values = flow.values
     for step in flow.steps:
         inputs = [shapes[value] for value in step.inputs if value != ABSENT]
-        if not _is_flat(step, shapes):
-            steps.append(step)
-        elif _is_each(step, inputs, shapes[step.outputs[0]]):
+        if _is_flat(step, shapes) and _is_each(step, inputs, shapes[step.outputs[0]]):
             own = Bounds().union(*(bounds.get(value, ()) for value in step.inputs))
             bounds[step.outputs[0]] = own
             ends = sorted({0, *own, *inputs[0]})
@@ -41,7 +39,8 @@ def apart(flow: Flow, shapes: Sequence[Shape]) -> Flow:
             steps += made
             values += len(made) - 1
         else:
-            bounds |= _moved(step, inputs, bounds)
+            if _joins(step, bounds):
+                bounds |= _moved(step, inputs, bounds)
             steps.append(step)
     return replace(flow, steps=tuple(steps), values=values)
 
@@ -51,6 +50,12 @@ def _is_flat(step: Step, shapes: Sequence[Shape]) -> bool:
     made = [shapes[value] for value in step.outputs if value != ABSENT]
     flat = all(len(shape) == 1 and 1 < shape[0] <= MOST_LONG for shape in made)
     return bool(made and step.inputs) and flat and not step.grads and ABSENT not in step.inputs
+
+
+def _joins(step: Step, bounds: Mapping[int, Bounds]) -> bool:
+    """Whether pieces may begin in what a step makes: of several inputs, or of what has some. Gradients have none."""
+    whole = not step.grads and ABSENT not in step.inputs
+    return whole and (len(step.inputs) > 1 or any(bounds.get(value) for value in step.inputs))
 
 
 def _is_each(step: Step, inputs: Sequence[Shape], made: Shape) -> bool:
@@ -84,8 +89,9 @@ def _moved(step: Step, inputs: Sequence[Shape], bounds: Mapping[int, Bounds]) ->
     found = {}
     for value, sources in zip(step.outputs, move.outputs, strict=True):
         if value != ABSENT and sources is not None:
-            others = np.flatnonzero(np.diff(np.searchsorted(firsts, sources, side="right"))) + 1
-            found[value] = Bounds(others.tolist()) | {k for k, source in enumerate(sources.tolist()) if source in begin}
+            flat = sources.ravel()
+            others = np.flatnonzero(np.diff(np.searchsorted(firsts, flat, side="right"))) + 1
+            found[value] = Bounds(others.tolist()) | {k for k, source in enumerate(flat.tolist()) if source in begin}
     return found
 
 

@@ -132,14 +132,15 @@ def _times(inputs: Sequence[Array], attrs: Mapping[str, Any]) -> tuple[Array, ..
     return (np.asarray(inputs[0] * (factor if numbers.of_objects(inputs[0]) else float(factor))),)
 
 
-FILL, SUM, PIECE, CONCATENATE, TIMES, CAST = "~fill", "~sum", "~piece", "~concatenate", "~times", "~cast"
-REDUCTIONS = {"sum": SUM, "avg": "~mean", "mean": "~mean", "max": "~max", "min": "~min"}
+FILL, SUM, MEAN, PIECE, CONCATENATE = "~fill", "~sum", "~mean", "~piece", "~concatenate"
+TIMES, CAST = "~times", "~cast"
+REDUCTIONS = {"sum": SUM, "avg": MEAN, "mean": MEAN, "max": "~max", "min": "~min"}
 """From the `reduce` attribute of a collective to the operator on what its members put in."""
 
 _OWN: Mapping[str, Callable[[Sequence[Array], Mapping[str, Any]], tuple[Array, ...]]] = {
     FILL: _fill,
     SUM: _sum,
-    "~mean": _mean,
+    MEAN: _mean,
     "~max": _max,
     "~min": _min,
     PIECE: _piece,

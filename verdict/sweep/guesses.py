@@ -18,8 +18,6 @@ from verdict.sweep.multiple import multiple, unscaled
 from verdict.sweep.settle import STEADY
 from verdict.sweep.trace import Trace
 
-NOISE = 1e-13
-"""What is below this on all seeds is zero but for rounding (the gradient of a key's bias): values say nothing of it."""
 MOST_COUNTED = 1 << 16
 """Where most elements of an array are as great, they are no counts."""
 Guess = tuple[Ids, Ids]
@@ -149,11 +147,6 @@ def _median(array: Array) -> float:
     """The middle one of the sizes of an array's elements; none of counts and masks is of bits."""
     sizes = np.sort(np.abs(array).ravel())
     return float(sizes[len(sizes) // 2]) if len(sizes) and sizes[-1] < GREATEST_COUNT else 0.0
-
-
-def is_noise(arrays: Sequence[Array]) -> bool:
-    """Whether arrays are zero but for rounding."""
-    return all(np.max(np.abs(array), initial=0.0) < NOISE for array in arrays)
 
 
 def _steady(arrays: list[Array], follower: Follower) -> Ids | None:

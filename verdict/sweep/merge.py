@@ -14,8 +14,9 @@ from verdict.ops import Array
 from verdict.sweep.claim import Claim
 from verdict.sweep.elements import Elements, Ids, Kind
 from verdict.sweep.follow import Follower, present
-from verdict.sweep.guesses import is_noise, is_steady
+from verdict.sweep.guesses import is_steady
 from verdict.sweep.match import Catalogue
+from verdict.sweep.noise import is_noise
 from verdict.sweep.parallel import key_of_reads
 from verdict.sweep.trace import Trace, above
 

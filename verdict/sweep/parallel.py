@@ -14,7 +14,9 @@ from verdict.sweep.claim import Claim
 from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import Flow, Step
 from verdict.sweep.follow import Follower, present, take_given
-from verdict.sweep.guesses import Guesses, beside, by_reads, by_scaled_reads, is_noise, is_steady
+from verdict.sweep.guesses import Guess, Guesses, beside, by_reads, by_scaled_reads, is_steady
+from verdict.sweep.noise import is_flat, is_noise, rounded
+from verdict.sweep.parts import Parts, by_parts
 from verdict.sweep.trace import Trace
 
 Outputs = tuple[Ids | None, ...]
@@ -92,6 +94,7 @@ def follow_parallel(
         alike[step.op].append(number)
         known = tuple(single.ids[value] if value != ABSENT else None for value in step.outputs)
         met.setdefault(key_of_reads(follower, step, single.reads[number]), known)
+    parts = Parts(trace, single, follower.elements, follower.keys, alike)
     for number, step in enumerate(flow.steps):
         progress(number, len(flow.steps), "steps")
         reads = tuple(present(trace, value) for value in step.inputs)
@@ -105,7 +108,7 @@ def follow_parallel(
                 made, claims = again, before.claims.get(number, [])
                 found.fresh.extend(claim for claim in claims if (number, claim.output) in before.refused)
             else:
-                made, claims = _guessed(number, step, reads, values, single, follower, guesses, alike[step.op])
+                made, claims = _guessed(number, step, reads, values, follower, guesses, parts)
                 found.fresh.extend(claims)
             found.claims.extend(claims)
             outputs = met[key] = _resolved(made, claims)
@@ -119,10 +122,11 @@ def follow_parallel(
 
 
 def _guessed(
-    number: int, step: Step, reads: tuple[Ids, ...], values: list[list[Array | None]], single: Trace,
-    follower: Follower, guesses: Guesses, alike: Sequence[int],
+    number: int, step: Step, reads: tuple[Ids, ...], values: list[list[Array | None]], follower: Follower,
+    guesses: Guesses, parts: Parts,
 ) -> tuple[Outputs, list[Claim]]:  # fmt: skip
-    """The elements that a step makes, and what they are claimed to be. alike: single-device steps of its operator."""
+    """The elements that a step makes, and what they are claimed to be."""
+    single, alike = parts.single, parts.alike[step.op]
     made: list[Ids | None] = [None] * len(step.outputs)
     claims: list[Claim] = []
     for position, value in enumerate(step.outputs):
@@ -134,13 +138,28 @@ def _guessed(
         if is_noise(arrays):
             guess = beside(claims, number, position, ids, single, follower)
             guess = guess or by_scaled_reads(alike, reads, position, ids, single, follower.elements)
-        elif is_steady(arrays):
+        elif is_steady(arrays) or is_flat(arrays):
             guess = by_reads(alike, reads, position, ids, single)
         if guess is None or (number, position, guess[1].tobytes()) in guesses.refused:
-            guess = guesses.of(number, position, arrays, follower, step.op, reads)
+            noise, guess = rounded(arrays), None
+            if not ids.size or noise.size < ids.size:
+                guess = guesses.of(number, position, arrays, follower, step.op, reads)
+            told = _told(guess, step.op, reads, noise, parts)
+            if told and (number, position, told[1].tobytes()) not in guesses.refused:
+                guess = told
         if guess is not None:
             claims.append(Claim(ids.ravel()[guess[0]], guess[1], number, position))
     return tuple(made), claims
+
+
+def _told(guess: Guess | None, op: str, reads: Sequence[Ids], noise: Ids, parts: Parts) -> Guess | None:
+    """A guess, or none, in which what is zero but for rounding is told by its parts; None where nothing is told."""
+    found = by_parts(op, reads, noise, parts)
+    told = dict(zip(noise[found >= 0].tolist(), found[found >= 0].tolist(), strict=True))
+    if not told:
+        return None
+    every = (dict(zip(guess[0].tolist(), guess[1].tolist(), strict=True)) if guess else {}) | told
+    return np.array(sorted(every)), np.array([every[place] for place in sorted(every)])
 
 
 def _resolved(made: Outputs, claims: Sequence[Claim]) -> Outputs:

@@ -15,7 +15,7 @@ from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import CANNOT, Inapplicable, apply
 from verdict.sweep.trace import Trace, Traces
 
-APART = 1e-3
+APART = 1e-5
 """The least difference, relative to the greater value, that cannot be rounding."""
 LEAST, NOTHING = 1e-3, 1e-9
 """Smaller values count as one of that size: rounding of what cancels; and where all that is drawn is zero."""
@@ -25,14 +25,16 @@ WIDE = 8.0
 """How far numbers of one draw spread: beyond limits that others do not reach (6, 7), and below 33, where one less a
 sigmoid is hardly more than its rounding.
 """
+NARROW = 1e-3
+"""How far they spread in another: the norm of a thousand of them is below the limits at which gradients are cut."""
 
 Floats = npt.NDArray[np.float64]
 
 
 class Trial:
     """Numbers for all elements, drawn several times: near one, where roots and logarithms have values, of both signs,
-    further apart, and zeros, at which a norm or a probability passes the bound that keeps it from zero. What is
-    positive on all seeds is so here: a root of it has a value.
+    further apart, close to zero, and zeros, at which a norm or a probability passes the bound that keeps it from zero.
+    What is positive on all seeds is so here: a root of it has a value.
     """
 
     def __init__(self, traces: Traces, seed: int) -> None:
@@ -54,10 +56,11 @@ class Trial:
                 elif (known := traces.within(block)) is not None:
                     ends = known.low or 0, (known.high or 0) + 1
                     values[block.start : end] = random.integers(*ends, end - block.start)
-        for values in numbers:
+        narrow = np.where(given, numbers[0], NARROW * numbers[1])
+        for values in (*numbers, narrow):
             values[traces.positive] = np.abs(values[traces.positive])
         zeros = np.where(given, numbers[0], 0.0)
-        self.draws = [*((values, LEAST) for values in numbers), (zeros, NOTHING)]
+        self.draws = [*((values, LEAST) for values in numbers), (narrow, LEAST * NARROW), (zeros, NOTHING)]
 
     def differ(self, claim: Claim, cone: Cone) -> bool:
         """Whether the two sides of a claim are surely apart for some numbers."""

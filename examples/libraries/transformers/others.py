@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import torch
 import transformers as hf
-from data_parallel import ddp, single
+from data_parallel import added, ddp, fsdp2, single
 from models import DIM, HEADS, NO_DROPOUT, SEQ, VOCAB, bert
 from steps import images, trained
 
@@ -82,6 +82,14 @@ def swin():
     return hf.SwinForImageClassification(hf.SwinConfig(**sizes, drop_path_rate=0.0, num_labels=3, **NO_DROPOUT))
 
 
+def both_sides(model):
+    return [*model.model.encoder.layers, *model.model.decoder.layers]
+
+
+def stacks(model):
+    return [*model.encoder.block, *model.decoder.block]
+
+
 def spoken(rows):
     return {"input_features": torch.randn(rows, 2, 4), "labels": torch.randint(VOCAB, (rows, SEQ))}
 
@@ -102,13 +110,19 @@ distilbert_single, distilbert_ddp, distilbert_ddp_scaled = (
     single(distilbert), ddp(distilbert), ddp(distilbert, scale=0.5),
 )  # fmt: skip
 t5_single, t5_ddp, t5_ddp_scaled = single(t5), ddp(t5), ddp(t5, scale=0.5)
+t5_fsdp2, t5_fsdp2_added = fsdp2(t5, stacks), fsdp2(t5, stacks, after=added)
 whisper_single, whisper_ddp = single(whisper, inputs=spoken), ddp(whisper, inputs=spoken)
 whisper_ddp_scaled = ddp(whisper, inputs=spoken, scale=0.5)
+whisper_fsdp2 = fsdp2(whisper, both_sides, inputs=spoken)
+whisper_fsdp2_scaled = fsdp2(whisper, both_sides, inputs=spoken, scale=0.5)
 bert_single, bert_ddp, bert_ddp_scaled = single(bert, typed), ddp(bert, typed), ddp(bert, typed, scale=0.5)
 swin_single, swin_ddp = single(swin, inputs=windows), ddp(swin, inputs=windows)
 swin_ddp_scaled = ddp(swin, inputs=windows, scale=0.5)
 bart_single, bart_ddp = single(bart, inputs=unpadded), ddp(bart, inputs=unpadded)
 bart_ddp_scaled = ddp(bart, inputs=unpadded, scale=0.5)
+bart_fsdp2 = fsdp2(bart, both_sides, inputs=unpadded)
+bart_fsdp2_scaled = fsdp2(bart, both_sides, inputs=unpadded, scale=0.5)
 pegasus_single, pegasus_ddp, pegasus_ddp_scaled = single(pegasus), ddp(pegasus), ddp(pegasus, scale=0.5)
+pegasus_fsdp2, pegasus_fsdp2_added = fsdp2(pegasus, both_sides), fsdp2(pegasus, both_sides, after=added)
 gpt_j_single, gpt_j_ddp, gpt_j_ddp_scaled = single(gpt_j), ddp(gpt_j), ddp(gpt_j, scale=0.5)
 gpt_neo_single, gpt_neo_ddp, gpt_neo_ddp_scaled = single(gpt_neo), ddp(gpt_neo), ddp(gpt_neo, scale=0.5)
