@@ -97,7 +97,7 @@ def record_all(
 
     Raises UsageError for the first rank that cannot be recorded within the limits; the others are ended.
     """
-    with _worker(programs, tensors, cores, limits, ranks=tuple(ranks)) as worker:
+    with _worker(programs, _certain(tensors), cores, limits, ranks=tuple(ranks)) as worker:
         meanwhile()
         return _all(programs, worker, limits, progress)
 
@@ -135,8 +135,13 @@ def record_each(
     ranks: Sequence[int] = (),
 ) -> tuple[Recorded | VerdictError, ...]:
     """The same, with why a program cannot be recorded in its place. watched: whether what it depends on is told."""
-    with _worker(programs, tensors, cores, limits, watched, tuple(ranks)) as worker:
+    with _worker(programs, _certain(tensors), cores, limits, watched, tuple(ranks)) as worker:
         return tuple(_watch(programs, worker, limits, progress, early=False))
+
+
+def _certain(tensors: str) -> str:
+    """On what programs are recorded that are all recorded in one way: real tensors serve for each."""
+    return "real" if tensors == AUTO else tensors
 
 
 def environment_of() -> dict[str, str]:

@@ -39,6 +39,17 @@ class Traced:
         trace.above.append(0)
         return made
 
+    def summed(self, op):
+        """Of each buffer on two more ranks, which have the halves of its rows: the mean of them, or the sum."""
+        number = len(self.parallel.flow.steps)
+        step = Step(op, (), (len(self.parallel.ids),), {}, 0, HERE)
+        self.parallel.flow = Flow(number + 1, (), (*self.parallel.flow.steps, step), ())
+        made = self.elements.block(Kind.PARALLEL, number, 0, self.buffers[0].shape)
+        self.parallel.ids.append(made)
+        self.parallel.reads.append(tuple(self.buffers))
+        self.parallel.made.append((made,))
+        self.buffers = [made]
+
     def asked(self, op, places=range(6)):
         parts = Parts(self.parallel, self.single, self.elements, Keys(), {SUMMED: (0, 1)})
         return by_parts(op, self.buffers, np.array(list(places), dtype=np.int64), parts)
@@ -50,6 +61,15 @@ def test_each_piece_is_the_whole_of_its_own_parts(op, times):
     np.testing.assert_array_equal(traced.asked(op), np.concatenate(traced.totals))
     np.testing.assert_array_equal(traced.asked(op, (4, 1)), [traced.totals[1][1], traced.totals[0][1]])
     assert not traced.asked(op, ()).size
+
+
+@pytest.mark.parametrize(("inner", "outer", "times"), [(SUM, SUM, 1), (MEAN, SUM, 2), (SUM, MEAN, 1)])
+def test_sums_of_sums_are_looked_into(inner, outer, times):
+    traced = Traced(times)
+    traced.summed(inner)
+    np.testing.assert_array_equal(traced.asked(outer), np.concatenate(traced.totals))
+    x, y = traced.totals
+    np.testing.assert_array_equal(traced.asked(outer, (5, 0, 3)), [y[2], x[0], y[0]])
 
 
 def test_what_is_scaled_otherwise_is_a_multiple():

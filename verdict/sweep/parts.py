@@ -36,17 +36,35 @@ def by_parts(op: str, reads: Sequence[Ids], places: Ids, parts: Parts) -> Ids:
     found = np.full(len(places), -1, dtype=np.int64)
     left = np.arange(len(places) if op in (SUM, MEAN) and reads else 0)
     while left.size:
-        each = np.array([ids.ravel()[places[left]] for ids in reads])
-        blocks = [parts.elements.of(int(element)) for element in each[:, 0]]
-        within = each - np.array([[block.start] for block in blocks])
-        inside = (within == within[0]).all(axis=0) & (within[0] >= 0) & (within[0] < prod(blocks[0].shape))
-        owners = [block.owner for block in blocks if block.kind is Kind.PARALLEL and block[3:] == blocks[0][3:]]
-        if len(owners) == len(blocks):
-            due = _whole(owners, blocks[0].output, Fraction(1, len(reads)) if op == MEAN else Fraction(1), parts)
-            if due is not None and due.shape == blocks[0].shape:
-                found[left[inside]] = due.ravel()[within[0][inside]]
-        left = left[1:][~inside[1:]]
+        beside, ids = _made(_weight(op, reads), np.array([each.ravel()[places[left]] for each in reads]), parts)
+        found[left[beside]] = ids
+        left = np.delete(left, [0, *beside])
     return found
+
+
+def _weight(op: str, reads: Sequence[Ids]) -> Fraction:
+    return Fraction(1, len(reads)) if op == MEAN else Fraction(1)
+
+
+def _made(factor: Fraction, each: Ids, parts: Parts) -> tuple[Ids, Ids]:
+    """Which elements are made by the same steps as the first one, in the same places, and what `factor` times their sum
+    may be, -1 where that is not told. each: a row for each part. Sums of sums are looked into.
+    """
+    blocks = [parts.elements.of(int(element)) for element in each[:, 0]]
+    within = each - np.array([[block.start] for block in blocks])
+    beside = np.flatnonzero((within == within[0]).all(axis=0) & (within[0] >= 0) & (within[0] < prod(blocks[0].shape)))
+    if not beside.size or any(block.kind is not Kind.PARALLEL or block[3:] != blocks[0][3:] for block in blocks):
+        return beside, np.full(len(beside), -1, dtype=np.int64)
+    owners, places = [block.owner for block in blocks], within[0][beside]
+    op, read = parts.parallel.flow.steps[owners[0]].op, [parts.parallel.reads[owner] for owner in owners]
+    if op in (SUM, MEAN) and all(parts.parallel.flow.steps[owner].op == op for owner in owners):
+        rows = [ids.ravel()[places] for reads in read for ids in reads]
+        inner, ids = _made(factor * _weight(op, read[0]), np.array(rows), parts)
+        return beside[inner], ids
+    due = _whole(owners, blocks[0].output, factor, parts)
+    if due is None or due.shape != blocks[0].shape:
+        return beside, np.full(len(beside), -1, dtype=np.int64)
+    return beside, due.ravel()[places]
 
 
 def _whole(owners: Sequence[int], output: int, factor: Fraction, parts: Parts) -> Ids | None:
