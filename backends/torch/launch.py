@@ -75,11 +75,7 @@ class Recorded(NamedTuple):
 UNCONFIRMED = Limits(confirm=0.0)
 
 
-def _silent(what: str, done: int, total: int, counted: str) -> None:
-    return None
-
-
-def _idle() -> None:
+def _silent(*_: object) -> None:
     return None
 
 
@@ -90,7 +86,7 @@ def record_all(
     limits: Limits = UNCONFIRMED,
     progress: Recording = _silent,
     ranks: Sequence[int] = (),
-    meanwhile: Callable[[], object] = _idle,
+    meanwhile: Callable[[], object] = _silent,
 ) -> tuple[Recorded, ...]:
     """What is recorded of each (program, number of ranks), in fresh processes, `cores` at once. ranks: those of each
     that are recorded, which cannot be run then; none are all. meanwhile: done here while the processes begin.

@@ -162,7 +162,12 @@ def test_runs_with_other_draws_of_an_import_stand_for_a_second_recording(recorde
 
 
 BEYOND = "import secrets\nlimit = 1e6 + secrets.randbelow(10**6)\ndef factor(rank):\n    return 2.0"
-LIMITS = {"every rank": "limit", "the last rank": "limit if ctx.rank else 1e6", "none": "1e6"}
+LIMITS = {
+    "every rank": "limit",
+    "the last rank": "limit if ctx.rank else 1e6",
+    "the last rank, a tensor": "torch.tensor(limit if ctx.rank else 1e6)",
+    "none": "1e6",
+}
 
 
 @pytest.mark.parametrize("ranks", LIMITS)
