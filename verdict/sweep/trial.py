@@ -61,6 +61,7 @@ class Trial:
             values[traces.positive] = np.abs(values[traces.positive])
         zeros = np.where(given, numbers[0], 0.0)
         self.draws = [*((values, LEAST) for values in numbers), (narrow, LEAST * NARROW), (zeros, NOTHING)]
+        self._wholes: dict[tuple[bool, int], tuple[bool, ...]] = {}
 
     def differ(self, claim: Claim, cone: Cone) -> bool:
         """Whether the two sides of a claim are surely apart for some numbers."""
@@ -82,19 +83,27 @@ class Trial:
                 values[ids] = drawn
 
     def _run(self, values: Floats, trace: Trace, number: int) -> None:
-        inputs = [self._read(values, ids) for ids in trace.reads[number]]
+        wholes = self._whole(trace, number)
+        inputs = [_read(values, ids, whole) for ids, whole in zip(trace.reads[number], wholes, strict=True)]
         made = apply(trace.flow.steps[number], inputs)
-        if any(map(is_beyond, (*inputs, *made))):
+        if any(map(is_beyond, (*(array for array, whole in zip(inputs, wholes, strict=True) if whole), *made))):
             raise Inapplicable("floats do not hold such integers")
         for ids, array in zip(trace.made[number], made, strict=False):
             if ids is not None and array is not None:
                 values[ids] = array
 
-    def _read(self, values: Floats, ids: Ids) -> Array:
-        blocks = self.traces.elements.blocks_of(ids)
-        whole = all(self.traces.are_whole(block) for block in blocks)
-        found = np.asarray(values[ids])  # of one element numpy makes a number
-        return found.astype(np.int64) if whole else found
+    def _whole(self, trace: Trace, number: int) -> tuple[bool, ...]:
+        """Which of the arrays that a step reads are of whole numbers alone."""
+        key = trace is self.traces.single, number
+        if key not in self._wholes:
+            every = (self.traces.elements.blocks_of(ids) for ids in trace.reads[number])
+            self._wholes[key] = tuple(all(map(self.traces.are_whole, blocks)) for blocks in every)
+        return self._wholes[key]
+
+
+def _read(values: Floats, ids: Ids, whole: bool) -> Array:
+    found = np.asarray(values[ids])  # of one element numpy makes a number
+    return found.astype(np.int64) if whole else found
 
 
 def _apart(right: Floats, left: Floats, least: float) -> bool:
