@@ -67,7 +67,7 @@ class Gather(torch.autograd.Function):
         return grad.chunk(dist.get_world_size())[dist.get_rank()], None
 
 
-def graph(ctx, home=True, ends=TO):
+def graph(ctx, home=True, ends=TO, learns=True):
     """Messages along edges, each rank with its nodes and the edges that end there; two layers."""
     rows = NODES // ctx.world
     first = ctx.rank * rows
@@ -81,6 +81,7 @@ def graph(ctx, home=True, ends=TO):
         held = x
         for layer in layers:
             every = Gather.apply(held, home) if ctx.world > 1 else held
+            every = every if learns else every.detach()
             held = torch.tanh(held + torch.zeros_like(held).index_add(0, target, layer(every[source])))
         loss = functional.mse_loss(held, due)
         loss.backward()
@@ -136,6 +137,10 @@ def build_graph(ctx):
 
 def build_graph_kept(ctx):
     return graph(ctx, home=False)
+
+
+def build_graph_detached(ctx):
+    return graph(ctx, learns=False)
 
 
 def build_graph_other_edges(ctx):
