@@ -2,7 +2,8 @@
 
 What data chose in a recording is a premise of the proof, so that ranks that decide by their own rows go unseen where
 these happen to decide as all rows do. So both programs are run on further numbers: real ones drawn anew, the rows of
-the batch in other orders, and integers of which the program states what they lie between anew within that.
+the batch in other orders and of very different sizes, and integers of which the program states what they lie between
+anew within that.
 """
 
 import shutil

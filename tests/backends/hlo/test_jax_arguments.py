@@ -1,4 +1,4 @@
-"""Arguments that a program does not use, which jax would leave out of what it lowers: they are compared by their places."""
+"""Arguments that a program does not use, which jax would leave out: they are compared by their places."""
 
 import pytest
 
