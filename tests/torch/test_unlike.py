@@ -11,7 +11,10 @@ from verdict.backends.torch import grouped  # noqa: E402
 
 FILE = Path(__file__).with_name("unlike.py")
 RIGHT = ("packed", "graph", "labelled", "causal")
-WRONG = ("packed_own_count", "packed_other_lengths", "graph_kept", "graph_detached", "graph_other_edges", "labelled_end", "causal_without")
+WRONG = (
+    "packed_own_count", "packed_other_lengths", "graph_kept", "graph_detached", "graph_other_edges", "labelled_end",
+    "causal_without",
+)  # fmt: skip
 
 
 def found(name):
