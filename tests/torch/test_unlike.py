@@ -10,8 +10,11 @@ from tests.torch.verdicts import answers  # noqa: E402
 from verdict.backends.torch import grouped  # noqa: E402
 
 FILE = Path(__file__).with_name("unlike.py")
-RIGHT = ("packed", "graph", "labelled")
-WRONG = ("packed_own_count", "packed_other_lengths", "graph_kept", "graph_other_edges", "labelled_end")
+RIGHT = ("packed", "graph", "labelled", "causal")
+WRONG = (
+    "packed_own_count", "packed_other_lengths", "graph_kept", "graph_detached", "graph_other_edges", "labelled_end",
+    "causal_without",
+)  # fmt: skip
 
 
 def found(name):
@@ -27,6 +30,18 @@ def test_ranks_with_parts_of_unlike_sizes_are_proved(name):
 @pytest.mark.parametrize("name", WRONG)
 def test_a_fault_among_parts_of_unlike_sizes_is_refuted(name):
     assert found(name).verdict == "REFUTED", found(name).why
+
+
+def test_what_is_a_multiple_on_each_rank_is_not_where_gradients_go_astray():
+    """Each rank's mean makes its gradients twice the single-device ones, from the loss on; what is dropped is later."""
+    (finding,) = found("graph_detached").report.findings
+    assert "tanh_backward" in finding.title and "nowhere" in finding.title
+
+
+def test_a_loss_of_wrong_values_is_not_told_to_be_of_too_few():
+    """To read the whole loss for its shape, where ones are made like it, would mend the loss that is declared."""
+    first = found("causal_without").report.findings[0]
+    assert "convolution" in first.title and "smooth_l1_loss" not in first.title
 
 
 @pytest.mark.parametrize("batch_first", [True, False])

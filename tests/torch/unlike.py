@@ -1,5 +1,5 @@
 """Programs of parts of unlike sizes: sequences that are packed by their lengths, nodes of a graph with their edges,
-labels of a sequence that is cut and ends. Each beside twins that are wrong.
+labels of a sequence that is cut and ends, halos. Each beside twins that are wrong.
 """
 
 import torch
@@ -67,7 +67,7 @@ class Gather(torch.autograd.Function):
         return grad.chunk(dist.get_world_size())[dist.get_rank()], None
 
 
-def graph(ctx, home=True, ends=TO):
+def graph(ctx, home=True, ends=TO, learns=True):
     """Messages along edges, each rank with its nodes and the edges that end there; two layers."""
     rows = NODES // ctx.world
     first = ctx.rank * rows
@@ -81,6 +81,7 @@ def graph(ctx, home=True, ends=TO):
         held = x
         for layer in layers:
             every = Gather.apply(held, home) if ctx.world > 1 else held
+            every = every if learns else every.detach()
             held = torch.tanh(held + torch.zeros_like(held).index_add(0, target, layer(every[source])))
         loss = functional.mse_loss(held, due)
         loss.backward()
@@ -110,6 +111,55 @@ def labelled(ctx, last=TIME):
     return Program(given, params, step, specs=dict.fromkeys(given, cut), loss=partial(ctx.rank, ctx.world))
 
 
+class Before(torch.autograd.Function):
+    """The last column of the rank before; its gradient goes back."""
+
+    @staticmethod
+    def forward(context, ends):
+        found = [torch.empty_like(ends) for _ in range(dist.get_world_size())]
+        dist.all_gather(found, ends.contiguous())
+        return found[dist.get_rank() - 1] if dist.get_rank() else torch.zeros_like(ends)
+
+    @staticmethod
+    def backward(context, grad):
+        found, behind = [torch.empty_like(grad) for _ in range(dist.get_world_size())], dist.get_rank() + 1
+        dist.all_gather(found, grad.contiguous())
+        return found[behind] if behind < len(found) else torch.zeros_like(grad)
+
+
+def causal(ctx, halo=True):
+    """A convolution along time, which is cut over ranks. halo: whether ranks have what is before their part."""
+    size = 4 // ctx.world
+    layers = nn.ModuleList([nn.Conv1d(2, 2, 2), nn.Conv1d(2, 2, 2)])
+    x, due = torch.randn(2, 2, size), torch.randn(2, 2, size)
+
+    def step():
+        held = x
+        for layer in layers:
+            ends = held[..., -1:]
+            before = Before.apply(ends) if ctx.world > 1 and halo else torch.zeros_like(ends)
+            held = layer(torch.cat([before, held], -1))
+        loss = functional.smooth_l1_loss(held, due)
+        loss.backward()
+        summed(layers.parameters(), ctx.world, ctx.world)
+        return loss
+
+    cut = shard(2, ctx.rank, ctx.world)
+    return Program({"x": x, "due": due}, layers, step, specs={"x": cut, "due": cut}, loss=mean(ctx.rank, ctx.world))
+
+
+def build_causal_single(ctx):
+    return causal(ctx)
+
+
+def build_causal(ctx):
+    return causal(ctx)
+
+
+def build_causal_without(ctx):
+    return causal(ctx, halo=False)
+
+
 def build_packed_single(ctx):
     return packed(ctx)
 
@@ -136,6 +186,10 @@ def build_graph(ctx):
 
 def build_graph_kept(ctx):
     return graph(ctx, home=False)
+
+
+def build_graph_detached(ctx):
+    return graph(ctx, learns=False)
 
 
 def build_graph_other_edges(ctx):
