@@ -134,7 +134,18 @@ def _loaded(file: str) -> Any:
 def _lowered(module: Any, file: str, function: str) -> tuple[Any, dict[str, list[int]]]:
     """The lowered program that a function of the file builds, and the ranges that it states of its arguments."""
     jitted, arguments, ranges = _built(module, file, function)
-    return _run(file, lambda: jitted.lower(*arguments)), ranges
+    return _run(file, lambda: _with_all(jitted, arguments)), ranges
+
+
+def _with_all(jitted: Any, arguments: tuple[Any, ...]) -> Any:
+    """The lowered program with all of its arguments. jax leaves out what a program does not use; of two programs the
+    same number of arguments, but not the same ones, may be left.
+    """
+    traced = jitted.trace(*arguments)
+    if "keep_unused" not in traced._params:
+        raise Refused(sys.executable, "this jax leaves out arguments that are not used", INSTALL)
+    traced._params["keep_unused"] = True
+    return traced.lower()
 
 
 def _built(module: Any, file: str, function: str) -> tuple[Any, tuple[Any, ...], dict[str, list[int]]]:

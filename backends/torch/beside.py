@@ -2,7 +2,8 @@
 
 What data chose in a recording is a premise of the proof, so that ranks that decide by their own rows go unseen where
 these happen to decide as all rows do. So both programs are run on further numbers: real ones drawn anew, the rows of
-the batch in other orders, and integers of which the program states what they lie between anew within that.
+the batch in other orders and of very different sizes, and integers of which the program states what they lie between
+anew within that.
 """
 
 import shutil
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 import torch
 
 from verdict.backends.torch.launched import launch
-from verdict.backends.torch.numbers import OWN, drawn, is_fixed, within
+from verdict.backends.torch.numbers import OWN, drawn, is_fixed, seeded, within
 from verdict.backends.torch.program import Load
 from verdict.backends.torch.ranges import Range
 from verdict.backends.torch.real import Ran, Run, ran_in, run
@@ -25,6 +26,14 @@ DRAWS = (2, 3, 4, 5, 6, 7)
 WITHIN = (8, 9, 10)
 """The draws of which integers are any of those that the program states: whose batch is alike in all rows says nothing
 of another one.
+"""
+SPREAD = (11, 12, 13, 14)
+"""The draws of which each row of real inputs is multiplied by one of FACTORS: bounds that no number of a batch comes
+near (`x > -50`) are passed in the rows of some ranks, and not of others.
+"""
+FACTORS = (1 / 16, 1.0, 16.0, 256.0, 4096.0)
+"""From where what keeps a norm from zero counts, to beyond any bound that a program is likely to have; in third powers
+still far from what 32 bits hold.
 """
 ORDERED = (DRAWS[0], *WITHIN[:2])
 """The draws of which the rows of the batch are in the order of its integers, by which ranks get rows that are as
@@ -64,7 +73,7 @@ def otherwise(both: Both, folder: Path, seconds: float, mebibytes: int) -> str:
         runs = {}
         known = [(name, low, high) for name, low, high in both.ranges if name in both.batch and name in whole]
         stated = [(name, low, high) for name, low, high in known if high is not None and _is_whole(whole[name])]
-        draws = (*DRAWS, *(WITHIN if stated else ()))
+        draws = (*DRAWS, *(WITHIN if stated else ()), *SPREAD)
         for draw in draws:
             others = stated if draw in WITHIN else []
             given = {**whole, **{name: within(name, whole[name], low, high, draw) for name, low, high in others}}
@@ -75,7 +84,9 @@ def otherwise(both: Both, folder: Path, seconds: float, mebibytes: int) -> str:
         for draw in draws:
             one = ran_in(folder / "single", 1, draw)
             close = max(CLOSE, NARROW * both.eps)
-            found = _apart(one[0], ran_in(folder / "parallel", both.ranks, draw) or (), close) if one else ""
+            ranks_hold = ran_in(folder / "parallel", both.ranks, draw) or ()
+            overflows = draw in SPREAD and not all(map(_is_finite, ranks_hold))
+            found = _apart(one[0], ranks_hold, close) if one and not overflows else ""
             if found:
                 return f"run on other numbers, {found}"
         return ""
@@ -92,7 +103,19 @@ def _anew(whole: Mapping[str, Any], batch: Sequence[str], draw: int) -> dict[str
         moved = held[order] if moves else held
         region = [(0, size) for size in held.shape]
         found[name] = moved if is_fixed(held) else drawn(name, moved, region, held.shape, draw)
+        if draw in SPREAD and name in batch and held.dim() and not is_fixed(held):
+            found[name] = _spread(name, found[name], draw)
     return found
+
+
+def _spread(name: str, held: Any, draw: int) -> Any:
+    """Numbers of which each row is multiplied by a factor of its own, and where they have both signs, by a sign."""
+    random = seeded(name, draw)
+    turns = (torch.randperm(len(held), generator=random) + draw) % len(FACTORS)
+    factors = torch.tensor(FACTORS, dtype=held.dtype)[turns]
+    if bool((held < 0).any()) and bool((held > 0).any()):
+        factors = factors * (1 - 2 * torch.randint(2, factors.shape, generator=random))
+    return held * factors.reshape(-1, *[1] * (held.dim() - 1))
 
 
 def _order(batch: Sequence[Any], draw: int) -> Any:
@@ -111,11 +134,15 @@ def _is_whole(held: Any) -> bool:
     return not (held.is_floating_point() or held.is_complex())
 
 
+def _is_finite(ran: Ran) -> bool:
+    return all(bool(held.isfinite().all()) for held in ran.held.values())
+
+
 def _apart(single: Ran, parallel: Sequence[Ran], close: float) -> str:
     """The first tensor of which ranks hold something else than the single device does, as a clause. Where that holds
     what is no number, nothing is compared.
     """
-    if not all(bool(held.isfinite().all()) for held in single.held.values()):
+    if not _is_finite(single):
         return ""
     grads = [held.abs().max() for name, held in single.held.items() if name.endswith(GRADIENT) and held.numel()]
     least = NOTHING * float(max(grads, default=0.0))

@@ -26,17 +26,17 @@ def drawn(name: str, own: Any, region: Sequence[tuple[int, int]], whole: Sequenc
     if own.is_complex() or not own.numel():
         return own.clone()
     if own.is_floating_point() and not bool(((own.abs() < LARGE) | own.isinf()).all()):
-        own = torch.randn(own.shape, generator=_seeded(name, -1), dtype=torch.float64).to(own.dtype)
+        own = torch.randn(own.shape, generator=seeded(name, -1), dtype=torch.float64).to(own.dtype)
     if draw == OWN:
         return own.clone()
     flat = own.reshape(-1)
-    moved = flat[torch.randperm(flat.numel(), generator=_seeded(name, draw))].reshape(own.shape)
+    moved = flat[torch.randperm(flat.numel(), generator=seeded(name, draw))].reshape(own.shape)
     if not own.is_floating_point():
         return moved
     mixed = bool((own != own.reshape(-1)[0]).any())
     if mixed and (bool(own.isinf().any()) or bool((own == own.round()).all())):
         return moved
-    factor = torch.rand(tuple(whole), generator=_seeded(name, draw), dtype=torch.float64) + 0.5
+    factor = torch.rand(tuple(whole), generator=seeded(name, draw), dtype=torch.float64) + 0.5
     factor = factor[tuple(slice(start, stop) for start, stop in region)].reshape(own.shape)
     if not bool((own != 0).any()):
         return (0.1 * factor).to(own.dtype)
@@ -46,7 +46,7 @@ def drawn(name: str, own: Any, region: Sequence[tuple[int, int]], whole: Sequenc
 def within(name: str, own: Any, low: int, high: int, draw: int) -> Any:
     """Integers from `low` to `high`, both included, for the tensor `name`, of the shape and type of `own`."""
     most = min(high, torch.iinfo(own.dtype).max) if own.dtype is not torch.bool else min(high, 1)
-    return torch.randint(low, most + 1, own.shape, generator=_seeded(name, draw)).to(own.dtype)
+    return torch.randint(low, most + 1, own.shape, generator=seeded(name, draw)).to(own.dtype)
 
 
 class Given(NamedTuple):
@@ -72,10 +72,11 @@ def taken(
     if found is None or part != (0, 1) or tuple(found.shape) != tuple(whole):
         return drawn(f"{name} {part}", own, region, whole, OWN)
     if given.moved and not is_fixed(found):
-        noise = torch.rand(tuple(whole), generator=_seeded(name, 1), dtype=torch.float64) - 0.5
+        noise = torch.rand(tuple(whole), generator=seeded(name, 1), dtype=torch.float64) - 0.5
         found = found.double() * (1 + 2 * given.moved * noise)
     return found[tuple(slice(start, stop) for start, stop in region)].to(own.dtype)
 
 
-def _seeded(name: str, draw: int) -> torch.Generator:
+def seeded(name: str, draw: int) -> torch.Generator:
+    """The generator of a draw of numbers for the tensor `name`."""
     return torch.Generator().manual_seed(zlib.crc32(f"{name} {draw}".encode()))

@@ -7,6 +7,7 @@ import pytest
 from tests.sweep.plans import OPTIONS as SWEPT
 from tests.sweep.plans import told, twins
 from tests.sweep.test_causes import CASES, DATA, pair
+from verdict.errors import PlanFileError
 from verdict.phases import Query, walk
 from verdict.pipeline import decide, verify
 from verdict.repair import corrections
@@ -58,6 +59,10 @@ def test_two_causes_are_repaired_together():
     assert verify(bad[0], found[0].plan, OPTIONS).verdict is Verdict.PROVED
 
 
+def malformed(query):
+    raise PlanFileError(query.parallel.source, "it takes a mean of int64", "add up, and divide")
+
+
 def test_no_repair_is_told_that_is_not_proved():
     plan, right, wrong, _, _ = CASES["a mean of gradients"]
     _, (single, parallel) = twins(pair(plan, right, wrong))
@@ -66,4 +71,5 @@ def test_no_repair_is_told_that_is_not_proved():
     report = replace(examined.report, findings=told(single, parallel))
     assert corrections(query, examined, report, verdict_of)
     assert not corrections(query, examined, report, lambda _: report)
+    assert not corrections(query, examined, report, malformed)
     assert not corrections(replace(query, options=replace(OPTIONS, attempts=0)), examined, report, verdict_of)

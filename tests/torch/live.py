@@ -136,6 +136,29 @@ def build_pick_local(ctx):
     return program(ctx, picking(len))
 
 
+def bounded(count):
+    """A mean over the rows that are above a bound, as all of the batch are."""
+
+    def step(x, weight):
+        kept = (x[:, 0] > -50).nonzero().flatten()
+        return (x @ weight)[kept].square().sum() / count(kept)
+
+    return step
+
+
+def build_bounded_single(ctx):
+    return program(ctx, bounded(len))
+
+
+def build_bounded(ctx):
+    return program(ctx, bounded(all_chosen))
+
+
+def build_bounded_local(ctx):
+    """Wrong: the mean of the ranks' means, of which each is of as many in this batch."""
+    return program(ctx, bounded(len))
+
+
 def labelled(count):
     """A loss of the rows that have labels, of all of which there are `count`."""
 

@@ -27,6 +27,7 @@ PROGRAMS = {
     "build_found_single": ("build_found", "build_found_always"),
     "build_sent_single": ("build_sent",),
     "build_trim_single": ("build_trim", "build_trim_local"),
+    "build_bounded_single": ("build_bounded", "build_bounded_local"),
     "build_alike_single": ("build_alike", "build_alike_local"),
     "build_balance_single": ("build_balance", "build_balance_local"),
 }
@@ -37,6 +38,7 @@ CHOOSING = {
     "build_labels": r"labels \(.*\) chose 0 -100 2 1 3 -100 -100 1",
     "build_trim": r"labels \(.*\) chose 3 2 1 3 1 3 2 2",
     "build_alike": r"labels \(.*\) chose 2 2 2 2 2 2 2 2",
+    "build_bounded": r"gt \(live\.py:\d+:\d+ step\) chose 1 1 1 1 1 1 1 1",
     "build_balance": r"argmax \(live\.py:\d+:\d+ step\) chose [0-3 ]+",
     "build_clip": r"lt \(live\.py:\d+:\d+ step\) chose 1",
     "build_factored": r"(lt|gt) \(live\.py:\d+:\d+ step\) chose [01]",
@@ -57,6 +59,8 @@ REFUTED = {
     "build_kept_added": "add",
     "build_trim_local": r"run on other numbers, .* sum of ranks 0, 1 .* loss .* is read at \(live\.py:\d+:\d+ step\)",
     "build_alike_local": r"run on other numbers, .* is read at \(live\.py:\d+:\d+ step\)",
+    "build_bounded_local": r"run on other numbers, .* loss .* is read at \(live\.py:\d+:\d+ step\)",
+    "build_found_always": "run on other numbers, rank 0 holds other numbers in weight.updated",
     "build_balance_local": r"live\.py:\d+",
     "build_factored_alone": "before it is averaged over ranks 0, 1",
     "build_clip_local": "before it is summed over ranks 0, 1",
@@ -65,7 +69,6 @@ REFUTED = {
 OPEN = {
     "build_if_alone": "no ranks use all of a choice of the single-device program: lt",
     "build_none_own": "(run together: they wait for each other|it waits for a rank that has ended)",
-    "build_found_always": "no ranks use all of a choice of the single-device program: gt",
     "build_array_written": "memory is changed behind torch's back|not what the program does",
     "build_read": "a value is read by Python",
     "build_sent": "a real number of the data is sent or kept as an object of Python's",

@@ -2,7 +2,8 @@
 
 An element holds what its type holds, and of that what the plan states of its tensor, and of that what all operators
 can do with it which are given it as it is: a lookup knows no row outside of its table. It is followed through what
-only moves it. So elements of one tensor may hold different integers.
+only moves it, also by places and masks that depend on nothing that is given. So elements of one tensor may hold
+different integers.
 
 Of an integer that names a row the rows of the tables are the usual ones. What stands beside them (an id that a loss
 ignores, a row of nothing, one that is counted from the end) has a meaning too, but it occurs only where the plan says
@@ -88,11 +89,16 @@ class _Search:
     small: Small
     known: dict[int, list[Integers]] = field(default_factory=dict)
     rows: dict[tuple[int, int], Integers] = field(default_factory=dict)
+    spans: dict[int, Integers] = field(default_factory=dict)
     tables: dict[int, set[int]] = field(default_factory=dict)
     values: dict[int, Array] = field(default_factory=dict)
+    computed: set[tuple[int, int]] = field(default_factory=set)
+    makers: dict[int, Node] = field(default_factory=dict)
+    constants: dict[int, Array | None] = field(default_factory=dict)
 
     def node(self, node: Node) -> None:
         """What one node says of the elements that it reads, and which of them it hands on."""
+        self.makers |= dict.fromkeys(node.outputs, node)
         rule = RULES.get(node.op.removesuffix(GRAD))
         if rule is None or not any(tensor in self.values for tensor in node.inputs):
             return
@@ -110,16 +116,57 @@ class _Search:
             return
         if any(prod(shape) > MOST_FOLLOWED for t, shape in zip(inputs, shapes, strict=True) if t not in self.values):
             return
-        arrays = [self.values.get(t, np.broadcast_to(NOTHING, self.small.shape(t))) for t in inputs]
+        arrays = [self._array(tensor) for tensor in inputs]
         if [array.shape for array in arrays] != shapes:
             return
         try:
             made = rule.forward(arrays, attrs)
         except UNFIT:
+            elements = (x for array in arrays for x in array.flat if isinstance(x, _Element))
+            self.computed |= {(x.logical, x.place) for x in elements}
             return
         for tensor, array in zip(node.outputs, made, strict=False):
             if tensor != ABSENT:
                 self.values[tensor] = np.asarray(array, dtype=object)
+
+    def _array(self, tensor: int) -> Array:
+        """What is followed of a tensor, or the numbers that it holds, whatever is given."""
+        if tensor in self.values:
+            return self.values[tensor]
+        found = self._constant(tensor)
+        return np.broadcast_to(NOTHING, self.small.shape(tensor)) if found is None else found
+
+    def _constant(self, tensor: int) -> Array | None:
+        """The numbers of a tensor that depends on nothing that is given; None of any other."""
+        waiting = [tensor]
+        while waiting:
+            last = waiting[-1]
+            node = self.makers.get(last)
+            if last in self.constants or node is None or node.op.endswith(GRAD) or last in self.values:
+                self.constants.setdefault(last, None)
+                waiting.pop()
+                continue
+            inputs = [t for t in node.inputs if t != ABSENT]
+            missing = [t for t in inputs if t not in self.constants]
+            if missing:
+                waiting += missing
+                continue
+            self.constants |= self._made(node, [self.constants[t] for t in inputs])
+        return self.constants[tensor]
+
+    def _made(self, node: Node, arrays: list[Array | None]) -> dict[int, Array | None]:
+        """What a node makes of constants."""
+        made: dict[int, Array | None] = dict.fromkeys(t for t in node.outputs if t != ABSENT)
+        rule = RULES.get(node.op)
+        known = [array for array in arrays if array is not None]
+        large = any(prod(self.small.shape(t)) > MOST_FOLLOWED for t in made)
+        if rule is None or len(known) < len(arrays) or large:
+            return made
+        try:
+            found = rule.forward(known, self.small.attrs[signature(node)])
+        except UNFIT:
+            return made
+        return made | {t: a for t, a in zip(node.outputs, found, strict=False) if t in made}
 
     def _bound(
         self, inputs: list[int], rule: OpRule, shapes: list[Shape], attrs: Mapping[str, Any],
@@ -140,10 +187,16 @@ class _Search:
                     own = self.known[element.logical]
                     own[element.place] = _both(own[element.place], due[position])
 
+    def rows_of(self, logical: int, place: int) -> Integers | None:
+        """The rows that an element names. One that is only left out names rows as the others of its tensor do."""
+        key = logical, place
+        return self.rows.get(key) or (None if key in self.computed else self.spans.get(logical))
+
     def _looked_up(self, element: _Element, rows: Integers) -> None:
         """An element names one of these rows."""
         key = element.logical, element.place
         self.rows[key] = _spanned(self.rows.get(key, rows), rows)
+        self.spans[element.logical] = _spanned(self.spans.get(element.logical, rows), rows)
 
 
 @lru_cache(maxsize=4096)
@@ -177,7 +230,7 @@ def domains(plan: Plan, small: Small) -> dict[int, Domain]:
     for index, known in search.known.items():
         usual = known
         if plan.logicals[index].name not in stated:
-            usual = [_usual(own, search.rows.get((index, place))) for place, own in enumerate(known)]
+            usual = [_usual(own, search.rows_of(index, place)) for place, own in enumerate(known)]
         tables = search.tables.get(index, set())
         found[index] = _domain(small.logicals[index], list(zip(known, usual, strict=True)), tables)
     return found
@@ -200,6 +253,12 @@ def unstated(plan: Plan) -> str:
         if ends:
             lines.append(f"range {plan.logicals[index].name} {min(ends)} {max(ends)}")
     return ", ".join(f"`{line}`" for line in lines)
+
+
+def endless(plan: Plan) -> tuple[str, ...]:
+    """The names of given tensors of which the single-device plan does not say which integers they may hold."""
+    found = domains(plan, full(plan)).items()
+    return tuple(plan.logicals[index].name for index, domain in found if any(n.size is None for n in domain.usual))
 
 
 def outside(ranges: str) -> str:

@@ -1,11 +1,12 @@
 """What the walk leaves open is swept: between its cut points, else one replica, else all ranks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
 from verdict import sweep as engine
 from verdict.graph import ABSENT, GRAD, WEIGHT, Plan
+from verdict.inputs import endless
 from verdict.lineage.reference import draws_again, reference
 from verdict.observer import Phase
 from verdict.ops import RULES
@@ -73,7 +74,7 @@ def _swept(query: Query, report: Report) -> Report:
     return replace(
         report,
         findings=found,
-        open=() if found else (*_nothing_to_compare(single), *(Open(*item, NO_PROOF) for item in swept.open)),
+        open=() if found else (*_nothing_to_compare(single), *_without_proof(single, swept.open)),
         assumptions=assumptions,
         proofs=Proofs(),
         evidence=Evidence(swept.established, "sweep"),
@@ -82,6 +83,20 @@ def _swept(query: Query, report: Report) -> Report:
         outputs=len(single.outputs),
         swept=swept_of(swept),
     )
+
+
+def _without_proof(single: Plan, items: Sequence[tuple[str, str]]) -> Iterator[Open]:
+    """What has no proof. Of masks made of integers that may be any, little is known: which they are can be stated."""
+    names = endless(single) if items else ()
+    if names:
+        ranges = ", ".join(f"`range {name} LOW HIGH`" for name in names)
+        why = (
+            f"{', '.join(names)} may hold any integers: where they lie between bounds, state {ranges} in the "
+            "single-device plan (`ranges` of a Program), which may decide it"
+        )
+        yield Open(single.source, why, NO_PROOF)
+    for item in items:
+        yield Open(*item, NO_PROOF)
 
 
 def _nothing_to_compare(single: Plan) -> Iterator[Open]:

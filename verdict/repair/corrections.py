@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from verdict.errors import VerdictError
 from verdict.graph import COPY, SUM, Attrs, Fault, Node, Tensor
 from verdict.graph.fault import Added, Dropped, Edit, Given, Multiplied, NodeAt, Reduced, Wired
 from verdict.graph.sources import cited_in, in_short
@@ -20,7 +21,8 @@ MOST_NAMED = 3
 def corrections(
     query: Query, examined: Examined, report: Report, verified: Callable[[Query], Report]
 ) -> tuple[Repair, ...]:
-    """Repairs of a refuted plan: the corrections of its findings, where the plan with all of them is proved.
+    """Repairs of a refuted plan: the corrections of its findings, where the plan with all of them is proved. One that
+    makes no plan (a mean of integers, say, which back ends refuse) is none.
 
     verified: the report on a question, of which nothing is explained or repaired.
     """
@@ -32,7 +34,11 @@ def corrections(
     if not found or not all(held):
         return ()
     plan = apply(query.parallel, patch)
-    if verified(replace(query, parallel=plan)).verdict is not Verdict.PROVED:
+    try:
+        proved = verified(replace(query, parallel=plan)).verdict is Verdict.PROVED
+    except VerdictError:
+        proved = False
+    if not proved:
         return ()
     end = "every obligation holds" if len(found) == 1 else "with the other repairs every obligation holds"
     return tuple(

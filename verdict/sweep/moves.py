@@ -1,11 +1,13 @@
 """Steps that only move elements: found by running the operator itself on tokens that know no arithmetic.
 
 Whatever such an operator hands out is one of its tokens, or a constant that it adds (the zeros of a padding). So its
-outputs are known to be those elements, for all values, without any proof.
+outputs are known to be those elements, for all values, without any proof. Inputs that are constants, as places of rows
+and masks are, may decide which: where tokens in their places are not enough, they are what they are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -43,18 +45,23 @@ class Move(NamedTuple):
     constants: tuple[object, ...]
 
 
+Fixed = Mapping[int, Array]
+"""Inputs that are constants, by their places."""
+
+
 class Moves:
-    """The moves of steps, found once for each operator, attributes and shapes."""
+    """The moves of steps, found once for each operator, attributes, shapes and constants that decide."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, tuple[Shape, ...]], Move | None] = {}
+        self._known: dict[tuple[int, tuple[Shape, ...], tuple[bytes, ...]], Move | None] = {}
 
     def of(self, key: int, step: Step, inputs: Sequence[Ids], elements: Elements) -> tuple[Ids | None, ...] | None:
         """The elements that the outputs of `step` consist of; None where it computes. key: that of `Keys`."""
-        shapes = tuple(ids.shape for ids in inputs)
-        if (key, shapes) not in self._known:
-            self._known[key, shapes] = move_of(step, shapes)
-        move = self._known[key, shapes]
+        move = self._found(key, step, inputs, {})
+        if move is None:
+            held = [(place, ids, elements.constants(ids)) for place, ids in enumerate(inputs)]
+            fixed = {place: _array(values, ids.shape) for place, ids, values in held if values is not None}
+            move = self._found(key, step, inputs, fixed) if 0 < len(fixed) < len(inputs) else None
         if move is None:
             return None
         constants = of_numbers(elements, list(move.constants))
@@ -65,10 +72,28 @@ class Moves:
         return tuple(None if output is None else side[output + first] for output in move.outputs)
 
 
-def move_of(step: Step, shapes: Sequence[Shape]) -> Move | None:
+    def _found(self, key: int, step: Step, inputs: Sequence[Ids], fixed: Fixed) -> Move | None:
+        shapes = tuple(ids.shape for ids in inputs)
+        known = key, shapes, tuple(ids.tobytes() if place in fixed else b"" for place, ids in enumerate(inputs))
+        if known not in self._known:
+            self._known[known] = move_of(step, shapes, fixed)
+        return self._known[known]
+
+
+def _array(values: Sequence[object], shape: Shape) -> Array:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array.reshape(shape)
+
+
+def move_of(step: Step, shapes: Sequence[Shape], fixed: Fixed = MappingProxyType({})) -> Move | None:
     """What a step hands on, of inputs of these shapes; None where it computes."""
     count, arrays = 0, []
-    for shape in shapes:
+    for place, shape in enumerate(shapes):
+        if place in fixed:
+            arrays.append(fixed[place])
+            count += fixed[place].size
+            continue
         array = np.empty(shape, dtype=object)
         for index in np.ndindex(shape):
             array[index] = Token(count)

@@ -29,9 +29,21 @@ class Lowered:
             (folder / ("module_0001.step.000%d.x.after_%s.txt" % (number, part))).write_text(text)
 
 
+class Traced:
+    def __init__(self, of):
+        self.of, self._params = of, {"keep_unused": False}
+
+    def lower(self):
+        assert self._params["keep_unused"], "arguments that are not used are left out"
+        return self.of
+
+
 class Jitted:
     def lower(self, name):
         return Lowered(name)
+
+    def trace(self, name):
+        return Traced(self.lower(name))
 
 
 def build():

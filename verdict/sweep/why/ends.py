@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from verdict.ops import FACTS
 from verdict.sweep.compare import Different, partner
 from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import Result, Step
+from verdict.sweep.multiple import factors_of
 from verdict.sweep.results import GRADIENT
 from verdict.sweep.trace import frozen
 from verdict.sweep.why.fix import Fix
@@ -145,20 +147,27 @@ def trails(scene: Scene, state: State, left: Sequence[Different]) -> tuple[list[
 
     The steps are those that make of single-device values what the single-device plan has nowhere, those on the way to
     most outputs first: what some of these depend on may be as it should be. The way goes back along such values alone:
-    what is made whole by a reduction before it is used is not on it.
+    what is made whole by a reduction before it is used is not on it. Nor are multiples of what the single-device plan
+    has, as the gradients of each rank's own mean are, but where nothing else is wrong on it.
     """
     begins: dict[int, list[Different]] = defaultdict(list)
-    known: dict[int, bool] = {}
+    factors = factors_of(scene.parallel)
 
+    @cache
     def there(value: int) -> bool:
-        if value not in known:
-            known[value] = state.look(scene, value) is not None
-        return known[value]
+        return state.look(scene, value) is not None
+
+    @cache
+    def in_parts(value: int) -> bool:
+        arrays = None if there(value) else state.arrays(value)
+        if arrays is None:
+            return there(value)
+        scaled = (tuple(np.asarray(array / float(factor)) for array in arrays) for factor in factors)
+        return any(scene.look(each) is not None for each in scaled)
 
     classes = {number: k for k, at in enumerate(scene.classes) for number in at.steps.values()}
     for item in left:
-        steps = ((number, scene.step(number).inputs) for number in sorted(_astray(scene, there, item.result.value)))
-        first = [number for number, inputs in steps if inputs and all(map(there, inputs))]
+        first = _first(scene, in_parts, item) or _first(scene, there, item)
         for k in dict.fromkeys(classes[number] for number in first):
             begins[k].append(item)
     found: list[Trail] = []
@@ -171,6 +180,12 @@ def trails(scene: Scene, state: State, left: Sequence[Different]) -> tuple[list[
         found.append(Trail(scene.classes[k], tuple(behind)))
         rest = [item for item in rest if item not in behind]
     return found, rest
+
+
+def _first(scene: Scene, there: Callable[[int], bool], item: Different) -> list[int]:
+    """The steps on the way to an output with which it goes astray: all that they read is there."""
+    steps = ((number, scene.step(number).inputs) for number in sorted(_astray(scene, there, item.result.value)))
+    return [number for number, inputs in steps if inputs and all(map(there, inputs))]
 
 
 def _astray(scene: Scene, there: Callable[[int], bool], value: int) -> set[int]:

@@ -58,7 +58,8 @@ Chosen = Mapping[Instance, Candidate]
 
 
 def other_input(scene: Scene, state: State, at: Siblings, held: bool) -> Iterator[Fix]:
-    """Another value in place of one input, of those that a single-device step of the same operator reads.
+    """Another value in place of one input, of those that a single-device step of the same operator reads. What is read
+    for its shape alone is no wrong value: another one there mends what else is made of it.
 
     held: values that the rank has, and other shares or sums of what it reads; else those alone that it has not.
     """
@@ -66,15 +67,17 @@ def other_input(scene: Scene, state: State, at: Siblings, held: bool) -> Iterato
         return
     first = doubtful(scene, state, at)
     reads = [state.look(scene, value) for value in first.inputs]
+    rule = RULES.get(first.op)
+    unread = rule.shape_only if rule is not None else ()
     tried = 0
     for number, other in enumerate(scene.one.steps):
         if other.op != first.op or len(other.inputs) != len(first.inputs) or frozen(other.attrs) != frozen(first.attrs):
             continue
         fits = [ids is not None and within(ids, own) for ids, own in zip(reads, scene.trace.reads[number], strict=True)]
-        apart = [k for k, fit in enumerate(fits) if not fit]
+        apart = [k for k, fit in enumerate(fits) if not fit and k not in unread]
         if len({first.inputs[k] for k in apart}) > 1:
             continue
-        for k in apart[:1] or [k for k in range(len(fits)) if _cut_here(scene, first, k)]:
+        for k in apart[:1] or [k for k in range(len(fits)) if k not in unread and _cut_here(scene, first, k)]:
             tried += 1
             if tried > MOST_PARTNERS:
                 return
@@ -162,7 +165,8 @@ def _wired(scene: Scene, state: State, at: Siblings, number: int, k: int, chosen
     instances = tuple(has)
     edits = partial(wired, scene, [at.steps[own] for own in has], k, [chosen[own].value for own in has])
     value = step.inputs[k]
-    if not early and state.look(scene, value) is None and not adds_too_much(scene, state, value, candidate.arrays):
+    apart = not early and code != "wrong-scale" and state.look(scene, value) is None
+    if apart and not adds_too_much(scene, state, value, candidate.arrays):
         found = parting(scene, state, value, candidate.ids, instances)
         if found is not None:
             notes = (*notes, title)
