@@ -20,6 +20,7 @@ class SolverOptions:
     bounds: whether what only Z3 proves counts. Without, of two sides that are no one formula nothing is proved: what Z3
         knows of how great sums are holds at the shapes that it is asked at.
     exhibit: whether a difference is certified and made small; without, it only ends the attempt as Unknown.
+    alike: whether equalities that differ in names alone are decided once.
     """
 
     timeout: float = 30.0
@@ -32,6 +33,7 @@ class SolverOptions:
     solvers: tuple[str, ...] = ("z3",)
     bounds: bool = True
     exhibit: bool = True
+    alike: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,17 @@
-"""Obligations that differ in names alone are proved once; whatever else they differ in keeps them apart."""
+"""Equalities that differ in names alone are proved once; whatever else they differ in keeps them apart."""
 
+from dataclasses import replace
 from fractions import Fraction
+from importlib import import_module
 
 import numpy as np
 import pytest
 
 from verdict.options import SolverOptions
-from verdict.outcome import Proved
-from verdict.solver import Goal, Obligation, Proofs, Terms, proofs
-from verdict.solver.proofs import form_of
+from verdict.outcome import Proved, Refuted
+from verdict.solver import Goal, Obligation, Proofs, Terms, check, proofs
+from verdict.solver.obligation import elements
+from verdict.solver.proofs import forms_of
 
 OPTIONS = SolverOptions(exhibit=False)
 
@@ -28,7 +31,9 @@ def product(x, y, z, i, terms):
 
 
 def form(make, **more):
-    return form_of(obligation(make, **more))
+    question = obligation(make, **more)
+    wanted = elements(question)
+    return forms_of(question, wanted).get(wanted[0])
 
 
 def test_names_make_no_difference():
@@ -92,30 +97,84 @@ def test_what_is_more_than_terms_has_no_form(make, more):
     assert form(make, **more) is None
 
 
-def test_what_is_too_large_has_none(monkeypatch):
-    monkeypatch.setattr(proofs, "MOST_TERMS", 3)
-    assert form(product) is None
+def test_what_is_one_term_everywhere_needs_none():
+    assert form(lambda x, y, z, i, terms: (x * y, y * x)) is None
+    assert form(lambda x, y, z, i, terms: (x / y, x / y)) is not None
 
 
-def test_a_proof_is_made_once_and_what_is_open_is_asked_again(monkeypatch):
-    asked = []
-    check = proofs.check
+def rows(make, count=6, **more):
+    """An equality for each of some rows of variables, the last of which may be another."""
+    terms = Terms()
+    made = [make(*(terms.real(f"{name}{row}") for name in "xyz"), row, **more) for row in range(count)]
+    single, parallel = (np.array(side, dtype=object) for side in zip(*made, strict=True))
+    return Obligation(terms, (Goal("y", single, parallel),))
 
-    def counted(question, options):
-        asked.append(question)
-        return check(question, options)
 
-    monkeypatch.setattr(proofs, "check", counted)
+def distributed(x, y, z, row, wrong=None):
+    return x * (y + z), z * x + (y if row != wrong else z) * x
+
+
+@pytest.fixture
+def looked_at(monkeypatch):
+    """How many equalities were decided, one number for each time."""
+    counts, module = [], import_module("verdict.solver.check")
+    decide = module._decide
+
+    def counted(question, pivots, wanted, options):
+        counts.append(len(wanted))
+        return decide(question, pivots, wanted, options)
+
+    monkeypatch.setattr(module, "_decide", counted)
+    return counts
+
+
+def test_rows_that_are_alike_are_decided_once_and_counted_each(looked_at):
+    quick = check(rows(distributed), OPTIONS)
+    slow = check(rows(distributed), replace(OPTIONS, alike=False))
+    assert looked_at == [1, 6]
+    assert quick.methods == slow.methods == (("normal-form", 6),)
+
+
+def test_one_row_that_is_wrong_is_refuted_with_all_that_is_wrong(looked_at):
+    options = SolverOptions()
+    quick, slow = (check(rows(distributed, wrong=4), how) for how in (options, replace(options, alike=False)))
+    assert isinstance(quick, Refuted)
+    assert quick.mismatches == slow.mismatches
+    assert [wrong.index for wrong in quick.mismatches] == [(4,)]
+    assert looked_at == [2, 6, 6]
+
+
+def test_what_the_rows_have_in_common_is_looked_at_some_times(monkeypatch, looked_at):
+    monkeypatch.setattr(proofs, "MOST_AGAIN", 1)
+
+    def common(x, y, z, row):
+        base = x.terms.real("a") + x.terms.real("b")
+        return x * base, x * x.terms.real("a") + x * x.terms.real("b")
+
+    assert check(rows(common, count=12), OPTIONS).methods == (("normal-form", 12),)
+    (asked,) = looked_at
+    assert 1 < asked < 12
+
+
+def test_a_proof_is_made_once_and_what_is_open_is_asked_again(looked_at):
     known = Proofs()
-    first, second = (known.check(obligation(product, names=names), OPTIONS) for names in ("xyz", "cab"))
+    first, second = (check(obligation(product, names=names), OPTIONS, known) for names in ("xyz", "cab"))
     assert isinstance(first, Proved) and first == second
-    assert len(asked) == 1
+    assert looked_at == [1, 0]
 
     def wrong(x, y, z, i, terms):
         return x * (y + z), z * x + y * y
 
-    outcomes = [known.check(obligation(wrong), OPTIONS) for _ in range(2)]
+    outcomes = [check(obligation(wrong), OPTIONS, known) for _ in range(2)]
     assert not any(isinstance(outcome, Proved) for outcome in outcomes)
-    assert len(asked) == 3
-    assert isinstance(known.check(obligation(product), SolverOptions(exhibit=False, seed=1)), Proved)
-    assert len(asked) == 4
+    assert looked_at == [1, 0, 1, 1]
+    assert isinstance(check(obligation(product), SolverOptions(exhibit=False, seed=1), known), Proved)
+    assert looked_at == [1, 0, 1, 1, 1]
+
+
+def test_what_is_too_large_is_not_kept(monkeypatch, looked_at):
+    monkeypatch.setattr(proofs, "MOST_TERMS", 3)
+    known = Proofs()
+    for names in ("xyz", "cab"):
+        assert isinstance(check(obligation(product, names=names), OPTIONS, known), Proved)
+    assert looked_at == [1, 1]

@@ -1,6 +1,7 @@
 """Every distinct stage is proved or refuted once, in processes with limits."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from verdict.observer import SILENT, Observer, Phase
@@ -22,11 +23,12 @@ def prove(
 ) -> list[Outcome]:
     """The outcome of every stage of a plan of so many columns, in their order; those that are known are not asked."""
     asked = [stage for stage in stages if stage not in known]
+    solver = replace(options.solver, alike=not options.exhaustive)
     observer.advance(Phase.PROVE, 0, len(asked), STAGES)
     fresh = iter(
         run_all(
             asked,
-            partial(run, columns=columns, options=options.solver, exhaustive=options.exhaustive),
+            partial(run, columns=columns, options=solver, exhaustive=options.exhaustive),
             options.workers,
             options.solver.timeout,
             options.memory_mib,

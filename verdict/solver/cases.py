@@ -20,8 +20,8 @@ from fractions import Fraction
 from time import monotonic
 
 from verdict.options import SolverOptions
-from verdict.outcome import Outcome, Proved
-from verdict.solver.obligation import Element, Obligation
+from verdict.outcome import Refuted, Unknown
+from verdict.solver.obligation import Closed, Element, Obligation
 from verdict.solver.order import compared
 from verdict.solver.premises import rebuild
 from verdict.solver.term import Kind, Term, is_step, span_of
@@ -38,12 +38,12 @@ seldom settled in so few cases, and it is written out anew for each.
 MOST_NODES = 2_000
 """The most terms of an equality that is looked at case by case."""
 Substituted = Mapping[Term, Term]
-Decide = Callable[[Sequence[Element], SolverOptions], Outcome]
+Decide = Callable[[Sequence[Element], SolverOptions], Closed | Refuted | Unknown]
 
 
 def otherwise(
     obligation: Obligation, wanted: Sequence[Element], decide: Decide, options: SolverOptions
-) -> Proved | None:
+) -> Closed | None:
     """A proof of equalities that have none in one form: of what is greatest as comparisons, or case by case.
 
     decide: whether equalities hold, in one form. Only at shapes of which bounds may be asked.
@@ -53,8 +53,8 @@ def otherwise(
     ordered = compared(wanted)
     changed = any(new is not old for new, old in zip(ordered, wanted, strict=True))
     plain = changed and not any(map(_is_guarded, ordered))
-    if plain and isinstance(decide(ordered, replace(options, exhibit=False)), Proved):
-        return Proved((("order", len(wanted)),))
+    if plain and isinstance(decide(ordered, replace(options, exhibit=False)), Closed):
+        return Closed(dict.fromkeys(wanted, "order"))
     if not _splitting(obligation.terms.beneath([side for e in ordered for side in (e.single, e.parallel)])):
         return None
     if all(_guard(element) is None for element in ordered):
@@ -62,10 +62,10 @@ def otherwise(
     formal, end = replace(options, exhibit=False, z3=False), monotonic() + options.timeout
 
     def holds(element: Element) -> bool:
-        return monotonic() < end and isinstance(decide((element,), formal), Proved)
+        return monotonic() < end and isinstance(decide((element,), formal), Closed)
 
     found = all(_Cases(obligation.both, holds).prove(element) for element in ordered)
-    return Proved((("cases", len(wanted)),)) if found else None
+    return Closed(dict.fromkeys(wanted, "cases")) if found else None
 
 
 class _Cases:

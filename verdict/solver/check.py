@@ -7,62 +7,49 @@ and the single side wherever the parallel side is, where that is asked for
 8 Z3 on what the other methods proved. What no step closes is Unknown, never a guess.
 """
 
+from collections import Counter
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, replace
-from time import monotonic
+from dataclasses import replace
+from typing import NamedTuple
 
 from verdict.options import SolverOptions
 from verdict.outcome import Outcome, Proved, Refuted, Unknown
-from verdict.solver.boundary import boundary_points
 from verdict.solver.cases import otherwise
-from verdict.solver.certify import certainly_defined, certainly_different
 from verdict.solver.clear import vanishes
 from verdict.solver.domains import Unmet, has_condition, unmet
 from verdict.solver.errors import BudgetError, InternalError, LimitError, SolverError, VacuousError
-from verdict.solver.falsify import Candidate, Floats, Sampled, falsify
 from verdict.solver.normal import NormalForms, shared
-from verdict.solver.obligation import Element, Obligation, Point, elements
+from verdict.solver.obligation import Closed, Element, Obligation, elements
 from verdict.solver.polynomial import combine
 from verdict.solver.premises import solve, substitute
-from verdict.solver.refute import Signs, refute
+from verdict.solver.proofs import Form, Proofs, forms_of
 from verdict.solver.residues import Residues
 from verdict.solver.ring import Ring
-from verdict.solver.sampling import ALIKE, POINTS, point, sample
 from verdict.solver.smt import Answer, ask, ask_condition, batches
 from verdict.solver.term import Kind, Term
-from verdict.solver.terms import Terms
+from verdict.solver.witness import Question, at_boundaries, at_random, exhibiting, place_of, replay
 
 NO_FORM = "the two sides are no one formula, and what bounds them at reduced shapes may not at full ones"
-_POINTS_TO_EXHIBIT = 8
-"""At how many points, of different kinds, both sides are shown to have values; an element that has none at any of them
-is not proved.
-"""
 _FIRST = 4
 """Which part of the work goes at most into forms with what both sides share taken for variables: 1 / 4."""
-_CERTIFIED = 2
-"""How many candidates are certified where no counterexample is asked for; one that differs ends the proof."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Question:
-    """What the steps share: the factory, the variables that the premises eliminated, points, options."""
-
-    terms: Terms
-    pivots: dict[Term, Term]
-    columns: dict[Term, Floats]
-    options: SolverOptions
-    deadline: float
-
-    def in_time(self) -> None:
-        """Raises LimitError when no further step may begin."""
-        if monotonic() > self.deadline:
-            raise LimitError(f"not decided within {self.options.timeout} seconds")
+METHODS = ("same", "normal-form", "cleared", "z3", "order", "cases")
+"""What closes an equality, in the order in which it is counted."""
 
 
-def check(obligation: Obligation, options: SolverOptions) -> Outcome:
+class Alike(NamedTuple):
+    """Equalities of one form, or one that has none."""
+
+    form: Form | None
+    members: list[Element]
+
+
+def check(obligation: Obligation, options: SolverOptions, known: Proofs | None = None) -> Outcome:
     """Whether all goals hold for all inputs that satisfy the premises. Deterministic for one seed.
 
-    Raises InternalError where two methods contradict each other.
+    known: what was proved before, and is not proved again; what is proved now is noted there. Raises InternalError
+    where two methods contradict each other.
     """
     try:
         pivots = solve(obligation.terms, obligation.premises)
@@ -70,27 +57,63 @@ def check(obligation: Obligation, options: SolverOptions) -> Outcome:
     except SolverError as error:
         return Unknown(str(error))
 
-    def decided(some: Sequence[Element], how: SolverOptions) -> Outcome:
+    def decided(some: Sequence[Element], how: SolverOptions) -> Closed | Refuted | Unknown:
         try:
             return _decide(obligation, pivots, some, how)
         except SolverError as error:
             return Unknown(str(error))
 
-    outcome = decided(wanted, options)
-    proved = otherwise(obligation, wanted, decided, options) if isinstance(outcome, Unknown) else None
-    return proved or outcome
+    kinds = _kinds(obligation, wanted, options)
+    before = [_method(kind, known, options) for kind in kinds]
+    fresh = [kind for kind, method in zip(kinds, before, strict=True) if not method]
+    few = [kind.members[0] for kind in fresh]
+    outcome = decided(few, options)
+    if isinstance(outcome, Unknown):
+        outcome = otherwise(obligation, few, decided, options) or outcome
+    if isinstance(outcome, Refuted) and len(few) < len(wanted):
+        every = decided(wanted, options)
+        outcome = every if isinstance(every, Refuted) else outcome
+    if not isinstance(outcome, Closed):
+        return outcome
+    for kind in fresh:
+        if known is not None and kind.form is not None:
+            known.note(kind.form, options, outcome.methods[kind.members[0]])
+    names = [method or outcome.methods[kind.members[0]] for kind, method in zip(kinds, before, strict=True)]
+    return Proved(_counted(kinds, names), outcome.confirmed)
+
+
+def _kinds(obligation: Obligation, wanted: Sequence[Element], options: SolverOptions) -> list[Alike]:
+    """The equalities by their forms, in order."""
+    forms = forms_of(obligation, wanted) if options.alike else {}
+    found: dict[Form | Element, Alike] = {}
+    for element in wanted:
+        form = forms.get(element)
+        found.setdefault(form or element, Alike(form, [])).members.append(element)
+    return list(found.values())
+
+
+def _method(kind: Alike, known: Proofs | None, options: SolverOptions) -> str | None:
+    return known.method(kind.form, options) if known is not None and kind.form is not None else None
+
+
+def _counted(kinds: Sequence[Alike], names: Sequence[str]) -> tuple[tuple[str, int], ...]:
+    """How many equalities each method closed."""
+    total: Counter[str] = Counter()
+    for kind, name in zip(kinds, names, strict=True):
+        total[name] += len(kind.members)
+    return tuple((name, total[name]) for name in METHODS if total[name])
 
 
 def _decide(
     obligation: Obligation, pivots: dict[Term, Term], wanted: Sequence[Element], options: SolverOptions
-) -> Outcome:
+) -> Closed | Refuted | Unknown:
     _reject_undefined_reference(wanted)
     different = [element for element in wanted if element.single is not element.parallel]
     partial = [e for e in wanted if e.single is e.parallel and not e.single.total and has_condition(e.single)]
     if not different and not partial:
-        return Proved((("same", len(wanted)),), options.z3)
-    question = _question(obligation.terms, pivots, different + partial, options)
-    refuted = _falsify(question, different + partial)
+        return Closed(dict.fromkeys(wanted, "same"), options.z3)
+    question = Question.of(obligation.terms, pivots, different + partial, options)
+    refuted = at_random(question, different + partial)
     if refuted is not None:
         return refuted
     _reject_undefined_parallel(different)
@@ -102,7 +125,7 @@ def _decide(
         left = _not_closed_by_form(question, each, list(left), apart)
     uncleared = _not_closed_by_clearing(question, forms, left, apart)
     if uncleared:
-        outcome = _falsify_at_boundaries(question, list(uncleared)) or _close_by_z3(question, uncleared)
+        outcome = at_boundaries(question, list(uncleared)) or _close_by_z3(question, uncleared)
         if outcome is not None:
             return outcome
     outcome = _defined_wherever(question, unmet(wanted, forms))
@@ -112,14 +135,9 @@ def _decide(
             outcome = Unknown("the parallel side may have a value where the single side has none")
     if outcome is not None:
         return outcome
-    methods = {
-        "same": len(wanted) - len(different),
-        "normal-form": len(different) - len(left),
-        "cleared": len(left) - len(uncleared),
-        "z3": len(uncleared),
-    }
     confirmed = _confirmed(question, [e for e in different if e not in uncleared])
-    return Proved(tuple((name, count) for name, count in methods.items() if count), confirmed)
+    methods = dict.fromkeys(wanted, "same") | dict.fromkeys(different, "normal-form")
+    return Closed(methods | dict.fromkeys(left, "cleared") | dict.fromkeys(uncleared, "z3"), confirmed)
 
 
 def _under(pivots: dict[Term, Term], wanted: Sequence[Element]) -> tuple[Element, ...]:
@@ -133,61 +151,13 @@ def _under(pivots: dict[Term, Term], wanted: Sequence[Element]) -> tuple[Element
 def _reject_undefined_reference(wanted: Sequence[Element]) -> None:
     for element in wanted:
         if element.single.kind is Kind.UNDEFINED:
-            raise VacuousError(f"{_place(element)}: the single side is undefined: {element.single.data}")
+            raise VacuousError(f"{place_of(element)}: the single side is undefined: {element.single.data}")
 
 
 def _reject_undefined_parallel(wanted: Sequence[Element]) -> None:
     for element in wanted:
         if element.parallel.kind is Kind.UNDEFINED:
-            raise SolverError(f"{_place(element)}: the parallel side is undefined: {element.parallel.data}")
-
-
-def _question(terms: Terms, pivots: dict[Term, Term], sampled: Sequence[Element], options: SolverOptions) -> _Question:
-    roots = [side for element in sampled for side in (element.single, element.parallel)]
-    order = terms.below([*roots, *pivots.values()])
-    deadline = monotonic() + options.timeout
-    return _Question(terms, pivots, sample(order, options.seed), options, deadline)
-
-
-def _falsify(question: _Question, sampled: Sequence[Element]) -> Refuted | None:
-    allowed = Signs(question.terms, question.pivots).hold_in(question.columns, POINTS)
-    seen = falsify(sampled, question.columns, allowed)
-    refuted = _shown(question, sampled, seen.candidates)
-    if refuted is None:
-        _reject_vacuous(sampled, seen, question.columns)
-    return refuted
-
-
-def _shown(question: _Question, wanted: Sequence[Element], candidates: Sequence[Candidate]) -> Refuted | None:
-    """A refutation by one of some candidates. Raises SolverError where no counterexample is asked for: what differs
-    there for certain has no proof, and no point is made small. No element is a counterexample in which some number is
-    unknown: it may be another one.
-    """
-    if question.options.exhibit:
-        known = [c for c in candidates if question.terms.unknown.keys().isdisjoint(_below(c.element))]
-        return refute(question.terms, wanted, known, question.pivots)
-    if any(certainly_different([c.element], c.point) for c in candidates[:_CERTIFIED]):
-        raise SolverError("the two sides differ at a sampled point")
-    return None
-
-
-def _below(element: Element) -> list[Term]:
-    return element.single.terms.below([element.single, element.parallel])
-
-
-def _reject_vacuous(sampled: Sequence[Element], seen: Sampled, columns: dict[Term, Floats]) -> None:
-    """Each element must certainly have a value on both sides somewhere, or its proof would say nothing."""
-    rows = [row for row, e in enumerate(sampled) if not (e.single.total and e.parallel.total)]
-    defined = seen.defined.copy()
-    for _ in range(_POINTS_TO_EXHIBIT):
-        if not rows:
-            return
-        best = int(defined[rows].sum(axis=0).argmax())
-        shown = certainly_defined([sampled[row] for row in rows], point(columns, best))
-        rows = [row for row in rows if sampled[row] not in shown]
-        defined[:, best - best % ALIKE : best - best % ALIKE + ALIKE] = False
-    if rows:
-        raise VacuousError(f"{_place(sampled[rows[0]])}: no input was found at which both sides are defined")
+            raise SolverError(f"{place_of(element)}: the parallel side is undefined: {element.parallel.data}")
 
 
 Left = dict[Element, str]
@@ -195,7 +165,7 @@ Left = dict[Element, str]
 
 
 def _not_closed_by_form(
-    question: _Question, forms: NormalForms, wanted: Sequence[Element], apart: Set[Element]
+    question: Question, forms: NormalForms, wanted: Sequence[Element], apart: Set[Element]
 ) -> Left:
     """The elements without one normal form; of those in `apart` it is known, and none is made."""
     left = dict.fromkeys(wanted, "")
@@ -211,7 +181,7 @@ def _not_closed_by_form(
     return left
 
 
-def _not_closed_by_clearing(question: _Question, forms: NormalForms, wanted: Left, apart: Set[Element]) -> Left:
+def _not_closed_by_clearing(question: Question, forms: NormalForms, wanted: Left, apart: Set[Element]) -> Left:
     left = dict(wanted)
     for element in [e for e in wanted if e not in apart]:
         question.in_time()
@@ -229,27 +199,17 @@ def _budget(error: LimitError) -> str:
     return f": {error}" if isinstance(error, BudgetError) else ""
 
 
-def _falsify_at_boundaries(question: _Question, wanted: Sequence[Element]) -> Refuted | None:
-    order = question.terms.below([side for e in wanted for side in (e.single, e.parallel)])
-    columns = boundary_points(order, question.columns)
-    if not columns:
-        return None
-    count = len(next(iter(columns.values())))
-    allowed = Signs(question.terms, question.pivots).hold_in(columns, count)
-    return _shown(question, wanted, falsify(wanted, columns, allowed).candidates)
-
-
-def _close_by_z3(question: _Question, wanted: Left) -> Refuted | Unknown | None:
+def _close_by_z3(question: Question, wanted: Left) -> Refuted | Unknown | None:
     """None where Z3 proves each element."""
     for element, budget in wanted.items():
         question.in_time()
-        undecided = Unknown(f"{_place(element)}: neither proved nor refuted, one of {len(wanted)} elements{budget}")
+        undecided = Unknown(f"{place_of(element)}: neither proved nor refuted, one of {len(wanted)} elements{budget}")
         if not question.options.bounds:
-            return Unknown(f"{_place(element)}: {NO_FORM}{budget}")
+            return Unknown(f"{place_of(element)}: {NO_FORM}{budget}")
         if not question.options.z3 or batches([element]) is None:
             return undecided
         answer = ask([element], question.options)
-        refuted = _replay(question, [element], answer.proposal)
+        refuted = replay(question, [element], answer.proposal)
         if refuted is not None:
             return refuted
         if not answer.proved:
@@ -257,22 +217,13 @@ def _close_by_z3(question: _Question, wanted: Left) -> Refuted | Unknown | None:
     return None
 
 
-def _replay(
-    question: _Question, wanted: Sequence[Element], proposal: Point | None, undefined: bool = False
-) -> Refuted | None:
-    if proposal is None:
-        return None
-    inputs = {**point(question.columns, 0), **proposal}
-    return _shown(question, wanted, [Candidate(element, inputs, undefined) for element in wanted])
-
-
-def _defined_wherever(question: _Question, conditions: Sequence[Unmet]) -> Refuted | Unknown | None:
+def _defined_wherever(question: Question, conditions: Sequence[Unmet]) -> Refuted | Unknown | None:
     """None where Z3 shows that the parallel side's `conditions` follow from the single side's."""
     for condition, element in conditions:
         question.in_time()
         asked = question.options.z3 and question.options.bounds and condition.need is not None
         answer = ask_condition(condition, element, question.options) if asked else Answer(False)
-        refuted = _replay(question, [element], answer.proposal, undefined=True)
+        refuted = replay(question, [element], answer.proposal, undefined=True)
         if refuted is not None:
             return refuted
         if not answer.proved:
@@ -280,21 +231,17 @@ def _defined_wherever(question: _Question, conditions: Sequence[Unmet]) -> Refut
     return None
 
 
-def _confirmed(question: _Question, proved: Sequence[Element]) -> bool:
+def _confirmed(question: Question, proved: Sequence[Element]) -> bool:
     """Whether Z3 agrees with all that was proved. Raises InternalError where it shows the contrary."""
     questions = batches(proved) if question.options.z3 and question.options.confirms else None
     if questions is None:
         return False
-    options = replace(question.options, z3_timeout=question.options.confirm_timeout, exhibit=True)
+    options = replace(question.options, z3_timeout=question.options.confirm_timeout)
     for batch in questions:
         answer = ask(batch, options)
-        refuted = _replay(replace(question, options=options), batch, answer.proposal)
+        refuted = replay(exhibiting(question), batch, answer.proposal)
         if refuted is not None:
             raise InternalError(f"proved by normal form and refuted at {refuted.witness}")
         if not answer.proved:
             return False
     return True
-
-
-def _place(element: Element) -> str:
-    return f"{element.goal}[{', '.join(map(str, element.index))}]"

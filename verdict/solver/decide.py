@@ -31,7 +31,7 @@ def decide(
     are two solvers, a refutation is confirmed, too. Raises InternalError where one of them shows the contrary of the
     outcome.
     """
-    outcome = check(claim, options) if known is None else known.check(claim, options)
+    outcome = check(claim, options, known)
     if isinstance(outcome, Proved):
         outcome = besides(outcome)
     return put_anew(outcome, plainly, options, sum(goal.single.size for goal in claim.goals))

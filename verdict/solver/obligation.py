@@ -48,6 +48,16 @@ class Element:
     parallel: Term
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Closed:
+    """Scalar equalities that hold, each with the name of what closed it. confirmed: whether z3 agreed on those that
+    were left to ask.
+    """
+
+    methods: dict[Element, str]
+    confirmed: bool = False
+
+
 def elements(obligation: Obligation) -> tuple[Element, ...]:
     """The scalar equalities, in the order of the goals. Raises SolverError where the two shapes differ."""
     result = []

@@ -1,74 +1,74 @@
-"""Obligations that differ in names alone: of those without premises, one is proved for all.
+"""Equalities that differ in names alone: of those without premises, one is proved for all.
 
-The form of an obligation is all that a proof is made from: both sides, term by term, variables by where they occur
-first, with what is known of each. Equal forms are the same equalities of the same functions of any numbers.
+The form of an equality is all that a proof is made from: both sides, term by term, variables by where they occur first,
+with what is known of each. Equal forms are the same equality of the same functions of any numbers.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
 from verdict.options import SolverOptions
-from verdict.outcome import Outcome, Proved
-from verdict.solver.check import check
-from verdict.solver.errors import SolverError
-from verdict.solver.obligation import Obligation, elements
+from verdict.solver.obligation import Element, Obligation
 from verdict.solver.term import Kind, Term
 
 Form = tuple[Any, ...]
 MOST_TERMS = 4_000
-"""Of so many terms at most a form is made: it is kept, and what is larger is seldom proved twice."""
+"""Of so many terms at most a form is kept when its obligation is decided: what is larger is seldom proved twice."""
+MOST_AGAIN = 16
+"""How often the terms of an obligation are looked at for the forms of its equalities, in the mean: what they have in
+common is looked at for each of them, and to prove a term takes some ten times as long as to look at it.
+"""
 
 
 class Proofs:
-    """What was proved, by its form."""
+    """The forms that were proved, each with the name of the method that proved it."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[Form, SolverOptions], Proved] = {}
+        self._known: dict[tuple[Form, SolverOptions], str] = {}
 
-    def check(self, obligation: Obligation, options: SolverOptions) -> Outcome:
-        """What `check` says, or said of an obligation of the same form."""
-        form = form_of(obligation)
-        if form is None:
-            return check(obligation, options)
-        outcome: Outcome = self._known.get((form, options)) or check(obligation, options)
-        if isinstance(outcome, Proved):
-            self._known[form, options] = outcome
-        return outcome
+    def method(self, form: Form, options: SolverOptions) -> str | None:
+        """How a form was proved, where it was."""
+        return self._known.get((form, options))
+
+    def note(self, form: Form, options: SolverOptions, method: str) -> None:
+        """Keep what was proved, but for what is too large."""
+        if len(form) <= MOST_TERMS:
+            self._known[form, options] = method
 
 
-def form_of(obligation: Obligation) -> Form | None:
-    """All that its proof is made from, without names. None where that is more than some terms: premises, functions of
-    which nothing is known, what has no value.
+def forms_of(obligation: Obligation, wanted: Sequence[Element]) -> dict[Element, Form]:
+    """For each equality all that its proof is made from, without names. Left out are those of which that is more than
+    some terms (premises, functions of which nothing is known, what has no value), and those that nothing need be proved
+    of: one term without conditions on both sides.
     """
-    try:
-        wanted = elements(obligation)
-    except SolverError:
-        return None
-    numbers: dict[Term, int] = {}
-    parts: list[Form] = []
-    for root in (side for each in wanted for side in (each.single, each.parallel)):
-        for term in _below(root, numbers):
-            if term.kind is Kind.UNDEFINED or term in obligation.terms.unknown:
-                return None
-            parts.append(_part(term, numbers))
-            numbers[term] = len(numbers)
-        if len(parts) > MOST_TERMS:
-            return None
-    pairs = tuple((numbers[each.single], numbers[each.parallel]) for each in wanted)
-    return None if obligation.premises else (obligation.both, pairs, *parts)
+    if obligation.premises:
+        return {}
+    asked = [e for e in wanted if e.single is not e.parallel or not e.single.total]
+    left = MOST_AGAIN * len(obligation.terms.below([side for e in asked for side in (e.single, e.parallel)]))
+    found: dict[Element, Form] = {}
+    for element in asked:
+        numbers: dict[Term, int] = {}
+        for side in (element.single, element.parallel):
+            _number(side, numbers)
+        left -= len(numbers)
+        if left < 0:
+            break
+        if not any(term.kind is Kind.UNDEFINED or term in obligation.terms.unknown for term in numbers):
+            parts = (_part(term, numbers) for term in numbers)
+            found[element] = (obligation.both, numbers[element.single], numbers[element.parallel], *parts)
+    return found
 
 
-def _below(root: Term, known: dict[Term, int]) -> Sequence[Term]:
-    """What a term consists of and is not known, arguments first, in the order in which they stand."""
-    found: dict[Term, None] = {}
+def _number(root: Term, numbers: dict[Term, int]) -> None:
+    """Number what a term consists of, arguments first, in the order in which they stand."""
     stack = [root]
     while stack:
         term = stack[-1]
-        before = [arg for arg in term.args if arg not in found and arg not in known] if term not in found else ()
-        stack.extend(before)
-        if not before:
-            found.setdefault(stack.pop())
-    return [term for term in found if term not in known]
+        before = [arg for arg in term.args if arg not in numbers] if term not in numbers else []
+        if before:
+            stack.extend(before)
+        else:
+            numbers.setdefault(stack.pop(), len(numbers))
 
 
 def _part(term: Term, numbers: dict[Term, int]) -> Form:

@@ -108,6 +108,7 @@ def _ask(
     solver = replace(
         options.solver,
         exhibit=False,
+        alike=not options.exhaustive,
         confirms=False,
         term_limit=min(options.solver.term_limit, MOST_TERMS),
         confirm_timeout=min(options.solver.confirm_timeout, CONFIRMING),

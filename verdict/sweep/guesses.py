@@ -48,8 +48,9 @@ class Guesses:
         place = (step, output)
         kind, found = self.known.get(place, (0, ()))
         left = self._left(place, found)
-        while not left and kind < len(_KINDS):
-            found = _KINDS[kind](self, arrays, follower, op, reads)
+        kinds = _OF_CONSTANTS if not left and is_steady(arrays) else _KINDS
+        while not left and kind < len(kinds):
+            found = kinds[kind](self, arrays, follower, op, reads)
             kind, left = kind + 1, self._left(place, found)
             self.known[place] = kind, found
         if len(left) < 2:
@@ -70,23 +71,26 @@ class Guesses:
         return [guess for guess in found if (*place, guess[1].tobytes()) not in self.refused]
 
     def _boxes(self, arrays: list[Array], follower: Follower, op: str, reads: Sequence[Ids]) -> tuple[Guess, ...]:
-        """Regions of single-device arrays; constants in an array that consists of such."""
+        """Regions of single-device arrays."""
         everywhere = np.arange(arrays[0].size)
-        if is_steady(arrays):
-            ids = _steady(arrays, follower)
-            return ((everywhere, ids),) if ids is not None else ()
         return tuple((everywhere, box.ravel()) for box in self.catalogue.boxes(arrays))
+
+    def _steady(self, arrays: list[Array], follower: Follower, op: str, reads: Sequence[Ids]) -> tuple[Guess, ...]:
+        """Constants, where all elements are some that are looked at.
+
+        Truth values and counts are never guessed to be others: too many are equal by chance.
+        """
+        ids = _constants(arrays, follower)
+        return ((np.arange(ids.size), ids),) if (ids >= 0).all() else ()
 
     def _elements(self, arrays: list[Array], follower: Follower, op: str, reads: Sequence[Ids]) -> tuple[Guess, ...]:
         """Single-device elements, each by itself."""
-        if is_steady(arrays):
+        if not self._has_partner(arrays, greatest(arrays[0])):
             return ()
         return tuple((np.arange(arrays[0].size), ids) for ids in self._each(arrays, follower))
 
     def _multiples(self, arrays: list[Array], follower: Follower, op: str, reads: Sequence[Ids]) -> tuple[Guess, ...]:
         """Multiples of single-device elements: of a region of them, or of each by itself."""
-        if is_steady(arrays):
-            return ()
         scaled = [(factor, [np.asarray(array / float(factor)) for array in arrays]) for factor in self._scales(arrays)]
         for factor, parts in scaled:
             boxes = list(self.catalogue.boxes(parts))
@@ -118,6 +122,11 @@ class Guesses:
         makers = [_makers(np.asarray(each[places], dtype=np.int64), follower) for places in (steady, ~steady)]
         return [other, first] if equal.all() and makers[0] <= makers[1] else [first, other]
 
+    def _has_partner(self, arrays: Sequence[Array], place: int) -> bool:
+        """Whether one element may be a single-device one, or one of the constants that are looked at."""
+        values = [float(array.flat[place]) for array in arrays]
+        return self.catalogue.holds(values) or any(all(value == known for value in values) for known in STEADY)
+
     def _scales(self, arrays: Sequence[Array]) -> list[Fraction]:
         """By what factors arrays may be scaled: those under which their greatest element has a partner."""
         place = greatest(arrays[0])
@@ -127,6 +136,8 @@ class Guesses:
 
 _KINDS = (Guesses._boxes, Guesses._elements, Guesses._multiples)
 """The kinds of guesses, the likeliest first."""
+_OF_CONSTANTS = (Guesses._steady,)
+"""Those of what consists of constants and counts."""
 
 
 def _makers(ids: Ids, follower: Follower) -> set[tuple[Kind, int]]:
@@ -138,6 +149,9 @@ def is_steady(arrays: Sequence[Array]) -> bool:
     """Whether arrays consist of constants that are looked at, and of counts: of these many are equal by chance. Whole
     numbers that are great on each seed, as bits are, are none.
     """
+    first = float(arrays[0].flat[0]) if arrays[0].size else 0.0
+    if first not in STEADY and first != np.rint(first):
+        return False
     if not all(np.all(np.isin(array, STEADY) | (array == np.rint(array))) for array in arrays):
         return False
     return not all(_median(array) >= MOST_COUNTED for array in arrays)
@@ -147,15 +161,6 @@ def _median(array: Array) -> float:
     """The middle one of the sizes of an array's elements; none of counts and masks is of bits."""
     sizes = np.sort(np.abs(array).ravel())
     return float(sizes[len(sizes) // 2]) if len(sizes) and sizes[-1] < GREATEST_COUNT else 0.0
-
-
-def _steady(arrays: list[Array], follower: Follower) -> Ids | None:
-    """The constants that an array consists of; None where an element is none of those that are looked at.
-
-    Truth values and counts are never guessed to be others: too many are equal by chance.
-    """
-    ids = _constants(arrays, follower)
-    return ids if (ids >= 0).all() else None
 
 
 def _constants(arrays: list[Array], follower: Follower) -> Ids:

@@ -250,10 +250,13 @@ def _tolerance(array: Floats) -> Floats:
     among which they are. Elements that stand far above all others (a mask of -1e9) say nothing of the others.
     """
     sizes = np.where(np.isfinite(array), np.abs(array), 0.0)
-    greatest = np.full(sizes.shape, sizes.max(initial=0.0))
-    ordered = np.unique(sizes[sizes > LEAST])
-    for place in np.flatnonzero(ordered[1:] > APART * ordered[:-1])[::-1]:
-        greatest[sizes <= ordered[place]] = ordered[place]
+    greatest = sizes.max(initial=0.0)
+    if greatest > APART * LEAST:
+        ordered = np.unique(sizes[sizes > LEAST])
+        among = np.full(sizes.shape, greatest)
+        for place in np.flatnonzero(ordered[1:] > APART * ordered[:-1])[::-1]:
+            among[sizes <= ordered[place]] = ordered[place]
+        greatest = among
     return np.asarray(CLOSE * np.maximum(sizes, 1e-3 * greatest) + 1e-15)
 
 

@@ -61,6 +61,7 @@ class Trial:
             values[traces.positive] = np.abs(values[traces.positive])
         zeros = np.where(given, numbers[0], 0.0)
         self.draws = [*((values, LEAST) for values in numbers), (narrow, LEAST * NARROW), (zeros, NOTHING)]
+        self._reads: dict[tuple[bool, int], tuple[tuple[bool, bool], ...]] = {}
 
     def differ(self, claim: Claim, cone: Cone) -> bool:
         """Whether the two sides of a claim are surely apart for some numbers."""
@@ -82,19 +83,31 @@ class Trial:
                 values[ids] = drawn
 
     def _run(self, values: Floats, trace: Trace, number: int) -> None:
-        inputs = [self._read(values, ids) for ids in trace.reads[number]]
-        made = apply(trace.flow.steps[number], inputs)
-        if any(map(is_beyond, (*inputs, *made))):
+        known = self._known(trace, number)
+        inputs = [_read(values, ids, whole) for ids, (whole, _) in zip(trace.reads[number], known, strict=True)]
+        computed = apply(trace.flow.steps[number], inputs)
+        made = [None if array is None else np.asarray(array, dtype=np.float64) for array in computed]
+        given = (array for array, (_, any_given) in zip(inputs, known, strict=True) if any_given)
+        if any(map(is_beyond, (*given, *made))):
             raise Inapplicable("floats do not hold such integers")
         for ids, array in zip(trace.made[number], made, strict=False):
             if ids is not None and array is not None:
                 values[ids] = array
 
-    def _read(self, values: Floats, ids: Ids) -> Array:
-        blocks = self.traces.elements.blocks_of(ids)
-        whole = all(self.traces.are_whole(block) for block in blocks)
-        found = np.asarray(values[ids])  # of one element numpy makes a number
-        return found.astype(np.int64) if whole else found
+    def _known(self, trace: Trace, number: int) -> tuple[tuple[bool, bool], ...]:
+        """Of each array that a step reads whether all is whole numbers, and whether some is a constant or such."""
+        key = trace is self.traces.single, number
+        if key not in self._reads:
+            every = [self.traces.elements.blocks_of(ids) for ids in trace.reads[number]]
+            wholes = [[self.traces.are_whole(block) for block in blocks] for blocks in every]
+            constant = [any(block.kind is Kind.CONSTANT for block in blocks) for blocks in every]
+            self._reads[key] = tuple((all(w), any(w) or c) for w, c in zip(wholes, constant, strict=True))
+        return self._reads[key]
+
+
+def _read(values: Floats, ids: Ids, whole: bool) -> Array:
+    found = np.asarray(values[ids])  # of one element numpy makes a number
+    return found.astype(np.int64) if whole else found
 
 
 def _apart(right: Floats, left: Floats, least: float) -> bool:
