@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import replace
+from importlib import import_module
 
 import pytest
 
@@ -20,6 +21,7 @@ from verdict.report import Open, Verdict
 from verdict.sweep import steps_of
 
 TWIN = mlp(tp=2)
+certify_module = import_module("verdict.phases.certify")
 
 
 def swapped(node):
@@ -101,9 +103,12 @@ def undecided(plan):
     return replace(walked(SINGLE, plan), findings=(), open=(Open("somewhere", "a question", "no-proof"),))
 
 
-def test_what_is_open_is_refuted_by_numbers():
+def test_what_is_open_is_refuted_by_numbers(monkeypatch):
     assert contradicted(SINGLE, TWIN, undecided(TWIN)) == undecided(TWIN)
     plan = FAULTS["another gradient"]
+    report = contradicted(SINGLE, plan, undecided(plan))
+    assert (report.verdict, codes(report)) == (Verdict.REFUTED, {"wrong-input"})
+    monkeypatch.setattr(import_module("verdict.sweep.sweep"), "MOST_OWN", 0)
     report = contradicted(SINGLE, plan, undecided(plan))
     assert (report.verdict, codes(report)) == (Verdict.REFUTED, {"not-equivalent"})
     assert "somewhere" in report.findings[0].notes[0]
@@ -166,10 +171,55 @@ def test_what_is_assumed_is_not_in_numbers():
     assert contradict(Query(SINGLE, plan), examined).report.verdict is Verdict.REFUTED
 
 
-def test_what_was_run_is_not_run_again():
-    plan = FAULTS["another gradient"]
-    examined = Examined(undecided(plan), ran=True)
-    assert contradict(Query(SINGLE, plan), examined) == examined
+def test_what_was_run_is_run_on_louder_inputs_alone(monkeypatch):
+    scales, run = [], certify_module.run_on_numbers
+
+    def noted(*pair, scale=1.0, **given):
+        scales.append(scale)
+        return run(*pair, scale=scale, **given)
+
+    monkeypatch.setattr(certify_module, "run_on_numbers", noted)
+    for ran in (True, False):
+        examined = Examined(undecided(TWIN), ran=ran)
+        assert contradict(Query(SINGLE, TWIN), examined) == examined._replace(ran=True)
+    assert scales == [numbers.LOUD, 1.0, numbers.LOUD]
+
+
+CLIPPED = """
+  x input [4, 2]
+  y = mul(x) other=0.3
+  n = {}
+  output n
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "verdict"),
+    [
+        ("aten.clamp(y) min=-1.0 max=1.0", Verdict.UNKNOWN),
+        ("aten.clamp(y) min=-1.2 max=1.0", Verdict.REFUTED),
+        ("mul(y) other=1.0", Verdict.REFUTED),
+    ],
+)
+def test_limits_that_no_usual_input_comes_to_are_looked_at(other, verdict):
+    single, parallel = plans(CLIPPED.format("aten.clamp(y) min=-1.0 max=1.0"), CLIPPED.format(other))
+    report = contradicted(single, parallel, undecided(TWIN))
+    assert (run_of(single, parallel, 1.0), report.verdict) == (AGREE, verdict)
+    if verdict is Verdict.REFUTED:
+        assert [finding.where.split(" ")[0] for finding in report.findings] == ["n"]
+
+
+def run_of(single, parallel, scale):
+    return numbers.run_on_numbers(single, parallel, scale=scale).outcome
+
+
+def test_what_louder_inputs_make_beyond_floats_shows_nothing():
+    text = "\n  x input [4]\n  y = {}\n  z = {}\n  output z\n"
+    stable = text.format("mul(x) other=120.0", "mul(y) other=1.0")
+    beyond = text.format("mul(x) other=120.0\n  e = exp(y)", "aten.log(e)")
+    single, parallel = plans(stable, beyond)
+    assert run_of(single, parallel, 1.0) == AGREE
+    assert contradicted(single, parallel, undecided(TWIN)).verdict is Verdict.UNKNOWN
 
 
 @pytest.mark.parametrize("limit", ["MOST_STEPS", "MOST_WORK"])

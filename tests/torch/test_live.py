@@ -50,7 +50,7 @@ CHOOSING = {
 REFUTED = {
     "build_if_local": "before it is summed over ranks 0, 1",
     "build_if_moved": r"live\.py:\d+",
-    "build_pick_local": r"sum \(live\.py:\d+\) on ranks 0, 1 is of pow \(live\.py:\d+\)\[0:10\] alone",
+    "build_pick_local": "has other=10 on ranks 0, 1; the single-device node has other=14; all_reduce",
     "build_labels_local": "",
     "build_told_own": "other=3.0 on rank 1",
     "build_none_kept": "declared gradient of expert1",

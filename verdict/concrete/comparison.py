@@ -84,14 +84,18 @@ def _require_small(work: int, most_work: int, plan: Plan) -> None:
         raise Faulty(Fault(problem, plan.source, ours=True))
 
 
-def compare_prepared(prepared: Prepared, seed: int, exact: bool = False, usual: bool = False) -> Comparison:
+def compare_prepared(
+    prepared: Prepared, seed: int, exact: bool = False, usual: bool = False, scale: float = 1.0
+) -> Comparison:
     """Run two prepared plans on the values of `seed` and compare what they declare.
 
-    usual: whether integers that are looked up are rows of their tables, where the plan states no range for them.
+    usual: whether integers that are looked up are rows of their tables, where the plan states no range for them. scale:
+    what real inputs are multiplied by; what then is beyond floats on either side is not compared.
     """
     single, parallel, bindings, (one, two) = prepared.single, prepared.parallel, prepared.bindings, prepared.small
     integers, named = domains(single, one), () if exact or seed % 2 else thresholds(single, parallel)
-    values = random_values(single, one, seed, exact, marks(single, parallel), integers=integers, named=named)
+    near = marks(single, parallel)
+    values = random_values(single, one, seed, exact, near, integers=integers, named=named, scale=scale)
     values = with_usual_rows(values, integers) if usual else values
     shapes = _shapes(single, one)
     with np.errstate(all="ignore"):
@@ -105,6 +109,8 @@ def compare_prepared(prepared: Prepared, seed: int, exact: bool = False, usual: 
             return _failed(error.fault._replace(ours=True), ours=True)
         try:
             found = execute(parallel, two, bindings[1], values, exact)
+            if scale != 1 and not finite(found):
+                return Comparison(CANNOT, (), (Fault("the parallel values overflow", parallel.source, True),), shapes)
             rows, faults = compared(Sides(single, parallel, bindings[1], two, right, found))
         except Faulty as error:
             return Comparison(CANNOT if error.fault.ours else FAULT, (), (error.fault,), shapes)

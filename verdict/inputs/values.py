@@ -40,18 +40,20 @@ GRID = 64
 
 def random_values(
     plan: Plan, small: Small, seed: int, exact: bool, near: Sequence[int] | None = None, wild: bool = True,
-    integers: Mapping[int, Domain] | None = None, named: Sequence[float] = (),
+    integers: Mapping[int, Domain] | None = None, named: Sequence[float] = (), scale: float = 1.0,
 ) -> dict[int, Array]:  # fmt: skip
     """An array for every logical tensor of the single-device `plan` that is given.
 
     near: integers that matter (`marks` of both plans). wild: whether integers may be so large that they do not fit into
     few bits. integers: the plan's `domains`, where they are known. named: numbers (`thresholds` of both plans) that
-    some elements of real inputs hold.
+    some elements of real inputs hold. scale: what the other elements of real inputs without a stated range are
+    multiplied by.
     """
     random = np.random.default_rng(seed)
     integers = domains(plan, small) if integers is None else integers
     near = marks(plan) if near is None else near
     gain, unsigned = _gain(plan, small), {name for name, low, _ in plan.ranges if low >= 0}
+    stated = {name for name, _, _ in plan.ranges}
     values: dict[int, Array] = {}
     for index, logical in enumerate(plan.logicals):
         if logical.kind not in RANGE:
@@ -62,6 +64,8 @@ def random_values(
         else:
             bound = RANGE[logical.kind] / (gain if logical.kind == WEIGHT and len(shape) == 1 else 1)
             values[index] = _numbers(random, (*shape, 2) if is_complex(logical) else shape, bound, exact)
+            if scale != 1 and logical.kind == INPUT and logical.name not in stated:
+                values[index] = values[index] * scale
             if named and logical.kind == INPUT:
                 values[index] = _mixed(random, values[index], named, seed)
             if logical.name in unsigned:

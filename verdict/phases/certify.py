@@ -23,13 +23,22 @@ from verdict.lineage.values import Label
 from verdict.observer import SILENT, Phase
 from verdict.ops import Law
 from verdict.outcome import Finding
-from verdict.phases.numbers import AGREED, DIFFERENT, at_full_shapes, is_reduced, is_slight, run_on_numbers
+from verdict.phases.numbers import (
+    AGREED,
+    DIFFERENT,
+    DISTINCT,
+    LOUD,
+    at_full_shapes,
+    is_reduced,
+    is_slight,
+    run_on_numbers,
+)
 from verdict.phases.query import Examined, Query
 from verdict.phases.replica import one_column
 from verdict.phases.walk import walk
 from verdict.report import Open, Report, Verdict
 from verdict.report.questions import NOT_CONFIRMED, NOT_RUN, NOTHING_TO_COMPARE
-from verdict.sweep import steps_of
+from verdict.sweep import MOST_CAUSES, apart_on_numbers, findings, steps_of
 
 FEW_STEPS = 20_000
 """Of smaller plans all is run at once."""
@@ -71,15 +80,19 @@ def certify(query: Query, examined: Examined) -> Examined:
 def contradict(query: Query, examined: Examined) -> Examined:
     """What was examined, refuted where it is open and the plans, run on random numbers, come to other results.
 
-    They are not run twice, nor under assumptions that were made by choice: these are not in numbers.
+    They are not run twice on the same numbers, nor under assumptions that were made by choice: numbers know none.
     """
-    if examined.ran or query.options.assume or examined.report.verdict is not Verdict.UNKNOWN:
+    if query.options.assume or examined.report.verdict is not Verdict.UNKNOWN:
         return examined
     query.observer.begin(Phase.CERTIFY)
-    found = _contradiction(*query.values, examined.report, partial(query.observer.advance, Phase.CERTIFY))
+    progress = partial(query.observer.advance, Phase.CERTIFY)
+    usual = None if examined.ran else _usual_difference(*query.values, progress)
+    found = usual or _loud_difference(*query.values, progress)
     if found is None:
         return examined._replace(ran=True)
-    return Examined(replace(examined.report, findings=(found,)), raw=Raw(examined.raw.structural), ran=True)
+    notes = tuple(f"where it goes wrong is open; the first question: {each.where}" for each in examined.report.open[:1])
+    causes = _loud_causes(query) or (replace(found, notes=notes),)
+    return Examined(replace(examined.report, findings=causes), raw=Raw(examined.raw.structural), ran=True)
 
 
 def unconfirmed(examined: Examined) -> Report:
@@ -153,6 +166,8 @@ def _certified(query: Query, report: Report, proved: Collection[Finding]) -> Rep
             told = SLIGHT
         elif isinstance(full, str) or full.outcome != AGREE:
             return _without_misfits(report, proved, full)
+    elif doubtful[0].code != MISFIT and _loud_difference(*query.values, progress) is not None:
+        return report
     return _open_again(report, proved, told)
 
 
@@ -210,27 +225,40 @@ def _without_misfits(report: Report, proved: Collection[Finding], found: Compari
     return report if told is None else replace(report, findings=(*(f for f in report.findings if f in proved), told))
 
 
-def _contradiction(single: Plan, parallel: Plan, report: Report, progress: Progress) -> Finding | None:
-    """That the results differ, of plans of which no proof decides; None where they do not for certain."""
+def _usual_difference(single: Plan, parallel: Plan, progress: Progress) -> Finding | None:
+    """That the results of plans differ of which no proof decides; None where they do not for certain."""
     found = run_on_numbers(single, parallel, progress=progress)
+    full = at_full_shapes(single, parallel, found) if not isinstance(found, str) and found.outcome == DIFFER else found
+    return None if isinstance(full, str) else _difference(full)
+
+
+def _loud_difference(single: Plan, parallel: Plan, progress: Progress) -> Finding | None:
+    """That the results of plans that agree differ on louder inputs, by far more than these add to rounding."""
+    found = run_on_numbers(single, parallel, progress=progress, scale=LOUD)
     if isinstance(found, str) or found.outcome != DIFFER:
         return None
-    found = at_full_shapes(single, parallel, found)
-    told = None if isinstance(found, str) else _difference(found)
-    if told is None:
-        return None
-    notes = tuple(f"where it goes wrong is open; the first question: {each.where}" for each in report.open[:1])
-    return replace(told, notes=notes)
+    full = at_full_shapes(single, parallel, found, LOUD)
+    return None if isinstance(full, str) else _difference(full, DISTINCT, LOUD)
 
 
-def _difference(found: Comparison) -> Finding | None:
-    """The first result in which plans that were run at full shapes differ for certain."""
+def _loud_causes(query: Query) -> tuple[Finding, ...]:
+    """Where plans that differ on louder inputs go wrong there, as far as that is seen."""
+    single, parallel = query.values
+    swept = apart_on_numbers(single, parallel, query.options, LOUD) if query.causes else None
+    return () if swept is None else findings(single, parallel, swept, MOST_CAUSES)
+
+
+def _difference(found: Comparison, least: float = DIFFERENT, scale: float = 1.0) -> Finding | None:
+    """The first result in which plans that were run at full shapes differ for certain, by more than `least` of the
+    greatest element. scale: what real inputs were multiplied by.
+    """
     if found.outcome != DIFFER or is_reduced(found):
         return None
-    row = next((row for row in found.differing if row.error > DIFFERENT * row.size), None)
+    row = next((row for row in found.differing if row.error > least * row.size), None)
     if row is None:
         return None
-    title = f"run on random numbers it is off by {row.error:.3g}, where the greatest element is {row.size:.3g}"
+    numbers = "random numbers" if scale == 1 else f"random numbers, inputs multiplied by {scale:g},"
+    title = f"run on {numbers} it is off by {row.error:.3g}, where the greatest element is {row.size:.3g}"
     return Finding("not-equivalent", title, f"{row.what} {row.where}")
 
 

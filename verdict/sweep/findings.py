@@ -11,7 +11,7 @@ from verdict.graph.sources import cited_in
 from verdict.outcome import Finding, joined
 from verdict.sweep.compare import Different
 from verdict.sweep.results import GRADIENT, LOSS, Missing
-from verdict.sweep.sweep import Swept
+from verdict.sweep.swept import Swept
 from verdict.sweep.why import (
     MOST_CAUSES,
     Cause,

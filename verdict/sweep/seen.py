@@ -44,13 +44,14 @@ class Seen(NamedTuple):
 
 def seen(
     flows: tuple[Flow, Flow], reduced: Reduced, seeds: Sequence[int], integers: Mapping[int, Domain],
-    kept: Kept | None = None,
+    kept: Kept | None = None, scale: float = 1.0,
 ) -> Seen:  # fmt: skip
     """Both flows on numbers; where they differ or one cannot be run, with usual integers in the place of the others.
 
-    integers: the `domains` of the single-device plan. kept: see `run`. Raises Faulty where a plan cannot be run.
+    integers: the `domains` of the single-device plan. kept: see `run`. scale: what real inputs are multiplied by.
+    Raises Faulty where a plan cannot be run.
     """
-    given, right = _drawn(flows[0], reduced, seeds, integers, kept and kept[0])
+    given, right = _drawn(flows[0], reduced, seeds, integers, kept and kept[0], scale)
     alike = all(domain.is_usual for domain in integers.values())
     try:
         found = _made(flows[1], reduced.parallel, given, kept and kept[1])
@@ -69,17 +70,18 @@ def seen(
 
 
 def telling(
-    flows: tuple[Flow, Flow], reduced: Reduced, found: Seen, seeds: range, integers: Mapping[int, Domain]
-) -> Seen:
+    flows: tuple[Flow, Flow], reduced: Reduced, found: Seen, seeds: range, integers: Mapping[int, Domain],
+    scale: float = 1.0,
+) -> Seen:  # fmt: skip
     """The same on as many seeds, of which as many as can be had tell the plans apart: a correction that mends what one
-    seed shows may do so by chance. seeds, integers: of `found`.
+    seed shows may do so by chance. seeds, integers, scale: of `found`.
     """
     apart, alike = _sorted(flows, found)
     for _ in range(MOST_TURNS):
         if len(apart) >= len(seeds):
             break
         seeds = range(seeds.stop, seeds.stop + len(seeds))
-        apart += _sorted(flows, seen(flows, reduced, seeds, integers))[0]
+        apart += _sorted(flows, seen(flows, reduced, seeds, integers, scale=scale))[0]
     given, right, other = zip(*[*apart, *alike][: len(seeds)], strict=True)
     return found._replace(given=given, values=(list(right), list(other)))
 
@@ -99,11 +101,12 @@ def _made(flow: Flow, plan: Plan, given: Sequence[Mapping[int, Array]], kept: fr
 
 
 def _drawn(
-    flow: Flow, reduced: Reduced, seeds: Sequence[int], integers: Mapping[int, Domain], kept: frozenset[int] | None
+    flow: Flow, reduced: Reduced, seeds: Sequence[int], integers: Mapping[int, Domain], kept: frozenset[int] | None,
+    scale: float,
 ) -> tuple[list[dict[int, Array]], list[list[Array | None]]]:  # fmt: skip
     """What both plans are given on each seed, and what the single-device `flow` makes of it: large integers too on the
     first seed, and numbers that the plans name, if all that the flow declares is then a number; where it is none even
-    without these, some of the given numbers, else all, without their signs. integers, kept: see `seen`.
+    without these, some of the given numbers, else all, without their signs. integers, kept, scale: see `seen`.
     """
     single, near = reduced.single, marks(reduced.single, reduced.parallel)
     near_bounds = thresholds(reduced.single, reduced.parallel)
@@ -118,6 +121,7 @@ def _drawn(
                 wild and seed == seeds[0],
                 integers,
                 named if number % 2 else (),
+                scale,
             )
             for number, seed in enumerate(seeds)
         ]

@@ -7,27 +7,22 @@ declared output must consist of the very elements that it should. A guess that i
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from verdict.comparison import Fault, Faulty
 from verdict.counting import Progress, uncounted
 from verdict.graph import Plan
 from verdict.inputs import Domain, domains, outside, unstated
-from verdict.ops import Array
 from verdict.options import Options
-from verdict.outcome import Answer
 from verdict.reduction import Reduced, shrink
 from verdict.semantics import Binding, bind, full, itself
 from verdict.solver import InternalError, Proofs
 from verdict.sweep.chance import can_hide
-from verdict.sweep.compare import Different
 from verdict.sweep.decide import Decided, decide
-from verdict.sweep.declared import undeclared
 from verdict.sweep.draws import drawn_twice
 from verdict.sweep.elements import Elements, Ids, Kind
 from verdict.sweep.ends import doubtful_ends, ends_of, stated
-from verdict.sweep.flow import Flow
 from verdict.sweep.follow import Follower, follow_single
 from verdict.sweep.guesses import Guesses
 from verdict.sweep.larger import MOST_OPERATIONS, Larger, on_numbers, operations_of
@@ -35,13 +30,11 @@ from verdict.sweep.match import catalogue_of
 from verdict.sweep.merge import merged, repeats, without
 from verdict.sweep.multiple import factors_of
 from verdict.sweep.parallel import Before, first_of, follow_parallel
-from verdict.sweep.plain import Plain, on_small_numbers
-from verdict.sweep.results import Missing
-from verdict.sweep.seen import Seen, Values, flows_of, in_pieces, seen, telling
+from verdict.sweep.seen import Seen, flows_of, in_pieces
+from verdict.sweep.swept import SMALLEST, TWO_SHAPES, Swept, told_apart
 from verdict.sweep.temper import tempered
 from verdict.sweep.trace import Keys, Trace, Traces
 from verdict.sweep.unroll import MOST_STEPS, elements_of, steps_of
-from verdict.sweep.values import SEEDS
 
 MOST_FULL, MOST_OWN = 60_000, 1_000_000
 """Up to so many elements that the single-device plan is given, and so many multiplications and additions of both plans,
@@ -56,61 +49,10 @@ MOST_ROUNDS = 16
 MOST_MERGING = 8
 """How often the cone of a claim grows that two elements of the single-device plan are equal."""
 
-OWN, SMALLEST, TWO_SHAPES = "the plans' own shapes", "reduced shapes", "two reduced shapes"
 OTHER = 1
 """How many elements more than at the smallest shapes axes keep at the second ones: their sizes have no common part."""
 
 ALONE = "the single-device plan declares no such output (nothing to compare it with)"
-
-
-@dataclass(frozen=True, slots=True)
-class Runs:
-    """Both plans as they were run, single and parallel, their flows, what they are given on each seed, all values;
-    plain: the same on small whole numbers, where they can be run on these.
-    """
-
-    plans: tuple[Plan, Plan]
-    flows: tuple[Flow, Flow]
-    given: tuple[Mapping[int, Array], ...]
-    values: tuple[Values, Values]
-    plain: Plain | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Swept:
-    """What a sweep found.
-
-    compared: how many declared outputs of the parallel plan were compared. different: those that are not equal,
-    missing: those that nobody holds. unusual: whether some are not equal, but with integers only that nobody says
-    occur. open: what is undecided, and why. fault: what keeps the plans from being run.
-    runs: both plans on numbers, where outputs differ.
-    steps: of the parallel flow. claims, distinct: how many were made, and of what was asked how many were proved.
-    methods: scalar equalities of the distinct claims, by what closed them.
-    shapes: at which shapes, in words; larger: at which ones both plans were run on numbers as well, "" where at none.
-    answers: of the solvers, asked anew of the distinct claims as plain arithmetic.
-    established: the places in `Plan.declared` of the outputs that are proved, on every rank.
-    """
-
-    compared: int = 0
-    different: tuple[Different, ...] = ()
-    missing: tuple[Missing, ...] = ()
-    unusual: bool = False
-    open: tuple[tuple[str, str], ...] = ()
-    fault: Fault | None = None
-    runs: Runs | None = None
-    steps: int = 0
-    claims: int = 0
-    distinct: int = 0
-    methods: tuple[tuple[str, int], ...] = ()
-    shapes: str = OWN
-    larger: str = ""
-    established: frozenset[int] = frozenset()
-    answers: tuple[Answer, ...] = ()
-
-    @property
-    def is_refuted(self) -> bool:
-        """Whether outputs differ, or are held by nobody."""
-        return bool(self.different or self.missing)
 
 
 def sweep(
@@ -147,6 +89,21 @@ def sweep(
         return found
     why = f"outputs differ {outside(unstated(single))}"
     return replace(found, open=((single.source, why), *found.open), larger="")
+
+
+def apart_on_numbers(single: Plan, parallel: Plan, options: Options, scale: float) -> Swept | None:
+    """What tells plans apart that are small enough for their own shapes, run on real inputs multiplied by `scale`; None
+    where nothing does.
+    """
+    try:
+        if max(steps_of(single), steps_of(parallel)) > MOST_STEPS:
+            return None
+        own = Reduced(single, parallel, bind(single, parallel), (full(single), full(parallel)))
+        if operations_of(own) > MOST_OWN:
+            return None
+        return told_apart(own, flows_of(own), domains(single, own.small[0]), options.solver.seed, scale)[1]
+    except Faulty:
+        return None
 
 
 def _smallest(single: Plan, parallel: Plan, binding: Binding, needed: bool) -> Reduced | None:
@@ -209,18 +166,13 @@ def _held_against(found: Swept, larger: Larger, single: Plan, parallel: Plan) ->
 
 
 def _swept(reduced: Reduced, options: Options, proofs: Proofs, progress: Progress) -> Swept:
-    single, parallel, binding, small = reduced
+    single, parallel, _, small = reduced
     flows = flows_of(reduced)
     integers = domains(single, small[0])
-    seeds = range(options.solver.seed, options.solver.seed + SEEDS)
-    both = seen(flows, reduced, seeds, integers)
+    both, apart = told_apart(reduced, flows, integers, options.solver.seed)
+    if apart is not None:
+        return apart
     values, compared = both.values, both.compared
-    missing = (*compared.missing, *undeclared(flows[0], parallel, small[1], binding.logical))
-    if compared.different or missing:
-        told = telling(flows, reduced, both, seeds, integers)
-        plain = on_small_numbers(flows, told.given[0])
-        runs = Runs((single, parallel), flows, told.given, told.values, plain)
-        return Swept(compared.total, compared.different, missing, steps=len(flows[1].steps), runs=runs)
     if both.unusual:
         return Swept(compared.total, unusual=True, steps=len(flows[1].steps))
     drawn = (*drawn_twice(flows[0], values[0]), *drawn_twice(flows[1], values[1]))

@@ -16,7 +16,7 @@ from verdict.sweep.flow import Flow, Step
 from verdict.sweep.follow import Follower, follow_single
 from verdict.sweep.match import Catalogue, catalogue_of
 from verdict.sweep.plain import Plain
-from verdict.sweep.sweep import Runs
+from verdict.sweep.swept import Runs
 from verdict.sweep.trace import Keys, Trace
 from verdict.sweep.why.siblings import Partition, Siblings, partitions_of, repeated_of, siblings_of
 
