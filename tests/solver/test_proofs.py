@@ -144,6 +144,25 @@ def test_one_row_that_is_wrong_is_refuted_with_all_that_is_wrong(looked_at):
     assert looked_at == [2, 6, 6]
 
 
+def test_rows_in_which_two_variables_are_one_are_decided_by_themselves(looked_at):
+    def twice(x, y, z, row):
+        one = x if row % 2 else z
+        return one * (x + y), x * one + one * y
+
+    assert check(rows(twice), OPTIONS).methods == (("normal-form", 6),)
+    assert looked_at == [2]
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (2, 0)])
+def test_one_equality_and_none_are_proved(shape):
+    terms = Terms()
+    x = terms.real("x")
+    single, parallel = (np.full(shape, side, dtype=object) for side in (x * (x + 1), x * x + x))
+    found = check(Obligation(terms, (Goal("y", single, parallel),)), OPTIONS)
+    assert isinstance(found, Proved)
+    assert sum(count for _, count in found.methods) == single.size
+
+
 def test_what_the_rows_have_in_common_is_looked_at_some_times(monkeypatch, looked_at):
     monkeypatch.setattr(proofs, "MOST_AGAIN", 1)
 

@@ -86,8 +86,8 @@ def contradict(query: Query, examined: Examined) -> Examined:
         return examined
     query.observer.begin(Phase.CERTIFY)
     progress = partial(query.observer.advance, Phase.CERTIFY)
-    usual = None if examined.ran else _usual_difference(*query.values, progress)
-    found = usual or _loud_difference(*query.values, progress)
+    usual = None if examined.ran else _difference_of(*query.values, progress)
+    found = usual or _difference_of(*query.values, progress, LOUD)
     if found is None:
         return examined._replace(ran=True)
     notes = tuple(f"where it goes wrong is open; the first question: {each.where}" for each in examined.report.open[:1])
@@ -166,7 +166,7 @@ def _certified(query: Query, report: Report, proved: Collection[Finding]) -> Rep
             told = SLIGHT
         elif isinstance(full, str) or full.outcome != AGREE:
             return _without_misfits(report, proved, full)
-    elif doubtful[0].code != MISFIT and _loud_difference(*query.values, progress) is not None:
+    elif doubtful[0].code != MISFIT and _difference_of(*query.values, progress, LOUD) is not None:
         return report
     return _open_again(report, proved, told)
 
@@ -225,20 +225,15 @@ def _without_misfits(report: Report, proved: Collection[Finding], found: Compari
     return report if told is None else replace(report, findings=(*(f for f in report.findings if f in proved), told))
 
 
-def _usual_difference(single: Plan, parallel: Plan, progress: Progress) -> Finding | None:
-    """That the results of plans differ of which no proof decides; None where they do not for certain."""
-    found = run_on_numbers(single, parallel, progress=progress)
-    full = at_full_shapes(single, parallel, found) if not isinstance(found, str) and found.outcome == DIFFER else found
-    return None if isinstance(full, str) else _difference(full)
-
-
-def _loud_difference(single: Plan, parallel: Plan, progress: Progress) -> Finding | None:
-    """That the results of plans that agree differ on louder inputs, by far more than these add to rounding."""
-    found = run_on_numbers(single, parallel, progress=progress, scale=LOUD)
+def _difference_of(single: Plan, parallel: Plan, progress: Progress, scale: float = 1.0) -> Finding | None:
+    """That the results of plans differ on random numbers, real inputs multiplied by `scale`; None where they do not for
+    certain.
+    """
+    found = run_on_numbers(single, parallel, progress=progress, scale=scale)
     if isinstance(found, str) or found.outcome != DIFFER:
         return None
-    full = at_full_shapes(single, parallel, found, LOUD)
-    return None if isinstance(full, str) else _difference(full, DISTINCT, LOUD)
+    full = at_full_shapes(single, parallel, found, scale)
+    return None if isinstance(full, str) else _difference(full, scale)
 
 
 def _loud_causes(query: Query) -> tuple[Finding, ...]:
@@ -248,12 +243,13 @@ def _loud_causes(query: Query) -> tuple[Finding, ...]:
     return () if swept is None else findings(single, parallel, swept, MOST_CAUSES)
 
 
-def _difference(found: Comparison, least: float = DIFFERENT, scale: float = 1.0) -> Finding | None:
-    """The first result in which plans that were run at full shapes differ for certain, by more than `least` of the
-    greatest element. scale: what real inputs were multiplied by.
+def _difference(found: Comparison, scale: float = 1.0) -> Finding | None:
+    """The first result in which plans that were run at full shapes differ for certain. scale: what real inputs were
+    multiplied by; where they were, a difference is certain only that is far more than this adds to rounding.
     """
     if found.outcome != DIFFER or is_reduced(found):
         return None
+    least = DIFFERENT if scale == 1 else DISTINCT
     row = next((row for row in found.differing if row.error > least * row.size), None)
     if row is None:
         return None

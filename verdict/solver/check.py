@@ -32,8 +32,6 @@ from verdict.solver.witness import Question, at_boundaries, at_random, exhibitin
 NO_FORM = "the two sides are no one formula, and what bounds them at reduced shapes may not at full ones"
 _FIRST = 4
 """Which part of the work goes at most into forms with what both sides share taken for variables: 1 / 4."""
-
-
 METHODS = ("same", "normal-form", "cleared", "z3", "order", "cases")
 """What closes an equality, in the order in which it is counted."""
 

@@ -71,7 +71,6 @@ class Moves:
         first = len(constants)
         return tuple(None if output is None else side[output + first] for output in move.outputs)
 
-
     def _found(self, key: int, step: Step, inputs: Sequence[Ids], fixed: Fixed) -> Move | None:
         shapes = tuple(ids.shape for ids in inputs)
         known = key, shapes, tuple(ids.tobytes() if place in fixed else b"" for place, ids in enumerate(inputs))
