@@ -277,5 +277,14 @@ def from_plain(data: Mapping[str, Any]) -> Trace:
     )
 
 
+def computed(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Of what `to_plain` made, or was read of it, what says what the program computes: not where the lines stand of
+    which it comes, in files whose names are drawn perhaps, nor how long it took.
+    """
+    steps = [[op, inputs, outputs, attrs, keep] for op, inputs, outputs, attrs, _, keep in plain.get("steps", ())]
+    choices = [choice[:-1] for choice in plain.get("choices", ())]
+    return {**plain, "seconds": 0, "sources": (), "steps": steps, "choices": choices}
+
+
 def _tuples(data: Any) -> Any:
     return tuple(_tuples(item) for item in data) if isinstance(data, list | tuple) else data
