@@ -78,8 +78,8 @@ class Hooks:
             waits = not (model.find_unused_parameters or model.static_graph)
             if waits and left and len(left) < len(trained):
                 text = (
-                    f"DistributedDataParallel waits for the gradient of {listed(left, MOST_WAITED)}, which the step does "
-                    "not make, and reduces no gradient of its bucket (find_unused_parameters=True does not wait)"
+                    f"DistributedDataParallel waits for the gradient of {listed(left, MOST_WAITED)}, which the step "
+                    "does not make, and reduces no gradient of its bucket (find_unused_parameters=True does not wait)"
                 )
                 found.append((WAITS, text))
         return found
