@@ -36,8 +36,8 @@ class Scene:
     readers: for each value of the parallel flow the steps that read it. classes: its steps, those that match on all
     ranks and in all microbatches together, in the order of the flow. repeated: those of several runs of one line of a
     program. partitions: how ranks may be grouped. maker: which step makes a value. graph: from each parallel step to
-    those that read what it makes. backward: the same, turned round. collectives: by device and name. outputs: of single-device steps that make several
-    tensors, what these are called. plain: both flows on small whole numbers.
+    those that read what it makes. backward: the same, turned round. collectives: by device and name. outputs: of
+    single-device steps that make several tensors, what these are called. plain: both flows on small whole numbers.
     """
 
     single: Plan
