@@ -18,7 +18,7 @@ from torch.utils._pytree import tree_map
 from verdict.backends.torch.arguments import Call, called, plain
 from verdict.backends.torch.folded import folded
 from verdict.backends.torch.memory import value_of
-from verdict.backends.torch.trace import CHOICE, DECISION, UNMODELLED, Choice, Value
+from verdict.backends.torch.trace import BY_SHAPE, CHOICE, DECISION, UNMODELLED, Choice, Value
 
 if TYPE_CHECKING:
     from verdict.backends.torch.recorder import Recorder
@@ -195,7 +195,7 @@ def _by_shape(recorder: "Recorder", call: Call) -> Any:
     """An operator of integers and truth values, which decide the shape of its result: constants, once they did."""
     for tensor in call.tensors:
         if not decide(recorder, tensor, called(call.func)):
-            return recorder.instead(call, f"the shape of a result is data: {called(call.func)}")
+            return recorder.instead(call, f"{BY_SHAPE}: {called(call.func)}")
     found = call.run() if recorder.live else _of_constants(recorder, call)
     outputs = found if isinstance(found, tuple | list) else [found]
     if any(tensor.numel() > MOST_CHOSEN for tensor in outputs):

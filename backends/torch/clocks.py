@@ -3,7 +3,9 @@
 Ranks that are recorded at once would read the same second, and what is made of it, a seed say, would be one on all.
 """
 
+import ctypes
 import datetime
+import gc
 import time
 from typing import Any
 
@@ -13,20 +15,21 @@ APART = 61
 
 def enter(rank: int) -> None:
     """The clocks that tell the time of day are those of this rank, for what asks them from now on."""
-    ahead, seconds, nanoseconds, moment = APART * rank, time.time, time.time_ns, datetime.datetime
-    told: dict[str, Any] = {
+    ahead, seconds, nanoseconds = APART * rank, time.time, time.time_ns
+    time.time = lambda: seconds() + ahead
+    time.time_ns = lambda: nanoseconds() + ahead * 10**9
+    told = {
         "now": classmethod(lambda cls, tz=None: cls.fromtimestamp(seconds() + ahead, tz)),
         "today": classmethod(lambda cls: cls.fromtimestamp(seconds() + ahead)),
         "utcnow": classmethod(lambda cls: cls.fromtimestamp(seconds() + ahead, datetime.UTC).replace(tzinfo=None)),
-        "__module__": moment.__module__,
     }
-    time.time = lambda: seconds() + ahead
-    time.time_ns = lambda: nanoseconds() + ahead * 10**9
-    datetime.datetime = _Like(moment.__name__, (moment,), told)  # type: ignore[assignment, misc]
+    _tell(datetime.datetime, told)
 
 
-class _Like(type):
-    """What is a moment for Python is one."""
-
-    def __instancecheck__(cls, other: Any) -> bool:
-        return isinstance(other, cls.__base__)  # type: ignore[arg-type]
+def _tell(moment: type, told: dict[str, Any]) -> None:
+    """Give a type of Python's other methods. It stays the type that it is: extensions (pandas) inherit from it in C,
+    and one in its place, of another size, would end the process. Its table takes what Python refuses to set.
+    """
+    (table,) = gc.get_referents(vars(moment))
+    table.update(told)
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(moment))

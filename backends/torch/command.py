@@ -19,7 +19,7 @@ from verdict.backends.torch.job import AUTO, LIVE
 from verdict.backends.torch.launch import Limits, Recorded, Recording, Target, record_all, record_each, record_either
 from verdict.backends.torch.parts import Part, part_of, together, write_part
 from verdict.backends.torch.stated import ranks_of, step_of
-from verdict.backends.torch.trace import BY_PYTHON, UNMODELLED, Trace, decides
+from verdict.backends.torch.trace import BY_PYTHON, BY_SHAPE, UNMODELLED, WAITS, Trace, decides
 from verdict.child import lasting
 from verdict.errors import UsageError, VerdictError
 from verdict.graph import Plan
@@ -96,18 +96,23 @@ def capture(
             f"recorded {plan.source}: {plan.devices} rank{'s' * (plan.devices > 1)}, {len(nodes)} nodes"
             f"{f', {unknown} of them not modelled' if unknown else ''}; {_told(found.confirmation)}"
         )
-    if tensors != LIVE and any(_is_read_by_python(trace) for each in recorded for trace in each.traces):
-        say("values that Python reads decide what the program does: with --live, choices that data makes are recorded")
+    notes = {note for each in recorded for trace in each.traces for note in trace.notes}
+    for text in sorted(text for name, text in notes if name == WAITS):
+        say(text)
+    if tensors != LIVE and any(_is_data_asked(trace) for each in recorded for trace in each.traces):
+        say("what data holds decides what the program does: with --live, choices that data makes are recorded")
     say(f"recorded in {time.monotonic() - begun:.1f} s")
     if without is not None:
         say(f"{_WITHOUT}: {without}")
     return plans
 
 
-def _is_read_by_python(trace: Trace) -> bool:
-    """Whether a recording lacks what follows from a value that Python reads."""
+def _is_data_asked(trace: Trace) -> bool:
+    """Whether a recording lacks what follows from a value that Python reads, or from one that decides about a shape."""
     reasons = [str(dict(step.attrs)["reason"]) for step in trace.steps if step.op == UNMODELLED]
-    return any(BY_PYTHON in reason for reason in (*reasons, *trace.doubts))
+    if any(step.op == "aten.index.Tensor" and "masks" in dict(step.attrs) for step in trace.steps):
+        return True
+    return any(why in reason for reason in (*reasons, *trace.doubts) for why in (BY_PYTHON, BY_SHAPE))
 
 
 def recorded_each(

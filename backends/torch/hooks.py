@@ -7,7 +7,9 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
+from verdict.backends.torch.trace import WAITS
 from verdict.errors import UsageError
+from verdict.words import listed
 
 OWN = (
     "ddp-averages",
@@ -18,6 +20,9 @@ HOOK = (
     "ddp-hook",
     "what a communication hook does once its communication has ended meets nothing that the program does meanwhile",
 )
+
+MOST_WAITED = 4
+"""So many names of parameters are said there."""
 
 
 class Arrived:
@@ -36,7 +41,7 @@ class Hooks:
     """The hooks of a program. notes: what is assumed, (name, text), which they add to."""
 
     def __init__(self, notes: list[tuple[str, str]]) -> None:
-        self._notes, self._within = notes, False
+        self._notes, self._within, self._models = notes, False, list[DistributedDataParallel]()
 
     def stand_in(self, model: DistributedDataParallel) -> None:
         """Our hook, which does what torch does until the program has one of its own, which it then calls."""
@@ -62,6 +67,22 @@ class Hooks:
         register(model.process_group, hook)
         model.register_comm_hook, model.join_hook = choose, join
         self._notes.append(OWN)
+        self._models.append(model)
+
+    def waiting(self) -> list[tuple[str, str]]:
+        """What is said of the models that wait, when the step has ended, for gradients that nothing has computed."""
+        found = []
+        for model in self._models:
+            trained = [(name, each.grad) for name, each in model.module.named_parameters() if each.requires_grad]
+            left = [name for name, grad in trained if grad is None]
+            waits = not (model.find_unused_parameters or model.static_graph)
+            if waits and left and len(left) < len(trained):
+                text = (
+                    f"DistributedDataParallel waits for the gradient of {listed(left, MOST_WAITED)}, which the step "
+                    "does not make, and reduces no gradient of its bucket (find_unused_parameters=True does not wait)"
+                )
+                found.append((WAITS, text))
+        return found
 
     def future(self, written: Callable[[Any], Sequence[torch.Tensor]], work: Any) -> Arrived | None:
         """The future of a work. written: the tensors that a work writes. None outside of a hook, whose future torch

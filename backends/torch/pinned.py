@@ -11,6 +11,8 @@ from verdict.backends.torch.known import computed, constants
 from verdict.backends.torch.trace import (
     CHOICE,
     DECISION,
+    KEPT,
+    UPDATED,
     Bound,
     Choice,
     Step,
@@ -54,7 +56,8 @@ def paired(single: Trace, parallel: Sequence[Trace]) -> tuple[Trace, tuple[Trace
         one = _pinned(replace(trace, doubts=doubts, notes=(*trace.notes, *notes)), set(matches))
         ranks.append(living(replace(one, bound=(*one.bound, *stated))))
     assumed = tuple((ASSUMED, _premise(single.choices[at])) for at in sorted(found.single))
-    alone = _pinned(replace(single, notes=(*single.notes, *assumed)), found.single)
+    copied = {bound.name for trace in parallel for bound in trace.bound if bound.kind == UPDATED}
+    alone = _pinned(replace(single, notes=(*single.notes, *assumed)), found.single, copied)
     return living(_with_claims(alone, single, claims)), tuple(ranks)
 
 
@@ -79,7 +82,7 @@ def alone(traces: Sequence[Trace]) -> tuple[Trace, ...]:
     )
 
 
-def _pinned(trace: Trace, pins: "set[int] | frozenset[int]") -> Trace:
+def _pinned(trace: Trace, pins: "set[int] | frozenset[int]", copied: Collection[str] = ()) -> Trace:
     """The recording that goes on with what was chosen in these choices; other choices and decisions are not there."""
     behind = {choice.value: at for at, choice in enumerate(trace.choices)}
     makers = {made: at for at, step in enumerate(trace.steps) for made in step.outputs if made != ABSENT}
@@ -104,8 +107,18 @@ def _pinned(trace: Trace, pins: "set[int] | frozenset[int]") -> Trace:
     steps = [changed.get(id(step), step) for step in steps]
     steps = [step._replace(inputs=tuple(_through(value, same) for value in step.inputs)) for step in steps]
     steps = list(computed(values, steps, {trace.choices[at].value for at in pins}))
-    bound = tuple(each._replace(value=_through(each.value, same)) for each in trace.bound)
+    read = {trace.choices[at].source: trace.choices[at].value for at in pins if not trace.choices[at].rows}
+    bound = tuple(_bound(each, same, read, copied) for each in trace.bound)
     return replace(trace, values=tuple(values), steps=tuple(steps), bound=bound, choices=())
+
+
+def _bound(bound: Bound, same: Mapping[int, int], read: Mapping[int, int], copied: Collection[str]) -> Bound:
+    """What is declared, behind the choices. read: integers of the inputs that decide -> what they are then. copied:
+    buffers that ranks copy to each other, so that they hold that: it is declared of those that are as they were, too.
+    """
+    if bound.kind == KEPT and bound.name in copied and bound.value in read:
+        return bound._replace(kind=UPDATED, value=read[bound.value])
+    return bound._replace(value=_through(bound.value, same))
 
 
 def _through(value: int, same: Mapping[int, int]) -> int:
@@ -214,4 +227,3 @@ def _told(rank: int, choice: Choice, match: Match, single: Trace) -> tuple[str, 
 def _numbers(choice: Choice) -> str:
     shown = " ".join(map(str, choice.chosen[:MOST_SHOWN]))
     return shown + (f" and {len(choice.chosen) - MOST_SHOWN} more" if len(choice.chosen) > MOST_SHOWN else "")
-

@@ -146,7 +146,7 @@ def _step(program: Program, recorder: Recorder, rank: int, ranks: int, around: W
         tuple(tape.steps),
         tuple(ends.bound),
         _mesh(around.meshes, ranks),
-        notes=(*around.notes, *ends.notes, *recorder.notes.items(), *inferred),
+        notes=(*around.notes, *around.hooks.waiting(), *ends.notes, *recorder.notes.items(), *inferred),
         doubts=tuple(recorder.doubts),
         heard=tuple(recorder.heard),
         meetings=tuple(recorder.meetings),

@@ -14,6 +14,10 @@ TALKS = "talks"
 """The attribute of what is not modelled and communicates."""
 BY_PYTHON = "a value is read by Python"
 """Why what Python reads is not modelled, unless all ranks are recorded together."""
+BY_SHAPE = "the shape of a result is data"
+"""The same of what makes a tensor of which the data says how long it is."""
+WAITS = "ddp-waits"
+"""The note that DistributedDataParallel waits for gradients that the step does not make."""
 CHOICE, DECISION = "choice", "decision"
 """What hands on integers that were chosen by real numbers, and what says which integers decided something."""
 COMMUNICATION = frozenset(
@@ -275,6 +279,15 @@ def from_plain(data: Mapping[str, Any]) -> Trace:
             "choices": tuple(Choice(*row) for row in rows["choices"]),
         }
     )
+
+
+def computed(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Of what `to_plain` made, or was read of it, what says what the program computes: not where the lines stand of
+    which it comes, in files whose names are drawn perhaps, nor how long it took.
+    """
+    steps = [[op, inputs, outputs, attrs, keep] for op, inputs, outputs, attrs, _, keep in plain.get("steps", ())]
+    choices = [choice[:-1] for choice in plain.get("choices", ())]
+    return {**plain, "seconds": 0, "sources": (), "steps": steps, "choices": choices}
 
 
 def _tuples(data: Any) -> Any:

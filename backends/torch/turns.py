@@ -18,6 +18,7 @@ from verdict.backends.torch.one import confirm_one, record_here
 from verdict.backends.torch.processes import WAIT
 from verdict.backends.torch.tasks import read, side_by_side, write
 from verdict.backends.torch.together import Wanted, record_together
+from verdict.backends.torch.trace import computed
 
 AHEAD = 2
 """The salt of what is done ahead, where unseeded generators draw other numbers than in the recordings."""
@@ -205,7 +206,7 @@ def _again(task: Task, alike: Mapping[str, Sequence[str]]) -> list[str]:
 def _is_same(task: Task, name: str, salt: int) -> bool:
     """Whether a rank was recorded alike twice, with other draws that nobody seeded."""
     first, second = (read(task.folder / f"{name}.{each}").get("trace", {}) for each in (0, salt))
-    return bool({**first, "seconds": 0} == {**second, "seconds": 0})
+    return computed(first) == computed(second)
 
 
 def _of_one_form(task: Task, program: int) -> list[list[str]]:

@@ -50,6 +50,11 @@ def build_minute(ctx):
     return program(4, ctx, lambda: datetime.datetime.now(datetime.UTC).minute)
 
 
+def build_kept_type(ctx):
+    """The type as a package has it that was imported before this rank began."""
+    return program(4, ctx, lambda: type(datetime.datetime.min).now().minute)
+
+
 def build_handed_on_right(ctx):
     return program(4, ctx, lambda: int(time.time()), hands_on=True)
 
@@ -57,4 +62,10 @@ def build_handed_on_right(ctx):
 def build_measured_right(ctx):
     begun, day = time.time(), datetime.datetime.now().replace(year=2000)
     assert time.time() - begun < 3600 and isinstance(day, datetime.datetime) and day < datetime.datetime.now()
+    return program(4, ctx)
+
+
+def build_inherited_right(ctx):
+    """An extension inherits from the type in C: it is Python's own."""
+    assert type(datetime.datetime.min) is datetime.datetime
     return program(4, ctx)

@@ -4,6 +4,7 @@ The truth of each is what gloo processes on CPUs compute (tests/torch/truth.py).
 """
 
 import ctypes
+import importlib.util
 import multiprocessing
 import os
 import random
@@ -16,6 +17,7 @@ import time
 import uuid
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -205,6 +207,28 @@ def build_python_random_right(ctx):
 def build_rare(ctx):
     """What is drawn decides, and hardly ever."""
     return program(ctx, scale=lambda: 1.0 if random.random() > 1e-12 else 2.0)
+
+
+def generated(factor):
+    """What multiplies, in a file whose name is drawn: a package that writes code does so."""
+    name = f"made_{random.getrandbits(64)}"
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"{name}.py"
+        file.write_text(f"def work(y, weight):\n    return y * {factor}\n")
+        spec = importlib.util.spec_from_file_location(name, file)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    return module.work
+
+
+def build_generated(ctx):
+    """Its code is drawn, too."""
+    return program(ctx, work=generated(random.choice([1.0, 2.0, 3.0, 4.0])))
+
+
+def build_generated_name(ctx):
+    """Where its code stands is drawn, and nothing else."""
+    return program(ctx, work=generated(1.0))
 
 
 def build_numpy_generator(ctx):

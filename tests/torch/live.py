@@ -1,5 +1,6 @@
 """Programs that ask data for decisions: each right one beside wrong ones. For tests."""
 
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -556,3 +557,31 @@ def build_sent(ctx):
         return loss * (sum(losses) / losses[0]) / ctx.world
 
     return program(ctx, step)
+
+
+def tabled(ctx, after=lambda table: None):
+    """A buffer of integers says which columns count; ranks copy it to each other, as DistributedDataParallel does."""
+    table = torch.tensor([0, 2, 3, 1])
+
+    def step(x, weight):
+        if ctx.world > 1:
+            dist.broadcast(table, 0)
+        y = (x @ weight)[:, table[table > 0]]
+        after(table)
+        return y.square().mean()
+
+    made = program(ctx, step)
+    return replace(made, params={**made.params, "table": table})
+
+
+def build_table_single(ctx):
+    return tabled(ctx)
+
+
+def build_table(ctx):
+    return tabled(ctx)
+
+
+def build_table_turned(ctx):
+    """The next step would take other columns."""
+    return tabled(ctx, lambda table: table.copy_(table.roll(1)))

@@ -30,6 +30,7 @@ PROGRAMS = {
     "build_bounded_single": ("build_bounded", "build_bounded_local"),
     "build_alike_single": ("build_alike", "build_alike_local"),
     "build_balance_single": ("build_balance", "build_balance_local"),
+    "build_table_single": ("build_table", "build_table_turned"),
 }
 """single-device program -> parallel ones, the right one first."""
 CHOOSING = {
@@ -45,6 +46,7 @@ CHOOSING = {
     "build_scatter": r"topk \(live\.py:\d+:\d+ step\) chose [0-3 ]+",
     "build_found": r"gt \(live\.py:\d+:\d+ step\) chose 0",
     "build_array": r"gt \(live\.py:\d+:\d+ step\) chose [01 ]+",
+    "build_table": r"table \(.*\) chose 0 2 3 1",
     "build_none": r"gt \(live\.py:\d+:\d+ step\) chose 1 1 1 1 0 1 0 1",
 }
 REFUTED = {
@@ -57,6 +59,7 @@ REFUTED = {
     "build_pipe_last": "mse_loss",
     "build_scatter_turned": "",
     "build_kept_added": "add",
+    "build_table_turned": "updated table",
     "build_trim_local": r"run on other numbers, .* sum of ranks 0, 1 .* loss .* is read at \(live\.py:\d+:\d+ step\)",
     "build_alike_local": r"run on other numbers, .* is read at \(live\.py:\d+:\d+ step\)",
     "build_bounded_local": r"run on other numbers, .* loss .* is read at \(live\.py:\d+:\d+ step\)",
