@@ -22,6 +22,7 @@ from verdict.sweep import steps_of
 
 TWIN = mlp(tp=2)
 certify_module = import_module("verdict.phases.certify")
+comparison_module = import_module("verdict.concrete.comparison")
 
 
 def swapped(node):
@@ -220,6 +221,32 @@ def test_what_louder_inputs_make_beyond_floats_shows_nothing():
     single, parallel = plans(stable, beyond)
     assert run_of(single, parallel, 1.0) == AGREE
     assert contradicted(single, parallel, undecided(TWIN)).verdict is Verdict.UNKNOWN
+
+
+ROUNDED = """
+  x input [4]
+  u = mul(x) other=8.0
+  {}
+  output z
+"""
+SATURATED = ROUNDED.format("t = aten.tanh(u)\n  s = mul(t, t)\n  v = aten.rsub.Scalar(s) other=1.0\n  z = aten.log(v)")
+STABLE = "\n".join(
+    ("n = neg(u)", "  e = exp(u)", "  f = exp(n)", "  c = add(e, f)", "  h = mul(c) other=0.5", "  l = aten.log(h)")
+) + "\n  z = mul(l) other={}"
+"""1 - tanh(u)**2 has no digits in floats where u is 18, and is 1 / cosh(u)**2."""
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(-2.0, Verdict.UNKNOWN), (-2.001, Verdict.REFUTED)])
+def test_what_only_rounding_makes_shows_no_difference(factor, verdict):
+    stable = ROUNDED.format(STABLE.format(factor))
+    single, parallel = plans(SATURATED, stable)
+    assert contradicted(single, parallel, undecided(TWIN)).verdict is verdict
+
+
+def test_that_rounding_is_looked_for_makes_the_difference(monkeypatch):
+    monkeypatch.setattr(comparison_module, "MOST_SHAKEN", 0)
+    single, parallel = plans(SATURATED, ROUNDED.format(STABLE.format(-2.0)))
+    assert contradicted(single, parallel, undecided(TWIN)).verdict is Verdict.REFUTED
 
 
 @pytest.mark.parametrize("limit", ["MOST_STEPS", "MOST_WORK"])

@@ -86,6 +86,15 @@ def _exchange_lists(
     comm.spread(comm.exchange(value, whole, into, out_of, ranks), made, outputs)
 
 
+_COPIED = frozenset({"all_reduce", "all_reduce_coalesced", "broadcast"})
+"""Functional collectives that begin with a copy of what they are given, which may be written over at once."""
+
+
+def in_flight(op: str, tensors: Sequence[Any]) -> Sequence[Any]:
+    """Of what a functional collective is given, what it reads until it is waited for."""
+    return () if op in _COPIED else tensors
+
+
 def functional(op: str, given: Arguments, comm: Communication, read: Callable[[Any], int]) -> tuple[int, ...]:
     """Record the functional collective `op`; the values of its outputs. Raises Unknown for one that is not known."""
     ranks = ranks_of(given["group_name"])

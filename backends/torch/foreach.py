@@ -8,21 +8,24 @@ import torch
 from verdict.backends.torch.arguments import bound
 
 _NAMES = {"norm": "linalg_vector_norm"}
+_OF_NUMBERS = {"maximum": "clamp_min", "minimum": "clamp_max"}
+"""What operators on two tensors are called where the second one is a number."""
 _RENAMED = {"tensors1": "end", "scalar": "value", "scalars": "value"}
 
 
 def elements(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[Any, list[Any], dict[str, Any]]]:
-    """For each element the operator and its arguments that compute what `func` computes; [] where it is not known."""
+    """For each element the operator and its arguments that compute what `func` computes; [] where it is not known, or
+    takes numbers from a tensor.
+    """
     name = func._schema.name.removeprefix("aten::_foreach_").removesuffix("_")
-    packet = getattr(torch.ops.aten, _NAMES.get(name, name), None)
-    if packet is None:
-        return []
     given = [(argument, value) for argument, value in bound(func, args, kwargs) if value is not None]
+    if any(argument.name == "scalars" and isinstance(value, torch.Tensor) for argument, value in given):
+        return []
     count = next((len(value) for argument, value in given if _is_list(argument)), 0)
     found = []
     for position in range(count):
         each = [(argument, value[position] if isinstance(value, list | tuple) else value) for argument, value in given]
-        overload = _overload(packet, [value for _, value in each])
+        overload = _overload(name, [value for _, value in each])
         if overload is None:
             return []
         found.append((overload, *_call(overload, each)))
@@ -33,11 +36,15 @@ def _is_list(argument: Any) -> bool:
     return str(argument.type) == "List[Tensor]"
 
 
-def _overload(packet: Any, values: Sequence[Any]) -> Any | None:
-    """The overload that plain Python code with these arguments would call."""
+def _overload(name: str, values: Sequence[Any]) -> Any | None:
+    """The overload that plain Python code with these arguments would call; None where there is none."""
     tensors = [isinstance(value, torch.Tensor) for value in values]
+    called = _NAMES.get(name) or (name if all(tensors) else _OF_NUMBERS.get(name, name))
+    packet = getattr(torch.ops.aten, called, None)
+    if packet is None:
+        return None
     wanted = ["default"]
-    if packet.__name__ in ("add", "sub", "mul", "div"):
+    if packet.__name__ in ("add", "sub", "mul", "div") or (called in _OF_NUMBERS.values() and all(tensors)):
         wanted = ["Tensor"]
     elif packet.__name__ == "pow":
         wanted = ["Tensor_Tensor" if all(tensors[:2]) else "Tensor_Scalar" if tensors[0] else "Scalar"]

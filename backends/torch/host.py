@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch
 import torch.distributed as dist
 from torch._subclasses.fake_tensor import FakeTensor
-from torch.distributed import _meta_registrations, device_mesh
+from torch.distributed import _functional_collectives, _meta_registrations, device_mesh
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor._sharding_prop import ShardingPropagator
 from torch.nn.parallel import DistributedDataParallel
@@ -34,6 +34,8 @@ _SHAPES = "_verify_params_across_processes"
 """How it makes sure that all ranks have the same parameters, when it is made: what it sends is its own."""
 _META = "_propagate_tensor_meta_non_cached"
 """How a DTensor learns which shape an operator makes: of tensors without data, which are no part of the program."""
+_WRAPPED = "_maybe_wrap_tensor"
+"""How functional collectives hand on what they make: under tensors without data torch waits for it at once."""
 _REBUILD = "_rebuild_buckets"
 """What it does once, after the first backward pass: rank 0 tells which gradient goes into which bucket."""
 
@@ -135,17 +137,18 @@ def _outside(function: Callable[..., Any]) -> Callable[..., Any]:
 def waits(
     waited: Callable[[Any], Callable[[], None]],
     asked: Callable[[Any], None],
-    alone: Callable[[], AbstractContextManager[None]],
-    apart: Callable[[], AbstractContextManager[None]],
+    within: tuple[Callable[[], AbstractContextManager[None]], ...],
     future: Callable[[Any], Arrived | None],
 ) -> Iterator[None]:
     """Tell of every wait for communication, and when it has ended, and of works that are looked after in any other way.
     What a back end computes of what arrived while it is waited for is its own.
 
-    alone: entered where torch's own C++ begins communication, waits for it before it reads, and hands on no work.
-    apart: entered where what it communicates are numbers of its own, of which the program sees nothing.
+    within: three contexts. The first is entered where torch's own C++ begins communication, waits for it before reading
+    and hands on no work, the second where what it communicates are numbers of its own, of which the program sees
+    nothing, the third where a functional collective hands on a tensor that is waited for when it is used.
     future: what stands for the future of a work, where that is followed.
     """
+    alone, apart, later = within
 
     def telling(told: Callable[[Any], Callable[[], None] | None], before: Callable[..., Any]) -> Callable[..., Any]:
         def run(self: Any, *args: Any) -> Any:
@@ -170,6 +173,8 @@ def waits(
         for owner, name in _OTHERWISE:
             stack.enter_context(replaced(owner, name, telling(asked, getattr(owner, name))))
         stack.enter_context(replaced(dist, _COALESCED, _to_others(_within(alone, getattr(dist, _COALESCED)))))
+        wrapped = _within(later, getattr(_functional_collectives, _WRAPPED))
+        stack.enter_context(replaced(_functional_collectives, _WRAPPED, wrapped))
         stack.enter_context(replaced(dist.Reducer, _REBUILD, _within(apart, getattr(dist.Reducer, _REBUILD))))
         yield
 

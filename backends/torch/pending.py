@@ -54,11 +54,18 @@ class _Writing:
 
 
 class _Reading(NamedTuple):
-    """Communication that reads memory. made: where a functional one writes, which is waited for by its tensor."""
+    """Communication that reads memory. made: where a functional one writes, which is waited for by its tensor, and what
+    else the program is handed for that. kept: the tensor that is read, so that no other one gets its memory.
+    """
 
     span: Span
     work: int
-    made: Span | None = None
+    made: tuple[Span, ...] = ()
+    kept: Any = None
+
+    def waits_for(self, span: Span) -> bool:
+        """Whether it has ended where what lies there is used."""
+        return any(each.meets(span) for each in self.made)
 
 
 class Pending:
@@ -81,7 +88,18 @@ class Pending:
         self._raced: list[_Writing] = []
         self._otherwise: set[int] = set()
         self._works: list[Any] = []
-        self._alone = False
+        self._alone = self._later = False
+
+    @contextmanager
+    def later(self) -> Iterator[None]:
+        """Functional collectives that are waited for meanwhile go on until what they make is used: torch hands on a
+        tensor that waits then. Under tensors without data it waits at once.
+        """
+        before, self._later = self._later, True
+        try:
+            yield
+        finally:
+            self._later = before
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -111,13 +129,13 @@ class Pending:
         """
         if self._alone:
             return
-        number, steps, spans = self._number(work), tuple(steps), [Span.of(tensor) for tensor in read]
+        number, steps, spans = self._number(work), tuple(steps), [(Span.of(tensor), tensor) for tensor in read]
         made = [_Writing(tensor, Span.of(tensor), number, steps) for tensor in written]
         self._writing += made
         if number:
-            self._reading += [_Reading(span, number) for span in spans]
+            self._reading += [_Reading(span, number) for span, _ in spans]
         else:
-            self._reading += [_Reading(span, 0, each.span) for span in spans for each in made]
+            self._reading += [_Reading(span, 0, (each.span,), tensor) for span, tensor in spans for each in made]
 
     def waited(self, work: Any) -> list[Any]:
         """`work`, a Python object, is waited for; the tensors that it writes."""
@@ -139,11 +157,19 @@ class Pending:
         """The program looks after `work` in another way than by waiting for it, which is not followed."""
         self._otherwise.add(id(work))
 
-    def waited_for(self, tensor: Any) -> None:
-        """What a functional collective has written was waited for."""
+    def waited_for(self, tensor: Any, handed: Any) -> None:
+        """What a functional collective has written was waited for; `handed` is what the program gets for it."""
         span = Span.of(tensor)
         self._writing = [item for item in self._writing if item.work or not item.span.meets(span)]
-        self._reading = [item for item in self._reading if item.made is None or not item.made.meets(span)]
+        if self._later:
+            told = (Span.of(handed),)
+            self._reading = [r._replace(made=(*r.made, *told)) if r.waits_for(span) else r for r in self._reading]
+        self._used(span)
+
+    def _used(self, span: Span) -> None:
+        """What functional collectives make is used."""
+        if not self._later:
+            self._reading = [item for item in self._reading if not item.waits_for(span)]
 
     def finish(self) -> None:
         """Record what was never waited for."""
@@ -151,9 +177,10 @@ class Pending:
 
     def about_to_read(self, tensor: Any, complain: Callable[[str], None]) -> None:
         """Tell of a race, or complain, if what `tensor` holds has perhaps not arrived."""
-        if not (self._receives or self._writing):
+        if not (self._receives or self._writing or self._reading):
             return
         span = Span.of(tensor)
+        self._used(span)
         for item in [item for item in self._receives if item.span.meets(span)]:
             if item in self._receives:
                 steps = self._record([item])

@@ -88,8 +88,8 @@ def record(
         if shapes:
             shapes.unseen = recorder.watch.unseen
             stack.enter_context(conversions())
-        future = partial(made.hooks.future, pending.written)
-        stack.enter_context(waits(partial(_waited, recorder), pending.asked, pending.alone, recorder.apart, future))
+        within, future = (pending.alone, recorder.apart, pending.later), partial(made.hooks.future, pending.written)
+        stack.enter_context(waits(partial(_waited, recorder), pending.asked, within, future))
         stack.enter_context(outside(recorder))
         stack.enter_context(torch.backends.mkldnn.flags(enabled=False, **_AS_THEY_ARE))
         if tensors != "fake":

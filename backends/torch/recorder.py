@@ -10,7 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 
 from verdict.backends.torch.arguments import Call, called, decimal, is_composite, is_plain, kernel_of, plain, tensors_in
 from verdict.backends.torch.aten import record_aten
-from verdict.backends.torch.calls import functional, in_place
+from verdict.backends.torch.calls import functional, in_flight, in_place
 from verdict.backends.torch.collectives import Communication, Unknown, member, name_of, ranks_of
 from verdict.backends.torch.draws import Draws
 from verdict.backends.torch.meetings import BARRIERS, Meeting
@@ -283,7 +283,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
     def _functional(self, call: Call) -> Any:
         if call.name in _SAME:
             output, source = call.run(), call.tensors[0]
-            self.pending.waited_for(source)
+            self.pending.waited_for(source, output)
             if not self.memory.knows(output):
                 self.memory.write(output, self.read(source))
             return output
@@ -294,5 +294,5 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         made = list(tensors_in([output]))
         for tensor, value in zip(made, values, strict=True):
             self._communicated(tensor, value)
-        self.pending.begun(call.tensors, made, None)
+        self.pending.begun(in_flight(call.name, call.tensors), made, None)
         return output

@@ -163,16 +163,16 @@ def test_one_equality_and_none_are_proved(shape):
     assert sum(count for _, count in found.methods) == single.size
 
 
-def test_what_the_rows_have_in_common_is_looked_at_some_times(monkeypatch, looked_at):
-    monkeypatch.setattr(proofs, "MOST_AGAIN", 1)
+@pytest.mark.parametrize("most, decided", [(1, 12), (8, 1)])
+def test_rows_that_have_much_in_common_are_decided_together(monkeypatch, looked_at, most, decided):
+    monkeypatch.setattr(proofs, "MOST_AGAIN", most)
 
     def common(x, y, z, row):
         base = x.terms.real("a") + x.terms.real("b")
         return x * base, x * x.terms.real("a") + x * x.terms.real("b")
 
     assert check(rows(common, count=12), OPTIONS).methods == (("normal-form", 12),)
-    (asked,) = looked_at
-    assert 1 < asked < 12
+    assert looked_at == [decided]
 
 
 def test_a_proof_is_made_once_and_what_is_open_is_asked_again(looked_at):

@@ -1,5 +1,6 @@
 """What people get wrong in their programs: the finding names the cause and its line; the right twins are proved."""
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,20 @@ def test_the_first_finding_names_the_slip_and_its_line(file, builder):
     assert first.code == code, first.title
     assert first.source.text.endswith("# place"), first.source
     assert not others or builder in SEVERAL, [finding.title for finding in others]
+
+
+@pytest.mark.slow
+def test_what_a_line_does_to_each_weight_is_searched_for_once(monkeypatch):
+    module, searched = import_module("verdict.sweep.why.causes"), []
+    search = module._next
+
+    def counted(*words):
+        found = search(*words)
+        searched.append([cause.fix.code for cause in found[0]])
+        return found
+
+    monkeypatch.setattr(module, "_next", counted)
+    pair = (("build_adam_penalty", "build_adam_single"),)
+    answer = answers(HERE / "slips_data.py", pair)["build_adam_penalty"]
+    assert [each.code for each in answer.report.findings] == ["wrong-input", "wrong-scale"]
+    assert searched == [["wrong-input"] * 4, ["wrong-scale"] * 4]

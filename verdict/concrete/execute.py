@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from verdict.concrete.arrays import Arrays
+from verdict.concrete.shaken import Shaken
 from verdict.graph import ONCE_A_STEP, Held, Plan
 from verdict.ops import Array
 from verdict.semantics import Binding, Machine, Rank, Small
@@ -20,10 +21,15 @@ class Run(NamedTuple):
     outputs: Mapping[tuple[Rank, int, int], Array]
 
 
-def execute(plan: Plan, small: Small, binding: Binding, given: Mapping[int, Array], exact: bool = False) -> Run:
-    """Run `plan` at small shapes on `given`, arrays by logical tensor of the single-device plan. Raises Faulty."""
+def execute(
+    plan: Plan, small: Small, binding: Binding, given: Mapping[int, Array], exact: bool = False, shaken: bool = False
+) -> Run:
+    """Run `plan` at small shapes on `given`, arrays by logical tensor of the single-device plan. Raises Faulty.
+
+    shaken: whether what operators make is off by far more than rounding.
+    """
     shapes = {logical: array.shape for logical, array in given.items()}
-    machine = Machine(plan, small, binding, shapes, Arrays(given, exact))
+    machine = Machine(plan, small, binding, shapes, Shaken(plan, given) if shaken else Arrays(given, exact))
     machine.run()
     gradients = {
         (rank, held.tensor): machine.final(rank, ONCE_A_STEP, held.tensor)

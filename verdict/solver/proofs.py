@@ -14,9 +14,9 @@ from verdict.solver.term import Kind, Term
 Form = tuple[Any, ...]
 MOST_TERMS = 4_000
 """Of so many terms at most a form is kept when its obligation is decided: what is larger is seldom proved twice."""
-MOST_AGAIN = 16
+MOST_AGAIN = 8
 """How often the terms of an obligation are looked at for the forms of its equalities, in the mean: what they have in
-common is looked at for each of them, and to prove a term takes some ten times as long as to look at it.
+common is looked at for each of them, and decided once for all of them.
 """
 
 
@@ -44,14 +44,14 @@ def forms_of(obligation: Obligation, wanted: Sequence[Element]) -> dict[Element,
     if obligation.premises:
         return {}
     asked = [e for e in wanted if e.single is not e.parallel or not e.single.total]
-    left = MOST_AGAIN * len(obligation.terms.below([side for e in asked for side in (e.single, e.parallel)]))
+    every = obligation.terms.below([side for e in asked for side in (e.single, e.parallel)])
+    most = MOST_AGAIN * len(every) // max(len(asked), 1)
     found: dict[Element, Form] = {}
     for element in asked:
         numbers: dict[Term, int] = {}
         for side in (element.single, element.parallel):
             _number(side, numbers)
-        left -= len(numbers)
-        if left < 0:
+        if len(numbers) > most:
             break
         if not any(term.kind is Kind.UNDEFINED or term in obligation.terms.unknown for term in numbers):
             parts = (_part(term, numbers) for term in numbers)
@@ -72,12 +72,14 @@ def _number(root: Term, numbers: dict[Term, int]) -> None:
 
 
 def _part(term: Term, numbers: dict[Term, int]) -> Form:
-    """A term, its arguments by number. Of a variable its name is left out."""
+    """A term, its arguments by number. Of a variable its name is left out. Rational coefficients are two whole numbers,
+    whose hashes take no time.
+    """
     args = tuple(numbers[arg] for arg in term.args)
     data: Any = term.data
     if term.kind is Kind.SUM:
         constant, weights = term.data
-        data = constant, *weights.values()
+        data = tuple(part for value in (constant, *weights.values()) for part in value.as_integer_ratio())
     elif term.kind is Kind.PRODUCT:
         data = tuple(term.data.values())
     elif term.kind in (Kind.REAL, Kind.INDEX):

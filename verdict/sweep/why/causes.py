@@ -72,7 +72,7 @@ def _next(search: Search, state: State) -> Found | None:
         Pass(search.operators, scene.classes),
         Pass(partial(search.solved, Budget()), scene.classes),
     )
-    partly: list[Mending] = []
+    partly: list[tuple[Mending, Pass]] = []
     for one in likely:
         step = _alone(search, state, one, partly)
         if step is not None:
@@ -85,8 +85,7 @@ def _next(search: Search, state: State) -> Found | None:
         if step is not None:
             return _stated(search, state, step)
     if partly:
-        most = min(partly, key=lambda mending: len(mending.after.wrong))
-        return [most.cause], most.after
+        return _likewise(search, *min(partly, key=lambda part: len(part[0].after.wrong)))
     return several(search, state)
 
 
@@ -145,13 +144,26 @@ def _one_by_one(search: Search, state: State, among: Pass) -> Found | None:
     return (found, state) if found else None
 
 
-def _alone(search: Search, state: State, among: Pass, partly: list[Mending]) -> Found | None:
+def _likewise(search: Search, first: Mending, among: Pass) -> Found:
+    """A correction, and those of its kind in steps of the same operator and name: one line updates many weights."""
+    found, state, at = [first.cause], first.after, first.cause.fix.at
+    alike = among._replace(classes=[each for each in among.classes if each.kind == at.kind])
+    while state.different and len(found) < MOST_CAUSES:
+        mending = one_of(search, state, alike)
+        if mending is None or mending.cause.fix.code != first.cause.fix.code:
+            break
+        found.append(mending.cause)
+        state = mending.after
+    return found, state
+
+
+def _alone(search: Search, state: State, among: Pass, partly: list[tuple[Mending, Pass]]) -> Found | None:
     """Corrections that each mend all that depends on them, one after the other; the first that does not is kept."""
     found: list[Cause] = []
     while state.different and len(found) < MOST_CAUSES:
         mending = one_of(search, state, among)
         if mending is None or not mending.whole:
-            partly.extend([mending] if mending is not None and not found else [])
+            partly.extend([(mending, among)] if mending is not None and not found else [])
             break
         found.append(mending.cause)
         state = mending.after
