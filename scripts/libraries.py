@@ -24,6 +24,7 @@ from scripts import processes  # noqa: E402
 from scripts.library_rows import Library, Row  # noqa: E402
 from scripts.library_rows.accelerate import ACCELERATE  # noqa: E402
 from scripts.library_rows.deepspeed import DEEPSPEED  # noqa: E402
+from scripts.library_rows.further import FURTHER  # noqa: E402
 from scripts.library_rows.megatron import MEGATRON  # noqa: E402
 from scripts.library_rows.peft import PEFT  # noqa: E402
 from scripts.library_rows.torch import TORCH  # noqa: E402
@@ -31,7 +32,7 @@ from scripts.library_rows.torchtitan import TORCHTITAN  # noqa: E402
 from scripts.library_rows.transformers import TRANSFORMERS  # noqa: E402
 from scripts.machine import machine  # noqa: E402
 
-LIBRARIES = (TORCH, TRANSFORMERS, TORCHTITAN, MEGATRON, DEEPSPEED, ACCELERATE, PEFT)
+LIBRARIES = (TORCH, TRANSFORMERS, TORCHTITAN, MEGATRON, DEEPSPEED, ACCELERATE, PEFT, *FURTHER)
 PROGRAMS = ROOT / "examples" / "libraries"
 PAGE = ROOT / "docs" / "libraries.md"
 HEAD = """# Other people's libraries
@@ -55,7 +56,8 @@ fills up, DETR in training mode, which asks whether numbers are finite, and Llam
 of complex numbers (`polar`). DINOv2, SigLIP, wav2vec2 and XLNet, called by DDP as they are, have weights that
 nothing uses, so that DDP waits for their gradients and reduces no others of their bucket: they are REFUTED
 (`missing-reduction`). With `find_unused_parameters` wav2vec2 (classifying sounds) has no answer in two minutes, and
-XLNet's unused weights leave it UNKNOWN, as nothing trains them.
+XLNet's unused weights leave it UNKNOWN, as nothing trains them. The UNet2DModel of diffusers (two levels, attention)
+under DDP has no answer in two and a half minutes.
 """
 COLUMNS = ("program", "ranks", "nodes", "recording s", "proof s", "verdict", "with a mistake", "what is said")
 

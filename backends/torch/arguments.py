@@ -18,8 +18,6 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from verdict.backends.torch.composites import TAKEN_APART
 
-PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer, FakeTensor)
-"""Kinds of tensors that are no wrappers of others."""
 PLACES = frozenset({"device", "layout", "pin_memory", "memory_format", "non_blocking", "generator"})
 """Arguments that do not change a value."""
 
@@ -28,6 +26,13 @@ DIGITS = 6
 """Of a decimal that somebody wrote; hardly any other number of 32 bits, which has up to nine, is as short as that."""
 _OF_TRUTH = frozenset({"aten::add", "aten::bitwise_not"})
 """Operators that mean something else for truth values; `dtype` says then that theirs are such."""
+
+
+def is_plain(kind: type) -> bool:
+    """Whether tensors of a kind are no wrappers of others: a library's class that says nothing of how operators are
+    dispatched (a parameter with a few attributes) holds what it is given.
+    """
+    return kind is FakeTensor or getattr(kind, "__torch_dispatch__", None) is torch.Tensor.__torch_dispatch__
 
 
 def bound(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:

@@ -16,7 +16,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_map
 
-from verdict.backends.torch.arguments import PLAIN, Call, called, is_composite
+from verdict.backends.torch.arguments import Call, called, is_composite, is_plain
 from verdict.backends.torch.beginnings import FIRST_SEED, NO_SEED
 from verdict.backends.torch.memory import value_of
 from verdict.graph.draws import BERNOULLI, DRAW, EXPONENTIAL, INTEGERS, NORMAL, UNIFORM
@@ -189,7 +189,7 @@ class Kept(TorchDispatchMode):  # type: ignore[misc]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run `func`, and keep what it draws."""
         kwargs = kwargs or {}
-        if any(kind not in PLAIN for kind in types):
+        if not all(map(is_plain, types)):
             return NotImplemented
         if func.namespace != "aten":
             return func(*args, **kwargs)

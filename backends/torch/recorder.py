@@ -8,7 +8,7 @@ from typing import Any
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
-from verdict.backends.torch.arguments import PLAIN, Call, called, decimal, is_composite, kernel_of, plain, tensors_in
+from verdict.backends.torch.arguments import Call, called, decimal, is_composite, is_plain, kernel_of, plain, tensors_in
 from verdict.backends.torch.aten import record_aten
 from verdict.backends.torch.calls import functional, in_flight, in_place
 from verdict.backends.torch.collectives import Communication, Unknown, member, name_of, ranks_of
@@ -68,7 +68,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run `func`, and record it."""
         kwargs = kwargs or {}
-        if any(kind not in PLAIN for kind in types):
+        if not all(map(is_plain, types)):
             return NotImplemented
         if func.namespace in _SILENT:
             return func(*args, **kwargs)
