@@ -4,6 +4,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 from torch.nn import functional
+from torch.nn.utils import get_total_norm
 
 from verdict.torch import Program, shard
 
@@ -47,3 +48,40 @@ def build_own_norm(ctx):
 
 def build_counted_twice(ctx):
     return program(ctx, "twice")
+
+
+def divided(ctx, whole=True):
+    """What is divided by the norm of both: columns of x, and a sum of which each rank has a part, as of its own rows.
+
+    whole: whether the norm is that of all of it.
+    """
+    x, w, made = torch.randn(SIZE, SIZE), nn.Parameter(torch.randn(SIZE)), {}
+    mine = slice(ctx.rank * SIZE // ctx.world, (ctx.rank + 1) * SIZE // ctx.world)
+
+    def step():
+        loss = (x * w).sum()
+        loss.backward()
+        columns, rows = x[:, mine] * 2, x[mine].exp().sum(0)
+        if ctx.world > 1 and whole:
+            dist.all_reduce(rows)
+            squares = columns.square().sum()
+            dist.all_reduce(squares)
+            norm = (squares + rows.square().sum()).sqrt()
+        else:
+            norm = get_total_norm([columns, rows])  # place
+        columns, rows = columns / norm, rows / norm
+        if ctx.world > 1 and not whole:
+            dist.all_reduce(rows)
+        made.update(columns=columns, rows=rows)
+        return loss.detach()
+
+    specs = {"columns": shard(1, ctx.rank, ctx.world)}
+    return Program(inputs={"x": x}, params={"w": w}, step=step, outputs=lambda: made, specs=specs)
+
+
+def build_divided(ctx):
+    return divided(ctx)
+
+
+def build_divided_by_own(ctx):
+    return divided(ctx, whole=False)

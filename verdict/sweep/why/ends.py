@@ -17,6 +17,7 @@ from verdict.sweep.results import GRADIENT
 from verdict.sweep.trace import frozen
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State, rank_of
+from verdict.sweep.why.missing import are_parts
 from verdict.sweep.why.naming import of_gradients, within
 from verdict.sweep.why.scene import Arrays, Scene, arrays_of, close
 from verdict.sweep.why.search import Cause
@@ -148,7 +149,8 @@ def trails(scene: Scene, state: State, left: Sequence[Different]) -> tuple[list[
     The steps are those that make of single-device values what the single-device plan has nowhere, those on the way to
     most outputs first: what some of these depend on may be as it should be. The way goes back along such values alone:
     what is made whole by a reduction before it is used is not on it. Nor are multiples of what the single-device plan
-    has, as the gradients of each rank's own mean are, but where nothing else is wrong on it.
+    has, as the gradients of each rank's own mean are, nor parts of which it has the sum, but where nothing else is
+    wrong on it.
     """
     begins: dict[int, list[Different]] = defaultdict(list)
     factors = factors_of(scene.parallel)
@@ -158,16 +160,23 @@ def trails(scene: Scene, state: State, left: Sequence[Different]) -> tuple[list[
         return state.look(scene, value) is not None
 
     @cache
-    def in_parts(value: int) -> bool:
+    def scaled(value: int) -> bool:
         arrays = None if there(value) else state.arrays(value)
         if arrays is None:
             return there(value)
-        scaled = (tuple(np.asarray(array / float(factor)) for array in arrays) for factor in factors)
-        return any(scene.look(each) is not None for each in scaled)
+        multiples = (tuple(np.asarray(array / float(factor)) for array in arrays) for factor in factors)
+        return any(scene.look(each) is not None for each in multiples)
+
+    @cache
+    def summed(value: int) -> bool:
+        number = scene.maker.get(value)
+        if number is None or scaled(value):
+            return scaled(value)
+        return are_parts(scene, state, scene.classes[classes[number]], scene.step(number).outputs.index(value))
 
     classes = {number: k for k, at in enumerate(scene.classes) for number in at.steps.values()}
     for item in left:
-        first = _first(scene, in_parts, item) or _first(scene, there, item)
+        first = _first(scene, summed, item) or _first(scene, scaled, item) or _first(scene, there, item)
         for k in dict.fromkeys(classes[number] for number in first):
             begins[k].append(item)
     found: list[Trail] = []

@@ -64,16 +64,9 @@ def missing_sums(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
 
 def _parts(scene: Scene, state: State, at: Siblings, position: int) -> Iterator[Part]:
     values = values_of(scene, at, position)
-    arrays = {place: state.arrays(value) for place, value in values.items()}
-    present = {place: found for place, found in arrays.items() if found is not None}
-    if len(present) < 2 or len({found[0].shape for found in present.values()}) != 1:
-        return
     if reduced_next(scene, state, set(values.values())):
         return
-    for groups in groupings(scene, list(present)):
-        if any(all(close(present[p], present[group[0]]) for p in group) for group in groups):
-            continue
-        sums = [total([present[place] for place in group]) for group in groups]
+    for groups, sums in _sums(scene, state, at, position):
         means = [tuple(np.asarray(a / len(g)) for a in own) for g, own in zip(groups, sums, strict=True)]
         ids_of = {word: _known(scene, whole) for word, whole in (("summed", sums), ("averaged", means))}
         told = next((ids for ids in ids_of.values() if ids), [])
@@ -82,6 +75,22 @@ def _parts(scene: Scene, state: State, at: Siblings, position: int) -> Iterator[
             whole, found = sums if word == "summed" else means, ids_of[word] or told
             change = Change({values[p]: own for group, own in zip(groups, whole, strict=True) for p in group})
             yield Part(position, groups, word, change, found[0])
+
+
+def _sums(scene: Scene, state: State, at: Siblings, position: int) -> Iterator[tuple[Partition, list[Arrays]]]:
+    """The sums of what steps make, over groups of which some members make different values."""
+    arrays = {place: state.arrays(value) for place, value in values_of(scene, at, position).items()}
+    present = {place: found for place, found in arrays.items() if found is not None}
+    if len(present) < 2 or len({found[0].shape for found in present.values()}) != 1:
+        return
+    for groups in groupings(scene, list(present)):
+        if not any(all(close(present[p], present[group[0]]) for p in group) for group in groups):
+            yield groups, [total([present[place] for place in group]) for group in groups]
+
+
+def are_parts(scene: Scene, state: State, at: Siblings, position: int) -> bool:
+    """Whether the single-device plan has all sums of what steps make, over some groups."""
+    return any(len(_known(scene, sums)) == len(groups) for groups, sums in _sums(scene, state, at, position))
 
 
 def _known(scene: Scene, arrays: Sequence[Arrays]) -> list[Ids]:
