@@ -105,6 +105,17 @@ def test_the_first_finding_names_the_slip_and_its_line(file, builder):
 
 
 @pytest.mark.slow
+def test_a_norm_of_each_ranks_own_rows_is_one_cause_forward_and_backward():
+    pair = (("build_normed_alone", "build_batch_norm_single"),)
+    report = answers(HERE / "slips_data.py", pair)["build_normed_alone"].report
+    first, then = report.findings
+    assert (first.code, then.code) == ("missing-reduction", "wrong-constant")
+    assert "var_mean" in first.title and "alone, where one of all of" in first.title
+    assert any(note.startswith("its gradient likewise") for note in first.notes), first.notes
+    assert any("updated norm.running_var agrees" in note for note in then.notes), then.notes
+
+
+@pytest.mark.slow
 def test_what_a_line_does_to_each_weight_is_searched_for_once(monkeypatch):
     module, searched = import_module("verdict.sweep.why.causes"), []
     search = module._next
