@@ -38,26 +38,33 @@ MOST_ROUNDS = 8
 
 
 def causes(scene: Scene, start: State, most: int = MOST_CAUSES) -> tuple[list[Cause], State]:
-    """The causes, the earliest first, and the flow with all of them put right. most: of these, where it ends."""
-    search, state = Search(scene, Scaled(scene)), start
+    """The causes, the earliest first, and the flow with all of them put right. most: of these, where it ends.
+
+    What is computed of a rank's own share is no cause where an output that was right is wrong at the end with that.
+    """
+    search = Search(scene, Scaled(scene))
+    found, state = _each(search, start, most, shares=True)
+    if not state.wrong <= start.wrong:
+        found, state = _each(search, start, most, shares=False)
+    return sorted(found, key=lambda cause: cause.fix.at.first), state
+
+
+def _each(search: Search, state: State, most: int, shares: bool) -> Found:
     found: list[Cause] = []
     for _ in range(MOST_ROUNDS):
-        step = _next(search, state)
+        step = (_of_own_shares(search, state) if shares else None) or _next(search, state)
         if step is None:
             break
         found.extend(step[0])
         state = step[1]
         if not state.different or len(found) >= most:
             break
-    return sorted(found, key=lambda cause: cause.fix.at.first), state
+    return found, state
 
 
 def _next(search: Search, state: State) -> Found | None:
     """The next causes: of the likeliest kind of which there are any that mend all that depends on them."""
     scene, early = search.scene, astray(search, state)
-    step = _of_own_shares(search, state)
-    if step is not None:
-        return step
     likely = (
         Pass(search.again, scene.classes),
         Pass(search.left_out, scene.classes),
