@@ -52,7 +52,7 @@ def causes(scene: Scene, start: State, most: int = MOST_CAUSES) -> tuple[list[Ca
 def _each(search: Search, state: State, most: int, shares: bool) -> Found:
     found: list[Cause] = []
     for _ in range(MOST_ROUNDS):
-        step = (_of_own_shares(search, state) if shares else None) or _next(search, state)
+        step = _next(search, state, shares)
         if step is None:
             break
         found.extend(step[0])
@@ -62,8 +62,11 @@ def _each(search: Search, state: State, most: int, shares: bool) -> Found:
     return found, state
 
 
-def _next(search: Search, state: State) -> Found | None:
-    """The next causes: of the likeliest kind of which there are any that mend all that depends on them."""
+def _next(search: Search, state: State, shares: bool) -> Found | None:
+    """The next causes: of the likeliest kind of which there are any that mend all that depends on them.
+
+    shares: whether what is computed of a rank's own share is looked for, before parts that nobody sums.
+    """
     scene, early = search.scene, astray(search, state)
     likely = (
         Pass(search.again, scene.classes),
@@ -96,6 +99,9 @@ def _next(search: Search, state: State) -> Found | None:
     )
     partly: list[tuple[Mending, Pass]] = []
     for one in likely:
+        step = _of_own_shares(search, state) if shares and one.kind == search.sums else None
+        if step is not None:
+            return step
         step = _alone(search, state, one, partly)
         if step is not None:
             return _stated(search, state, _with_ties(search, state, step, early))
