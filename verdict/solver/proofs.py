@@ -38,8 +38,8 @@ class Proofs:
 
 def forms_of(obligation: Obligation, wanted: Sequence[Element]) -> dict[Element, Form]:
     """For each equality all that its proof is made from, without names. Left out are those of which that is more than
-    some terms (premises, functions of which nothing is known, what has no value), and those that nothing need be proved
-    of: one term without conditions on both sides.
+    some terms (premises, functions of which nothing is known, what has no value), those that nothing need be proved of:
+    one term without conditions on both sides, and all from the first on that takes too much of what all have.
     """
     if obligation.premises:
         return {}

@@ -14,7 +14,8 @@ from verdict.graph import Shape
 from verdict.ops import numbers
 from verdict.ops.aten.form import REQUIRED, Arguments, constant, operator
 from verdict.ops.casts import CAST
-from verdict.ops.rule import Array, OpRule
+from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim, Law, OpRule, Scale
+from verdict.ops.shapes import make_axes
 
 
 def _checked(args: Arguments) -> Shape:
@@ -31,22 +32,42 @@ def _checked(args: Arguments) -> Shape:
     return x
 
 
-def _shapes(args: Arguments) -> tuple[Shape, Shape, Shape]:
-    moments = (args["N"], args["group"])
-    return _checked(args), moments, moments
+CHANNELS, MOMENTS = (("c",),), (("n",), ("g",))
 
 
-def _backward_shapes(args: Arguments) -> tuple[Shape, Shape, Shape]:
-    x = _checked(args)
-    moments = (args["N"], args["group"])
+def _layout(args: Arguments, least: int) -> tuple[tuple[Atom, ...], tuple[Dim, ...]]:
+    """The atoms, and the dimensions of the input. least: the fewest samples that a reduced shape leaves."""
+    count, channels, *positions = _checked(args)
+    spots = tuple(Atom(f"p{place}", size, Law.WHOLE, size) for place, size in enumerate(positions))
+    along = (("c", channels), ("g", args["group"]))
+    atoms = (Atom("n", count, least=least), *(Atom(name, size, Law.WHOLE, size) for name, size in along), *spots)
+    return atoms, (("n",), ("c",), *((spot.name,) for spot in spots))
+
+
+def _axes(args: Arguments) -> Axes:
+    """Sample by sample."""
+    atoms, rows = _layout(args, 1)
+    by_channel = tuple(CHANNELS for name in ("weight", "bias") if args[name] is not None)
+    return make_axes(atoms, (rows, *by_channel), (rows, MOMENTS, MOMENTS))
+
+
+def _backward_axes(args: Arguments) -> Axes:
+    """Sample by sample; the gradients of weight and bias are summed over the samples."""
+    atoms, rows = _layout(args, 2)
+    x, moments = args["input"], (args["N"], args["group"])
     if args["grad_out"] != x or args["mean"] != moments or args["rstd"] != moments:
         raise args.misfit(f"gradient, mean and rstd do not belong to an input of shape {x}")
-    return x, (args["C"],), (args["C"],)
+    by_channel = (CHANNELS,) if args["weight"] is not None else ()
+    return make_axes(atoms, (rows, rows, MOMENTS, MOMENTS, *by_channel), (rows, CHANNELS, CHANNELS))
+
+
+def _reduce(attrs: Attributes, scale: Scale) -> Attributes:
+    return {**attrs, "N": scale.inputs[0][0]}
 
 
 def _grouped(args: Arguments, x: Array) -> Array:
     """[N, groups, elements]."""
-    return x.reshape(args["N"], args["group"], -1)
+    return x.reshape(len(x), args["group"], -1)
 
 
 def _mean(x: Array) -> Array:
@@ -88,19 +109,21 @@ RULES: tuple[OpRule, ...] = (
         "aten.native_group_norm",
         "input weight? bias?",
         {**SIZES, "eps": REQUIRED},
-        _shapes,
+        _axes,
         _forward,
         "y = (x - mean) r weight + bias in groups of channels, mean, r = (variance + eps)^(-1/2)",
+        reduce=_reduce,
         assumptions=(CAST,),
     ),
     operator(
         "aten.native_group_norm_backward",
         "grad_out input mean rstd weight?",
         {**SIZES, "output_mask": None},
-        _backward_shapes,
+        _backward_axes,
         _backward,
         "dx = r (a - mean of a - h mean of a h), dweight = dy h, dbias = dy, in groups of channels",
         linear=(0,),
+        reduce=_reduce,
         assumptions=(CAST,),
     ),
 )
