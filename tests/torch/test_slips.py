@@ -105,6 +105,30 @@ def test_the_first_finding_names_the_slip_and_its_line(file, builder):
 
 
 @pytest.mark.slow
+def test_a_norm_of_each_ranks_own_rows_is_one_cause_forward_and_backward():
+    pair = (("build_normed_alone", "build_batch_norm_single"),)
+    report = answers(HERE / "slips_data.py", pair)["build_normed_alone"].report
+    first, then = report.findings
+    assert (first.code, then.code) == ("missing-reduction", "wrong-constant")
+    assert "var_mean" in first.title and "alone, where one of all of" in first.title
+    assert any(note.startswith("its gradient likewise") for note in first.notes), first.notes
+    assert any("updated norm.running_var agrees" in note for note in then.notes), then.notes
+
+
+@pytest.mark.slow
+def test_a_cause_that_leaves_wrong_what_was_right_is_none(monkeypatch):
+    module, tried = import_module("verdict.sweep.why.causes"), []
+    shares = module._of_own_shares
+    monkeypatch.setattr(module, "_of_own_shares", lambda *words: tried.append(shares(*words)) or tried[-1])
+    for name in ("_alone", "_one_by_one", "restored", "several"):
+        monkeypatch.setattr(module, name, lambda *words: None)
+    pair = (("build_normed_alone", "build_batch_norm_single"),)
+    report = answers.__wrapped__(HERE / "slips_data.py", pair)["build_normed_alone"].report
+    assert tried[0] is not None and not any(tried[1:])
+    assert not any("alone, where one of all of" in finding.title for finding in report.findings)
+
+
+@pytest.mark.slow
 def test_what_a_line_does_to_each_weight_is_searched_for_once(monkeypatch):
     module, searched = import_module("verdict.sweep.why.causes"), []
     search = module._next

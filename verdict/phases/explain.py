@@ -14,7 +14,7 @@ from verdict.phases.certify import MISFIT
 from verdict.phases.query import Examined, Query
 from verdict.phases.summary import swept_of
 from verdict.report import Proofs, Report
-from verdict.sweep import findings, steps_of, sweep
+from verdict.sweep import OWN_SHARE, findings, steps_of, sweep
 
 MOST_MENDED = 150
 """Up to so many steps of all ranks, plans are explained by corrections; of larger ones the walk's findings stay."""
@@ -101,8 +101,8 @@ def _corrected(query: Query, report: Report) -> Report:
 
     What the walk says of a plan that is built otherwise than the single-device plan may be beside the point, so causes
     that corrections show replace it. The walk's findings stay where they say more: where both find the same, unless
-    the walk speaks of results alone that a node far before makes wrong; and where it takes more corrections than the
-    walk has findings, as some of them then mend a little by chance.
+    the walk speaks of results alone that a node far before makes wrong, or of parts of what is no sum; and where it
+    takes more corrections than the walk has findings, as some of them then mend a little by chance.
     """
     single, parallel = query.values
     recorded = is_recorded(parallel)
@@ -123,7 +123,8 @@ def _corrected(query: Query, report: Report) -> Report:
     if not found or len(found) > most or any(finding.code == UNEXPLAINED for finding in unexplained):
         return report
     crossed = len(report.findings) == 1 and report.findings[0].code in CROSSED and _received(report.findings[0])
-    if crossed or ((same or codes | told <= SCALES) and not _left_out(found)):
+    of_shares = any(isinstance(finding.kind, tuple) and OWN_SHARE in finding.kind for finding in found)
+    if crossed or ((same or codes | told <= SCALES) and not (_left_out(found) or of_shares)):
         return replace(report, findings=tuple(_with_corrections(report.findings, found)))
     return explained
 

@@ -4,6 +4,6 @@ from verdict.sweep.findings import findings
 from verdict.sweep.sweep import apart_on_numbers, sweep
 from verdict.sweep.swept import OWN, Swept
 from verdict.sweep.unroll import steps_of
-from verdict.sweep.why import MOST_CAUSES
+from verdict.sweep.why import MOST_CAUSES, OWN_SHARE
 
-__all__ = ["MOST_CAUSES", "OWN", "Swept", "apart_on_numbers", "findings", "steps_of", "sweep"]
+__all__ = ["MOST_CAUSES", "OWN", "OWN_SHARE", "Swept", "apart_on_numbers", "findings", "steps_of", "sweep"]

@@ -6,9 +6,11 @@ from verdict.sweep.why.mend import Change, State
 from verdict.sweep.why.numbers import numbers
 from verdict.sweep.why.scene import Scene, scene_of
 from verdict.sweep.why.search import Cause
+from verdict.sweep.why.upstream import OWN_SHARE
 
 __all__ = [
     "MOST_CAUSES",
+    "OWN_SHARE",
     "Cause",
     "Change",
     "Scene",

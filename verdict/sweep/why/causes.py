@@ -5,19 +5,31 @@ the single-device plan has nowhere of what it has, and the others last. Where no
 are put in for which such a step at last makes single-device values again: an output may have several causes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
 from verdict.graph import COPY
 from verdict.sweep.flow import REDUCTIONS
 from verdict.sweep.why.factors import Scaled
-from verdict.sweep.why.mend import Budget, State
+from verdict.sweep.why.mend import Budget, State, mended
 from verdict.sweep.why.restored import restored, several
 from verdict.sweep.why.scene import Scene
-from verdict.sweep.why.search import Cause, Found, Mending, Pass, Search, astray, beside_sums, next_to_astray, one_of
+from verdict.sweep.why.search import (
+    Cause,
+    Found,
+    Mending,
+    Pass,
+    Search,
+    astray,
+    beside_sums,
+    cause_of,
+    next_to_astray,
+    one_of,
+)
 from verdict.sweep.why.siblings import Siblings
 from verdict.sweep.why.stated import as_number, multiplies
+from verdict.sweep.why.upstream import of_own_shares
 
 MOST_CAUSES = 40
 """How many causes are looked for; outputs that differ still are reported without one."""
@@ -26,22 +38,35 @@ MOST_ROUNDS = 8
 
 
 def causes(scene: Scene, start: State, most: int = MOST_CAUSES) -> tuple[list[Cause], State]:
-    """The causes, the earliest first, and the flow with all of them put right. most: of these, where it ends."""
-    search, state = Search(scene, Scaled(scene)), start
+    """The causes, the earliest first, and the flow with all of them put right. most: of these, where it ends.
+
+    What is computed of a rank's own share is no cause where an output that was right is wrong at the end with that.
+    """
+    search = Search(scene, Scaled(scene))
+    found, state = _each(search, start, most, shares=True)
+    if not state.wrong <= start.wrong:
+        found, state = _each(search, start, most, shares=False)
+    return sorted(found, key=lambda cause: cause.fix.at.first), state
+
+
+def _each(search: Search, state: State, most: int, shares: bool) -> Found:
     found: list[Cause] = []
     for _ in range(MOST_ROUNDS):
-        step = _next(search, state)
+        step = _next(search, state, shares)
         if step is None:
             break
         found.extend(step[0])
         state = step[1]
         if not state.different or len(found) >= most:
             break
-    return sorted(found, key=lambda cause: cause.fix.at.first), state
+    return found, state
 
 
-def _next(search: Search, state: State) -> Found | None:
-    """The next causes: of the likeliest kind of which there are any that mend all that depends on them."""
+def _next(search: Search, state: State, shares: bool) -> Found | None:
+    """The next causes: of the likeliest kind of which there are any that mend all that depends on them.
+
+    shares: whether what is computed of a rank's own share is looked for, before parts that nobody sums.
+    """
     scene, early = search.scene, astray(search, state)
     likely = (
         Pass(search.again, scene.classes),
@@ -74,6 +99,9 @@ def _next(search: Search, state: State) -> Found | None:
     )
     partly: list[tuple[Mending, Pass]] = []
     for one in likely:
+        step = _of_own_shares(search, state) if shares and one.kind == search.sums else None
+        if step is not None:
+            return step
         step = _alone(search, state, one, partly)
         if step is not None:
             return _stated(search, state, _with_ties(search, state, step, early))
@@ -87,6 +115,25 @@ def _next(search: Search, state: State) -> Found | None:
     if partly:
         return _likewise(search, *min(partly, key=lambda part: len(part[0].after.wrong)))
     return several(search, state)
+
+
+def _of_own_shares(search: Search, state: State) -> Found | None:
+    """What is computed of each rank's own share, from the first step on, where all of it mends outputs. Others it may
+    break: a gradient that is zero as it is, until the sums of the backward pass are over all ranks, too.
+    """
+    found: list[Cause] = []
+    while (step := next(_shares(search, state), None)) is not None and len(found) < MOST_CAUSES:
+        found.append(step[0])
+        state = step[1]
+    return (found, state) if found else None
+
+
+def _shares(search: Search, state: State) -> Iterator[tuple[Cause, State]]:
+    for at in astray(search, state)(search.scene.classes):
+        for fix in of_own_shares(search.scene, state, at):
+            after = mended(search.scene, state, fix.change, Budget())
+            if after is not None and len(after.wrong) < len(state.wrong):
+                yield cause_of(state, after, fix), after
 
 
 def _with_ties(search: Search, state: State, step: Found, early: Callable[..., Sequence[Siblings]]) -> Found:

@@ -1,22 +1,26 @@
 """From a value that the single-device plan has nowhere back to the step that first goes another way."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from verdict.graph import ABSENT
 from verdict.graph.sources import in_short
 from verdict.ops import RULES, Law
 from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import REDUCTIONS, Step
 from verdict.sweep.trace import frozen
-from verdict.sweep.why.mend import State
-from verdict.sweep.why.scene import Scene
-from verdict.sweep.why.siblings import Instance
-from verdict.sweep.why.words import called, elements_text, node_text, places_text, ranks_text
+from verdict.sweep.why.fix import Fix
+from verdict.sweep.why.mend import Change, State
+from verdict.sweep.why.scene import Scene, arrays_of
+from verdict.sweep.why.siblings import Instance, Siblings
+from verdict.sweep.why.words import called, elements_text, node_text, places_text, ranks_text, single_line
 
 MOST_STEPS = 24
 """How many steps the way is followed back; a parting that lies further is not told, but what it leads to."""
+OWN_SHARE = "own-share"
+"""What corrections have in common that give a step all of what it has a share of."""
 
 
 class Parting(NamedTuple):
@@ -73,11 +77,7 @@ def _own_fault(
         wanted = ", ".join(f"{name}={due[name]}" if name in due else f"no {name}" for name in names)
         return Parting("wrong-constant", f"{node} has {told}; the single-device node has {wanted}", maker, single)
     if share and _takes_all(step, seen, reads):
-        own, every = next((o, w) for o, w in zip(seen, reads, strict=True) if o is not None and o.size < w.size)
-        title = (
-            f"{node} is of {elements_text(scene, own)} alone, where one of all of {elements_text(scene, every)} is due"
-        )
-        return Parting("missing-reduction", title, maker, single)
+        return Parting("missing-reduction", _of_share(scene, node, seen, reads), maker, single)
     if share and sums(step, seen):
         text = elements_text(scene, next(ids for ids in seen if ids is not None))
         title = f"{node} sums {text} only, and is read before the other parts of {in_short(other.place.name)} are added"
@@ -86,6 +86,41 @@ def _own_fault(
     right = called(other.op, other.place.name)
     title = f"{node} makes of its region what is no region of {right}, with {told or 'no attributes'}"
     return Parting("wrong-constant" if told else "not-equivalent", title, maker, single)
+
+
+def _of_share(scene: Scene, node: str, seen: Sequence[Ids | None], reads: Sequence[Ids]) -> str:
+    own, every = next((o, w) for o, w in zip(seen, reads, strict=True) if o is not None and o.size < w.size)
+    return f"{node} is of {elements_text(scene, own)} alone, where one of all of {elements_text(scene, every)} is due"
+
+
+def of_own_shares(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
+    """What the single-device step makes of all that each of the steps reads a share of, and must have all of: the mean
+    and the variance of a batch of which each rank has some rows.
+    """
+    first = scene.step(at.first)
+    for number, other in enumerate(scene.one.steps):
+        if other.op != first.op or len(other.inputs) != len(first.inputs) or frozen(other.attrs) != frozen(first.attrs):
+            continue
+        reads = scene.trace.reads[number]
+        shares = {place: [state.look(scene, v) for v in scene.step(k).inputs] for place, k in at.steps.items()}
+        if not all(_is_share(first, seen, reads) for seen in shares.values()):
+            continue
+        due = [arrays_of(scene.right, value) if value != ABSENT else None for value in other.outputs]
+        made = [(v, own) for k in at.steps.values() for v, own in zip(scene.step(k).outputs, due, strict=True)]
+        change = {value: own for value, own in made if value != ABSENT and own is not None}
+        if all((held := state.arrays(v)) is not None and held[0].shape == own[0].shape for v, own in change.items()):
+            node = f"{node_text(scene, first)} on {places_text(scene, tuple(at.steps))}"
+            title = _of_share(scene, node, shares[min(at.steps)], reads)
+            lines = (single_line(scene, number),)
+            kin = (OWN_SHARE,)
+            yield Fix("missing-reduction", title, at, tuple(at.steps), Change(change), single=lines, kin=kin)
+            return
+
+
+def _is_share(step: Step, seen: list[Ids | None], reads: tuple[Ids, ...]) -> bool:
+    """Whether what is read is a part of what must all be read, and of which parts do not add up."""
+    parts = any(ids is not None and ids.size < whole.size for ids, whole in zip(seen, reads, strict=True))
+    return parts and all(map(_within, seen, reads)) and not sums(step, seen) and _takes_all(step, seen, reads)
 
 
 def _takes_all(step: Step, seen: list[Ids | None], reads: tuple[Ids, ...]) -> bool:
