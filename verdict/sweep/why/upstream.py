@@ -103,6 +103,8 @@ def of_own_shares(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
             continue
         reads = scene.trace.reads[number]
         shares = {place: [state.look(scene, v) for v in scene.step(k).inputs] for place, k in at.steps.items()}
+        if any(len(scene.step(k).outputs) != len(other.outputs) for k in at.steps.values()):
+            continue
         if not all(_is_share(first, seen, reads) for seen in shares.values()):
             continue
         due = [arrays_of(scene.right, value) if value != ABSENT else None for value in other.outputs]
