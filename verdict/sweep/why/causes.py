@@ -68,6 +68,7 @@ def _next(search: Search, state: State, shares: bool) -> Found | None:
     shares: whether what is computed of a rank's own share is looked for, before parts that nobody sums.
     """
     scene, early = search.scene, astray(search, state)
+    sums = Pass(search.sums, scene.classes)
     likely = (
         Pass(search.again, scene.classes),
         Pass(search.left_out, scene.classes),
@@ -80,7 +81,7 @@ def _next(search: Search, state: State, shares: bool) -> Found | None:
         Pass(search.off, scene.classes),
         Pass(search.off, scene.repeated),
         Pass(search.read_early, [*beside_sums(search, scene.classes), *next_to_astray(search, state, scene.classes)]),
-        Pass(search.sums, scene.classes),
+        sums,
         Pass(search.numbers_there, scene.repeated),
         Pass(search.sums, scene.repeated),
         Pass(search.parts, next_to_astray(search, state, scene.classes)),
@@ -99,7 +100,7 @@ def _next(search: Search, state: State, shares: bool) -> Found | None:
     )
     partly: list[tuple[Mending, Pass]] = []
     for one in likely:
-        step = _of_own_shares(search, state) if shares and one.kind == search.sums else None
+        step = _of_own_shares(search, state) if shares and one is sums else None
         if step is not None:
             return step
         step = _alone(search, state, one, partly)

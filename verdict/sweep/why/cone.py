@@ -11,7 +11,7 @@ from verdict.sweep.why.scene import Scene
 def cone_of(scene: Scene, values: Iterable[int]) -> set[int]:
     """All steps of the parallel flow on the way to some values."""
     makers = {scene.maker[value] for value in values if value in scene.maker}
-    return set(chain.from_iterable(networkx.bfs_layers(scene.backward, makers)))
+    return set(chain.from_iterable(networkx.bfs_layers(scene.graph.reverse(copy=False), makers)))
 
 
 def readers_of(scene: Scene, values: Iterable[int]) -> set[int]:

@@ -28,14 +28,8 @@ class Shared(Generic[T]):
         return len(self._known) > before
 
 
-def kept(state: State, key: Hashable, made: Callable[[], T]) -> T:
-    """What is made of a state under a key, once."""
-    if key not in state.asked:
-        state.asked[key] = made()
-    found: T = state.asked[key]
-    return found
-
-
 def shared(state: State, key: Hashable, made: Callable[[], Iterator[T]]) -> Iterator[T]:
     """What is made of a state under a key, by the first who asks for it."""
-    return iter(kept(state, key, lambda: Shared(made())))
+    if key not in state.asked:
+        state.asked[key] = Shared(made())
+    return iter(state.asked[key])

@@ -36,8 +36,8 @@ class Scene:
     readers: for each value of the parallel flow the steps that read it. classes: its steps, those that match on all
     ranks and in all microbatches together, in the order of the flow. repeated: those of several runs of one line of a
     program. partitions: how ranks may be grouped. maker: which step makes a value. graph: from each parallel step to
-    those that read what it makes. backward: the same, turned round. collectives: by device and name. outputs: of
-    single-device steps that make several tensors, what these are called. plain: both flows on small whole numbers.
+    those that read what it makes. collectives: by device and name. outputs: of single-device steps that make several
+    tensors, what these are called. plain: both flows on small whole numbers.
     """
 
     single: Plan
@@ -51,7 +51,6 @@ class Scene:
     readers: Mapping[int, tuple[int, ...]]
     maker: Mapping[int, int]
     graph: networkx.DiGraph
-    backward: networkx.DiGraph
     classes: tuple[Siblings, ...]
     repeated: tuple[Siblings, ...]
     partitions: tuple[Partition, ...]
@@ -107,11 +106,11 @@ def scene_of(runs: Runs) -> Scene:
             if value != ABSENT:
                 maker[value] = number
     classes = siblings_of(flows[1])
-    repeated, graph = repeated_of(classes), _graph(flows[1], maker)
+    repeated = repeated_of(classes)
     instances = sorted({place for found in (*classes, *repeated) for place in found.steps})
     return Scene(
         single, parallel, *flows, right, trace, elements, catalogue,
-        {value: tuple(dict.fromkeys(found)) for value, found in readers.items()}, maker, graph, graph.reverse(),
+        {value: tuple(dict.fromkeys(found)) for value, found in readers.items()}, maker, _graph(flows[1], maker),
         classes, repeated, partitions_of(parallel, instances), _collectives(parallel), _outputs(single, flows[0]),
         runs.plain,
     )  # fmt: skip

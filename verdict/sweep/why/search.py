@@ -22,7 +22,7 @@ from verdict.sweep.why.layouts import layouts
 from verdict.sweep.why.lookups import split_lookups
 from verdict.sweep.why.mend import Budget, State, behind, improved, mended
 from verdict.sweep.why.missing import lost_summands, missing_sums
-from verdict.sweep.why.once import kept, shared
+from verdict.sweep.why.once import shared
 from verdict.sweep.why.runs import attributes_of_runs
 from verdict.sweep.why.scaled import off
 from verdict.sweep.why.scene import Scene
@@ -288,7 +288,7 @@ def concerned(search: Search, state: State, classes: Sequence[Siblings]) -> Iter
 
 def before_wrong(search: Search, state: State) -> set[int]:
     """The steps that outputs that differ depend on."""
-    return kept(state, before_wrong, lambda: cone_of(search.scene, [item.result.value for item in state.different]))
+    return cone_of(search.scene, [item.result.value for item in state.different])
 
 
 def cause_of(state: State, after: State, fix: Fix) -> Cause:
