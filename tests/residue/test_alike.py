@@ -84,11 +84,11 @@ r{rows} = relu(y{rows})
 
 def test_a_rank_may_know_what_another_one_has_to_compute():
     """Of the rows of a table of constants the first ones are known to be these, the others are not."""
-    table = 'a = aten.arange() end=6 dtype="float32"\n{} = aten.repeat(a) repeats=({}, 1)'
-    single = APART.format(rows="", given=table.format("e", 4), other="e", loss="l = sum(r)\nloss l")
+    table = 'a = aten.arange() end=6 dtype="float32"\n{} = aten.stack({}) dim=0'
+    single = APART.format(rows="", given=table.format("e", "a, a, a, a"), other="e", loss="l = sum(r)\nloss l")
     loss = 'p = sum(r[tp, :])\nl = all_reduce(p) ranks=tp reduce="sum"\nloss l'
     parts = {"rows": "[tp, :]", "other": "f", "loss": loss}
-    right = APART.format(given=table.format("f", 2), **parts)
+    right = APART.format(given=table.format("f", "a, a"), **parts)
     wrong = right.replace("add(h[tp, :], f)", "add(f, f)")
     assert proved(single, right, tp=2)
     assert not proved(single, wrong, tp=2)

@@ -77,6 +77,10 @@ class Guessing(Holdings):
                 if interval != (0, full):
                     self._pieces[device].setdefault((full, interval[1] - interval[0]), interval)
 
+    def piece(self, device: int, full: int, size: int) -> Interval | None:
+        """Which part of so many elements a device has where it has so few: as of an input, or of another value."""
+        return super().piece(device, full, size) or self._pieces[device].get((full, size))
+
     def gap(self, reason: str, place: Place) -> NoReturn:
         """Leave the step: nothing can be said of it."""
         raise Unfollowed(reason)

@@ -4,7 +4,7 @@ By induction over the order in which a plan runs, a tensor holds what is guessed
 the island reads holds what the walk says, which rests on stages and on islands before it.
 """
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from verdict.outcome import Unknown
 from verdict.residue.islands import Column, Island, column_of, islands_of, uneven, widest
 from verdict.residue.pairs import Pair, Placed, pair_of, tile_of
 from verdict.residue.single import Source, source_of
-from verdict.residue.wrong import doubtful, earliest_of, first, is_proved, scaled
+from verdict.residue.wrong import doubtful, earliest_of, first, in_turn, is_proved, resting_on, scaled
 from verdict.solver import Proofs
 from verdict.stage import Members, Stage, cut
 from verdict.stage.stage import column_laws
@@ -73,8 +73,8 @@ def decide(
     if absorbs_poles(table):
         return None
     (microbatch,) = walked_microbatches(plan, every=False)
-    column, grounds = column_of(plan, microbatch), grounds_of(table, plan)
-    asked = _Asked(column, microbatch, grounds, source_of(table, plan), binding, options, unproved, progress, {})
+    column, grounds, source = column_of(plan, microbatch), grounds_of(table, plan), source_of(table, plan)
+    asked = _Asked(column, microbatch, grounds, source, binding, options, unproved, progress, {}, Proofs())
     learned, behind = Learned(forms=_early(asked)), frozenset[int]()
     most, spent = max(MOST_STEPS, MOST_OF_ALL * steps_of(plan)), 0.0
     walk: Lineages | None = None
@@ -114,7 +114,7 @@ def decide(
 
 
 class _Asked(NamedTuple):
-    """What is asked in all rounds. known: what was found of each distinct island."""
+    """What is asked in all rounds. known: what was found of each distinct island. proofs: those of their claims."""
 
     column: Column
     microbatch: int
@@ -125,13 +125,14 @@ class _Asked(NamedTuple):
     unproved: Unproved
     progress: Progress
     known: dict[Pair, Swept | Unknown]
+    proofs: Proofs
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What is seen of the cut points of a walk. pairs: distinct islands. fresh: those among them that were not asked
-    before. wrong: by their places, islands that are not proved. points: the doubtful cut points of these. lost: cut
-    points without an island.
+    """What is seen of the cut points of a walk. pairs: distinct islands. fresh: those among them that were swept now.
+    wrong: by their places, islands that are not proved. points: the doubtful cut points of these. lost: cut points
+    without an island.
     """
 
     islands: tuple[Island, ...]
@@ -148,16 +149,44 @@ class _Seen:
 
 
 def _seen(asked: _Asked, walk: Lineages, behind: Set[int]) -> _Seen:
-    """The islands of a walk, each distinct one swept."""
+    """The islands of a walk, swept as far as they rest on what is proved."""
     whole, lost = islands_of(walk, asked.column, asked.grounds, behind)
     islands, placed = _placed(whole, asked.source, asked.unproved)
     pairs = tuple(dict.fromkeys(one.pair for one in placed if one is not None))
-    fresh = tuple(pair for pair in pairs if pair not in asked.known)
-    _sweep(fresh, asked.known, asked.options, asked.progress)
-    found = [asked.known[one.pair] if one is not None else None for one in placed]
-    wrong = {k: one for k, (island, one) in enumerate(zip(islands, found, strict=True)) if not is_proved(one, island)}
-    points = {k: doubtful(one, islands[k]) for k, one in wrong.items()}
+    fresh, wrong, points = _swept(asked, islands, placed)
     return _Seen(tuple(islands), pairs, fresh, wrong, points, lost)
+
+
+def _swept(
+    asked: _Asked, islands: Sequence[Island], placed: Sequence[Placed | None]
+) -> tuple[tuple[Pair, ...], dict[int, Swept | Unknown | None], dict[int, Sequence[CutPoint]]]:
+    """The distinct pairs that were swept, and by their places islands without a proof with their doubtful points.
+
+    Islands are asked in turn: what rests on a doubtful point is not, as it is another question once that is mended.
+    """
+    fresh: list[Pair] = []
+    wrong: dict[int, Swept | Unknown | None] = {}
+    points: dict[int, Sequence[CutPoint]] = {}
+    resting = set[CutPoint]()
+    waiting = deque(in_turn(islands, asked.column))
+    while waiting:
+        taken, asking = list[int](), dict[Pair, None]()
+        while waiting and len(asking) < max(1, asked.options.workers):
+            k = waiting.popleft()
+            one = placed[k]
+            fresh_pair = one is not None and one.pair not in asked.known
+            if not fresh_pair or resting.isdisjoint(islands[k].given):
+                taken.append(k)
+                asking.update({one.pair: None} if one is not None and fresh_pair else {})
+        _sweep(tuple(asking), asked, len(fresh))
+        fresh.extend(asking)
+        found = {k: asked.known[one.pair] if (one := placed[k]) is not None else None for k in taken}
+        refused = {k: one for k, one in found.items() if not is_proved(one, islands[k])}
+        wrong |= refused
+        points |= {k: doubtful(one, islands[k]) for k, one in refused.items()}
+        if refused:
+            resting = resting_on(points, islands, asked.column)
+    return tuple(fresh), wrong, points
 
 
 def _early(asked: _Asked) -> frozenset[Form]:
@@ -210,23 +239,23 @@ def _placed(islands: Sequence[Island], source: Source, unproved: Unproved) -> tu
     return [island for island, _ in found], [one for _, one in found]
 
 
-def _sweep(pairs: Sequence[Pair], known: dict[Pair, Swept | Unknown], options: Options, progress: Progress) -> None:
-    """Note what the sweep says of pairs of plans."""
-    alone, proofs = replace(options, workers=0), Proofs()
+def _sweep(pairs: Sequence[Pair], asked: _Asked, before: int) -> None:
+    """Note what the sweep says of pairs of plans. before: how many were swept in this round."""
+    alone = replace(asked.options, workers=0)
 
     def swept(pair: Pair) -> Swept:
-        found = sweep(pair.single, pair.parallel, alone, most_operations=MOST_OPERATIONS, proofs=proofs)
+        found = sweep(pair.single, pair.parallel, alone, most_operations=MOST_OPERATIONS, proofs=asked.proofs)
         return replace(found, runs=None)
 
     found = run_all(
         pairs,
         swept,
-        options.workers,
+        asked.options.workers,
         SECONDS,
-        options.memory_mib,
-        lambda done: progress(done, len(pairs), "islands"),
+        asked.options.memory_mib,
+        lambda done: asked.progress(before + done, before + len(pairs), "islands"),
     )
-    known.update(zip(pairs, found, strict=True))
+    asked.known.update(zip(pairs, found, strict=True))
 
 
 def _questions(placed: Sequence[Placed], plan: Plan) -> tuple[Stage, ...]:
