@@ -1,8 +1,11 @@
 """What the tensors of a parallel plan are said to be: by the binding, and by hints of where they come from."""
 
-from verdict.graph import Plan
+from collections.abc import Callable
+
+from verdict.graph import INPUT, Interval, Plan
 from verdict.lineage.binding import Binding
 from verdict.lineage.reference import Bases, Reference
+from verdict.lineage.values import Value
 
 
 def claims_of(reference: Reference, plan: Plan, binding: Binding) -> dict[int, Bases]:
@@ -30,3 +33,21 @@ def claims_of(reference: Reference, plan: Plan, binding: Binding) -> dict[int, B
         alike = [own for own in known if single.logicals[single.tensors[own].logical].shape == shape]
         claims[index] = reference.values[(alike or known)[-1]]
     return claims
+
+
+def given_pieces(
+    plan: Plan, device: int, claim: Callable[[int], Value | None], reference: Reference
+) -> dict[tuple[int, int], Interval]:
+    """The parts that a device has of axes of its inputs, by how many elements the axis has, and the part.
+
+    claim: what a tensor is said to hold. What a device reads first decides where it has several of one size.
+    """
+    segments = {call.segment for call in plan.programs[device]}
+    read = (t for k in sorted(segments) for node in plan.segments[k].nodes for t in node.inputs if t >= 0)
+    inputs = (t for t in dict.fromkeys(read) if plan.logicals[plan.tensors[t].logical].kind == INPUT)
+    found: dict[tuple[int, int], Interval] = {}
+    for value in map(claim, inputs):
+        shape = reference.column_shape(value[0].base) if value else ()
+        for cut, full in zip(value[0].region if value else (), shape, strict=True):
+            found.setdefault((full, cut[1] - cut[0]), cut)
+    return found

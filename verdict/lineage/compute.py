@@ -10,7 +10,7 @@ from verdict.lineage.holdings import Computed, Holdings
 from verdict.lineage.inherit import NOT_INHERITED, ignore, inherit
 from verdict.lineage.lineages import Evidence, IgnoredLaw
 from verdict.lineage.meaning import Meaning, base_op, made_of_parts
-from verdict.lineage.own_size import own_intervals
+from verdict.lineage.own_size import differs_in_size, own_intervals
 from verdict.lineage.reference import Bases
 from verdict.lineage.replicas import of_each_replica
 from verdict.lineage.sums import as_sum, times_zero
@@ -183,8 +183,8 @@ def _partner(holdings: Holdings, node: Node, bases: tuple[Bases, ...], candidate
 
 
 def _choose(holdings: Holdings, candidates: Sequence[int], attrs: Attrs, outputs: tuple[int, ...]) -> int | None:
-    """The candidate that agrees in attributes, as they are written first: 1, 1.0 and True are equal; else the one that
-    the outputs' hints name, else the first.
+    """The candidate that agrees in attributes, as they are written first: 1, 1.0 and True are equal; else in those that
+    do not differ from rank to rank; of several the one that the outputs' hints name, else the first.
     """
     partners = holdings.reference.partners
     hints = {
@@ -194,7 +194,9 @@ def _choose(holdings: Holdings, candidates: Sequence[int], attrs: Attrs, outputs
         for base in holdings.claims.get(holdings.plan.tensors[tensor].logical, ())
     }
     equal = [index for index in candidates if partners[index].node.attrs == attrs]
-    alike = [index for index in equal if repr(partners[index].node.attrs) == repr(attrs)] or equal or list(candidates)
+    alike = [index for index in equal if repr(partners[index].node.attrs) == repr(attrs)] or equal
+    if not alike:
+        alike = [index for index in candidates if differs_in_size(partners[index].node, attrs)] or list(candidates)
     hinted = [index for index in alike if hints & set(partners[index].outputs)]
     return next(iter(hinted or alike), None)
 

@@ -22,7 +22,7 @@ from verdict.graph import (
 )
 from verdict.graph.lockstep import Step
 from verdict.lineage.binding import Binding
-from verdict.lineage.claims import claims_of
+from verdict.lineage.claims import claims_of, given_pieces
 from verdict.lineage.compare import Difference
 from verdict.lineage.lineages import Evidence, Gap, Law, SumLaw
 from verdict.lineage.meaning import Meaning
@@ -69,7 +69,7 @@ class Holdings:
         self.shapes = [extent(region) for region in self.regions]
         self.kinds = [plan.logicals[tensor.logical].kind for tensor in plan.tensors]
         self.types = [kind(plan.logicals[tensor.logical].dtype) for tensor in plan.tensors]
-        self.inputs = [tensor for tensor, found in enumerate(self.kinds) if found == INPUT]
+        self.given_pieces: dict[int, dict[tuple[int, int], Interval]] = {}
         self.known: dict[Member, int] = {}
         self.members: dict[int, dict[int, list[Place]]] = defaultdict(lambda: defaultdict(list))
         self.laws: set[Law] = set()
@@ -166,12 +166,10 @@ class Holdings:
 
     def piece(self, device: int, full: int, size: int) -> Interval | None:
         """Which part of so many elements a device has where it has so few: as of what it is given; None of nothing."""
-        for value in (self.env[device].get(tensor) for tensor in self.inputs):
-            shape = self.reference.column_shape(value[0].base) if value else ()
-            for cut, whole in zip(value[0].region if value else (), shape, strict=True):
-                if whole == full and cut[1] - cut[0] == size:
-                    return cut
-        return None
+        known = self.given_pieces.get(device)
+        if known is None:
+            known = self.given_pieces[device] = given_pieces(self.plan, device, self.claim, self.reference)
+        return known.get((full, size))
 
     def claim(self, tensor: int) -> Value | None:
         """What the plan says that `tensor` holds; None where it has no partner, or where it is some part of a sum."""

@@ -8,9 +8,9 @@ is right where elements are alike; that is a claim as any other, which the stage
 from collections.abc import Callable, Mapping
 from math import prod
 
-from verdict.graph import Attrs, Interval, Region, Shape
+from verdict.graph import Attrs, Interval, Node, Region, Shape
 from verdict.lineage.meaning import Meaning
-from verdict.ops import Dim, Law, Scale
+from verdict.ops import RULES, Dim, Law, Scale
 
 Piece = Callable[[int, int], Interval | None]
 """Which part of so many elements has the size that is asked for; None where none is known."""
@@ -58,3 +58,10 @@ def makes_alike(meaning: Meaning, attrs: Attrs, own: Mapping[str, Interval]) -> 
     points = {name: {at: at - start for at in (start, stop)} for name, (start, stop) in bounds.items()}
     due = meaning.rule.reduce(dict(meaning.signature.attrs), Scale(bounds, sizes, points, (), made))
     return dict(due) == dict(attrs)
+
+
+def differs_in_size(node: Node, attrs: Attrs) -> bool:
+    """Whether attributes are those of a node but for what differs from rank to rank because each has its own share."""
+    rule = RULES.get(node.op)
+    local = rule.local if rule is not None else frozenset()
+    return [pair for pair in node.attrs if pair[0] not in local] == [pair for pair in attrs if pair[0] not in local]
