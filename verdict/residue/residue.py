@@ -22,12 +22,13 @@ from verdict.options import Options
 from verdict.outcome import Unknown
 from verdict.residue.islands import Column, Island, column_of, islands_of, uneven, widest
 from verdict.residue.pairs import Pair, Placed, pair_of, tile_of
+from verdict.residue.seen import Seen
 from verdict.residue.single import Source, source_of
 from verdict.residue.wrong import doubtful, earliest_of, first, in_turn, is_proved, resting_on, scaled
 from verdict.solver import Proofs
 from verdict.stage import Members, Stage, cut
 from verdict.stage.stage import column_laws
-from verdict.sweep import Swept, steps_of, sweep
+from verdict.sweep import Swept, held, steps_of, sweep
 from verdict.workers import run_all
 
 MOST_ROUNDS = 12
@@ -36,11 +37,11 @@ SECONDS = 40.0
 """The most for one island: those of real programs take a few, ring attention on sixteen devices some fifteen."""
 MOST_UNDECIDED = 2
 """How many distinct islands may take too long: with more of them the whole plan is swept sooner."""
-MOST_OF_ALL, MOST_STEPS = 0.5, 1000
+MOST_OF_ALL, MOST_STEPS = 0.5, 200
 """Where an island has more of all steps than that, and as many, cut points spare nothing: the whole plan is swept."""
 WALKED = 0.05
-"""What a step costs that is walked once more, of what it costs to be swept. What is spent between cut points has the
-same bounds as one island: more, and the whole plan is swept.
+"""What a step costs that is walked once more, of what it costs to be swept. Once as much is spent between cut points as
+the whole plan has, that is swept.
 """
 EARLY, LONG = 1 / 16, 20_000
 """Of a plan of so many steps this part is looked at first: it has several of a hundred layers, and costs little."""
@@ -68,15 +69,22 @@ def decide(
     """A walk of one column to its end, with cut points that are proved; None where there is none.
 
     An island knows of its inputs whether they are always numbers, and nothing else. Where the single-device plan
-    divides by what may be zero, and makes numbers of what is infinite, the whole is swept, on numbers that occur.
+    divides by what may be zero, and makes numbers of what is infinite, the whole is swept, on numbers that occur. So it
+    is where both plans differ on random numbers; on these, of small plans, guesses are tried before they are made.
     """
     if absorbs_poles(table):
         return None
     (microbatch,) = walked_microbatches(plan, every=False)
-    column, grounds, source = column_of(plan, microbatch), grounds_of(table, plan), source_of(table, plan)
+    numbers = held(table.plan, plan, options.solver.seed)
+    if numbers is not None and not numbers.agree:
+        return None
+    grounds = grounds_of(table, plan)
+    if numbers is not None:
+        grounds = replace(grounds, times=Seen(table, numbers).times)
+    column, source = column_of(plan, microbatch), source_of(table, plan)
     asked = _Asked(column, microbatch, grounds, source, binding, options, unproved, progress, {}, Proofs())
     learned, behind = Learned(forms=_early(asked)), frozenset[int]()
-    most, spent = max(MOST_STEPS, MOST_OF_ALL * steps_of(plan)), 0.0
+    most, spent = max(MOST_STEPS, steps_of(plan)), 0.0
     walk: Lineages | None = None
     for _ in range(MOST_ROUNDS):
         if spent > most:

@@ -1,6 +1,6 @@
 """The declared outputs of two flows on numbers: which differ, which nobody holds."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
@@ -102,20 +102,28 @@ def _worst(
         with np.errstate(invalid="ignore"):
             error, size = _greatest(np.asarray(here - due)), _greatest(due)
         if not error <= DIFFERENT * size + max(NOTHING * most, ROUNDING):
-            return Different(result, error, size, _multiple(result, other, right, found))
+            return Different(result, error, size, simple_multiple(_pairs(result, other, right, found)))
     return None
 
 
-def _multiple(
+def _pairs(
     result: Result, other: Result, right: list[list[Array | None]], found: list[list[Array | None]]
-) -> Fraction | None:
-    """The simple number times which an output is what it must be on all seeds; None where there is none."""
-    times: Fraction | None = None
+) -> Iterator[tuple[Array, Array] | None]:
     for mine, theirs in zip(found, right, strict=True):
         here, there = mine[result.value], theirs[other.value]
         if here is None or there is None:
+            yield None
+        else:
+            yield here, there[result.region] if there.ndim == len(result.region) else there
+
+
+def simple_multiple(pairs: Iterable[tuple[Array, Array] | None]) -> Fraction | None:
+    """The simple number times which what is made is what it must be, of pairs of both; None where there is none."""
+    times: Fraction | None = None
+    for pair in pairs:
+        if pair is None:
             return None
-        due = there[result.region] if there.ndim == len(result.region) else there
+        here, due = pair
         if due.shape != here.shape or not _greatest(due) or not np.isfinite(here).all():
             return None
         if times is None:
