@@ -1,5 +1,14 @@
 """Operators by name, of which something holds that their rules do not say."""
 
+MATRICES = frozenset(
+    {
+        *("linalg_inv_ex", "linalg_lu_factor_ex", "linalg_lu", "lu_unpack", "linalg_lu_solve", "linalg_cholesky_ex"),
+        *("cholesky", "cholesky_inverse", "cholesky_solve", "linalg_solve_triangular", "_linalg_det"),
+        *("_linalg_slogdet", "linalg_qr", "geqrf", "linalg_householder_product", "_linalg_eigh", "_linalg_svd"),
+        *("linalg_pinv", "linalg_matrix_exp"),
+    }
+)
+"""Operators that are unknown functions of whole matrices."""
 SMOOTH = frozenset(
     {
         *("sub", "rsub", "square", "lerp", "addcmul", "addcdiv", "addmm", "baddbmm", "div", "reciprocal", "pow", "exp"),

@@ -7,7 +7,7 @@ from typing import Any
 from verdict.graph import GRAD
 from verdict.ops import FACTS, RULES
 from verdict.ops.facts import name_of
-from verdict.ops.names import CHOICES, FINITE, HLO, SMOOTH
+from verdict.ops.names import CHOICES, FINITE, HLO, MATRICES, SMOOTH
 from verdict.ops.types import COMPLEX, FLOAT, cast, kind
 
 LIMITS: Mapping[str, tuple[str, ...]] = {
@@ -16,21 +16,12 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("ge", "gt", "le", "lt"), ("other",)),
 }
 """The attributes of operators that bound what they read, or that it is compared with."""
-MATRICES = frozenset(
-    {
-        *("linalg_inv_ex", "linalg_lu_factor_ex", "linalg_lu", "lu_unpack", "linalg_lu_solve", "linalg_cholesky_ex"),
-        *("cholesky", "cholesky_inverse", "cholesky_solve", "linalg_solve_triangular", "_linalg_det"),
-        *("_linalg_slogdet", "linalg_qr", "geqrf", "linalg_householder_product", "_linalg_eigh", "_linalg_svd"),
-        *("linalg_pinv", "linalg_matrix_exp"),
-    }
-)
-"""Operators that are unknown functions of whole matrices."""
 NOT_NEGATIVE, POSITIVE = 1, 2
 """Signs: a greater number says more; 0 says nothing."""
 
 NEVER_NEGATIVE = frozenset(
     {
-        *("lt", "exp", "sigmoid", "softmax", "_softmax", "_safe_softmax", "square", "abs"),
+        *("lt", "exp", "sigmoid", "softplus", "softmax", "_softmax", "_safe_softmax", "square", "abs"),
         *("zeros", "zeros_like", "ones", "ones_like", "linalg_vector_norm"),
     }
 )
@@ -39,7 +30,7 @@ KEEP_SIGNS = frozenset(
     {
         *("add", "accumulate", "sum", "mul", "div", "matmul", "mm", "bmm", "maximum", "amax", "mean"),
         *("rsqrt", "reciprocal", "sqrt", "expm1", "log1p", "minimum", "amin", "floor", "ceil", "round", "clamp"),
-        *("identity", "clone", "to", "float", "_to_copy"),
+        *("identity", "clone", "to", "float", "_to_copy", "pow"),
     }
 )
 """Operators that make no negative number of numbers that are not negative, attributes included."""
@@ -104,11 +95,11 @@ COMPARING = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 STRICT = frozenset(
     {
         *("exp", "sigmoid", "sum", "mean", "mul", "div", "matmul", "rsqrt", "reciprocal", "sqrt", "amax"),
-        *("add", "maximum", "identity", "clone", "to", "_to_copy"),
+        *("add", "maximum", "identity", "clone", "to", "_to_copy", "abs", "square", "pow"),
     }
 )
 """Operators that make positive numbers of positive ones."""
-ABOVE_ZERO = frozenset({"exp", "sigmoid", "softmax", "_softmax", "_safe_softmax"})
+ABOVE_ZERO = frozenset({"exp", "sigmoid", "softplus", "softmax", "_softmax", "_safe_softmax"})
 """Operators that make positive numbers of any finite ones."""
 PICKING = {"gather": 0, "index": 0, "index_select": 0, "embedding": 0}
 """Operators that hand on elements of the input at this position, which the others choose."""
@@ -134,7 +125,8 @@ def nonnegative(op: str, attrs: Mapping[str, Any], read: bool, square: bool = Fa
     numbers = (value for value in attrs.values() if isinstance(value, int | float) and not isinstance(value, bool))
     kept = (square or (read and name in KEEP_SIGNS)) and all(value >= 0 for value in numbers)
     written = name == "constant" and all(value >= 0 for value in attrs["values"])
-    return not op.endswith(GRAD) and (even or name in NEVER_NEGATIVE or kept or written)
+    bounded = _bound(op, attrs) is not None
+    return not op.endswith(GRAD) and (even or name in NEVER_NEGATIVE or kept or written or bounded)
 
 
 def factors(op: str, attrs: Mapping[str, Any]) -> tuple[int, ...]:
@@ -174,7 +166,7 @@ def _sign(op: str, attrs: Mapping[str, Any], read: Sequence[int], inputs: Sequen
         return read[PICKING[name]]
     if rule is not None and read and (rule.moves or rule.copies):
         return min(least, NOT_NEGATIVE) if op == "pad" or not _of_floats(attrs) else least
-    if lifts(op, [one == POSITIVE for one in read]):
+    if lifts(op, [one == POSITIVE for one in read]) or _above_zero(_bound(op, attrs)):
         return POSITIVE
     at = factors(op, attrs)
     square = len({inputs[k] for k in at}) == 1 and all(one for k, one in enumerate(read) if k not in at)
@@ -183,6 +175,11 @@ def _sign(op: str, attrs: Mapping[str, Any], read: Sequence[int], inputs: Sequen
     adds = (FACTS.is_sum(op) or op == "hlo.add") and attrs.get("alpha") != 0
     lifted = adds and (max(read, default=0) == POSITIVE or _above_zero(attrs.get("other")))
     return POSITIVE if lifted or positive(op, attrs, least == POSITIVE) else NOT_NEGATIVE
+
+
+def divisible(op: str) -> int:
+    """The least sign of what a node with a pole may be given there, that it makes a number of it: log1p adds one."""
+    return NOT_NEGATIVE if _named(op) == "log1p" else POSITIVE
 
 
 def may_fail(op: str, attrs: Mapping[str, Any], read: Sequence[int], grads: int = 0) -> bool:
@@ -194,7 +191,7 @@ def may_fail(op: str, attrs: Mapping[str, Any], read: Sequence[int], grads: int 
     known = [*read[grads:], 0]
     exponent = 0.5 if name == "sqrt" else attrs.get("exponent")
     if at is not None:
-        return known[min(at, len(known) - 1)] < (NOT_NEGATIVE if name == "log1p" else POSITIVE)
+        return known[min(at, len(known) - 1)] < divisible(op)
     if (name == "pow" and _above_zero(attrs.get("self"))) or (op in POWERS and known[0] == POSITIVE):
         return False
     if name in ("sqrt", "pow") and isinstance(exponent, int | float):
@@ -267,6 +264,13 @@ def positive(op: str, attrs: Mapping[str, Any], read: bool) -> bool:
     written = name == "constant" and all(value > 0 for value in attrs["values"])
     kept = read and name in STRICT and _of_floats(attrs) and not (name == "mul" and attrs.get("other") == 0)
     return not op.endswith(GRAD) and (power or written or name in ABOVE_ZERO or kept)
+
+
+def _bound(op: str, attrs: Mapping[str, Any]) -> float | None:
+    """The number that is not negative, and that a node makes at least; None where it has none."""
+    bounds: list[Any] = [attrs[name] for name in ("min", "max") if attrs.get(name) is not None]
+    least = min(bounds) if _named(op) in ("clamp", "clamp_min") and attrs.get("min") is not None else -1
+    return least if least >= 0 and not op.endswith(GRAD) else None
 
 
 def lifts(op: str, read: Sequence[bool]) -> bool:
