@@ -28,8 +28,9 @@ ROWS = """
   {summed}
   range i 0 2
   loss l"""
-ATTENTION = """r{own}, n{own} = aten._scaled_dot_product_flash_attention_for_cpu(q{four}, k{four}, k{four}) is_causal={causal}
-  t{own} = aten.slice.Tensor(n{own}) dim=2 end=3"""
+FLASH = "aten._scaled_dot_product_flash_attention_for_cpu"
+ATTENTION = f"""r{{own}}, n{{own}} = {FLASH}(q{{four}}, k{{four}}, k{{four}}) is_causal={{causal}}
+  t{{own}} = aten.slice.Tensor(n{{own}}) dim=2 end=3"""
 GATHERED = "t{own} = aten.gather(x{rows}, i{rows}) dim=1"
 ADDED = """g{own} = mul(x{rows}) other=2
   t{own} = aten.scatter_add(g{own}, i{rows}, x{rows}) dim=1"""
