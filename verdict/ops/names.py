@@ -9,6 +9,10 @@ MATRICES = frozenset(
     }
 )
 """Operators that are unknown functions of whole matrices."""
+COMPARING = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
+"""Operators that are false (but for ne, which is true) where an operand is no number."""
+BOUNDS = frozenset({"relu", "maximum", "minimum", "amax", "amin", "clamp", "clamp_min", "clamp_max", "abs"})
+"""Operators that make no number of what is none; their gradients may put a number in its place."""
 SMOOTH = frozenset(
     {
         *("sub", "rsub", "square", "lerp", "addcmul", "addcdiv", "addmm", "baddbmm", "div", "reciprocal", "pow", "exp"),

@@ -7,7 +7,7 @@ from typing import Any
 from verdict.graph import GRAD
 from verdict.ops import FACTS, RULES
 from verdict.ops.facts import name_of
-from verdict.ops.names import CHOICES, FINITE, HLO, MATRICES, SMOOTH
+from verdict.ops.names import BOUNDS, CHOICES, COMPARING, FINITE, HLO, MATRICES, SMOOTH
 from verdict.ops.types import COMPLEX, FLOAT, cast, kind
 
 LIMITS: Mapping[str, tuple[str, ...]] = {
@@ -90,8 +90,6 @@ CHOOSING = CHOICES | {"hlo.select"}
 """Operators that make one of what they read, or of a number that is an attribute, as another input says."""
 ADDING = frozenset({"hlo.add", "hlo.subtract"})
 """XLA's opcodes that add."""
-COMPARING = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
-"""Operators that are false (but for ne, which is true) where an operand is no number."""
 STRICT = frozenset(
     {
         *("exp", "sigmoid", "sum", "mean", "mul", "div", "matmul", "rsqrt", "reciprocal", "sqrt", "amax"),
@@ -111,8 +109,6 @@ ARITHMETIC = (SMOOTH - LEAVING_OUT) | {
     *("gelu_backward", "mish_backward", "glu_backward", "softplus_backward", "mse_loss_backward", "float"),
 }
 """Operators that make no number of what is none, nor do their gradients."""
-BOUNDS = frozenset({"relu", "maximum", "minimum", "amax", "amin", "clamp", "clamp_min", "clamp_max", "abs"})
-"""Operators that do so; their gradients may put a number in place of what is none."""
 
 
 def nonnegative(op: str, attrs: Mapping[str, Any], read: bool, square: bool = False) -> bool:
@@ -164,6 +160,10 @@ def _sign(op: str, attrs: Mapping[str, Any], read: Sequence[int], inputs: Sequen
         return read[0] if output == 0 else NOT_NEGATIVE
     if name in PICKING and not op.endswith(GRAD):
         return read[PICKING[name]]
+    if rule is not None and rule.zero(attrs):
+        return NOT_NEGATIVE
+    if rule is not None and (puts := rule.linear_together(len(read))) and attrs.get("alpha", 1) >= 0:
+        return min(read[k] for k in puts)
     if rule is not None and read and (rule.moves or rule.copies):
         return min(least, NOT_NEGATIVE) if op == "pad" or not _of_floats(attrs) else least
     if lifts(op, [one == POSITIVE for one in read]) or _above_zero(_bound(op, attrs)):
