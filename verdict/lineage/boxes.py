@@ -10,6 +10,7 @@ from verdict.graph import Interval, Region, slices
 Origins = npt.NDArray[np.int64]
 """For each element the number of the element that it is, `NOTHING` for zero."""
 NOTHING = 0
+"""The number of what is zero."""
 Pieces = Mapping[tuple[int, int], Interval]
 """By the size of an axis, and that of a part of it, which part a device has of other values."""
 
