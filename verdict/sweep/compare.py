@@ -11,6 +11,7 @@ import numpy as np
 from verdict.comparison import Fault, Faulty
 from verdict.graph import Shape
 from verdict.ops import Array
+from verdict.ops.shaken import is_steady, moved
 from verdict.sweep.flow import Flow, Result
 from verdict.sweep.results import LOSS, Missing
 
@@ -62,8 +63,18 @@ def partner(flow: Flow, result: Result) -> Result | None:
     return next(chain(of_origin, of_name, losses if len(losses) == 1 else ()), None)
 
 
-def compare(single: Flow, parallel: Flow, right: list[list[Array | None]], found: list[list[Array | None]]) -> Compared:
-    """Compare all that is declared on numbers. Raises Faulty where single-device values are no numbers."""
+Values = list[list[Array | None]]
+"""For each seed, the array of each value of a flow."""
+
+
+def compare(
+    single: Flow, parallel: Flow, right: Values, found: Values, shaken: tuple[Values, Values] | None = None
+) -> Compared:
+    """Compare all that is declared on numbers. Raises Faulty where single-device values are no numbers.
+
+    shaken: the same values where operators are off by far more than rounding: what that changes by a tenth of a
+    difference shows none.
+    """
     covered: dict[tuple[Hashable, ...], Any] = {
         result.key: np.zeros(_shape(right[0][result.value]), dtype=bool) for result in single.results
     }
@@ -79,7 +90,7 @@ def compare(single: Flow, parallel: Flow, right: list[list[Array | None]], found
             continue
         if len(result.region) <= covered[other.key].ndim:
             covered[other.key][result.region] = True
-        worst = _worst(result, other, right, found, greatest)
+        worst = _worst(result, other, (right, found), greatest, shaken)
         if worst is not None:
             different.append(worst)
     missing = (Missing(str(r.key[0]), r.what) for r in single.results if not covered[r.key].all())
@@ -88,22 +99,36 @@ def compare(single: Flow, parallel: Flow, right: list[list[Array | None]], found
 
 
 def _worst(
-    result: Result, other: Result, right: list[list[Array | None]], found: list[list[Array | None]],
-    greatest: Sequence[float],
+    result: Result, other: Result, values: tuple[Values, Values], greatest: Sequence[float],
+    shaken: tuple[Values, Values] | None,
 ) -> Different | None:  # fmt: skip
     """The first difference that is more than rounding. greatest: of each seed, the greatest single-device output."""
-    for mine, theirs, most in zip(found, right, greatest, strict=True):
-        here, there = mine[result.value], theirs[other.value]
-        if here is None or there is None:
-            raise Faulty(Fault("nothing is made where an output is declared", result.what))
-        due = there[result.region] if there.ndim == len(result.region) else there
+    right, found = values
+    for number, most in enumerate(greatest):
+        due, here = _pair(result, other, right[number], found[number])
         if due.shape != here.shape:
             return Different(result, float("inf"), _greatest(due))
         with np.errstate(invalid="ignore"):
             error, size = _greatest(np.asarray(here - due)), _greatest(due)
-        if not error <= DIFFERENT * size + max(NOTHING * most, ROUNDING):
+        if error <= DIFFERENT * size + max(NOTHING * most, ROUNDING):
+            continue
+        noise = 0.0
+        if shaken is not None:
+            others = _pair(result, other, shaken[0][number], shaken[1][number])
+            noise = sum(_greatest(moved(*each)) for each in zip((due, here), others, strict=True))
+        if is_steady(error, noise):
             return Different(result, error, size, _multiple(result, other, right, found))
     return None
+
+
+def _pair(
+    result: Result, other: Result, theirs: Sequence[Array | None], mine: Sequence[Array | None]
+) -> tuple[Array, Array]:
+    """What is due of an output on one seed, and what is there."""
+    here, there = mine[result.value], theirs[other.value]
+    if here is None or there is None:
+        raise Faulty(Fault("nothing is made where an output is declared", result.what))
+    return there[result.region] if there.ndim == len(result.region) else there, here
 
 
 def _multiple(
