@@ -28,7 +28,9 @@ from verdict.ops.signs import NOT_NEGATIVE, POSITIVE, divisible, may_fail, sign,
         ("aten.abs", {}, [0], NOT_NEGATIVE),
         ("aten.pow.Tensor_Scalar", {"exponent": 3}, [POSITIVE], POSITIVE),
         ("aten.pow.Tensor_Scalar", {"exponent": 3}, [0], 0),
-        ("aten.softplus", {}, [0], POSITIVE),
+        ("aten.pow.Scalar", {"self": 0}, [POSITIVE], NOT_NEGATIVE),
+        ("aten.pow.Tensor_Tensor", {}, [POSITIVE, POSITIVE], POSITIVE),
+        ("aten.clamp.Tensor", {"min": 1}, [0, 0], 0),
     ],
 )
 def test_signs(op, attrs, read, due):

@@ -21,7 +21,7 @@ NOT_NEGATIVE, POSITIVE = 1, 2
 
 NEVER_NEGATIVE = frozenset(
     {
-        *("lt", "exp", "sigmoid", "softplus", "softmax", "_softmax", "_safe_softmax", "square", "abs"),
+        *("lt", "exp", "sigmoid", "softmax", "_softmax", "_safe_softmax", "square", "abs"),
         *("zeros", "zeros_like", "ones", "ones_like", "linalg_vector_norm"),
     }
 )
@@ -97,7 +97,7 @@ STRICT = frozenset(
     }
 )
 """Operators that make positive numbers of positive ones."""
-ABOVE_ZERO = frozenset({"exp", "sigmoid", "softplus", "softmax", "_softmax", "_safe_softmax"})
+ABOVE_ZERO = frozenset({"exp", "sigmoid", "softmax", "_softmax", "_safe_softmax"})
 """Operators that make positive numbers of any finite ones."""
 PICKING = {"gather": 0, "index": 0, "index_select": 0, "embedding": 0}
 """Operators that hand on elements of the input at this position, which the others choose."""
@@ -262,15 +262,16 @@ def positive(op: str, attrs: Mapping[str, Any], read: bool) -> bool:
     name, base = _named(op), attrs.get("self")
     power = name == "pow" and isinstance(base, int | float) and base > 0
     written = name == "constant" and all(value > 0 for value in attrs["values"])
-    kept = read and name in STRICT and _of_floats(attrs) and not (name == "mul" and attrs.get("other") == 0)
+    zero = (name == "mul" and attrs.get("other") == 0) or (name == "pow" and base == 0)
+    kept = read and name in STRICT and _of_floats(attrs) and not zero
     return not op.endswith(GRAD) and (power or written or name in ABOVE_ZERO or kept)
 
 
 def _bound(op: str, attrs: Mapping[str, Any]) -> float | None:
     """The number that is not negative, and that a node makes at least; None where it has none."""
     bounds: list[Any] = [attrs[name] for name in ("min", "max") if attrs.get(name) is not None]
-    least = min(bounds) if _named(op) in ("clamp", "clamp_min") and attrs.get("min") is not None else -1
-    return least if least >= 0 and not op.endswith(GRAD) else None
+    bounded = _named(op) in ("clamp", "clamp_min") and not op.endswith((GRAD, ".Tensor"))
+    return min(bounds) if bounded and attrs.get("min") is not None and min(bounds) >= 0 else None
 
 
 def lifts(op: str, read: Sequence[bool]) -> bool:
