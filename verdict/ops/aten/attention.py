@@ -20,7 +20,13 @@ from verdict.ops.aten.form import REQUIRED, Arguments, constant, operator
 from verdict.ops.casts import CAST
 from verdict.ops.elements import MINUS_INFINITY
 from verdict.ops.logsoftmax import logsumexp
-from verdict.ops.rule import Array, OpRule
+from verdict.ops.rule import Array, Atom, Axes, Dim, Law, OpRule
+from verdict.ops.shapes import make_axes, together
+
+FEWEST = 2
+"""How many positions, and features of values, a reduced shape keeps: of one there is no sum."""
+POSITIONS = 4
+"""How many positions it keeps under a causal mask."""
 
 
 def _check(args: Arguments) -> tuple[Shape, Shape]:
@@ -29,16 +35,36 @@ def _check(args: Arguments) -> tuple[Shape, Shape]:
         raise args.unruled("dropout within attention has no rule")
     if len(q) != 4 or len(k) != 4 or q[0] != k[0] or not k[1] or q[1] % k[1] or k[:3] != v[:3] or q[3] != k[3]:
         raise args.misfit(f"query {q}, key {k} and value {v} do not fit")
+    mask = args["attn_mask"]
+    if mask is not None and together(args.name, (*q[:3], k[2]), mask) != (*q[:3], k[2]):
+        raise args.misfit(f"attn_mask {mask} does not fit query {q} and key {k}")
     return (*q[:3], v[3]), q[:3]
 
 
-def _backward_shapes(args: Arguments) -> tuple[Shape, ...]:
+def _axes(args: Arguments) -> Axes:
+    """Row by row of the batch, and head by head of the keys with those of the queries that meet it."""
     out, rows = _check(args)
-    if args["grad_out"] != out or args["out"] != out or args["logsumexp"] != rows:
-        raise args.misfit(
-            f"gradient {args['grad_out']}, out {args['out']} and logsumexp {args['logsumexp']} do not fit"
-        )
-    return args["query"], args["key"], args["value"]
+    q, k, v, mask = args["query"], args["key"], args["value"], args["attn_mask"]
+    positions = POSITIONS if args["is_causal"] else FEWEST
+    atoms = (
+        Atom("b", q[0]), Atom("h", k[1]), Atom("r", q[1] // k[1]), Atom("i", q[2], Law.WHOLE, positions),
+        Atom("j", k[2], Law.WHOLE, positions), Atom("e", q[3], Law.WHOLE, q[3]), Atom("f", v[3], Law.WHOLE, FEWEST),
+    )  # fmt: skip
+    keys, values = (tuple((name,) for name in names) for names in ("bhje", "bhjf"))
+    lse: tuple[Dim, ...] = (("b",), ("h", "r"), ("i",))
+    queries, y = (*lse, ("e",)), (*lse, ("f",))
+    dims = {
+        "grad_out": y, "query": queries, "key": keys, "value": values, "out": y, "logsumexp": lse,
+    }  # fmt: skip
+    shapes = {"grad_out": out, "out": out, "logsumexp": rows}
+    if any(args[name] is not None and args[name] != shape for name, shape in shapes.items()):
+        found = ", ".join(f"{name} {args[name]}" for name in shapes)
+        raise args.misfit(f"{found} do not fit query {q} and value {v}")
+    read = [dims[name] for name in dims if args[name] is not None]
+    if mask is not None:
+        full = list(zip((*lse, ("j",)), (*rows, k[2]), strict=True))[4 - len(mask) :]
+        read.append(tuple(dim if size == of else () for size, (dim, of) in zip(mask, full, strict=True)))
+    return make_axes(atoms, read, (y, lse) if args["grad_out"] is None else (queries, keys, values))
 
 
 def _scale(args: Arguments) -> Any:
@@ -96,7 +122,7 @@ RULES: tuple[OpRule, ...] = (
         "aten._scaled_dot_product_flash_attention_for_cpu",
         "query key value attn_mask?",
         KIND,
-        _check,
+        _axes,
         _forward,
         "y = softmax(scale q k^T + mask) v, and the logarithms of the sums",
         assumptions=(CAST,),
@@ -105,10 +131,10 @@ RULES: tuple[OpRule, ...] = (
         "aten._scaled_dot_product_flash_attention_for_cpu_backward",
         "grad_out query key value out logsumexp attn_mask?",
         {**KIND, "dropout_p": REQUIRED, "is_causal": REQUIRED},
-        _backward_shapes,
+        _axes,
         _backward,
         "ds = p (dy v^T - sum of dy y); dq = scale ds k, dk = scale ds^T q, dv = p^T dy",
-        linear=(),
+        linear=(0,),
         assumptions=(CAST,),
     ),
 )

@@ -19,8 +19,8 @@ from verdict.ops import logic, numbers
 from verdict.ops.aten.form import REQUIRED, Arguments, constant, operator, whole
 from verdict.ops.aten.written import DISTINCT, written, written_at
 from verdict.ops.domain import Integers
-from verdict.ops.rule import Array, Axes, Dim, OpRule
-from verdict.ops.shapes import axis
+from verdict.ops.rule import Array, Atom, Axes, Dim, Law, OpRule
+from verdict.ops.shapes import axis, make_axes, numbered
 from verdict.ops.types import like_first
 
 ROW = "row"
@@ -47,7 +47,23 @@ def _named(args: Arguments, found: Shape) -> Axes:
 
 
 def _gather_axes(args: Arguments) -> Axes:
-    return _named(args, _gather_shape(args))
+    """Position by position, and row by row, where `self` has as many rows as are looked up."""
+    found = _gather_shape(args)
+    rows = _rowwise(args)
+    if rows is None:
+        return _named(args, found)
+    atoms, table, places = rows
+    return make_axes(atoms, (table, places), (places,), keep=(ROW,))
+
+
+def _rowwise(args: Arguments) -> tuple[list[Atom], tuple[Dim, ...], tuple[Dim, ...]] | None:
+    """The atoms, the dimensions of `self` and those of `index`, where they differ along `dim` alone."""
+    x, index = args["self"], args["index"]
+    along = args["dim"] % len(x) if x else 0
+    if not x or any(k != along and size != of for k, (size, of) in enumerate(zip(x, index, strict=True))):
+        return None
+    atoms, places = numbered("d", index)
+    return [*atoms, Atom(ROW, x[along], Law.WHOLE, x[along])], (*places[:along], (ROW,), *places[along + 1 :]), places
 
 
 def _gather(args: Arguments) -> Array:
@@ -88,7 +104,15 @@ def _scatter_shape(args: Arguments) -> Shape:
 
 
 def _scatter_axes(args: Arguments) -> Axes:
-    return _named(args, _scatter_shape(args))
+    """Row by row, where as many rows are put as there are; what is put into a row counts as a whole."""
+    found = _scatter_shape(args)
+    rows, index, src = _rowwise(args), args["index"], args["src"]
+    if rows is None or src not in (None, index):
+        return _named(args, found)
+    atoms, table, places = rows
+    along = places[args["dim"] % len(places)]
+    put = [replace(atom, law=Law.WHOLE, least=atom.size) if (atom.name,) == along else atom for atom in atoms]
+    return make_axes(put, (table, places, *(places for _ in args.given[2:])), (table,), keep=(ROW,))
 
 
 def _scatter(add: bool) -> Callable[[Arguments], Array]:
@@ -169,6 +193,7 @@ RULES: tuple[OpRule, ...] = (
         _scatter(False),
         "y = self, src at index along dim",
         indices={1: ROW},
+        together=(0, -1),
         domain=_rows,
         types=like_first,
         assumptions=(DISTINCT,),
@@ -193,6 +218,7 @@ RULES: tuple[OpRule, ...] = (
         _scatter(True),
         "y = self + src at index along dim",
         indices={1: ROW},
+        together=(0, -1),
         domain=_rows,
         types=like_first,
     ),
@@ -215,6 +241,7 @@ RULES: tuple[OpRule, ...] = (
         _added_shape,
         _added,
         "y = self + alpha source at index",
+        together=(0, -1),
         domain=_rows,
     ),
 )

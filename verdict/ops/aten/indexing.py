@@ -152,6 +152,7 @@ RULES: tuple[OpRule, ...] = (
         _put_shape,
         _put,
         "y = self, values at indices",
+        together=(0, -1),
         domain=_rows,
         types=like_first,
         assumptions=(DISTINCT,),
