@@ -47,17 +47,12 @@ code of the first finding, and the line that it names. Where the library is wron
 What is not there, and why: Megatron-Core's context parallelism, as its own attention refuses it and that of
 Transformer Engine runs on no CPU; torchtitan's context parallelism, neither form of which runs on a CPU: over its SDPA,
 torch's DTensor has no sharding strategy for `aten._scaled_dot_product_flash_attention_for_cpu` (the
-ring is registered for the three kernels of GPUs alone), and FlexAttention has no backward there. transformers' CLIP
-whose texts are trained, too, and ViT MAE under DDP have no answer in half a minute of the processor: gradients of texts
-that all ranks have are parts of sums over images, which are not followed through a norm and attention; ViT MAE picks
-patches in an order, whose gradients have no proof between cut points.
+ring is registered for the three kernels of GPUs alone), and FlexAttention has no backward there.
 DeBERTa, given no mask, asks of its data whether it is padded, and is UNKNOWN; so are LayoutLM and Longformer, told what
 fills up, DETR in training mode, which asks whether numbers are finite, and Llama 4, whose rotary embedding is
 of complex numbers (`polar`). DINOv2, SigLIP, wav2vec2 and XLNet, called by DDP as they are, have weights that
 nothing uses, so that DDP waits for their gradients and reduces no others of their bucket: they are REFUTED
-(`missing-reduction`). With `find_unused_parameters` wav2vec2 (classifying sounds) has no answer in two minutes, and
-XLNet's unused weights leave it UNKNOWN, as nothing trains them. The UNet2DModel of diffusers (two levels, attention)
-under DDP has no answer in two and a half minutes.
+(`missing-reduction`). With `find_unused_parameters` XLNet's unused weights leave it UNKNOWN, as nothing trains them.
 """
 COLUMNS = ("program", "ranks", "nodes", "recording s", "proof s", "verdict", "with a mistake", "what is said")
 

@@ -249,6 +249,51 @@ def test_that_rounding_is_looked_for_makes_the_difference(monkeypatch):
     assert contradicted(single, parallel, undecided(TWIN)).verdict is Verdict.REFUTED
 
 
+OF_FLOATS = """
+  x input [2,3]
+  y = mul(x) other={}
+  {}
+  output z
+"""
+SOFTMAX = "e = exp(y)\n  s = sum(e) dim=(-1,) keepdim=True\n  "
+SATURATED_TOO = "p = sigmoid(y)\n  q = aten.rsub.Scalar(p) other=1.0\n  l = aten.log(q)\n  z = mul(l) other="
+SIGN = "a = add(y, x)\n  b = sub(a, x)\n  n = sub(b, y)\n  s = aten.sign("
+FLOATS_END = {
+    "too great": (900.0, "z = softmax(y) dim=-1", SOFTMAX + "z = div(e, s)", SOFTMAX + "d = div(e, s)\n  z = neg(d)"),
+    "too small": (
+        900.0, "z = log_softmax(y) dim=-1", "p = softmax(y) dim=-1\n  z = aten.log(p)",
+        "p = softmax(y) dim=-1\n  q = mul(p) other=2.0\n  z = aten.log(q)",
+    ),
+    "a bound": (60.0, "z = aten.softplus(y)", SATURATED_TOO + "-1.0", SATURATED_TOO + "-1.001"),
+    "no digits left": (
+        1.0, "z = mul(y) other=1.0", "a = add(y) other=1e17\n  z = sub(a) other=1e17",
+        "w = mul(y) other=1.001\n  a = add(w) other=1e9\n  z = sub(a) other=1e9",
+    ),
+    "a sign": (7.3, "n = sub(y, y)\n  s = aten.sign(n)\n  z = add(x, s)", SIGN + "n)\n  z = add(x, s)",
+               SIGN + "y)\n  z = add(x, s)"),
+}  # fmt: skip
+"""What real numbers and floats make something else of: a step of one device, a right and a wrong one of the ranks.
+
+In floats x / x is no number where both are infinite, log(p) is infinite where p is too small for them or was rounded to
+a bound, and the sign of what is zero but for rounding is one.
+"""
+
+
+@pytest.mark.parametrize("name", FLOATS_END)
+def test_where_floats_end_nothing_is_refuted(name):
+    scale, single, right, _ = FLOATS_END[name]
+    both = plans(OF_FLOATS.format(scale, single), OF_FLOATS.format(scale, right))
+    assert ask(*both).verdict is not Verdict.REFUTED
+    assert run_of(*both, 1.0) == AGREE
+
+
+@pytest.mark.parametrize("name", FLOATS_END)
+def test_what_is_wrong_there_is_refuted(name):
+    scale, single, _, wrong = FLOATS_END[name]
+    both = plans(OF_FLOATS.format(scale, single), OF_FLOATS.format(scale, wrong))
+    assert ask(*both).verdict is Verdict.REFUTED
+
+
 @pytest.mark.parametrize("limit", ["MOST_STEPS", "MOST_WORK"])
 def test_what_is_too_large_to_be_run_is_open_and_says_so(limit, monkeypatch):
     monkeypatch.setattr(numbers, limit, 10)

@@ -7,7 +7,7 @@ OTHERS, WRAPPED = "transformers/others.py", "transformers/wrapped.py"
 FURTHER, WIDER = "transformers/further.py", "transformers/wider.py"
 SEEING = "transformers/images_in_text.py"
 SIDES, SCENES, SERIES = "transformers/sides.py", "transformers/scenes.py", "transformers/series.py"
-STATES = "transformers/states.py"
+STATES, VARIOUS = "transformers/states.py", "transformers/various.py"
 TWICE = "the loss is divided by the ranks again"
 AGAIN = "the loss is multiplied by the ranks"
 ADDED = "gradients are added, `set_gradient_divide_factor(1)`"
@@ -143,6 +143,11 @@ TRANSFORMERS = Library(
         Row("Blenderbot, DDP", SIDES, "blenderbot_ddp", "blenderbot_single", "blenderbot_ddp_scaled", TWICE),
         Row("Qwen2-VL, images in texts that are alike, DDP", SEEING, "qwen2_vl_ddp", "qwen2_vl_single",
             "qwen2_vl_ddp_scaled", TWICE, tensors="live"),
+        Row("CLIP, images and texts, DDP", VARIOUS, "clip_ddp", "clip_single", "clip_ddp_scaled", AGAIN),
+        Row("ViT MAE, DDP", VARIOUS, "vit_mae_ddp", "vit_mae_single", "vit_mae_ddp_scaled", TWICE),
+        Row("RWKV of two layers, DDP", VARIOUS, "rwkv_ddp", "rwkv_single", "rwkv_ddp_scaled", TWICE),
+        Row("TimeSeriesTransformer, forecasting a normal distribution, DDP", VARIOUS, "time_series_ddp",
+            "time_series_single", "time_series_ddp_scaled", TWICE),
         Row("Llama, torch.compile of DDP", WRAPPED, "compiled", "llama_single", "compiled_scaled", TWICE),
         Row("Llama, mixed precision of FSDP2", WRAPPED, "mixed", "llama_single", "mixed_scaled", TWICE),
         Row("Llama, the first FSDP, clipped norm", WRAPPED, "fsdp1_clipped", "clipped_single", "fsdp1_clipped_by_part",
@@ -150,9 +155,5 @@ TRANSFORMERS = Library(
         Row("Llama, DDP, ZeroRedundancyOptimizer", WRAPPED, "sharded_states", "llama_single",
             "sharded_states_unreduced", "without DDP: nobody reduces the gradients"),
     ),
-    unanswered=(
-        "RWKV", "Longformer", "DPT",
-        "DETR (told what its queries are to find)",
-        "TimeSeriesTransformer and Informer (losses of a normal distribution) under DDP",
-    ),
+    unanswered=("Longformer", "DPT", "DETR (told what its queries are to find)", "Informer under DDP"),
 )  # fmt: skip

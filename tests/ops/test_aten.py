@@ -195,3 +195,9 @@ def test_gradients_of_a_convolution_that_are_not_asked_for_are_not_made():
         found = rule.forward([dy, x, w], {**one, "bias_sizes": (3,), "output_mask": mask})
         assert [made is not None for made in found] == list(mask)
         assert all(np.array_equal(made, all_) for made, all_ in zip(found, every, strict=True) if made is not None)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_has_no_elements_is_joined_as_torch_joins_it(count):
+    made = RULES["aten.cat"].forward([np.zeros(0)] * count, {"tensors_count": count, "dim": 0})
+    assert made[0].shape == tuple(torch.cat([torch.zeros(0)] * count).shape) == (0,)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from verdict.ops.signs import NOT_NEGATIVE, POSITIVE, may_fail, sign, strict
+from verdict.ops.signs import NOT_NEGATIVE, POSITIVE, divisible, may_fail, sign, strict
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,20 @@ from verdict.ops.signs import NOT_NEGATIVE, POSITIVE, may_fail, sign, strict
         ("mul", {"other": 0.5}, [POSITIVE], POSITIVE),
         ("aten.add.Tensor", {"alpha": 0}, [NOT_NEGATIVE, POSITIVE], NOT_NEGATIVE),
         ("aten.add.Tensor", {"alpha": 2}, [NOT_NEGATIVE, POSITIVE], POSITIVE),
+        ("aten.new_zeros", {"size": (2,)}, [0], NOT_NEGATIVE),
+        ("aten.clamp", {"min": 1}, [0], POSITIVE),
+        ("aten.clamp", {"min": 0}, [0], NOT_NEGATIVE),
+        ("aten.clamp", {"min": 1, "max": -1}, [0], 0),
+        ("aten.clamp", {"max": 1}, [0], 0),
+        ("aten.clamp_min", {"min": 1e-6}, [0], POSITIVE),
+        ("aten.clamp_min", {"min": -1}, [0], 0),
+        ("aten.abs", {}, [POSITIVE], POSITIVE),
+        ("aten.abs", {}, [0], NOT_NEGATIVE),
+        ("aten.pow.Tensor_Scalar", {"exponent": 3}, [POSITIVE], POSITIVE),
+        ("aten.pow.Tensor_Scalar", {"exponent": 3}, [0], 0),
+        ("aten.pow.Scalar", {"self": 0}, [POSITIVE], NOT_NEGATIVE),
+        ("aten.pow.Tensor_Tensor", {}, [POSITIVE, POSITIVE], POSITIVE),
+        ("aten.clamp.Tensor", {"min": 1}, [0, 0], 0),
     ],
 )
 def test_signs(op, attrs, read, due):
@@ -29,9 +43,21 @@ def test_what_is_above_zero_of_finite_numbers_is_zero_of_minus_infinity(op):
     assert sign(op, {}, [0], [7], finite=False) == NOT_NEGATIVE
 
 
+@pytest.mark.parametrize(("op", "due"), [("aten.log1p", NOT_NEGATIVE), ("aten.log", POSITIVE), ("div", POSITIVE)])
+def test_what_may_be_given_where_a_pole_is(op, due):
+    assert divisible(op) == due
+
+
 def test_what_is_looked_up_has_the_sign_of_the_table():
     assert sign("aten.gather", {"dim": 0}, [POSITIVE, 0], [7, 8], finite=True) == POSITIVE
     assert sign("aten.gather", {"dim": 0}, [0, POSITIVE], [7, 8], finite=True) == 0
+
+
+def test_what_is_put_or_chosen_has_the_signs_of_both():
+    assert sign("aten.scatter_add", {"dim": 0}, [NOT_NEGATIVE, 0, POSITIVE], [7, 8, 9], finite=True) == NOT_NEGATIVE
+    assert sign("aten.scatter_add", {"dim": 0}, [0, 0, POSITIVE], [7, 8, 9], finite=True) == 0
+    assert sign("aten.where.self", {}, [0, POSITIVE, POSITIVE], [7, 8, 9], finite=True) == POSITIVE
+    assert sign("aten.index_add", {"dim": 0, "alpha": -1}, [POSITIVE, 0, POSITIVE], [7, 8, 9], finite=True) == 0
 
 
 def test_the_places_of_the_greatest_begin_with_zero():

@@ -136,7 +136,7 @@ SPREAD = """
   x input [4,4]
   w weight [4,4]
   i = constant() shape=(4, 4) values=(1, 0, 1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0, 1, 0)
-  n = aten.zeros_like(o)
+  n = sub(o, o)
   h{tp} = linear(x{of}, w{of})
   y{tp} = aten.scatter_add(n, i, h) dim=0
   v{tp} = mul(y) other=3

@@ -88,7 +88,7 @@ DISTANCES = """
   bucket = aten.where.self(near, far, least)
   seen = aten.{seen}.Tensor(down, across)
   {own}t = aten.sum.dim_IntList(y{at}) dim=(0,)
-  zero = aten.scalar_tensor() dtype="float32" s=0
+  {zero}
   {own}u = aten.where.self(seen, {own}t, zero)
   {own}d = aten.unsqueeze({own}u) dim=2
   {own}w = aten.embedding_dense_backward({own}d, bucket) num_weights=3 padding_idx=-1 scale_grad_by_freq=False
@@ -96,15 +96,20 @@ DISTANCES = """
   loss l
   output w
 """
-ONE = {"at": "", "own": "", "more": 1, "seen": "ge", "reduced": ""}
+ZERO = 'zero = aten.scalar_tensor() dtype="float32" s=0'
+HIDDEN = 'two = aten.scalar_tensor() dtype="float32" s=2\n  zero = aten.sub.Tensor(two, two)'
+ONE = {"zero": ZERO, "at": "", "own": "", "more": 1, "seen": "ge", "reduced": ""}
 ADDED = 'w = all_reduce(own_w) ranks=rank reduce="{}"\n  l = all_reduce(own_l) ranks=rank reduce="sum"'
-EACH = {"at": "[rank, :, :]", "own": "own_", "more": 1, "seen": "ge", "reduced": ADDED.format("sum")}
+EACH = {"zero": ZERO, "at": "[rank, :, :]", "own": "own_", "more": 1, "seen": "ge", "reduced": ADDED.format("sum")}
 OTHERS = {"another bucket": {"more": 0}, "another mask": {"seen": "gt"}, "averaged": {"reduced": ADDED.format("avg")}}
 
 
 def test_tables_of_distances_are_computed_from_nothing():
     """The logarithm of a distance of zero is infinite, and no bucket is made of it; masked parts of a sum are parts."""
-    assert proved(DISTANCES.format(**ONE), DISTANCES.format(**EACH), rank=2)
+    plans = outlined(DISTANCES.format(**ONE), DISTANCES.format(**EACH), rank=2)
+    assert verify(*plans, OPTIONS).verdict is Verdict.PROVED
+    hidden = {"zero": HIDDEN}
+    assert proved(DISTANCES.format(**ONE | hidden), DISTANCES.format(**EACH | hidden), rank=2)
 
 
 @pytest.mark.parametrize("wrong", OTHERS)

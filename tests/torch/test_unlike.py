@@ -10,10 +10,10 @@ from tests.torch.verdicts import answers  # noqa: E402
 from verdict.backends.torch import grouped  # noqa: E402
 
 FILE = Path(__file__).with_name("unlike.py")
-RIGHT = ("packed", "graph", "labelled", "causal")
+RIGHT = ("packed", "graph", "labelled", "causal", "blocks")
 WRONG = (
     "packed_own_count", "packed_other_lengths", "graph_kept", "graph_detached", "graph_other_edges", "labelled_end",
-    "causal_without",
+    "causal_without", "blocks_joined",
 )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from verdict.torch import Program, mean, partial, shard
+from verdict.torch import Program, mean, partial, piece, shard
 
 LENGTHS, TIME, CLASSES = (3, 2, 2, 1), 3, 3
 FROM, TO, NODES, SIZE = (0, 1, 2, 3, 0, 2, 1, 3), (1, 2, 3, 0, 2, 0, 3, 1), 4, 2
@@ -146,6 +146,44 @@ def causal(ctx, halo=True):
 
     cut = shard(2, ctx.rank, ctx.world)
     return Program({"x": x, "due": due}, layers, step, specs={"x": cut, "due": cut}, loss=mean(ctx.rank, ctx.world))
+
+
+def blocks(ctx, apart=True):
+    """Sequences that lie end to end and attend to themselves alone. The second rank has none. apart: whether a rank's
+    sequences are told apart.
+    """
+    own = (3, 1) if ctx.rank == 0 else ()
+    tokens = sum(own)
+    q, k = (nn.Parameter(torch.randn(2, 2)) for _ in range(2))
+    x = torch.randn(tokens, 2)
+
+    def step():
+        numbers = torch.cat([torch.full((count,), number) for number, count in enumerate(own or (0,))])
+        places = torch.cat([torch.arange(count) for count in own or (0,)])
+        seen = places[:, None] >= places
+        if apart:
+            seen = seen & (numbers[:, None] == numbers)
+        scores = ((x @ q) @ (x @ k).T).masked_fill(~seen, float("-inf"))
+        loss = (scores.softmax(-1) @ x).square().sum()
+        loss.backward()
+        summed([q, k], ctx.world)
+        return loss
+
+    specs = {"x": piece(0, 4 * ctx.rank, 4 * ctx.rank + tokens, 4)}
+    return Program({"x": x}, {"q": q, "k": k}, step, specs=specs, loss=partial(ctx.rank, ctx.world))
+
+
+def build_blocks_single(ctx):
+    return blocks(ctx)
+
+
+def build_blocks(ctx):
+    return blocks(ctx)
+
+
+def build_blocks_joined(ctx):
+    """Wrong: tokens attend to those of other sequences."""
+    return blocks(ctx, apart=False)
 
 
 def build_causal_single(ctx):

@@ -10,6 +10,7 @@ tolerances are zero.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from verdict.concrete.shaken import steady
 from verdict.graph import BUFFER, INPUT, WEIGHT, Plan, Shape, without_effects
 from verdict.inputs import domains, marks, random_values, thresholds, with_usual_rows
 from verdict.ops import Array
+from verdict.ops.shaken import MOST_SHAKEN, moved
 from verdict.reduction import shrink
 from verdict.semantics import Binding, Small, at, bind, full, itself
 
@@ -27,8 +29,8 @@ MOST_WORK = 2_000_000_000
 """How many elements all nodes of all ranks may read and write, by default."""
 FULL_WORK = 3_000_000
 """Up to so many elements, plans are run at their full shapes."""
-MOST_SHAKEN = 20_000_000
-"""Up to so many elements it is looked at whether a difference is one of rounding: some seconds."""
+
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ def compare_prepared(
                 return Comparison(CANNOT, (), (Fault("the parallel values overflow", parallel.source, True),), shapes)
             rows, faults = compared(Sides(single, parallel, bindings[1], two, right, found))
             if not exact and not all(row.agrees for row in rows) and _work(prepared) <= MOST_SHAKEN:
-                rows = steady(rows, _shaken(prepared, values))
+                rows = steady(rows, _noise(prepared, values, right, found))
         except Faulty as error:
             return Comparison(CANNOT if error.fault.ours else FAULT, (), (error.fault,), shapes)
         except OverflowError:
@@ -129,12 +131,23 @@ def compare_prepared(
     return Comparison(AGREE if all(row.agrees for row in rows) else DIFFER, rows, (), shapes)
 
 
-def _shaken(prepared: Prepared, values: Mapping[int, Array]) -> tuple[Row, ...]:
-    """What both plans declare, compared where what operators make is off by far more than rounding."""
+def _noise(prepared: Prepared, values: Mapping[int, Array], right: Run, found: Run) -> tuple[Row, ...]:
+    """Of all that is declared, by how much both sides together move where what operators make is off by far more than
+    rounding, as errors.
+    """
     plans = zip((prepared.single, prepared.parallel), prepared.small, prepared.bindings, strict=True)
-    right, found = (execute(plan, small, binding, values, shaken=True) for plan, small, binding in plans)
-    sides = Sides(prepared.single, prepared.parallel, prepared.bindings[1], prepared.small[1], right, found)
-    return compared(sides)[0]
+    one, two = (execute(plan, small, binding, values, shaken=True) for plan, small, binding in plans)
+    away = _away(right, one, 1.0), _away(found, two, -1.0)
+    return compared(Sides(prepared.single, prepared.parallel, prepared.bindings[1], prepared.small[1], *away))[0]
+
+
+def _away(run: Run, other: Run, sign: float) -> Run:
+    """By how much everything is another one in the other run, times `sign`."""
+
+    def of(here: Mapping[Key, Array], there: Mapping[Key, Array]) -> dict[Key, Array]:
+        return {key: sign * moved(array, there[key]) for key, array in here.items()}
+
+    return Run(of(run.losses, other.losses), of(run.gradients, other.gradients), of(run.outputs, other.outputs))
 
 
 def _unsigned(values: Array) -> Array:

@@ -1,8 +1,8 @@
 """What the tensors of a parallel plan are said to be: by the binding, and by hints of where they come from."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
-from verdict.graph import INPUT, Interval, Plan
+from verdict.graph import Interval, Plan
 from verdict.lineage.binding import Binding
 from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.values import Value
@@ -36,17 +36,17 @@ def claims_of(reference: Reference, plan: Plan, binding: Binding) -> dict[int, B
 
 
 def given_pieces(
-    plan: Plan, device: int, claim: Callable[[int], Value | None], reference: Reference
+    plan: Plan, device: int, inputs: Set[int], claim: Callable[[int], Value | None], reference: Reference
 ) -> dict[tuple[int, int], Interval]:
     """The parts that a device has of axes of its inputs, by how many elements the axis has, and the part.
 
-    claim: what a tensor is said to hold. What a device reads first decides where it has several of one size.
+    inputs: the tensors of inputs. claim: what a tensor is said to hold. What a device reads first decides where it has
+    several of one size.
     """
-    segments = {call.segment for call in plan.programs[device]}
-    read = (t for k in sorted(segments) for node in plan.segments[k].nodes for t in node.inputs if t >= 0)
-    inputs = (t for t in dict.fromkeys(read) if plan.logicals[plan.tensors[t].logical].kind == INPUT)
+    segments = dict.fromkeys(call.segment for call in plan.programs[device])
+    read = (tensor for k in segments for node in plan.segments[k].nodes for tensor in node.inputs if tensor in inputs)
     found: dict[tuple[int, int], Interval] = {}
-    for value in map(claim, inputs):
+    for value in map(claim, dict.fromkeys(read)):
         shape = reference.column_shape(value[0].base) if value else ()
         for cut, full in zip(value[0].region if value else (), shape, strict=True):
             found.setdefault((full, cut[1] - cut[0]), cut)

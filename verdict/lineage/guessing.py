@@ -45,10 +45,10 @@ class Guessing(Holdings):
         self.grounds, self.learned = grounds, learned
         self.cuts: dict[CutPoint, Value] = {}
         self.infinite, self.alike = grounds.infinite, grounds.alike
-        self.movement = Movement(self, self.infinite)
         self._scales: dict[CutPoint, Times] = {}
         self._parts: set[CutPoint] = set()
-        self._pieces: list[dict[tuple[int, int], Interval]] = [{} for _ in range(plan.devices)]
+        self._pieces = [self.pieces_given(device) for device in range(plan.devices)]
+        self.movement = Movement(self, self.infinite, self._pieces)
 
     def read(self, device: int, tensor: int) -> Value | None:
         """What a tensor holds; None where it is not known, or where nothing can be said of it."""
@@ -79,7 +79,7 @@ class Guessing(Holdings):
 
     def piece(self, device: int, full: int, size: int) -> Interval | None:
         """Which part of so many elements a device has where it has so few: as of an input, or of another value."""
-        return super().piece(device, full, size) or self._pieces[device].get((full, size))
+        return self._pieces[device].get((full, size))
 
     def gap(self, reason: str, place: Place) -> NoReturn:
         """Leave the step: nothing can be said of it."""
@@ -229,8 +229,8 @@ class Guessing(Holdings):
                 yield tuple(share._replace(times=times) for share in shares)
 
     def _cut(self, values: Iterable[Value | None]) -> list[Piece]:
-        """The pieces of axes that are read, with the sizes of these axes."""
-        shares = [share for value in values for share in value or ()]
+        """The pieces of axes that are read, with the sizes of these axes: of what is not the same everywhere."""
+        shares = [share for value in values for share in value or () if share.base not in self.alike]
         return [
             piece
             for share in shares
@@ -280,7 +280,8 @@ def _scaling(node: Node) -> tuple[int, ...]:
         return node.inputs[: len(node.inputs) - len(node.outputs)]
     if rule.moves or rule.additive or rule.sums:
         return node.inputs
-    return tuple(node.inputs[k] for k in sorted(rule.linear_in(len(node.inputs), dict(node.attrs))))
+    arity = len(node.inputs)
+    return tuple(node.inputs[k] for k in sorted(rule.linear_in(arity, dict(node.attrs)) | rule.linear_together(arity)))
 
 
 def _is_one_value_each(node: Node, values: tuple[Value, ...]) -> bool:

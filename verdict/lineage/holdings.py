@@ -69,6 +69,7 @@ class Holdings:
         self.shapes = [extent(region) for region in self.regions]
         self.kinds = [plan.logicals[tensor.logical].kind for tensor in plan.tensors]
         self.types = [kind(plan.logicals[tensor.logical].dtype) for tensor in plan.tensors]
+        self.inputs = frozenset(tensor for tensor, found in enumerate(self.kinds) if found == INPUT)
         self.given_pieces: dict[int, dict[tuple[int, int], Interval]] = {}
         self.known: dict[Member, int] = {}
         self.members: dict[int, dict[int, list[Place]]] = defaultdict(lambda: defaultdict(list))
@@ -168,8 +169,12 @@ class Holdings:
         """Which part of so many elements a device has where it has so few: as of what it is given; None of nothing."""
         known = self.given_pieces.get(device)
         if known is None:
-            known = self.given_pieces[device] = given_pieces(self.plan, device, self.claim, self.reference)
+            known = self.given_pieces[device] = self.pieces_given(device)
         return known.get((full, size))
+
+    def pieces_given(self, device: int) -> dict[tuple[int, int], Interval]:
+        """The parts that a device has of axes of its inputs, by how many elements the axis has, and the part."""
+        return given_pieces(self.plan, device, self.inputs, self.claim, self.reference)
 
     def claim(self, tensor: int) -> Value | None:
         """What the plan says that `tensor` holds; None where it has no partner, or where it is some part of a sum."""

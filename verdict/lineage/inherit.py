@@ -9,6 +9,7 @@ from verdict.lineage.meaning import Meaning
 from verdict.lineage.reference import Partner
 from verdict.lineage.replicas import value_mark
 from verdict.lineage.values import ONCE, WHOLE, Mark, Part, Share, Times, Value, joined
+from verdict.ops import FACTS
 
 Inherited = tuple[Part, Mark, Times]
 NOT_INHERITED: Inherited = ((), WHOLE, ONCE)
@@ -38,8 +39,8 @@ def inherit(holdings: Holdings, meaning: Meaning, values: tuple[Value, ...]) -> 
 
     All that is partial or scaled must be so in one and the same way, or cut at the same place of axes of one size, and
     be all that the node is linear in together:
-    every gradient that a gradient node reads, one single input of a forward node, or all that it adds or joins. Else
-    nothing is inherited.
+    every gradient that a gradient node reads, one single input of a forward node, or all that it adds or joins, zeros
+    among it, which are every part of themselves. Else nothing is inherited.
     """
     partial = [k for k, value in enumerate(values) if any(share.part or share.times != 1 for share in value)]
     if not partial:
@@ -48,9 +49,13 @@ def inherit(holdings: Holdings, meaning: Meaning, values: tuple[Value, ...]) -> 
     found = {(share.part, mark, share.times) for share, mark in read}
     if len(found) > 1 and (together := _together(found)) is not None:
         found = {together}
-    if len(found) != 1 or not _is_linear_in(meaning, partial, [k for k, value in enumerate(values) if value]):
+    present = [k for k, value in enumerate(values) if value]
+    zeros = [k for k in present if k not in partial and _is_zero(holdings, values[k])]
+    choices = [partial, *([sorted([*partial, *zeros])] if zeros else [])]
+    linear = next((some for some in choices if _is_linear_in(meaning, some, present)), None)
+    if len(found) != 1 or linear is None:
         return NOT_INHERITED, values
-    holdings.laws.add(LinearLaw(meaning.signature, tuple(partial)))
+    holdings.laws.add(LinearLaw(meaning.signature, tuple(linear)))
     (inherited,) = found
     whole = tuple(
         tuple(
@@ -60,6 +65,24 @@ def inherit(holdings: Holdings, meaning: Meaning, values: tuple[Value, ...]) -> 
         for value in values
     )
     return inherited, whole
+
+
+def _is_zero(holdings: Holdings, value: Value) -> bool:
+    """Whether a value is known to be zero, whatever is given."""
+    return all(_makes_zero(holdings, holdings.reference.bases[share.base].node) for share in value)
+
+
+def _makes_zero(holdings: Holdings, maker: int) -> bool:
+    """Whether a single-device node makes zeros, or moves them."""
+    if maker < 0:
+        return False
+    partner = holdings.reference.partners[maker]
+    if FACTS.zero(partner.node.op, dict(partner.node.attrs)):
+        return True
+    read = [holdings.reference.bases[base].node for base in partner.read]
+    rule = partner.meaning.rule
+    moved = bool(read) and rule is not None and rule.moves and not partner.meaning.is_gradient
+    return moved and all(_makes_zero(holdings, other) for other in read)
 
 
 def _together(found: Set[Inherited]) -> Inherited | None:
@@ -86,4 +109,7 @@ def _is_linear_in(meaning: Meaning, positions: Sequence[int], present: Sequence[
     if len(positions) == 1:
         return positions[0] in meaning.linear
     rule = meaning.rule
-    return rule is not None and (rule.additive or rule.moves) and list(positions) == list(present)
+    if rule is None:
+        return False
+    together = rule.linear_together(len(meaning.signature.shapes))
+    return set(positions) == together or ((rule.additive or rule.moves) and list(positions) == list(present))

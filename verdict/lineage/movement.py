@@ -12,9 +12,10 @@ import numpy as np
 
 from verdict.graph import ABSENT, ACCUMULATOR, PER_STEP, Node, Place
 from verdict.graph.lockstep import COMMUNICATION, Step, attribute
+from verdict.lineage.boxes import NOTHING, Origins, Pieces
 from verdict.lineage.exchange import asked, place_of
 from verdict.lineage.holdings import Holdings
-from verdict.lineage.origins import NOTHING, Numbering, Origins
+from verdict.lineage.origins import Numbering
 from verdict.lineage.places import MOST_MOVED
 from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.values import ONCE, Times, Value, scaled
@@ -27,11 +28,12 @@ AVERAGES = frozenset({"avg", "mean"})
 class Movement:
     """Of each device the tensors whose elements are known one by one. One column of the batch is all there is.
 
-    infinite: single-device values of which elements may be infinite; nothing is said of multiples of these.
+    infinite: single-device values of which elements may be infinite; nothing is said of multiples of these. pieces: of
+    each device.
     """
 
-    def __init__(self, holdings: Holdings, infinite: Set[int]) -> None:
-        self.holdings, self.infinite = holdings, infinite
+    def __init__(self, holdings: Holdings, infinite: Set[int], pieces: Sequence[Pieces]) -> None:
+        self.holdings, self.infinite, self.pieces = holdings, infinite, pieces
         self.numbering = Numbering(holdings.reference, holdings.trust)
         self.multiples = _multiples(holdings.reference)
         self._known: list[dict[int, Origins]] = [{} for _ in range(holdings.plan.devices)]
@@ -51,7 +53,7 @@ class Movement:
             for tensor, origins in zip(step.node.outputs, made, strict=True):
                 if tensor == ABSENT or origins.shape != self.holdings.shapes[tensor]:
                     continue
-                value = self.numbering.value(origins, step.node)
+                value = self.numbering.value(origins, step.node, self.pieces[device])
                 if value is None and self.numbering.keep(origins):
                     self._known[device][tensor] = origins
                 elif value is not None:

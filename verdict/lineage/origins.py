@@ -13,9 +13,9 @@ from math import prod
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from verdict.graph import Node, Region, Shape, extent, slices, whole
+from verdict.graph import Node, Shape, extent, slices, whole
+from verdict.lineage.boxes import NOTHING, Origins, Pieces, box, first_of
 from verdict.lineage.places import MOST_MOVED, Move, move
 from verdict.lineage.reference import Bases, Reference
 from verdict.lineage.values import ONCE, OWN_COLUMN, Part, Share, Times, Value
@@ -23,9 +23,6 @@ from verdict.ops import FACTS
 from verdict.ops.types import COMPLEX, FLOAT, kind
 from verdict.outcome import Assumption
 
-Origins = npt.NDArray[np.int64]
-"""For each element the number of the element that it is, `NOTHING` for zero."""
-NOTHING = 0
 MOST_KEPT = 1 << 26
 """The most elements of all tensors whose numbers are kept: 512 MiB. Beyond these no more are followed."""
 
@@ -90,15 +87,16 @@ class Numbering:
         plain = self._of(bases)
         return None if plain is None else self._so(np.asarray(plain[slices(region)]), hows.pop())
 
-    def value(self, origins: Origins, like: Node) -> Value | None:
+    def value(self, origins: Origins, like: Node, pieces: Pieces) -> Value | None:
         """What a tensor of these elements holds, if that is one region of one sum of values. Zeros alone are none.
 
-        Of several that are the same, it is what nodes of the operator, and of the name, of `like` make.
+        Of several that are the same, it is what nodes of the operator, and of the name, of `like` make; of equal
+        regions of one, as of rows that are repeated, the one with the pieces that the device has of other values.
         """
         if not origins.any():
             return None
-        block = self._blocks[bisect_right(self._firsts, int(origins.flat[_first(origins)])) - 1]
-        found = list(self._regions(origins, block))
+        block = self._blocks[bisect_right(self._firsts, int(origins.flat[first_of(origins)])) - 1]
+        found = list(self._regions(origins, block, pieces))
         if not found:
             return None
         partners, bases = self.reference.partners, self.reference.bases
@@ -163,7 +161,7 @@ class Numbering:
         """The shape of a single-device value."""
         return self.reference.column_shape(base)
 
-    def _regions(self, origins: Origins, block: Block) -> Iterator[Value]:
+    def _regions(self, origins: Origins, block: Block, pieces: Pieces) -> Iterator[Value]:
         """The regions of sums of values that consist of these elements, of which the first is one of a block."""
         if block.how is None:
             shown, shift = [(_row(block.first, self.shape_of(block.value[0].base)), block.value)], 0
@@ -179,7 +177,7 @@ class Numbering:
             shift = self._block(self._whole(block.bases, How())).first - block.first
         wanted = np.where(origins == NOTHING, NOTHING, origins + shift)
         for whole_of, value in shown:
-            region = _box(whole_of, wanted)
+            region = box(whole_of, wanted, pieces)
             if region is not None:
                 yield tuple(sorted(share._replace(region=region) for share in value))
 
@@ -258,34 +256,3 @@ class Numbering:
 
 def _row(first: int, shape: Shape) -> Origins:
     return first + np.arange(prod(shape), dtype=np.int64).reshape(shape)
-
-
-def _first(origins: Origins) -> int:
-    """The place of the first element that is not zero, counted in row-major order."""
-    return int(np.argmax(origins.ravel() != NOTHING))
-
-
-def _anchor(of: Origins, wanted: Origins) -> int:
-    """The place of an element that is not zero, counted in row-major order: of those that stand least often in `of`, as
-    a number that is written into every row says nothing of which rows these are.
-    """
-    first = _first(wanted)
-    if np.count_nonzero(of == wanted.flat[first]) < 2:
-        return first
-    numbers, counts = np.unique(of, return_counts=True)
-    places = np.minimum(np.searchsorted(numbers, wanted.ravel()), len(numbers) - 1)
-    return int(np.argmin(np.where(wanted.ravel() == NOTHING, of.size + 1, counts[places])))
-
-
-def _box(of: Origins, wanted: Origins) -> Region | None:
-    """The region of one array that is another one; None where there is none with the anchor of that where it first
-    stands.
-    """
-    if of.ndim != wanted.ndim or not of.size:
-        return None
-    anchor = _anchor(of, wanted)
-    found = np.unravel_index(int(np.argmax(of == wanted.flat[anchor])), of.shape)
-    lows = [int(at - own) for at, own in zip(found, np.unravel_index(anchor, wanted.shape), strict=True)]
-    region = tuple((low, low + size) for low, size in zip(lows, wanted.shape, strict=True))
-    fits = all(low >= 0 and stop <= size for (low, stop), size in zip(region, of.shape, strict=True))
-    return region if fits and np.array_equal(of[slices(region)], wanted) else None

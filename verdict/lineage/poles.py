@@ -12,7 +12,7 @@ from verdict.lineage.infinite import infinite, is_fixed
 from verdict.lineage.reference import Partner, Reference
 from verdict.ops.granted import Called, granted, summed
 from verdict.ops.normed import between_of
-from verdict.ops.signs import NOT_NEGATIVE, POSITIVE, absorbs, may_fail, pole, sign, strict
+from verdict.ops.signs import NOT_NEGATIVE, absorbs, divisible, may_fail, pole, sign, strict
 from verdict.ops.types import is_whole, kind
 
 
@@ -30,7 +30,7 @@ def absorbs_poles(table: Reference) -> bool:
         absorbed |= absorbs(node.op, dict(node.attrs), reads, grads) and not known
         at = pole(node.op, dict(node.attrs)) if number not in divisions else None
         divisor = partner.inputs[grads + at] if at is not None and grads + at < len(partner.inputs) else ()
-        if reads or any(signs.get(base) != POSITIVE for base in divisor):
+        if reads or any(signs.get(base, 0) < divisible(node.op) for base in divisor):
             behind.update(_unsure(table, partner, known))
         fixed.update(partner.outputs if known else ())
     return absorbed

@@ -1,5 +1,18 @@
 """Operators by name, of which something holds that their rules do not say."""
 
+MATRICES = frozenset(
+    {
+        *("linalg_inv_ex", "linalg_lu_factor_ex", "linalg_lu", "lu_unpack", "linalg_lu_solve", "linalg_cholesky_ex"),
+        *("cholesky", "cholesky_inverse", "cholesky_solve", "linalg_solve_triangular", "_linalg_det"),
+        *("_linalg_slogdet", "linalg_qr", "geqrf", "linalg_householder_product", "_linalg_eigh", "_linalg_svd"),
+        *("linalg_pinv", "linalg_matrix_exp"),
+    }
+)
+"""Operators that are unknown functions of whole matrices."""
+COMPARING = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
+"""Operators that are false (but for ne, which is true) where an operand is no number."""
+BOUNDS = frozenset({"relu", "maximum", "minimum", "amax", "amin", "clamp", "clamp_min", "clamp_max", "abs"})
+"""Operators that make no number of what is none; their gradients may put a number in its place."""
 SMOOTH = frozenset(
     {
         *("sub", "rsub", "square", "lerp", "addcmul", "addcdiv", "addmm", "baddbmm", "div", "reciprocal", "pow", "exp"),

@@ -134,6 +134,8 @@ class OpRule:
     linear: the positions of the inputs in which `forward` is linear (each alone, the others fixed), for
         nodes that `affine` does not speak of. Ask `linear_in`.
     additive: whether `forward` of several tensors is linear in all of them together, as a sum is.
+    together: the positions of inputs in which `forward` of all its tensors is linear together, the others fixed, as in
+        what it puts or adds into another tensor; a negative one counts from the last.
     affine(arity, attrs): whether a node with so many inputs is linear in none of them (a bias, a constant
         over a tensor, a cast to whole numbers).
     zero(attrs): whether what a node with these attributes makes is zero wherever it is defined.
@@ -176,6 +178,7 @@ class OpRule:
     types: Types = of_floats
     linear: frozenset[int] = frozenset()
     additive: bool = False
+    together: tuple[int, ...] = ()
     affine: Callable[[int, Attributes], bool] = _never
     zero: Callable[[Attributes], bool] = _not_zero
     moves: bool = False
@@ -202,6 +205,11 @@ class OpRule:
     def linear_in(self, arity: int, attrs: Attributes) -> frozenset[int]:
         """The inputs in which a node with `arity` inputs and these attributes is linear, each alone."""
         return frozenset() if self.affine(arity, attrs) else self.linear & frozenset(range(arity))
+
+    def linear_together(self, arity: int) -> frozenset[int]:
+        """The inputs in which a node with `arity` inputs is linear together; none where one of them is a number."""
+        there = all(-arity <= position < arity for position in self.together)
+        return frozenset(position % arity for position in self.together) if there else frozenset()
 
     def unread(self, gradient: bool) -> frozenset[int]:
         """The inputs of which a node, or its gradient, takes nothing but the shape."""

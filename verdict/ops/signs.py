@@ -7,7 +7,7 @@ from typing import Any
 from verdict.graph import GRAD
 from verdict.ops import FACTS, RULES
 from verdict.ops.facts import name_of
-from verdict.ops.names import CHOICES, FINITE, HLO, SMOOTH
+from verdict.ops.names import BOUNDS, CHOICES, COMPARING, FINITE, HLO, MATRICES, SMOOTH
 from verdict.ops.types import COMPLEX, FLOAT, cast, kind
 
 LIMITS: Mapping[str, tuple[str, ...]] = {
@@ -16,15 +16,6 @@ LIMITS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("ge", "gt", "le", "lt"), ("other",)),
 }
 """The attributes of operators that bound what they read, or that it is compared with."""
-MATRICES = frozenset(
-    {
-        *("linalg_inv_ex", "linalg_lu_factor_ex", "linalg_lu", "lu_unpack", "linalg_lu_solve", "linalg_cholesky_ex"),
-        *("cholesky", "cholesky_inverse", "cholesky_solve", "linalg_solve_triangular", "_linalg_det"),
-        *("_linalg_slogdet", "linalg_qr", "geqrf", "linalg_householder_product", "_linalg_eigh", "_linalg_svd"),
-        *("linalg_pinv", "linalg_matrix_exp"),
-    }
-)
-"""Operators that are unknown functions of whole matrices."""
 NOT_NEGATIVE, POSITIVE = 1, 2
 """Signs: a greater number says more; 0 says nothing."""
 
@@ -39,7 +30,7 @@ KEEP_SIGNS = frozenset(
     {
         *("add", "accumulate", "sum", "mul", "div", "matmul", "mm", "bmm", "maximum", "amax", "mean"),
         *("rsqrt", "reciprocal", "sqrt", "expm1", "log1p", "minimum", "amin", "floor", "ceil", "round", "clamp"),
-        *("identity", "clone", "to", "float", "_to_copy"),
+        *("identity", "clone", "to", "float", "_to_copy", "pow"),
     }
 )
 """Operators that make no negative number of numbers that are not negative, attributes included."""
@@ -99,12 +90,10 @@ CHOOSING = CHOICES | {"hlo.select"}
 """Operators that make one of what they read, or of a number that is an attribute, as another input says."""
 ADDING = frozenset({"hlo.add", "hlo.subtract"})
 """XLA's opcodes that add."""
-COMPARING = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
-"""Operators that are false (but for ne, which is true) where an operand is no number."""
 STRICT = frozenset(
     {
         *("exp", "sigmoid", "sum", "mean", "mul", "div", "matmul", "rsqrt", "reciprocal", "sqrt", "amax"),
-        *("add", "maximum", "identity", "clone", "to", "_to_copy"),
+        *("add", "maximum", "identity", "clone", "to", "_to_copy", "abs", "square", "pow"),
     }
 )
 """Operators that make positive numbers of positive ones."""
@@ -120,8 +109,6 @@ ARITHMETIC = (SMOOTH - LEAVING_OUT) | {
     *("gelu_backward", "mish_backward", "glu_backward", "softplus_backward", "mse_loss_backward", "float"),
 }
 """Operators that make no number of what is none, nor do their gradients."""
-BOUNDS = frozenset({"relu", "maximum", "minimum", "amax", "amin", "clamp", "clamp_min", "clamp_max", "abs"})
-"""Operators that do so; their gradients may put a number in place of what is none."""
 
 
 def nonnegative(op: str, attrs: Mapping[str, Any], read: bool, square: bool = False) -> bool:
@@ -134,7 +121,8 @@ def nonnegative(op: str, attrs: Mapping[str, Any], read: bool, square: bool = Fa
     numbers = (value for value in attrs.values() if isinstance(value, int | float) and not isinstance(value, bool))
     kept = (square or (read and name in KEEP_SIGNS)) and all(value >= 0 for value in numbers)
     written = name == "constant" and all(value >= 0 for value in attrs["values"])
-    return not op.endswith(GRAD) and (even or name in NEVER_NEGATIVE or kept or written)
+    bounded = _bound(op, attrs) is not None
+    return not op.endswith(GRAD) and (even or name in NEVER_NEGATIVE or kept or written or bounded)
 
 
 def factors(op: str, attrs: Mapping[str, Any]) -> tuple[int, ...]:
@@ -172,9 +160,13 @@ def _sign(op: str, attrs: Mapping[str, Any], read: Sequence[int], inputs: Sequen
         return read[0] if output == 0 else NOT_NEGATIVE
     if name in PICKING and not op.endswith(GRAD):
         return read[PICKING[name]]
+    if rule is not None and rule.zero(attrs):
+        return NOT_NEGATIVE
+    if rule is not None and (puts := rule.linear_together(len(read))) and attrs.get("alpha", 1) >= 0:
+        return min(read[k] for k in puts)
     if rule is not None and read and (rule.moves or rule.copies):
         return min(least, NOT_NEGATIVE) if op == "pad" or not _of_floats(attrs) else least
-    if lifts(op, [one == POSITIVE for one in read]):
+    if lifts(op, [one == POSITIVE for one in read]) or _above_zero(_bound(op, attrs)):
         return POSITIVE
     at = factors(op, attrs)
     square = len({inputs[k] for k in at}) == 1 and all(one for k, one in enumerate(read) if k not in at)
@@ -183,6 +175,11 @@ def _sign(op: str, attrs: Mapping[str, Any], read: Sequence[int], inputs: Sequen
     adds = (FACTS.is_sum(op) or op == "hlo.add") and attrs.get("alpha") != 0
     lifted = adds and (max(read, default=0) == POSITIVE or _above_zero(attrs.get("other")))
     return POSITIVE if lifted or positive(op, attrs, least == POSITIVE) else NOT_NEGATIVE
+
+
+def divisible(op: str) -> int:
+    """The least sign of what a node with a pole may be given there, that it makes a number of it: log1p adds one."""
+    return NOT_NEGATIVE if _named(op) == "log1p" else POSITIVE
 
 
 def may_fail(op: str, attrs: Mapping[str, Any], read: Sequence[int], grads: int = 0) -> bool:
@@ -194,7 +191,7 @@ def may_fail(op: str, attrs: Mapping[str, Any], read: Sequence[int], grads: int 
     known = [*read[grads:], 0]
     exponent = 0.5 if name == "sqrt" else attrs.get("exponent")
     if at is not None:
-        return known[min(at, len(known) - 1)] < (NOT_NEGATIVE if name == "log1p" else POSITIVE)
+        return known[min(at, len(known) - 1)] < divisible(op)
     if (name == "pow" and _above_zero(attrs.get("self"))) or (op in POWERS and known[0] == POSITIVE):
         return False
     if name in ("sqrt", "pow") and isinstance(exponent, int | float):
@@ -265,8 +262,16 @@ def positive(op: str, attrs: Mapping[str, Any], read: bool) -> bool:
     name, base = _named(op), attrs.get("self")
     power = name == "pow" and isinstance(base, int | float) and base > 0
     written = name == "constant" and all(value > 0 for value in attrs["values"])
-    kept = read and name in STRICT and _of_floats(attrs) and not (name == "mul" and attrs.get("other") == 0)
+    zero = (name == "mul" and attrs.get("other") == 0) or (name == "pow" and base == 0)
+    kept = read and name in STRICT and _of_floats(attrs) and not zero
     return not op.endswith(GRAD) and (power or written or name in ABOVE_ZERO or kept)
+
+
+def _bound(op: str, attrs: Mapping[str, Any]) -> float | None:
+    """The number that is not negative, and that a node makes at least; None where it has none."""
+    bounds: list[Any] = [attrs[name] for name in ("min", "max") if attrs.get(name) is not None]
+    bounded = _named(op) in ("clamp", "clamp_min") and not op.endswith((GRAD, ".Tensor"))
+    return min(bounds) if bounded and attrs.get("min") is not None and min(bounds) >= 0 else None
 
 
 def lifts(op: str, read: Sequence[bool]) -> bool:

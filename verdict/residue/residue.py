@@ -43,6 +43,8 @@ WALKED = 0.05
 """What a step costs that is walked once more, of what it costs to be swept. Once as much is spent between cut points as
 the whole plan has, that is swept.
 """
+REFUTED = 0.1
+"""What a step costs of an island that numbers refute, of what it costs to be swept: it is run, nothing is proved."""
 EARLY, LONG = 1 / 16, 20_000
 """Of a plan of so many steps this part is looked at first: it has several of a hundred layers, and costs little."""
 MOST_OPERATIONS = 20_000_000
@@ -95,7 +97,7 @@ def decide(
         if steps > max(MOST_STEPS, MOST_OF_ALL * every):
             return None
         seen = _seen(asked, walk, behind)
-        spent += WALKED * every + sum(steps_of(pair.parallel) for pair in seen.fresh)
+        spent += WALKED * every + sum(_cost(pair, asked.known[pair]) for pair in seen.fresh)
         if not seen.wrong and not seen.lost:
             each = tuple(one for pair in seen.pairs if isinstance(one := asked.known[pair], Swept))
             return Decided(walk, seen.islands, each)
@@ -195,6 +197,11 @@ def _swept(
         if refused:
             resting = resting_on(points, islands, asked.column)
     return tuple(fresh), wrong, points
+
+
+def _cost(pair: Pair, found: Swept | Unknown) -> float:
+    """How many steps were swept to find this."""
+    return steps_of(pair.parallel) * (REFUTED if isinstance(found, Swept) and found.is_refuted else 1.0)
 
 
 def _early(asked: _Asked) -> frozenset[Form]:

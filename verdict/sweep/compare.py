@@ -1,6 +1,6 @@
 """The declared outputs of two flows on numbers: which differ, which nobody holds."""
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
@@ -11,6 +11,7 @@ import numpy as np
 from verdict.comparison import Fault, Faulty
 from verdict.graph import Shape
 from verdict.ops import Array
+from verdict.ops.shaken import is_steady, moved
 from verdict.sweep.flow import Flow, Result
 from verdict.sweep.results import LOSS, Missing
 
@@ -62,8 +63,18 @@ def partner(flow: Flow, result: Result) -> Result | None:
     return next(chain(of_origin, of_name, losses if len(losses) == 1 else ()), None)
 
 
-def compare(single: Flow, parallel: Flow, right: list[list[Array | None]], found: list[list[Array | None]]) -> Compared:
-    """Compare all that is declared on numbers. Raises Faulty where single-device values are no numbers."""
+Values = list[list[Array | None]]
+"""For each seed, the array of each value of a flow."""
+
+
+def compare(
+    single: Flow, parallel: Flow, right: Values, found: Values, shaken: tuple[Values, Values] | None = None
+) -> Compared:
+    """Compare all that is declared on numbers. Raises Faulty where single-device values are no numbers.
+
+    shaken: the same values where operators are off by far more than rounding: what that changes by a tenth of a
+    difference shows none.
+    """
     covered: dict[tuple[Hashable, ...], Any] = {
         result.key: np.zeros(_shape(right[0][result.value]), dtype=bool) for result in single.results
     }
@@ -79,7 +90,7 @@ def compare(single: Flow, parallel: Flow, right: list[list[Array | None]], found
             continue
         if len(result.region) <= covered[other.key].ndim:
             covered[other.key][result.region] = True
-        worst = _worst(result, other, right, found, greatest)
+        worst = _worst(result, other, (right, found), greatest, shaken)
         if worst is not None:
             different.append(worst)
     missing = (Missing(str(r.key[0]), r.what) for r in single.results if not covered[r.key].all())
@@ -88,42 +99,48 @@ def compare(single: Flow, parallel: Flow, right: list[list[Array | None]], found
 
 
 def _worst(
-    result: Result, other: Result, right: list[list[Array | None]], found: list[list[Array | None]],
-    greatest: Sequence[float],
+    result: Result, other: Result, values: tuple[Values, Values], greatest: Sequence[float],
+    shaken: tuple[Values, Values] | None,
 ) -> Different | None:  # fmt: skip
     """The first difference that is more than rounding. greatest: of each seed, the greatest single-device output."""
-    for mine, theirs, most in zip(found, right, greatest, strict=True):
-        here, there = mine[result.value], theirs[other.value]
-        if here is None or there is None:
-            raise Faulty(Fault("nothing is made where an output is declared", result.what))
-        due = there[result.region] if there.ndim == len(result.region) else there
+    right, found = values
+    for number, most in enumerate(greatest):
+        due, here = _pair(result, other, right[number], found[number])
         if due.shape != here.shape:
             return Different(result, float("inf"), _greatest(due))
         with np.errstate(invalid="ignore"):
             error, size = _greatest(np.asarray(here - due)), _greatest(due)
-        if not error <= DIFFERENT * size + max(NOTHING * most, ROUNDING):
-            return Different(result, error, size, simple_multiple(_pairs(result, other, right, found)))
+        if error <= DIFFERENT * size + max(NOTHING * most, ROUNDING):
+            continue
+        noise = 0.0
+        if shaken is not None:
+            others = _pair(result, other, shaken[0][number], shaken[1][number])
+            noise = sum(_greatest(moved(*each)) for each in zip((due, here), others, strict=True))
+        if is_steady(error, noise):
+            return Different(result, error, size, _multiple(result, other, right, found))
     return None
 
 
-def _pairs(
-    result: Result, other: Result, right: list[list[Array | None]], found: list[list[Array | None]]
-) -> Iterator[tuple[Array, Array] | None]:
-    for mine, theirs in zip(found, right, strict=True):
-        here, there = mine[result.value], theirs[other.value]
-        if here is None or there is None:
-            yield None
-        else:
-            yield here, there[result.region] if there.ndim == len(result.region) else there
+def _pair(
+    result: Result, other: Result, theirs: Sequence[Array | None], mine: Sequence[Array | None]
+) -> tuple[Array, Array]:
+    """What is due of an output on one seed, and what is there."""
+    here, there = mine[result.value], theirs[other.value]
+    if here is None or there is None:
+        raise Faulty(Fault("nothing is made where an output is declared", result.what))
+    return there[result.region] if there.ndim == len(result.region) else there, here
 
 
-def simple_multiple(pairs: Iterable[tuple[Array, Array] | None]) -> Fraction | None:
-    """The simple number times which what is made is what it must be, of pairs of both; None where there is none."""
+def _multiple(result: Result, other: Result, right: Values, found: Values) -> Fraction | None:
+    """The simple number times which an output is what it must be on all seeds; None where there is none."""
+    pairs = (_pair(result, other, theirs, mine) for theirs, mine in zip(right, found, strict=True))
+    return simple_multiple(pairs)
+
+
+def simple_multiple(pairs: Iterable[tuple[Array, Array]]) -> Fraction | None:
+    """The simple number times which what is due is what is there, of all pairs of both; None where there is none."""
     times: Fraction | None = None
-    for pair in pairs:
-        if pair is None:
-            return None
-        here, due = pair
+    for due, here in pairs:
         if due.shape != here.shape or not _greatest(due) or not np.isfinite(here).all():
             return None
         if times is None:

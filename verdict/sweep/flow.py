@@ -80,7 +80,8 @@ class Result(NamedTuple):
 class Flow:
     """All steps in an order in which nothing is read before it is made. values: how many there are.
 
-    truths: those of them that are truth values, as the types of what makes them have it.
+    truths: those of them that are truth values, as the types of what makes them have it; reals: those that operators
+    make that are real numbers. elements: how many all values have.
     """
 
     values: int
@@ -88,6 +89,8 @@ class Flow:
     steps: tuple[Step, ...]
     results: tuple[Result, ...]
     truths: frozenset[int] = frozenset()
+    reals: frozenset[int] = frozenset()
+    elements: int = 0
 
 
 def _fill(inputs: Sequence[Array], attrs: Mapping[str, Any]) -> tuple[Array, ...]:

@@ -14,7 +14,7 @@ from verdict.sweep.compare import Compared, Different
 from verdict.sweep.declared import undeclared
 from verdict.sweep.flow import CANNOT, Flow
 from verdict.sweep.results import Missing
-from verdict.sweep.seen import Seen, flows_of, seen
+from verdict.sweep.seen import Seen, certain, flows_of, seen
 
 MOST_OPERATIONS = 2_000_000_000
 """How many multiplications and additions both plans may take, on all ranks: a few seconds."""
@@ -118,4 +118,5 @@ def _of_node(node: Node, small: Small, shapes: Sequence[Shape]) -> int:
 
 def _seen(flows: tuple[Flow, Flow], reduced: Reduced, seed: int) -> Seen:
     ends = frozenset(r.value for r in flows[0].results), frozenset(r.value for r in flows[1].results)
-    return seen(flows, reduced, (seed,), domains(reduced.single, reduced.small[0]), ends)
+    found = seen(flows, reduced, (seed,), domains(reduced.single, reduced.small[0]), ends)
+    return certain(flows, found, (reduced.single, reduced.parallel))

@@ -10,16 +10,15 @@ from verdict.comparison import Fault, Faulty
 from verdict.graph import Plan
 from verdict.inputs import Domain, marks, random_values, thresholds, with_usual_rows
 from verdict.ops import Array
+from verdict.ops.shaken import MOST_SHAKEN
 from verdict.reduction import Reduced
 from verdict.semantics import column_axes, itself
 from verdict.sweep.apart import apart
-from verdict.sweep.compare import Compared, compare
+from verdict.sweep.compare import Compared, Values, compare
 from verdict.sweep.flow import CANNOT, Flow
 from verdict.sweep.unroll import unroll
 from verdict.sweep.values import nearest_to_no_numbers, positive, positive_buffers, run
 
-Values = list[list[Array | None]]
-"""For each seed, the array of each value of a flow."""
 Kept = tuple[frozenset[int], frozenset[int]]
 
 
@@ -69,6 +68,17 @@ def seen(
     return Seen(tuple(given), (right, found), compared, not compared.different)
 
 
+def certain(flows: tuple[Flow, Flow], found: Seen, plans: tuple[Plan, Plan], kept: Kept | None = None) -> Seen:
+    """What was seen, of which no output differs by what is a property of floats (verdict/ops/shaken.py)."""
+    if not found.compared.different or sum(flow.elements for flow in flows) > MOST_SHAKEN:
+        return found
+    ends = kept or (frozenset(r.value for r in flows[0].results), frozenset(r.value for r in flows[1].results))
+    shaken = tuple(
+        _made(flow, plan, found.given, own, True) for flow, plan, own in zip(flows, plans, ends, strict=True)
+    )
+    return found._replace(compared=compare(*flows, *found.values, (shaken[0], shaken[1])))
+
+
 def telling(
     flows: tuple[Flow, Flow], reduced: Reduced, found: Seen, seeds: range, integers: Mapping[int, Domain],
     scale: float = 1.0,
@@ -95,9 +105,11 @@ def _sorted(flows: tuple[Flow, Flow], found: Seen) -> tuple[list[Turn], list[Tur
     return apart, alike
 
 
-def _made(flow: Flow, plan: Plan, given: Sequence[Mapping[int, Array]], kept: frozenset[int] | None) -> Values:
+def _made(
+    flow: Flow, plan: Plan, given: Sequence[Mapping[int, Array]], kept: frozenset[int] | None, shakes: bool = False
+) -> Values:
     with _running(plan):
-        return [run(flow, values, kept) for values in given]
+        return [run(flow, values, kept, shakes) for values in given]
 
 
 def _drawn(

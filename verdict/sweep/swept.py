@@ -9,12 +9,12 @@ from verdict.inputs import Domain
 from verdict.ops import Array
 from verdict.outcome import Answer
 from verdict.reduction import Reduced
-from verdict.sweep.compare import Different
+from verdict.sweep.compare import Different, Values
 from verdict.sweep.declared import undeclared
 from verdict.sweep.flow import Flow
 from verdict.sweep.plain import Plain, on_small_numbers
 from verdict.sweep.results import Missing
-from verdict.sweep.seen import Seen, Values, seen, telling
+from verdict.sweep.seen import Seen, certain, seen, telling
 from verdict.sweep.values import SEEDS
 
 OWN, SMALLEST, TWO_SHAPES = "the plans' own shapes", "reduced shapes", "two reduced shapes"
@@ -77,7 +77,7 @@ def told_apart(
     not declared; None where nothing tells them apart. scale: see `seen`.
     """
     seeds = range(seed, seed + SEEDS)
-    both = seen(flows, reduced, seeds, integers, scale=scale)
+    both = certain(flows, seen(flows, reduced, seeds, integers, scale=scale), (reduced.single, reduced.parallel))
     compared = both.compared
     missing = (*compared.missing, *undeclared(flows[0], reduced.parallel, reduced.small[1], reduced.binding.logical))
     if not compared.different and not missing:

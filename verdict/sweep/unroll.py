@@ -10,6 +10,7 @@ from typing import Any
 
 from verdict.graph import ABSENT, ONCE_A_STEP, Interval, Plan, Shape
 from verdict.ops.domain import TRUTH
+from verdict.ops.shaken import is_real
 from verdict.ops.types import kind
 from verdict.semantics import Binding, Machine, Operation, Rank, Site, Small
 from verdict.sweep.flow import CAST, CONCATENATE, FILL, PIECE, REDUCTIONS, Flow, Given, Place, Step
@@ -55,19 +56,23 @@ def unrolled(
     machine = Machine(plan, small, binding, dict(enumerate(given)), steps)
     machine.run()
     declared = results(machine, axes)
-    flow = Flow(len(steps.shapes), tuple(steps.inputs), tuple(steps.steps), declared, frozenset(steps.truths))
+    kinds, elements = (frozenset(steps.truths), frozenset(steps.reals)), sum(map(prod, steps.shapes))
+    flow = Flow(len(steps.shapes), tuple(steps.inputs), tuple(steps.steps), declared, *kinds, elements)
     ranks = [Rank(0, device) for device in range(plan.devices)]
     each = ((rank, {**machine.own.get((rank, 0), {}), **machine.once[rank]}) for rank in ranks)
     return flow, {(rank.device, tensor): value for rank, made in each for tensor, value in made.items()}
 
 
 class _Steps:
-    """Numbers of values as the domain of the interpreter. shapes: of all values. truths: those of truth values."""
+    """Numbers of values as the domain of the interpreter. shapes: of all values. truths: those of truth values; reals:
+    those of real numbers that operators make.
+    """
 
     def __init__(self, plan: Plan) -> None:
         self.devices = plan.devices
         self.dtypes = [plan.logicals[tensor.logical].dtype for tensor in plan.tensors]
         self.truths: set[int] = set()
+        self.reals: set[int] = set()
         self.shapes: list[Shape] = []
         self.inputs: list[Given] = []
         self.steps: list[Step] = []
@@ -89,6 +94,8 @@ class _Steps:
         made = tuple(self._fresh(shape) for shape in operation.made)
         op, place = site.step.node.op, self._place(site)
         self.steps.append(Step(op, (*grads, *forward), made, operation.attrs, operation.read.grads, place))
+        outputs = zip(made, site.step.node.outputs, strict=False)
+        self.reals.update(value for value, tensor in outputs if tensor != ABSENT and is_real(self.dtypes[tensor]))
         if not operation.read.is_gradient:
             written = zip(made, site.step.node.outputs, operation.casts, strict=True)
             self.truths.update(value for value, tensor, due in written if not due and self._holds_truths(tensor))

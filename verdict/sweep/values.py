@@ -7,18 +7,21 @@ import numpy as np
 
 from verdict.graph import ABSENT, BUFFER, Plan
 from verdict.ops import Array
+from verdict.ops.shaken import shaken
 from verdict.ops.whole import exactly, is_exact
-from verdict.sweep.flow import Flow, apply
+from verdict.sweep.flow import Flow, Step, apply
 
 SEEDS = 6
 """On how many seeds both plans are run."""
 
 
-def run(flow: Flow, given: Mapping[int, Array], kept: Set[int] | None = None) -> list[Array | None]:
+def run(
+    flow: Flow, given: Mapping[int, Array], kept: Set[int] | None = None, shakes: bool = False
+) -> list[Array | None]:
     """The value of every number of a flow; None for what no step makes. given: arrays by single logical tensor.
 
     kept: those that are wanted at the end, if not all are; others are forgotten when they have been read for the last
-    time.
+    time. shakes: whether what operators make is off by far more than rounding (verdict/ops/shaken.py).
     """
     values: list[Array | None] = [None] * flow.values
     exact: dict[int, Array] = {}
@@ -30,7 +33,10 @@ def run(flow: Flow, given: Mapping[int, Array], kept: Set[int] | None = None) ->
     last = {} if kept is None else _last_reads(flow, kept)
     with np.errstate(all="ignore"):
         for number, step in enumerate(flow.steps):
-            made = exactly(partial(apply, step), [exact.get(value, _present(values, value)) for value in step.inputs])
+            read = [exact.get(value, _present(values, value)) for value in step.inputs]
+            made = exactly(partial(apply, step), read)
+            if shakes:
+                made = tuple(_shaken(step, read, *each, flow.reals) for each in zip(step.outputs, made, strict=False))
             for value, output in zip(step.outputs, made, strict=False):
                 if value != ABSENT and output is not None:
                     values[value] = np.asarray(output, dtype=np.float64)
@@ -40,6 +46,12 @@ def run(flow: Flow, given: Mapping[int, Array], kept: Set[int] | None = None) ->
                 values[value] = None
                 exact.pop(value, None)
     return values
+
+
+def _shaken(step: Step, read: Sequence[Array], value: int, made: Array | None, reals: Set[int]) -> Array | None:
+    if made is None or value not in reals or made.dtype.kind != "f":
+        return made
+    return shaken(step.op, step.attrs, read[: step.grads], read[step.grads :], made)
 
 
 def _last_reads(flow: Flow, kept: Set[int]) -> dict[int, list[int]]:

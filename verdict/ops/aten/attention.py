@@ -21,7 +21,7 @@ from verdict.ops.casts import CAST
 from verdict.ops.elements import MINUS_INFINITY
 from verdict.ops.logsoftmax import logsumexp
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim, Law, OpRule, Scale
-from verdict.ops.shapes import make_axes
+from verdict.ops.shapes import make_axes, together
 
 LEAST = 4
 """Of so many positions a causal mask hides none, some and all but one."""
@@ -35,6 +35,9 @@ def _checked(args: Arguments) -> tuple[Shape, Shape]:
         raise args.unruled("dropout within attention has no rule")
     if len(q) != 4 or len(k) != 4 or q[0] != k[0] or not k[1] or q[1] % k[1] or k[:3] != v[:3] or q[3] != k[3]:
         raise args.misfit(f"query {q}, key {k} and value {v} do not fit")
+    mask = args["attn_mask"]
+    if mask is not None and together(args.name, (*q[:3], k[2]), mask) != (*q[:3], k[2]):
+        raise args.misfit(f"attn_mask {mask} does not fit query {q} and key {k}")
     return (*q[:3], v[3]), q[:3]
 
 
@@ -79,10 +82,6 @@ def _dims(args: Arguments) -> tuple[tuple[Dim, ...], tuple[Dim, ...], tuple[Dim,
     masks = []
     if args["attn_mask"] is not None:
         mask = args["attn_mask"]
-        if len(mask) > len(scores) or any(
-            size not in {1, full} for size, full in zip(reversed(mask), reversed((*q[:3], k[2])), strict=False)
-        ):
-            raise args.misfit(f"mask {mask} does not fit {(*q[:3], k[2])}")
         last = scores[len(scores) - len(mask) :]
         masks.append(tuple(() if size == 1 else dim for size, dim in zip(mask, last, strict=True)))
     return (

@@ -6,6 +6,7 @@ of indicators; of real terms they are made of the unknown function step(x) = [x 
 
 import operator as python
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -110,12 +111,15 @@ RULES: tuple[OpRule, ...] = (
     *_bitwise("or", "or", python.or_),
     *_bitwise("xor", "xor", python.xor),
     each("aten.bitwise_not", "self", "y = not x, bit by bit; 1 - x where dtype is bool", _flipped, {"dtype": None}),
-    each(
-        "aten.where.self",
-        "condition self? other?",
-        "y = self where condition, else other",
-        logic.where,
-        types=like_others,
+    replace(
+        each(
+            "aten.where.self",
+            "condition self? other?",
+            "y = self where condition, else other",
+            logic.where,
+            types=like_others,
+        ),
+        together=(1, 2),
     ),
     each(
         "aten.where.ScalarOther",

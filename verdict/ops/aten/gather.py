@@ -175,6 +175,7 @@ RULES: tuple[OpRule, ...] = (
         _scatter(False),
         "y = self, src at index along dim",
         indices={1: ROW},
+        together=(0, -1),
         domain=_rows,
         types=like_first,
         assumptions=(DISTINCT,),
@@ -199,6 +200,7 @@ RULES: tuple[OpRule, ...] = (
         _scatter(True),
         "y = self + src at index along dim",
         indices={1: ROW},
+        together=(0, -1),
         domain=_rows,
         types=like_first,
     ),
@@ -221,6 +223,7 @@ RULES: tuple[OpRule, ...] = (
         _added_axes,
         _added,
         "y = self + alpha source at index",
+        together=(0, -1),
         domain=_rows,
     ),
 )

@@ -171,6 +171,7 @@ RULES: tuple[OpRule, ...] = (
         _put_axes,
         _put,
         "y = self, values at indices",
+        together=(0, -1),
         domain=_rows,
         types=like_first,
         assumptions=(DISTINCT,),

@@ -190,9 +190,9 @@ def _unbind(args: Arguments) -> tuple[Array, ...]:
 
 
 def _cat_axes(args: Arguments) -> Axes:
-    shapes = [shape for shape in args["tensors"] if shape != (0,)]
-    if not shapes:
+    if not args["tensors"]:
         raise args.misfit("there is nothing to join")
+    shapes = [shape for shape in args["tensors"] if shape != (0,)] or [(0,)]
     along = axis(args.name, args["dim"], len(shapes[0]))
     rest = {(*shape[:along], *shape[along + 1 :]) for shape in shapes}
     if len(rest) > 1 or len({len(shape) for shape in shapes}) > 1:
@@ -202,7 +202,7 @@ def _cat_axes(args: Arguments) -> Axes:
 
 
 def _cat(args: Arguments) -> Array:
-    return np.concatenate([x for x in args["tensors"] if x.shape != (0,)], axis=args["dim"])
+    return np.concatenate([x for x in args["tensors"] if x.shape != (0,)] or args["tensors"], axis=args["dim"])
 
 
 def _stack_axes(args: Arguments) -> Axes:

@@ -1,0 +1,94 @@
+"""Numbers that are shaken: what an operator makes is off by some hundred times what floats round it by, and where it is
+too great or too small for floats it is the last number before that: what exp makes of -800 is no zero.
+
+What this changes is a property of floats, not of plans: 1 - tanh(x)**2 where tanh(x) is 1 in floats, log(1 + exp(x))
+where exp(x) is infinite there.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from verdict.graph import GRAD
+from verdict.ops import FACTS, RULES
+from verdict.ops.rule import Array
+from verdict.ops.signs import may_fail, positive, strict
+
+SHAKEN = 2e-14
+"""Of itself, what a number is less by: some hundred times what floats round it by. What is at most 1 is so still."""
+SPREAD = 1e6
+"""What a number's digits are multiplied by for a sine that goes up and down with them."""
+STEADY = 0.1
+"""Of a difference that is none of floats, by how much both sides together move at most: of one of floats they move by a
+hundred times as much.
+"""
+OTHERS = ("bool", "complex", "int", "uint")
+"""How the names of number formats begin that are none of real numbers: complex ones have an axis more."""
+MOST_SHAKEN = 20_000_000
+"""Up to so many elements it is looked at whether a difference is one of rounding: some seconds."""
+FEW, FINEST = 2.0**30, 2.0**20
+"""Numbers up to this that are whole multiples of 1 / 2**20 have few digits: products and sums of some are exact."""
+GREATEST, LEAST = 1e300, 1e-300
+"""What stands for a number that is too great for floats, and for one that is not zero and too small for them."""
+
+
+def is_real(dtype: str) -> bool:
+    """Whether a type is of real numbers, which alone are shaken."""
+    return not dtype.startswith(OTHERS)
+
+
+def shaken(op: str, attrs: Mapping[str, Any], grads: Sequence[Array], read: Sequence[Array], made: Array) -> Array:
+    """What a node of real numbers makes, shaken.
+
+    What it hands on, and what is infinite or zero by what it means, stays, and equal numbers stay equal: what is
+    compared, or the greatest, is so as before. Numbers of few digits that are made of such stay, too, as counts are.
+    grads, read: what it reads.
+    """
+    floats = [array.ravel() for array in (*grads, *read) if array.dtype.kind == "f"]
+    known = np.concatenate(floats) if floats else np.zeros(0)
+    if _has_few(made) and _has_few(known):
+        return made
+    digits, _ = np.frexp(made)
+    kept = _handed_on(op, made, (*grads, *read), known) | ~np.isfinite(made)
+    off = np.where(kept, made, made * (1 - SHAKEN * np.abs(np.sin(SPREAD * digits))))
+    if not np.isfinite(known).all() or FACTS.makes_infinite(op, attrs):
+        return off
+    if not may_fail(op, attrs, [0] * (len(grads) + len(read)), len(grads)):
+        off = np.where(np.isinf(made), np.copysign(GREATEST, made), off)
+    return np.where(made < LEAST, LEAST, off) if positive(op, attrs, False) else off
+
+
+def moved(before: Array, behind: Array) -> Array:
+    """By how much each number is another one where numbers are shaken; infinite where it is none on one side alone."""
+    before, behind = before.astype(np.float64), behind.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        same = (before == behind) | (np.isnan(before) & np.isnan(behind))
+        away = np.where(same, 0.0, np.abs(before - behind))
+    return np.where(np.isnan(away), np.inf, away)
+
+
+def is_steady(error: float, noise: float) -> bool:
+    """Whether a difference is one of plans, where both sides together move by so much as numbers are shaken."""
+    return bool(noise <= STEADY * error if np.isfinite(error) else noise < np.inf)
+
+
+def _handed_on(op: str, made: Array, read: Sequence[Array], known: Array) -> npt.NDArray[np.bool_]:
+    """Where a node makes a number that it reads: of formulas in their place alone, as a sigmoid that is 1 in floats is
+    no 1 that it reads elsewhere.
+    """
+    rule = RULES.get(op.removesuffix(GRAD))
+    if not strict(op) or (rule is not None and (rule.moves or rule.copies)):
+        return np.isin(made, known)
+    kept = np.zeros(made.shape, dtype=bool)
+    for array in read:
+        if array.shape == made.shape:
+            kept |= made == array
+    return kept
+
+
+def _has_few(array: Array) -> bool:
+    """Whether all numbers have few digits, as counts and simple constants have."""
+    digits = array * FINEST
+    return bool((np.isfinite(array) & (np.abs(array) <= FEW) & (digits == np.rint(digits))).all())
