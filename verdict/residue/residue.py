@@ -43,7 +43,7 @@ WALKED = 0.05
 """What a step costs that is walked once more, of what it costs to be swept. Once as much is spent between cut points as
 the whole plan has, that is swept.
 """
-REFUTED = 0.1
+REFUTED = 0.5
 """What a step costs of an island that numbers refute, of what it costs to be swept: it is run, nothing is proved."""
 EARLY, LONG = 1 / 16, 20_000
 """Of a plan of so many steps this part is looked at first: it has several of a hundred layers, and costs little."""
