@@ -10,7 +10,7 @@ from verdict.ops import Array
 from verdict.reduction import Reduced
 from verdict.semantics import bind, column_axes, full, itself
 from verdict.sweep.larger import operations_of
-from verdict.sweep.seen import seen
+from verdict.sweep.seen import certain, seen
 from verdict.sweep.unroll import elements_of, steps_of, unrolled
 
 MOST_STEPS, MOST_OPERATIONS, MOST_MADE = 20_000, 20_000_000, 2_000_000
@@ -22,7 +22,7 @@ SEEDS = 2
 class Held(NamedTuple):
     """Of each seed, the array of each tensor. single: by tensor. parallel: by device and tensor.
 
-    agree: whether what both declare is the same.
+    agree: whether what both declare is the same, but for what is a property of floats.
     """
 
     single: Sequence[Mapping[int, Array]]
@@ -43,17 +43,16 @@ def held(single: Plan, parallel: Plan, seed: int) -> Held | None:
         one, its = unrolled(single, own.small[0], itself(single), given)
         other, their = unrolled(parallel, own.small[1], own.binding, given, axes)
         found = seen((one, other), own, range(seed, seed + SEEDS), domains(single, own.small[0]))
+        found = certain((one, other), found, (single, parallel))
     except Faulty:
         return None
     return Held(
-        [{tensor: _known(values, value) for (_, tensor), value in its.items()} for values in found.values[0]],
-        [{point: _known(values, value) for point, value in their.items()} for values in found.values[1]],
+        [{tensor: array for (_, tensor), array in _made(its, values).items()} for values in found.values[0]],
+        [_made(their, values) for values in found.values[1]],
         not found.compared.different,
     )
 
 
-def _known(values: Sequence[Array | None], value: int) -> Array:
-    array = values[value]
-    if array is None:
-        raise ValueError("a tensor that is made has no value")
-    return array
+def _made(points: Mapping[tuple[int, int], int], values: Sequence[Array | None]) -> dict[tuple[int, int], Array]:
+    """The arrays of those tensors that are made: an output that nobody asks for is not."""
+    return {point: array for point, value in points.items() if (array := values[value]) is not None}
