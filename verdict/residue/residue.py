@@ -21,8 +21,8 @@ from verdict.lineage.transfer import Member
 from verdict.options import Options
 from verdict.outcome import Unknown
 from verdict.residue.islands import Column, Island, column_of, islands_of, uneven, widest
+from verdict.residue.numbers import OnNumbers
 from verdict.residue.pairs import Pair, Placed, pair_of, tile_of
-from verdict.residue.seen import Seen
 from verdict.residue.single import Source, source_of
 from verdict.residue.wrong import doubtful, earliest_of, first, in_turn, is_proved, resting_on, scaled
 from verdict.solver import Proofs
@@ -82,7 +82,7 @@ def decide(
         return None
     grounds = grounds_of(table, plan)
     if numbers is not None:
-        grounds = replace(grounds, times=Seen(table, numbers).times)
+        grounds = replace(grounds, times=OnNumbers(table, numbers).times)
     column, source = column_of(plan, microbatch), source_of(table, plan)
     asked = _Asked(column, microbatch, grounds, source, binding, options, unproved, progress, {}, Proofs())
     learned, behind = Learned(forms=_early(asked)), frozenset[int]()

@@ -10,7 +10,7 @@ from verdict.lineage import bind, reference
 from verdict.lineage.values import Share
 from verdict.phases import Query, walk
 from verdict.phases.between import between_cut_points
-from verdict.residue.seen import Seen
+from verdict.residue.numbers import OnNumbers
 from verdict.sweep import held
 
 pytestmark = pytest.mark.usefixtures("shared_proofs")
@@ -44,13 +44,13 @@ def test_what_differs_on_numbers_is_not_walked(monkeypatch):
 def test_numbers_tell_how_often_a_tensor_is_what_is_due():
     single, parallel = pair(RIGHT)
     table = reference(single, 1, bind(single, parallel).batch)
-    seen = Seen(table, held(single, parallel, 0))
+    run = OnNumbers(table, held(single, parallel, 0))
     names = {k: parallel.logicals[tensor.logical].name for k, tensor in enumerate(parallel.tensors)}
-    tensors = {(device, names[tensor]): tensor for device, tensor in seen.held.parallel[0]}
+    tensors = {(device, names[tensor]): tensor for device, tensor in run.held.parallel[0]}
     bases = {base.name: k for k, base in enumerate(table.bases)}
 
     def times(device, name, base, region):
-        return seen.times(device, tensors[device, name], (Share(bases[base], region),))
+        return run.times(device, tensors[device, name], (Share(bases[base], region),))
 
     rows = [((0, 2), (0, 4)), ((2, 4), (0, 4))]
     assert times(0, "dp_own", "dp", rows[0]) == times(1, "dp_own", "dp", rows[1]) == 2

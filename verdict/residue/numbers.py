@@ -12,7 +12,7 @@ from verdict.residue.islands import MOST_COPIES
 from verdict.sweep import Held, simple_multiple
 
 
-class Seen:
+class OnNumbers:
     """Whether tensors are shares of single-device values on the numbers that both plans were run on."""
 
     def __init__(self, table: Reference, held: Held) -> None:
