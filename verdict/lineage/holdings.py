@@ -70,7 +70,6 @@ class Holdings:
         self.kinds = [plan.logicals[tensor.logical].kind for tensor in plan.tensors]
         self.types = [kind(plan.logicals[tensor.logical].dtype) for tensor in plan.tensors]
         self.inputs = frozenset(tensor for tensor, found in enumerate(self.kinds) if found == INPUT)
-        self.given_pieces: dict[int, dict[tuple[int, int], Interval]] = {}
         self.known: dict[Member, int] = {}
         self.members: dict[int, dict[int, list[Place]]] = defaultdict(lambda: defaultdict(list))
         self.laws: set[Law] = set()
@@ -166,11 +165,8 @@ class Holdings:
         return found
 
     def piece(self, device: int, full: int, size: int) -> Interval | None:
-        """Which part of so many elements a device has where it has so few: as of what it is given; None of nothing."""
-        known = self.given_pieces.get(device)
-        if known is None:
-            known = self.given_pieces[device] = self.pieces_given(device)
-        return known.get((full, size))
+        """Which part of so many elements a device has where it has so few: nobody says, here."""
+        return None
 
     def pieces_given(self, device: int) -> dict[tuple[int, int], Interval]:
         """The parts that a device has of axes of its inputs, by how many elements the axis has, and the part."""
