@@ -24,6 +24,8 @@ FURTHER = (
             Row("GATConv, graphs of a batch joined, DDP", GRAPHS, "gat_ddp", "gat_ddp", "gat_ddp_scaled", TWICE),
             Row("GCNConv, edges that are data, DDP", GRAPHS, "gcn_ddp", "gcn_ddp", "gcn_alone",
                 "without DDP: nobody reduces the gradients", tensors="live"),
+            Row("TransformerConv, graphs of a batch joined, DDP", GRAPHS, "transformer_ddp", "transformer_ddp",
+                "transformer_ddp_scaled", TWICE),
         ),
     ),
     Library(

@@ -58,20 +58,22 @@ def test_the_extent_counts_ranks_of_all_replicas():
 
 
 LOSS = """
-  p input [2048, 100]
-  t input int64 [2048]
+  p input [6000, 2]
+  t input int64 [4, 2]
+  q activation [4, 2]
   loss activation []
-  total activation []
-  loss, total = aten.nll_loss_forward(p, t) absent=("weight",) reduction=2 ignore_index=-100
+  q = aten.gather(p, t) dim=0
+  loss = aten.sum(q)
   loss loss
 """
 SHARED = """
-  p input [2048, 100]
-  t input int64 [2048]
+  p input [6000, 2]
+  t input int64 [4, 2]
+  q activation [4, 2]
   part activation []
-  total activation []
   loss activation []
-  part{{tp}}, total{{tp}} = aten.nll_loss_forward(p[tp, :], t[tp]) absent=("weight",) reduction=2 ignore_index=-100
+  q[tp, :] = aten.gather(p, t[tp, :]) dim=0
+  part{{tp}} = aten.sum(q[tp, :])
   loss = {}
   loss loss
 """

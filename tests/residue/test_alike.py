@@ -41,19 +41,19 @@ r[tp, :] = relu(h[tp, :])
 p = sum(r[tp, :])
 l = all_reduce(p) ranks=tp reduce="sum"
 loss l"""
-EXPANDED = ("e = aten.expand(w) size=(4, 6)", "f = aten.expand(w) size=(2, 6)")
+JOINED = ("e = aten.cat(w, w, w, w) dim=0", "f = aten.cat(w, w) dim=0")
 CONSTANT = (
-    'a = aten.arange() end=6 dtype="float32"\ne = aten.repeat(a) repeats=(4, 1)',
-    'a = aten.arange() end=6 dtype="float32"\nf = aten.repeat(a) repeats=(2, 1)',
+    'a = aten.arange() end=6 dtype="float32"\ne = aten.stack(a, a, a, a) dim=0',
+    'a = aten.arange() end=6 dtype="float32"\nf = aten.stack(a, a) dim=0',
 )
 
 COMPUTED = (
-    "a = aten.expand(w) size=(4, 6)\ne = exp(a)",
-    "g = aten.expand(w) size=(2, 6)\nf = exp(g)",
+    "a = aten.cat(w, w, w, w) dim=0\ne = exp(a)",
+    "g = aten.cat(w, w) dim=0\nf = exp(g)",
 )
 
 
-@pytest.mark.parametrize("texts", [EXPANDED, CONSTANT, COMPUTED], ids=["a buffer", "a constant", "computed of it"])
+@pytest.mark.parametrize("texts", [JOINED, CONSTANT, COMPUTED], ids=["a buffer", "a constant", "computed of it"])
 def test_rows_of_what_is_repeated_are_any_rows(texts):
     single, parallel = (text.format(repeated=line) for text, line in zip((SINGLE, RANKS), texts, strict=True))
     assert proved(single, parallel, tp=2)
@@ -62,14 +62,14 @@ def test_rows_of_what_is_repeated_are_any_rows(texts):
 @pytest.mark.parametrize(
     "line",
     [
-        "g = aten.expand(w) size=(2, 6)\nf = mul(g) other=<1.0 | 2.0>",
-        "g = mul(w) other=2.0\nf = aten.expand(g) size=(2, 6)",
-        "g = mul(w) other=2.0\nk = aten.expand(g) size=(2, 6)\nf = exp(k)",
+        "g = aten.cat(w, w) dim=0\nf = mul(g) other=<1.0 | 2.0>",
+        "g = mul(w) other=2.0\nf = aten.cat(g, g) dim=0",
+        "g = mul(w) other=2.0\nk = aten.cat(g, g) dim=0\nf = exp(k)",
     ],
     ids=["one rank doubles it", "all ranks double it", "something else is computed of it"],
 )
 def test_repeated_values_that_are_others_are_not_proved(line):
-    assert not proved(SINGLE.format(repeated=EXPANDED[0]), RANKS.format(repeated=line), tp=2)
+    assert not proved(SINGLE.format(repeated=JOINED[0]), RANKS.format(repeated=line), tp=2)
 
 
 APART = """
@@ -84,11 +84,11 @@ r{rows} = relu(y{rows})
 
 def test_a_rank_may_know_what_another_one_has_to_compute():
     """Of the rows of a table of constants the first ones are known to be these, the others are not."""
-    table = 'a = aten.arange() end=6 dtype="float32"\n{} = aten.repeat(a) repeats=({}, 1)'
-    single = APART.format(rows="", given=table.format("e", 4), other="e", loss="l = sum(r)\nloss l")
+    table = 'a = aten.arange() end=6 dtype="float32"\n{} = aten.stack({}) dim=0'
+    single = APART.format(rows="", given=table.format("e", "a, a, a, a"), other="e", loss="l = sum(r)\nloss l")
     loss = 'p = sum(r[tp, :])\nl = all_reduce(p) ranks=tp reduce="sum"\nloss l'
     parts = {"rows": "[tp, :]", "other": "f", "loss": loss}
-    right = APART.format(given=table.format("f", 2), **parts)
+    right = APART.format(given=table.format("f", "a, a"), **parts)
     wrong = right.replace("add(h[tp, :], f)", "add(f, f)")
     assert proved(single, right, tp=2)
     assert not proved(single, wrong, tp=2)

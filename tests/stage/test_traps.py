@@ -224,7 +224,6 @@ def test_two_axes_flattened_in_the_other_order():
 
 def test_the_same_node_of_whole_tensors_needs_no_symbols():
     """A table of 8,192 rows is too large to be executed; the parallel node is the single-device one."""
-    shapes, whole_rows = [(8192, 64), (8192, 64)], [((0, 8192), (0, 64))] * 2
-    part = [((0, 4096), (0, 64))] * 2
-    assert isinstance(decide("aten.cat", shapes, {"tensors_count": 2, "dim": 1}, None, whole_rows), Proved)
-    assert not isinstance(decide("aten.cat", shapes, {"tensors_count": 2, "dim": 1}, None, part), Proved)
+    whole_rows, part = [((0, 8192), (0, 128))], [((0, 4096), (0, 128))]
+    assert isinstance(decide("aten.roll", [(8192, 128)], {"shifts": (1,)}, None, whole_rows), Proved)
+    assert not isinstance(decide("aten.roll", [(8192, 128)], {"shifts": (1,)}, None, part), Proved)

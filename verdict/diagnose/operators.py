@@ -81,7 +81,8 @@ def _compared(scene: Scene, makers: list[_Maker], partners: _Partners) -> Findin
         return None
     regions = tuple(value[0].region if value else None for value in values)
     try:
-        sums = instead_of(single.meaning, Member(single.signature, node.attrs, regions, ()), node.op)
+        unclaimed = (None,) * len(single.outputs)
+        sums = instead_of(single.meaning, Member(single.signature, node.attrs, regions, unclaimed), node.op)
         differs, ratio = _differs(sums)
     except UNFIT:
         return None

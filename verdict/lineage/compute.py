@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from verdict.graph import ABSENT, GRAD, Attrs, Node, Place
+from verdict.graph import ABSENT, GRAD, Attrs, Node, Place, extent
 from verdict.graph.lockstep import Step
 from verdict.lineage.columns import SUMMED
 from verdict.lineage.compare import Difference, difference, incomplete
@@ -10,10 +10,11 @@ from verdict.lineage.holdings import Computed, Holdings
 from verdict.lineage.inherit import NOT_INHERITED, ignore, inherit
 from verdict.lineage.lineages import Evidence, IgnoredLaw
 from verdict.lineage.meaning import Meaning, base_op, made_of_parts
+from verdict.lineage.own_size import differs_in_size, own_intervals
 from verdict.lineage.reference import Bases
 from verdict.lineage.replicas import of_each_replica
 from verdict.lineage.sums import as_sum, times_zero
-from verdict.lineage.transfer import Misfit, Replicas
+from verdict.lineage.transfer import Member, Misfit, Replicas
 from verdict.lineage.values import OWN_COLUMN, WHOLE, Label, Share, Value
 from verdict.ops import FACTS
 
@@ -70,7 +71,7 @@ def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
         _forget(holdings, device, node.outputs, place)
         return None
     wanted = tuple(tensor != ABSENT for tensor in node.outputs)
-    found = _members(holdings, meaning, node.attrs, expected, wanted)
+    found = _members(holdings, device, node, meaning, expected, wanted)
     if isinstance(found, Misfit):
         _misfit(holdings, device, node, index, found, place)
         return None
@@ -93,19 +94,37 @@ def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
         own = tuple((Label(index, k, name, meaning.sizes[name]), cut) for name, cut in claim.part)
         joined = tuple(sorted((*own, *part))) if part else own
         outputs.append((Share(base, claim.region, joined, spread, mark or found.mark(k, index, meaning), times),))
-    lasting = whole and len(candidates) == 1 and expected == values
+    lasting = whole and len(candidates) == 1 and expected == values and not found.own
     return Computed(tuple((index, number) for number in found.numbers), tuple(outputs), lasting)
 
 
 def _members(
-    holdings: Holdings, meaning: Meaning, attrs: Attrs, values: tuple[Value, ...], wanted: tuple[bool, ...]
+    holdings: Holdings,
+    device: int,
+    node: Node,
+    meaning: Meaning,
+    values: tuple[Value, ...],
+    wanted: tuple[bool, ...],
 ) -> Replicas | Misfit:
     """The member that reads these regions, or the members where each replica reads its own; why there is none."""
     if any(value and value[0].shard for value in values):
-        return of_each_replica(holdings, meaning, attrs, values, wanted)
+        return of_each_replica(holdings, meaning, node.attrs, values, wanted)
     regions = tuple(value[0].region if value else None for value in values)
-    found = holdings.transfer(meaning, attrs, regions, wanted)
-    return found if isinstance(found, Misfit) else Replicas((found[0],), found[1].claims)
+    found, own = holdings.transfer(meaning, node.attrs, regions, wanted), {}
+    if _makes_another_size(holdings, node, found):
+        made = tuple(holdings.shapes[tensor] if tensor != ABSENT else None for tensor in node.outputs)
+        own = own_intervals(meaning, regions, made, lambda full, size: holdings.piece(device, full, size))
+    if own:
+        found = holdings.transfer(meaning, node.attrs, regions, wanted, own)
+    return found if isinstance(found, Misfit) else Replicas((found[0],), found[1].claims, own=bool(own))
+
+
+def _makes_another_size(holdings: Holdings, node: Node, found: tuple[int, Member] | Misfit) -> bool:
+    """Whether a node that reads nothing makes something else, or any node other sizes, than what it reads implies."""
+    if isinstance(found, Misfit):
+        return not node.inputs
+    claims = zip(node.outputs, found[1].claims, strict=True)
+    return any(claim is not None and extent(claim.region) != holdings.shapes[tensor] for tensor, claim in claims)
 
 
 def _misfit(holdings: Holdings, device: int, node: Node, index: int, found: Misfit, place: Place) -> None:
@@ -164,8 +183,8 @@ def _partner(holdings: Holdings, node: Node, bases: tuple[Bases, ...], candidate
 
 
 def _choose(holdings: Holdings, candidates: Sequence[int], attrs: Attrs, outputs: tuple[int, ...]) -> int | None:
-    """The candidate that agrees in attributes, as they are written first: 1, 1.0 and True are equal; else the one that
-    the outputs' hints name, else the first.
+    """The candidate that agrees in attributes, as they are written first: 1, 1.0 and True are equal; else in those that
+    do not differ from rank to rank; of several the one that the outputs' hints name, else the first.
     """
     partners = holdings.reference.partners
     hints = {
@@ -175,7 +194,9 @@ def _choose(holdings: Holdings, candidates: Sequence[int], attrs: Attrs, outputs
         for base in holdings.claims.get(holdings.plan.tensors[tensor].logical, ())
     }
     equal = [index for index in candidates if partners[index].node.attrs == attrs]
-    alike = [index for index in equal if repr(partners[index].node.attrs) == repr(attrs)] or equal or list(candidates)
+    alike = [index for index in equal if repr(partners[index].node.attrs) == repr(attrs)] or equal
+    if not alike:
+        alike = [index for index in candidates if differs_in_size(partners[index].node, attrs)] or list(candidates)
     hinted = [index for index in alike if hints & set(partners[index].outputs)]
     return next(iter(hinted or alike), None)
 

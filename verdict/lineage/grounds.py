@@ -1,7 +1,7 @@
 """What guesses rest on: what two plans say of each other, found once for all walks, and what earlier walks taught."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
@@ -13,6 +13,7 @@ from verdict.lineage.counterparts import Alike, counterparts
 from verdict.lineage.infinite import infinite_bases
 from verdict.lineage.meaning import Signature
 from verdict.lineage.reference import Bases, Reference
+from verdict.lineage.values import Times, Value
 
 _without_numbers = cache(alike)
 CutPoint = tuple[int, int]
@@ -46,7 +47,8 @@ NOTHING = Learned()
 class Grounds:
     """counterparts: of each node of each device the single-device nodes that it may be. by_read: single-device nodes by
     operator, and what they read at a position. infinite, alike: values that may be infinite, or have equal regions.
-    picked: values that are picked from what depends on nothing. makers: of each tensor the node that makes it.
+    picked: values that are picked from what depends on nothing. makers: of each tensor the node that makes it. times:
+    how often a device's tensor seems to be a sum of shares, None where it is no multiple of it; where that is known.
     """
 
     table: Reference
@@ -56,6 +58,7 @@ class Grounds:
     alike: frozenset[int]
     picked: frozenset[int]
     makers: Mapping[int, Node]
+    times: Callable[[int, int, Value], Times | None] | None = None
 
     def form(self, tensor: int, due: Bases) -> Form:
         """The form of the guess that a tensor is a share of a sum of these values."""

@@ -47,7 +47,7 @@ class Guessing(Holdings):
         self.infinite, self.alike = grounds.infinite, grounds.alike
         self._scales: dict[CutPoint, Times] = {}
         self._parts: set[CutPoint] = set()
-        self._pieces: list[dict[tuple[int, int], Interval]] = [{} for _ in range(plan.devices)]
+        self._pieces = [self.pieces_given(device) for device in range(plan.devices)]
         self.movement = Movement(self, self.infinite, self._pieces)
 
     def read(self, device: int, tensor: int) -> Value | None:
@@ -76,6 +76,10 @@ class Guessing(Holdings):
             for interval, full in zip(share.region, shape, strict=True):
                 if interval != (0, full):
                     self._pieces[device].setdefault((full, interval[1] - interval[0]), interval)
+
+    def piece(self, device: int, full: int, size: int) -> Interval | None:
+        """Which part of so many elements a device has where it has so few: as of an input, or of another value."""
+        return self._pieces[device].get((full, size))
 
     def gap(self, reason: str, place: Place) -> NoReturn:
         """Leave the step: nothing can be said of it."""
@@ -184,10 +188,10 @@ class Guessing(Holdings):
                 continue
             if not bases or not self._may_be_cut(device, tensor, bases):
                 return None
-            region = next(iter(self._regions(device, tensor, bases[0], beside)), None)
-            if region is None:
+            shares = next(self._choices_of(device, tensor, bases, beside), None)
+            if shares is None:
                 return None
-            found.append(self._shares(device, tensor, bases, region))
+            found.append(shares)
         return tuple(found)
 
     def _fitting(
@@ -204,13 +208,8 @@ class Guessing(Holdings):
         wanted = tuple(tensor != ABSENT for tensor in node.outputs)
         beside = self._cut(values)
         choices = [
-            [known]
-            if known is not None
-            else [
-                self._shares(device, node.inputs[position], due[position], region)
-                for region in self._regions(device, node.inputs[position], due[position][0], beside)
-            ]
-            for position, known in enumerate(values)
+            [known] if known is not None else list(self._choices_of(device, node.inputs[k], due[k], beside))
+            for k, known in enumerate(values)
         ]
         for found in product(*choices):
             regions = tuple(value[0].region if value else None for value in found)
@@ -218,10 +217,16 @@ class Guessing(Holdings):
                 return found
         return None
 
-    def _shares(self, device: int, tensor: int, bases: Bases, region: Region) -> Value:
-        """The guess that a tensor is a region of a sum."""
-        times = self.learned.factors.get((device, tensor, bases)) or self._times(device, tensor)
-        return tuple(Share(base, region, times=times) for base in bases)
+    def _choices_of(self, device: int, tensor: int, bases: Bases, beside: Sequence[Piece]) -> Iterator[Value]:
+        """The guesses that a tensor is a region of a sum, where numbers do not refute that."""
+        for region in self._regions(device, tensor, bases[0], beside):
+            shares = tuple(Share(base, region) for base in bases)
+            if self.grounds.times is not None:
+                times = self.grounds.times(device, tensor, shares)
+            else:
+                times = self.learned.factors.get((device, tensor, bases)) or self._times(device, tensor)
+            if times is not None:
+                yield tuple(share._replace(times=times) for share in shares)
 
     def _cut(self, values: Iterable[Value | None]) -> list[Piece]:
         """The pieces of axes that are read, with the sizes of these axes: of what is not the same everywhere."""

@@ -12,6 +12,7 @@ from verdict.graph import (
     PER_STEP,
     Attrs,
     Call,
+    Interval,
     Place,
     Plan,
     Region,
@@ -21,6 +22,7 @@ from verdict.graph import (
 )
 from verdict.graph.lockstep import Step
 from verdict.lineage.binding import Binding
+from verdict.lineage.claims import claims_of, given_pieces
 from verdict.lineage.compare import Difference
 from verdict.lineage.lineages import Evidence, Gap, Law, SumLaw
 from verdict.lineage.meaning import Meaning
@@ -67,6 +69,7 @@ class Holdings:
         self.shapes = [extent(region) for region in self.regions]
         self.kinds = [plan.logicals[tensor.logical].kind for tensor in plan.tensors]
         self.types = [kind(plan.logicals[tensor.logical].dtype) for tensor in plan.tensors]
+        self.inputs = frozenset(tensor for tensor, found in enumerate(self.kinds) if found == INPUT)
         self.known: dict[Member, int] = {}
         self.members: dict[int, dict[int, list[Place]]] = defaultdict(lambda: defaultdict(list))
         self.laws: set[Law] = set()
@@ -76,7 +79,7 @@ class Holdings:
         self.findings: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
         self.gaps: dict[str, Gap] = {}
         self.assumptions: dict[str, Assumption] = {}
-        self.claims = _claims(reference, plan, binding)
+        self.claims = claims_of(reference, plan, binding)
         self.seeds = frozenset(plan.seeds)
         self.divided = shard_axes(plan)
         self.accumulated = plan.microbatches > 1
@@ -142,16 +145,32 @@ class Holdings:
         return tuple(total) if not apart else None if added_up is None else self.sum([tuple(total), added_up])
 
     def transfer(
-        self, meaning: Meaning, attrs: Attrs, regions: tuple[Region | None, ...], wanted: tuple[bool, ...]
+        self,
+        meaning: Meaning,
+        attrs: Attrs,
+        regions: tuple[Region | None, ...],
+        wanted: tuple[bool, ...],
+        own: Mapping[str, Interval] | None = None,
     ) -> tuple[int, Member] | Misfit:
-        """The member that reads these regions, with its number; a sentence where they do not fit together."""
-        key = (id(meaning), id(attrs), regions, wanted)
+        """The member that reads these regions, with its number; a sentence where they do not fit together.
+
+        own: parts of index axes that it has by itself.
+        """
+        key = (id(meaning), id(attrs), regions, wanted, tuple(own.items()) if own else ())
         found = self.transfers.get(key)
         if found is None:
-            member = transfer(meaning, attrs, regions, wanted)
+            member = transfer(meaning, attrs, regions, wanted, own)
             found = member if isinstance(member, Misfit) else (self.known.setdefault(member, len(self.known)), member)
             self.transfers[key] = found
         return found
+
+    def piece(self, device: int, full: int, size: int) -> Interval | None:
+        """Which part of so many elements a device has where it has so few: nobody says, here."""
+        return None
+
+    def pieces_given(self, device: int) -> dict[tuple[int, int], Interval]:
+        """The parts that a device has of axes of its inputs, by how many elements the axis has, and the part."""
+        return given_pieces(self.plan, device, self.inputs, self.claim, self.reference)
 
     def claim(self, tensor: int) -> Value | None:
         """What the plan says that `tensor` holds; None where it has no partner, or where it is some part of a sum."""
@@ -271,30 +290,3 @@ def _once(plan: Plan, program: Sequence[Call]) -> frozenset[int]:
     """What a device makes once a step."""
     segments = {call.segment for call in program if call.microbatch == ONCE_A_STEP}
     return frozenset(tensor for segment in segments for node in plan.segments[segment].nodes for tensor in node.outputs)
-
-
-def _claims(reference: Reference, plan: Plan, binding: Binding) -> dict[int, Bases]:
-    """For each logical tensor of the parallel plan, the single-device bases that hints say it is."""
-    single = reference.plan
-    by_hint: dict[tuple[object, ...], Bases] = {}
-    for tensor, bases in reference.values.items():
-        logical = single.logicals[single.tensors[tensor].logical]
-        if logical.origin is not None:
-            by_hint.setdefault((logical.kind, logical.origin, logical.name), bases)
-    claims: dict[int, Bases] = {}
-    for index, logical in enumerate(plan.logicals):
-        if index in binding.logical:
-            given = reference.given.get(binding.logical[index])
-            if given is not None:
-                claims[index] = (given,)
-            continue
-        hinted = by_hint.get((logical.kind, logical.origin, logical.name))
-        if hinted is not None:
-            claims[index] = hinted
-    known = [own for own in single.seeds if own in reference.values]
-    for seed in plan.seeds if known else ():
-        index = plan.tensors[seed].logical
-        shape = plan.logicals[index].shape
-        alike = [own for own in known if single.logicals[single.tensors[own].logical].shape == shape]
-        claims[index] = reference.values[(alike or known)[-1]]
-    return claims

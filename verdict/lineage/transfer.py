@@ -3,12 +3,14 @@
 The result is a claim about one *member* of a stage. The stage proves it; nothing here is trusted.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from verdict.errors import ShapeError
 from verdict.graph import Attrs, Interval, Region, extent, spelled
 from verdict.lineage.indexing import join_region, split_region
 from verdict.lineage.meaning import Meaning, Signature
+from verdict.lineage.own_size import makes_alike
 from verdict.lineage.values import WHOLE, Label, Mark, Shard
 from verdict.ops import Dim
 
@@ -34,12 +36,16 @@ class Member(NamedTuple):
 
 
 class Replicas(NamedTuple):
-    """The members that stand for all replicas, and the claims of replica 0. atom, stride: what goes on, and how far."""
+    """The members that stand for all replicas, and the claims of replica 0. atom, stride: what goes on, and how far.
+
+    own: whether the device says which part it is.
+    """
 
     numbers: tuple[int, ...]
     claims: tuple[Claim | None, ...]
     atom: str = ""
     stride: int = 0
+    own: bool = False
 
     def mark(self, output: int, node: int, meaning: Meaning) -> Mark:
         """How the share that an output holds goes on from replica to replica."""
@@ -62,18 +68,22 @@ class Misfit(NamedTuple):
 
 
 def transfer(
-    meaning: Meaning, attrs: Attrs, regions: tuple[Region | None, ...], wanted: tuple[bool, ...]
+    meaning: Meaning,
+    attrs: Attrs,
+    regions: tuple[Region | None, ...],
+    wanted: tuple[bool, ...],
+    own: Mapping[str, Interval] | None = None,
 ) -> Member | Misfit:
-    """The member that reads these regions, or why there is none."""
+    """The member that reads these regions, or why there is none. own: parts of index axes that it has by itself."""
     if meaning.problem:
         return Misfit(meaning.problem, wrong=False)
     grads = meaning.signature.grads
     problem = _own_problem(meaning, attrs, regions[:grads], regions[grads:])
     if problem:
         return Misfit(problem, wrong=False)
-    if not regions and attrs != meaning.signature.attrs:
+    if not regions and attrs != meaning.signature.attrs and not makes_alike(meaning, attrs, own or {}):
         return Misfit("it reads nothing, and what it makes is not what the single-device node makes", wrong=False)
-    bounds: dict[str, Interval] = {}
+    bounds: dict[str, Interval] = dict(own or {})
     for position, (dims, region) in enumerate(zip(meaning.read, regions, strict=True)):
         if region is None:
             continue

@@ -6,6 +6,7 @@ from math import inf, isfinite
 from typing import Any, TypeVar
 
 from verdict.graph import GRAD, Node
+from verdict.ops.kinds import is_infinite
 from verdict.ops.names import (
     AT_ZERO,
     BACKWARD,
@@ -224,7 +225,8 @@ class Facts:
     def makes_infinite(self, op: str, attrs: Mapping[str, Any]) -> bool:
         """Whether a node may make an infinite number of finite ones: of an attribute, or by what it is."""
         rule = self._rules.get(op)
-        return (rule is not None and rule.infinite) or any(map(_is_infinite, attrs.values()))
+        named = (HLO.get(op) or name_of(op)) not in FINITE and any(is_infinite(*pair) for pair in attrs.items())
+        return (rule is not None and rule.infinite) or named
 
     def finite(self, op: str, positions: Set[int], grads: int, rises: bool) -> bool:
         """Whether what a node makes is a finite number, or none, where its inputs at some positions are infinite
@@ -285,12 +287,6 @@ class Facts:
 def name_of(op: str) -> str:
     """The name of an operator, without dialect, overload and whether it is a gradient."""
     return op.removesuffix(GRAD).removeprefix("aten.").partition(".")[0]
-
-
-def _is_infinite(value: object) -> bool:
-    if isinstance(value, tuple | list):
-        return any(map(_is_infinite, value))
-    return isinstance(value, float) and not isfinite(value)
 
 
 def _has_cases(name: str, attrs: Mapping[str, Any]) -> bool:

@@ -5,7 +5,7 @@ size, is bounded here, before it makes anything.
 """
 
 from collections.abc import Callable, Mapping
-from math import prod
+from math import inf, isfinite, prod
 from typing import Any
 
 from verdict.errors import ShapeError
@@ -16,6 +16,8 @@ MOST_ELEMENTS = 1 << 53
 """The most elements that sizes may multiply to, and the greatest place."""
 OPEN_END = (1 << 63) - 1
 """What torch calls the end of a slice that has none."""
+NO_BOUNDS = frozenset({("min", -inf), ("max", inf)})
+"""Bounds of a clamp that bound nothing, and make nothing infinite."""
 GREATEST_OFFSET = 1 << 31
 """A single offset or index must be less in size: numpy takes that of a diagonal as a C int."""
 
@@ -117,3 +119,10 @@ _KINDS: Mapping[str, tuple[Callable[[Any, str], bool], str]] = {
     "split_size": (_pieces, "a whole number, or several"),
     "absent": (_words, "names"),
 }
+
+
+def is_infinite(name: str, value: object) -> bool:
+    """Whether an attribute is, or has, a number that is infinite, or none. A bound that bounds nothing is no number."""
+    if isinstance(value, tuple | list):
+        return any(is_infinite("", each) for each in value)
+    return isinstance(value, float) and not isfinite(value) and (name, value) not in NO_BOUNDS

@@ -60,8 +60,9 @@ FINITE = frozenset(
 MASKED = {
     "_scaled_dot_product_flash_attention_for_cpu": 3,
     "_scaled_dot_product_flash_attention_for_cpu_backward": 6,
+    "exp": 0,
 }
-"""The position of a mask that is minus infinity at some places, of which nothing infinite is made."""
+"""The position of what may be minus infinity at some places, as a mask is, of which nothing infinite is made."""
 CHOICES = frozenset({"where", "masked_fill"})
 """Operators that make one of what they read, or of a number that is an attribute."""
 SCALED = frozenset({"native_layer_norm", "_fused_rms_norm", "layernorm", "rms_norm", "rmsnorm"})

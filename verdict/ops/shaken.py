@@ -46,7 +46,7 @@ def shaken(op: str, attrs: Mapping[str, Any], grads: Sequence[Array], read: Sequ
     compared, or the greatest, is so as before. Numbers of few digits that are made of such stay, too, as counts are.
     grads, read: what it reads.
     """
-    floats = [array.ravel() for array in (*grads, *read) if array.dtype.kind == "f"]
+    floats = [_in_floats(array.ravel()) for array in (*grads, *read) if array.dtype.kind in "fO"]
     known = np.concatenate(floats) if floats else np.zeros(0)
     if _has_few(made) and _has_few(known):
         return made
@@ -86,6 +86,14 @@ def _handed_on(op: str, made: Array, read: Sequence[Array], known: Array) -> npt
         if array.shape == made.shape:
             kept |= made == array
     return kept
+
+
+def _in_floats(array: Array) -> Array:
+    """Numbers as floats, exact ones among them: a constant may be infinite."""
+    try:
+        return array.astype(np.float64)
+    except OverflowError:
+        return np.full(array.shape, np.inf)
 
 
 def _has_few(array: Array) -> bool:

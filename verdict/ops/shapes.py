@@ -9,7 +9,7 @@ import numpy as np
 from verdict.errors import NoRuleError, ShapeError
 from verdict.graph import Shape
 from verdict.ops.kinds import require_kinds
-from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim
+from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim, Law
 
 FLOATING = frozenset({"float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"})
 
@@ -88,6 +88,26 @@ def numbered(prefix: str, shape: Shape) -> tuple[tuple[Atom, ...], tuple[Dim, ..
     """One EACH atom a dimension, named by its position, and the dimensions made of them."""
     atoms = tuple(Atom(f"{prefix}{position}", size) for position, size in enumerate(shape))
     return atoms, tuple((atom.name,) for atom in atoms)
+
+
+def along_one(
+    inputs: Sequence[tuple[Shape, int | None]], outputs: Sequence[tuple[Shape, int | None]]
+) -> Axes:
+    """Index by index in all dimensions but one: the place of that in each tensor, None where it has none of it.
+
+    In that one it is computed along, and sizes may differ; the others are alike in all tensors, in their order.
+    """
+    atoms: dict[str, Atom] = {}
+
+    def dims(prefix: str, shape: Shape, along: int | None) -> tuple[Dim, ...]:
+        names = [f"d{k if along is None or k < along else k - 1}" if k != along else prefix for k in range(len(shape))]
+        for k, (name, size) in enumerate(zip(names, shape, strict=True)):
+            atoms.setdefault(name, Atom(name, size, Law.WHOLE, size) if k == along else Atom(name, size))
+        return tuple((name,) for name in names)
+
+    read = tuple(dims(f"x{k}", *one) for k, one in enumerate(inputs))
+    written = tuple(dims(f"y{k}", *one) for k, one in enumerate(outputs))
+    return make_axes(tuple(atoms.values()), read, written)
 
 
 def broadcast(name: str, prefix: str, *shapes: Shape) -> tuple[tuple[Atom, ...], tuple[tuple[Dim, ...], ...]]:

@@ -33,7 +33,7 @@ from verdict.phases.summary import (
     walked,
 )
 from verdict.report import Open, Proofs, Report
-from verdict.report.questions import SPECS_MISSING
+from verdict.report.questions import NO_RULE, SPECS_MISSING
 from verdict.stage import Cut, Stage, cut
 from verdict.words import listed
 
@@ -148,7 +148,7 @@ def _examined(
         side_of(single),
         side_of(parallel),
         findings=tuple(dict.fromkeys(findings)),
-        open=tuple(dict.fromkeys(still_open)),
+        open=tuple(sorted(dict.fromkeys(still_open), key=lambda question: question.code != NO_RULE)),
         assumptions=assumptions,
         proofs=proofs_of(stages, outcomes),
         due=due_of(single, parallel),

@@ -4,7 +4,7 @@ By induction over the order in which a plan runs, a tensor holds what is guessed
 the island reads holds what the walk says, which rests on stages and on islands before it.
 """
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -21,13 +21,14 @@ from verdict.lineage.transfer import Member
 from verdict.options import Options
 from verdict.outcome import Unknown
 from verdict.residue.islands import Column, Island, column_of, islands_of, uneven, widest
+from verdict.residue.numbers import OnNumbers
 from verdict.residue.pairs import Pair, Placed, pair_of, tile_of
 from verdict.residue.single import Source, source_of
-from verdict.residue.wrong import doubtful, earliest_of, first, is_proved, scaled
+from verdict.residue.wrong import doubtful, earliest_of, first, in_turn, is_proved, resting_on, scaled
 from verdict.solver import Proofs
 from verdict.stage import Members, Stage, cut
 from verdict.stage.stage import column_laws
-from verdict.sweep import Swept, steps_of, sweep
+from verdict.sweep import Swept, held, steps_of, sweep
 from verdict.workers import run_all
 
 MOST_ROUNDS = 12
@@ -36,13 +37,13 @@ SECONDS = 40.0
 """The most for one island: those of real programs take a few, ring attention on sixteen devices some fifteen."""
 MOST_UNDECIDED = 2
 """How many distinct islands may take too long: with more of them the whole plan is swept sooner."""
-MOST_OF_ALL, MOST_STEPS = 0.5, 1000
+MOST_OF_ALL, MOST_STEPS = 0.5, 200
 """Where an island has more of all steps than that, and as many, cut points spare nothing: the whole plan is swept."""
 WALKED = 0.05
-"""What a step costs that is walked once more, of what it costs to be swept. What is spent between cut points has the
-same bounds as one island: more, and the whole plan is swept.
+"""What a step costs that is walked once more, of what it costs to be swept. Once as much is spent between cut points as
+the whole plan has, that is swept.
 """
-REFUTED = 0.1
+REFUTED = 0.5
 """What a step costs of an island that numbers refute, of what it costs to be swept: it is run, nothing is proved."""
 EARLY, LONG = 1 / 16, 20_000
 """Of a plan of so many steps this part is looked at first: it has several of a hundred layers, and costs little."""
@@ -70,15 +71,22 @@ def decide(
     """A walk of one column to its end, with cut points that are proved; None where there is none.
 
     An island knows of its inputs whether they are always numbers, and nothing else. Where the single-device plan
-    divides by what may be zero, and makes numbers of what is infinite, the whole is swept, on numbers that occur.
+    divides by what may be zero, and makes numbers of what is infinite, the whole is swept, on numbers that occur. So it
+    is where both plans differ on random numbers; on these, of small plans, guesses are tried before they are made.
     """
     if absorbs_poles(table):
         return None
     (microbatch,) = walked_microbatches(plan, every=False)
-    column, grounds = column_of(plan, microbatch), grounds_of(table, plan)
-    asked = _Asked(column, microbatch, grounds, source_of(table, plan), binding, options, unproved, progress, {})
+    numbers = held(table.plan, plan, options.solver.seed)
+    if numbers is not None and not numbers.agree:
+        return None
+    grounds = grounds_of(table, plan)
+    if numbers is not None:
+        grounds = replace(grounds, times=OnNumbers(table, numbers).times)
+    column, source = column_of(plan, microbatch), source_of(table, plan)
+    asked = _Asked(column, microbatch, grounds, source, binding, options, unproved, progress, {}, Proofs())
     learned, behind = Learned(forms=_early(asked)), frozenset[int]()
-    most, spent = max(MOST_STEPS, MOST_OF_ALL * steps_of(plan)), 0.0
+    most, spent = max(MOST_STEPS, steps_of(plan)), 0.0
     walk: Lineages | None = None
     for _ in range(MOST_ROUNDS):
         if spent > most:
@@ -116,7 +124,7 @@ def decide(
 
 
 class _Asked(NamedTuple):
-    """What is asked in all rounds. known: what was found of each distinct island."""
+    """What is asked in all rounds. known: what was found of each distinct island. proofs: those of their claims."""
 
     column: Column
     microbatch: int
@@ -127,13 +135,14 @@ class _Asked(NamedTuple):
     unproved: Unproved
     progress: Progress
     known: dict[Pair, Swept | Unknown]
+    proofs: Proofs
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What is seen of the cut points of a walk. pairs: distinct islands. fresh: those among them that were not asked
-    before. wrong: by their places, islands that are not proved. points: the doubtful cut points of these. lost: cut
-    points without an island.
+    """What is seen of the cut points of a walk. pairs: distinct islands. fresh: those among them that were swept now.
+    wrong: by their places, islands that are not proved. points: the doubtful cut points of these. lost: cut points
+    without an island.
     """
 
     islands: tuple[Island, ...]
@@ -150,16 +159,44 @@ class _Seen:
 
 
 def _seen(asked: _Asked, walk: Lineages, behind: Set[int]) -> _Seen:
-    """The islands of a walk, each distinct one swept."""
+    """The islands of a walk, swept as far as they rest on what is proved."""
     whole, lost = islands_of(walk, asked.column, asked.grounds, behind)
     islands, placed = _placed(whole, asked.source, asked.unproved)
     pairs = tuple(dict.fromkeys(one.pair for one in placed if one is not None))
-    fresh = tuple(pair for pair in pairs if pair not in asked.known)
-    _sweep(fresh, asked.known, asked.options, asked.progress)
-    found = [asked.known[one.pair] if one is not None else None for one in placed]
-    wrong = {k: one for k, (island, one) in enumerate(zip(islands, found, strict=True)) if not is_proved(one, island)}
-    points = {k: doubtful(one, islands[k]) for k, one in wrong.items()}
+    fresh, wrong, points = _swept(asked, islands, placed)
     return _Seen(tuple(islands), pairs, fresh, wrong, points, lost)
+
+
+def _swept(
+    asked: _Asked, islands: Sequence[Island], placed: Sequence[Placed | None]
+) -> tuple[tuple[Pair, ...], dict[int, Swept | Unknown | None], dict[int, Sequence[CutPoint]]]:
+    """The distinct pairs that were swept, and by their places islands without a proof with their doubtful points.
+
+    Islands are asked in turn: what rests on a doubtful point is not, as it is another question once that is mended.
+    """
+    fresh: list[Pair] = []
+    wrong: dict[int, Swept | Unknown | None] = {}
+    points: dict[int, Sequence[CutPoint]] = {}
+    resting = set[CutPoint]()
+    waiting = deque(in_turn(islands, asked.column))
+    while waiting:
+        taken, asking = list[int](), dict[Pair, None]()
+        while waiting and len(asking) < max(1, asked.options.workers):
+            k = waiting.popleft()
+            one = placed[k]
+            fresh_pair = one is not None and one.pair not in asked.known
+            if not fresh_pair or resting.isdisjoint(islands[k].given):
+                taken.append(k)
+                asking.update({one.pair: None} if one is not None and fresh_pair else {})
+        _sweep(tuple(asking), asked, len(fresh))
+        fresh.extend(asking)
+        found = {k: asked.known[one.pair] if (one := placed[k]) is not None else None for k in taken}
+        refused = {k: one for k, one in found.items() if not is_proved(one, islands[k])}
+        wrong |= refused
+        points |= {k: doubtful(one, islands[k]) for k, one in refused.items()}
+        if refused:
+            resting = resting_on(points, islands, asked.column)
+    return tuple(fresh), wrong, points
 
 
 def _cost(pair: Pair, found: Swept | Unknown) -> float:
@@ -217,23 +254,23 @@ def _placed(islands: Sequence[Island], source: Source, unproved: Unproved) -> tu
     return [island for island, _ in found], [one for _, one in found]
 
 
-def _sweep(pairs: Sequence[Pair], known: dict[Pair, Swept | Unknown], options: Options, progress: Progress) -> None:
-    """Note what the sweep says of pairs of plans."""
-    alone, proofs = replace(options, workers=0), Proofs()
+def _sweep(pairs: Sequence[Pair], asked: _Asked, before: int) -> None:
+    """Note what the sweep says of pairs of plans. before: how many were swept in this round."""
+    alone = replace(asked.options, workers=0)
 
     def swept(pair: Pair) -> Swept:
-        found = sweep(pair.single, pair.parallel, alone, most_operations=MOST_OPERATIONS, proofs=proofs)
+        found = sweep(pair.single, pair.parallel, alone, most_operations=MOST_OPERATIONS, proofs=asked.proofs)
         return replace(found, runs=None)
 
     found = run_all(
         pairs,
         swept,
-        options.workers,
+        asked.options.workers,
         SECONDS,
-        options.memory_mib,
-        lambda done: progress(done, len(pairs), "islands"),
+        asked.options.memory_mib,
+        lambda done: asked.progress(before + done, before + len(pairs), "islands"),
     )
-    known.update(zip(pairs, found, strict=True))
+    asked.known.update(zip(pairs, found, strict=True))
 
 
 def _questions(placed: Sequence[Placed], plan: Plan) -> tuple[Stage, ...]:

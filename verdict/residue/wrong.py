@@ -31,18 +31,41 @@ def first(wrong: Mapping[int, Sequence[CutPoint]], islands: Sequence[Island]) ->
     return [k for k in wrong if not rests[k]] or list(wrong)
 
 
+def resting_on(
+    wrong: Mapping[int, Sequence[CutPoint]], islands: Sequence[Island], column: Column
+) -> set[CutPoint]:
+    """What rests on doubtful points of wrong islands: what is guessed to be the same value, on any device, and all that
+    is computed from that.
+    """
+    values = {tuple(s.base for s in islands[k].due[point]) for k, points in wrong.items() for point in points}
+    due = ((point, value) for island in islands for point, value in island.due.items())
+    behind = {point for point, value in due if tuple(share.base for share in value) in values}
+    for event in column.events:
+        if any((device, tensor) in behind for device, node in event.nodes for tensor in read_by(node)):
+            behind.update((device, tensor) for device, node in event.nodes for tensor in node.outputs)
+    return behind
+
+
+def in_turn(islands: Sequence[Island], column: Column) -> list[int]:
+    """The places of islands, each behind those that it rests on."""
+    depth: dict[CutPoint, int] = {}
+    due = {point for island in islands for point in island.due}
+    for event in column.events:
+        read = ((device, tensor) for device, node in event.nodes for tensor in read_by(node))
+        deep = max((depth.get(point, 0) for point in read), default=0)
+        made = ((device, tensor) for device, node in event.nodes for tensor in node.outputs)
+        depth.update((point, deep + (point in due)) for point in made if deep or point in due)
+    deepest = [max((depth.get(point, 0) for point in island.given), default=0) for island in islands]
+    return sorted(range(len(islands)), key=deepest.__getitem__)
+
+
 def earliest_of(
     wrong: Mapping[int, Sequence[CutPoint]], islands: Sequence[Island], column: Column
 ) -> frozenset[CutPoint]:
     """The doubtful points of wrong islands that are computed, as their islands do so, from nothing that rests on a
     doubtful value, on any device: a multiple of what rests on a wrong guess says how wrong that is.
     """
-    values = {tuple(s.base for s in islands[k].due[point]) for k, points in wrong.items() for point in points}
-    due = ((point, value) for k in wrong for point, value in islands[k].due.items())
-    behind = {point for point, value in due if tuple(share.base for share in value) in values}
-    for event in column.events:
-        if any((device, tensor) in behind for device, node in event.nodes for tensor in read_by(node)):
-            behind.update((device, tensor) for device, node in event.nodes for tensor in node.outputs)
+    behind = resting_on(wrong, islands, column)
     found = set[CutPoint]()
     for k, points in wrong.items():
         resting = behind.intersection(islands[k].given)

@@ -10,8 +10,11 @@ Bounds = Mapping[str, Interval]
 
 
 def bounds_of_member(meaning: Meaning, member: Member) -> dict[str, Interval]:
-    """The interval of each index axis that a member reads, all of it where it reads no part."""
+    """The interval of each index axis that a member works on: what it reads of it, else what it makes, else all."""
     bounds = {name: (0, size) for name, size in meaning.sizes.items()}
+    for dims, claim in zip(meaning.written, member.claims, strict=True):
+        if claim is not None:
+            bounds.update(bounds_of(dims, claim.region, meaning.sizes))
     for dims, region in zip(meaning.read, member.regions, strict=True):
         if region is not None:
             bounds.update(bounds_of(dims, region, meaning.sizes))

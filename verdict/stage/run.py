@@ -5,6 +5,7 @@ from dataclasses import replace
 from verdict.errors import ShapeError
 from verdict.graph import whole
 from verdict.lineage import LinearLaw
+from verdict.ops.types import FLOAT, kind
 from verdict.options import SolverOptions
 from verdict.outcome import Outcome, Proved, Refuted, Unknown
 from verdict.solver import Obligation, PlainTerms, SolverError, check, decide, put_anew
@@ -23,15 +24,18 @@ def run(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool = F
 
     What is proved is proved at other reduced shapes, too, run on numbers at full or larger ones, and put to the solvers
     anew, as plain arithmetic; what is refuted, too, where there are two of them. Raises InternalError where a solver
-    shows the contrary.
+    shows the contrary. The very same node of the same whole tensors is proved by that, where symbols would be many.
     """
     linear = _linear(stage, columns, options, exhaustive)
     if linear is not None:
         return linear
+    one_node = not exhaustive and columns == 1 and _is_one_node(stage)
+    if one_node and _looks_up(stage):
+        return Proved((("same", stage.signature.arity),))
     try:
         question = obligation(stage, columns, exhaustive)
     except CANNOT as error:
-        if isinstance(error, TooManyElementsError) and not exhaustive and columns == 1 and _is_one_node(stage):
+        if isinstance(error, TooManyElementsError) and one_node:
             return Proved((("same", stage.signature.arity),))
         why = f"{stage.signature.op} cannot be run at reduced shapes: {error}"
         return _at_equal_sizes(stage, columns, options, exhaustive) or Unknown(why)
@@ -93,6 +97,11 @@ def _is_one_node(stage: Stage) -> bool:
         and not any(claim and claim.part for claim in member.claims)
         for member in stage.members
     )
+
+
+def _looks_up(stage: Stage) -> bool:
+    """Whether what is no real number may say which elements are meant: on symbols there is a case for each of them."""
+    return any(kind(dtype) != FLOAT for dtype in stage.signature.dtypes)
 
 
 def _at_other_sizes(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool) -> Outcome:

@@ -1,6 +1,6 @@
 """The declared outputs of two flows on numbers: which differ, which nobody holds."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
@@ -131,16 +131,16 @@ def _pair(
     return there[result.region] if there.ndim == len(result.region) else there, here
 
 
-def _multiple(
-    result: Result, other: Result, right: list[list[Array | None]], found: list[list[Array | None]]
-) -> Fraction | None:
+def _multiple(result: Result, other: Result, right: Values, found: Values) -> Fraction | None:
     """The simple number times which an output is what it must be on all seeds; None where there is none."""
+    pairs = (_pair(result, other, theirs, mine) for theirs, mine in zip(right, found, strict=True))
+    return simple_multiple(pairs)
+
+
+def simple_multiple(pairs: Iterable[tuple[Array, Array]]) -> Fraction | None:
+    """The simple number times which what is due is what is there, of all pairs of both; None where there is none."""
     times: Fraction | None = None
-    for mine, theirs in zip(found, right, strict=True):
-        here, there = mine[result.value], theirs[other.value]
-        if here is None or there is None:
-            return None
-        due = there[result.region] if there.ndim == len(result.region) else there
+    for due, here in pairs:
         if due.shape != here.shape or not _greatest(due) or not np.isfinite(here).all():
             return None
         if times is None:

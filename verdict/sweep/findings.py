@@ -5,13 +5,15 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
+
 from verdict.graph import Fault, Place, Plan
 from verdict.graph.names import patterned
 from verdict.graph.sources import cited_in
 from verdict.outcome import Finding, joined
 from verdict.sweep.compare import Different
 from verdict.sweep.results import GRADIENT, LOSS, Missing
-from verdict.sweep.swept import Swept
+from verdict.sweep.swept import Runs, Swept
 from verdict.sweep.why import (
     MOST_CAUSES,
     Cause,
@@ -58,15 +60,22 @@ def findings(single: Plan, parallel: Plan, swept: Swept, most: int = MOST_CAUSES
     found: list[Finding] = []
     begins: list[Finding] = []
     if left and most and swept.runs is not None:
-        scene = scene_of(swept.runs)
-        known, state = causes(scene, State(swept.runs.values[1], Change(), tuple(left)), most)
-        known = [as_messages(scene, cause) for cause in known]
-        others, left = other_values(scene, state)
-        begun, left = trails(scene, state, left)
-        told = {cause.fix.at.name: _behind(trail) for cause in known for trail in begun if trail.at == cause.fix.at}
-        found = list(_merged(_with_trails(_together(scene, (*known, *others)), told)))
-        begins = [_begun(scene, trail) for trail in begun if trail.at.name not in told]
+        with np.errstate(all="ignore"):  # values of a wrong plan may be beyond floats
+            found, begins, left = _explained(scene_of(swept.runs), swept.runs, left, most)
     return (*found, *begins, *_without_cause(shaped, left), *_missing(swept.missing))
+
+
+def _explained(
+    scene: Scene, runs: Runs, different: Sequence[Different], most: int
+) -> tuple[list[Finding], list[Finding], Sequence[Different]]:
+    """Findings with a cause, those that say where differences begin, and what is left without either."""
+    known, state = causes(scene, State(runs.values[1], Change(), tuple(different)), most)
+    known = [as_messages(scene, cause) for cause in known]
+    others, left = other_values(scene, state)
+    begun, unexplained = trails(scene, state, left)
+    told = {cause.fix.at.name: _behind(trail) for cause in known for trail in begun if trail.at == cause.fix.at}
+    found = list(_merged(_with_trails(_together(scene, (*known, *others)), told)))
+    return found, [_begun(scene, trail) for trail in begun if trail.at.name not in told], unexplained
 
 
 def _finding(scene: Scene, cause: Cause) -> Finding:

@@ -1,7 +1,7 @@
 """Both plans on numbers at larger shapes than a proof was made at: what a reduction of shapes must not have changed."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from math import prod
 from typing import NamedTuple
 
@@ -103,7 +103,9 @@ def operations(plan: Plan, small: Small) -> int:
 
 
 def _of_node(node: Node, small: Small, shapes: Sequence[Shape]) -> int:
-    """The product of all index axes where products are summed along one of them; else the elements that it touches."""
+    """The product of the index axes of two inputs that are multiplied and summed along one, of those with the most;
+    else the elements that it touches.
+    """
     moved = sum(prod(shapes[tensor]) for tensor in (*node.inputs, *node.outputs) if tensor != ABSENT)
     attrs = small.attrs.get(signature(node))
     if attrs is None:
@@ -111,9 +113,10 @@ def _of_node(node: Node, small: Small, shapes: Sequence[Shape]) -> int:
     read = reading(node, node.name)
     axes = read.rule.axes([shapes[tensor] for tensor in read.forward], attrs)
     written = {name for dims in axes.outputs for dim in dims for name in dim}
-    read_by = Counter(name for dims in axes.inputs for name in {name for dim in dims for name in dim})
-    multiplied = any(count > 1 and name not in written for name, count in read_by.items())
-    return prod(atom.size for atom in axes.atoms) if multiplied else moved
+    sizes = {atom.name: atom.size for atom in axes.atoms}
+    each = [{name for dim in dims for name in dim} for dims in axes.inputs]
+    pairs = (one | other for one, other in combinations(each, 2) if not one & other <= written)
+    return max((prod(sizes[name] for name in names) for names in pairs), default=moved)
 
 
 def _seen(flows: tuple[Flow, Flow], reduced: Reduced, seed: int) -> Seen:

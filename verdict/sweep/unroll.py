@@ -12,7 +12,7 @@ from verdict.graph import ABSENT, ONCE_A_STEP, Interval, Plan, Shape
 from verdict.ops.domain import TRUTH
 from verdict.ops.shaken import is_real
 from verdict.ops.types import kind
-from verdict.semantics import Binding, Machine, Operation, Site, Small
+from verdict.semantics import Binding, Machine, Operation, Rank, Site, Small
 from verdict.sweep.flow import CAST, CONCATENATE, FILL, PIECE, REDUCTIONS, Flow, Given, Place, Step
 from verdict.sweep.results import results
 
@@ -45,12 +45,22 @@ def unroll(
 
     Raises Faulty where the plan cannot be run.
     """
+    return unrolled(plan, small, binding, given, axes)[0]
+
+
+def unrolled(
+    plan: Plan, small: Small, binding: Binding, given: Sequence[Shape], axes: Mapping[int, int] = MappingProxyType({})
+) -> tuple[Flow, Mapping[tuple[int, int], int]]:
+    """The same, and the value of each tensor that a device of the first replica makes for its first microbatch."""
     steps = _Steps(plan)
     machine = Machine(plan, small, binding, dict(enumerate(given)), steps)
     machine.run()
     declared = results(machine, axes)
     kinds, elements = (frozenset(steps.truths), frozenset(steps.reals)), sum(map(prod, steps.shapes))
-    return Flow(len(steps.shapes), tuple(steps.inputs), tuple(steps.steps), declared, *kinds, elements)
+    flow = Flow(len(steps.shapes), tuple(steps.inputs), tuple(steps.steps), declared, *kinds, elements)
+    ranks = [Rank(0, device) for device in range(plan.devices)]
+    each = ((rank, {**machine.own.get((rank, 0), {}), **machine.once[rank]}) for rank in ranks)
+    return flow, {(rank.device, tensor): value for rank, made in each for tensor, value in made.items()}
 
 
 class _Steps:

@@ -5,7 +5,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
-from torch_geometric.nn import GATConv, GCNConv, global_mean_pool
+from torch_geometric.nn import GATConv, GCNConv, TransformerConv, global_mean_pool
 
 from verdict.torch import Step
 
@@ -69,3 +69,15 @@ gat_ddp = Step(Attending, ddp, graphs, {"dp": 2}, loss, adam, ranges=RANGES)
 gat_ddp_scaled = Step(Attending, ddp, graphs, {"dp": 2}, scaled, adam, ranges=RANGES)
 gcn_ddp = Step(Convolving, ddp, graphs, {"dp": 2}, loss, adam, ranges=RANGES)
 gcn_alone = Step(Convolving, untouched, graphs, {"dp": 2}, loss, adam, ranges=RANGES)
+
+
+class Transforming(Attending):
+    """The same, with the attention of transformers between nodes that have an edge."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = TransformerConv(SIZE, SIZE // 2, heads=2)
+
+
+transformer_ddp = Step(Transforming, ddp, graphs, {"dp": 2}, loss, adam, ranges=RANGES)
+transformer_ddp_scaled = Step(Transforming, ddp, graphs, {"dp": 2}, scaled, adam, ranges=RANGES)

@@ -20,16 +20,16 @@ from verdict.ops.aten.form import REQUIRED, Arguments, constant, operator
 from verdict.ops.casts import CAST
 from verdict.ops.elements import MINUS_INFINITY
 from verdict.ops.logsoftmax import logsumexp
-from verdict.ops.rule import Array, Atom, Axes, Dim, Law, OpRule
+from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim, Law, OpRule, Scale
 from verdict.ops.shapes import make_axes, together
 
-FEWEST = 2
-"""How many positions, and features of values, a reduced shape keeps: of one there is no sum."""
-POSITIONS = 4
-"""How many positions it keeps under a causal mask."""
+LEAST = 4
+"""Of so many positions a causal mask hides none, some and all but one."""
+BATCH, HEADS, QUERIES, KEYS, FEATURES, VALUES = ("b",), ("h", "g"), ("i",), ("j",), ("d",), ("e",)
 
 
-def _check(args: Arguments) -> tuple[Shape, Shape]:
+def _checked(args: Arguments) -> tuple[Shape, Shape]:
+    """The shapes of the output and of the logarithms of the sums."""
     q, k, v = args["query"], args["key"], args["value"]
     if args["dropout_p"]:
         raise args.unruled("dropout within attention has no rule")
@@ -41,30 +41,63 @@ def _check(args: Arguments) -> tuple[Shape, Shape]:
     return (*q[:3], v[3]), q[:3]
 
 
-def _axes(args: Arguments) -> Axes:
-    """Row by row of the batch, and head by head of the keys with those of the queries that meet it."""
-    out, rows = _check(args)
-    q, k, v, mask = args["query"], args["key"], args["value"], args["attn_mask"]
-    positions = POSITIONS if args["is_causal"] else FEWEST
-    atoms = (
-        Atom("b", q[0]), Atom("h", k[1]), Atom("r", q[1] // k[1]), Atom("i", q[2], Law.WHOLE, positions),
-        Atom("j", k[2], Law.WHOLE, positions), Atom("e", q[3], Law.WHOLE, q[3]), Atom("f", v[3], Law.WHOLE, FEWEST),
-    )  # fmt: skip
-    keys, values = (tuple((name,) for name in names) for names in ("bhje", "bhjf"))
-    lse: tuple[Dim, ...] = (("b",), ("h", "r"), ("i",))
-    queries, y = (*lse, ("e",)), (*lse, ("f",))
-    dims = {
-        "grad_out": y, "query": queries, "key": keys, "value": values, "out": y, "logsumexp": lse,
-    }  # fmt: skip
-    shapes = {"grad_out": out, "out": out, "logsumexp": rows}
-    if any(args[name] is not None and args[name] != shape for name, shape in shapes.items()):
-        found = ", ".join(f"{name} {args[name]}" for name in shapes)
-        raise args.misfit(f"{found} do not fit query {q} and value {v}")
-    read = [dims[name] for name in dims if args[name] is not None]
-    if mask is not None:
-        full = list(zip((*lse, ("j",)), (*rows, k[2]), strict=True))[4 - len(mask) :]
-        read.append(tuple(dim if size == of else () for size, (dim, of) in zip(mask, full, strict=True)))
-    return make_axes(atoms, read, (y, lse) if args["grad_out"] is None else (queries, keys, values))
+def _forward_axes(args: Arguments) -> Axes:
+    """Each sample, head and query by itself; along keys and features it is computed."""
+    _checked(args)
+    atoms = _atoms(args, keys=Law.WHOLE, values=Law.WHOLE)
+    q, k, v, mask = _dims(args)
+    return make_axes(atoms, (q, k, v, *mask), ((*q[:3], VALUES), q[:3]))
+
+
+def _backward_axes(args: Arguments) -> Axes:
+    """Each key by itself, too, as the sums are given: what is due to a query is a sum over keys."""
+    out, rows = _checked(args)
+    if args["grad_out"] != out or args["out"] != out or args["logsumexp"] != rows:
+        raise args.misfit(
+            f"gradient {args['grad_out']}, out {args['out']} and logsumexp {args['logsumexp']} do not fit"
+        )
+    q, k, v, mask = _dims(args)
+    made = (*q[:3], VALUES)
+    atoms = _atoms(args, keys=Law.EACH, values=Law.EACH)
+    return make_axes(atoms, (made, q, k, v, made, q[:3], *mask), (q, k, v))
+
+
+def _atoms(args: Arguments, keys: Law, values: Law) -> tuple[Atom, ...]:
+    """Index axes: what a causal mask hides depends on both positions, so that none is by itself."""
+    q, k, v = args["query"], args["key"], args["value"]
+    if args["is_causal"]:
+        apart = Atom("i", q[2], Law.WHOLE, q[2]), Atom("j", k[2], Law.WHOLE, k[2])
+        positions = apart if q[2] != k[2] else (Atom("i", q[2], Law.WHOLE, LEAST),)
+    else:
+        positions = Atom("i", q[2]), Atom("j", k[2], keys, 2 if keys is Law.WHOLE else 1)
+    heads = Atom("b", q[0]), Atom("h", k[1]), Atom("g", q[1] // k[1])
+    return (*heads, *positions, Atom("d", q[3], Law.WHOLE, 2), Atom("e", v[3], values))
+
+
+def _dims(args: Arguments) -> tuple[tuple[Dim, ...], tuple[Dim, ...], tuple[Dim, ...], tuple[tuple[Dim, ...], ...]]:
+    """The dimensions of queries, keys, values, and of the mask where there is one."""
+    q, k = args["query"], args["key"]
+    keys = QUERIES if args["is_causal"] and q[2] == k[2] else KEYS
+    scores = (BATCH, HEADS, QUERIES, keys)
+    masks = []
+    if args["attn_mask"] is not None:
+        mask = args["attn_mask"]
+        last = scores[len(scores) - len(mask) :]
+        masks.append(tuple(() if size == 1 else dim for size, dim in zip(mask, last, strict=True)))
+    return (
+        (BATCH, HEADS, QUERIES, FEATURES),
+        (BATCH, HEADS[:1], keys, FEATURES),
+        (BATCH, HEADS[:1], keys, VALUES),
+        tuple(masks),
+    )
+
+
+def _reduced(attrs: Attributes, scale: Scale) -> Attributes:
+    """With fewer features the scale stays what it is."""
+    if attrs.get("scale") is not None or "d" not in scale.bounds:
+        return attrs
+    start, stop = scale.bounds["d"]
+    return {**attrs, "scale": 1 / math.sqrt(stop - start)} if scale.sizes["d"] != stop - start else attrs
 
 
 def _scale(args: Arguments) -> Any:
@@ -122,19 +155,21 @@ RULES: tuple[OpRule, ...] = (
         "aten._scaled_dot_product_flash_attention_for_cpu",
         "query key value attn_mask?",
         KIND,
-        _axes,
+        _forward_axes,
         _forward,
         "y = softmax(scale q k^T + mask) v, and the logarithms of the sums",
+        reduce=_reduced,
         assumptions=(CAST,),
     ),
     operator(
         "aten._scaled_dot_product_flash_attention_for_cpu_backward",
         "grad_out query key value out logsumexp attn_mask?",
         {**KIND, "dropout_p": REQUIRED, "is_causal": REQUIRED},
-        _axes,
+        _backward_axes,
         _backward,
         "ds = p (dy v^T - sum of dy y); dq = scale ds k, dk = scale ds^T q, dv = p^T dy",
         linear=(0,),
+        reduce=_reduced,
         assumptions=(CAST,),
     ),
 )

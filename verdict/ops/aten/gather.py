@@ -8,62 +8,51 @@ What is written twice holds the last value written, which torch leaves open; pos
 the tensor. They name elements of the atom ROW.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
 import numpy as np
 
 from verdict.graph import Shape
 from verdict.ops import logic, numbers
-from verdict.ops.aten.form import REQUIRED, Arguments, constant, operator, whole
+from verdict.ops.aten.form import REQUIRED, Arguments, constant, operator
 from verdict.ops.aten.written import DISTINCT, written, written_at
 from verdict.ops.domain import Integers
 from verdict.ops.rule import Array, Atom, Axes, Dim, Law, OpRule
-from verdict.ops.shapes import axis, make_axes, numbered
+from verdict.ops.shapes import axis, make_axes
 from verdict.ops.types import like_first
 
 ROW = "row"
 
 
-def _gather_shape(args: Arguments) -> Shape:
+def _gather_axes(args: Arguments) -> Axes:
+    """Position by position along dim; along another dimension of which not all is asked for, the whole is read."""
     x, index = args["self"], args["index"]
     along = axis(args.name, args["dim"], len(x))
     if len(index) != len(x) or any(k != along and n > m for k, (n, m) in enumerate(zip(index, x, strict=True))):
         raise args.misfit(f"index of shape {index} does not fit {x}")
-    return tuple(index)
+    atoms, (read, asked) = _named(along, (x, index), each=1)
+    return make_axes(atoms, (read, asked), (asked,))
 
 
-def _named(args: Arguments, found: Shape) -> Axes:
-    """Axes in which the dimension that the positions of `index` speak of is called ROW."""
-    axes = whole(args.given, found)
-    row = f"x0_{args['dim'] % len(args['self'])}" if args["self"] else ROW
+def _named(along: int, shapes: Sequence[Shape], each: int = 0) -> tuple[list[Atom], list[tuple[Dim, ...]]]:
+    """The atoms of some tensors, and the dimensions of each: of those in which all are alike, one for all tensors.
 
-    def renamed(dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
-        return tuple(tuple(ROW if name == row else name for name in dim) for dim in dims)
-
-    atoms = tuple(replace(atom, name=ROW) if atom.name == row else atom for atom in axes.atoms)
-    return Axes(atoms, tuple(map(renamed, axes.inputs)), axes.outputs)
-
-
-def _gather_axes(args: Arguments) -> Axes:
-    """Position by position, and row by row, where `self` has as many rows as are looked up."""
-    found = _gather_shape(args)
-    rows = _rowwise(args)
-    if rows is None:
-        return _named(args, found)
-    atoms, table, places = rows
-    return make_axes(atoms, (table, places), (places,), keep=(ROW,))
-
-
-def _rowwise(args: Arguments) -> tuple[list[Atom], tuple[Dim, ...], tuple[Dim, ...]] | None:
-    """The atoms, the dimensions of `self` and those of `index`, where they differ along `dim` alone."""
-    x, index = args["self"], args["index"]
-    along = args["dim"] % len(x) if x else 0
-    if not x or any(k != along and size != of for k, (size, of) in enumerate(zip(x, index, strict=True))):
-        return None
-    atoms, places = numbered("d", index)
-    return [*atoms, Atom(ROW, x[along], Law.WHOLE, x[along])], (*places[:along], (ROW,), *places[along + 1 :]), places
+    Along the others it is computed, as along `along`, which in the first tensor is called ROW; there the tensor at the
+    place `each`, if it is not the first, is read position by position.
+    """
+    atoms: dict[str, Atom] = {}
+    dims: list[tuple[Dim, ...]] = []
+    rank = len(shapes[0])
+    alike = {k for k in range(rank) if k != along and len({shape[k] for shape in shapes}) == 1}
+    for place, shape in enumerate(shapes):
+        row = {along: ROW} if place == 0 else {}
+        own = [f"d{k}" if k in alike else row.get(k, f"x{place}_{k}") for k in range(len(shape))]
+        for k, (name, size) in enumerate(zip(own, shape, strict=True)):
+            by_position = k in alike or (k == along and 0 < place == each)
+            atoms[name] = Atom(name, size) if by_position else Atom(name, size, Law.WHOLE, size)
+        dims.append(tuple((name,) for name in own))
+    return list(atoms.values()), dims
 
 
 def _gather(args: Arguments) -> Array:
@@ -92,7 +81,7 @@ def _rows(args: Arguments) -> Mapping[int, Integers]:
     return {1: Integers(0, shape[args["dim"] % len(shape)] - 1 if shape else 0)}
 
 
-def _scatter_shape(args: Arguments) -> Shape:
+def _scatter_axes(args: Arguments) -> Axes:
     x, index, src = args["self"], args["index"], args["src"]
     along = axis(args.name, args["dim"], len(x))
     fits = len(index) == len(x) and all(n <= m for k, (n, m) in enumerate(zip(index, x, strict=True)) if k != along)
@@ -100,19 +89,8 @@ def _scatter_shape(args: Arguments) -> Shape:
         fits = fits and len(src) == len(x) and all(n <= m for n, m in zip(index, src, strict=True))
     if not fits:
         raise args.misfit(f"index of shape {index} does not fit {x}")
-    return tuple(x)
-
-
-def _scatter_axes(args: Arguments) -> Axes:
-    """Row by row, where as many rows are put as there are; what is put into a row counts as a whole."""
-    found = _scatter_shape(args)
-    rows, index, src = _rowwise(args), args["index"], args["src"]
-    if rows is None or src not in (None, index):
-        return _named(args, found)
-    atoms, table, places = rows
-    along = places[args["dim"] % len(places)]
-    put = [replace(atom, law=Law.WHOLE, least=atom.size) if (atom.name,) == along else atom for atom in atoms]
-    return make_axes(put, (table, places, *(places for _ in args.given[2:])), (table,), keep=(ROW,))
+    atoms, (*read, made) = _named(along, (*args.given, x))
+    return make_axes(atoms, read, (made,))
 
 
 def _scatter(add: bool) -> Callable[[Arguments], Array]:
@@ -134,16 +112,18 @@ def _scatter(add: bool) -> Callable[[Arguments], Array]:
     return forward
 
 
-def _rows_shape(args: Arguments) -> Shape:
+def _row_shape(args: Arguments, along: int) -> Shape:
     x, index = args["self"], args["index"]
-    along = axis(args.name, args["dim"], len(x))
     if len(index) > 1:
         raise args.misfit(f"index has shape {index}, it must have one dimension")
     return (*x[:along], index[0] if index else 1, *x[along + 1 :])
 
 
 def _rows_axes(args: Arguments) -> Axes:
-    return _named(args, _rows_shape(args))
+    """Row by row."""
+    x, along = args["self"], axis(args.name, args["dim"], len(args["self"]))
+    atoms, (read, made) = _named(along, (x, _row_shape(args, along)), each=1)
+    return make_axes(atoms, (read, tuple(made[along] for _ in args["index"])), (made,))
 
 
 def _select(args: Arguments) -> Array:
@@ -153,10 +133,12 @@ def _select(args: Arguments) -> Array:
     )
 
 
-def _added_shape(args: Arguments) -> Shape:
-    if _rows_shape(args) != args["source"]:
+def _added_axes(args: Arguments) -> Axes:
+    x, along = args["self"], axis(args.name, args["dim"], len(args["self"]))
+    if _row_shape(args, along) != args["source"]:
         raise args.misfit(f"a source of shape {args['source']} does not fit {args['self']}")
-    return tuple(args["self"])
+    atoms, (read, source, made) = _named(along, (x, args["source"], x))
+    return make_axes(atoms, (read, tuple(source[along] for _ in args["index"]), source), (made,))
 
 
 def _added(args: Arguments) -> Array:
@@ -238,7 +220,7 @@ RULES: tuple[OpRule, ...] = (
         "aten.index_add",
         "self index source",
         {**DIM, "alpha": 1},
-        _added_shape,
+        _added_axes,
         _added,
         "y = self + alpha source at index",
         together=(0, -1),

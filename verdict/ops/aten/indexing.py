@@ -17,8 +17,8 @@ from verdict.ops import logic
 from verdict.ops.aten.form import Arguments, operator
 from verdict.ops.aten.written import DISTINCT, written, written_at
 from verdict.ops.domain import Integers
-from verdict.ops.rule import Array, OpRule
-from verdict.ops.shapes import together
+from verdict.ops.rule import Array, Atom, Axes, Dim, Law, OpRule
+from verdict.ops.shapes import make_axes, numbered, together
 from verdict.ops.types import like_first
 
 
@@ -39,12 +39,20 @@ def _front(dims: tuple[int, ...]) -> int:
     return dims[0] if dims == tuple(range(dims[0], dims[-1] + 1)) else 0
 
 
-def _index_shape(args: Arguments) -> Shape:
+def _index_axes(args: Arguments) -> Axes:
+    """Position by position; along the dimensions that are indexed, the whole is read."""
     x = tuple(args["self"])
     dims, shape = _places(args)
-    rest = tuple(size for k, size in enumerate(x) if k not in dims)
-    front = _front(dims)
-    return (*rest[:front], *shape, *rest[front:])
+    sizes = {f"x{k}" if k in dims else f"d{k}": size for k, size in enumerate(x)}
+    rest = tuple((f"d{k}",) for k in range(len(x)) if k not in dims)
+    asked, each = numbered("i", shape)
+    atoms = [Atom(name, n, Law.WHOLE, n) if name[0] == "x" else Atom(name, n) for name, n in sizes.items()]
+    read = [
+        tuple(() if size == 1 else dim for size, dim in zip(own, each[len(shape) - len(own) :], strict=True))
+        for own in args.given[1:]
+    ]
+    own, front = tuple((name,) for name in sizes), _front(dims)
+    return make_axes((*atoms, *asked), (own, *read), ((*rest[:front], *each, *rest[front:]),))
 
 
 def _index(args: Arguments) -> Array:
@@ -80,22 +88,33 @@ def _placed(rows: Array, indices: list[Array]) -> tuple[Array, ...] | None:
     return known if len(known) == len(found) else None
 
 
-def _put_shape(args: Arguments) -> Shape:
-    x, values = args["self"], args["values"]
+def _put_axes(args: Arguments) -> Axes:
+    """Element by element where a mask chooses; along the dimensions that are not indexed, else."""
+    x, values = tuple(args["self"]), args["values"]
+    atoms, own = numbered("d", x)
     if args["masks"]:
         mask = next(index for index in args["indices"] if index is not None)
         if args["masks"] != (0,) or len(args["indices"]) != 1 or x[: len(mask)] != mask:
             raise args.unruled("truth values as indices have a rule where they are the only index")
         if int(np.prod(values)) != 1:
             raise args.unruled(f"values of shape {values} at a mask: a single value has a rule")
-        return tuple(x)
+        return make_axes(atoms, (own, own[: len(mask)], ((),) * len(values)), (own,))
     dims, shape = _places(args)
-    rest = tuple(size for k, size in enumerate(x) if k not in dims)
+    rest = tuple(k for k in range(len(x)) if k not in dims)
     front = _front(dims)
-    full = (*rest[:front], *shape, *rest[front:])
+    full = (*(x[k] for k in rest[:front]), *shape, *(x[k] for k in rest[front:]))
     if together(args.name, full, values) != full:
         raise args.misfit(f"values of shape {values} do not fit {full}")
-    return tuple(x)
+    every = [atom if k in rest else Atom(f"d{k}", atom.size, Law.WHOLE, atom.size) for k, atom in enumerate(atoms)]
+    asked = [Atom(f"i{k}", size, Law.WHOLE, size) for k, size in enumerate(shape)]
+    each = tuple((atom.name,) for atom in asked)
+    given = (*(own[k] for k in rest[:front]), *each, *(own[k] for k in rest[front:]))
+
+    def broadcast(shape: Shape, dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
+        return tuple(() if n == 1 else dim for n, dim in zip(shape, dims[len(dims) - len(shape) :], strict=True))
+
+    read = [broadcast(index, each) for index in args.given[1:-1]]
+    return make_axes((*every, *asked), (own, *read, broadcast(values, given)), (own,))
 
 
 def _put(args: Arguments) -> Array:
@@ -138,7 +157,7 @@ RULES: tuple[OpRule, ...] = (
         "aten.index.Tensor",
         "self indices*",
         {"masks": ()},
-        _index_shape,
+        _index_axes,
         _index,
         "y = x[indices]",
         linear=(0,),
@@ -149,7 +168,7 @@ RULES: tuple[OpRule, ...] = (
         "aten.index_put",
         "self indices* values",
         PUT,
-        _put_shape,
+        _put_axes,
         _put,
         "y = self, values at indices",
         together=(0, -1),

@@ -15,11 +15,13 @@ import numpy as np
 from verdict.graph import Shape
 from verdict.ops import elements, logic, numbers
 from verdict.ops.aten.elementwise import of_kind
-from verdict.ops.aten.form import REQUIRED, Arguments, operator
+from verdict.ops.aten.form import REQUIRED, Arguments, operator, whole
 from verdict.ops.domain import Integers
-from verdict.ops.rule import Array, OpRule
+from verdict.ops.rule import Array, Atom, Axes, Law, OpRule
+from verdict.ops.shapes import make_axes
 
 NONE, MEAN = 0, 1
+ROWS, CLASSES = ("x0_0",), ("x0_1",)
 KIND = {"reduction": REQUIRED, "ignore_index": REQUIRED}
 
 
@@ -30,10 +32,19 @@ class _Targets(NamedTuple):
     total: Array
 
 
-def _shapes(args: Arguments) -> tuple[Shape, ...]:
+def _axes(args: Arguments) -> Axes:
+    """Row by row, or a sum over rows; an average is of all of them."""
     x, target = args["self"], args["target"]
     _check(args, x, target)
-    return (target if args["reduction"] == NONE else (), ())
+    if args["reduction"] == MEAN or len(x) == 1:
+        return whole(args.given, (target if args["reduction"] == NONE else (), ()))
+    law = Law.EACH if args["reduction"] == NONE else Law.SUM
+    read = ((ROWS, CLASSES), (ROWS,), *(((CLASSES,),) if args["weight"] else ()))
+    return make_axes(_atoms(x, law), read, ((ROWS,) if law is Law.EACH else (), ()))
+
+
+def _atoms(x: Shape, law: Law) -> tuple[Atom, ...]:
+    return Atom(ROWS[0], x[0], law), Atom(CLASSES[0], x[1], Law.WHOLE, x[1])
 
 
 def _check(args: Arguments, x: Shape, target: Shape) -> None:
@@ -89,14 +100,19 @@ def _chosen(hits: Array, rows: Array) -> Array:
     return np.where(hits == 0, 0.0, hits * np.where(hits == 0, 0.0, rows))
 
 
-def _backward_shapes(args: Arguments) -> Shape:
+def _backward_axes(args: Arguments) -> Axes:
+    """Row by row: of an average, the weight of all targets is read besides."""
     x, target = args["self"], args["target"]
     _check(args, x, target)
     due = target if args["reduction"] == NONE else ()
     given = args["grad_output"], args["total_weight"]
     if given != (due, ()):
         raise args.misfit(f"a gradient of shape {given[0]} and a weight of shape {given[1]} are not {due} and ()")
-    return tuple(x)
+    if len(x) == 1:
+        return whole(args.given, tuple(x))
+    weight = ((CLASSES,),) if args["weight"] else ()
+    read = ((ROWS,) if due else (), (ROWS, CLASSES), (ROWS,), *weight, ())
+    return make_axes(_atoms(x, Law.EACH), read, ((ROWS, CLASSES),))
 
 
 def _backward(args: Arguments) -> Array:
@@ -119,11 +135,11 @@ RULES: tuple[OpRule, ...] = (
             "aten.nll_loss_forward",
             "self target weight?",
             KIND,
-            _shapes,
+            _axes,
             _forward,
             "loss = - x[n, t[n]], each, averaged or added up; w = the number (or weight) of targets",
             linear=(),
-            indices={1: "x0_1"},
+            indices={1: CLASSES[0]},
             domain=lambda args: {1: _classes(args)},
         ),
         counted=frozenset({1}),
@@ -132,11 +148,11 @@ RULES: tuple[OpRule, ...] = (
         "aten.nll_loss_backward",
         "grad_output self target weight? total_weight",
         KIND,
-        _backward_shapes,
+        _backward_axes,
         _backward,
         "dx[n, c] = - [c = t[n]] dloss / w",
         linear=(0,),
-        indices={2: "x1_1"},
+        indices={2: CLASSES[0]},
         domain=lambda args: {2: _classes(args)},
     ),
 )

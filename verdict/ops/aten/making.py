@@ -16,9 +16,9 @@ import numpy as np
 from verdict.graph import Shape
 from verdict.ops import integers, numbers
 from verdict.ops.aten.form import REQUIRED, Arguments, dtype_kind, operator
-from verdict.ops.aten.shaping import same
+from verdict.ops.aten.shaping import same, sized
 from verdict.ops.rule import Array, Atom, Axes, Law, OpRule
-from verdict.ops.shapes import is_number, make_axes
+from verdict.ops.shapes import is_number, make_axes, numbered
 from verdict.ops.types import cast
 
 DTYPE = {"dtype": None}
@@ -79,13 +79,25 @@ def _made(
         name,
         "",
         {**attributes, **DTYPE},
-        lambda args: tuple(args[shape]),
+        lambda args: _alike_axes(args, args[shape]),
         lambda args: filled(args[shape], _cast(args, value(args))),
         formula,
         types=cast,
         moves=True,
+        reduce=sized(shape),
     )
-    return replace(rule, zero=_makes_zeros(value))
+    return replace(rule, zero=_makes_zeros(value), local=frozenset({shape}))
+
+
+def _alike_axes(args: Arguments, size: Any) -> Axes:
+    """Elements that are all alike, whatever is read: dimension by dimension a tensor of its own."""
+    atoms, dims = numbered("d", tuple(size))
+    every, read = list(atoms), []
+    for position, shape in enumerate(args.given):
+        unused, own = numbered(f"x{position}_", shape)
+        every.extend(replace(atom, law=Law.UNUSED) for atom in unused)
+        read.append(own)
+    return make_axes(every, read, (dims,))
 
 
 def _makes_zeros(value: Callable[[Arguments], Any]) -> Callable[[Mapping[str, Any]], bool]:
@@ -125,12 +137,13 @@ def _new(name: str, attributes: Mapping[str, Any], value: Callable[[Arguments], 
         name,
         "self",
         {"size": REQUIRED, **attributes, **DTYPE},
-        lambda args: tuple(args["size"]),
+        lambda args: _alike_axes(args, args["size"]),
         lambda args: filled(args["size"], _cast(args, value(args))),
         formula,
         types=cast,
+        reduce=sized("size"),
     )
-    return replace(rule, shape_only=frozenset({0}), zero=_makes_zeros(value))
+    return replace(rule, shape_only=frozenset({0}), zero=_makes_zeros(value), local=frozenset({"size"}))
 
 
 def _triangle(upper: bool) -> Callable[[Arguments], Array]:
@@ -152,10 +165,11 @@ def _matrix(args: Arguments) -> Axes:
     return make_axes([replace(atom, least=1) if atom.law is Law.EACH else atom for atom in atoms], (dims,), (dims,))
 
 
-def _fill_shape(args: Arguments) -> Any:
+def _fill_axes(args: Arguments) -> Axes:
     if args["value"] is None or (isinstance(args["value"], tuple) and args["value"] != ()):
         raise args.misfit("value must be one number")
-    return tuple(args["self"])
+    atoms, dims = numbered("d", args["self"])
+    return make_axes(atoms, (dims, *(() for _ in args.given[1:])), (dims,))
 
 
 def _fill(args: Arguments) -> Array:
@@ -243,7 +257,7 @@ RULES: tuple[OpRule, ...] = (
     _new("aten.new_empty_strided", {"stride": REQUIRED}, _nothing, "y has no value until it is written over"),
     *(
         replace(
-            operator(name, "self value?", {"value": None}, _fill_shape, _fill, "y = value"),
+            operator(name, "self value?", {"value": None}, _fill_axes, _fill, "y = value"),
             shape_only=frozenset({0}),
             zero=lambda attrs: bool(attrs.get("value") == 0),
         )

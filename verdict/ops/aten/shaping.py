@@ -14,8 +14,8 @@ import numpy as np
 from verdict.errors import ShapeError
 from verdict.graph import Shape
 from verdict.ops.aten.form import REQUIRED, Arguments, constant, operator
-from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
-from verdict.ops.shapes import is_integer, make_axes, numbered
+from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim, Law, OpRule, Scale
+from verdict.ops.shapes import axis, is_integer, make_axes, numbered
 from verdict.ops.view import factor
 
 
@@ -62,7 +62,8 @@ def _reshape(key: str) -> Callable[[Arguments], Array]:
     return lambda args: args["self"].reshape(args[key])
 
 
-def _sized(key: str) -> Callable[[Attributes, Scale], Attributes]:
+def sized(key: str) -> Callable[[Attributes, Scale], Attributes]:
+    """How the attribute that is the shape of the output is reduced."""
     return lambda attrs, scale: {**attrs, key: scale.outputs[0]}
 
 
@@ -101,6 +102,24 @@ def _repeated(args: Arguments) -> Shape:
     return tuple(count * (1 if place < lead else shape[place - lead]) for place, count in enumerate(repeats))
 
 
+def _repeat_axes(args: Arguments) -> Axes:
+    """A dimension of size one repeats as it is expanded; of a larger one, what repeats is faster than how often."""
+    shape, repeats = args["self"], args["repeats"]
+    _repeated(args)
+    lead = len(repeats) - len(shape)
+    atoms, dims = numbered("d", shape)
+    again, times = numbered("r", repeats)
+    written = tuple((*time, *(dims[k - lead] if k >= lead else ())) for k, time in enumerate(times))
+    return make_axes((*atoms, *again), (dims,), (written,))
+
+
+def _fewer_repeats(attrs: Attributes, scale: Scale) -> Attributes:
+    (shape,), (made,) = scale.inputs, scale.outputs
+    old = (*(1 for _ in range(len(made) - len(shape))), *shape)
+    repeats = zip(made, old, attrs["repeats"], strict=True)
+    return {**attrs, "repeats": tuple(new // size if size else count for new, size, count in repeats)}
+
+
 def _copied_axes(args: Arguments) -> Axes:
     target, source = args.given
     lead = len(target) - len(source)
@@ -119,6 +138,15 @@ def _flipped(args: Arguments) -> Array:
     return np.flip(args["self"], args["dims"]) if args["dims"] else args["self"]
 
 
+def _along(args: Arguments) -> Axes:
+    """Dimension by dimension what it was, but computed along those that are named; along all where none is."""
+    shape, dims = args["self"], args["dims"]
+    named = {axis(args.name, dim, len(shape)) for dim in dims} if dims else set(range(len(shape)))
+    atoms, own = numbered("d", shape)
+    kept = (Atom(a.name, a.size, Law.WHOLE, a.size) if k in named else a for k, a in enumerate(atoms))
+    return make_axes(tuple(kept), (own,), (own,))
+
+
 def _roll(args: Arguments) -> Array:
     x, dims = args["self"], args["dims"]
     return np.asarray(
@@ -126,12 +154,27 @@ def _roll(args: Arguments) -> Array:
     )
 
 
-def _pad_shape(args: Arguments) -> Shape:
+def _pad_axes(args: Arguments) -> Axes:
+    """Along what is padded it is computed; the other dimensions stay what they are."""
     shape, pad = args["self"], args["pad"]
     if len(pad) % 2 or len(pad) > 2 * len(shape):
         raise ShapeError(f"{args.name}: pad {pad} does not fit {shape}")
     widths = [(0, 0)] * (len(shape) - len(pad) // 2) + [(pad[k], pad[k + 1]) for k in reversed(range(0, len(pad), 2))]
-    return tuple(size + low + high for size, (low, high) in zip(shape, widths, strict=True))
+    if any(size + low + high < 0 for size, (low, high) in zip(shape, widths, strict=True)):
+        raise ShapeError(f"{args.name}: pad {pad} takes more from {shape} than there is")
+    atoms, read = list[Atom](), list[Dim]()
+    written = list[Dim]()
+    for k, (size, (low, high)) in enumerate(zip(shape, widths, strict=True)):
+        padded = (low, high) != (0, 0)
+        names = (f"x{k}", f"y{k}") if padded else (f"d{k}",)
+        sizes = (size, size + low + high)
+        atoms.extend(
+            Atom(name, length, Law.WHOLE, length) if padded else Atom(name, length)
+            for name, length in zip(names, sizes, strict=False)
+        )
+        read.append((names[0],))
+        written.append((names[-1],))
+    return make_axes(atoms, (read,), (written,))
 
 
 def _pad(args: Arguments) -> Array:
@@ -159,7 +202,7 @@ RULES: tuple[OpRule, ...] = (
             _view_axes("size"),
             _reshape("size"),
             "y = x in row-major order",
-            _sized("size"),
+            sized("size"),
         )
         for name in ("view", "_unsafe_view")
     ),
@@ -170,7 +213,7 @@ RULES: tuple[OpRule, ...] = (
         _view_axes("shape"),
         _reshape("shape"),
         "y = x in row-major order",
-        _sized("shape"),
+        sized("shape"),
     ),
     moving(
         "aten.expand",
@@ -179,26 +222,25 @@ RULES: tuple[OpRule, ...] = (
         _expand_axes,
         _expand,
         "y = x, repeated along dimensions of size one",
-        _sized("size"),
+        sized("size"),
     ),
     moving(
         "aten.repeat",
         "self",
         {"repeats": REQUIRED},
-        _repeated,
+        _repeat_axes,
         lambda args: np.tile(args["self"], args["repeats"]),
         "y = x, laid side by side",
+        _fewer_repeats,
     ),
     moving("aten.copy", "self src", {"non_blocking": False}, _copied_axes, _copy, "y = src, at the shape of self"),
-    moving("aten.flip", "self", {"dims": REQUIRED}, lambda args: args["self"], _flipped, "y = x backwards along dims"),
-    moving(
-        "aten.roll", "self", {"shifts": REQUIRED, "dims": ()}, lambda args: args["self"], _roll, "y = x, shifted round"
-    ),
+    moving("aten.flip", "self", {"dims": REQUIRED}, _along, _flipped, "y = x backwards along dims"),
+    moving("aten.roll", "self", {"shifts": REQUIRED, "dims": ()}, _along, _roll, "y = x, shifted round"),
     operator(
         "aten.constant_pad_nd",
         "self",
         {"pad": REQUIRED, "value": 0},
-        _pad_shape,
+        _pad_axes,
         _pad,
         "y = x between elements of one value",
     ),

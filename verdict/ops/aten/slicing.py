@@ -13,9 +13,9 @@ import numpy as np
 from verdict.graph import Shape
 from verdict.ops import numbers
 from verdict.ops.aten.form import REQUIRED, Arguments, operator
-from verdict.ops.aten.shaping import moving
-from verdict.ops.rule import Array, OpRule
-from verdict.ops.shapes import axis, is_integer
+from verdict.ops.aten.shaping import moving, sized
+from verdict.ops.rule import Array, Axes, OpRule
+from verdict.ops.shapes import along_one, axis, is_integer
 
 Part = tuple[Any, ...]
 """An index of numpy: which part of a tensor."""
@@ -56,13 +56,32 @@ def _part_shape(shape: Shape, part: Part) -> Shape:
 PartOf = Callable[[Arguments, Shape], Part]
 
 
+def _part_axes(shape: Shape, part: Part, of: Shape) -> tuple[tuple[Shape, int | None], tuple[Shape, int | None]]:
+    """A tensor and the part of it, each with the dimension along which it is cut: none where all of it is taken.
+
+    `of`: the part's shape. An index leaves no such dimension.
+    """
+    along = len(part) - 1
+    taken = part[along]
+    if not isinstance(taken, slice):
+        return (shape, along), (of, None)
+    cut = along if taken.indices(shape[along]) != (0, shape[along], 1) else None
+    return (shape, cut), (of, cut)
+
+
 def _part(name: str, attributes: dict[str, Any], part: PartOf, formula: str) -> OpRule:
     """y = x[part]."""
+    def axes(args: Arguments) -> Axes:
+        shape = args["self"]
+        taken = part(args, shape)
+        whole, of = _part_axes(shape, taken, _part_shape(shape, taken))
+        return along_one((whole,), (of,))
+
     return moving(
         name,
         "self",
         attributes,
-        lambda args: _part_shape(args["self"], part(args, args["self"])),
+        axes,
         lambda args: np.asarray(args["self"][part(args, args["self"].shape)], dtype=args["self"].dtype),
         formula,
     )
@@ -71,11 +90,12 @@ def _part(name: str, attributes: dict[str, Any], part: PartOf, formula: str) -> 
 def _pulled(name: str, attributes: dict[str, Any], part: PartOf) -> OpRule:
     """dx = 0 but for dx[part] = dy."""
 
-    def shapes(args: Arguments) -> Shape:
-        size = tuple(args["input_sizes"])
-        if _part_shape(size, part(args, size)) != args["grad_output"]:
+    def axes(args: Arguments) -> Axes:
+        size, taken = tuple(args["input_sizes"]), part(args, tuple(args["input_sizes"]))
+        if _part_shape(size, taken) != args["grad_output"]:
             raise args.misfit(f"a gradient of shape {args['grad_output']} does not fit into {size}")
-        return size
+        whole, of = _part_axes(size, taken, args["grad_output"])
+        return along_one((of,), (whole,))
 
     def forward(args: Arguments) -> Array:
         dy, size = args["grad_output"], tuple(args["input_sizes"])
@@ -84,24 +104,32 @@ def _pulled(name: str, attributes: dict[str, Any], part: PartOf) -> OpRule:
         return dx
 
     return operator(
-        name, "grad_output", {"input_sizes": REQUIRED, **attributes}, shapes, forward, "dx = dy in zeros", linear=(0,)
+        name,
+        "grad_output",
+        {"input_sizes": REQUIRED, **attributes},
+        axes,
+        forward,
+        "dx = dy in zeros",
+        linear=(0,),
+        reduce=sized("input_sizes"),
     )
 
 
 def _scattered(name: str, attributes: dict[str, Any], part: PartOf) -> OpRule:
     """y = self but for y[part] = src."""
 
-    def shapes(args: Arguments) -> Shape:
-        shape, src = args.given
-        if _part_shape(shape, part(args, shape)) != src:
+    def axes(args: Arguments) -> Axes:
+        (shape, src), taken = args.given, part(args, args.given[0])
+        if _part_shape(shape, taken) != src:
             raise args.misfit(f"src of shape {src} does not fit into that part of {shape}")
-        return tuple(shape)
+        whole, of = _part_axes(shape, taken, src)
+        return along_one((whole, of), (whole,))
 
     def forward(args: Arguments) -> Array:
         x, src = args.given
         return replaced(x, part(args, x.shape), src)
 
-    return moving(name, "self src", attributes, shapes, forward, "y = self with src in that part")
+    return moving(name, "self src", attributes, axes, forward, "y = self with src in that part")
 
 
 def replaced(x: Array, part: Any, src: Array) -> Array:
@@ -130,23 +158,30 @@ def _pieces(args: Arguments, shape: Shape) -> Iterator[Part]:
         start += length
 
 
+def _split_axes(args: Arguments) -> Axes:
+    shape = args["self"]
+    along = axis(args.name, args["dim"], len(shape))
+    pieces = [_part_shape(shape, part) for part in _pieces(args, shape)]
+    return along_one(((shape, along),), [(piece, along) for piece in pieces])
+
+
 def _split(name: str, key: str) -> OpRule:
     return moving(
         name,
         "self",
         {key: REQUIRED, "dim": 0},
-        lambda args: tuple(_part_shape(args["self"], part) for part in _pieces(args, args["self"])),
+        _split_axes,
         lambda args: tuple(args["self"][part] for part in _pieces(args, args["self"].shape)),
         "y_1, ..., y_n = x, cut along dim",
     )
 
 
-def _unbind_shapes(args: Arguments) -> tuple[Shape, ...]:
+def _unbind_axes(args: Arguments) -> Axes:
     shape: Shape = args["self"]
     along = axis(args.name, args["dim"], len(shape))
     if not shape[along]:
         raise args.misfit("of no elements there is none")
-    return ((*shape[:along], *shape[along + 1 :]),) * shape[along]
+    return along_one(((shape, along),), (((*shape[:along], *shape[along + 1 :]), None),) * shape[along])
 
 
 def _unbind(args: Arguments) -> tuple[Array, ...]:
@@ -154,7 +189,7 @@ def _unbind(args: Arguments) -> tuple[Array, ...]:
     return tuple(np.asarray(row, dtype=rows.dtype) for row in rows)
 
 
-def _cat_shape(args: Arguments) -> Shape:
+def _cat_axes(args: Arguments) -> Axes:
     if not args["tensors"]:
         raise args.misfit("there is nothing to join")
     shapes = [shape for shape in args["tensors"] if shape != (0,)] or [(0,)]
@@ -162,19 +197,21 @@ def _cat_shape(args: Arguments) -> Shape:
     rest = {(*shape[:along], *shape[along + 1 :]) for shape in shapes}
     if len(rest) > 1 or len({len(shape) for shape in shapes}) > 1:
         raise args.misfit(f"shapes {' and '.join(map(str, shapes))} differ in more than dimension {along}")
-    return (*shapes[0][:along], sum(shape[along] for shape in shapes), *shapes[0][along + 1 :])
+    joined = (*shapes[0][:along], sum(shape[along] for shape in shapes), *shapes[0][along + 1 :])
+    return along_one([(shape, along if shape != (0,) else 0) for shape in args["tensors"]], ((joined, along),))
 
 
 def _cat(args: Arguments) -> Array:
     return np.concatenate([x for x in args["tensors"] if x.shape != (0,)] or args["tensors"], axis=args["dim"])
 
 
-def _stack_shape(args: Arguments) -> Shape:
+def _stack_axes(args: Arguments) -> Axes:
     shapes = args["tensors"]
     if not shapes or len(set(shapes)) > 1:
         raise args.misfit(f"tensors of one shape can be stacked, found {' and '.join(map(str, shapes)) or 'none'}")
     along = axis(args.name, args["dim"], len(shapes[0]) + 1)
-    return (*shapes[0][:along], len(shapes), *shapes[0][along:])
+    stacked = (*shapes[0][:along], len(shapes), *shapes[0][along:])
+    return along_one([(shape, None) for shape in shapes], ((stacked, along),))
 
 
 def _stack(args: Arguments) -> Array:
@@ -197,7 +234,7 @@ RULES: tuple[OpRule, ...] = (
     _split("aten.split.Tensor", "split_size"),
     _split("aten.split_with_sizes", "split_sizes"),
     _split("aten.split_with_sizes_copy", "split_sizes"),
-    moving("aten.unbind.int", "self", {"dim": 0}, _unbind_shapes, _unbind, "y_1, ..., y_n = the slices of x along dim"),
-    moving("aten.cat", "tensors*", {"dim": 0}, _cat_shape, _cat, "y = x_1, ..., x_n, joined along dim"),
-    moving("aten.stack", "tensors*", {"dim": 0}, _stack_shape, _stack, "y = x_1, ..., x_n, along a new dimension"),
+    moving("aten.unbind.int", "self", {"dim": 0}, _unbind_axes, _unbind, "y_1, ..., y_n = the slices of x along dim"),
+    moving("aten.cat", "tensors*", {"dim": 0}, _cat_axes, _cat, "y = x_1, ..., x_n, joined along dim"),
+    moving("aten.stack", "tensors*", {"dim": 0}, _stack_axes, _stack, "y = x_1, ..., x_n, along a new dimension"),
 )

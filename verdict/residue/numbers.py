@@ -1,0 +1,43 @@
+"""How often a tensor seems to be a share of a value, on random numbers: a guess that numbers refute is none."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from verdict.graph import slices
+from verdict.lineage import Reference, Value
+from verdict.lineage.values import ONCE, Times
+from verdict.ops import Array
+from verdict.residue.islands import MOST_COPIES
+from verdict.sweep import Held, simple_multiple
+
+
+class OnNumbers:
+    """Whether tensors are shares of single-device values on the numbers that both plans were run on."""
+
+    def __init__(self, table: Reference, held: Held) -> None:
+        self.held = held
+        self.made = {bases[0]: tensor for tensor, bases in table.values.items() if len(bases) == 1}
+
+    def times(self, device: int, tensor: int, value: Value) -> Times | None:
+        """How often a tensor is the sum of these shares; None where it is no multiple of that.
+
+        Once where nothing is known: what is given is in no flow, and what is no number says nothing.
+        """
+        pairs: list[tuple[Array, Array]] = []
+        for single, parallel in zip(self.held.single, self.held.parallel, strict=True):
+            due, here = self._due(single, value), parallel.get((device, tensor))
+            if due is None or here is None or not (np.isfinite(due).all() and np.isfinite(here).all()):
+                return ONCE
+            pairs.append((due, here))
+        if not any(due.any() for due, _ in pairs):
+            return None if any(here.any() for _, here in pairs) else ONCE
+        found = simple_multiple(pairs)
+        return found if found is not None and 0 < found <= MOST_COPIES else None
+
+    def _due(self, single: Mapping[int, Array], value: Value) -> Array | None:
+        parts: Sequence[Array | None] = [
+            single.get(self.made[share.base]) if share.base in self.made else None for share in value
+        ]
+        known = [part[slices(share.region)] for part, share in zip(parts, value, strict=True) if part is not None]
+        return sum(known[1:], known[0]) if known and len(known) == len(value) else None

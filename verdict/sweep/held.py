@@ -1,0 +1,58 @@
+"""What the tensors of two plans hold on random numbers, at their own shapes: whence guesses of what they must be."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from verdict.comparison import Faulty
+from verdict.graph import Plan
+from verdict.inputs import domains
+from verdict.ops import Array
+from verdict.reduction import Reduced
+from verdict.semantics import bind, column_axes, full, itself
+from verdict.sweep.larger import operations_of
+from verdict.sweep.seen import certain, seen
+from verdict.sweep.unroll import elements_of, steps_of, unrolled
+
+MOST_STEPS, MOST_OPERATIONS, MOST_MADE = 20_000, 20_000_000, 2_000_000
+"""The most steps, multiplications and additions, and elements that both plans make: they take a second or two."""
+SEEDS = 2
+"""On how many seeds: a number that depends on what is given, as how many tokens count, is another on the second."""
+
+
+class Held(NamedTuple):
+    """Of each seed, the array of each tensor. single: by tensor. parallel: by device and tensor.
+
+    agree: whether what both declare is the same, but for what is a property of floats.
+    """
+
+    single: Sequence[Mapping[int, Array]]
+    parallel: Sequence[Mapping[tuple[int, int], Array]]
+    agree: bool
+
+
+def held(single: Plan, parallel: Plan, seed: int) -> Held | None:
+    """What tensors hold, of a parallel plan with one column; None where that takes long, or cannot be known."""
+    if parallel.columns > 1 or steps_of(parallel) > MOST_STEPS:
+        return None
+    try:
+        own = Reduced(single, parallel, bind(single, parallel), (full(single), full(parallel)))
+        made = sum(elements_of(plan, small) for plan, small in zip((single, parallel), own.small, strict=True))
+        if made > MOST_MADE or operations_of(own) > MOST_OPERATIONS:
+            return None
+        given, axes = own.small[0].logicals, column_axes(single, parallel)
+        one, its = unrolled(single, own.small[0], itself(single), given)
+        other, their = unrolled(parallel, own.small[1], own.binding, given, axes)
+        found = seen((one, other), own, range(seed, seed + SEEDS), domains(single, own.small[0]))
+        found = certain((one, other), found, (single, parallel))
+    except Faulty:
+        return None
+    return Held(
+        [{tensor: array for (_, tensor), array in _made(its, values).items()} for values in found.values[0]],
+        [_made(their, values) for values in found.values[1]],
+        not found.compared.different,
+    )
+
+
+def _made(points: Mapping[tuple[int, int], int], values: Sequence[Array | None]) -> dict[tuple[int, int], Array]:
+    """The arrays of those tensors that are made: an output that nobody asks for is not."""
+    return {point: array for point, value in points.items() if (array := values[value]) is not None}
