@@ -393,6 +393,7 @@ def _shapes():
     yield node("select.int", (2, 3), dim=1, index=-1)
     yield node("select.int", (3,), dim=0, index=1)
     yield node("narrow", (5, 2), dim=0, start=1, length=3)
+    yield node("narrow", (4, 2), dim=-2, start=0, length=4)
     yield node("slice_backward", (2, 2), input_sizes=(2, 5), dim=1, start=1, end=4, step=2)
     yield node("select_backward", (2,), input_sizes=(2, 5), dim=1, index=-2)
     yield node("slice_scatter", (5, 2), (2, 2), dim=0, start=1, end=3)

@@ -151,6 +151,12 @@ def test_facts_of_infinite_numbers_are_of_operators():
     assert names >= facts.FINITE | set(facts.MASKED)
 
 
+def test_of_a_gradient_that_is_infinite_no_finite_one_is_made():
+    assert FACTS.finite("exp", {0}, 0, rises=False)
+    assert not FACTS.finite("exp", {0}, 0, rises=True)
+    assert not FACTS.finite("exp.grad", {0}, 1, rises=False)
+
+
 def test_a_constant_is_exact():
     rule = RULES["constant"]
     attrs = {"shape": (2, 2), "values": (0.1, -math.inf, 1, True)}

@@ -11,9 +11,10 @@ from itertools import islice, product
 from math import prod
 from typing import NoReturn
 
-from verdict.graph import ABSENT, GRAD, Interval, Node, Place, Plan, Region, extent
+from verdict.graph import ABSENT, GRAD, INPUT, Interval, Node, Place, Plan, Region, extent
 from verdict.graph.lockstep import COMMUNICATION, Step
 from verdict.lineage.binding import Binding
+from verdict.lineage.claims import given_pieces
 from verdict.lineage.columns import UNDECIDED
 from verdict.lineage.compare import Difference
 from verdict.lineage.counterparts import NONE, in_turn
@@ -47,7 +48,10 @@ class Guessing(Holdings):
         self.infinite, self.alike = grounds.infinite, grounds.alike
         self._scales: dict[CutPoint, Times] = {}
         self._parts: set[CutPoint] = set()
-        self._pieces = [self.pieces_given(device) for device in range(plan.devices)]
+        inputs = frozenset(tensor for tensor, found in enumerate(self.kinds) if found == INPUT)
+        self._pieces = [
+            given_pieces(plan, device, inputs, self.claim, grounds.table) for device in range(plan.devices)
+        ]
         self.movement = Movement(self, self.infinite, self._pieces)
 
     def read(self, device: int, tensor: int) -> Value | None:

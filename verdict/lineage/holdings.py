@@ -22,7 +22,7 @@ from verdict.graph import (
 )
 from verdict.graph.lockstep import Step
 from verdict.lineage.binding import Binding
-from verdict.lineage.claims import claims_of, given_pieces
+from verdict.lineage.claims import claims_of
 from verdict.lineage.compare import Difference
 from verdict.lineage.lineages import Evidence, Gap, Law, SumLaw
 from verdict.lineage.meaning import Meaning
@@ -69,7 +69,6 @@ class Holdings:
         self.shapes = [extent(region) for region in self.regions]
         self.kinds = [plan.logicals[tensor.logical].kind for tensor in plan.tensors]
         self.types = [kind(plan.logicals[tensor.logical].dtype) for tensor in plan.tensors]
-        self.inputs = frozenset(tensor for tensor, found in enumerate(self.kinds) if found == INPUT)
         self.known: dict[Member, int] = {}
         self.members: dict[int, dict[int, list[Place]]] = defaultdict(lambda: defaultdict(list))
         self.laws: set[Law] = set()
@@ -167,10 +166,6 @@ class Holdings:
     def piece(self, device: int, full: int, size: int) -> Interval | None:
         """Which part of so many elements a device has where it has so few: nobody says, here."""
         return None
-
-    def pieces_given(self, device: int) -> dict[tuple[int, int], Interval]:
-        """The parts that a device has of axes of its inputs, by how many elements the axis has, and the part."""
-        return given_pieces(self.plan, device, self.inputs, self.claim, self.reference)
 
     def claim(self, tensor: int) -> Value | None:
         """What the plan says that `tensor` holds; None where it has no partner, or where it is some part of a sum."""

@@ -233,7 +233,8 @@ class Facts:
         (rises: may be plus infinity). grads: how many of its inputs are gradients.
         """
         name = HLO.get(op) or name_of(op)
-        return (name in FINITE and min(positions) >= grads) or (positions == {MASKED.get(name)} and not rises)
+        masked = not grads and not rises and positions == {MASKED.get(name)}
+        return masked or (name in FINITE and min(positions) >= grads)
 
     def rises(self, op: str, attrs: Mapping[str, Any]) -> bool:
         """Whether a node may make plus infinity where it reads, as numbers beyond all others, minus infinity alone."""

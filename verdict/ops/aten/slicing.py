@@ -14,7 +14,7 @@ from verdict.graph import Shape
 from verdict.ops import numbers
 from verdict.ops.aten.form import REQUIRED, Arguments, operator
 from verdict.ops.aten.shaping import moving, sized
-from verdict.ops.rule import Array, Axes, OpRule
+from verdict.ops.rule import Array, Attributes, Axes, OpRule, Scale
 from verdict.ops.shapes import along_one, axis, is_integer
 
 Part = tuple[Any, ...]
@@ -69,7 +69,15 @@ def _part_axes(shape: Shape, part: Part, of: Shape) -> tuple[tuple[Shape, int | 
     return (shape, cut), (of, cut)
 
 
-def _part(name: str, attributes: dict[str, Any], part: PartOf, formula: str) -> OpRule:
+def _shorter(attrs: Attributes, scale: Scale) -> Attributes:
+    """A length that is all of a dimension is that of the reduced one."""
+    return {**attrs, "length": scale.outputs[0][attrs["dim"]]}
+
+
+def _part(
+    name: str, attributes: dict[str, Any], part: PartOf, formula: str,
+    reduce: Callable[[Attributes, Scale], Attributes] | None = None,
+) -> OpRule:  # fmt: skip
     """y = x[part]."""
     def axes(args: Arguments) -> Axes:
         shape = args["self"]
@@ -84,6 +92,7 @@ def _part(name: str, attributes: dict[str, Any], part: PartOf, formula: str) -> 
         axes,
         lambda args: np.asarray(args["self"][part(args, args["self"].shape)], dtype=args["self"].dtype),
         formula,
+        reduce,
     )
 
 
@@ -220,13 +229,12 @@ def _stack(args: Arguments) -> Array:
 
 SLICE = {"dim": 0, "start": None, "end": None, "step": 1}
 SELECT = {"dim": REQUIRED, "index": REQUIRED}
+NARROW = {"dim": REQUIRED, "start": REQUIRED, "length": REQUIRED}
 
 RULES: tuple[OpRule, ...] = (
     _part("aten.slice.Tensor", SLICE, _slice, "y = x[start:end:step], along dim"),
     _part("aten.select.int", SELECT, _select, "y = x[index], along dim"),
-    _part(
-        "aten.narrow", {"dim": REQUIRED, "start": REQUIRED, "length": REQUIRED}, _narrow, "y = x[start:start+length]"
-    ),
+    _part("aten.narrow", NARROW, _narrow, "y = x[start:start+length]", _shorter),
     _pulled("aten.slice_backward", dict.fromkeys(SLICE, REQUIRED), _slice),
     _pulled("aten.select_backward", SELECT, _select),
     _scattered("aten.slice_scatter", SLICE, _slice),
