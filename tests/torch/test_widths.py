@@ -17,4 +17,4 @@ def test_one_layer_of_8b_is_proved_between_cut_points():
     done = verdict("torch", f"{FILE}:build", *words, LAYERS="1")
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
-    assert (said["verdict"], said["sweep"]["islands"]) == ("PROVED", 28)
+    assert (said["verdict"], said["sweep"]["islands"]) == ("PROVED", 15)

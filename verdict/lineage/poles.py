@@ -4,13 +4,14 @@ Where such a value makes others that are none, there is nothing to compare. Wher
 again, as a comparison does, there is.
 """
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from verdict.graph import ABSENT, BUFFER
 from verdict.lineage.infinite import infinite, is_fixed
 from verdict.lineage.reference import Partner, Reference
 from verdict.ops.granted import Called, granted, summed
+from verdict.ops.guarded import guarded
 from verdict.ops.normed import between_of
 from verdict.ops.signs import NOT_NEGATIVE, absorbs, divisible, may_fail, pole, sign, strict
 from verdict.ops.types import is_whole, kind
@@ -19,9 +20,12 @@ from verdict.ops.types import is_whole, kind
 def absorbs_poles(table: Reference) -> bool:
     """Whether an operator makes a number of what is infinite: 1 / (1 / 0) is zero, and 1 / (0 / 0) is none.
 
-    What is computed from nothing is known wherever it is read, so that what makes numbers of it asks nothing.
+    What is computed from nothing is known wherever it is read, so that what makes numbers of it asks nothing. Nor does
+    a quotient that is read only where its divisor is not zero.
     """
-    signs, divisions, behind, fixed = signs_of(table), _divisions(table), set[int](), set[int]()
+    signs, behind, fixed = signs_of(table), set[int](), set[int]()
+    calls, places = _calls(table)
+    divisions = _divisions(table, calls, places) | {places[place] for place in guarded(calls)}
     absorbed = False
     for number, partner in enumerate(table.partners):
         node, grads = partner.node, partner.signature.grads
@@ -51,7 +55,7 @@ def doubtful(table: Reference) -> Doubtful:
     """The single-device values that may be no numbers, for some inputs."""
     signs, hidden, given = signs_of(table), infinite(table).hidden, set(table.plan.doubtful)
     found = {k for k, base in enumerate(table.bases) if base.node < 0 and base.logical in given}
-    absorbed, divisions, fixed = False, _divisions(table), set[int]()
+    absorbed, divisions, fixed = False, _divisions(table, *_calls(table)), set[int]()
     for number, partner in enumerate(table.partners):
         op, attrs, grads = partner.node.op, dict(partner.node.attrs), partner.signature.grads
         reads = any(not found.isdisjoint(bases) for bases in partner.inputs)
@@ -74,9 +78,8 @@ def _unsure(table: Reference, partner: Partner, is_fixed: bool) -> Iterator[int]
             yield base
 
 
-def _divisions(table: Reference) -> Set[int]:
-    plan = table.plan
-    named = set(plan.granted)
+def _calls(table: Reference) -> tuple[Sequence[Called], Mapping[int, int]]:
+    """The single-device nodes and the sums that they read, in their order, and which partner each node is."""
     calls: list[Called] = []
     places: dict[int, int] = {}
     for number, partner in enumerate(table.partners):
@@ -85,6 +88,12 @@ def _divisions(table: Reference) -> Set[int]:
         places[len(calls)] = number
         outputs, grads = [(base,) for base in partner.outputs], partner.signature.grads
         calls.append(Called(partner.node.op, dict(partner.node.attrs), partner.inputs, outputs, grads))
+    return calls, places
+
+
+def _divisions(table: Reference, calls: Sequence[Called], places: Mapping[int, int]) -> Set[int]:
+    plan = table.plan
+    named = set(plan.granted)
     losses = [(base,) for held in plan.losses for base in table.values.get(held.tensor, ())]
     given = (((k,), base.logical) for k, base in enumerate(table.bases) if base.node < 0)
     found = {places[place] for place in granted(calls, losses, between_of(plan, given))}

@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 from verdict.graph import GRAD
 from verdict.ops import FACTS, RULES
+from verdict.ops.facts import name_of
+from verdict.ops.names import HLO, ROUNDING, UNROUNDED
 from verdict.ops.rule import Array
 from verdict.ops.signs import may_fail, positive, strict
 
@@ -51,7 +53,7 @@ def shaken(op: str, attrs: Mapping[str, Any], grads: Sequence[Array], read: Sequ
     if _has_few(made) and _has_few(known):
         return made
     digits, _ = np.frexp(made)
-    kept = _handed_on(op, made, (*grads, *read), known) | ~np.isfinite(made)
+    kept = _kept(op, attrs, made, (*grads, *read), known) | ~np.isfinite(made)
     off = np.where(kept, made, made * (1 - SHAKEN * np.abs(np.sin(SPREAD * digits))))
     if not np.isfinite(known).all() or FACTS.makes_infinite(op, attrs):
         return off
@@ -74,13 +76,22 @@ def is_steady(error: float, noise: float) -> bool:
     return bool(noise <= STEADY * error if np.isfinite(error) else noise < np.inf)
 
 
-def _handed_on(op: str, made: Array, read: Sequence[Array], known: Array) -> npt.NDArray[np.bool_]:
-    """Where a node makes a number that it reads: of formulas in their place alone, as a sigmoid that is 1 in floats is
-    no 1 that it reads elsewhere.
+def _kept(
+    op: str, attrs: Mapping[str, Any], made: Array, read: Sequence[Array], known: Array
+) -> npt.NDArray[np.bool_]:
+    """Where a node makes a number that floats do not round: a whole one, one that it reads, or that it is told.
+
+    Of formulas one that it reads in its place alone, as a sigmoid that is 1 in floats is no 1 that it reads elsewhere.
     """
-    rule = RULES.get(op.removesuffix(GRAD))
+    stated = [float(value) for value in attrs.values() if isinstance(value, int | float)]
+    rule, name = RULES.get(op.removesuffix(GRAD)), HLO.get(op) or name_of(op)
+    if not op.endswith(GRAD):
+        if name in ROUNDING or attrs.get("rounding_mode") is not None:
+            return np.asarray(made == np.rint(made))
+        if not UNROUNDED.isdisjoint((op, name)):
+            return np.isin(np.abs(made), np.abs(np.append(known, stated)))
     if not strict(op) or (rule is not None and (rule.moves or rule.copies)):
-        return np.isin(made, known)
+        return np.isin(made, np.append(known, stated))
     kept = np.zeros(made.shape, dtype=bool)
     for array in read:
         if array.shape == made.shape:

@@ -100,8 +100,14 @@ def _is_one_node(stage: Stage) -> bool:
 
 
 def _looks_up(stage: Stage) -> bool:
-    """Whether what is no real number may say which elements are meant: on symbols there is a case for each of them."""
-    return any(kind(dtype) != FLOAT for dtype in stage.signature.dtypes)
+    """Whether what is no real number may say which elements are meant: on symbols there is a case for each of them.
+
+    Not where the gradient of such a number is wanted, of which no rule says what it is.
+    """
+    signature = stage.signature
+    numbers = [kind(dtype) == FLOAT for dtype in signature.dtypes]
+    own = zip(numbers[signature.grads :], signature.wanted, strict=True) if signature.grads else ()
+    return not all(numbers) and all(real or not wanted for real, wanted in own)
 
 
 def _at_other_sizes(stage: Stage, columns: int, options: SolverOptions, exhaustive: bool) -> Outcome:

@@ -14,6 +14,7 @@ from verdict.ops import Array
 from verdict.ops.shaken import is_steady, moved
 from verdict.sweep.flow import Flow, Result
 from verdict.sweep.results import LOSS, Missing
+from verdict.sweep.values import Values
 
 DIFFERENT = 1e-6
 """The least difference, relative to the greatest element, that is more than rounding."""
@@ -61,10 +62,6 @@ def partner(flow: Flow, result: Result) -> Result | None:
     of_origin = (other for other in losses if origin is not None and other.key[2] == origin)
     of_name = (other for other in losses if other.key[1] == name)
     return next(chain(of_origin, of_name, losses if len(losses) == 1 else ()), None)
-
-
-Values = list[list[Array | None]]
-"""For each seed, the array of each value of a flow."""
 
 
 def compare(

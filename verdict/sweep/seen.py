@@ -14,10 +14,10 @@ from verdict.ops.shaken import MOST_SHAKEN
 from verdict.reduction import Reduced
 from verdict.semantics import column_axes, itself
 from verdict.sweep.apart import apart
-from verdict.sweep.compare import Compared, Values, compare
+from verdict.sweep.compare import Compared, compare
 from verdict.sweep.flow import CANNOT, Flow
 from verdict.sweep.unroll import unroll
-from verdict.sweep.values import nearest_to_no_numbers, positive, positive_buffers, run
+from verdict.sweep.values import Values, nearest_to_no_numbers, positive, positive_buffers, run
 
 Kept = tuple[frozenset[int], frozenset[int]]
 

@@ -9,13 +9,13 @@ from verdict.inputs import Domain
 from verdict.ops import Array
 from verdict.outcome import Answer
 from verdict.reduction import Reduced
-from verdict.sweep.compare import Different, Values
+from verdict.sweep.compare import Different
 from verdict.sweep.declared import undeclared
 from verdict.sweep.flow import Flow
 from verdict.sweep.plain import Plain, on_small_numbers
 from verdict.sweep.results import Missing
 from verdict.sweep.seen import Seen, certain, seen, telling
-from verdict.sweep.values import SEEDS
+from verdict.sweep.values import SEEDS, Values
 
 OWN, SMALLEST, TWO_SHAPES = "the plans' own shapes", "reduced shapes", "two reduced shapes"
 

@@ -18,6 +18,7 @@ from verdict.graph import ABSENT
 from verdict.ops import Array
 from verdict.ops.signs import limits
 from verdict.sweep.flow import CANNOT, Flow, Step, apply
+from verdict.sweep.values import Values
 
 GREAT = 1e8
 """Finite constants from here on are masks."""
@@ -26,7 +27,6 @@ TIMES = (1, -1, -8)
 INNER = 0.25
 """Beyond a limit that none of the numbers reaches, so many of them are brought instead."""
 
-Values = list[list[Array | None]]
 Limits = Mapping[float, float]
 """Moderate limits for those that are not reached."""
 

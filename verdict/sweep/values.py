@@ -13,6 +13,8 @@ from verdict.sweep.flow import Flow, Step, apply
 
 SEEDS = 6
 """On how many seeds both plans are run."""
+Values = list[list[Array | None]]
+"""For each seed, the array of each value of a flow."""
 
 
 def run(

@@ -13,8 +13,9 @@ from verdict.graph import ABSENT
 from verdict.sweep.compare import Different, compare
 from verdict.sweep.elements import Ids
 from verdict.sweep.flow import CANNOT, Result, attempt
+from verdict.sweep.values import Values
 from verdict.sweep.why.cone import readers_of
-from verdict.sweep.why.scene import Arrays, Scene, Values, arrays_of
+from verdict.sweep.why.scene import Arrays, Scene, arrays_of
 from verdict.sweep.why.siblings import Siblings
 
 MOST_APPLIED = 6_000

@@ -18,10 +18,9 @@ from verdict.sweep.match import Catalogue, catalogue_of
 from verdict.sweep.plain import Plain
 from verdict.sweep.swept import Runs
 from verdict.sweep.trace import Keys, Trace
+from verdict.sweep.values import Values
 from verdict.sweep.why.siblings import Partition, Siblings, partitions_of, repeated_of, siblings_of
 
-Values = list[list[Array | None]]
-"""For each seed, the array of each value of a flow."""
 Arrays = tuple[Array, ...]
 """One array for each seed."""
 STEADY = (0.0, 1.0, float("-inf"))

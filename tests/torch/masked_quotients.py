@@ -1,0 +1,73 @@
+"""Rows of a batch over their norms, with zeros in the place of what has a norm of zero. For tests."""
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+from verdict.torch import Program, mean, shard
+
+ROWS, SIZE = 4, 6
+
+
+def eq(quotient, norm):
+    return quotient.masked_fill(norm == 0, 0.0)
+
+
+def where(quotient, norm):
+    return torch.where(norm > 0, quotient, 0.0)
+
+
+def one(quotient, norm):
+    return quotient.masked_fill(norm == 0, 1.0)
+
+
+def less(quotient, norm):
+    return quotient.masked_fill(norm < 1e-3, 0.0)
+
+
+def none(quotient, norm):
+    return quotient
+
+
+def program(ctx, masked, reduces=True):
+    w = nn.Parameter(torch.randn(SIZE, SIZE))
+    x, y = torch.randn(ROWS // ctx.world, SIZE), torch.randn(ROWS // ctx.world, SIZE)
+
+    def step():
+        z = torch.tanh(x @ w)
+        norm = torch.linalg.vector_norm(z.detach(), dim=1, keepdim=True)
+        made = torch.tanh(masked(z / norm, norm) @ w)
+        loss = (made - y).square().mean()
+        loss.backward()
+        if ctx.world > 1 and reduces:
+            dist.all_reduce(w.grad)
+            w.grad /= ctx.world
+        return loss.detach()
+
+    specs = {"x": shard(0, ctx.rank, ctx.world), "y": shard(0, ctx.rank, ctx.world)}
+    return Program(inputs={"x": x, "y": y}, params={"w": w}, step=step, specs=specs, loss=mean(ctx.rank, ctx.world))
+
+
+def build_eq(ctx):
+    return program(ctx, eq)
+
+
+def build_where(ctx):
+    return program(ctx, where)
+
+
+def build_alone(ctx):
+    return program(ctx, eq, reduces=False)
+
+
+def build_one(ctx):
+    return program(ctx, one if ctx.world > 1 else eq)
+
+
+def build_less(ctx):
+    return program(ctx, less if ctx.world > 1 else eq)
+
+
+def build_none(ctx):
+    return program(ctx, none if ctx.world > 1 else eq)
+

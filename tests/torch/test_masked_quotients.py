@@ -1,0 +1,28 @@
+"""What is divided by a norm that may be zero, and masked there, is proved between cut points; another mask is not."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from tests.torch.verdicts import answers
+
+FILE = Path(__file__).with_name("masked_quotients.py")
+RIGHT, WRONG = ("eq", "where"), ("alone", "one", "less", "none")
+
+
+def told(name):
+    return answers(FILE, tuple((f"build_{each}", f"build_{each}") for each in (*RIGHT, *WRONG)))[f"build_{name}"]
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_the_same_mask_on_rows_of_the_batch_is_proved_between_cut_points(name):
+    found = told(name)
+    assert found.verdict == "PROVED", found.why
+    assert found.report.swept.islands > 0
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_another_mask_or_a_gradient_of_own_rows_is_not(name):
+    assert told(name).verdict in ("REFUTED", "UNKNOWN"), told(name).why
