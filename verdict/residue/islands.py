@@ -146,6 +146,8 @@ class _Known:
         self.walk, self.column, self.due = walk, column, walk.cuts
         self.infinite = grounds.infinite
         self.behind = grounds.alike | grounds.picked | behind
+        kinds = [logical.kind in PER_STEP for logical in column.plan.logicals]
+        self.changing = [kinds[tensor.logical] for tensor in column.plan.tensors]
 
     def at(self, cut: CutPoint) -> Value | None:
         """What a tensor holds; None where an island has to reach behind it."""
@@ -166,7 +168,7 @@ class _Known:
 def _cone(cut: CutPoint, known: _Known) -> _Cone | None:
     """What a cut point is computed by, back to what is known; None where that is not known, or no function of it.
 
-    What changes in a step, as an accumulator does, is at no point what the walk says of it in the end. What is taken
+    What changes in a step, as an accumulator does (`changing`), is at no point what the walk says of it in the end. What is taken
     once a step has not what a microbatch has: it is in no island of one of several microbatches.
     """
     plan, events, makers = known.column.plan, known.column.events, known.column.makers
@@ -175,7 +177,7 @@ def _cone(cut: CutPoint, known: _Known) -> _Cone | None:
     stack = [cut]
     while stack:
         point = stack.pop()
-        if point in makers and plan.kind(point[1]) in PER_STEP:
+        if known.changing[point[1]] and point in makers:
             return None
         if point in given or (point != cut and known.at(point) is not None):
             given.add(point)
