@@ -138,6 +138,8 @@ class _Cone(NamedTuple):
 class _Known:
     """What tensors of devices hold, where it is one region of one value that may be any real number.
 
+    changing: which tensors change in a step.
+
     behind: values that an island reaches behind, those that depend on nothing, and those that are picked from such,
     among them: of such, regions may be equal, as where one is repeated.
     """
@@ -168,7 +170,7 @@ class _Known:
 def _cone(cut: CutPoint, known: _Known) -> _Cone | None:
     """What a cut point is computed by, back to what is known; None where that is not known, or no function of it.
 
-    What changes in a step, as an accumulator does (`changing`), is at no point what the walk says of it in the end. What is taken
+    What changes in a step, as an accumulator does, is at no point what the walk says of it in the end. What is taken
     once a step has not what a microbatch has: it is in no island of one of several microbatches.
     """
     plan, events, makers = known.column.plan, known.column.events, known.column.makers
