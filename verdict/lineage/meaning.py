@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 from typing import Any, NamedTuple
 
@@ -211,6 +212,12 @@ def _summands(signature: Signature, free: frozenset[int]) -> frozenset[int]:
 
 def read_by(node: Node) -> frozenset[int]:
     """The tensors whose numbers a node reads: of the others the shape counts alone."""
-    rule = FACTS.of(node.op)
-    unread = rule.unread(node.op.endswith(GRAD)) if rule is not None else frozenset[int]()
-    return frozenset(tensor for k, tensor in enumerate(node.inputs) if tensor != ABSENT and k not in unread)
+    unread = _unread(node.op)
+    return frozenset([tensor for k, tensor in enumerate(node.inputs) if tensor != ABSENT and k not in unread])
+
+
+@cache
+def _unread(op: str) -> frozenset[int]:
+    """The inputs of which an operator reads the shape alone."""
+    rule = FACTS.of(op)
+    return rule.unread(op.endswith(GRAD)) if rule is not None else frozenset()

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Sequence
 from verdict.ops.facts import name_of
 from verdict.ops.granted import Called
 from verdict.ops.names import COMPARING
-from verdict.ops.signs import pole
+from verdict.ops.signs import divides, pole
 
 TRUE = frozenset({"eq", "le", "ge"})
 """Comparisons with zero that are true of zero."""
@@ -30,10 +30,10 @@ def guarded(calls: Sequence[Called]) -> frozenset[int]:
             at_zero[call.outputs[0]] = call.inputs[0], name_of(call.op) in TRUE
     found = set[int]()
     for place, call in enumerate(calls):
-        at = pole(call.op, call.attrs)
-        if at is None or call.grads or at >= len(call.inputs) or not (read := readers[call.outputs[0]]):
+        at, read = pole(call.op, call.attrs), readers[call.outputs[0]]
+        if at is None or call.grads or at >= len(call.inputs) or not divides(call.op, call.attrs):
             continue
-        if all(_hides(reader, position, call.inputs[at], at_zero) for reader, position in read):
+        if read and all(_hides(reader, position, call.inputs[at], at_zero) for reader, position in read):
             found.add(place)
     return frozenset(found)
 

@@ -138,6 +138,8 @@ class _Cone(NamedTuple):
 class _Known:
     """What tensors of devices hold, where it is one region of one value that may be any real number.
 
+    changing: which tensors change in a step.
+
     behind: values that an island reaches behind, those that depend on nothing, and those that are picked from such,
     among them: of such, regions may be equal, as where one is repeated.
     """
@@ -146,6 +148,8 @@ class _Known:
         self.walk, self.column, self.due = walk, column, walk.cuts
         self.infinite = grounds.infinite
         self.behind = grounds.alike | grounds.picked | behind
+        kinds = [logical.kind in PER_STEP for logical in column.plan.logicals]
+        self.changing = [kinds[tensor.logical] for tensor in column.plan.tensors]
 
     def at(self, cut: CutPoint) -> Value | None:
         """What a tensor holds; None where an island has to reach behind it."""
@@ -175,7 +179,7 @@ def _cone(cut: CutPoint, known: _Known) -> _Cone | None:
     stack = [cut]
     while stack:
         point = stack.pop()
-        if point in makers and plan.kind(point[1]) in PER_STEP:
+        if known.changing[point[1]] and point in makers:
             return None
         if point in given or (point != cut and known.at(point) is not None):
             given.add(point)

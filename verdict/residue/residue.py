@@ -178,7 +178,8 @@ def _swept(
     wrong: dict[int, Swept | Unknown | None] = {}
     points: dict[int, Sequence[CutPoint]] = {}
     resting = set[CutPoint]()
-    waiting = deque(in_turn(islands, asked.column))
+    unknown = dict.fromkeys(one.pair for one in placed if one is not None and one.pair not in asked.known)
+    waiting = deque(in_turn(islands, asked.column) if len(unknown) > 1 else range(len(islands)))
     while waiting:
         taken, asking = list[int](), dict[Pair, None]()
         while waiting and len(asking) < max(1, asked.options.workers):
@@ -194,7 +195,7 @@ def _swept(
         refused = {k: one for k, one in found.items() if not is_proved(one, islands[k])}
         wrong |= refused
         points |= {k: doubtful(one, islands[k]) for k, one in refused.items()}
-        if refused:
+        if refused and len(fresh) < len(unknown):
             resting = resting_on(points, islands, asked.column)
     return tuple(fresh), wrong, points
 
