@@ -51,10 +51,11 @@ def asked(made, of_rank):
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_what_a_rank_makes_for_its_share_is_proved(name):
+def test_what_a_rank_makes_for_its_share_is_followed(name):
     single, parallel = MADE[name]
     found = asked(single, parallel)
     assert found.verdict.name == "PROVED", found.open
+    assert found.swept is None
 
 
 @pytest.mark.parametrize("name", WRONG)

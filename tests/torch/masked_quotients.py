@@ -70,4 +70,3 @@ def build_less(ctx):
 
 def build_none(ctx):
     return program(ctx, none if ctx.world > 1 else eq)
-

@@ -15,8 +15,6 @@ BOUNDS = frozenset({"relu", "maximum", "minimum", "amax", "amin", "clamp", "clam
 """Operators that make no number of what is none; their gradients may put a number in its place."""
 UNROUNDED = BOUNDS | {"neg", "hlo.negate"}
 """Operators that make what they read, or are told, but for its sign."""
-ROUNDING = frozenset({"floor", "ceil", "trunc", "round", "sign", "floor_divide"})
-"""Operators that make whole numbers of all numbers; so does a quotient that is rounded."""
 SMOOTH = frozenset(
     {
         *("sub", "rsub", "square", "lerp", "addcmul", "addcdiv", "addmm", "baddbmm", "div", "reciprocal", "pow", "exp"),

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from verdict.graph import GRAD
 from verdict.ops import FACTS, RULES
 from verdict.ops.facts import name_of
-from verdict.ops.names import HLO, ROUNDING, UNROUNDED
+from verdict.ops.integers import ROUNDING
+from verdict.ops.names import HLO, UNROUNDED
 from verdict.ops.rule import Array
 from verdict.ops.signs import may_fail, positive, strict
 
@@ -32,6 +33,8 @@ MOST_SHAKEN = 20_000_000
 """Up to so many elements it is looked at whether a difference is one of rounding: some seconds."""
 FEW, FINEST = 2.0**30, 2.0**20
 """Numbers up to this that are whole multiples of 1 / 2**20 have few digits: products and sums of some are exact."""
+WHOLE = frozenset({*ROUNDING, "sign", "floor_divide"})
+"""Operators that make whole numbers of all numbers; so does a quotient that is rounded."""
 GREATEST, LEAST = 1e300, 1e-300
 """What stands for a number that is too great for floats, and for one that is not zero and too small for them."""
 
@@ -86,8 +89,8 @@ def _kept(
     stated = [float(value) for value in attrs.values() if isinstance(value, int | float)]
     rule, name = RULES.get(op.removesuffix(GRAD)), HLO.get(op) or name_of(op)
     if not op.endswith(GRAD):
-        if name in ROUNDING or attrs.get("rounding_mode") is not None:
-            return np.asarray(made == np.rint(made))
+        if name in WHOLE or attrs.get("rounding_mode") is not None:
+            return np.ones(made.shape, dtype=bool)
         if not UNROUNDED.isdisjoint((op, name)):
             return np.isin(np.abs(made), np.abs(np.append(known, stated)))
     if not strict(op) or (rule is not None and (rule.moves or rule.copies)):

@@ -138,10 +138,8 @@ class _Cone(NamedTuple):
 class _Known:
     """What tensors of devices hold, where it is one region of one value that may be any real number.
 
-    changing: which tensors change in a step.
-
-    behind: values that an island reaches behind, those that depend on nothing, and those that are picked from such,
-    among them: of such, regions may be equal, as where one is repeated.
+    changing: which tensors change in a step. behind: values that an island reaches behind, those that depend on
+    nothing, and those that are picked from such, among them: of such, regions may be equal, as where one is repeated.
     """
 
     def __init__(self, walk: Lineages, column: Column, grounds: Grounds, behind: Set[int]) -> None:
