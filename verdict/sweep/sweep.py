@@ -13,7 +13,7 @@ from math import prod
 from verdict.comparison import Fault, Faulty
 from verdict.counting import Progress, uncounted
 from verdict.graph import Plan
-from verdict.inputs import Domain, domains, outside, unstated
+from verdict.inputs import Domain, Scale, domains, outside, unstated
 from verdict.options import Options
 from verdict.reduction import Reduced, shrink
 from verdict.semantics import Binding, bind, full, itself
@@ -35,6 +35,7 @@ from verdict.sweep.swept import SMALLEST, TWO_SHAPES, Swept, told_apart
 from verdict.sweep.temper import tempered
 from verdict.sweep.trace import Keys, Trace, Traces
 from verdict.sweep.unroll import MOST_STEPS, elements_of, steps_of
+from verdict.sweep.values import SEEDS
 
 MOST_FULL, MOST_OWN = 60_000, 1_000_000
 """Up to so many elements that the single-device plan is given, and so many multiplications and additions of both plans,
@@ -51,6 +52,9 @@ MOST_MERGING = 8
 
 OTHER = 1
 """How many elements more than at the smallest shapes axes keep at the second ones: their sizes have no common part."""
+
+TURNS = 4
+"""How often other seeds are drawn until some tell plans apart that are known to differ: about as many as showed it."""
 
 ALONE = "the single-device plan declares no such output (nothing to compare it with)"
 
@@ -91,9 +95,9 @@ def sweep(
     return replace(found, open=((single.source, why), *found.open), larger="")
 
 
-def apart_on_numbers(single: Plan, parallel: Plan, options: Options, scale: float) -> Swept | None:
-    """What tells plans apart that are small enough for their own shapes, run on real inputs multiplied by `scale`; None
-    where nothing does.
+def apart_on_numbers(single: Plan, parallel: Plan, options: Options, scale: Scale) -> Swept | None:
+    """What tells plans apart that are small enough for their own shapes, run on numbers of some `scale`; None where
+    nothing does.
     """
     try:
         if max(steps_of(single), steps_of(parallel)) > MOST_STEPS:
@@ -101,7 +105,10 @@ def apart_on_numbers(single: Plan, parallel: Plan, options: Options, scale: floa
         own = Reduced(single, parallel, bind(single, parallel), (full(single), full(parallel)))
         if operations_of(own) > MOST_OWN:
             return None
-        return told_apart(own, flows_of(own), domains(single, own.small[0]), options.solver.seed, scale)[1]
+        flows, integers = flows_of(own), domains(single, own.small[0])
+        turns = range(options.solver.seed, options.solver.seed + TURNS * SEEDS, SEEDS)
+        found = (told_apart(own, flows, integers, seed, scale)[1] for seed in turns)
+        return next((swept for swept in found if swept is not None), None)
     except Faulty:
         return None
 
