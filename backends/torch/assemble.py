@@ -88,9 +88,11 @@ def _followed(traces: Sequence[Trace]) -> Sequence[Trace]:
     """The recordings; where some communication is not followed, who meets whom in the rest of it is not known."""
     meetings = [trace.meetings for trace in traces]
     apart = any(each.moved for rank in meetings for each in rank) and any(disagreements(meetings))
-    if not apart and not any(step.op == UNMODELLED and (TALKS, True) in step.attrs for t in traces for step in t.steps):
+    steps = (step for trace in traces for step in trace.steps)
+    unknown = next((step.name for step in steps if step.op == UNMODELLED and (TALKS, True) in step.attrs), "")
+    if not apart and not unknown:
         return traces
-    return _unfollowed(traces, "it meets communication that is not modelled")
+    return _unfollowed(traces, "it meets communication that is not modelled" + f": {unknown}" * bool(unknown))
 
 
 def _unfollowed(traces: Sequence[Trace], reason: str) -> Sequence[Trace]:

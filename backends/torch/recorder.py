@@ -168,7 +168,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         read: the tensors on which its result may depend; None for all that it is given.
         """
         output = call.run()
-        changed = [*call.written, *tensors_in([output])]
+        changed = [*call.written, *(call.tensors if talks else ()), *tensors_in([output])]
         outputs = {(t.untyped_storage()._cdata, geometry(t)): t for t in changed}
         self.unmodelled(reason, call.tensors if read is None else read, outputs.values(), keep, talks)
         return output

@@ -18,7 +18,7 @@ from verdict.backends.torch.choices import numbers_in
 from verdict.backends.torch.folded import NotFolded, folded
 from verdict.backends.torch.replay import apply
 from verdict.backends.torch.runs import Blank
-from verdict.backends.torch.trace import CHOICE, COMMUNICATION, DECISION, UNMODELLED, Step, Tape
+from verdict.backends.torch.trace import CHOICE, COMMUNICATION, DECISION, TALKS, UNMODELLED, Step, Tape
 from verdict.graph import ABSENT
 
 NEVER_WRITTEN = "memory is read that was never written"
@@ -64,7 +64,8 @@ class _Marking:
     def run(self, ends: set[int]) -> frozenset[int]:
         found: set[int] = set()
         for step in self._tape.steps:
-            marked = [self._held[value].makers for value in step.inputs if value in self._held]
+            read = () if TALKS in dict(step.attrs) else step.inputs  # what is not known is asked for itself
+            marked = [self._held[value].makers for value in read if value in self._held]
             if marked and (step.keep or step.op in COMMUNICATION or step.op in (CHOICE, DECISION)):
                 found.update(*marked)
             for value, made in zip(step.outputs, self._made(step, frozenset().union(*marked)), strict=True):

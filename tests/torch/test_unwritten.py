@@ -10,6 +10,7 @@ torch = pytest.importorskip("torch")
 from tests.torch.verdicts import live_answers  # noqa: E402
 from verdict.backends.torch.one import function_in  # noqa: E402
 from verdict.backends.torch.record import record  # noqa: E402
+from verdict.torch import capture  # noqa: E402
 
 FILE = Path(__file__).with_name("unwritten.py")
 NEVER = "memory is read that was never written"
@@ -61,3 +62,13 @@ def test_what_was_never_written_and_reaches_nothing_may_hold_anything(name, tens
 def test_what_was_never_written_and_reaches_something_is_said(name):
     """Also what is cut off behind a product: the gradient of the weight is made of it, times zero."""
     assert any(NEVER in reason for reason in unmodelled(name, "real"))
+
+
+@pytest.mark.parametrize(("name", "said"), [("upright", False), ("turned", True)])
+def test_what_is_received_where_nothing_can_be_is_said_as_such(name, said):
+    plan = capture(f"{FILE}:build_{name}", 2, cores=1, confirm=False)
+    nodes = [node for segment in plan.segments for node in segment.nodes if node.op == "unmodelled"]
+    reasons = {str(dict(node.attrs)["reason"]) for node in nodes}
+    refused = "recv_ of a tensor that is not contiguous"
+    assert any(reason.startswith(refused) for reason in reasons) == said
+    assert all(refused in reason for reason in reasons)

@@ -154,3 +154,27 @@ def _sent(row):
     return total.sum() * 0
 
 
+def exchanged(ctx, room):
+    """Rows are sent to the other rank, and received in a room of its own."""
+    x, weight = torch.randn(SIZE, SIZE), torch.nn.Parameter(torch.randn(SIZE, SIZE))
+
+    def step():
+        rows, received = x @ weight, room()
+        peer = 1 - ctx.rank
+        sent = dist.P2POp(dist.isend, rows.detach(), peer), dist.P2POp(dist.irecv, received, peer)
+        for work in dist.batch_isend_irecv(list(sent)):
+            work.wait()
+        loss = (rows * received).sum()
+        loss.backward()
+        return loss
+
+    return Program({"x": x}, {"weight": weight}, step)
+
+
+def build_upright(ctx):
+    return exchanged(ctx, lambda: torch.empty(SIZE, SIZE))
+
+
+def build_turned(ctx):
+    """Refused by back ends: what is received into is not contiguous."""
+    return exchanged(ctx, lambda: torch.empty(SIZE, SIZE).T)

@@ -18,7 +18,7 @@ from verdict.sweep.why.edits import added as adding
 from verdict.sweep.why.edits import reduced
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State
-from verdict.sweep.why.scene import Arrays, Scene, close
+from verdict.sweep.why.scene import Arrays, Scene, close, is_table
 from verdict.sweep.why.siblings import Instance, Partition, Siblings
 from verdict.sweep.why.words import (
     REDUCING,
@@ -85,7 +85,9 @@ def _sums(scene: Scene, state: State, at: Siblings, position: int) -> Iterator[t
         return
     for groups in groupings(scene, list(present)):
         if not any(all(close(present[p], present[group[0]]) for p in group) for group in groups):
-            yield groups, [total([present[place] for place in group]) for group in groups]
+            sums = [total([present[place] for place in group]) for group in groups]
+            if not any(map(is_table, sums)):
+                yield groups, sums
 
 
 def are_parts(scene: Scene, state: State, at: Siblings, position: int) -> bool:

@@ -153,6 +153,12 @@ def arrays_of(values: Values, value: int) -> Arrays | None:
     return present if len(present) == len(found) else None
 
 
+def is_table(arrays: Arrays) -> bool:
+    """Whether these are constants of which no sum is due: positions, or minus infinity. A count, one number, may be."""
+    steady = all(np.array_equal(array, arrays[0]) for array in arrays)
+    return steady and (arrays[0].size > 1 or not np.isfinite(arrays[0]).all())
+
+
 def close(one: Sequence[Array], other: Sequence[Array]) -> bool:
     """Whether two values are equal, but for rounding, on all seeds."""
     return all(a.shape == b.shape and _close(a, b) for a, b in zip(one, other, strict=True))

@@ -12,7 +12,7 @@ from verdict.sweep.why.edits import reduced
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State
 from verdict.sweep.why.missing import groupings, reduced_next, total, values_of
-from verdict.sweep.why.scene import Arrays, Scene, close
+from verdict.sweep.why.scene import Arrays, Scene, close, is_table
 from verdict.sweep.why.siblings import Partition, Siblings
 from verdict.sweep.why.words import node_text, ranks_text, readers_text
 
@@ -38,6 +38,8 @@ def unsummed(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
         if exchanging and arrays[groups[0][0]][0].ndim and len({len(group) for group in groups}) == 1:
             yield from _exchanged(scene, at, groups, {values[p]: own for p, own in arrays.items()})
         sums = [total([arrays[place] for place in group]) for group in groups]
+        if any(map(is_table, sums)):
+            continue
         means = [tuple(np.asarray(a / len(g)) for a in own) for g, own in zip(groups, sums, strict=True)]
         for made, word, how in ((sums, "summed", "sum"), (means, "averaged", "avg")):
             over = ranks_text(rank for rank, _ in groups[0])
