@@ -7,6 +7,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from verdict.graph import Node, Plan
+from verdict.graph.names import unwrapped_node
 from verdict.graph.sources import up_to_cited
 
 
@@ -25,7 +26,7 @@ NONE = Alike((), 0)
 
 def counterparts(single: Plan, parallel: Plan) -> dict[tuple[int, tuple[int, ...]], Alike]:
     """For each node of each device, by its outputs, the single-device nodes of its operator and name; where none has
-    its name, those whose names are the same up to the place in the program that they cite.
+    its name, those whose names are the same up to the place in the program that they cite, or but for wrappers.
     """
     keys = cache(_keys)
     own: dict[tuple[str, str], list[Node]] = defaultdict(list)
@@ -53,6 +54,8 @@ def in_turn(alike: Alike) -> Iterator[Node]:
 
 
 def _keys(op: str, name: str) -> tuple[tuple[str, str], ...]:
-    """By what a node is found, the surest first. What follows the place may be of one text alone, as its lines are."""
-    cited = up_to_cited(name)
-    return ((op, name),) if cited is None or cited == name else ((op, name), (op, cited))
+    """By what a node is found, the surest first. What follows the place may be of one text alone, as its lines are, and
+    so may what wraps its module.
+    """
+    names = (name, up_to_cited(name) or name)
+    return tuple(dict.fromkeys((op, each) for each in (*names, *map(unwrapped_node, names))))

@@ -66,13 +66,15 @@ class Decided:
 
 
 def decide(
-    table: Reference, plan: Plan, binding: Binding, options: Options, unproved: Unproved, progress: Progress
-) -> Decided | None:
+    table: Reference, plan: Plan, binding: Binding, options: Options, unproved: Unproved, progress: Progress,
+    others: Set[CutPoint] = frozenset(),
+) -> Decided | None:  # fmt: skip
     """A walk of one column to its end, with cut points that are proved; None where there is none.
 
     An island knows of its inputs whether they are always numbers, and nothing else. Where the single-device plan
     divides by what may be zero, and makes numbers of what is infinite, the whole is swept, on numbers that occur. So it
     is where both plans differ on random numbers; on these, of small plans, guesses are tried before they are made.
+    others: tensors of which no guess is made.
     """
     if absorbs_poles(table):
         return None
@@ -85,7 +87,7 @@ def decide(
         grounds = replace(grounds, times=OnNumbers(table, numbers).times)
     column, source = column_of(plan, microbatch), source_of(table, plan)
     asked = _Asked(column, microbatch, grounds, source, binding, options, unproved, progress, {}, Proofs())
-    learned, behind = Learned(forms=_early(asked)), frozenset[int]()
+    learned, behind = Learned(forms=_early(asked), others=others), frozenset[int]()
     most, spent = max(MOST_STEPS, steps_of(plan)), 0.0
     walk: Lineages | None = None
     for _ in range(MOST_ROUNDS):

@@ -77,9 +77,9 @@ def sweep(
             raise Faulty(Fault(problem, parallel.source, ours=True))
         binding = bind(single, parallel)
         own = Reduced(single, parallel, binding, (full(single), full(parallel)))
-        given = sum(prod(own.small[0].logicals[k]) for k in itself(single).logical)
+        given = _given(own)
         smallest = None
-        if given > MOST_FULL or operations_of(own) > MOST_OWN:
+        if not _is_small(own):
             smallest = _smallest(single, parallel, binding, given > MOST_FULL)
         _require_few(smallest or own)
         if smallest is None:
@@ -93,6 +93,23 @@ def sweep(
         return found
     why = f"outputs differ {outside(unstated(single))}"
     return replace(found, open=((single.source, why), *found.open), larger="")
+
+
+def is_small(single: Plan, parallel: Plan) -> bool:
+    """Whether two plans are swept at their own shapes."""
+    try:
+        return _is_small(Reduced(single, parallel, bind(single, parallel), (full(single), full(parallel))))
+    except Faulty:
+        return False
+
+
+def _is_small(own: Reduced) -> bool:
+    return _given(own) <= MOST_FULL and operations_of(own) <= MOST_OWN
+
+
+def _given(own: Reduced) -> int:
+    """How many elements the single-device plan is given."""
+    return sum(prod(own.small[0].logicals[k]) for k in itself(own.single).logical)
 
 
 def apart_on_numbers(single: Plan, parallel: Plan, options: Options, scale: Scale) -> Swept | None:

@@ -5,7 +5,8 @@
     binary_cross_entropy               -w (t log x + (1 - t) log(1 - x)), logarithms at least -100
     binary_cross_entropy_with_logits   w ((1 - t) x + (1 + (p - 1) t) log(1 + e^-x))
 
-reduction 0: each; 1: the mean; 2: the sum. The gradient of a mean is divided by the number of elements.
+reduction 0: each; 1: the mean; 2: the sum. A mean and its gradient are divided by the number of elements, or by
+`count`, which at reduced shapes is that number at full ones.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,7 +25,7 @@ from verdict.ops.shapes import broadcast, make_axes, together
 from verdict.outcome import Assumption
 
 NONE, MEAN = 0, 1
-REDUCTION = {"reduction": MEAN}
+REDUCTION, COUNT = {"reduction": MEAN}, {"count": None}
 HALF = Fraction(1, 2)
 CLAMP = -100
 """The least logarithm of binary_cross_entropy: torch cuts lesser ones off there."""
@@ -77,7 +78,7 @@ def _reduced(args: Arguments, each: Array) -> Array:
 
 
 def _over_count(args: Arguments, x: Array) -> Array:
-    return numbers.divide(x, args["self"].size)
+    return numbers.divide(x, args["count"] or args["self"].size)
 
 
 Each = Callable[[Arguments, Array, Array], Any]
@@ -94,7 +95,7 @@ def _loss(
     def forward(args: Arguments) -> Array:
         return _reduced(args, np.asarray(each(args, args["self"], args["target"])))
 
-    kind = {**REDUCTION, **(attributes or {})}
+    kind = {**REDUCTION, **COUNT, **(attributes or {})}
     return operator(f"aten.{name}", f"self target {tensors}", kind, _axes, forward, formula, assumptions=assumptions)
 
 
@@ -115,7 +116,7 @@ def _pull(
     return operator(
         f"aten.{name}_backward",
         f"grad_output self target {tensors}",
-        attributes or {"reduction": REQUIRED},
+        {**COUNT, **(attributes or {"reduction": REQUIRED})},
         _pulled_axes,
         forward,
         formula,
