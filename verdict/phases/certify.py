@@ -28,6 +28,7 @@ from verdict.phases.numbers import (
     AGREED,
     DIFFERENT,
     DISTINCT,
+    LOUD,
     SOME,
     at_full_shapes,
     is_reduced,
@@ -167,7 +168,7 @@ def _certified(query: Query, report: Report, proved: Collection[Finding]) -> Rep
             told = SLIGHT
         elif isinstance(full, str) or full.outcome != AGREE:
             return _without_misfits(report, proved, full)
-    elif doubtful[0].code != MISFIT and any(_differences(query, unasked(*query.values, True), progress)):
+    elif doubtful[0].code != MISFIT and any(_differences(query, LOUD[:1], progress)):
         return report
     return _open_again(report, proved, told)
 

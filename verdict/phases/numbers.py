@@ -12,10 +12,10 @@ from verdict.sweep import steps_of
 
 SEEDS = (1, 2)
 """The random values that the plans are run on; they must agree on all of these."""
-MORE_SEEDS, FEW, SOME = range(3, 25), 2_000, 200_000
-"""Where all of these agree, and both plans read and write no more elements than the second, more are asked; than the
-third, where nothing was proved of them: what one id in a row does is seen only with that one.
-"""
+MORE_SEEDS, FEW = range(3, 25), 2_000
+"""Where all of these agree, and both plans read and write no more elements than so many, more are asked."""
+SOME = 200_000
+"""So they are of plans of no more elements than that where nothing is proved: what one row does is seen with that one."""
 LOUD = (Scale(8), Scale(64), Scale(512), Scale(8, 8))
 """What is asked where plans agree on all seeds: some programs come to the bounds at which they are clipped only so,
 behind norms only where their weights are greater.

@@ -47,6 +47,10 @@ REFUTED = 0.5
 """What a step costs of an island that numbers refute, of what it costs to be swept: it is run, nothing is proved."""
 EARLY, LONG = 1 / 16, 20_000
 """Of a plan of so many steps this part is looked at first: it has several of a hundred layers, and costs little."""
+MOST_FULL = 10_000
+"""Up to so many elements that an island is given it is swept at its own shapes: greater ones take half a minute there,
+and a fifth of a second at reduced ones.
+"""
 MOST_OPERATIONS = 20_000_000
 """How many multiplications and additions the sides of an island may take on numbers: there are many islands."""
 
@@ -262,7 +266,9 @@ def _sweep(pairs: Sequence[Pair], asked: _Asked, before: int) -> None:
     alone = replace(asked.options, workers=0)
 
     def swept(pair: Pair) -> Swept:
-        found = sweep(pair.single, pair.parallel, alone, most_operations=MOST_OPERATIONS, proofs=asked.proofs)
+        found = sweep(
+            pair.single, pair.parallel, alone, most_operations=MOST_OPERATIONS, proofs=asked.proofs, most_full=MOST_FULL
+        )
         return replace(found, runs=None)
 
     found = run_all(

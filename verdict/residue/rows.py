@@ -6,35 +6,26 @@ single-device plan that flattens them rank by rank, and puts them back where it 
 this plan computes what the single-device plan computes has to be proved as anything else.
 """
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import NamedTuple
 
-from verdict.errors import ShapeError
-from verdict.graph import ABSENT, GRAD, PER_STEP, Node, Plan, Shape, Tensor, extent, whole
-from verdict.lineage.counterparts import NONE, counterparts, in_turn
-from verdict.ops import FACTS, RULES, Axes, Dim, Law
+from verdict.graph import (
+    ABSENT,
+    ACTIVATION,
+    GRAD,
+    GRADIENT,
+    PER_STEP,
+    Logical,
+    Node,
+    Plan,
+    Shape,
+    Tensor,
+    whole,
+)
+from verdict.ops import RULES, Law
 from verdict.ops.regrouped import Made, by_pieces, from_pieces, viewed
-
-
-class Order(NamedTuple):
-    """How axes are flattened into one: into how many pieces each is cut, and how long it is."""
-
-    counts: tuple[int, ...]
-    sizes: tuple[int, ...]
-
-
-class Flat(NamedTuple):
-    """A node that flattens some axes into one, or makes some of one. dim: that one; first: of the others. flattens:
-    whether it makes the one.
-    """
-
-    dim: int
-    first: int
-    sizes: tuple[int, ...]
-    flattens: bool
+from verdict.residue.flattened import Flat, Order, axes_of, flat_of, is_reshape, orders_of, partners, shape_of
 
 
 class Pair(NamedTuple):
@@ -55,86 +46,12 @@ def by_rank(single: Plan, parallel: Plan) -> Pair | None:
     once = all(len({call.segment for call in calls}) == len(calls) for calls in (*single.programs, *parallel.programs))
     if parallel.columns > 1 or not once:
         return None
-    orders = _orders(single, parallel)
+    orders = orders_of(single, parallel)
     if not orders:
         return None
     rows = _Rows(single, orders)
     made = rows.rewritten()
     return Pair(made, _alike(single, parallel, rows.changed), rows.moved)
-
-
-def _orders(single: Plan, parallel: Plan) -> dict[tuple[int, ...], Order]:
-    """By what they make, the nodes of the single-device plan of whose flattened axes ranks hold strided shares."""
-    flats = {
-        node.outputs: flat
-        for segment in single.segments
-        for node in segment.nodes
-        if (flat := _flat(node, single)) is not None and flat.flattens
-    }
-    counts: dict[tuple[int, ...], set[tuple[int, ...] | None]] = defaultdict(set)
-    for node, partner in _partners(single, parallel) if flats else ():
-        flat = flats.get(partner.outputs)
-        if flat is not None:
-            counts[partner.outputs].add(_counts(flat, _shape(parallel, node.inputs[0])))
-    found = {}
-    for outputs, each in counts.items():
-        alike = next(iter(each)) if len(each) == 1 else None
-        if alike is not None and _is_strided(alike, flats[outputs].sizes):
-            found[outputs] = Order(alike, flats[outputs].sizes)
-    return found
-
-
-def _partners(single: Plan, parallel: Plan) -> list[tuple[Node, Node]]:
-    """The nodes of the parallel plan with those of the single-device plan that are called as they are."""
-    own = counterparts(single, parallel)
-    every = ((segment.device, node) for segment in parallel.segments for node in segment.nodes)
-    found = ((node, next(in_turn(own.get((device, node.outputs), NONE)), None)) for device, node in every)
-    return [(node, partner) for node, partner in found if partner is not None]
-
-
-def _counts(flat: Flat, shape: Shape) -> tuple[int, ...] | None:
-    """Into how many pieces axes are cut of which a rank has one of this shape; None where it has none."""
-    own = tuple(zip(shape[flat.first :], flat.sizes, strict=False))
-    if len(own) < len(flat.sizes) or not all(size and not full % size for size, full in own):
-        return None
-    return tuple(full // size for size, full in own)
-
-
-def _is_strided(counts: Sequence[int], sizes: Sequence[int]) -> bool:
-    """Whether one piece of each axis is no interval of what they are flattened into."""
-    long = [place for place, (count, size) in enumerate(zip(counts, sizes, strict=True)) if size > count]
-    return any(count > 1 for count in counts[long[0] + 1 :]) if long else False
-
-
-def _flat(node: Node, plan: Plan) -> Flat | None:
-    """How a node flattens axes into one, or makes axes of one, if it does that alone."""
-    axes = _axes(node, plan)
-    if axes is None or not _is_reshape(node, plan) or any(atom.law is not Law.EACH for atom in axes[2].atoms):
-        return None
-    (read,), (written,), sizes = *axes[:2], {atom.name: atom.size for atom in axes[2].atoms}
-    for flattens, one, others in ((True, written, read), (False, read, written)):
-        for dim, names in enumerate(one):
-            if len(names) > 1 and all((name,) in others for name in names):
-                return Flat(dim, others.index((names[0],)), tuple(sizes[name] for name in names), flattens)
-    return None
-
-
-def _axes(node: Node, plan: Plan) -> tuple[tuple[tuple[Dim, ...], ...], tuple[tuple[Dim, ...], ...], Axes] | None:
-    """The dimensions of all that a node reads, and of all that it makes, with its index axes."""
-    rule = RULES.get(node.op.removesuffix(GRAD))
-    if rule is None or ABSENT in node.inputs:
-        return None
-    grads = len(node.inputs) - len(node.outputs) if node.op.endswith(GRAD) else 0
-    try:
-        axes = rule.axes([_shape(plan, tensor) for tensor in node.inputs[grads:]], dict(node.attrs))
-    except ShapeError:
-        return None
-    read = (*(axes.outputs[:grads]), *axes.inputs)
-    return read, axes.inputs if node.op.endswith(GRAD) else axes.outputs, axes
-
-
-def _shape(plan: Plan, tensor: int) -> Shape:
-    return extent(plan.tensors[tensor].region)
 
 
 class _Changed:
@@ -161,7 +78,8 @@ class _Changed:
 
     def _tensor(self, like: int, shape: Shape) -> int:
         logical, number = self.logicals[self.tensors[like].logical], len(self.logicals)
-        self.logicals.append(logical._replace(name=f"{logical.name} by rank {number}", shape=shape, origin=None))
+        kind = logical.kind if logical.kind == GRADIENT else ACTIVATION
+        self.logicals.append(Logical(f"{logical.name} by rank {number}", shape, logical.dtype, kind))
         self.tensors.append(Tensor(len(self.logicals) - 1, whole(shape)))
         return len(self.tensors) - 1
 
@@ -210,15 +128,15 @@ class _Rows(_Changed):
 
     def _take(self, node: Node) -> None:
         moved = {place: self._moved[t] for place, t in enumerate(node.inputs) if t in self._moved}
-        flat = _flat(node, self.plan)
+        flat = flat_of(node, self.plan)
         order = self.orders.get(node.outputs)
         if not moved and order is not None and flat is not None:
-            shapes = _shape(self.plan, node.inputs[0]), _shape(self.plan, node.outputs[0])
+            shapes = shape_of(self.plan, node.inputs[0]), shape_of(self.plan, node.outputs[0])
             self.chain(node.inputs[0], by_pieces(*shapes, flat.first, order.counts), node.name, node.outputs[0])
             self._moved[node.outputs[0]] = flat.dim, order
             self.changed[node.outputs] = flat
         elif moved and flat is not None and self._ends(flat, *moved[0]):
-            shape = _shape(self.plan, node.outputs[0])
+            shape = shape_of(self.plan, node.outputs[0])
             self.chain(node.inputs[0], from_pieces(shape, flat.first, moved[0][1].counts), node.name, node.outputs[0])
             self.changed[node.outputs] = flat
         elif moved and (made := self._carried(node, moved)) is not None:
@@ -235,7 +153,7 @@ class _Rows(_Changed):
         """What a node makes in another order, where it does the same for each index of an axis of which all that it
         reads is in that order; None where it does not.
         """
-        found = _axes(node, self.plan)
+        found = axes_of(node, self.plan)
         if found is None or len({order for _, order in moved.values()}) > 1:
             return None
         read, written, axes = found
@@ -263,7 +181,7 @@ class _Rows(_Changed):
         if tensor not in self._moved:
             return tensor
         if tensor not in self._plain:
-            (dim, order), shape = self._moved[tensor], _shape(self.plan, tensor)
+            (dim, order), shape = self._moved[tensor], shape_of(self.plan, tensor)
             parts = (*shape[:dim], *order.sizes, *shape[dim + 1 :])
             made = [*from_pieces(parts, dim, order.counts), viewed(shape)]
             self._plain[tensor] = self.chain(tensor, made, "rows in order")
@@ -274,18 +192,18 @@ def _alike(single: Plan, parallel: Plan, changed: Mapping[tuple[int, ...], Flat]
     """The parallel plan, whose nodes that are called as changed ones are written as these are, for one piece of each
     axis: they make what they made.
     """
-    own = counterparts(single, parallel)
+    own = partners(single, parallel)
     found = _Changed(parallel)
     segments = []
     for segment in parallel.segments:
         for node in segment.nodes:
-            partner = next(in_turn(own.get((segment.device, node.outputs), NONE)), None)
+            partner = own.get((segment.device, node.outputs))
             flat = changed.get(partner.outputs) if partner is not None else None
-            if flat is None or not _is_reshape(node, parallel):
+            if flat is None or not is_reshape(node, parallel):
                 found.nodes.append(node)
                 continue
             ones = (1,) * len(flat.sizes)
-            read, made = _shape(parallel, node.inputs[0]), _shape(parallel, node.outputs[0])
+            read, made = shape_of(parallel, node.inputs[0]), shape_of(parallel, node.outputs[0])
             forms = by_pieces(read, made, flat.first, ones) if flat.flattens else from_pieces(made, flat.first, ones)
             found.chain(node.inputs[0], forms, node.name, node.outputs[0])
         segments.append(segment._replace(nodes=found.taken()))
@@ -296,12 +214,3 @@ def _alike(single: Plan, parallel: Plan, changed: Mapping[tuple[int, ...], Flat]
         segments=tuple(segments),
         lines=(),
     )
-
-
-def _is_reshape(node: Node, plan: Plan) -> bool:
-    """Whether a node makes other dimensions of all that it reads, in row-major order."""
-    axes = _axes(node, plan)
-    if axes is None or len(node.inputs) != 1 or len(node.outputs) != 1 or not FACTS.moves(node.op, 1):
-        return False
-    (read,), (written,), _ = axes
-    return [*chain(*read)] == [*chain(*written)]

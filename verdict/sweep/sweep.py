@@ -61,7 +61,7 @@ ALONE = "the single-device plan declares no such output (nothing to compare it w
 
 def sweep(
     single: Plan, parallel: Plan, options: Options, progress: Progress = uncounted,
-    most_operations: int = MOST_OPERATIONS, proofs: Proofs | None = None,
+    most_operations: int = MOST_OPERATIONS, proofs: Proofs | None = None, most_full: int = MOST_FULL,
 ) -> Swept:  # fmt: skip
     """Compare two plans of any structure. What keeps them from being compared is in the result.
 
@@ -69,6 +69,7 @@ def sweep(
 
     Small plans are compared at their own shapes. Others at two reduced ones, and on numbers at full shapes, or at
     larger ones than those, with at most so many operations. Raises InternalError where these contradict each other.
+    most_full: up to so many elements that the single-device plan is given, plans are small.
     """
     proofs = proofs or Proofs()
     try:
@@ -77,10 +78,9 @@ def sweep(
             raise Faulty(Fault(problem, parallel.source, ours=True))
         binding = bind(single, parallel)
         own = Reduced(single, parallel, binding, (full(single), full(parallel)))
-        given = _given(own)
         smallest = None
-        if not _is_small(own):
-            smallest = _smallest(single, parallel, binding, given > MOST_FULL)
+        if not _is_small(own, most_full):
+            smallest = _smallest(single, parallel, binding, _given(own) > MOST_FULL)
         _require_few(smallest or own)
         if smallest is None:
             found = _swept(own, options, proofs, progress)
@@ -103,8 +103,8 @@ def is_small(single: Plan, parallel: Plan) -> bool:
         return False
 
 
-def _is_small(own: Reduced) -> bool:
-    return _given(own) <= MOST_FULL and operations_of(own) <= MOST_OWN
+def _is_small(own: Reduced, most_full: int = MOST_FULL) -> bool:
+    return _given(own) <= most_full and operations_of(own) <= MOST_OWN
 
 
 def _given(own: Reduced) -> int:

@@ -9,8 +9,9 @@ reduction 0: each; 1: the mean; 2: the sum. A mean and its gradient are divided 
 `count`, which at reduced shapes is that number at full ones.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -18,15 +19,17 @@ import numpy as np
 from verdict.graph import Shape
 from verdict.ops import numbers
 from verdict.ops.aten.activations import softplus
-from verdict.ops.aten.form import REQUIRED, Arguments, constant, operator, whole
+from verdict.ops.aten.form import REQUIRED, Arguments, constant, operator
 from verdict.ops.elementwise import STEP
-from verdict.ops.rule import Array, Atom, Axes, Law, OpRule
+from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
 from verdict.ops.shapes import broadcast, make_axes, together
 from verdict.outcome import Assumption
 
 NONE, MEAN = 0, 1
 REDUCTION, COUNT = {"reduction": MEAN}, {"count": None}
 HALF = Fraction(1, 2)
+FEWEST = 2
+"""Of one element the mean and the sum are the same."""
 CLAMP = -100
 """The least logarithm of binary_cross_entropy: torch cuts lesser ones off there."""
 
@@ -52,9 +55,9 @@ def _checked(args: Arguments) -> Shape:
 def _axes(args: Arguments) -> Axes:
     """Each element by itself, then added up; a mean is of all of them."""
     _checked(args)
-    if args["reduction"] == MEAN:
-        return whole(args.given, ())
     atoms, dims = broadcast(args.name, "d", *args.given)
+    if args["reduction"] == MEAN:
+        return make_axes(_along(atoms), dims, ((),))
     if args["reduction"] == NONE:
         return make_axes(atoms, dims, (dims[0],))
     return make_axes([Atom(atom.name, atom.size, Law.SUM, 2) for atom in atoms], dims, ((),))
@@ -64,10 +67,19 @@ def _pulled_axes(args: Arguments) -> Axes:
     x, dy = _checked(args), tuple(args["grad_output"])
     if together(args.name, x, dy) != x:
         raise args.misfit(f"the gradient of shape {dy} does not belong to {x}")
-    if args["reduction"] == MEAN:
-        return whole(args.given, x)
     atoms, dims = broadcast(args.name, "d", *args.given)
-    return make_axes(atoms, dims, (dims[1],))
+    return make_axes(_along(atoms) if args["reduction"] == MEAN else atoms, dims, (dims[1],))
+
+
+def _along(atoms: Sequence[Atom]) -> list[Atom]:
+    """The axes that a mean is along: of fewer elements it is another one."""
+    return [Atom(atom.name, atom.size, Law.WHOLE, min(atom.size, FEWEST)) for atom in atoms]
+
+
+def _counted(attrs: Attributes, scale: Scale) -> Attributes:
+    """How many elements there are at full shapes, where that is not said."""
+    count = prod(stop - start for start, stop in scale.bounds.values())
+    return attrs if attrs.get("reduction", MEAN) != MEAN else {"count": count, **attrs}
 
 
 def _reduced(args: Arguments, each: Array) -> Array:
@@ -96,7 +108,8 @@ def _loss(
         return _reduced(args, np.asarray(each(args, args["self"], args["target"])))
 
     kind = {**REDUCTION, **COUNT, **(attributes or {})}
-    return operator(f"aten.{name}", f"self target {tensors}", kind, _axes, forward, formula, assumptions=assumptions)
+    reads = f"self target {tensors}"
+    return operator(f"aten.{name}", reads, kind, _axes, forward, formula, reduce=_counted, assumptions=assumptions)
 
 
 def _pull(
@@ -121,6 +134,7 @@ def _pull(
         forward,
         formula,
         linear=(0,),
+        reduce=_counted,
         assumptions=assumptions,
     )
 

@@ -6,12 +6,11 @@ from dataclasses import replace
 
 from verdict.graph import Shape
 from verdict.ops.aten import RULES
-from verdict.ops.aten.losses import MEAN, NONE
 from verdict.ops.pattern import Pattern, Patterns
 from verdict.ops.patterns.common import named
 from verdict.ops.patterns.made import POSITIONS
 from verdict.ops.rule import Atom, Attributes, Axes, Dim, Scale
-from verdict.ops.shapes import broadcast, make_axes
+from verdict.ops.shapes import make_axes
 
 RULE = {rule.name: rule for rule in RULES}
 FEWEST = 2
@@ -35,24 +34,6 @@ def _mean(name: str) -> Patterns:
         kept = {atom for dim in axes.outputs[0] for atom in dim}
         count = math.prod(atom.size for atom in axes.atoms if atom.name not in kept)
         return Pattern(fewest(axes), reduce=lambda given, scale: {"count": count, **given})
-
-    return pattern
-
-
-def _loss(first: int) -> Patterns:
-    """What compares tensors element by element, then adds them up or averages them. first: the position of the tensor
-    that is compared; the gradient of the loss stands before it.
-    """
-
-    def pattern(shapes: Sequence[Shape], attrs: Attributes) -> Pattern:
-        atoms, dims = broadcast("a loss", "d", *shapes)
-        alone = first == 0 and attrs.get("reduction") != NONE
-        axes = make_axes(atoms, dims, ((),) if alone else (dims[first],))
-        if attrs.get("reduction", MEAN) != MEAN:
-            return Pattern(fewest(axes))
-        least = replace(axes, atoms=tuple(replace(atom, least=min(atom.size, FEWEST)) for atom in axes.atoms))
-        count = math.prod(shapes[first])
-        return Pattern(least, reduce=lambda given, scale: {"count": count, **given})
 
     return pattern
 
@@ -126,15 +107,12 @@ def _attention(first: int) -> Patterns:
 _NAMES = (
     "amax", "amin", "max", "min", "logsumexp", "any", "any.dim", "all", "all.dim", "linalg_vector_norm",
 )  # fmt: skip
-_LOSSES = ("mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits")
 _FLASH = "aten._scaled_dot_product_flash_attention_for_cpu"
 
 PATTERNS: dict[str, Patterns] = {
     **{f"aten.{name}": _reduction(f"aten.{name}") for name in _NAMES},
     **{name: _mean(name) for name in ("aten.mean", "aten.mean.dim")},
     **{name: _norm(name) for name in ("aten.native_layer_norm", "aten._fused_rms_norm")},
-    **{f"aten.{name}": _loss(0) for name in _LOSSES},
-    **{f"aten.{name}_backward": _loss(1) for name in _LOSSES if f"aten.{name}_backward" in RULE},
     "aten.native_layer_norm_backward": _norm_backward(2),
     "aten._fused_rms_norm_backward": _norm_backward(1),
     _FLASH: _attention(0),
