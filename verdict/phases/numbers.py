@@ -15,7 +15,7 @@ SEEDS = (1, 2)
 MORE_SEEDS, FEW = range(3, 25), 2_000
 """Where all of these agree, and both plans read and write no more elements than so many, more are asked."""
 SOME = 200_000
-"""So they are of plans of no more elements than that where nothing is proved: what one row does is seen with that one."""
+"""So they are of plans of no more elements than that where nothing is proved: one row may tell, if it is looked up."""
 LOUD = (Scale(8), Scale(64), Scale(512), Scale(8, 8))
 """What is asked where plans agree on all seeds: some programs come to the bounds at which they are clipped only so,
 behind norms only where their weights are greater.
