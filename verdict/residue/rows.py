@@ -188,6 +188,19 @@ class _Rows(_Changed):
         return self._plain[tensor]
 
 
+def _of_one_piece(node: Node, plan: Plan, flat: Flat) -> list[Made]:
+    """What makes the same as a node that only makes other dimensions, written for one piece of each axis; nothing where
+    a node does something else.
+    """
+    if not is_reshape(node, plan):
+        return []
+    read, made = shape_of(plan, node.inputs[0]), shape_of(plan, node.outputs[0])
+    if len(read if flat.flattens else made) < flat.first + len(flat.sizes):
+        return []
+    ones = (1,) * len(flat.sizes)
+    return by_pieces(read, made, flat.first, ones) if flat.flattens else from_pieces(made, flat.first, ones)
+
+
 def _alike(single: Plan, parallel: Plan, changed: Mapping[tuple[int, ...], Flat]) -> Plan:
     """The parallel plan, whose nodes that are called as changed ones are written as these are, for one piece of each
     axis: they make what they made.
@@ -199,13 +212,11 @@ def _alike(single: Plan, parallel: Plan, changed: Mapping[tuple[int, ...], Flat]
         for node in segment.nodes:
             partner = own.get((segment.device, node.outputs))
             flat = changed.get(partner.outputs) if partner is not None else None
-            if flat is None or not is_reshape(node, parallel):
+            forms = _of_one_piece(node, parallel, flat) if flat is not None else []
+            if forms:
+                found.chain(node.inputs[0], forms, node.name, node.outputs[0])
+            else:
                 found.nodes.append(node)
-                continue
-            ones = (1,) * len(flat.sizes)
-            read, made = shape_of(parallel, node.inputs[0]), shape_of(parallel, node.outputs[0])
-            forms = by_pieces(read, made, flat.first, ones) if flat.flattens else from_pieces(made, flat.first, ones)
-            found.chain(node.inputs[0], forms, node.name, node.outputs[0])
         segments.append(segment._replace(nodes=found.taken()))
     return replace(
         parallel,
