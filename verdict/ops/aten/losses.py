@@ -10,6 +10,7 @@ reduction 0: each; 1: the mean; 2: the sum. A mean and its gradient are divided 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -109,7 +110,8 @@ def _loss(
 
     kind = {**REDUCTION, **COUNT, **(attributes or {})}
     reads = f"self target {tensors}"
-    return operator(f"aten.{name}", reads, kind, _axes, forward, formula, reduce=_counted, assumptions=assumptions)
+    rule = operator(f"aten.{name}", reads, kind, _axes, forward, formula, reduce=_counted, assumptions=assumptions)
+    return replace(rule, averages=True)
 
 
 def _pull(
@@ -126,7 +128,7 @@ def _pull(
         dx = np.asarray(each(args, args["self"], args["target"]) * args["grad_output"])
         return _over_count(args, dx) if args["reduction"] == MEAN else dx
 
-    return operator(
+    rule = operator(
         f"aten.{name}_backward",
         f"grad_output self target {tensors}",
         {**COUNT, **(attributes or {"reduction": REQUIRED})},
@@ -137,6 +139,7 @@ def _pull(
         reduce=_counted,
         assumptions=assumptions,
     )
+    return replace(rule, averages=True)
 
 
 def _square(args: Arguments, x: Array, t: Array) -> Any:
