@@ -61,7 +61,7 @@ ALONE = "the single-device plan declares no such output (nothing to compare it w
 
 def sweep(
     single: Plan, parallel: Plan, options: Options, progress: Progress = uncounted,
-    most_operations: int = MOST_OPERATIONS, proofs: Proofs | None = None, most_full: int = MOST_FULL,
+    most_operations: int = MOST_OPERATIONS, proofs: Proofs | None = None, most_full: int | None = None,
 ) -> Swept:  # fmt: skip
     """Compare two plans of any structure. What keeps them from being compared is in the result.
 
@@ -69,7 +69,8 @@ def sweep(
 
     Small plans are compared at their own shapes. Others at two reduced ones, and on numbers at full shapes, or at
     larger ones than those, with at most so many operations. Raises InternalError where these contradict each other.
-    most_full: up to so many elements that the single-device plan is given, plans are small.
+    most_full: up to so many elements that the single-device plan is given, plans are small, where another number is
+    meant than for whole plans.
     """
     proofs = proofs or Proofs()
     try:
@@ -79,7 +80,7 @@ def sweep(
         binding = bind(single, parallel)
         own = Reduced(single, parallel, binding, (full(single), full(parallel)))
         smallest = None
-        if not _is_small(own, most_full):
+        if not _is_small(own, MOST_FULL if most_full is None else most_full):
             smallest = _smallest(single, parallel, binding, _given(own) > MOST_FULL)
         _require_few(smallest or own)
         if smallest is None:
@@ -98,12 +99,13 @@ def sweep(
 def is_small(single: Plan, parallel: Plan) -> bool:
     """Whether two plans are swept at their own shapes."""
     try:
-        return _is_small(Reduced(single, parallel, bind(single, parallel), (full(single), full(parallel))))
+        own = Reduced(single, parallel, bind(single, parallel), (full(single), full(parallel)))
+        return _is_small(own, MOST_FULL)
     except Faulty:
         return False
 
 
-def _is_small(own: Reduced, most_full: int = MOST_FULL) -> bool:
+def _is_small(own: Reduced, most_full: int) -> bool:
     return _given(own) <= most_full and operations_of(own) <= MOST_OWN
 
 
