@@ -12,6 +12,7 @@ from tests.values.outline import plans, report
 from verdict.concrete import AGREE, DIFFER, compare
 from verdict.graph import Node
 from verdict.graph.cone import of_losses
+from verdict.inputs import USUAL
 from verdict.options import Options
 from verdict.outcome import Finding
 from verdict.phases import Examined, Query, certify, contradict, numbers, walk
@@ -172,10 +173,12 @@ def test_what_is_assumed_is_not_in_numbers():
     assert contradict(Query(SINGLE, plan), examined).report.verdict is Verdict.REFUTED
 
 
-def test_what_was_run_is_run_on_louder_inputs_alone(monkeypatch):
+@pytest.mark.parametrize("few", [0, numbers.SOME])
+def test_what_was_run_is_run_again_on_more_seeds_where_these_are_quick_and_on_louder_numbers(few, monkeypatch):
     scales, run = [], certify_module.run_on_numbers
+    monkeypatch.setattr(numbers, "SOME", few)
 
-    def noted(*pair, scale=1.0, **given):
+    def noted(*pair, scale=USUAL, **given):
         scales.append(scale)
         return run(*pair, scale=scale, **given)
 
@@ -183,7 +186,7 @@ def test_what_was_run_is_run_on_louder_inputs_alone(monkeypatch):
     for ran in (True, False):
         examined = Examined(undecided(TWIN), ran=ran)
         assert contradict(Query(SINGLE, TWIN), examined) == examined._replace(ran=True)
-    assert scales == [numbers.LOUD, 1.0, numbers.LOUD]
+    assert scales == [*([USUAL] if few else []), *numbers.LOUD, USUAL, *numbers.LOUD]
 
 
 CLIPPED = """
@@ -205,9 +208,47 @@ CLIPPED = """
 def test_limits_that_no_usual_input_comes_to_are_looked_at(other, verdict):
     single, parallel = plans(CLIPPED.format("aten.clamp(y) min=-1.0 max=1.0"), CLIPPED.format(other))
     report = contradicted(single, parallel, undecided(TWIN))
-    assert (run_of(single, parallel, 1.0), report.verdict) == (AGREE, verdict)
+    assert (run_of(single, parallel, USUAL), report.verdict) == (AGREE, verdict)
     if verdict is Verdict.REFUTED:
         assert [finding.where.split(" ")[0] for finding in report.findings] == ["n"]
+
+
+NORMED = """
+  x input [4, 2]
+  w weight [4, 2]
+  r = mul(x, x)
+  m = mean(r) dim=(-1,) keepdim=True
+  e = add(m) other=1.0e-6
+  q = aten.rsqrt(e)
+  h = mul(x, q)
+  y = mul(h, w)
+  n = {}
+  output n
+"""
+
+
+@pytest.mark.parametrize(("low", "verdict"), [(-30.0, Verdict.UNKNOWN), (-1.5, Verdict.REFUTED)])
+def test_bounds_behind_a_norm_are_come_to_by_greater_weights(low, verdict):
+    single, parallel = plans(NORMED.format("mul(y) other=1.0"), NORMED.format(f"aten.clamp(y) min={low} max=30.0"))
+    report = contradicted(single, parallel, undecided(TWIN))
+    assert ([run_of(single, parallel, scale) for scale in numbers.LOUD[:3]], report.verdict) == ([AGREE] * 3, verdict)
+
+
+LOOKED_UP = """
+  x input [32, 2]
+  t weight [40, 2]
+  i input int64 [2]
+  r = embedding(i, t)
+  b = aten.gt.Scalar(i) other={}
+  z = aten.where.ScalarSelf(b, r) self=0.0
+  output z
+"""
+
+
+@pytest.mark.parametrize(("beyond", "verdict"), [(40, Verdict.UNKNOWN), (38, Verdict.REFUTED)])
+def test_what_one_row_alone_does_is_seen(beyond, verdict):
+    single, parallel = plans(LOOKED_UP.format(50), LOOKED_UP.format(beyond))
+    assert contradicted(single, parallel, undecided(TWIN)).verdict is verdict
 
 
 def run_of(single, parallel, scale):
@@ -219,7 +260,7 @@ def test_what_louder_inputs_make_beyond_floats_shows_nothing():
     stable = text.format("mul(x) other=120.0", "mul(y) other=1.0")
     beyond = text.format("mul(x) other=120.0\n  e = exp(y)", "aten.log(e)")
     single, parallel = plans(stable, beyond)
-    assert run_of(single, parallel, 1.0) == AGREE
+    assert run_of(single, parallel, USUAL) == AGREE
     assert contradicted(single, parallel, undecided(TWIN)).verdict is Verdict.UNKNOWN
 
 
@@ -284,7 +325,7 @@ def test_where_floats_end_nothing_is_refuted(name):
     scale, single, right, _ = FLOATS_END[name]
     both = plans(OF_FLOATS.format(scale, single), OF_FLOATS.format(scale, right))
     assert ask(*both).verdict is not Verdict.REFUTED
-    assert run_of(*both, 1.0) == AGREE
+    assert run_of(*both, USUAL) == AGREE
 
 
 @pytest.mark.parametrize("name", FLOATS_END)

@@ -13,12 +13,14 @@ from verdict.outcome import Finding
 from verdict.phases import (
     Examined,
     Query,
+    by_rows_of_ranks,
     certify,
     contradict,
     explain,
     pictured,
     side_of,
     sweep,
+    told,
     unconfirmed,
     walk,
     with_draws,
@@ -50,6 +52,16 @@ def _answers(query: Query) -> Iterator[Report]:
     """The walk's answer, of which nothing is said that needs numbers; the verdict; its causes and repairs."""
     examined = walk(query)
     yield _shown(query, unconfirmed(examined))
+    ranked = by_rows_of_ranks(query, examined)
+    if ranked is None:
+        yield from _decided(query, examined)
+        return
+    for report in _decided(ranked.query, ranked.examined):
+        yield told(query, ranked, report)
+
+
+def _decided(query: Query, examined: Examined) -> Iterator[Report]:
+    """The verdict on what was walked; its causes and repairs."""
     examined = decide(query, examined)
     yield examined.report
     if examined.report.findings and not query.causes:

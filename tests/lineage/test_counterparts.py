@@ -3,9 +3,12 @@
 from dataclasses import replace
 from itertools import count
 
+import pytest
+
 from tests.builders import walked
 from verdict.backends.generator import Sizes, generate
 from verdict.graph import WEIGHT, Node
+from verdict.graph.names import unwrapped_node
 from verdict.lineage.counterparts import NONE, Alike, counterparts, in_turn
 
 SIZES = Sizes(layers=3, hidden=8, heads=2, seq=4, batch=4, dp=1, tp=1, pp=1, microbatches=1, vocab=8, ffn=8)
@@ -98,3 +101,27 @@ def test_an_output_is_found_by_its_origin_or_its_name():
         "another's name": walked(ours, renamed(parallel, [*names[1:], names[0]], none)),
     }
     assert [report.verdict.name for report in verdicts.values()] == ["PROVED", "PROVED", "REFUTED", "REFUTED"]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("module.layers.0: view (model.py:3 forward)", "layers.0: view (model.py:3 forward)"),
+        ("module: view (model.py:3 forward)", "view (model.py:3 forward)"),
+        ("_orig_mod.module.up._checkpoint_wrapped_module: t (model.py:3)", "up: t (model.py:3)"),
+        ("my.module.up: view (model.py:3 forward)", "my.module.up: view (model.py:3 forward)"),
+        ("view (model.py:3 module: forward)", "view (model.py:3 module: forward)"),
+    ],
+)
+def test_what_wraps_a_module_is_left_out_of_names(name, expected):
+    assert unwrapped_node(name) == expected
+
+
+def test_nodes_of_a_wrapped_module_are_found_where_that_is_asked_for():
+    single = generate("mlp", SIZES)[0]
+    named = [s._replace(nodes=tuple(n._replace(name=f"up: {n.name}") for n in s.nodes)) for s in single.segments]
+    alone = replace(single, segments=tuple(named))
+    wrapped = [s._replace(nodes=tuple(n._replace(name=f"module.{n.name}") for n in s.nodes)) for s in named]
+    parallel = replace(single, segments=tuple(wrapped))
+    assert not any(found.nodes for found in counterparts(alone, parallel).values())
+    assert all(found.nodes for found in counterparts(alone, parallel, unwraps=True).values())

@@ -67,3 +67,18 @@ def test_outside():
         made("aten.gather", X, ALONG[1] + 3, dim=1)
     with pytest.raises(IndexError, match="outside of the 5"):
         made("aten.gather", X, ALONG[1] - 5, dim=1)
+
+
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_what_is_not_in_the_row_that_is_written_stays(accumulate):
+    """As it is where the column is known to be one; else it has a value only where it is one."""
+    x = symbols(X)
+    terms = x[0, 0].terms
+    rows, inside, anywhere = np.array([1]), np.empty(1, dtype=object), np.empty(1, dtype=object)
+    inside[0], anywhere[0], value = terms.index("i", 5), terms.integer("n"), np.array([terms.real("w")], dtype=object)
+    attrs = {"indices_count": 2, "accumulate": accumulate}
+    known, unknown = (made("aten.index_put", x, rows, columns, value, **attrs) for columns in (inside, anywhere))
+    for i, j in np.ndindex(*x.shape):
+        assert (known[i, j] is x[i, j]) is (i != 1)
+        assert known[i, j].total
+        assert not unknown[i, j].total

@@ -19,7 +19,7 @@ from verdict.concrete.ends import Sides, compared
 from verdict.concrete.execute import Run, execute
 from verdict.concrete.shaken import steady
 from verdict.graph import BUFFER, INPUT, WEIGHT, Plan, Shape, without_effects
-from verdict.inputs import domains, marks, random_values, thresholds, with_usual_rows
+from verdict.inputs import USUAL, Scale, domains, marks, random_values, thresholds, with_usual_rows
 from verdict.ops import Array
 from verdict.ops.shaken import MOST_SHAKEN, moved
 from verdict.reduction import shrink
@@ -91,12 +91,12 @@ def _require_small(work: int, most_work: int, plan: Plan) -> None:
 
 
 def compare_prepared(
-    prepared: Prepared, seed: int, exact: bool = False, usual: bool = False, scale: float = 1.0
+    prepared: Prepared, seed: int, exact: bool = False, usual: bool = False, scale: Scale = USUAL
 ) -> Comparison:
     """Run two prepared plans on the values of `seed` and compare what they declare.
 
     usual: whether integers that are looked up are rows of their tables, where the plan states no range for them. scale:
-    what real inputs are multiplied by; what then is beyond floats on either side is not compared.
+    of the numbers; of others than usual ones, what is beyond floats on either side is not compared.
     """
     single, parallel, bindings, (one, two) = prepared.single, prepared.parallel, prepared.bindings, prepared.small
     integers, named = domains(single, one), () if exact or seed % 2 else thresholds(single, parallel)
@@ -115,7 +115,7 @@ def compare_prepared(
             return _failed(error.fault._replace(ours=True), ours=True)
         try:
             found = execute(parallel, two, bindings[1], values, exact)
-            if scale != 1 and not finite(found):
+            if scale != USUAL and not finite(found):
                 return Comparison(CANNOT, (), (Fault("the parallel values overflow", parallel.source, True),), shapes)
             rows, faults = compared(Sides(single, parallel, bindings[1], two, right, found))
             if not exact and not all(row.agrees for row in rows) and _work(prepared) <= MOST_SHAKEN:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from verdict.graph.draws import BERNOULLI, Draw, Use, as_inputs, draws_of, named
+from verdict.graph.names import unwrapped
 from verdict.graph.plan import INPUT, Plan
 from verdict.graph.region import Region, Shape, spelled, whole
 from verdict.graph.statements import GIVEN
@@ -20,8 +21,6 @@ BY_LAW = Assumption(
     "masks-by-law",
     "random numbers that ranks draw from different states are independent, and stand for those that one device draws",
 )
-WRAPPERS = ("_checkpoint_wrapped_module.", "_orig_mod.")
-"""What wrappers put into the names of modules."""
 Pair = tuple[Plan, Plan]
 
 
@@ -138,10 +137,7 @@ def _paired(alone: Sequence[Draw], ranks: Sequence[Draw], by_module: bool) -> li
 
 
 def _site(draw: Draw, by_module: bool) -> Hashable:
-    name = str(draw.attrs["module"]).removeprefix("module.")
-    for wrapper in WRAPPERS:
-        name = name.replace(wrapper, "")
-    return (draw.law, name) if by_module else draw.law
+    return (draw.law, unwrapped(str(draw.attrs["module"]))) if by_module else draw.law
 
 
 class _Cuts:

@@ -7,6 +7,28 @@ _BETWEEN_DOTS = re.compile(r"(?<![^. ])\d+(?=\.|$)")
 _NUMBER = re.compile(r"\d+")
 
 
+WRAPPERS = frozenset({"_checkpoint_wrapped_module", "_fsdp_wrapped_module", "_orig_mod"})
+"""What wrappers put into the names of modules."""
+WRAPPED = "module"
+"""What data parallelism calls the module that it wraps."""
+
+
+def unwrapped(module: str) -> str:
+    """The name of a module without those of what wraps it."""
+    parts = [part for part in module.split(".") if part not in WRAPPERS]
+    first = next((place for place, part in enumerate(parts) if part != WRAPPED), len(parts))
+    return ".".join(parts[first:])
+
+
+def unwrapped_node(name: str) -> str:
+    """The name of a node, which begins with that of its module, without what wraps that."""
+    module, colon, rest = name.partition(": ")
+    if not colon or " " in module:
+        return name
+    module = unwrapped(module)
+    return f"{module}: {rest}" if module else rest
+
+
 def alike(name: str) -> str:
     """A name without its numbers."""
     return _NUMBER.sub("#", name)

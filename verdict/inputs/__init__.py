@@ -1,10 +1,12 @@
 """The inputs of plans: which integers may be given, and random values for all that is, the same for both plans."""
 
 from verdict.inputs.domains import Domain, domains, endless, outside, unstated
-from verdict.inputs.values import marks, random_integers, random_values, thresholds, with_usual_rows
+from verdict.inputs.values import USUAL, Scale, marks, random_integers, random_values, thresholds, with_usual_rows
 
 __all__ = [
+    "USUAL",
     "Domain",
+    "Scale",
     "domains",
     "endless",
     "marks",

@@ -9,7 +9,7 @@ complex tensor has a trailing axis of length two.
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import isqrt, prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -38,16 +38,26 @@ GRID = 64
 """Exact values are multiples of 1 / GRID."""
 
 
+class Scale(NamedTuple):
+    """What real inputs without a stated range, and weights, are multiplied by."""
+
+    inputs: float = 1.0
+    weights: float = 1.0
+
+
+USUAL = Scale()
+"""Numbers as they are drawn."""
+
+
 def random_values(
     plan: Plan, small: Small, seed: int, exact: bool, near: Sequence[int] | None = None, wild: bool = True,
-    integers: Mapping[int, Domain] | None = None, named: Sequence[float] = (), scale: float = 1.0,
+    integers: Mapping[int, Domain] | None = None, named: Sequence[float] = (), scale: Scale = USUAL,
 ) -> dict[int, Array]:  # fmt: skip
     """An array for every logical tensor of the single-device `plan` that is given.
 
     near: integers that matter (`marks` of both plans). wild: whether integers may be so large that they do not fit into
     few bits. integers: the plan's `domains`, where they are known. named: numbers (`thresholds` of both plans) that
-    some elements of real inputs hold. scale: what the other elements of real inputs without a stated range are
-    multiplied by.
+    some elements of real inputs hold. scale: what the other numbers are multiplied by.
     """
     random = np.random.default_rng(seed)
     integers = domains(plan, small) if integers is None else integers
@@ -64,8 +74,8 @@ def random_values(
         else:
             bound = RANGE[logical.kind] / (gain if logical.kind == WEIGHT and len(shape) == 1 else 1)
             values[index] = _numbers(random, (*shape, 2) if is_complex(logical) else shape, bound, exact)
-            if scale != 1 and logical.kind == INPUT and logical.name not in stated:
-                values[index] = values[index] * scale
+            if scale != USUAL and logical.name not in stated:
+                values[index] = values[index] * {INPUT: scale.inputs, WEIGHT: scale.weights}.get(logical.kind, 1)
             if named and logical.kind == INPUT:
                 values[index] = _mixed(random, values[index], named, seed)
             if logical.name in unsigned:

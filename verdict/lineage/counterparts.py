@@ -2,11 +2,12 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from typing import NamedTuple
 
 from verdict.graph import Node, Plan
+from verdict.graph.names import unwrapped_node
 from verdict.graph.sources import up_to_cited
 
 
@@ -23,11 +24,13 @@ class Alike(NamedTuple):
 NONE = Alike((), 0)
 
 
-def counterparts(single: Plan, parallel: Plan) -> dict[tuple[int, tuple[int, ...]], Alike]:
+def counterparts(single: Plan, parallel: Plan, unwraps: bool = False) -> dict[tuple[int, tuple[int, ...]], Alike]:
     """For each node of each device, by its outputs, the single-device nodes of its operator and name; where none has
     its name, those whose names are the same up to the place in the program that they cite.
+
+    unwraps: whether modules that are wrapped in the parallel plan alone are called alike.
     """
-    keys = cache(_keys)
+    keys = cache(partial(_keys, unwraps))
     own: dict[tuple[str, str], list[Node]] = defaultdict(list)
     for call in single.programs[0]:
         for node in single.segments[call.segment].nodes:
@@ -52,7 +55,8 @@ def in_turn(alike: Alike) -> Iterator[Node]:
     yield from islice(nodes, place + 1, None)
 
 
-def _keys(op: str, name: str) -> tuple[tuple[str, str], ...]:
+def _keys(unwraps: bool, op: str, name: str) -> tuple[tuple[str, str], ...]:
     """By what a node is found, the surest first. What follows the place may be of one text alone, as its lines are."""
-    cited = up_to_cited(name)
-    return ((op, name),) if cited is None or cited == name else ((op, name), (op, cited))
+    names = (name, up_to_cited(name) or name)
+    others = map(unwrapped_node, names) if unwraps else ()
+    return tuple(dict.fromkeys((op, each) for each in (*names, *others)))

@@ -30,13 +30,14 @@ values that it is guessed to hold, without the numbers in them.
 class Learned:
     """What is known of earlier walks. guesses: those that are wrong, or have no proof. forms: of such guesses, where no
     guess of the form has a proof. closed: nodes that are not followed. factors: by which number times a sum a tensor is
-    guessed to be a share, if not once.
+    guessed to be a share, if not once. others: tensors that are no shares of values, which is known from the beginning.
     """
 
     guesses: Set[Guess] = frozenset()
     forms: Set[Form] = frozenset()
     closed: Set[Signature] = frozenset()
     factors: Mapping[Guess, Fraction] = field(default_factory=dict)
+    others: Set[CutPoint] = frozenset()
 
 
 NOTHING = Learned()

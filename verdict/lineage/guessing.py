@@ -267,8 +267,8 @@ class Guessing(Holdings):
         """Whether values of real numbers are due, and this guess is neither refused nor one of a part of a sum."""
         bases = [self.reference.bases[base] for base in due]
         numbers = all(kind(base.dtype) == FLOAT and base.column != UNDECIDED for base in bases)
-        refused = (device, tensor, due) in self.learned.guesses or (device, tensor) in self._parts
-        if not numbers or refused or not self.infinite.isdisjoint(due):
+        other = (device, tensor) in self.learned.others or (device, tensor) in self._parts
+        if not numbers or other or (device, tensor, due) in self.learned.guesses or not self.infinite.isdisjoint(due):
             return False
         return not self.learned.forms or self.grounds.form(tensor, due) not in self.learned.forms
 

@@ -12,7 +12,7 @@ from verdict.lineage.indexing import join_region, split_region
 from verdict.lineage.meaning import Meaning, Signature
 from verdict.lineage.own_size import makes_alike
 from verdict.lineage.values import WHOLE, Label, Mark, Shard
-from verdict.ops import Dim
+from verdict.ops import Dim, Law
 
 
 class Claim(NamedTuple):
@@ -94,8 +94,9 @@ def transfer(
             if bounds.setdefault(name, interval) != interval:
                 shares = f"{spelled((bounds[name],))} and {spelled((interval,))}"
                 return Misfit(f"its inputs hold different shares of index axis {name}: {shares}", wrong=True)
-    for name, size in meaning.sizes.items():
-        bounds.setdefault(name, (0, size))
+    bounds = {name: (0, size) for name, size in meaning.sizes.items()} | bounds
+    if _averages_some(meaning, bounds):
+        return Misfit("it averages some of what the single-device node averages", wrong=False)
     claims: list[Claim | None] = []
     for dims, asked in zip(meaning.written, wanted, strict=True):
         if not asked:
@@ -106,6 +107,14 @@ def transfer(
             return Misfit("its output is a strided share, which no region can name", wrong=False)
         claims.append(Claim(region, summed(meaning, dims, bounds)))
     return Member(meaning.signature, attrs, regions, tuple(claims))
+
+
+def _averages_some(meaning: Meaning, bounds: Mapping[str, Interval]) -> bool:
+    """Whether a node averages a part of what its partner averages."""
+    if meaning.rule is None or meaning.axes is None or not meaning.rule.averages:
+        return False
+    along = (atom.name for atom in meaning.axes.atoms if atom.law is Law.WHOLE)
+    return any(bounds[name] != (0, meaning.sizes[name]) for name in along)
 
 
 def _own_problem(

@@ -189,12 +189,20 @@ def matmul(x: Array, y: Array) -> Array:
 def picked(hits: Array, rows: Array) -> Array:
     """hits @ rows for truth values `hits`: of a row that is not hit nothing counts, whatever it holds.
 
-    hits (n, rows), rows (rows, features).
+    hits (n, rows), rows (rows, features). Of zeros only hits count that need not have a value.
     """
     made = np.empty((len(hits), rows.shape[1]), dtype=object)
-    for i, j in np.ndindex(made.shape):
-        made[i, j] = summed([elements.part(hit, value) for hit, value in zip(hits[i], rows[:, j], strict=True)])
+    columns = [[(k, value) for k, value in enumerate(column) if not _is_zero(value)] for column in rows.T]
+    for i, row in enumerate(hits):
+        plain = all(elements.is_number(hit) or getattr(hit, "total", False) for hit in row)
+        for j, column in enumerate(columns):
+            every = column if plain else enumerate(rows[:, j])
+            made[i, j] = summed([elements.part(row[k], value) for k, value in every])
     return made
+
+
+def _is_zero(value: Any) -> bool:
+    return elements.is_number(value) and value == 0
 
 
 def summed(values: Sequence[Any]) -> Any:

@@ -152,6 +152,7 @@ class OpRule:
     infinite: whether what it makes may be infinite, though nothing that it reads and no attribute is.
     views: whether an output may be another view of the memory of the first input.
     keeps: atoms that keep their size where whole plans are reduced: a choice among fewer is another choice.
+    averages: whether what is computed along atoms is an average over all their elements: of some it is another one.
     average_of: the operator of which this one is the result divided by how many it adds up; "" where of none.
     rows: the attributes that name the first row, and the end of the rows, that the last input has of the whole.
     local: attributes that differ from rank to rank because each has its own share: sizes, and those of `rows`.
@@ -192,6 +193,7 @@ class OpRule:
     infinite: bool = False
     views: bool = False
     keeps: frozenset[str] = frozenset()
+    averages: bool = False
     average_of: str = ""
     rows: tuple[str, str] | None = None
     local: frozenset[str] = frozenset()

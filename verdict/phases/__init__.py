@@ -1,5 +1,6 @@
 """The phases of a run. Each takes what was examined so far, and returns what it knows then."""
 
+from verdict.phases.by_rank import by_rows_of_ranks, told
 from verdict.phases.certify import CERTAIN, certify, contradict, unconfirmed
 from verdict.phases.door import without_complex
 from verdict.phases.drawn import with_draws
@@ -15,6 +16,7 @@ __all__ = [
     "CERTAIN",
     "Examined",
     "Query",
+    "by_rows_of_ranks",
     "certify",
     "contradict",
     "explain",
@@ -23,6 +25,7 @@ __all__ = [
     "script_of",
     "side_of",
     "sweep",
+    "told",
     "unconfirmed",
     "walk",
     "with_draws",

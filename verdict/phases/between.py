@@ -1,6 +1,6 @@
 """From cut point to cut point: what the walk leaves open of a column, where its islands are proved."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from functools import partial
 
@@ -19,12 +19,15 @@ from verdict.solver import InternalError
 from verdict.stage import Stage
 
 
-def between_cut_points(query: Query, examined: Examined) -> Examined | None:
+def between_cut_points(
+    query: Query, examined: Examined, others: Set[tuple[int, int]] = frozenset()
+) -> Examined | None:
     """What is PROVED of a pair by a walk that rests on proved cut points; None where nothing is.
 
     It is not asked where every stage is proved by itself, nor under assumptions that were made by choice. What is not
     too large is run on numbers besides: raises InternalError where these say the contrary. Where they differ by no more
-    than rounding of 32 bits makes, as casts of large integers do, the whole is swept.
+    than rounding of 32 bits makes, as casts of large integers do, the whole is swept. others: tensors, with their
+    devices, that hold no shares of single-device values.
     """
     options, (single, parallel) = query.options, query.values
     if options.exhaustive or options.assume:
@@ -40,7 +43,7 @@ def between_cut_points(query: Query, examined: Examined) -> Examined | None:
     progress = partial(query.observer.advance, Phase.SWEEP)
     binding = bind(single, parallel)
     table = reference(single, parallel.columns, binding.batch)
-    found = decide(table, parallel, binding, options, unproved, progress)
+    found = decide(table, parallel, binding, options, unproved, progress, others)
     if found is None:
         return None
     again = walk_on(replace(query, observer=SILENT), known, examined, found.walk)

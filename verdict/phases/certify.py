@@ -9,7 +9,7 @@ only with ids that are no rows of their tables and of which nobody said that the
 What no proof decides is run the same way: where the numbers of the results differ, the plan is refuted by them.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -18,6 +18,7 @@ from verdict.counting import Progress
 from verdict.diagnose import Raw
 from verdict.graph import ABSENT, Plan
 from verdict.graph.cone import of_losses
+from verdict.inputs import USUAL, Scale
 from verdict.lineage import Evidence, Lineages
 from verdict.lineage.values import Label
 from verdict.observer import SILENT, Phase
@@ -28,10 +29,12 @@ from verdict.phases.numbers import (
     DIFFERENT,
     DISTINCT,
     LOUD,
+    SOME,
     at_full_shapes,
     is_reduced,
     is_slight,
     run_on_numbers,
+    unasked,
 )
 from verdict.phases.query import Examined, Query
 from verdict.phases.replica import one_column
@@ -86,12 +89,11 @@ def contradict(query: Query, examined: Examined) -> Examined:
         return examined
     query.observer.begin(Phase.CERTIFY)
     progress = partial(query.observer.advance, Phase.CERTIFY)
-    usual = None if examined.ran else _difference_of(*query.values, progress)
-    found = usual or _difference_of(*query.values, progress, LOUD)
+    found = next(_differences(query, unasked(*query.values, examined.ran), progress), None)
     if found is None:
         return examined._replace(ran=True)
     notes = tuple(f"where it goes wrong is open; the first question: {each.where}" for each in examined.report.open[:1])
-    causes = _loud_causes(query) or (replace(found, notes=notes),)
+    causes = _loud_causes(query, found[1]) or (replace(found[0], notes=notes),)
     return Examined(replace(examined.report, findings=causes), raw=Raw(examined.raw.structural), ran=True)
 
 
@@ -166,7 +168,7 @@ def _certified(query: Query, report: Report, proved: Collection[Finding]) -> Rep
             told = SLIGHT
         elif isinstance(full, str) or full.outcome != AGREE:
             return _without_misfits(report, proved, full)
-    elif doubtful[0].code != MISFIT and _difference_of(*query.values, progress, LOUD) is not None:
+    elif doubtful[0].code != MISFIT and any(_differences(query, LOUD[:1], progress)):
         return report
     return _open_again(report, proved, told)
 
@@ -225,37 +227,42 @@ def _without_misfits(report: Report, proved: Collection[Finding], found: Compari
     return report if told is None else replace(report, findings=(*(f for f in report.findings if f in proved), told))
 
 
-def _difference_of(single: Plan, parallel: Plan, progress: Progress, scale: float = 1.0) -> Finding | None:
-    """That the results of plans differ on random numbers, real inputs multiplied by `scale`; None where they do not for
-    certain.
-    """
-    found = run_on_numbers(single, parallel, progress=progress, scale=scale)
-    if isinstance(found, str) or found.outcome != DIFFER:
-        return None
-    full = at_full_shapes(single, parallel, found, scale)
-    return None if isinstance(full, str) else _difference(full, scale)
+def _differences(query: Query, scales: Sequence[Scale], progress: Progress) -> Iterator[tuple[Finding, Scale]]:
+    """That the results of plans differ for certain on random numbers of some scale, and that."""
+    for scale in scales:
+        found = run_on_numbers(*query.values, progress=progress, scale=scale, few=SOME)
+        if isinstance(found, str):
+            return
+        full = at_full_shapes(*query.values, found, scale) if found.outcome == DIFFER else found
+        told = None if isinstance(full, str) else _difference(full, scale)
+        if told is not None:
+            yield told, scale
 
 
-def _loud_causes(query: Query) -> tuple[Finding, ...]:
-    """Where plans that differ on louder inputs go wrong there, as far as that is seen."""
+def _loud_causes(query: Query, scale: Scale) -> tuple[Finding, ...]:
+    """Where plans that differ on numbers of some scale go wrong there, as far as that is seen."""
     single, parallel = query.values
-    swept = apart_on_numbers(single, parallel, query.options, LOUD) if query.causes else None
+    swept = apart_on_numbers(single, parallel, query.options, scale) if query.causes else None
     return () if swept is None else findings(single, parallel, swept, MOST_CAUSES)
 
 
-def _difference(found: Comparison, scale: float = 1.0) -> Finding | None:
-    """The first result in which plans that were run at full shapes differ for certain. scale: what real inputs were
-    multiplied by; where they were, a difference is certain only that is far more than this adds to rounding.
+def _difference(found: Comparison, scale: Scale = USUAL) -> Finding | None:
+    """The first result in which plans that were run at full shapes differ for certain. scale: of the numbers; where it
+    is another than the usual one, a difference is certain only that is far more than this adds to rounding.
     """
     if found.outcome != DIFFER or is_reduced(found):
         return None
-    least = DIFFERENT if scale == 1 else DISTINCT
+    least = DIFFERENT if scale == USUAL else DISTINCT
     row = next((row for row in found.differing if row.error > least * row.size), None)
     if row is None:
         return None
-    numbers = "random numbers" if scale == 1 else f"random numbers, inputs multiplied by {scale:g},"
-    title = f"run on {numbers} it is off by {row.error:.3g}, where the greatest element is {row.size:.3g}"
+    title = f"run on {_in_words(scale)} it is off by {row.error:.3g}, where the greatest element is {row.size:.3g}"
     return Finding("not-equivalent", title, f"{row.what} {row.where}")
+
+
+def _in_words(scale: Scale) -> str:
+    by = ((what, factor) for what, factor in scale._asdict().items() if factor != 1)
+    return ", ".join(("random numbers", *(f"{what} multiplied by {factor:g}" for what, factor in by)))
 
 
 def _open_again(report: Report, proved: Collection[Finding], why: str) -> Report:

@@ -4,8 +4,9 @@ from verdict.concrete import AGREE, DIFFER, Comparison, Prepared, compare_prepar
 from verdict.concrete.comparison import FULL_WORK
 from verdict.counting import Progress, uncounted
 from verdict.graph import Plan, without_effects
-from verdict.inputs import outside, unstated
+from verdict.inputs import USUAL, Scale, outside, unstated
 from verdict.lineage.reference import draws_again, reference
+from verdict.ops.shaken import MOST_SHAKEN
 from verdict.semantics import full
 from verdict.sweep import steps_of
 
@@ -13,9 +14,11 @@ SEEDS = (1, 2)
 """The random values that the plans are run on; they must agree on all of these."""
 MORE_SEEDS, FEW = range(3, 25), 2_000
 """Where all of these agree, and both plans read and write no more elements than so many, more are asked."""
-LOUD = 8.0
-"""What real inputs are multiplied by where plans agree on all seeds: gradients of some programs come to the limits at
-which they are clipped only so.
+SOME = 200_000
+"""So they are of plans of no more elements than that where nothing is proved: one row may tell, if it is looked up."""
+LOUD = (Scale(8), Scale(64), Scale(512), Scale(8, 8))
+"""What is asked where plans agree on all seeds: some programs come to the bounds at which they are clipped only so,
+behind norms only where their weights are greater.
 """
 MOST_STEPS = 200_000
 """The most nodes of both plans to be run; of more, one microbatch of one replica is, where it speaks for the whole."""
@@ -32,17 +35,22 @@ MOST_CHECKED, MOST_CHECKED_STEPS = 20_000_000, 20_000
 DIFFERENT = 2.5e-7
 """Of the greatest element, what is a difference for certain: constants in 32 bits are four times nearer."""
 DISTINCT = 1e-3
-"""Of the greatest element, what is a difference for certain on inputs that were multiplied."""
+"""Of the greatest element, what is a difference for certain on numbers that were multiplied."""
 AGREED = f"run on random numbers (seeds {' and '.join(map(str, SEEDS))}) the plans agree"
 
 
 def run_on_numbers(
-    single: Plan, parallel: Plan, full_work: int = FULL_WORK, progress: Progress = uncounted, scale: float = 1.0
+    single: Plan,
+    parallel: Plan,
+    full_work: int = FULL_WORK,
+    progress: Progress = uncounted,
+    scale: Scale = USUAL,
+    few: int = FEW,
 ) -> Comparison | str:
     """What the first seed that shows a difference shows, else the last one; a sentence where it is too much.
 
-    full_work: up to so many elements that all nodes read and write they are not reduced. progress: of runs. scale: what
-    real inputs are multiplied by.
+    full_work: up to so many elements that all nodes read and write they are not reduced. progress: of runs. scale: of
+    the numbers. few: of plans that read and write no more elements many seeds are asked.
     """
     steps = steps_of(single) + steps_of(parallel)
     if steps > MOST_STEPS:
@@ -52,14 +60,24 @@ def run_on_numbers(
     prepared = prepare(single, parallel, MOST_WORK, full_work)
     if isinstance(prepared, Comparison):
         return prepared
-    found = _compared(prepared, True, progress, scale)
+    found = _compared(prepared, True, progress, scale, few)
     if found.outcome == AGREE and (ranges := unstated(single)):
-        unusual = _compared(prepared, False, progress, scale)
+        unusual = _compared(prepared, False, progress, scale, few)
         return f"the plans differ {outside(ranges)}" if unusual.outcome != AGREE else found
     return found
 
 
-def at_full_shapes(single: Plan, parallel: Plan, found: Comparison, scale: float = 1.0) -> Comparison | str:
+def unasked(single: Plan, parallel: Plan, ran: bool) -> tuple[Scale, ...]:
+    """The numbers that may tell plans apart where nothing did: of large ones, of which rounding is not told, few.
+
+    ran: whether they agree on few seeds.
+    """
+    work = work_at(without_effects(single)) + work_at(without_effects(parallel))
+    loud = LOUD if work <= MOST_SHAKEN else LOUD[:1]
+    return loud if ran and work > SOME else (USUAL, *loud)
+
+
+def at_full_shapes(single: Plan, parallel: Plan, found: Comparison, scale: Scale = USUAL) -> Comparison | str:
     """What a run at full shapes says where reduced ones differ, as far as it is not too much.
 
     A mean over tokens is one over fewer of them at reduced shapes, where a constant that stands for their number stays.
@@ -89,10 +107,10 @@ def is_reduced(found: Comparison) -> bool:
     return any(own != run for _, own, run in found.shapes)
 
 
-def _compared(prepared: Prepared, usual: bool, progress: Progress, scale: float) -> Comparison:
+def _compared(prepared: Prepared, usual: bool, progress: Progress, scale: Scale, few: int) -> Comparison:
     plans = (prepared.single, prepared.parallel)
     work = sum(work_of(plan, small) for plan, small in zip(plans, prepared.small, strict=True))
-    seeds = (*SEEDS, *(MORE_SEEDS if work <= FEW else ())) if scale == 1 else SEEDS[:1]
+    seeds = (*SEEDS, *(MORE_SEEDS if work <= few else ())) if scale == USUAL else SEEDS[:1]
     progress(0, len(seeds), "runs")
     for number, seed in enumerate(seeds, 1):
         found = compare_prepared(prepared, seed, usual=usual, scale=scale)

@@ -47,6 +47,10 @@ REFUTED = 0.5
 """What a step costs of an island that numbers refute, of what it costs to be swept: it is run, nothing is proved."""
 EARLY, LONG = 1 / 16, 20_000
 """Of a plan of so many steps this part is looked at first: it has several of a hundred layers, and costs little."""
+MOST_FULL = 10_000
+"""Up to so many elements that an island is given it is swept at its own shapes: greater ones take half a minute there,
+and a fifth of a second at reduced ones.
+"""
 MOST_OPERATIONS = 20_000_000
 """How many multiplications and additions the sides of an island may take on numbers: there are many islands."""
 
@@ -66,13 +70,15 @@ class Decided:
 
 
 def decide(
-    table: Reference, plan: Plan, binding: Binding, options: Options, unproved: Unproved, progress: Progress
-) -> Decided | None:
+    table: Reference, plan: Plan, binding: Binding, options: Options, unproved: Unproved, progress: Progress,
+    others: Set[CutPoint] = frozenset(),
+) -> Decided | None:  # fmt: skip
     """A walk of one column to its end, with cut points that are proved; None where there is none.
 
     An island knows of its inputs whether they are always numbers, and nothing else. Where the single-device plan
     divides by what may be zero, and makes numbers of what is infinite, the whole is swept, on numbers that occur. So it
     is where both plans differ on random numbers; on these, of small plans, guesses are tried before they are made.
+    others: tensors of which no guess is made.
     """
     if absorbs_poles(table):
         return None
@@ -85,7 +91,7 @@ def decide(
         grounds = replace(grounds, times=OnNumbers(table, numbers).times)
     column, source = column_of(plan, microbatch), source_of(table, plan)
     asked = _Asked(column, microbatch, grounds, source, binding, options, unproved, progress, {}, Proofs())
-    learned, behind = Learned(forms=_early(asked)), frozenset[int]()
+    learned, behind = Learned(forms=_early(asked), others=others), frozenset[int]()
     most, spent = max(MOST_STEPS, steps_of(plan)), 0.0
     walk: Lineages | None = None
     for _ in range(MOST_ROUNDS):
@@ -260,7 +266,9 @@ def _sweep(pairs: Sequence[Pair], asked: _Asked, before: int) -> None:
     alone = replace(asked.options, workers=0)
 
     def swept(pair: Pair) -> Swept:
-        found = sweep(pair.single, pair.parallel, alone, most_operations=MOST_OPERATIONS, proofs=asked.proofs)
+        found = sweep(
+            pair.single, pair.parallel, alone, most_operations=MOST_OPERATIONS, proofs=asked.proofs, most_full=MOST_FULL
+        )
         return replace(found, runs=None)
 
     found = run_all(

@@ -13,8 +13,10 @@ from verdict.solver.solvers import installed
 from verdict.solver.steady import constants
 from verdict.solver.term import Kind, Sign, Term
 from verdict.solver.terms import Terms
+from verdict.solver.witness import TOLD_APART
 
 __all__ = [
+    "TOLD_APART",
     "Goal",
     "InternalError",
     "Kind",

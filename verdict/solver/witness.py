@@ -20,6 +20,8 @@ _POINTS_TO_EXHIBIT = 8
 """At how many points, of different kinds, both sides are shown to have values; an element that has none at any of them
 is not proved.
 """
+TOLD_APART = "some values of what it is made from tell the two sides apart; no numbers that both plans were run on do"
+"""Of a claim without a proof, where nothing says that such values occur."""
 _CERTIFIED = 2
 """How many candidates are certified where no counterexample is asked for; one that differs ends the proof."""
 
@@ -98,7 +100,7 @@ def _shown(question: Question, wanted: Sequence[Element], candidates: Sequence[C
         known = [c for c in candidates if question.terms.unknown.keys().isdisjoint(_below(c.element))]
         return refute(question.terms, wanted, known, question.pivots)
     if any(certainly_different([c.element], c.point) for c in candidates[:_CERTIFIED]):
-        raise SolverError("the two sides differ at a sampled point")
+        raise SolverError(TOLD_APART)
     return None
 
 

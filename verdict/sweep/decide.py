@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from verdict.counting import Progress
 from verdict.options import Options
 from verdict.outcome import Answer, Outcome, Proved, Unknown
-from verdict.solver import Proofs
+from verdict.solver import TOLD_APART, Proofs
 from verdict.sweep.claim import MOST_ELEMENTS, Claim, Cone, cone_of, grown, key_of, size_of
 from verdict.sweep.prove import prove
 from verdict.sweep.trace import Traces
@@ -22,7 +22,7 @@ CONFIRMING = 0.03
 """Seconds for a second opinion on what has a proof: of claims over many steps it often says nothing at all."""
 CLAIMS = "claims"
 TOO_LARGE = "its steps are too large to be executed on symbols"
-DIFFERENT = Unknown("the two sides differ at a sampled point")
+DIFFERENT = Unknown(TOLD_APART)
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from verdict.comparison import Fault, Faulty
 from verdict.graph import Plan
-from verdict.inputs import Domain, marks, random_values, thresholds, with_usual_rows
+from verdict.inputs import USUAL, Domain, Scale, marks, random_values, thresholds, with_usual_rows
 from verdict.ops import Array
 from verdict.ops.shaken import MOST_SHAKEN
 from verdict.reduction import Reduced
@@ -43,11 +43,11 @@ class Seen(NamedTuple):
 
 def seen(
     flows: tuple[Flow, Flow], reduced: Reduced, seeds: Sequence[int], integers: Mapping[int, Domain],
-    kept: Kept | None = None, scale: float = 1.0,
+    kept: Kept | None = None, scale: Scale = USUAL,
 ) -> Seen:  # fmt: skip
     """Both flows on numbers; where they differ or one cannot be run, with usual integers in the place of the others.
 
-    integers: the `domains` of the single-device plan. kept: see `run`. scale: what real inputs are multiplied by.
+    integers: the `domains` of the single-device plan. kept: see `run`. scale: of the numbers.
     Raises Faulty where a plan cannot be run.
     """
     given, right = _drawn(flows[0], reduced, seeds, integers, kept and kept[0], scale)
@@ -81,7 +81,7 @@ def certain(flows: tuple[Flow, Flow], found: Seen, plans: tuple[Plan, Plan], kep
 
 def telling(
     flows: tuple[Flow, Flow], reduced: Reduced, found: Seen, seeds: range, integers: Mapping[int, Domain],
-    scale: float = 1.0,
+    scale: Scale = USUAL,
 ) -> Seen:  # fmt: skip
     """The same on as many seeds, of which as many as can be had tell the plans apart: a correction that mends what one
     seed shows may do so by chance. seeds, integers, scale: of `found`.
@@ -114,7 +114,7 @@ def _made(
 
 def _drawn(
     flow: Flow, reduced: Reduced, seeds: Sequence[int], integers: Mapping[int, Domain], kept: frozenset[int] | None,
-    scale: float,
+    scale: Scale,
 ) -> tuple[list[dict[int, Array]], list[list[Array | None]]]:  # fmt: skip
     """What both plans are given on each seed, and what the single-device `flow` makes of it: large integers too on the
     first seed, and numbers that the plans name, if all that the flow declares is then a number; where it is none even
@@ -142,9 +142,7 @@ def _drawn(
         if _finite(flow, values):
             return given, values
     for logicals in (nearest_to_no_numbers(flow, given[0]), frozenset(given[0])):
-        given = [
-            {k: positive(array) if k in logicals else array for k, array in values.items()} for values in given
-        ]
+        given = [{k: positive(array) if k in logicals else array for k, array in values.items()} for values in given]
         values = _made(flow, single, given, kept)
         if _finite(flow, values):
             break

@@ -13,7 +13,7 @@ from math import prod
 from verdict.comparison import Fault, Faulty
 from verdict.counting import Progress, uncounted
 from verdict.graph import Plan
-from verdict.inputs import Domain, domains, outside, unstated
+from verdict.inputs import Domain, Scale, domains, outside, unstated
 from verdict.options import Options
 from verdict.reduction import Reduced, shrink
 from verdict.semantics import Binding, bind, full, itself
@@ -35,6 +35,7 @@ from verdict.sweep.swept import SMALLEST, TWO_SHAPES, Swept, told_apart
 from verdict.sweep.temper import tempered
 from verdict.sweep.trace import Keys, Trace, Traces
 from verdict.sweep.unroll import MOST_STEPS, elements_of, steps_of
+from verdict.sweep.values import SEEDS
 
 MOST_FULL, MOST_OWN = 60_000, 1_000_000
 """Up to so many elements that the single-device plan is given, and so many multiplications and additions of both plans,
@@ -52,12 +53,15 @@ MOST_MERGING = 8
 OTHER = 1
 """How many elements more than at the smallest shapes axes keep at the second ones: their sizes have no common part."""
 
+TURNS = 4
+"""How often other seeds are drawn until some tell plans apart that are known to differ: about as many as showed it."""
+
 ALONE = "the single-device plan declares no such output (nothing to compare it with)"
 
 
 def sweep(
     single: Plan, parallel: Plan, options: Options, progress: Progress = uncounted,
-    most_operations: int = MOST_OPERATIONS, proofs: Proofs | None = None,
+    most_operations: int = MOST_OPERATIONS, proofs: Proofs | None = None, most_full: int | None = None,
 ) -> Swept:  # fmt: skip
     """Compare two plans of any structure. What keeps them from being compared is in the result.
 
@@ -65,6 +69,8 @@ def sweep(
 
     Small plans are compared at their own shapes. Others at two reduced ones, and on numbers at full shapes, or at
     larger ones than those, with at most so many operations. Raises InternalError where these contradict each other.
+    most_full: up to so many elements that the single-device plan is given, plans are small, where another number is
+    meant than for whole plans.
     """
     proofs = proofs or Proofs()
     try:
@@ -73,10 +79,9 @@ def sweep(
             raise Faulty(Fault(problem, parallel.source, ours=True))
         binding = bind(single, parallel)
         own = Reduced(single, parallel, binding, (full(single), full(parallel)))
-        given = sum(prod(own.small[0].logicals[k]) for k in itself(single).logical)
         smallest = None
-        if given > MOST_FULL or operations_of(own) > MOST_OWN:
-            smallest = _smallest(single, parallel, binding, given > MOST_FULL)
+        if not _is_small(own, MOST_FULL if most_full is None else most_full):
+            smallest = _smallest(single, parallel, binding, _given(own) > MOST_FULL)
         _require_few(smallest or own)
         if smallest is None:
             found = _swept(own, options, proofs, progress)
@@ -91,9 +96,27 @@ def sweep(
     return replace(found, open=((single.source, why), *found.open), larger="")
 
 
-def apart_on_numbers(single: Plan, parallel: Plan, options: Options, scale: float) -> Swept | None:
-    """What tells plans apart that are small enough for their own shapes, run on real inputs multiplied by `scale`; None
-    where nothing does.
+def is_small(single: Plan, parallel: Plan) -> bool:
+    """Whether two plans are swept at their own shapes."""
+    try:
+        own = Reduced(single, parallel, bind(single, parallel), (full(single), full(parallel)))
+        return _is_small(own, MOST_FULL)
+    except Faulty:
+        return False
+
+
+def _is_small(own: Reduced, most_full: int) -> bool:
+    return _given(own) <= most_full and operations_of(own) <= MOST_OWN
+
+
+def _given(own: Reduced) -> int:
+    """How many elements the single-device plan is given."""
+    return sum(prod(own.small[0].logicals[k]) for k in itself(own.single).logical)
+
+
+def apart_on_numbers(single: Plan, parallel: Plan, options: Options, scale: Scale) -> Swept | None:
+    """What tells plans apart that are small enough for their own shapes, run on numbers of some `scale`; None where
+    nothing does.
     """
     try:
         if max(steps_of(single), steps_of(parallel)) > MOST_STEPS:
@@ -101,7 +124,10 @@ def apart_on_numbers(single: Plan, parallel: Plan, options: Options, scale: floa
         own = Reduced(single, parallel, bind(single, parallel), (full(single), full(parallel)))
         if operations_of(own) > MOST_OWN:
             return None
-        return told_apart(own, flows_of(own), domains(single, own.small[0]), options.solver.seed, scale)[1]
+        flows, integers = flows_of(own), domains(single, own.small[0])
+        turns = range(options.solver.seed, options.solver.seed + TURNS * SEEDS, SEEDS)
+        found = (told_apart(own, flows, integers, seed, scale)[1] for seed in turns)
+        return next((swept for swept in found if swept is not None), None)
     except Faulty:
         return None
 

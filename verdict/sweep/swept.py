@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from verdict.comparison import Fault
 from verdict.graph import Plan
-from verdict.inputs import Domain
+from verdict.inputs import USUAL, Domain, Scale
 from verdict.ops import Array
 from verdict.outcome import Answer
 from verdict.reduction import Reduced
@@ -71,7 +71,7 @@ class Swept:
 
 
 def told_apart(
-    reduced: Reduced, flows: tuple[Flow, Flow], integers: Mapping[int, Domain], seed: int, scale: float = 1.0
+    reduced: Reduced, flows: tuple[Flow, Flow], integers: Mapping[int, Domain], seed: int, scale: Scale = USUAL
 ) -> tuple[Seen, Swept | None]:
     """Both plans as they are run on several seeds, from `seed` on, and what is found where their outputs differ, or are
     not declared; None where nothing tells them apart. scale: see `seen`.

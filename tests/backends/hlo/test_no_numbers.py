@@ -29,7 +29,7 @@ NOT_LESS = """%is = pred[4]{0} compare(%log, %limit), direction=GE
 FINITE = """%is = pred[4]{0} is-finite(%log)
   %made = f32[4]{0} select(%is, %log, %x)"""
 AS_IT_IS = "%made = f32[4]{0} copy(%log)"
-NEVER_DRAWN = 50
+NEVER_DRAWN = 1000
 """What is added to x so that the random numbers of a run are none of which there is no logarithm."""
 
 

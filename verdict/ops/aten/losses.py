@@ -5,11 +5,14 @@
     binary_cross_entropy               -w (t log x + (1 - t) log(1 - x)), logarithms at least -100
     binary_cross_entropy_with_logits   w ((1 - t) x + (1 + (p - 1) t) log(1 + e^-x))
 
-reduction 0: each; 1: the mean; 2: the sum. The gradient of a mean is divided by the number of elements.
+reduction 0: each; 1: the mean; 2: the sum. A mean and its gradient are divided by the number of elements, or by
+`count`, which at reduced shapes is that number at full ones.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,15 +20,17 @@ import numpy as np
 from verdict.graph import Shape
 from verdict.ops import numbers
 from verdict.ops.aten.activations import softplus
-from verdict.ops.aten.form import REQUIRED, Arguments, constant, operator, whole
+from verdict.ops.aten.form import REQUIRED, Arguments, constant, operator
 from verdict.ops.elementwise import STEP
-from verdict.ops.rule import Array, Atom, Axes, Law, OpRule
+from verdict.ops.rule import Array, Atom, Attributes, Axes, Law, OpRule, Scale
 from verdict.ops.shapes import broadcast, make_axes, together
 from verdict.outcome import Assumption
 
 NONE, MEAN = 0, 1
-REDUCTION = {"reduction": MEAN}
+REDUCTION, COUNT = {"reduction": MEAN}, {"count": None}
 HALF = Fraction(1, 2)
+FEWEST = 2
+"""Of one element the mean and the sum are the same."""
 CLAMP = -100
 """The least logarithm of binary_cross_entropy: torch cuts lesser ones off there."""
 
@@ -51,9 +56,9 @@ def _checked(args: Arguments) -> Shape:
 def _axes(args: Arguments) -> Axes:
     """Each element by itself, then added up; a mean is of all of them."""
     _checked(args)
-    if args["reduction"] == MEAN:
-        return whole(args.given, ())
     atoms, dims = broadcast(args.name, "d", *args.given)
+    if args["reduction"] == MEAN:
+        return make_axes(_along(atoms), dims, ((),))
     if args["reduction"] == NONE:
         return make_axes(atoms, dims, (dims[0],))
     return make_axes([Atom(atom.name, atom.size, Law.SUM, 2) for atom in atoms], dims, ((),))
@@ -63,10 +68,19 @@ def _pulled_axes(args: Arguments) -> Axes:
     x, dy = _checked(args), tuple(args["grad_output"])
     if together(args.name, x, dy) != x:
         raise args.misfit(f"the gradient of shape {dy} does not belong to {x}")
-    if args["reduction"] == MEAN:
-        return whole(args.given, x)
     atoms, dims = broadcast(args.name, "d", *args.given)
-    return make_axes(atoms, dims, (dims[1],))
+    return make_axes(_along(atoms) if args["reduction"] == MEAN else atoms, dims, (dims[1],))
+
+
+def _along(atoms: Sequence[Atom]) -> list[Atom]:
+    """The axes that a mean is along: of fewer elements it is another one."""
+    return [Atom(atom.name, atom.size, Law.WHOLE, min(atom.size, FEWEST)) for atom in atoms]
+
+
+def _counted(attrs: Attributes, scale: Scale) -> Attributes:
+    """How many elements there are at full shapes, where that is not said."""
+    count = prod(stop - start for start, stop in scale.bounds.values())
+    return attrs if attrs.get("reduction", MEAN) != MEAN else {"count": count, **attrs}
 
 
 def _reduced(args: Arguments, each: Array) -> Array:
@@ -77,7 +91,7 @@ def _reduced(args: Arguments, each: Array) -> Array:
 
 
 def _over_count(args: Arguments, x: Array) -> Array:
-    return numbers.divide(x, args["self"].size)
+    return numbers.divide(x, args["count"] or args["self"].size)
 
 
 Each = Callable[[Arguments, Array, Array], Any]
@@ -94,8 +108,10 @@ def _loss(
     def forward(args: Arguments) -> Array:
         return _reduced(args, np.asarray(each(args, args["self"], args["target"])))
 
-    kind = {**REDUCTION, **(attributes or {})}
-    return operator(f"aten.{name}", f"self target {tensors}", kind, _axes, forward, formula, assumptions=assumptions)
+    kind = {**REDUCTION, **COUNT, **(attributes or {})}
+    reads = f"self target {tensors}"
+    rule = operator(f"aten.{name}", reads, kind, _axes, forward, formula, reduce=_counted, assumptions=assumptions)
+    return replace(rule, averages=True)
 
 
 def _pull(
@@ -112,16 +128,18 @@ def _pull(
         dx = np.asarray(each(args, args["self"], args["target"]) * args["grad_output"])
         return _over_count(args, dx) if args["reduction"] == MEAN else dx
 
-    return operator(
+    rule = operator(
         f"aten.{name}_backward",
         f"grad_output self target {tensors}",
-        attributes or {"reduction": REQUIRED},
+        {**COUNT, **(attributes or {"reduction": REQUIRED})},
         _pulled_axes,
         forward,
         formula,
         linear=(0,),
+        reduce=_counted,
         assumptions=assumptions,
     )
+    return replace(rule, averages=True)
 
 
 def _square(args: Arguments, x: Array, t: Array) -> Any:

@@ -1,6 +1,7 @@
 """What is written at positions: numbers, or terms made of indices."""
 
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,10 @@ DISTINCT = Assumption("written-once", "positions that a scatter or index_put wri
 
 
 def written(x: Array, position: tuple[Any, ...], value: Any, add: bool, wrap: bool) -> Array:
-    """x with `value` written (or added) at one position, of one number or term for each dimension of x."""
+    """x with `value` written (or added) at one position, of one number or term for each dimension of x.
+
+    What is elsewhere, whatever the terms are, has a value where the position is one of x.
+    """
     y = x.copy()
     settled = tuple(logic.settled(coordinate) for coordinate in position)
     if all(elements.is_number(coordinate) for coordinate in settled):
@@ -24,15 +28,19 @@ def written(x: Array, position: tuple[Any, ...], value: Any, add: bool, wrap: bo
         return y
     found = [_found(coordinate, size, wrap) for coordinate, size in zip(settled, x.shape, strict=True)]
     for place in product(*map(range, x.shape)):
-        hit = 1
-        for row, coordinate in zip(found, place, strict=True):
-            hit = hit * row[coordinate]
-        hit = logic.settled(hit)
-        if add:
+        parts = [row[coordinate] for row, coordinate in zip(found, place, strict=True)]
+        hit = logic.settled(prod(parts))
+        if any(_is_zero(part) for part in parts) and not logic.is_infinite(y[place]):
+            y[place] = y[place] if elements.is_number(hit) else y[place] + hit
+        elif add:
             y[place] = y[place] + elements.part(hit, value)
         else:
             y[place] = logic.where(*(np.asarray([part], dtype=object) for part in (hit, value, y[place])))[0]
     return y
+
+
+def _is_zero(part: Any) -> bool:
+    return elements.is_number(part) and part == 0
 
 
 def written_at(x: Array, places: tuple[Array, ...], values: Array, add: bool) -> None:

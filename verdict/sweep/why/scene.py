@@ -154,9 +154,10 @@ def arrays_of(values: Values, value: int) -> Arrays | None:
 
 
 def is_table(arrays: Arrays) -> bool:
-    """Whether these are constants of which no sum is due: positions, or minus infinity. A count, one number, may be."""
+    """Whether these are constants of which no sum is due: positions, or minus infinity. Of counts one may be."""
     steady = all(np.array_equal(array, arrays[0]) for array in arrays)
-    return steady and (arrays[0].size > 1 or not np.isfinite(arrays[0]).all())
+    steps = np.diff(arrays[0].ravel()) if steady and np.isfinite(arrays[0]).all() else None
+    return steady and (steps is None or bool(steps.size and steps[0] and (steps == steps[0]).all()))
 
 
 def close(one: Sequence[Array], other: Sequence[Array]) -> bool:
