@@ -70,7 +70,7 @@ def _traced(folder: Path, module: Any, jax: Any, job: dict[str, Any]) -> dict[st
         closed = _run(file, lambda: jax.make_jaxpr(jitted)(*arguments))  # noqa: B023
         paths.append(folder / f"{name}.jaxpr.hlo")
         try:
-            paths[-1].write_text(traced.text_of(jax, closed, name, file))
+            paths[-1].write_text(traced.text_of(jax, closed, name))
         except traced.Refused as refused:
             raise Refused(f"{file}:{name}", str(refused), "leave --door jaxpr away") from None
         stated |= ranges

@@ -7,6 +7,7 @@ that has jax (../worker.py), and imports nothing of Verdict.
 """
 
 import importlib
+import sysconfig
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,14 @@ from verdict.backends.jax.traced.text import CALLS, Refused, Spec, Text, Value, 
 
 __all__ = ["Refused", "text_of"]
 
+_NOT_OWN = ("/site-packages/", "/dist-packages/", sysconfig.get_paths()["stdlib"], str(Path(__file__).parents[1]), "<")
+"""What is in the names of files that are not the program's: installed packages, Python, and the process that traces."""
 
-def text_of(jax: Any, traced: Any, name: str, file: str) -> str:
-    """The module of a closed jaxpr, with the lines of `file` that its equations are of. Raises Refused."""
+
+def text_of(jax: Any, traced: Any, name: str) -> str:
+    """The module of a closed jaxpr, with the lines of the program that its equations are of. Raises Refused."""
     jaxpr, literal = traced.jaxpr, importlib.import_module("jax.extend.core").Literal
-    text = Text(_lowering(jax), lambda equation: _where(equation, file))
+    text = Text(_lowering(jax), _where)
     names = jaxpr.debug_info.arg_names
     given, shardings = [], []
     for number, var in enumerate(jaxpr.invars):
@@ -71,13 +75,13 @@ def _stated(jaxpr: Any, var: Any) -> tuple[Spec, Any]:
     return (), None
 
 
-def _where(equation: Any, file: str) -> str:
-    """The place in the file, as metadata."""
+def _where(equation: Any) -> str:
+    """The innermost line of an equation that is of the program, whose files may be several, as metadata."""
     traceback = equation.source_info.traceback
     for frame in traceback.frames if traceback is not None else ():
-        if frame.file_name == file:
-            function = frame.function_name.replace('"', "")
-            return f' source_file="{Path(file).name}" source_line={frame.line_num} source_function="{function}"'
+        if not any(part in frame.file_name for part in _NOT_OWN):
+            file, function = Path(frame.file_name).name, frame.function_name.replace('"', "")
+            return f' source_file="{file}" source_line={frame.line_num} source_function="{function}"'
     return ""
 
 

@@ -169,6 +169,16 @@ def test_a_mistake_is_named_with_its_line(report_of, name):
     assert f"program.py:{line} " in f"{first.title} {first.where}"
 
 
+def test_a_mistake_in_a_module_that_the_file_imports_is_named_with_its_line_there(report_of, tmp_path):
+    (tmp_path / "layers.py").write_text("import jax\n\n\ndef product(x, y):\n    return jax.lax.pmean(x @ y, 'm')\n")
+    shapes, into, out, *_ = CASES["psum"]
+    found = f"import sys; sys.path.append({str(tmp_path)!r}); from layers import product"
+    report, _ = report_of(shapes, into, out, "return jnp.tanh(x @ y[0])", f"{found}; return jnp.tanh(product(x, y[0]))")
+    first = report.findings[0]
+    assert first.code == "wrong-scale"
+    assert "layers.py:5 " in f"{first.title} {first.where}"
+
+
 def test_a_gradient_outside_is_proved(report_of):
     single = "return jax.grad(lambda x: jnp.sum(jnp.tanh(x @ y[0]) ** 2))(x)"
     local = "return jax.lax.psum(jnp.sum(jnp.tanh(x @ y[0]) ** 2), 'd')"
