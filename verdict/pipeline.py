@@ -17,6 +17,7 @@ from verdict.phases import (
     certify,
     contradict,
     explain,
+    first_told,
     pictured,
     side_of,
     sweep,
@@ -56,7 +57,9 @@ def _answers(query: Query) -> Iterator[Report]:
     if ranked is None:
         yield from _decided(query, examined)
         return
-    for report in _decided(ranked.query, ranked.examined):
+    answers = _decided(ranked.query, ranked.examined)
+    yield first_told(query, ranked, next(answers))
+    for report in answers:
         yield told(query, ranked, report)
 
 

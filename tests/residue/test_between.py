@@ -318,7 +318,7 @@ def test_what_is_proved_is_held_against_numbers(monkeypatch):
     wrong = next(m for m in mutate(parallel, 1, 60) if oracle(1, 2)(single, m.plan)[0] == DIFFER)
     differing = difference_at_own_shapes(single, wrong.plan)
     assert differing is not None
-    monkeypatch.setattr("verdict.phases.between.difference_at_own_shapes", lambda *plans: differing)
+    monkeypatch.setattr("verdict.phases.numbers.difference_at_own_shapes", lambda *plans: differing)
     with pytest.raises(InternalError, match="run on random numbers from end to end they differ"):
         between(single, parallel)
 

@@ -1,5 +1,7 @@
 """Rows in the order of ranks: the plan that is asked instead computes what the given one does, and is not believed."""
 
+from importlib import import_module
+
 import pytest
 
 from tests.values.outline import plans
@@ -60,6 +62,14 @@ def test_the_verdict_is_that_on_the_given_plans(end, verdict):
     if verdict is Verdict.PROVED:
         assert report.evidence.by.endswith("rows in the order of ranks")
     assert report.parallel.nodes == 10
+
+
+def test_what_is_proved_is_run_as_it_was_given_once(monkeypatch):
+    run, module = [], import_module("verdict.phases.by_rank")
+    monkeypatch.setattr(module, "is_borne_out", lambda *pair_and_how: run.append(pair_and_how[:2]))
+    given = pair()
+    assert verify(*given, Options(workers=0)).verdict is Verdict.PROVED
+    assert run == [given]
 
 
 def test_another_order_than_that_of_ranks_is_not_believed(monkeypatch):

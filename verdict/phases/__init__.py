@@ -1,6 +1,6 @@
 """The phases of a run. Each takes what was examined so far, and returns what it knows then."""
 
-from verdict.phases.by_rank import by_rows_of_ranks, told
+from verdict.phases.by_rank import by_rows_of_ranks, first_told, told
 from verdict.phases.certify import CERTAIN, certify, contradict, unconfirmed
 from verdict.phases.door import without_complex
 from verdict.phases.drawn import with_draws
@@ -20,6 +20,7 @@ __all__ = [
     "certify",
     "contradict",
     "explain",
+    "first_told",
     "known_assumptions",
     "pictured",
     "script_of",

@@ -10,13 +10,12 @@ from typing import NamedTuple
 from verdict.observer import SILENT, Phase
 from verdict.outcome import Assumption
 from verdict.phases.between import between_cut_points
-from verdict.phases.numbers import difference_at_own_shapes, is_slight
+from verdict.phases.numbers import is_borne_out
 from verdict.phases.query import Examined, Query
 from verdict.phases.summary import side_of
 from verdict.phases.walk import walk
 from verdict.report import Report, Verdict
 from verdict.residue import by_rank
-from verdict.solver import InternalError
 from verdict.sweep import is_small
 
 BY = "{}, rows in the order of ranks"
@@ -52,15 +51,17 @@ def by_rows_of_ranks(query: Query, examined: Examined) -> Ranked | None:
     return Ranked(asked, walk(asked), proof.report.assumptions)
 
 
-def told(query: Query, ranked: Ranked, report: Report) -> Report:
-    """What is said of the question that was asked, as an answer to the query. What is not too large is run on numbers
-    as it is given: raises InternalError where these say the contrary of PROVED.
+def first_told(query: Query, ranked: Ranked, report: Report) -> Report:
+    """The same of the verdict. Where it is PROVED, what is not too large is run on numbers as it is given: raises
+    InternalError where these say the contrary.
     """
     if report.verdict is Verdict.PROVED:
-        differing = difference_at_own_shapes(*query.values)
-        if differing is not None and not is_slight(differing):
-            problem = "with rows in the order of ranks they are proved equal, run on random numbers they differ"
-            raise InternalError(f"{problem}: {query.single.source}, {query.parallel.source}")
+        is_borne_out(*query.values, "with rows in the order of ranks")
+    return told(query, ranked, report)
+
+
+def told(query: Query, ranked: Ranked, report: Report) -> Report:
+    """What is said of the question that was asked, as an answer to the query."""
     by = BY.format(report.evidence.by) if report.evidence.by else ""
     return replace(
         report,

@@ -8,6 +8,7 @@ from verdict.inputs import USUAL, Scale, outside, unstated
 from verdict.lineage.reference import draws_again, reference
 from verdict.ops.shaken import MOST_SHAKEN
 from verdict.semantics import full
+from verdict.solver import InternalError
 from verdict.sweep import steps_of
 
 SEEDS = (1, 2)
@@ -95,6 +96,18 @@ def difference_at_own_shapes(single: Plan, parallel: Plan) -> Comparison | None:
         return None
     found = run_on_numbers(single, parallel, MOST_CHECKED)
     return None if isinstance(found, str) or found.outcome != DIFFER or is_reduced(found) else found
+
+
+def is_borne_out(single: Plan, parallel: Plan, how: str) -> bool:
+    """Whether a run of plans that are proved equal, where it is not too much, bears that out: they may differ slightly.
+
+    how: by what they are proved equal. Raises InternalError where they differ for certain.
+    """
+    differing = difference_at_own_shapes(single, parallel)
+    if differing is None or is_slight(differing):
+        return differing is None
+    problem = f"{how} they are proved equal, run on random numbers from end to end they differ"
+    raise InternalError(f"{problem}: {single.source}, {parallel.source}")
 
 
 def is_slight(found: Comparison) -> bool:
