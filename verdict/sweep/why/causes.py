@@ -25,10 +25,18 @@ from verdict.sweep.why.search import (
     beside_sums,
     cause_of,
     next_to_astray,
+    of_constants,
     one_of,
 )
 from verdict.sweep.why.siblings import Siblings
-from verdict.sweep.why.stated import as_number, multiplies
+from verdict.sweep.why.stated import (
+    as_number,
+    multiplies,
+    numbers_there,
+    other_numbers,
+    own_numbers,
+    without_factor,
+)
 from verdict.sweep.why.upstream import of_own_shares
 
 MOST_CAUSES = 40
@@ -80,11 +88,13 @@ def _next(search: Search, state: State, shares: bool) -> Found | None:
         Pass(search.runs, scene.repeated),
         Pass(search.off, scene.classes),
         Pass(search.off, scene.repeated),
+        Pass(partial(without_factor, scene), scene.classes),
         Pass(search.read_early, [*beside_sums(search, scene.classes), *next_to_astray(search, state, scene.classes)]),
         sums,
-        Pass(search.numbers_there, scene.repeated),
+        Pass(partial(numbers_there, scene), scene.repeated),
         Pass(search.sums, scene.repeated),
         Pass(search.parts, next_to_astray(search, state, scene.classes)),
+        Pass(search.shares, of_constants(search, state, scene.classes)),
         Pass(search.elsewhere, scene.classes),
         Pass(search.fixes, early(scene.repeated)),
         Pass(search.fixes, early(scene.classes)),
@@ -165,7 +175,8 @@ def _stated(search: Search, state: State, step: Found) -> Found:
     summing = [at for at in scene.classes if at.op in REDUCTIONS.values()]
     if any(cause.fix.at in summing for cause in found):
         return step
-    for one in (Pass(search.numbers, scene.classes), Pass(search.scales, summing)):
+    numbers = (without_factor, own_numbers, other_numbers)
+    for one in (*(Pass(partial(kind, scene), scene.classes) for kind in numbers), Pass(search.scales, summing)):
         other = _alone(search, state, one, [])
         if other is not None and other[1].wrong <= after.wrong and len(other[0]) <= len(found):
             return _instead(step, other), other[1]

@@ -1,6 +1,6 @@
 """One step of the search: the corrections that there are, and the one of a kind that mends outputs and breaks none."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from verdict.sweep.why.elsewhere import as_elsewhere
 from verdict.sweep.why.factors import Scaled, factors, solved
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.gathers import gathers
-from verdict.sweep.why.inputs import UNSUMMED, other_input
+from verdict.sweep.why.inputs import MISPLACED, UNSUMMED, other_input
 from verdict.sweep.why.layouts import layouts
 from verdict.sweep.why.lookups import split_lookups
 from verdict.sweep.why.mend import Budget, State, behind, improved, mended
@@ -27,7 +27,6 @@ from verdict.sweep.why.runs import attributes_of_runs
 from verdict.sweep.why.scaled import off
 from verdict.sweep.why.scene import Scene
 from verdict.sweep.why.siblings import Siblings
-from verdict.sweep.why.stated import numbers_there, other_numbers
 from verdict.sweep.why.steps import other_attributes, other_operator
 from verdict.sweep.why.summands import doubled, superfluous
 from verdict.sweep.why.sums import reductions
@@ -47,8 +46,13 @@ Kind = Callable[[Scene, State, Siblings], Iterator[Fix]]
 
 
 def _held(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
-    """Values that the rank has, and other shares or sums of what it reads."""
-    return other_input(scene, state, at, held=True)
+    """Values that the rank has, and other shares or sums of what it reads; each once."""
+    tried = set[Hashable]()
+    for fix in other_input(scene, state, at, held=True):
+        change = tuple((k, arrays[0].tobytes()) for part in fix.change for k, arrays in part.items())
+        if (fix.code, change) not in tried:
+            tried.add((fix.code, change))
+            yield fix
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +120,10 @@ class Search:
         """Attributes of each run of a line."""
         yield from attributes_of_runs(self.scene, state, at)
 
+    def shares(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """Other shares of what they read."""
+        yield from (fix for fix in self.of(_held, state, at) if fix.code in MISPLACED)
+
     def elsewhere(self, state: State, at: Siblings) -> Iterator[Fix]:
         """What the same operator reads in another place."""
         yield from as_elsewhere(self.scene, state, at)
@@ -145,14 +153,6 @@ class Search:
     def off(self, state: State, at: Siblings) -> Iterator[Fix]:
         """Numbers in steps without a factor by which outputs are off."""
         yield from off(self.scene, state, at)
-
-    def numbers(self, state: State, at: Siblings) -> Iterator[Fix]:
-        """Other numbers in steps that multiply by one."""
-        yield from other_numbers(self.scene, state, at)
-
-    def numbers_there(self, state: State, at: Siblings) -> Iterator[Fix]:
-        """Numbers of the single-device plan in steps that multiply by another one."""
-        yield from numbers_there(self.scene, state, at)
 
     def restoring(self, state: State, at: Siblings) -> Iterator[Fix]:
         """Those for which steps do not make single-device values just because they are given some."""
@@ -269,6 +269,17 @@ def beside_sums(search: Search, classes: Sequence[Siblings]) -> Sequence[Sibling
         return step.op not in summing and any(reader.op in summing for reader in readers)
 
     return [at for at in classes if any(map(reads_one, at.steps.values()))]
+
+
+def of_constants(search: Search, state: State, classes: Sequence[Siblings]) -> Sequence[Siblings]:
+    """Those of matching steps of which one reads numbers that nobody gives: positions, a mask."""
+    scene = search.scene
+
+    def reads_some(number: int) -> bool:
+        read = [state.look(scene, value) for value in scene.step(number).inputs]
+        return any(ids is not None and ids.size > 1 and scene.elements.constants(ids) is not None for ids in read)
+
+    return [at for at in concerned(search, state, classes) if any(map(reads_some, at.steps.values()))]
 
 
 def is_astray(scene: Scene, state: State, number: int) -> bool:
