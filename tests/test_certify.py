@@ -174,7 +174,7 @@ def test_what_is_assumed_is_not_in_numbers():
 
 
 @pytest.mark.parametrize("few", [0, numbers.SOME])
-def test_what_was_run_is_run_again_on_more_seeds_where_these_are_quick_and_on_louder_numbers(few, monkeypatch):
+def test_what_was_run_is_run_again_on_more_seeds_where_quick_and_on_louder_numbers_and_zeros(few, monkeypatch):
     scales, run = [], certify_module.run_on_numbers
     monkeypatch.setattr(numbers, "SOME", few)
 
@@ -186,7 +186,8 @@ def test_what_was_run_is_run_again_on_more_seeds_where_these_are_quick_and_on_lo
     for ran in (True, False):
         examined = Examined(undecided(TWIN), ran=ran)
         assert contradict(Query(SINGLE, TWIN), examined) == examined._replace(ran=True)
-    assert scales == [*([USUAL] if few else []), *numbers.LOUD, USUAL, *numbers.LOUD]
+    more = [*numbers.LOUD, *numbers.ZEROS]
+    assert scales == [*([USUAL] if few else []), *more, USUAL, *more]
 
 
 CLIPPED = """

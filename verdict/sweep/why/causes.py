@@ -11,6 +11,7 @@ from functools import partial
 
 from verdict.graph import COPY
 from verdict.sweep.flow import REDUCTIONS
+from verdict.sweep.why.among import astray, beside_sums, next_to_astray, of_constants
 from verdict.sweep.why.factors import Scaled
 from verdict.sweep.why.mend import Budget, State, mended
 from verdict.sweep.why.restored import restored, several
@@ -21,11 +22,7 @@ from verdict.sweep.why.search import (
     Mending,
     Pass,
     Search,
-    astray,
-    beside_sums,
     cause_of,
-    next_to_astray,
-    of_constants,
     one_of,
 )
 from verdict.sweep.why.siblings import Siblings
@@ -75,7 +72,7 @@ def _next(search: Search, state: State, shares: bool) -> Found | None:
 
     shares: whether what is computed of a rank's own share is looked for, before parts that nobody sums.
     """
-    scene, early = search.scene, astray(search, state)
+    scene, early = search.scene, astray(search.scene, state)
     sums = Pass(search.sums, scene.classes)
     likely = (
         Pass(search.again, scene.classes),
@@ -89,12 +86,12 @@ def _next(search: Search, state: State, shares: bool) -> Found | None:
         Pass(search.off, scene.classes),
         Pass(search.off, scene.repeated),
         Pass(partial(without_factor, scene), scene.classes),
-        Pass(search.read_early, [*beside_sums(search, scene.classes), *next_to_astray(search, state, scene.classes)]),
+        Pass(search.read_early, [*beside_sums(scene, scene.classes), *next_to_astray(scene, state, scene.classes)]),
         sums,
         Pass(partial(numbers_there, scene), scene.repeated),
         Pass(search.sums, scene.repeated),
-        Pass(search.parts, next_to_astray(search, state, scene.classes)),
-        Pass(search.shares, of_constants(search, state, scene.classes)),
+        Pass(search.parts, next_to_astray(scene, state, scene.classes)),
+        Pass(search.shares, of_constants(scene, state, scene.classes)),
         Pass(search.elsewhere, scene.classes),
         Pass(search.fixes, early(scene.repeated)),
         Pass(search.fixes, early(scene.classes)),
@@ -140,7 +137,7 @@ def _of_own_shares(search: Search, state: State) -> Found | None:
 
 
 def _shares(search: Search, state: State) -> Iterator[tuple[Cause, State]]:
-    for at in astray(search, state)(search.scene.classes):
+    for at in astray(search.scene, state)(search.scene.classes):
         for fix in of_own_shares(search.scene, state, at):
             after = mended(search.scene, state, fix.change, Budget())
             if after is not None and len(after.wrong) < len(state.wrong):

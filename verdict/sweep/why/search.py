@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from verdict.graph import ABSENT
 from verdict.sweep.compare import Different
-from verdict.sweep.flow import REDUCTIONS
 from verdict.sweep.why.again import done_again
+from verdict.sweep.why.among import concerned
 from verdict.sweep.why.behind import behind_sums
 from verdict.sweep.why.cone import cone_of
 from verdict.sweep.why.copies import copies
@@ -208,7 +207,7 @@ def one_of(search: Search, state: State, among: Pass, budget: Budget | None = No
     """The earliest correction that mends all that depends on it, else the one that mends most."""
     best: Mending | None = None
     budget = budget or Budget()
-    for at in concerned(search, state, among.classes):
+    for at in concerned(search.scene, state, among.classes):
         for fix in among.kind(state, at):
             after = improved(search.scene, state, fix.change, budget)
             if budget.left < 0:
@@ -236,70 +235,6 @@ def by_chance(scene: Scene, found: Mending) -> bool:
         if not any(value != item.result.value and scene.maker.get(value) in before for value in wrong):
             return False
     return True
-
-
-def astray(search: Search, state: State) -> Callable[[Sequence[Siblings]], Sequence[Siblings]]:
-    """Those of matching steps of which one makes what the single-device plan has nowhere, of what it has."""
-
-    def chosen(classes: Sequence[Siblings]) -> Sequence[Siblings]:
-        each = concerned(search, state, classes)
-        return [at for at in each if any(is_astray(search.scene, state, number) for number in at.steps.values())]
-
-    return chosen
-
-
-def next_to_astray(search: Search, state: State, classes: Sequence[Siblings]) -> Sequence[Siblings]:
-    """Those of matching steps of which one reads what a step makes that goes astray."""
-    scene = search.scene
-
-    def reads_one(number: int) -> bool:
-        makers = (scene.maker.get(value) for value in scene.step(number).inputs)
-        return any(maker is not None and is_astray(scene, state, maker) for maker in makers)
-
-    return [at for at in concerned(search, state, classes) if any(map(reads_one, at.steps.values()))]
-
-
-def beside_sums(search: Search, classes: Sequence[Siblings]) -> Sequence[Siblings]:
-    """Those of matching steps of which one reads what ranks sum, too, and is no sum over ranks itself."""
-    scene, summing = search.scene, REDUCTIONS.values()
-
-    def reads_one(number: int) -> bool:
-        step = scene.step(number)
-        readers = (scene.step(reader) for value in step.inputs for reader in scene.readers.get(value, ()))
-        return step.op not in summing and any(reader.op in summing for reader in readers)
-
-    return [at for at in classes if any(map(reads_one, at.steps.values()))]
-
-
-def of_constants(search: Search, state: State, classes: Sequence[Siblings]) -> Sequence[Siblings]:
-    """Those of matching steps of which one reads numbers that nobody gives: positions, a mask."""
-    scene = search.scene
-
-    def reads_some(number: int) -> bool:
-        read = [state.look(scene, value) for value in scene.step(number).inputs]
-        return any(ids is not None and ids.size > 1 and scene.elements.constants(ids) is not None for ids in read)
-
-    return [at for at in concerned(search, state, classes) if any(map(reads_some, at.steps.values()))]
-
-
-def is_astray(scene: Scene, state: State, number: int) -> bool:
-    """Whether a step makes what the single-device plan has nowhere, of what it has."""
-    step = scene.step(number)
-    outputs = [value for value in step.outputs if value != ABSENT]
-    return any(state.look(scene, value) is None for value in outputs) and all(
-        state.look(scene, value) is not None for value in step.inputs
-    )
-
-
-def concerned(search: Search, state: State, classes: Sequence[Siblings]) -> Iterator[Siblings]:
-    """Those of matching steps that outputs that differ depend on."""
-    cone = before_wrong(search, state)
-    return (at for at in classes if any(number in cone for number in at.steps.values()))
-
-
-def before_wrong(search: Search, state: State) -> set[int]:
-    """The steps that outputs that differ depend on."""
-    return cone_of(search.scene, [item.result.value for item in state.different])
 
 
 def cause_of(state: State, after: State, fix: Fix) -> Cause:

@@ -59,6 +59,8 @@ def without_factor(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
     if read is None or factor is None:
         return
     for name, number in _numbers(first.attrs):
+        if any(scene.step(k).attrs.get(name) != number for k in at.steps.values()):
+            continue
         attrs = {**first.attrs, name: 1}
         alone = outputs_with(state, first._replace(attrs=attrs), {})
         if alone is None or not _alike(Change(alone), Change({first.outputs[0]: read})):
