@@ -6,6 +6,7 @@ wrap around, all of them. See states.py for what is followed, transitions.py for
 what may be any number.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import prod
@@ -15,11 +16,18 @@ from verdict.graph import INPUT, Plan
 from verdict.ops import Attributes
 from verdict.ops.domain import BITS
 from verdict.reduction.factors import Factors, Scales
-from verdict.reduction.states import CONSTANT, COUNTS, IDS, State
+from verdict.reduction.states import CONSTANT, COUNTS, IDS, POSITIONS, State
 from verdict.reduction.visit import Axis, Visit
 
 EACH_WAY = 2
 """How many elements more than a number an axis keeps that is counted and compared with it: less, as many, and more."""
+
+MOST_ADDED = 2
+"""Up to so many coordinates are added up and compared whichever they are: of i + i < n both choices of shapes show a
+difference. Of i + i + i <= j, and other multiples that are beyond few elements, they do not.
+"""
+POSITION = -1
+"""What stands for positions among coordinates: of any two axes they may be the same."""
 
 
 class Coordinates:
@@ -36,6 +44,7 @@ class Coordinates:
         self._state: dict[int, State] = {}
         self._counted: dict[int, frozenset[Axis]] = {}
         self._sources: dict[int, frozenset[int]] = {}
+        self._added: dict[int, Counter[int]] = {}
         self._sizes: list[Axis] = []
         self._cuts: list[tuple[int, int]] = []
         self._leasts: list[tuple[Axis, int]] = []
@@ -136,6 +145,34 @@ class Coordinates:
     def join_other(self, mine: int, other: "Coordinates", theirs: int) -> None:
         """A logical tensor of this plan is one of the other plan."""
         self._factors.join(self._variable[mine], other._variable[theirs])
+
+    def added(self, logical: int) -> Counter[int]:
+        """The coordinates that are added up in a tensor, each as often as it is."""
+        source = self.source(logical)
+        given = self.state(logical) not in POSITIONS
+        return self._added.get(source, Counter([source if given else POSITION]))
+
+    def add(self, visit: Visit, logicals: Sequence[int]) -> None:
+        """What a node makes is the sum, or the difference, of coordinates."""
+        self._put(visit, sum(map(self.added, logicals), Counter[int]()))
+
+    def move(self, visit: Visit, logicals: Sequence[int]) -> None:
+        """What a node makes are coordinates, elsewhere: of several tensors, those of one of them."""
+        found = Counter[int]()
+        for logical in logicals:
+            found |= self.added(logical)
+        self._put(visit, found)
+
+    def _put(self, visit: Visit, found: Counter[int]) -> None:
+        for logical in visit.made.values():
+            self._added[logical] = self._added.get(logical, Counter()) | found
+
+    def are_few(self, logicals: Sequence[int]) -> bool:
+        """Whether coordinates that meet are few, or each is another one. A multiple of one of them is beyond axes of
+        few elements, whichever multiple it is.
+        """
+        met = sum(map(self.added, logicals), Counter[int]())
+        return met.total() <= MOST_ADDED or max(met.values()) == 1
 
     def cut(self, visit: Visit, logical: int, coordinate: int, offset: int) -> None:
         """The attribute `other` of a node is a coordinate less `offset`, and shrinks as the coordinates do."""
