@@ -345,6 +345,44 @@ plan parallel tp=2
   y = aten.mul.Tensor(h, c)
   output y
 """
+CHAINED = """plan single
+  w input [256, 4]
+  a input int64 [8]
+  range a 0 255
+  b input int64 [8]
+  range b 0 255
+  c input int64 [8]
+  range c 0 255
+  h = aten.embedding(w, a)
+  i = aten.embedding(w, b)
+  j = aten.embedding(w, c)
+  k = add(h, i)
+  y = add(k, j)
+  output y
+plan parallel tp=2
+  h = aten.embedding(w, a)
+  i = aten.embedding(w, b)
+  j = aten.embedding(w, c)
+  k = add(h, i)
+- y = add(k, j)
++ f = add(k, j)
++ n activation bool [8]
++ n = aten.lt.Scalar(a) other=64
++ o activation bool [8]
++ o = aten.gt.Tensor(a, b)
++ p activation bool [8]
++ p = aten.gt.Tensor(b, c)
++ q activation bool [8]
++ q = aten.bitwise_and.Tensor(n, o)
++ r activation bool [8]
++ r = aten.bitwise_and.Tensor(q, p)
++ s activation bool [8]
++ s = aten.bitwise_not(r) dtype="bool"
++ t activation bool [8, 1]
++ t = aten.unsqueeze(s) dim=1
++ y = aten.mul.Tensor(f, t)
+  output y
+"""
 SIXTEENTHS = """plan single
   x input [64, 64]
   t activation int64 [64]
@@ -408,6 +446,7 @@ PAIRS = {
     "multiples of positions": MULTIPLES,
     "multiples of ids": MULTIPLES_OF_IDS,
     "every sixteenth position": SIXTEENTHS,
+    "ids in an order": CHAINED,
 }
 
 

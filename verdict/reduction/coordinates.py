@@ -45,6 +45,7 @@ class Coordinates:
         self._counted: dict[int, frozenset[Axis]] = {}
         self._sources: dict[int, frozenset[int]] = {}
         self._added: dict[int, Counter[int]] = {}
+        self._met: list[tuple[int, Counter[int]]] = []
         self._sizes: list[Axis] = []
         self._cuts: list[tuple[int, int]] = []
         self._leasts: list[tuple[Axis, int]] = []
@@ -174,6 +175,15 @@ class Coordinates:
         met = sum(map(self.added, logicals), Counter[int]())
         return met.total() <= MOST_ADDED or max(met.values()) == 1
 
+    def meet(self, logicals: Sequence[int], summed: bool = False) -> None:
+        """Coordinates are compared with each other; summed: added up, or subtracted.
+
+        Of m of them, any order occurs within m elements: so many are kept between cuts. Where a sum reaches the next
+        cut, what is missing to that has a place in the order, too: twice as many.
+        """
+        found = sum(map(self.added, logicals), Counter[int]())
+        self._met.append((self._variable[logicals[0]], found + found if summed else found))
+
     def cut(self, visit: Visit, logical: int, coordinate: int, offset: int) -> None:
         """The attribute `other` of a node is a coordinate less `offset`, and shrinks as the coordinates do."""
         self._cuts.append((self._variable[logical], abs(coordinate)))
@@ -227,6 +237,13 @@ class Coordinates:
                 scales.cut(variable, max(size, coordinate), (coordinate, size))
         for axis, least in self._leasts:
             scales.least(axis.variable, axis.size, least)
+        met: dict[int, Counter[int]] = {}
+        for variable, found in self._met:
+            root = self._factors.find(variable)
+            met[root] = met.get(root, Counter()) | found
+        for root, found in met.items():
+            if root in self._size:
+                scales.between(root, self._size[root], found.total())
 
     def reduced(self, key: tuple[object, ...], scales: Scales, attrs: Attributes) -> dict[str, Any]:
         """The attributes of a node with the numbers among them that are coordinates reduced."""

@@ -156,6 +156,7 @@ def _compared(
         return False
     number, word = visit.attrs.get("other"), visit.node.op.split(".")[1]
     if number is None:
+        known.meet(logicals)
         return not others or word in BOUND
     if not _is_whole(number):
         return False
@@ -171,6 +172,8 @@ def _shifted(known: Coordinates, visit: Visit, logicals: Sequence[int]) -> bool:
         return False
     if number is not None and _is_whole(number):
         known.cut(visit, logicals[0], number, 0)
+    elif len(logicals) > 1:
+        known.meet(logicals, summed=True)
     return number is None or _is_whole(number)
 
 
