@@ -266,3 +266,25 @@ end
 """
     found = check_shapes(read(text.encode(), "plan"), RULES)
     assert [finding.code for finding in found] == ([] if asked else ["shape-mismatch"])
+
+
+IN_PLACE = """verdict-plan 1
+devices 1
+tensors
+  x input float32 [2, 4]
+  w weight float32 [4, 4]
+family 0
+segment forward
+  x = dataloader()
+  w{share} = linear(w, w)
+call forward 0
+end
+"""
+
+
+@pytest.mark.parametrize("share", ["", "'2"])
+def test_what_is_made_of_a_given_weight_is_another_share_of_it(share):
+    plan = read(IN_PLACE.format(share=share).encode(), "in_place.plan")
+    found = check_order(plan)
+    assert codes(found) == ([] if share else ["broken-data-flow"])
+    assert all("w'2 = sgd(w, g)" in finding.help for finding in found)

@@ -103,3 +103,8 @@ def test_what_makes_no_sense_is_refused(wrong):
     with pytest.raises(PlanFileError) as caught:
         require_form(wrong)
     assert caught.value.problem
+
+
+def test_who_puts_nothing_in_is_told_how_to_say_so():
+    with pytest.raises(PlanFileError, match=r"names none it does not have, as in y = broadcast\(\)"):
+        require_form(nodes("all_reduce", op="broadcast", inputs=(ABSENT,), attrs={"root": 0, **GROUP}))

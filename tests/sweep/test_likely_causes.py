@@ -192,3 +192,27 @@ plan parallel tp=2
     assert swept(*good) == "PROVED"
     (finding,) = told(*bad)
     assert (finding.code, finding.where.split()[0]) == ("reduced-twice", "p")
+
+
+def test_rows_turned_by_the_angles_of_other_positions_are_found():
+    """Complex numbers are two to an element, of which the operator's rule does not speak."""
+    good, bad = twins("""plan single
+  x input [1, 4, 2, 2]
+  w buffer [2, 2]
+  f buffer complex64 [4, 1]
+  q = linear(x, w)
+  a, b = apply_rotary_emb(q, q, f)
+  c = mul(a, b)
+  y = mul(c, c)
+  output y
+plan parallel cp=2
+  q[:, cp, :, :] = linear(x[:, cp, :, :], w)
+- a[:, cp, :, :], b[:, cp, :, :] = apply_rotary_emb(q, q, f[cp, :])
++ a[:, cp, :, :], b[:, cp, :, :] = apply_rotary_emb(q, q, f[<2:4 | 0:2>, :])
+  c[:, cp, :, :] = mul(a, b)
+  y[:, cp, :, :] = mul(c, c)
+  output y
+""")
+    assert swept(*good) == "PROVED"
+    (finding,) = told(*bad)
+    assert (finding.code, finding.where) == ("not-equivalent", "a on rank 0")

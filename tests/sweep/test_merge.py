@@ -180,3 +180,25 @@ def test_a_parallel_choice_may_have_values_where_the_single_plan_has_none():
     right, wrong = twins(CHOSEN.format(one="mul(m, q)", right=WHERE, wrong="aten.where.self(m, z, q)"))
     assert swept(*right) == "PROVED"
     assert swept(*wrong) == "REFUTED"
+
+
+@pytest.mark.parametrize("operator", ["mul", "add", "matmul"])
+def test_one_node_may_make_one_value_twice(operator):
+    """The gradients of both factors of x x are one value, as the other plan may have it."""
+    good, bad = twins(f"""plan single
+  x input [4, 4]
+  g input [4, 4]
+  h = exp(x)
+  a, b = {operator}.grad(g, h, h)
+  c = mul(a, b)
+  y = mul(c, h)
+  output y
+plan parallel dp=1
+  h = exp(x)
+  b, a = {operator}.grad(g, h, h)
+- c = mul(a, b)
++ c = mul(a, h)
+  y = mul(c, h)
+  output y
+""")
+    assert (swept(*good), swept(*bad)) == ("PROVED", "REFUTED")

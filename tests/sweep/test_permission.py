@@ -299,6 +299,133 @@ plan parallel tp=2
 + y = aten.div.Scalar(a) other=79
   output y
 """
+MULTIPLES = """plan single
+  x input [256]
+  t activation int64 [256]
+  t = aten.arange() end=256
+  p activation bool [256]
+  p = aten.lt.Scalar(t) other=64
+  y = aten.mul.Tensor(x, p)
+  output y
+plan parallel tp=2
+  t activation int64 [256]
+  t = aten.arange() end=256
+  p activation bool [256]
+- p = aten.lt.Scalar(t) other=64
++ s activation int64 [256]
++ s = aten.add.Tensor(t, t)
++ r activation int64 [256]
++ r = aten.add.Tensor(s, t)
++ p = aten.lt.Scalar(r) other=128
+  y = aten.mul.Tensor(x, p)
+  output y
+"""
+MULTIPLES_OF_IDS = """plan single
+  w input [256, 4]
+  t input int64 [8]
+  range t 0 255
+  h = aten.embedding(w, t)
+  p activation bool [8]
+  p = aten.lt.Scalar(t) other=64
+  c activation bool [8, 1]
+  c = aten.unsqueeze(p) dim=1
+  y = aten.mul.Tensor(h, c)
+  output y
+plan parallel tp=2
+  h = aten.embedding(w, t)
+  p activation bool [8]
+- p = aten.lt.Scalar(t) other=64
++ s activation int64 [8]
++ s = aten.add.Tensor(t, t)
++ r activation int64 [8]
++ r = aten.add.Tensor(s, t)
++ p = aten.lt.Scalar(r) other=128
+  c activation bool [8, 1]
+  c = aten.unsqueeze(p) dim=1
+  y = aten.mul.Tensor(h, c)
+  output y
+"""
+CHAINED = """plan single
+  w input [256, 4]
+  a input int64 [8]
+  range a 0 255
+  b input int64 [8]
+  range b 0 255
+  c input int64 [8]
+  range c 0 255
+  h = aten.embedding(w, a)
+  i = aten.embedding(w, b)
+  j = aten.embedding(w, c)
+  k = add(h, i)
+  y = add(k, j)
+  output y
+plan parallel tp=2
+  h = aten.embedding(w, a)
+  i = aten.embedding(w, b)
+  j = aten.embedding(w, c)
+  k = add(h, i)
+- y = add(k, j)
++ f = add(k, j)
++ n activation bool [8]
++ n = aten.lt.Scalar(a) other=64
++ o activation bool [8]
++ o = aten.gt.Tensor(a, b)
++ p activation bool [8]
++ p = aten.gt.Tensor(b, c)
++ q activation bool [8]
++ q = aten.bitwise_and.Tensor(n, o)
++ r activation bool [8]
++ r = aten.bitwise_and.Tensor(q, p)
++ s activation bool [8]
++ s = aten.bitwise_not(r) dtype="bool"
++ t activation bool [8, 1]
++ t = aten.unsqueeze(s) dim=1
++ y = aten.mul.Tensor(f, t)
+  output y
+"""
+SIXTEENTHS = """plan single
+  x input [64, 64]
+  t activation int64 [64]
+  t = aten.arange() end=64
+  i activation int64 [64, 1]
+  i = aten.unsqueeze(t) dim=1
+  j activation int64 [1, 64]
+  j = aten.unsqueeze(t) dim=0
+  a activation int64 [1, 64]
+  a = aten.add.Tensor(j, j)
+  b activation int64 [1, 64]
+  b = aten.add.Tensor(a, a)
+  c activation int64 [1, 64]
+  c = aten.add.Tensor(b, b)
+  d activation int64 [1, 64]
+  d = aten.add.Tensor(c, c)
+  p activation bool [64, 64]
+  p = aten.le.Tensor(d, i)
+  y = aten.mul.Tensor(x, p)
+  output y
+plan parallel tp=2
+  t activation int64 [64]
+  t = aten.arange() end=64
+  i activation int64 [64, 1]
+  i = aten.unsqueeze(t) dim=1
+  j activation int64 [1, 64]
+  j = aten.unsqueeze(t) dim=0
+  a activation int64 [1, 64]
+  a = aten.add.Tensor(j, j)
+  b activation int64 [1, 64]
+  b = aten.add.Tensor(a, a)
+  c activation int64 [1, 64]
+  c = aten.add.Tensor(b, b)
+  d activation int64 [1, 64]
+  d = aten.add.Tensor(c, c)
+  p activation bool [64, 64]
+- p = aten.le.Tensor(d, i)
++ e activation int64 [1, 64]
++ e = aten.sub.Tensor(d, j)
++ p = aten.le.Tensor(e, i)
+  y = aten.mul.Tensor(x, p)
+  output y
+"""
 PAIRS = {
     "a mean by hand": AVERAGED,
     "means of all features": NORMALISED,
@@ -316,6 +443,10 @@ PAIRS = {
     "tables declared": DECLARED,
     "rows of a mask counted": ROWS_OF_MASK,
     "positions looked up": LOOKED_UP,
+    "multiples of positions": MULTIPLES,
+    "multiples of ids": MULTIPLES_OF_IDS,
+    "every sixteenth position": SIXTEENTHS,
+    "ids in an order": CHAINED,
 }
 
 

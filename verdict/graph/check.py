@@ -21,7 +21,7 @@ from verdict.graph.plan import ABSENT, ACCUMULATOR, INPUT, ONCE_A_STEP, PER_STEP
 from verdict.graph.region import Shape, extent
 from verdict.graph.schedule import check_schedule
 from verdict.graph.shares import check_regions, check_shards
-from verdict.graph.turns import makers_of, out_of_turn
+from verdict.graph.turns import IN_PLACE, makers_of, out_of_turn
 from verdict.outcome import Finding
 
 DECIDES = "decides-otherwise"
@@ -185,6 +185,7 @@ def _misplaced(plan: Plan, what: str, logical: int, tensors: tuple[int, ...], pl
         "broken-data-flow",
         f"{plan.logicals[logical].name} {what}",
         places[0].spelled,
+        help=IN_PLACE if any(plan.kind(tensor) in PER_STEP for tensor in tensors) else "",
         extent=len(places),
         evidence=Fault(places, tuple(dict.fromkeys(tensors))),
         kind=what,

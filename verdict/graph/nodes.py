@@ -150,7 +150,7 @@ def _unlike(plan: Plan, node: Node, form: _Form, ends: _Ends, names: list[str]) 
     if len(node.inputs) not in form.reads or (form.writes and len(node.outputs) not in form.writes):
         return f"it reads {len(node.inputs)} tensors and writes {len(node.outputs)}"
     if ABSENT in (*node.inputs, *node.outputs):
-        return "a tensor is absent"
+        return "a tensor is absent: what communicates names none it does not have, as in y = broadcast() or reduce(x)"
     return _group(plan, node, form) or _plain(node) or _dimensions(node, ends)
 
 

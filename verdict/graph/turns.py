@@ -6,13 +6,17 @@ from collections.abc import Mapping, Set
 from verdict.graph.fault import Fault, Place
 from verdict.graph.lockstep import Step
 from verdict.graph.names import first_of
-from verdict.graph.plan import ABSENT, ONCE_A_STEP, Call, Plan, Segment
+from verdict.graph.plan import ABSENT, ONCE_A_STEP, PER_STEP, Call, Plan, Segment
 from verdict.outcome import Finding
 
 OUT_OF_TURN = "out of turn"
 """The kind of a finding that a segment runs too early."""
 MOST_NAMED = 4
 """How many tensors that are read too early are named, and how many segments that make them."""
+
+AFTER = "run every segment after those that make what it reads"
+IN_PLACE = "what is made of a weight or buffer that is given is another share of it: in a text, w'2 = sgd(w, g)"
+"""How a plan says what an optimizer does in place: a share is given, or made, and each at most once."""
 
 
 def makers_of(plan: Plan, device: int) -> Mapping[int, Set[int]]:
@@ -55,7 +59,7 @@ def _early(plan: Plan, device: int, call: Call, early: Set[int], makers: Mapping
         "broken-data-flow",
         f"{segment.name} runs for {when} before {first_of(before, MOST_NAMED)}, which {make} {named} for it",
         f"segment {segment.name} on rank {device}, {when}",
-        help="run every segment after those that make what it reads",
+        help=f"{AFTER}; {IN_PLACE}" if any(plan.kind(tensor) in PER_STEP for tensor in tensors) else AFTER,
         extent=len(readers),
         evidence=Fault(tuple(Place(device, call.microbatch, node.name, node.op) for node in readers), tensors),
         kind=OUT_OF_TURN,

@@ -6,6 +6,7 @@ wrap around, all of them. See states.py for what is followed, transitions.py for
 what may be any number.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import prod
@@ -15,11 +16,18 @@ from verdict.graph import INPUT, Plan
 from verdict.ops import Attributes
 from verdict.ops.domain import BITS
 from verdict.reduction.factors import Factors, Scales
-from verdict.reduction.states import CONSTANT, COUNTS, IDS, State
+from verdict.reduction.states import CONSTANT, COUNTS, IDS, POSITIONS, State
 from verdict.reduction.visit import Axis, Visit
 
 EACH_WAY = 2
 """How many elements more than a number an axis keeps that is counted and compared with it: less, as many, and more."""
+
+MOST_ADDED = 2
+"""Up to so many coordinates are added up and compared whichever they are: of i + i < n both choices of shapes show a
+difference. Of i + i + i <= j, and other multiples that are beyond few elements, they do not.
+"""
+POSITION = -1
+"""What stands for positions among coordinates: of any two axes they may be the same."""
 
 
 class Coordinates:
@@ -36,6 +44,8 @@ class Coordinates:
         self._state: dict[int, State] = {}
         self._counted: dict[int, frozenset[Axis]] = {}
         self._sources: dict[int, frozenset[int]] = {}
+        self._added: dict[int, Counter[int]] = {}
+        self._met: list[tuple[int, Counter[int]]] = []
         self._sizes: list[Axis] = []
         self._cuts: list[tuple[int, int]] = []
         self._leasts: list[tuple[Axis, int]] = []
@@ -137,6 +147,43 @@ class Coordinates:
         """A logical tensor of this plan is one of the other plan."""
         self._factors.join(self._variable[mine], other._variable[theirs])
 
+    def added(self, logical: int) -> Counter[int]:
+        """The coordinates that are added up in a tensor, each as often as it is."""
+        source = self.source(logical)
+        given = self.state(logical) not in POSITIONS
+        return self._added.get(source, Counter([source if given else POSITION]))
+
+    def add(self, visit: Visit, logicals: Sequence[int]) -> None:
+        """What a node makes is the sum, or the difference, of coordinates."""
+        self._put(visit, sum(map(self.added, logicals), Counter[int]()))
+
+    def move(self, visit: Visit, logicals: Sequence[int]) -> None:
+        """What a node makes are coordinates, elsewhere: of several tensors, those of one of them."""
+        found = Counter[int]()
+        for logical in logicals:
+            found |= self.added(logical)
+        self._put(visit, found)
+
+    def _put(self, visit: Visit, found: Counter[int]) -> None:
+        for logical in visit.made.values():
+            self._added[logical] = self._added.get(logical, Counter()) | found
+
+    def are_few(self, logicals: Sequence[int]) -> bool:
+        """Whether coordinates that meet are few, or each is another one. A multiple of one of them is beyond axes of
+        few elements, whichever multiple it is.
+        """
+        met = sum(map(self.added, logicals), Counter[int]())
+        return met.total() <= MOST_ADDED or max(met.values()) == 1
+
+    def meet(self, logicals: Sequence[int], summed: bool = False) -> None:
+        """Coordinates are compared with each other; summed: added up, or subtracted.
+
+        Of m of them, any order occurs within m elements: so many are kept between cuts. Where a sum reaches the next
+        cut, what is missing to that has a place in the order, too: twice as many.
+        """
+        found = sum(map(self.added, logicals), Counter[int]())
+        self._met.append((self._variable[logicals[0]], found + found if summed else found))
+
     def cut(self, visit: Visit, logical: int, coordinate: int, offset: int) -> None:
         """The attribute `other` of a node is a coordinate less `offset`, and shrinks as the coordinates do."""
         self._cuts.append((self._variable[logical], abs(coordinate)))
@@ -190,6 +237,13 @@ class Coordinates:
                 scales.cut(variable, max(size, coordinate), (coordinate, size))
         for axis, least in self._leasts:
             scales.least(axis.variable, axis.size, least)
+        met: dict[int, Counter[int]] = {}
+        for variable, found in self._met:
+            root = self._factors.find(variable)
+            met[root] = met.get(root, Counter()) | found
+        for root, found in met.items():
+            if root in self._size:
+                scales.between(root, self._size[root], found.total())
 
     def reduced(self, key: tuple[object, ...], scales: Scales, attrs: Attributes) -> dict[str, Any]:
         """The attributes of a node with the numbers among them that are coordinates reduced."""

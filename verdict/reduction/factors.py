@@ -198,6 +198,7 @@ class Scales:
         self._heeded: set[tuple[object, ...]] = set()
         self._unit: dict[int, int] = {}
         self._least: dict[int, set[tuple[int, int]]] = {}
+        self._between: dict[int, int] = {}
         self._known: dict[int, Fraction] = {}
         self._scales: dict[tuple[int, int], Fraction] = {}
 
@@ -244,6 +245,12 @@ class Scales:
             wanted = max(2, -(-least // 2 ** (len(pieces) - 1)))
             self._least.setdefault(self._factors.find(piece.factor), set()).add((piece.size, wanted))
 
+    def between(self, variable: int, size: int, least: int) -> None:
+        """Keep at least `least` elements of a dimension between any two of its cuts."""
+        for piece in self._factors.pieces(variable, size):
+            root = self._factors.find(piece.factor)
+            self._between[root] = max(least, self._between.get(root, 1))
+
     def scale(self, variable: int, size: int) -> Fraction:
         """By what a dimension of `size` elements shrinks, when all has been said."""
         key = (self._factors.find(variable), size)
@@ -264,7 +271,7 @@ class Scales:
         unit = self._unit.get(root, 1)
         if self._factors.frozen(root) or unit <= 1:
             return Fraction(1)
-        kept = 1
+        kept = self._between.get(root, 1)
         for size, least in self._least.get(root, set()):
             kept = max(kept, -(-min(least, size) * unit // size))
         return Fraction(min(kept + self._grow, unit), unit)

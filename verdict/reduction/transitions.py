@@ -118,12 +118,14 @@ def _of_ids(known: Coordinates, visit: Visit, states: Mapping[int, State]) -> Ma
     constant = kinds <= CONSTANT
     if visit.flow is Flow.MOVED and _moved(known, visit, states):
         known.join([*logicals, *visit.made.values()])
+        known.move(visit, logicals)
         return together(kinds), NONE
     if visit.flow is Flow.COMPARED and _compared(known, visit, logicals, others, kinds):
         known.join(logicals)
         return (State.EXACT if constant and others <= CONSTANT else State.TRUTH), NONE
     if visit.flow is Flow.SHIFTED and not others and _shifted(known, visit, logicals):
         known.join([*logicals, *visit.made.values()])
+        known.add(visit, logicals)
         return (State.OFFSET if constant else State.SHIFTED), NONE
     if constant and others <= CONSTANT:
         return State.TABLE, NONE
@@ -150,10 +152,11 @@ def _compared(
     known: Coordinates, visit: Visit, logicals: Sequence[int], others: Collection[State], kinds: frozenset[State]
 ) -> bool:
     """Whether the scale can keep a comparison: with a boundary, with the first coordinate, or with what is none."""
-    if set(others) - {State.ZERO}:
+    if set(others) - {State.ZERO} or not known.are_few(logicals):
         return False
     number, word = visit.attrs.get("other"), visit.node.op.split(".")[1]
     if number is None:
+        known.meet(logicals)
         return not others or word in BOUND
     if not _is_whole(number):
         return False
@@ -165,10 +168,12 @@ def _compared(
 
 def _shifted(known: Coordinates, visit: Visit, logicals: Sequence[int]) -> bool:
     number = visit.attrs.get("other")
-    if visit.attrs.get("alpha", 1) != 1:
+    if visit.attrs.get("alpha", 1) != 1 or not known.are_few(logicals):
         return False
     if number is not None and _is_whole(number):
         known.cut(visit, logicals[0], number, 0)
+    elif len(logicals) > 1:
+        known.meet(logicals, summed=True)
     return number is None or _is_whole(number)
 
 

@@ -59,7 +59,8 @@ def merged(trace: Trace, repeated: Repeats, follower: Follower) -> tuple[Trace, 
     for number, step in enumerate(trace.flow.steps):
         reads = tuple(same[ids] for ids in trace.reads[number])
         first = met.setdefault(key_of_reads(follower, step, reads), number)
-        made: list[Ids | None] = [None] * len(step.outputs)
+        beside.reads.append(reads)
+        beside.made.append((None,) * len(step.outputs))
         for position, ids in enumerate(trace.made[number]):
             if ids is None:
                 continue
@@ -67,16 +68,13 @@ def merged(trace: Trace, repeated: Repeats, follower: Follower) -> tuple[Trace, 
                 same[ids] = same[_made_of(trace, first, position)]
             elif (number, position) in repeated:
                 due = same[repeated[number, position]]
-                fresh = follower.elements.block(Kind.PARALLEL, number, position, ids.shape)
-                made[position] = fresh
+                fresh = _beside(beside, (number, position), ids.shape, follower.elements)
                 claims.append(Claim(fresh.ravel(), due.ravel(), number, position))
                 claims += [Claim(*back, number, position) for back in _back(beside, due, ids, follower.elements)]
                 same[ids] = due
         own.reads.append(reads)
         own.made.append(trace.made[number])
         own.above.append(above(own, reads, follower.elements))
-        beside.reads.append(reads)
-        beside.made.append(tuple(made))
     own.ids = [None if ids is None else same[ids] for ids in trace.ids]
     return own, beside, claims
 
@@ -88,14 +86,20 @@ def _back(beside: Trace, due: Ids, ids: Ids, elements: Elements) -> Iterator[tup
     for block in elements.blocks_of(due):
         if block.kind is not Kind.SINGLE:
             continue
-        outputs = list(beside.made[block.owner])
-        fresh = outputs[block.output]
-        if fresh is None:
-            fresh = elements.block(Kind.PARALLEL, block.owner, block.output, block.shape)
-            outputs[block.output] = fresh
-            beside.made[block.owner] = tuple(outputs)
+        fresh = _beside(beside, (block.owner, block.output), block.shape, elements)
         within = (due >= block.start) & (due < block.start + prod(block.shape))
         yield fresh.ravel()[due[within] - block.start], ids[within]
+
+
+def _beside(beside: Trace, place: tuple[int, int], shape: tuple[int, ...], elements: Elements) -> Ids:
+    """What a step makes as one of its outputs, as elements of the parallel flow: the same ones whenever it is asked."""
+    number, position = place
+    outputs = list(beside.made[number])
+    fresh = outputs[position]
+    if fresh is None:
+        outputs[position] = fresh = elements.block(Kind.PARALLEL, number, position, shape)
+        beside.made[number] = tuple(outputs)
+    return fresh
 
 
 def without(repeated: Repeats, refused: Iterable[Claim]) -> Repeats:

@@ -7,9 +7,9 @@ import numpy as np
 
 from verdict.graph import ABSENT
 from verdict.graph.sources import in_short
-from verdict.ops import RULES, Law
+from verdict.ops import RULES, Axes, Law
 from verdict.sweep.elements import Ids, Kind
-from verdict.sweep.flow import REDUCTIONS, Step
+from verdict.sweep.flow import CANNOT, REDUCTIONS, Step
 from verdict.sweep.trace import frozen
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State
@@ -127,10 +127,9 @@ def _is_share(step: Step, seen: list[Ids | None], reads: tuple[Ids, ...]) -> boo
 
 def _takes_all(step: Step, seen: list[Ids | None], reads: tuple[Ids, ...]) -> bool:
     """Whether a step reads a share that is cut along an axis of which it must have all: a variance."""
-    rule, shapes = RULES.get(step.op), [ids.shape for ids in seen if ids is not None]
-    if rule is None or len(shapes) < len(reads):
+    shapes, axes = [ids.shape for ids in seen if ids is not None], _axes(step, seen)
+    if axes is None or len(shapes) < len(reads):
         return False
-    axes = rule.axes(shapes, step.attrs)
     whole = {atom.name for atom in axes.atoms if atom.law is not Law.EACH}
     sizes = zip(shapes, (ids.shape for ids in reads), axes.inputs, strict=True)
     return any(
@@ -143,10 +142,21 @@ def _takes_all(step: Step, seen: list[Ids | None], reads: tuple[Ids, ...]) -> bo
 
 def sums(step: Step, reads: list[Ids | None]) -> bool:
     """Whether a step sums along an axis that it could be given a share of. reads: all that it reads, as elements."""
-    rule, shapes = RULES.get(step.op), [ids.shape for ids in reads if ids is not None]
-    if rule is None or len(shapes) < len(reads):
-        return False
-    return any(atom.law is Law.SUM for atom in rule.axes(shapes, step.attrs).atoms)
+    axes = _axes(step, reads)
+    return axes is not None and any(atom.law is Law.SUM for atom in axes.atoms)
+
+
+def _axes(step: Step, reads: Sequence[Ids | None]) -> Axes | None:
+    """The index axes of a step; None where not all that it reads is known, or it reads complex numbers, of which the
+    elements have an axis more than the rule speaks of.
+    """
+    rule = RULES.get(step.op)
+    if rule is None or any(ids is None for ids in reads):
+        return None
+    try:
+        return rule.axes([ids.shape for ids in reads if ids is not None], step.attrs)
+    except CANNOT:
+        return None
 
 
 def _within(ids: Ids | None, whole: Ids) -> bool:
