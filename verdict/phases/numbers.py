@@ -1,5 +1,6 @@
 """Both plans, or one column of them, run on random numbers from end to end."""
 
+from verdict.comparison import Faulty
 from verdict.concrete import AGREE, DIFFER, Comparison, Prepared, compare_prepared, prepare, work_at, work_of
 from verdict.concrete.comparison import FULL_WORK
 from verdict.counting import Progress, uncounted
@@ -107,7 +108,10 @@ def difference_at_own_shapes(single: Plan, parallel: Plan) -> Comparison | None:
     """A run at the plans' own shapes in which they differ; None where they do not, or that is too much to be run."""
     if steps_of(single) + steps_of(parallel) > MOST_CHECKED_STEPS:
         return None
-    if work_of(single, full(single)) + work_of(parallel, full(parallel)) > MOST_CHECKED:
+    try:
+        if work_of(single, full(single)) + work_of(parallel, full(parallel)) > MOST_CHECKED:
+            return None
+    except Faulty:
         return None
     found = run_on_numbers(single, parallel, MOST_CHECKED)
     return None if isinstance(found, str) or found.outcome != DIFFER or is_reduced(found) else found
