@@ -31,6 +31,7 @@ from verdict.phases.numbers import (
     DIFFERENT,
     DISTINCT,
     LOUD,
+    QUIET,
     SOME,
     at_full_shapes,
     is_reduced,
@@ -170,7 +171,7 @@ def _certified(query: Query, report: Report, proved: Collection[Finding]) -> Rep
             told = SLIGHT
         elif isinstance(full, str) or full.outcome != AGREE:
             return _without_misfits(report, proved, full)
-    elif doubtful[0].code != MISFIT and any(_differences(query, LOUD[:1], progress)):
+    elif doubtful[0].code != MISFIT and any(_differences(query, (LOUD[0], QUIET), progress)):
         return report
     return _open_again(report, proved, told)
 

@@ -23,6 +23,8 @@ LOUD = (Scale(8), Scale(64), Scale(512), Scale(8, 8))
 """What is asked where plans agree on all seeds: some programs come to the bounds at which they are clipped only so,
 behind norms only where their weights are greater.
 """
+QUIET = Scale(1 / 64, 1 / 64)
+"""What is asked besides: what is clipped from a bound on stays as it is where norms are small."""
 ZEROS = (Scale(zeros=True), Scale(weights=0))
 """Where some rows, or all weights, are zero some programs divide by zero that others mask."""
 MOST_STEPS = 200_000
@@ -78,7 +80,7 @@ def unasked(single: Plan, parallel: Plan, ran: bool) -> tuple[Scale, ...]:
     ran: whether they agree on few seeds.
     """
     work = work_at(without_effects(single)) + work_at(without_effects(parallel))
-    loud = LOUD if work <= MOST_SHAKEN else LOUD[:1]
+    loud = (*LOUD, QUIET) if work <= MOST_SHAKEN else LOUD[:1]
     zeros = () if work > MOST_SHAKEN or any(map(_chooses, (single, parallel))) else ZEROS
     return (*(() if ran and work > SOME else (USUAL,)), *loud, *zeros)
 
