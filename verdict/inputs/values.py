@@ -118,7 +118,8 @@ def _among(array: Array, known: Integers) -> npt.NDArray[np.bool_]:
 
 def _scaled(random: np.random.Generator, values: Array, kind: str, scale: Scale) -> Array:
     """Numbers of a kind as a scale asks for them."""
-    scaled: Array = values * {INPUT: scale.inputs, WEIGHT: scale.weights}.get(kind, 1)
+    factor = {INPUT: scale.inputs, WEIGHT: scale.weights}.get(kind, 1)
+    scaled: Array = values * factor if factor else np.zeros_like(values)
     if scale.zeros and kind == INPUT and values.ndim:
         scaled[random.random(values.shape[:-1] or values.shape) < 0.5] = 0
     return scaled
