@@ -1,7 +1,16 @@
 """Both plans, or one column of them, run on random numbers from end to end."""
 
-from verdict.comparison import Faulty
-from verdict.concrete import AGREE, DIFFER, Comparison, Prepared, compare_prepared, prepare, work_at, work_of
+from verdict.concrete import (
+    AGREE,
+    DIFFER,
+    Comparison,
+    Faulty,
+    Prepared,
+    compare_prepared,
+    prepare,
+    work_at,
+    work_of,
+)
 from verdict.concrete.comparison import FULL_WORK
 from verdict.counting import Progress, uncounted
 from verdict.graph import ABSENT, Node, Plan, without_effects
