@@ -235,7 +235,7 @@ def test_bounds_behind_a_norm_are_come_to_by_greater_weights(low, verdict):
     assert ([run_of(single, parallel, scale) for scale in numbers.LOUD[:3]], report.verdict) == ([AGREE] * 3, verdict)
 
 
-SCALED = """
+BY_NORM = """
   x input [4, 2]
   r = mul(x, x)
   m = mean(r) dim=(0, 1) keepdim=True
@@ -249,7 +249,7 @@ SCALED = """
 
 @pytest.mark.parametrize(("most", "verdict"), [(1.0, Verdict.UNKNOWN), (2.0, Verdict.REFUTED)])
 def test_a_bound_that_only_small_norms_come_to_is_looked_at(most, verdict):
-    single, parallel = plans(SCALED.format("aten.clamp(c) max=1.0"), SCALED.format(f"aten.clamp(c) max={most}"))
+    single, parallel = plans(BY_NORM.format("aten.clamp(c) max=1.0"), BY_NORM.format(f"aten.clamp(c) max={most}"))
     report = contradicted(single, parallel, undecided(TWIN))
     assert ([run_of(single, parallel, scale) for scale in numbers.LOUD], report.verdict) == ([AGREE] * 4, verdict)
 
