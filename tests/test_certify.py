@@ -174,7 +174,7 @@ def test_what_is_assumed_is_not_in_numbers():
 
 
 @pytest.mark.parametrize("few", [0, numbers.SOME])
-def test_what_was_run_is_run_again_on_more_seeds_where_these_are_quick_and_on_louder_numbers(few, monkeypatch):
+def test_what_was_run_is_run_again_on_more_seeds_where_quick_and_on_louder_and_other_numbers(few, monkeypatch):
     scales, run = [], certify_module.run_on_numbers
     monkeypatch.setattr(numbers, "SOME", few)
 
@@ -186,7 +186,8 @@ def test_what_was_run_is_run_again_on_more_seeds_where_these_are_quick_and_on_lo
     for ran in (True, False):
         examined = Examined(undecided(TWIN), ran=ran)
         assert contradict(Query(SINGLE, TWIN), examined) == examined._replace(ran=True)
-    assert scales == [*([USUAL] if few else []), *numbers.LOUD, USUAL, *numbers.LOUD]
+    more = [*numbers.LOUD, numbers.QUIET, *numbers.ZEROS]
+    assert scales == [*([USUAL] if few else []), *more, USUAL, *more]
 
 
 CLIPPED = """
@@ -232,6 +233,25 @@ def test_bounds_behind_a_norm_are_come_to_by_greater_weights(low, verdict):
     single, parallel = plans(NORMED.format("mul(y) other=1.0"), NORMED.format(f"aten.clamp(y) min={low} max=30.0"))
     report = contradicted(single, parallel, undecided(TWIN))
     assert ([run_of(single, parallel, scale) for scale in numbers.LOUD[:3]], report.verdict) == ([AGREE] * 3, verdict)
+
+
+BY_NORM = """
+  x input [4, 2]
+  r = mul(x, x)
+  m = mean(r) dim=(0, 1) keepdim=True
+  q = aten.rsqrt(m)
+  c = mul(q) other=0.3
+  k = {}
+  y = mul(x, k)
+  output y
+"""
+
+
+@pytest.mark.parametrize(("most", "verdict"), [(1.0, Verdict.UNKNOWN), (2.0, Verdict.REFUTED)])
+def test_a_bound_that_only_small_norms_come_to_is_looked_at(most, verdict):
+    single, parallel = plans(BY_NORM.format("aten.clamp(c) max=1.0"), BY_NORM.format(f"aten.clamp(c) max={most}"))
+    report = contradicted(single, parallel, undecided(TWIN))
+    assert ([run_of(single, parallel, scale) for scale in numbers.LOUD], report.verdict) == ([AGREE] * 4, verdict)
 
 
 LOOKED_UP = """

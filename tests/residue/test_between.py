@@ -21,7 +21,7 @@ from verdict.mutate import mutate
 from verdict.options import Options
 from verdict.phases import Query, walk
 from verdict.phases.between import between_cut_points
-from verdict.phases.numbers import difference_at_own_shapes, is_slight
+from verdict.phases.numbers import difference_at_own_shapes, is_borne_out, is_slight
 from verdict.pipeline import verify
 from verdict.reduction import shrink
 from verdict.report import Verdict
@@ -312,15 +312,18 @@ def test_only_real_numbers_are_added_in_any_order(dtype, proved):
     assert (report.verdict is Verdict.PROVED) is proved
 
 
-def test_what_is_proved_is_held_against_numbers(monkeypatch):
+def test_of_what_numbers_tell_apart_no_proof_is_asked_and_none_is_believed(monkeypatch):
     single, parallel = plans(tp=2, pp=1)
     assert difference_at_own_shapes(single, parallel) is None
+    assert between(single, parallel) is not None
     wrong = next(m for m in mutate(parallel, 1, 60) if oracle(1, 2)(single, m.plan)[0] == DIFFER)
     differing = difference_at_own_shapes(single, wrong.plan)
     assert differing is not None
-    monkeypatch.setattr("verdict.phases.numbers.difference_at_own_shapes", lambda *plans: differing)
-    with pytest.raises(InternalError, match="run on random numbers from end to end they differ"):
-        between(single, parallel)
+    with pytest.raises(InternalError, match="somehow they are proved equal, run on random numbers"):
+        is_borne_out(single, wrong.plan, "somehow")
+    monkeypatch.setattr("verdict.phases.between.difference_at_own_shapes", lambda *plans: differing)
+    monkeypatch.setattr("verdict.phases.between.decide", None)
+    assert between(single, parallel) is None
 
 
 CLASSES = """

@@ -70,3 +70,45 @@ def build_less(ctx):
 
 def build_none(ctx):
     return program(ctx, none if ctx.world > 1 else eq)
+
+
+def safe(z, total):
+    """Zeros where a row is zero, and no division by zero before that, so that the gradient is a number, too."""
+    return torch.where(total > 0, z / torch.where(total > 0, total, 1.0), 0.0)
+
+
+def unsafe(z, total):
+    return torch.where(total > 0, z / total, 0.0)
+
+
+def ones(z, total):
+    return torch.where(total > 0, z / torch.where(total > 0, total, 1.0), 1.0)
+
+
+def squared(ctx, divided):
+    w = nn.Parameter(torch.randn(SIZE, SIZE))
+    x, y = torch.randn(ROWS // ctx.world, SIZE), torch.randn(ROWS // ctx.world, SIZE)
+
+    def step():
+        z = x @ w
+        loss = (divided(z, z.square().sum(1, keepdim=True)) - y).square().mean()
+        loss.backward()
+        if ctx.world > 1:
+            dist.all_reduce(w.grad)
+            w.grad /= ctx.world
+        return loss.detach()
+
+    specs = {"x": shard(0, ctx.rank, ctx.world), "y": shard(0, ctx.rank, ctx.world)}
+    return Program(inputs={"x": x, "y": y}, params={"w": w}, step=step, specs=specs, loss=mean(ctx.rank, ctx.world))
+
+
+def build_safe(ctx):
+    return squared(ctx, safe)
+
+
+def build_unsafe(ctx):
+    return squared(ctx, unsafe if ctx.world > 1 else safe)
+
+
+def build_ones(ctx):
+    return squared(ctx, ones if ctx.world > 1 else safe)

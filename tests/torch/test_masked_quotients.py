@@ -9,11 +9,11 @@ pytest.importorskip("torch")
 from tests.torch.verdicts import answers
 
 FILE = Path(__file__).with_name("masked_quotients.py")
-RIGHT, WRONG = ("eq", "where"), ("one", "less", "none")
+RIGHT, WRONG, ZEROS = ("eq", "where"), ("one", "less", "none"), ("safe", "unsafe", "ones")
 
 
 def told(name):
-    builders = [f"build_{each}" for each in (*RIGHT, *WRONG, "alone")]
+    builders = [f"build_{each}" for each in (*RIGHT, *WRONG, *ZEROS, "alone")]
     return answers(FILE, tuple(zip(builders, builders, strict=True)))[f"build_{name}"]
 
 
@@ -31,3 +31,12 @@ def test_another_mask_is_not(name):
 
 def test_a_gradient_of_own_rows_is_refuted():
     assert told("alone").verdict == "REFUTED", told("alone").why
+
+
+def test_what_is_divided_by_no_zero_is_proved():
+    assert told("safe").verdict == "PROVED", told("safe").why
+
+
+@pytest.mark.parametrize("name", ["unsafe", "ones"])
+def test_what_goes_otherwise_where_a_row_is_zero_is_refuted_by_such_rows(name):
+    assert told(name).verdict == "REFUTED", told(name).why

@@ -96,7 +96,8 @@ def compare_prepared(
     """Run two prepared plans on the values of `seed` and compare what they declare.
 
     usual: whether integers that are looked up are rows of their tables, where the plan states no range for them. scale:
-    of the numbers; of others than usual ones, what is beyond floats on either side is not compared.
+    of the numbers; of loud ones, what is beyond floats on either side is not compared. Where some are zero, what the
+    single-device plan makes no numbers of is not.
     """
     single, parallel, bindings, (one, two) = prepared.single, prepared.parallel, prepared.bindings, prepared.small
     integers, named = domains(single, one), () if exact or seed % 2 else thresholds(single, parallel)
@@ -115,7 +116,7 @@ def compare_prepared(
             return _failed(error.fault._replace(ours=True), ours=True)
         try:
             found = execute(parallel, two, bindings[1], values, exact)
-            if scale != USUAL and not finite(found):
+            if scale.is_loud and not finite(found):
                 return Comparison(CANNOT, (), (Fault("the parallel values overflow", parallel.source, True),), shapes)
             rows, faults = compared(Sides(single, parallel, bindings[1], two, right, found))
             if not exact and not all(row.agrees for row in rows) and _work(prepared) <= MOST_SHAKEN:
@@ -126,7 +127,10 @@ def compare_prepared(
             return Comparison(CANNOT, (), (Fault("its integers grow beyond floats", parallel.source, True),), shapes)
     if faults:
         return Comparison(CANNOT if all(fault.ours for fault in faults) else FAULT, rows, faults, shapes)
-    if not all(np.isfinite(row.size) for row in rows):
+    defined = tuple(row for row in rows if np.isfinite(row.size))
+    if scale.zeros and not all(row.agrees for row in defined):
+        return Comparison(DIFFER, defined, (), shapes)
+    if len(defined) < len(rows):
         return Comparison(CANNOT, rows, (Fault("the single-device values overflow", single.source, True),), shapes)
     return Comparison(AGREE if all(row.agrees for row in rows) else DIFFER, rows, (), shapes)
 

@@ -39,10 +39,18 @@ GRID = 64
 
 
 class Scale(NamedTuple):
-    """What real inputs without a stated range, and weights, are multiplied by."""
+    """What real inputs without a stated range, and weights, are multiplied by. zeros: whether about every other row of
+    such inputs (along the last axis) is zero, as what fills up a batch may be.
+    """
 
     inputs: float = 1.0
     weights: float = 1.0
+    zeros: bool = False
+
+    @property
+    def is_loud(self) -> bool:
+        """Whether some numbers are greater than usual ones, so that what is made of them may be beyond floats."""
+        return max(self.inputs, self.weights) > 1
 
 
 USUAL = Scale()
@@ -75,7 +83,7 @@ def random_values(
             bound = RANGE[logical.kind] / (gain if logical.kind == WEIGHT and len(shape) == 1 else 1)
             values[index] = _numbers(random, (*shape, 2) if is_complex(logical) else shape, bound, exact)
             if scale != USUAL and logical.name not in stated:
-                values[index] = values[index] * {INPUT: scale.inputs, WEIGHT: scale.weights}.get(logical.kind, 1)
+                values[index] = _scaled(random, values[index], logical.kind, scale)
             if named and logical.kind == INPUT:
                 values[index] = _mixed(random, values[index], named, seed)
             if logical.name in unsigned:
@@ -106,6 +114,15 @@ def _among(array: Array, known: Integers) -> npt.NDArray[np.bool_]:
     if known.high is not None:
         inside &= array <= known.high
     return np.asarray(inside | np.isin(array, known.beside))
+
+
+def _scaled(random: np.random.Generator, values: Array, kind: str, scale: Scale) -> Array:
+    """Numbers of a kind as a scale asks for them."""
+    factor = {INPUT: scale.inputs, WEIGHT: scale.weights}.get(kind, 1)
+    scaled: Array = values * factor if factor else np.zeros_like(values)
+    if scale.zeros and kind == INPUT and values.ndim:
+        scaled[random.random(values.shape[:-1] or values.shape) < 0.5] = 0
+    return scaled
 
 
 def _mixed(random: np.random.Generator, values: Array, named: Sequence[float], turn: int) -> Array:

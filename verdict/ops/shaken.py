@@ -35,6 +35,8 @@ FEW, FINEST = 2.0**30, 2.0**20
 """Numbers up to this that are whole multiples of 1 / 2**20 have few digits: products and sums of some are exact."""
 WHOLE = frozenset({*ROUNDING, "sign", "floor_divide"})
 """Operators that make whole numbers of all numbers; so does a quotient that is rounded."""
+MOST_IN_SETS = 1_000
+"""Up to so many numbers are looked up in Python's sets."""
 GREATEST, LEAST = 1e300, 1e-300
 """What stands for a number that is too great for floats, and for one that is not zero and too small for them."""
 
@@ -51,14 +53,13 @@ def shaken(op: str, attrs: Mapping[str, Any], grads: Sequence[Array], read: Sequ
     compared, or the greatest, is so as before. Numbers of few digits that are made of such stay, too, as counts are.
     grads, read: what it reads.
     """
-    floats = [_in_floats(array.ravel()) for array in (*grads, *read) if array.dtype.kind in "fO"]
-    known = np.concatenate(floats) if floats else np.zeros(0)
-    if _has_few(made) and _has_few(known):
+    floats = [_in_floats(array) for array in (*grads, *read) if array.dtype.kind in "fO"]
+    if _has_few(made) and all(map(_has_few, floats)):
         return made
     digits, _ = np.frexp(made)
-    kept = _kept(op, attrs, made, (*grads, *read), known) | ~np.isfinite(made)
+    kept = _kept(op, attrs, made, (*grads, *read), floats) | ~np.isfinite(made)
     off = np.where(kept, made, made * (1 - SHAKEN * np.abs(np.sin(SPREAD * digits))))
-    if not np.isfinite(known).all() or FACTS.makes_infinite(op, attrs):
+    if not all(bool(np.isfinite(array).all()) for array in floats) or FACTS.makes_infinite(op, attrs):
         return off
     if not may_fail(op, attrs, [0] * (len(grads) + len(read)), len(grads)):
         off = np.where(np.isinf(made), np.copysign(GREATEST, made), off)
@@ -80,26 +81,39 @@ def is_steady(error: float, noise: float) -> bool:
 
 
 def _kept(
-    op: str, attrs: Mapping[str, Any], made: Array, read: Sequence[Array], known: Array
+    op: str, attrs: Mapping[str, Any], made: Array, read: Sequence[Array], floats: Sequence[Array]
 ) -> npt.NDArray[np.bool_]:
     """Where a node makes a number that floats do not round: a whole one, one that it reads, or that it is told.
 
     Of formulas one that it reads in its place alone, as a sigmoid that is 1 in floats is no 1 that it reads elsewhere.
     """
-    stated = [float(value) for value in attrs.values() if isinstance(value, int | float)]
     rule, name = RULES.get(op.removesuffix(GRAD)), HLO.get(op) or name_of(op)
     if not op.endswith(GRAD):
         if name in WHOLE or attrs.get("rounding_mode") is not None:
             return np.ones(made.shape, dtype=bool)
         if not UNROUNDED.isdisjoint((op, name)):
-            return np.isin(np.abs(made), np.abs(np.append(known, stated)))
+            return _among(np.abs(made), np.abs(_told(attrs, floats)))
     if not strict(op) or (rule is not None and (rule.moves or rule.copies)):
-        return np.isin(made, np.append(known, stated))
+        return _among(made, _told(attrs, floats))
     kept = np.zeros(made.shape, dtype=bool)
     for array in read:
         if array.shape == made.shape:
             kept |= made == array
     return kept
+
+
+def _told(attrs: Mapping[str, Any], floats: Sequence[Array]) -> Array:
+    """All numbers that a node reads, or is told."""
+    stated = [float(value) for value in attrs.values() if isinstance(value, int | float)]
+    return np.concatenate([*(array.ravel() for array in floats), np.array(stated, dtype=np.float64)])
+
+
+def _among(made: Array, known: Array) -> npt.NDArray[np.bool_]:
+    """Which numbers are among the known ones. For a few, Python's sets are several times as fast."""
+    if made.size + known.size > MOST_IN_SETS:
+        return np.isin(made, known)
+    members = set(known.tolist())
+    return np.array([number in members for number in made.ravel().tolist()], dtype=bool).reshape(made.shape)
 
 
 def _in_floats(array: Array) -> Array:
@@ -111,6 +125,8 @@ def _in_floats(array: Array) -> Array:
 
 
 def _has_few(array: Array) -> bool:
-    """Whether all numbers have few digits, as counts and simple constants have."""
+    """Whether all numbers have few digits, as counts and simple constants have. Mostly the first one tells."""
+    if array.size and not (float(array.flat[0]) * FINEST).is_integer():
+        return False
     digits = array * FINEST
     return bool((np.isfinite(array) & (np.abs(array) <= FEW) & (digits == np.rint(digits))).all())

@@ -49,15 +49,17 @@ def is_exact(array: Array) -> bool:
 
 def is_beyond(array: Array | None) -> bool:
     """Whether some element is as great as integers of int64 are that floats need not hold."""
-    if array is None or not array.size or array.dtype.kind not in "fi" or not _top(array) >= HELD:
+    if array is None or not array.size or array.dtype.kind not in "fi" or _is_within(array):
         return False
     sizes = np.abs(array.astype(np.float64))
     return bool(((sizes >= HELD) & (sizes <= GREATEST)).any())
 
 
-def _top(array: Array) -> float:
-    """The greatest size of an element; no number where one is none."""
-    return max(float(array.max()), -float(array.min()))
+def _is_within(array: Array) -> bool:
+    """Whether all elements are less than that in size, as each is where the sum of squares, soon told, is less."""
+    if array.dtype.kind == "f" and np.vdot(array, array) < HELD * HELD:
+        return True
+    return not max(float(array.max()), -float(array.min())) >= HELD
 
 
 def _is_whole(array: Array) -> bool:

@@ -8,7 +8,7 @@ from verdict.graph import Plan
 from verdict.lineage import Signature, bind, reference
 from verdict.observer import SILENT, Phase
 from verdict.outcome import Proved
-from verdict.phases.numbers import is_borne_out
+from verdict.phases.numbers import difference_at_own_shapes
 from verdict.phases.prove import prove
 from verdict.phases.query import Examined, Query
 from verdict.phases.summary import has_rule, with_islands
@@ -23,15 +23,17 @@ def between_cut_points(
 ) -> Examined | None:
     """What is PROVED of a pair by a walk that rests on proved cut points; None where nothing is.
 
-    It is not asked where every stage is proved by itself, nor under assumptions that were made by choice. What is not
-    too large is run on numbers besides: raises InternalError where these say the contrary. Where they differ by no more
-    than rounding of 32 bits makes, as casts of large integers do, the whole is swept. others: tensors, with their
+    It is not asked where every stage is proved by itself, nor under assumptions that were made by choice, nor of what
+    differs when it is run on numbers, as far as it is not too large for that: the sweep tells why, or where they differ
+    by no more than rounding of 32 bits makes, as casts of large integers do, decides. others: tensors, with their
     devices, that hold no shares of single-device values.
     """
     options, (single, parallel) = query.options, query.values
     if options.exhaustive or options.assume:
         return None
     if _takes_from_another(parallel) or not (_has_rules(single) and _has_rules(parallel)):
+        return None
+    if difference_at_own_shapes(single, parallel) is not None:
         return None
     known = dict(examined.outcomes)
 
@@ -50,7 +52,7 @@ def between_cut_points(
     denied = any(assumption.name in options.denied for assumption in report.assumptions)
     if denied or report.verdict is not Verdict.PROVED:
         return None
-    return again._replace(report=report) if is_borne_out(single, parallel, "between cut points") else None
+    return again._replace(report=report)
 
 
 def _has_rules(plan: Plan) -> bool:

@@ -13,6 +13,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from verdict.concrete import AGREE, CANNOT, DIFFER, FAULT, Comparison
 from verdict.counting import Progress
 from verdict.diagnose import Raw
@@ -29,6 +31,7 @@ from verdict.phases.numbers import (
     DIFFERENT,
     DISTINCT,
     LOUD,
+    QUIET,
     SOME,
     at_full_shapes,
     is_reduced,
@@ -168,7 +171,7 @@ def _certified(query: Query, report: Report, proved: Collection[Finding]) -> Rep
             told = SLIGHT
         elif isinstance(full, str) or full.outcome != AGREE:
             return _without_misfits(report, proved, full)
-    elif doubtful[0].code != MISFIT and any(_differences(query, LOUD[:1], progress)):
+    elif doubtful[0].code != MISFIT and any(_differences(query, (LOUD[0], QUIET), progress)):
         return report
     return _open_again(report, proved, told)
 
@@ -253,16 +256,18 @@ def _difference(found: Comparison, scale: Scale = USUAL) -> Finding | None:
     if found.outcome != DIFFER or is_reduced(found):
         return None
     least = DIFFERENT if scale == USUAL else DISTINCT
-    row = next((row for row in found.differing if row.error > least * row.size), None)
+    row = next((row for row in found.differing if not row.error <= least * row.size), None)
     if row is None:
         return None
-    title = f"run on {_in_words(scale)} it is off by {row.error:.3g}, where the greatest element is {row.size:.3g}"
+    off = f"is off by {row.error:.3g}" if np.isfinite(row.error) else "is no number"
+    title = f"run on {_in_words(scale)} it {off}, where the greatest element is {row.size:.3g}"
     return Finding("not-equivalent", title, f"{row.what} {row.where}")
 
 
 def _in_words(scale: Scale) -> str:
-    by = ((what, factor) for what, factor in scale._asdict().items() if factor != 1)
-    return ", ".join(("random numbers", *(f"{what} multiplied by {factor:g}" for what, factor in by)))
+    by = ((what, factor) for what, factor in (("inputs", scale.inputs), ("weights", scale.weights)) if factor != 1)
+    zeros = ("some rows of inputs zero",) if scale.zeros else ()
+    return ", ".join(("random numbers", *zeros, *(f"{what} multiplied by {factor:g}" for what, factor in by)))
 
 
 def _open_again(report: Report, proved: Collection[Finding], why: str) -> Report:

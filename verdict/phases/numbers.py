@@ -1,12 +1,23 @@
 """Both plans, or one column of them, run on random numbers from end to end."""
 
-from verdict.concrete import AGREE, DIFFER, Comparison, Prepared, compare_prepared, prepare, work_at, work_of
+from verdict.concrete import (
+    AGREE,
+    DIFFER,
+    Comparison,
+    Faulty,
+    Prepared,
+    compare_prepared,
+    prepare,
+    work_at,
+    work_of,
+)
 from verdict.concrete.comparison import FULL_WORK
 from verdict.counting import Progress, uncounted
-from verdict.graph import Plan, without_effects
+from verdict.graph import ABSENT, Node, Plan, without_effects
 from verdict.inputs import USUAL, Scale, outside, unstated
 from verdict.lineage.reference import draws_again, reference
-from verdict.ops.shaken import MOST_SHAKEN
+from verdict.ops import FACTS
+from verdict.ops.shaken import MOST_SHAKEN, is_real
 from verdict.semantics import full
 from verdict.solver import InternalError
 from verdict.sweep import steps_of
@@ -21,6 +32,10 @@ LOUD = (Scale(8), Scale(64), Scale(512), Scale(8, 8))
 """What is asked where plans agree on all seeds: some programs come to the bounds at which they are clipped only so,
 behind norms only where their weights are greater.
 """
+QUIET = Scale(1 / 64, 1 / 64)
+"""What is asked besides: what is clipped from a bound on stays as it is where norms are small."""
+ZEROS = (Scale(zeros=True), Scale(weights=0))
+"""Where some rows, or all weights, are zero some programs divide by zero that others mask."""
 MOST_STEPS = 200_000
 """The most nodes of both plans to be run; of more, one microbatch of one replica is, where it speaks for the whole."""
 MOST_WORK = 1_000_000_000
@@ -74,8 +89,20 @@ def unasked(single: Plan, parallel: Plan, ran: bool) -> tuple[Scale, ...]:
     ran: whether they agree on few seeds.
     """
     work = work_at(without_effects(single)) + work_at(without_effects(parallel))
-    loud = LOUD if work <= MOST_SHAKEN else LOUD[:1]
-    return loud if ran and work > SOME else (USUAL, *loud)
+    loud = (*LOUD, QUIET) if work <= MOST_SHAKEN else LOUD[:1]
+    zeros = () if work > MOST_SHAKEN or any(map(_chooses, (single, parallel))) else ZEROS
+    return (*(() if ran and work > SOME else (USUAL,)), *loud, *zeros)
+
+
+def _chooses(plan: Plan) -> bool:
+    """Whether a node chooses among real numbers, the greatest or a place in an order: of equal ones, any may be it."""
+    types = [plan.logicals[tensor.logical].dtype for tensor in plan.tensors]
+
+    def told(node: Node) -> bool:
+        read, made = ([types[t] for t in tensors if t != ABSENT] for tensors in (node.inputs, node.outputs))
+        return any(map(is_real, read)) and any(dtype.startswith(("int", "uint")) for dtype in made)
+
+    return any(FACTS.extreme(node.op) or told(node) for segment in plan.segments for node in segment.nodes)
 
 
 def at_full_shapes(single: Plan, parallel: Plan, found: Comparison, scale: Scale = USUAL) -> Comparison | str:
@@ -92,7 +119,10 @@ def difference_at_own_shapes(single: Plan, parallel: Plan) -> Comparison | None:
     """A run at the plans' own shapes in which they differ; None where they do not, or that is too much to be run."""
     if steps_of(single) + steps_of(parallel) > MOST_CHECKED_STEPS:
         return None
-    if work_of(single, full(single)) + work_of(parallel, full(parallel)) > MOST_CHECKED:
+    try:
+        if work_of(single, full(single)) + work_of(parallel, full(parallel)) > MOST_CHECKED:
+            return None
+    except Faulty:
         return None
     found = run_on_numbers(single, parallel, MOST_CHECKED)
     return None if isinstance(found, str) or found.outcome != DIFFER or is_reduced(found) else found

@@ -13,7 +13,7 @@ from math import prod
 from verdict.comparison import Fault, Faulty
 from verdict.counting import Progress, uncounted
 from verdict.graph import Plan
-from verdict.inputs import Domain, Scale, domains, outside, unstated
+from verdict.inputs import USUAL, Domain, Scale, domains, outside, unstated
 from verdict.options import Options
 from verdict.reduction import Reduced, shrink
 from verdict.semantics import Binding, bind, full, itself
@@ -157,11 +157,14 @@ def _at_two_shapes(
 ) -> Swept:  # fmt: skip
     """What is found at the smallest shapes, if it is found at others, and numbers do not speak against it.
 
-    Only what is one formula is proved: a long sum reaches beyond the bounds of a short one.
+    Only what is one formula is proved: a long sum reaches beyond the bounds of a short one. Nothing is where numbers
+    tell the plans apart at larger shapes.
     """
+    if larger.differs:
+        return _apart(single, parallel, binding, smallest, larger, options)
     options = replace(options, solver=replace(options.solver, bounds=False))
     found = replace(_swept(smallest, options, proofs, progress), shapes=SMALLEST, larger=larger.at)
-    if not found.is_refuted and (larger.differs or not (found.open or found.unusual)):
+    if not found.is_refuted and not (found.open or found.unusual):
         other = shrink(single, parallel, binding, OTHER)
         if other.small[0].logicals != smallest.small[0].logicals:
             second = _swept(other, options, proofs, progress)
@@ -172,9 +175,25 @@ def _at_two_shapes(
     return _held_against(found, larger, single, parallel) if larger.at else found
 
 
+def _apart(
+    single: Plan, parallel: Plan, binding: Binding, smallest: Reduced, larger: Larger, options: Options
+) -> Swept:
+    """What tells plans apart that differ on numbers at larger shapes: at the smallest ones where they differ at these,
+    too, so that causes are soon looked for.
+    """
+    for reduced in (smallest, shrink(single, parallel, binding, OTHER)):
+        flows, integers = flows_of(reduced), domains(reduced.single, reduced.small[0])
+        found = told_apart(reduced, flows, integers, options.solver.seed)[1]
+        if found is not None:
+            return replace(found, shapes=SMALLEST, larger=larger.at)
+    found = apart_on_numbers(single, parallel, options, USUAL)
+    steps, total = steps_of(parallel), larger.compared[0].total
+    return found or Swept(total, larger.different, larger.missing, steps=steps, shapes=SMALLEST, larger=larger.at)
+
+
 def _held_against(found: Swept, larger: Larger, single: Plan, parallel: Plan) -> Swept:
-    """What was found at reduced shapes, with what numbers say at larger ones."""
-    if found.is_refuted == larger.differs and not (larger.unusual and not found.is_refuted):
+    """What was found at reduced shapes, with what numbers say at larger ones that do not tell the plans apart."""
+    if not (found.is_refuted or larger.unusual):
         return found
     if found.is_refuted:
         what = ", ".join(dict.fromkeys(item.result.what for item in found.different))
@@ -183,8 +202,6 @@ def _held_against(found: Swept, larger: Larger, single: Plan, parallel: Plan) ->
             told = ((parallel.source, why), *found.open)
             return replace(found, different=(), runs=None, unusual=larger.unusual, open=told)
     elif found.open or found.unusual:
-        if larger.differs:
-            return replace(found, different=larger.different, missing=larger.missing, unusual=False, open=())
         return replace(found, unusual=True)
     said, shown = ("they differ", "they agree") if found.is_refuted else ("they are proved equal", "they differ")
     problem = f"at reduced shapes {said}, run on numbers at {larger.at} {shown}: {single.source}, {parallel.source}"

@@ -11,6 +11,7 @@ from functools import partial
 
 from verdict.graph import COPY
 from verdict.sweep.flow import REDUCTIONS
+from verdict.sweep.why.among import astray, beside_sums, next_to_astray, of_constants
 from verdict.sweep.why.factors import Scaled
 from verdict.sweep.why.mend import Budget, State, mended
 from verdict.sweep.why.restored import restored, several
@@ -21,14 +22,18 @@ from verdict.sweep.why.search import (
     Mending,
     Pass,
     Search,
-    astray,
-    beside_sums,
     cause_of,
-    next_to_astray,
     one_of,
 )
 from verdict.sweep.why.siblings import Siblings
-from verdict.sweep.why.stated import as_number, multiplies
+from verdict.sweep.why.stated import (
+    as_number,
+    multiplies,
+    numbers_there,
+    other_numbers,
+    own_numbers,
+    without_factor,
+)
 from verdict.sweep.why.upstream import of_own_shares
 
 MOST_CAUSES = 40
@@ -67,7 +72,7 @@ def _next(search: Search, state: State, shares: bool) -> Found | None:
 
     shares: whether what is computed of a rank's own share is looked for, before parts that nobody sums.
     """
-    scene, early = search.scene, astray(search, state)
+    scene, early = search.scene, astray(search.scene, state)
     sums = Pass(search.sums, scene.classes)
     likely = (
         Pass(search.again, scene.classes),
@@ -80,11 +85,13 @@ def _next(search: Search, state: State, shares: bool) -> Found | None:
         Pass(search.runs, scene.repeated),
         Pass(search.off, scene.classes),
         Pass(search.off, scene.repeated),
-        Pass(search.read_early, [*beside_sums(search, scene.classes), *next_to_astray(search, state, scene.classes)]),
+        Pass(partial(without_factor, scene), scene.classes),
+        Pass(search.read_early, [*beside_sums(scene, scene.classes), *next_to_astray(scene, state, scene.classes)]),
         sums,
-        Pass(search.numbers_there, scene.repeated),
+        Pass(partial(numbers_there, scene), scene.repeated),
         Pass(search.sums, scene.repeated),
-        Pass(search.parts, next_to_astray(search, state, scene.classes)),
+        Pass(search.parts, next_to_astray(scene, state, scene.classes)),
+        Pass(search.shares, of_constants(scene, state, scene.classes)),
         Pass(search.elsewhere, scene.classes),
         Pass(search.fixes, early(scene.repeated)),
         Pass(search.fixes, early(scene.classes)),
@@ -130,7 +137,7 @@ def _of_own_shares(search: Search, state: State) -> Found | None:
 
 
 def _shares(search: Search, state: State) -> Iterator[tuple[Cause, State]]:
-    for at in astray(search, state)(search.scene.classes):
+    for at in astray(search.scene, state)(search.scene.classes):
         for fix in of_own_shares(search.scene, state, at):
             after = mended(search.scene, state, fix.change, Budget())
             if after is not None and len(after.wrong) < len(state.wrong):
@@ -165,7 +172,8 @@ def _stated(search: Search, state: State, step: Found) -> Found:
     summing = [at for at in scene.classes if at.op in REDUCTIONS.values()]
     if any(cause.fix.at in summing for cause in found):
         return step
-    for one in (Pass(search.numbers, scene.classes), Pass(search.scales, summing)):
+    numbers = (without_factor, own_numbers, other_numbers)
+    for one in (*(Pass(partial(kind, scene), scene.classes) for kind in numbers), Pass(search.scales, summing)):
         other = _alone(search, state, one, [])
         if other is not None and other[1].wrong <= after.wrong and len(other[0]) <= len(found):
             return _instead(step, other), other[1]

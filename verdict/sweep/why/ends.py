@@ -172,7 +172,11 @@ def trails(scene: Scene, state: State, left: Sequence[Different]) -> tuple[list[
         number = scene.maker.get(value)
         if number is None or scaled(value):
             return scaled(value)
-        return are_parts(scene, state, scene.classes[classes[number]], scene.step(number).outputs.index(value))
+        return parts(classes[number], scene.step(number).outputs.index(value))
+
+    @cache
+    def parts(kind: int, position: int) -> bool:
+        return are_parts(scene, state, scene.classes[kind], position)
 
     classes = {number: k for k, at in enumerate(scene.classes) for number in at.steps.values()}
     for item in left:

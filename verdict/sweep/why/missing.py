@@ -92,7 +92,8 @@ def _sums(scene: Scene, state: State, at: Siblings, position: int) -> Iterator[t
 
 def are_parts(scene: Scene, state: State, at: Siblings, position: int) -> bool:
     """Whether the single-device plan has all sums of what steps make, over some groups."""
-    return any(len(_known(scene, sums)) == len(groups) for groups, sums in _sums(scene, state, at, position))
+    each = (sums for _, sums in _sums(scene, state, at, position))
+    return any(all(scene.look(whole) is not None for whole in sums) for sums in each)
 
 
 def _known(scene: Scene, arrays: Sequence[Arrays]) -> list[Ids]:

@@ -48,6 +48,9 @@ def misread(scene: Scene, state: State, read: Read, where: str) -> tuple[str, st
         if read.elements.size > has.size:
             return code, f"{node} on {where} takes {text} only, where {due}, all of it, is due"
         how = "in another order" if same and text == due else f"{text} as input {read.k}"
+        if value in scene.maker and scene.elements.constants(has) is not None:
+            wanted = f"{due} is due" if text != due else "they are due at other places"
+            return code, f"{node} on {where} reads {text} of {_maker(scene, value)} as input {read.k}, where {wanted}"
         return code, f"{node} on {where} reads {how}, where {due} is due"
     if _same_given(scene, has, read.elements):
         return "wrong-slice", f"{node} on {where} reads {text} as input {read.k}, where {due} is due"
@@ -104,10 +107,11 @@ def of_gradients(scene: Scene, due: Ids) -> bool:
     blocks = [block for block in scene.elements.blocks_of(due) if block.kind is Kind.SINGLE]
     read = [ids for block in blocks for ids in scene.trace.reads[block.owner] if ids.size]
     owners = [block.owner for ids in read for block in scene.elements.blocks_of(ids) if block.kind is Kind.SINGLE]
-    return any(_is_backward(scene.one.steps[owner]) for owner in owners)
+    return any(is_backward(scene.one.steps[owner]) for owner in owners)
 
 
-def _is_backward(step: Step) -> bool:
+def is_backward(step: Step) -> bool:
+    """Whether a step is part of a gradient."""
     return step.op.endswith(GRAD) or BACKWARD in step.place.name
 
 

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator
 from verdict.graph import ABSENT
 from verdict.sweep.elements import Kind
 from verdict.sweep.flow import REDUCTIONS
+from verdict.sweep.why.among import astray, before_wrong, is_astray
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import MOST_APPLIED, Budget, State, mended
 from verdict.sweep.why.missing import MOST_LINEAR
 from verdict.sweep.why.scene import Scene
-from verdict.sweep.why.search import Found, Pass, Search, Tried, astray, before_wrong, cause_of, is_astray, one_of
+from verdict.sweep.why.search import Found, Pass, Search, Tried, cause_of, one_of
 
 MOST_BEHIND = 2
 """How many corrections in a row may mend no output by themselves."""
@@ -33,7 +34,7 @@ def restored(search: Search, state: State) -> Found | None:
 
 def _restored(search: Search, state: State, restoring: Tried) -> Found | None:
     scene, fixes = search.scene, list[Fix]()
-    after, budget, cone = state, Budget(2 * MOST_APPLIED), before_wrong(search, state)
+    after, budget, cone = state, Budget(2 * MOST_APPLIED), before_wrong(search.scene, state)
     for at in scene.classes:
         if cone.isdisjoint(at.steps.values()):
             continue
@@ -43,7 +44,7 @@ def _restored(search: Search, state: State, restoring: Tried) -> Found | None:
         if fixed is not None:
             fixes.append(fixed[0])
             after = fixed[1]
-            cone = before_wrong(search, after)
+            cone = before_wrong(search.scene, after)
         if budget.left < 0 or not after.different:
             break
     if not after.wrong < state.wrong:
@@ -106,7 +107,7 @@ def several(search: Search, state: State) -> Found | None:
 def _chain(search: Search, state: State, depth: int, budget: Budget) -> Found | None:
     """Corrections that mend an output together: each but the last makes values that the single-device plan has."""
     tried = looked = 0
-    for at in astray(search, state)(search.scene.classes):
+    for at in astray(search.scene, state)(search.scene.classes):
         for fix in search.fixes(state, at):
             looked += 1
             if looked > MOST_LOOKED:

@@ -6,10 +6,10 @@ from typing import Any
 from verdict.graph.sources import in_short
 from verdict.sweep.trace import frozen
 from verdict.sweep.why.fix import Fix
-from verdict.sweep.why.mend import Budget, Change, State, mended
-from verdict.sweep.why.scene import Arrays, Scene
+from verdict.sweep.why.mend import Change, State
+from verdict.sweep.why.scene import Scene
 from verdict.sweep.why.siblings import Instance, Siblings
-from verdict.sweep.why.steps import applied
+from verdict.sweep.why.steps import in_turn
 from verdict.sweep.why.words import node_text, ranks_text
 
 MOST_SHOWN = 3
@@ -41,15 +41,9 @@ def _with(scene: Scene, state: State, at: Siblings, due: Mapping[int, Attributes
     }
     if len({run for _, run in apart}) < 2:
         return
-    found: dict[int, Arrays] = {}
-    going_on, budget = state, Budget()
-    for run in sorted({run for _, run in apart}):
-        steps = {place: scene.step(n)._replace(attrs=due[run]) for place, n in apart.items() if place[1] == run}
-        found.update(change := applied(going_on, steps))
-        after = mended(scene, going_on, Change(change), budget)
-        if after is None:
-            return
-        going_on = after
+    steps = {place: scene.step(number)._replace(attrs=due[place[1]]) for place, number in apart.items()}
+    each = sorted({run for _, run in apart})
+    found = in_turn(scene, state, ({p: step for p, step in steps.items() if p[1] == run} for run in each))
     if not found:
         return
     places = sorted(apart, key=lambda place: place[::-1])

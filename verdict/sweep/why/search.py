@@ -1,14 +1,13 @@
 """One step of the search: the corrections that there are, and the one of a kind that mends outputs and breaks none."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from verdict.graph import ABSENT
 from verdict.sweep.compare import Different
-from verdict.sweep.flow import REDUCTIONS
 from verdict.sweep.why.again import done_again
+from verdict.sweep.why.among import concerned
 from verdict.sweep.why.behind import behind_sums
 from verdict.sweep.why.cone import cone_of
 from verdict.sweep.why.copies import copies
@@ -17,7 +16,7 @@ from verdict.sweep.why.elsewhere import as_elsewhere
 from verdict.sweep.why.factors import Scaled, factors, solved
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.gathers import gathers
-from verdict.sweep.why.inputs import UNSUMMED, other_input
+from verdict.sweep.why.inputs import MISPLACED, UNSUMMED, other_input
 from verdict.sweep.why.layouts import layouts
 from verdict.sweep.why.lookups import split_lookups
 from verdict.sweep.why.mend import Budget, State, behind, improved, mended
@@ -27,7 +26,6 @@ from verdict.sweep.why.runs import attributes_of_runs
 from verdict.sweep.why.scaled import off
 from verdict.sweep.why.scene import Scene
 from verdict.sweep.why.siblings import Siblings
-from verdict.sweep.why.stated import numbers_there, other_numbers
 from verdict.sweep.why.steps import other_attributes, other_operator
 from verdict.sweep.why.summands import doubled, superfluous
 from verdict.sweep.why.sums import reductions
@@ -47,8 +45,13 @@ Kind = Callable[[Scene, State, Siblings], Iterator[Fix]]
 
 
 def _held(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
-    """Values that the rank has, and other shares or sums of what it reads."""
-    return other_input(scene, state, at, held=True)
+    """Values that the rank has, and other shares or sums of what it reads; each once."""
+    tried = set[Hashable]()
+    for fix in other_input(scene, state, at, held=True):
+        change = tuple((k, arrays[0].tobytes()) for part in fix.change for k, arrays in part.items())
+        if (fix.code, change) not in tried:
+            tried.add((fix.code, change))
+            yield fix
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,10 @@ class Search:
         """Attributes of each run of a line."""
         yield from attributes_of_runs(self.scene, state, at)
 
+    def shares(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """Other shares of what they read."""
+        yield from (fix for fix in self.of(_held, state, at) if fix.code in MISPLACED)
+
     def elsewhere(self, state: State, at: Siblings) -> Iterator[Fix]:
         """What the same operator reads in another place."""
         yield from as_elsewhere(self.scene, state, at)
@@ -145,14 +152,6 @@ class Search:
     def off(self, state: State, at: Siblings) -> Iterator[Fix]:
         """Numbers in steps without a factor by which outputs are off."""
         yield from off(self.scene, state, at)
-
-    def numbers(self, state: State, at: Siblings) -> Iterator[Fix]:
-        """Other numbers in steps that multiply by one."""
-        yield from other_numbers(self.scene, state, at)
-
-    def numbers_there(self, state: State, at: Siblings) -> Iterator[Fix]:
-        """Numbers of the single-device plan in steps that multiply by another one."""
-        yield from numbers_there(self.scene, state, at)
 
     def restoring(self, state: State, at: Siblings) -> Iterator[Fix]:
         """Those for which steps do not make single-device values just because they are given some."""
@@ -208,7 +207,7 @@ def one_of(search: Search, state: State, among: Pass, budget: Budget | None = No
     """The earliest correction that mends all that depends on it, else the one that mends most."""
     best: Mending | None = None
     budget = budget or Budget()
-    for at in concerned(search, state, among.classes):
+    for at in concerned(search.scene, state, among.classes):
         for fix in among.kind(state, at):
             after = improved(search.scene, state, fix.change, budget)
             if budget.left < 0:
@@ -236,59 +235,6 @@ def by_chance(scene: Scene, found: Mending) -> bool:
         if not any(value != item.result.value and scene.maker.get(value) in before for value in wrong):
             return False
     return True
-
-
-def astray(search: Search, state: State) -> Callable[[Sequence[Siblings]], Sequence[Siblings]]:
-    """Those of matching steps of which one makes what the single-device plan has nowhere, of what it has."""
-
-    def chosen(classes: Sequence[Siblings]) -> Sequence[Siblings]:
-        each = concerned(search, state, classes)
-        return [at for at in each if any(is_astray(search.scene, state, number) for number in at.steps.values())]
-
-    return chosen
-
-
-def next_to_astray(search: Search, state: State, classes: Sequence[Siblings]) -> Sequence[Siblings]:
-    """Those of matching steps of which one reads what a step makes that goes astray."""
-    scene = search.scene
-
-    def reads_one(number: int) -> bool:
-        makers = (scene.maker.get(value) for value in scene.step(number).inputs)
-        return any(maker is not None and is_astray(scene, state, maker) for maker in makers)
-
-    return [at for at in concerned(search, state, classes) if any(map(reads_one, at.steps.values()))]
-
-
-def beside_sums(search: Search, classes: Sequence[Siblings]) -> Sequence[Siblings]:
-    """Those of matching steps of which one reads what ranks sum, too, and is no sum over ranks itself."""
-    scene, summing = search.scene, REDUCTIONS.values()
-
-    def reads_one(number: int) -> bool:
-        step = scene.step(number)
-        readers = (scene.step(reader) for value in step.inputs for reader in scene.readers.get(value, ()))
-        return step.op not in summing and any(reader.op in summing for reader in readers)
-
-    return [at for at in classes if any(map(reads_one, at.steps.values()))]
-
-
-def is_astray(scene: Scene, state: State, number: int) -> bool:
-    """Whether a step makes what the single-device plan has nowhere, of what it has."""
-    step = scene.step(number)
-    outputs = [value for value in step.outputs if value != ABSENT]
-    return any(state.look(scene, value) is None for value in outputs) and all(
-        state.look(scene, value) is not None for value in step.inputs
-    )
-
-
-def concerned(search: Search, state: State, classes: Sequence[Siblings]) -> Iterator[Siblings]:
-    """Those of matching steps that outputs that differ depend on."""
-    cone = before_wrong(search, state)
-    return (at for at in classes if any(number in cone for number in at.steps.values()))
-
-
-def before_wrong(search: Search, state: State) -> set[int]:
-    """The steps that outputs that differ depend on."""
-    return cone_of(search.scene, [item.result.value for item in state.different])
 
 
 def cause_of(state: State, after: State, fix: Fix) -> Cause:

@@ -2,19 +2,21 @@
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 
+from verdict.graph.sources import cited_in
 from verdict.ops import RULES
 from verdict.sweep.flow import Step
 from verdict.sweep.why.edits import attributes
 from verdict.sweep.why.factors import SAME, factor_text, solved
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Budget, Change, State, mended
-from verdict.sweep.why.naming import multiple_of
+from verdict.sweep.why.naming import is_backward, multiple_of
 from verdict.sweep.why.scene import Scene
 from verdict.sweep.why.siblings import Instance, Siblings
-from verdict.sweep.why.steps import first_of, outputs_with
+from verdict.sweep.why.steps import first_of, in_turn, outputs_with
 from verdict.sweep.why.words import node_text, places_text
 
 
@@ -23,6 +25,8 @@ def multiplies(scene: Scene, state: State, at: Siblings) -> bool:
     step = scene.step(at.first)
     rule = RULES.get(step.op)
     if rule is None or len(step.inputs) != 1 or not step.attrs or 0 not in rule.linear_in(1, step.attrs):
+        return False
+    if rule.moves or rule.copies:
         return False
     read, made = state.arrays(step.inputs[0]), state.arrays(step.outputs[0])
     return read is not None and made is not None and read[0].shape == made[0].shape
@@ -37,6 +41,59 @@ def other_numbers(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
         yield as_number(scene, state, fix)
 
 
+def own_numbers(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
+    """The same of those whose number no single-device step of the operator has."""
+    if not has_twin(scene, at):
+        yield from other_numbers(scene, state, at)
+
+
+def without_factor(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
+    """Steps that multiply by a number which no single-device step of the operator has, as if they did not; so the same
+    of gradients that are recorded of them.
+    """
+    if not multiplies(scene, state, at) or has_twin(scene, at):
+        return
+    first = scene.step(at.first)
+    read, made = (state.arrays(value) for value in (first.inputs[0], first.outputs[0]))
+    factor = multiple_of(made, read) if made is not None and read is not None else None
+    if read is None or factor is None:
+        return
+    for name, number in _numbers(first.attrs):
+        if any(scene.step(k).attrs.get(name) != number for k in at.steps.values()):
+            continue
+        attrs = {**first.attrs, name: 1}
+        alone = outputs_with(state, first._replace(attrs=attrs), {})
+        if alone is None or not _alike(Change(alone), Change({first.outputs[0]: read})):
+            continue
+        both = [at.steps, *(each.steps for each in _backward_of(scene, at))]
+        held = in_turn(scene, state, ({p: scene.step(k)._replace(attrs=attrs) for p, k in one.items()} for one in both))
+        if held:
+            title = _title(scene, {p: scene.step(k) for p, k in at.steps.items()}, (name, number, 1), factor)
+            nodes = [k for one in both for k in one.values()]
+            yield Fix(
+                "wrong-scale", title, at, tuple(at.steps), Change(held), help=f"use {name}=1",
+                kin=(factor_text(factor),), edits=partial(attributes, scene, nodes, {name: 1}, (name,)),
+            )  # fmt: skip
+
+
+def _backward_of(scene: Scene, at: Siblings) -> list[Siblings]:
+    """Steps of the same operator and attributes that are recorded as the gradient of these."""
+    first, cited = scene.step(at.first), cited_in(at.name)
+    if cited is None or is_backward(first):
+        return []
+    alike = (each for each in scene.classes if each.op == at.op and cited_in(each.name) == cited)
+    return [
+        each for each in alike if is_backward(own := scene.step(each.first)) and dict(own.attrs) == dict(first.attrs)
+    ]
+
+
+def has_twin(scene: Scene, at: Siblings) -> bool:
+    """Whether the single-device plan has a step of the same operator and attributes in the same pass."""
+    step = scene.step(at.first)
+    own = step.op, dict(step.attrs), is_backward(step)
+    return any((one.op, dict(one.attrs), is_backward(one)) == own for one in scene.one.steps)
+
+
 def numbers_there(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
     """Steps that multiply by a number, with those that single-device steps of the operator have."""
     if not multiplies(scene, state, at):
@@ -44,9 +101,7 @@ def numbers_there(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
     steps = {place: scene.step(number) for place, number in at.steps.items()}
     first = first_of(steps)
     others = [one.attrs for one in scene.one.steps if one.op == at.op and one.attrs.keys() == first.attrs.keys()]
-    for name, number in sorted(first.attrs.items()):
-        if isinstance(number, bool) or not isinstance(number, int | float) or not number:
-            continue
+    for name, number in _numbers(first.attrs):
         for wanted in dict.fromkeys(attrs[name] for attrs in others if attrs[name] != number):
             made = [outputs_with(state, one._replace(attrs={**one.attrs, name: wanted}), {}) for one in steps.values()]
             held = {v: arrays for one in made if one is not None for v, arrays in one.items()}
@@ -81,9 +136,7 @@ def as_number(scene: Scene, state: State, fix: Fix) -> Fix:
         return fix
     with np.errstate(invalid="ignore"):
         factor = float(due[0].ravel()[pivot] / now[0].ravel()[pivot])
-    for name, number in sorted(step.attrs.items()):
-        if isinstance(number, bool) or not isinstance(number, int | float) or not number:
-            continue
+    for name, number in _numbers(step.attrs):
         if any(one.attrs.get(name) != number for one in steps.values()):
             continue
         for wanted in (_round(number * factor), _round(number / factor)):
@@ -96,6 +149,13 @@ def as_number(scene: Scene, state: State, fix: Fix) -> Fix:
             edits = partial(attributes, scene, numbers, {name: wanted}, (name,))
             return fix._replace(title=title, help=f"use {name}={wanted!r}", change=Change(held), edits=edits)
     return fix
+
+
+def _numbers(attrs: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """Attributes that are numbers, and not zero."""
+    for name, number in sorted(attrs.items()):
+        if isinstance(number, int | float) and not isinstance(number, bool) and number:
+            yield name, number
 
 
 def _round(number: float) -> float:

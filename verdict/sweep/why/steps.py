@@ -1,6 +1,6 @@
 """Steps against single-device steps: other attributes, another operator, another input."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from typing import Any
@@ -13,7 +13,7 @@ from verdict.sweep.flow import CANNOT, Step, attempt, require_fit
 from verdict.sweep.trace import frozen
 from verdict.sweep.why.edits import attributes
 from verdict.sweep.why.fix import Fix
-from verdict.sweep.why.mend import Change, State
+from verdict.sweep.why.mend import Budget, Change, State, mended
 from verdict.sweep.why.naming import within
 from verdict.sweep.why.scene import Arrays, Scene, arrays_of, close
 from verdict.sweep.why.siblings import Instance, Siblings
@@ -162,6 +162,21 @@ def applied(state: State, steps: Mapping[Instance, Step]) -> dict[int, Arrays]:
         found.update(made)
     now = {value: arrays_of(state.values, value) for value in found}
     return {value: own for value, own in found.items() if (held := now[value]) is not None and not close(held, own)}
+
+
+def in_turn(scene: Scene, state: State, runs: Iterable[Mapping[Instance, Step]]) -> dict[int, Arrays]:
+    """What steps would make as they are given, one run after the other: each goes on from the last. Empty where one
+    cannot be run.
+    """
+    found: dict[int, Arrays] = {}
+    budget = Budget()
+    for steps in runs:
+        found.update(change := applied(state, steps))
+        after = mended(scene, state, Change(change), budget)
+        if after is None:
+            return {}
+        state = after
+    return found
 
 
 def outputs_with(state: State, step: Step, instead: Mapping[int, Arrays]) -> dict[int, Arrays] | None:
