@@ -30,14 +30,20 @@ def none(quotient, norm):
 
 
 def program(ctx, masked, reduces=True):
+    def made(x, w):
+        z = torch.tanh(x @ w)
+        norm = torch.linalg.vector_norm(z.detach(), dim=1, keepdim=True)
+        return torch.tanh(masked(z / norm, norm) @ w)
+
+    return trained(ctx, made, reduces)
+
+
+def trained(ctx, made, reduces=True):
     w = nn.Parameter(torch.randn(SIZE, SIZE))
     x, y = torch.randn(ROWS // ctx.world, SIZE), torch.randn(ROWS // ctx.world, SIZE)
 
     def step():
-        z = torch.tanh(x @ w)
-        norm = torch.linalg.vector_norm(z.detach(), dim=1, keepdim=True)
-        made = torch.tanh(masked(z / norm, norm) @ w)
-        loss = (made - y).square().mean()
+        loss = (made(x, w) - y).square().mean()
         loss.backward()
         if ctx.world > 1 and reduces:
             dist.all_reduce(w.grad)
@@ -86,20 +92,11 @@ def ones(z, total):
 
 
 def squared(ctx, divided):
-    w = nn.Parameter(torch.randn(SIZE, SIZE))
-    x, y = torch.randn(ROWS // ctx.world, SIZE), torch.randn(ROWS // ctx.world, SIZE)
-
-    def step():
+    def made(x, w):
         z = x @ w
-        loss = (divided(z, z.square().sum(1, keepdim=True)) - y).square().mean()
-        loss.backward()
-        if ctx.world > 1:
-            dist.all_reduce(w.grad)
-            w.grad /= ctx.world
-        return loss.detach()
+        return divided(z, z.square().sum(1, keepdim=True))
 
-    specs = {"x": shard(0, ctx.rank, ctx.world), "y": shard(0, ctx.rank, ctx.world)}
-    return Program(inputs={"x": x, "y": y}, params={"w": w}, step=step, specs=specs, loss=mean(ctx.rank, ctx.world))
+    return trained(ctx, made)
 
 
 def build_safe(ctx):

@@ -1,4 +1,4 @@
-"""Both plans on numbers at larger shapes than a proof was made at: what a reduction of shapes must not have changed."""
+"""Both plans on numbers at larger shapes than a proof is made at: what a reduction of shapes must not change."""
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations

@@ -43,7 +43,7 @@ def other_numbers(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
 
 def own_numbers(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
     """The same of those whose number no single-device step of the operator has."""
-    if not has_twin(scene, at):
+    if multiplies(scene, state, at) and not has_twin(scene, at):
         yield from other_numbers(scene, state, at)
 
 
@@ -68,12 +68,8 @@ def without_factor(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
         both = [at.steps, *(each.steps for each in _backward_of(scene, at))]
         held = in_turn(scene, state, ({p: scene.step(k)._replace(attrs=attrs) for p, k in one.items()} for one in both))
         if held:
-            title = _title(scene, {p: scene.step(k) for p, k in at.steps.items()}, (name, number, 1), factor)
             nodes = [k for one in both for k in one.values()]
-            yield Fix(
-                "wrong-scale", title, at, tuple(at.steps), Change(held), help=f"use {name}=1",
-                kin=(factor_text(factor),), edits=partial(attributes, scene, nodes, {name: 1}, (name,)),
-            )  # fmt: skip
+            yield _with_number(scene, at, (name, number, 1), factor, Change(held), nodes)
 
 
 def _backward_of(scene: Scene, at: Siblings) -> list[Siblings]:
@@ -109,13 +105,19 @@ def numbers_there(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
             factor = multiple_of(now, held[first.outputs[0]]) if now is not None and None not in made else None
             if factor is None:
                 continue
-            numbers = list(at.steps.values())
-            edits = partial(attributes, scene, numbers, {name: wanted}, (name,))
-            title = _title(scene, steps, (name, number, wanted), factor)
-            yield Fix(
-                "wrong-scale", title, at, tuple(steps), Change(held), help=f"use {name}={wanted!r}",
-                kin=(factor_text(factor),), edits=edits,
-            )  # fmt: skip
+            yield _with_number(scene, at, (name, number, wanted), factor, Change(held), list(at.steps.values()))
+
+
+def _with_number(
+    scene: Scene, at: Siblings, attr: tuple[str, float, float], factor: float, change: Change, nodes: list[int]
+) -> Fix:
+    """Steps with another number. attr: its name, what it is and what is due. nodes: all steps that are to have that."""
+    name, _, wanted = attr
+    title = _title(scene, {place: scene.step(k) for place, k in at.steps.items()}, attr, factor)
+    return Fix(
+        "wrong-scale", title, at, tuple(at.steps), change, help=f"use {name}={wanted!r}", kin=(factor_text(factor),),
+        edits=partial(attributes, scene, nodes, {name: wanted}, (name,)),
+    )  # fmt: skip
 
 
 def _title(scene: Scene, steps: Mapping[Instance, Step], attr: tuple[str, float, float], factor: float) -> str:
