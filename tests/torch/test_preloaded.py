@@ -86,7 +86,13 @@ def test_a_package_is_imported_once_for_each_of_two_draws(recorded):
     assert not any(trace.doubts or "unseeded-draws" in dict(trace.notes) for trace in traces)
 
 
+ALLOCATOR = """import ctypes
+libc, thread = ctypes.CDLL(None), ctypes.c_ulong()
+assert libc.pthread_create(ctypes.byref(thread), None, libc.sleep, ctypes.c_void_p(60)) == 0
+assert libc.pthread_setname_np(thread, {name!r}) == 0
+"""
 NO_TRACES = {
+    "the thread of an allocator": ALLOCATOR.format(name=b"jemalloc_bg_thd"),
     "packages of torch's that look for variables of their own": "import fsspec\nimport networkx",
     "a folder of a package, behind all others": "import os, sys\nsys.path.append(os.path.dirname(__file__) + '/inner')",
 }
@@ -94,7 +100,9 @@ NO_TRACES = {
 
 @pytest.mark.parametrize("what", NO_TRACES)
 def test_what_no_rank_can_tell_leaves_no_trace(what, recorded):
-    """Megatron-Core, torchtitan and peft import networkx and fsspec; setuptools adds a folder of its own."""
+    """Megatron-Core, torchtitan and peft import networkx and fsspec; setuptools adds a folder of its own, pyarrow has an
+    allocator with a thread.
+    """
     traces, imports = recorded(f"{NO_TRACES[what]}\n")
     assert (factors(traces), imports) == ([2.0, 2.0], 2)
 
@@ -116,6 +124,7 @@ def test_a_package_that_asks_which_rank_it_is_is_imported_by_each(how, recorded)
 
 
 TRACES = {
+    "a thread that is none of Python's": ALLOCATOR.format(name=b"other"),
     "a thread": "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
     "torch's generator": "import torch\ntorch.rand(1)",
     "torch's default type": "import torch\ntorch.set_default_dtype(torch.float64)",
