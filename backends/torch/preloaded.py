@@ -22,6 +22,10 @@ from verdict.child import GONE, Child, begin, kill, lasting, wait
 
 _LOOKING = frozenset({"networkx", "fsspec"})
 """What torch depends on that looks among all variables for those of its own name when it is imported."""
+_COPIED = frozenset({"jemalloc_bg_thd"})
+"""Threads of an allocator (that of pyarrow, which pandas imports), which stops them before a process is copied and
+begins them again in the copy: https://github.com/jemalloc/jemalloc/blob/dev/src/background_thread.c.
+"""
 Part = Callable[[bool], None]
 """Work that is told whether numbers that nobody seeds were drawn before it."""
 
@@ -131,8 +135,11 @@ def _is_users(module: Any) -> bool:
 
 
 def _threads() -> int:
+    """How many threads this process has, without those that a copy of it does well without."""
     tasks = Path("/proc/self/task")
-    return len(list(tasks.iterdir())) if tasks.is_dir() else threading.active_count()
+    if not tasks.is_dir():
+        return threading.active_count()
+    return sum((task / "comm").read_text().strip() not in _COPIED for task in tasks.iterdir())
 
 
 @contextmanager

@@ -102,28 +102,41 @@ def finish(tasks: Sequence[Task], record: Callable[..., Any], confirm: Callable[
 
 
 def _imported(tasks: Sequence[Task]) -> list[str]:
-    """What the first rank that was recorded has imported meanwhile, of packages that are imported here."""
+    """What the first rank of each program that was recorded has imported meanwhile, of packages that are imported here:
+    a library's engine may be in one of them alone.
+    """
     if not tasks[0].job.confirm or tasks[0].job.watched:
         return []
-    while True:
-        done = tasks[0].recorded().is_file()
-        for file in (task.folder / f"{name}.0" for task in tasks for name in task.every()):
-            found = read(file) if file.is_file() else {}
-            if "trace" in found:
-                return [name for name in found["imported"] if name.partition(".")[0] in sys.modules]
-        if done:
-            return []
+    programs, done = tasks[0].programs, False
+    found = dict[int, list[str]]()
+    while not done and len(found) < len(programs):
         time.sleep(WAIT)
+        done = tasks[0].recorded().is_file()
+        written = {each: _imported_by(tasks, each) for each in programs if each not in found}
+        found |= {each: names for each, names in written.items() if names is not None}
+    every = dict.fromkeys(name for names in found.values() for name in names)
+    return [name for name in every if name.partition(".")[0] in sys.modules]
+
+
+def _imported_by(tasks: Sequence[Task], program: int) -> list[str] | None:
+    """What the first rank of a program that was recorded has imported; None where none is yet."""
+    files = (task.folder / f"{name}.0" for task in tasks for name in task.names(program))
+    written = (read(file) for file in files if file.is_file())
+    return next((each["imported"] for each in written if "trace" in each), None)
 
 
 def _run_ahead(tasks: Sequence[Task], record: Callable[..., Any], confirm: Callable[..., Any], _: bool) -> None:
-    """Run the programs whose recordings are there, and record again what must be."""
+    """Run the programs whose recordings are there, record again what must be, and run what is recorded alike twice."""
     task = _recorded(tasks)
     folder, job, programs, _ = task
     before = [each for each in programs if _is_drawn_before(task, each)]
     ready = before + [each for each in programs if _is_settled(task, each)]
     _side_by_side(task, {f"{each}.ahead": partial(confirm_one, folder, job, each, confirm, ".0") for each in ready})
-    _record(task, _again(task, _agreed(task, before, "ahead")), record, AHEAD, lambda _: False)
+    again = _again(task, _agreed(task, before, "ahead"))
+    _record(task, again, record, AHEAD, lambda _: False)
+    rest = {each: [name for name in task.names(each) if name in again] for each in programs if each not in ready}
+    same = [each for each, names in rest.items() if names and all(_is_same(task, name, AHEAD) for name in names)]
+    _side_by_side(task, {f"{each}.ahead": partial(confirm_one, folder, job, each, confirm, ".0") for each in same})
 
 
 def _recorded(tasks: Sequence[Task]) -> Task:

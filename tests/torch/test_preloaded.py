@@ -86,7 +86,13 @@ def test_a_package_is_imported_once_for_each_of_two_draws(recorded):
     assert not any(trace.doubts or "unseeded-draws" in dict(trace.notes) for trace in traces)
 
 
+ALLOCATOR = """import ctypes
+libc, thread = ctypes.CDLL(None), ctypes.c_ulong()
+assert libc.pthread_create(ctypes.byref(thread), None, libc.sleep, ctypes.c_void_p(60)) == 0
+assert libc.pthread_setname_np(thread, {name!r}) == 0
+"""
 NO_TRACES = {
+    "the thread of an allocator": ALLOCATOR.format(name=b"jemalloc_bg_thd"),
     "packages of torch's that look for variables of their own": "import fsspec\nimport networkx",
     "a folder of a package, behind all others": "import os, sys\nsys.path.append(os.path.dirname(__file__) + '/inner')",
 }
@@ -94,7 +100,9 @@ NO_TRACES = {
 
 @pytest.mark.parametrize("what", NO_TRACES)
 def test_what_no_rank_can_tell_leaves_no_trace(what, recorded):
-    """Megatron-Core, torchtitan and peft import networkx and fsspec; setuptools adds a folder of its own."""
+    """Megatron-Core, torchtitan and peft import networkx and fsspec; setuptools adds a folder of its own, pyarrow
+    has an allocator with a thread.
+    """
     traces, imports = recorded(f"{NO_TRACES[what]}\n")
     assert (factors(traces), imports) == ([2.0, 2.0], 2)
 
@@ -116,6 +124,7 @@ def test_a_package_that_asks_which_rank_it_is_is_imported_by_each(how, recorded)
 
 
 TRACES = {
+    "a thread that is none of Python's": ALLOCATOR.format(name=b"other"),
     "a thread": "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
     "torch's generator": "import torch\ntorch.rand(1)",
     "torch's default type": "import torch\ntorch.set_default_dtype(torch.float64)",
@@ -244,3 +253,29 @@ def test_what_is_imported_late(what, tmp_path, monkeypatch):
     (found,) = record_all([(Target(str(tmp_path / "program.py"), "build"), 2)], "real", 2, Limits())
     assert (found.confirmation.how, factors(found.traces)) == ("agrees", [factor, factor])
     assert Counter(count.read_text().split())["imported"] == imports
+
+
+BESIDE = """
+def build_single(ctx):
+    weight, x = torch.nn.Linear(2, 2), torch.ones(2, 2)
+    return Program(inputs={"x": x}, params=weight, step=lambda: (weight(x) * 2.0).sum())
+"""
+DRAWN = {"nobody draws": "pass", "the program draws what nobody seeds": "import random; random.random()"}
+
+
+@pytest.mark.parametrize("tensors", ["real", "live"])
+@pytest.mark.parametrize("what", DRAWN)
+def test_what_one_program_of_two_imports_late_is_imported_once_before_its_runs(what, tensors, tmp_path, monkeypatch):
+    """Two ranks are recorded; runs, and second recordings where something is drawn, are copies that imported it."""
+    count, packages = tmp_path / "count", tmp_path / "site-packages"
+    (packages / "library").mkdir(parents=True)
+    (packages / "library" / "__init__.py").write_text("settings = {'factor': 2.0}")
+    (packages / "library" / "more.py").write_text(MORE.format(file=str(count), own="0"))
+    monkeypatch.setenv("PYTHONPATH", str(packages))
+    monkeypatch.setattr(sys, "path", [*sys.path, str(packages)])
+    late = LATE.format(factor=2.0).replace("    from library", f"    {DRAWN[what]}\n    from library")
+    (tmp_path / "program.py").write_text(late + BESIDE)
+    single, parallel = (Target(str(tmp_path / "program.py"), name) for name in ("build_single", "build"))
+    found = record_all([(single, 1), (parallel, 2)], tensors, 2, Limits())
+    assert [each.confirmation.how for each in found] == ["agrees", "agrees"]
+    assert Counter(count.read_text().split())["imported"] == 3

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
 from verdict.graph import ABSENT
+from verdict.inputs import Domain
 from verdict.ops import Array
 from verdict.ops.signs import NOT_NEGATIVE, may_fail, sign, strict
 from verdict.sweep.elements import Elements, Ids, Kind, of_numbers
@@ -20,10 +22,13 @@ from verdict.sweep.trace import Keys, Trace, above, reads_infinite, reads_rising
 
 
 class Follower:
-    """What following both flows shares: the elements, the moves and orders that are known, the keys of operators."""
+    """What following both flows shares: the elements, the moves and orders that are known, the keys of operators.
 
-    def __init__(self, elements: Elements, keys: Keys) -> None:
-        self.elements, self.keys = elements, keys
+    integers: what the elements of given logical tensors of integers may be.
+    """
+
+    def __init__(self, elements: Elements, keys: Keys, integers: Mapping[int, Domain] = MappingProxyType({})) -> None:
+        self.elements, self.keys, self.integers = elements, keys, integers
         self.moves, self.orders = Moves(), Orders(elements)
 
     def outputs(self, step: Step, reads: tuple[Ids, ...]) -> tuple[Ids | None, ...] | None:
@@ -107,8 +112,8 @@ def follow_single(
             if value != ABSENT:
                 trace.ids[value] = known[position] if known is not None else made[position]
         if known is None:
-            settle(trace, number, values, follower.elements, follower.keys)
-            note_infinite(trace, number, follower.elements, follower.keys)
+            settle(trace, number, values, follower.elements, follower.keys, follower.integers)
+            note_infinite(trace, number, follower.elements, follower.keys, follower.integers)
     return trace
 
 

@@ -4,11 +4,13 @@ The symbols of a proof are real numbers, of which x - x is zero and exp(x) exp(y
 is none: a claim about it is proved where both sides are the same operators of the same elements, and in no other way.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from verdict.graph import ABSENT
+from verdict.inputs import Domain
 from verdict.ops import FACTS, Array
 from verdict.solver import Term
 from verdict.solver.term import Kind as TermKind
@@ -19,15 +21,19 @@ from verdict.sweep.trace import Keys, Trace, makes_infinite, reads_infinite, rea
 INFINITE = float("-inf")
 
 
-def note_infinite(trace: Trace, number: int, elements: Elements, keys: Keys) -> None:
-    """Note the elements that a single-device step computes, are not settled and may be infinite."""
+def note_infinite(
+    trace: Trace, number: int, elements: Elements, keys: Keys, integers: Mapping[int, Domain]
+) -> None:
+    """Note the elements that a single-device step computes, are not settled and may be infinite. integers: what given
+    ones may be.
+    """
     step, positions = trace.flow.steps[number], reads_infinite(trace, number)
     rises = reads_rising(trace, number)
     if positions and FACTS.finite(step.op, positions, step.grads, rises):
         return
     if not positions and not makes_infinite(step.attrs, trace.reads[number], elements):
         return
-    terms = None if positions else terms_of(trace, number, elements, keys)
+    terms = None if positions else terms_of(trace, number, elements, keys, integers)
     found: set[int] = set()
     for position, (value, made) in enumerate(zip(step.outputs, trace.made[number], strict=True)):
         ids = trace.ids[value] if value != ABSENT else None

@@ -4,13 +4,14 @@ Numbers suggest them, the step executed on terms decides: a masked position's we
 plain sum all rows of the last weight's gradient are one row.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
 from verdict.graph import ABSENT
+from verdict.inputs import Domain
 from verdict.ops import Array
 from verdict.solver import Term, Terms, constants
 from verdict.solver.term import Kind as TermKind
@@ -26,16 +27,22 @@ DIGITS = 10
 """Elements whose values agree so far on all seeds are looked at as equal."""
 
 
-def settle(trace: Trace, number: int, values: list[list[Array | None]], elements: Elements, keys: Keys) -> None:
+def settle(
+    trace: Trace, number: int, values: list[list[Array | None]], elements: Elements, keys: Keys,
+    integers: Mapping[int, Domain],
+) -> None:  # fmt: skip
     """Give elements that a step makes the numbers of the constants, or of the earlier ones of it, that they are.
 
+    integers: what the elements of given logical tensors of integers may be: compared with the ends of their range they
+    are constants, too.
     Nothing is settled of what reads what may be infinite: symbols are real numbers.
     """
     if reads_infinite(trace, number):
         return
     step = trace.flow.steps[number]
     blocks = [block for ids in trace.reads[number] for block in elements.blocks_of(ids)]
-    from_constants = any(block.kind is Kind.CONSTANT for block in blocks)
+    limited = any(block.kind is Kind.GIVEN and block.owner in integers for block in blocks)
+    from_constants = limited or any(block.kind is Kind.CONSTANT for block in blocks)
     small = sum(ids.size for ids in trace.reads[number]) <= MOST_ELEMENTS
     for position, value in enumerate(step.outputs):
         ids = trace.ids[value] if value != ABSENT else None
@@ -45,7 +52,7 @@ def settle(trace: Trace, number: int, values: list[list[Array | None]], elements
         steady, groups = _steady(seeds, from_constants), _alike(seeds)
         if not steady.any() and not groups:
             continue
-        terms = terms_of(trace, number, elements, keys)
+        terms = terms_of(trace, number, elements, keys, integers)
         if terms is None:
             return
         own = terms[position]
@@ -54,7 +61,7 @@ def settle(trace: Trace, number: int, values: list[list[Array | None]], elements
 
 
 def _steady(seeds: Sequence[Array], from_constants: bool) -> npt.NDArray[np.bool_]:
-    """Where an array may be constant. It takes a constant to make one, of what a step reads."""
+    """Where an array may be constant. It takes a constant to make one, or a limited integer, of what a step reads."""
     found = np.zeros(seeds[0].shape, dtype=bool)
     for constant in STEADY if from_constants else ():
         found |= np.logical_and.reduce([array == constant for array in seeds])
@@ -92,11 +99,13 @@ def _merged(ids: Ids, groups: Sequence[npt.NDArray[np.int64]], terms: Array) -> 
     return flat.reshape(ids.shape)
 
 
-def terms_of(trace: Trace, number: int, elements: Elements, keys: Keys) -> Sequence[Array | None] | None:
+def terms_of(
+    trace: Trace, number: int, elements: Elements, keys: Keys, integers: Mapping[int, Domain]
+) -> Sequence[Array | None] | None:
     """What a single-device step makes of symbols; None where it is too large, or cannot be executed on them."""
     if sum(ids.size for ids in trace.reads[number]) > MOST_ELEMENTS:
         return None
-    traces = Traces(elements, trace, trace, {}, keys)
+    traces = Traces(elements, trace, trace, integers, keys)
     try:
         return Execution(traces, Cone((), (number,)), Terms()).step(Kind.SINGLE, number)
     except CANNOT:

@@ -223,7 +223,7 @@ def _swept(reduced: Reduced, options: Options, proofs: Proofs, progress: Progres
         return Swept(compared.total, open=drawn, steps=len(flows[1].steps))
     flows, values = in_pieces(flows, both)
     elements = Elements()
-    follower = Follower(elements, Keys())
+    follower = Follower(elements, Keys(), integers)
     ids = {k: elements.block(Kind.GIVEN, k, 0, array.shape) for k, array in both.given[0].items()}
     values = tempered(flows, values)
     trace = follow_single(flows[0], ids, values[0], follower, stated(flows[0], single))

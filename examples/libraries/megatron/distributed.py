@@ -1,12 +1,12 @@
 """Megatron-Core: its GPT in data parallel, by its own wrapper and its distributed optimizer."""
 
-from gpt import gpt
+from gpt import gpt, groups
 from trained import alone, by_megatron, program
 
 
 def run(ctx, train):
-    gpt(ctx)  # which makes the groups
-    return program(ctx, lambda: gpt(ctx), train)
+    groups()
+    return program(ctx, gpt, train)
 
 
 def build_single(ctx):

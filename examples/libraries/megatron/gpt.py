@@ -18,11 +18,15 @@ PLAIN = {
 }  # fmt: skip
 
 
-def gpt(ctx, tensor=1, **more):
-    """The model of this rank, of `tensor` tensor parallel ranks."""
+def groups(tensor=1):
+    """Megatron's process groups, of `tensor` tensor parallel ranks."""
     initialize_rng_tracker(inference_rng_tracker=True)  # states of dropout, of which there is none, need no GPU
     parallel_state.destroy_model_parallel()
     parallel_state.initialize_model_parallel(tensor_model_parallel_size=tensor)
+
+
+def gpt(tensor=1, **more):
+    """The model of this rank, of `tensor` tensor parallel ranks."""
     config = TransformerConfig(**SIZES, **PLAIN, tensor_model_parallel_size=tensor, **more)
     return GPTModel(config, get_gpt_layer_local_spec(), VOCAB, SEQ, position_embedding_type="rope")
 
@@ -64,13 +68,16 @@ def averaged(model):
 
 
 def build_single(ctx):
-    return program(ctx, gpt(ctx))
+    groups()
+    return program(ctx, gpt())
 
 
 def build_tp(ctx):
-    return program(ctx, gpt(ctx, ctx.world))
+    groups(ctx.world)
+    return program(ctx, gpt(ctx.world))
 
 
 def build_tp_averaged(ctx):
     """Gradients of tensor parallel ranks are averaged."""
-    return program(ctx, gpt(ctx, ctx.world), averaged)
+    groups(ctx.world)
+    return program(ctx, gpt(ctx.world), averaged)
