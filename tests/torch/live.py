@@ -83,6 +83,32 @@ def build_if_alone(ctx):
     return program(ctx, lambda x, weight: (2 * (x @ weight)).square().mean())
 
 
+def flagged(decides):
+    """A flag that is a real number, as those of overflows are that ranks tell each other."""
+
+    def step(x, weight):
+        y = x @ weight
+        flag = (decides(y) < 0).to(y.dtype)
+        if dist.get_world_size() > 1:
+            dist.all_reduce(flag, op=dist.ReduceOp.MAX)
+        return (2 * y if flag else y).square().mean()
+
+    return step
+
+
+def build_flag_single(ctx):
+    return program(ctx, flagged(lambda y: y.sum()))
+
+
+def build_flag(ctx):
+    return program(ctx, flagged(lambda y: total(y.sum())))
+
+
+def build_flag_local(ctx):
+    """Wrong: it is told where the sum of any rank's own rows is below zero."""
+    return program(ctx, flagged(lambda y: y.sum()))
+
+
 def scattering(turned=False):
     """The greatest output of each row is taken out, doubled and put back, by a mask that is scattered."""
 

@@ -13,6 +13,7 @@ FILE = Path(__file__).with_name("live.py")
 CHOICES = "recorded-choices"
 PROGRAMS = {
     "build_if_single": ("build_if", "build_if_local", "build_if_moved", "build_if_alone"),
+    "build_flag_single": ("build_flag", "build_flag_local"),
     "build_pick_single": ("build_pick", "build_pick_local"),
     "build_labels_single": ("build_labels", "build_labels_local"),
     "build_told_single": ("build_told", "build_told_own"),
@@ -35,6 +36,7 @@ PROGRAMS = {
 """single-device program -> parallel ones, the right one first."""
 CHOOSING = {
     "build_if": r"lt \(live\.py:\d+:\d+ step\) chose 1",
+    "build_flag": r"lt \(live\.py:\d+:\d+ step\) chose [01]",
     "build_pick": r"gt \(live\.py:\d+:\d+ step\) chose [01 ]+",
     "build_labels": r"labels \(.*\) chose 0 -100 2 1 3 -100 -100 1",
     "build_trim": r"labels \(.*\) chose 3 2 1 3 1 3 2 2",
@@ -51,6 +53,7 @@ CHOOSING = {
 }
 REFUTED = {
     "build_if_local": "before it is summed over ranks 0, 1",
+    "build_flag_local": "",
     "build_if_moved": r"live\.py:\d+",
     "build_pick_local": "has other=10 on ranks 0, 1; the single-device node has other=14; all_reduce",
     "build_labels_local": "",
