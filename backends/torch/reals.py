@@ -256,9 +256,10 @@ def numbers(recorder: Recorder) -> Iterator[None]:
     asked = torch.Tensor.__bool__
 
     def truth(self: Any) -> bool:
-        """Whether a real number is not zero, a comparison of it like any other where all ranks are recorded together."""
+        """Whether a real number is not zero: a comparison like any other, where all ranks are recorded together."""
         real = self.is_floating_point() and self.numel() == 1 and not isinstance(self, DTensor)
-        return asked(self != 0 if real and recorder.live and _get_current_dispatch_mode() is recorder else self)
+        compared = real and recorder.live and _get_current_dispatch_mode() is recorder
+        return bool(asked(self != 0 if compared else self))
 
     tensor = _tensor(torch.tensor)
     with (

@@ -109,6 +109,44 @@ def build_flag_local(ctx):
     return program(ctx, flagged(lambda y: y.sum()))
 
 
+def any_far(reduce, far=0.5, close=0.5):
+    """Ranks tell each other whether any output of theirs is far from zero. close: what counts as far on rank 1."""
+
+    def step(x, weight):
+        y = x @ weight
+        bound = close if dist.get_rank() == 1 else far
+        flag = (y.detach().abs().max() > bound).int()
+        if dist.get_world_size() > 1:
+            dist.all_reduce(flag, op=reduce)
+        return (2 * y if flag.item() else y).square().mean()
+
+    return step
+
+
+def build_any_single(ctx):
+    return program(ctx, any_far(None))
+
+
+def build_any(ctx):
+    """No rank makes the choice of the single device; all of them decide by what it decides by."""
+    return program(ctx, any_far(dist.ReduceOp.MAX))
+
+
+def build_any_of_all(ctx):
+    """Wrong: it is told where outputs of all ranks are far, as they are in the run."""
+    return program(ctx, any_far(dist.ReduceOp.MIN))
+
+
+def build_any_otherwise(ctx):
+    """Wrong: what is far is another one on rank 1, where the run is far beyond both."""
+    return program(ctx, any_far(dist.ReduceOp.MAX, close=0.25))
+
+
+def build_any_counted(ctx):
+    """Right, and not known to be: it is told by how many ranks, which is another number."""
+    return program(ctx, any_far(dist.ReduceOp.SUM))
+
+
 def scattering(turned=False):
     """The greatest output of each row is taken out, doubled and put back, by a mask that is scattered."""
 
