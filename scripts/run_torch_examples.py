@@ -105,6 +105,7 @@ EXAMPLES = (
     Example("moe_dispatch", "build_local_balance", "each rank balances its own choices", 2, "REFUTED", "live"),
     Example("moe_dispatch", "build_experts_not_reduced", "replicas of experts not reduced", 4, "REFUTED", "live"),
     Example("checkpoints", "build_forgotten_optimizer", "the optimizer begins anew", 2, "REFUTED", "live"),
+    Example("checkpoints", "build_forgotten_count", "the optimizer counts its steps anew", 2, "REFUTED", "live"),
     Example("checkpoints", "build_wrong_order", "rows of ranks are joined from the last", 2, "REFUTED", "live"),
     Example("checkpoints", "build_own_files", "each rank reads its own file alone", 2, "REFUTED", "live"),
     Example("zero1", "build_wrong_chunk", "the neighbour's rows are updated", 2, "REFUTED"),

@@ -8,6 +8,7 @@ from verdict.backends.torch.assemble import STEP, doubted
 from verdict.backends.torch.trace import GIVEN, SEEDED, Trace
 from verdict.errors import UsageError
 from verdict.graph import Plan
+from verdict.graph.schedule import check_schedule
 from verdict.outcome import Assumption, Finding
 
 AGREES, DIFFERS, NOT_RUN, HANGS, FAILS = "agrees", "differs", "not run", "hangs", "fails"
@@ -16,7 +17,7 @@ MOST_RANKS = 32
 BEYOND = "holds what is in no range that was stated"
 OTHERWISE = "draws other random numbers"
 STARTS = "begins with other numbers than the model's"
-CUT = "correct what cuts or changes it, or give its spec"
+CUT = "correct what cuts or changes it; what each rank has of it on purpose is said in the specs of a Program"
 REMEDY = "give a range that has all that the input may hold"
 NOT_CONFIRMED = "recording-not-confirmed"
 UNSEEDED = "weights-seeded-alike"
@@ -62,6 +63,8 @@ def confirmed(plan: Plan, found: Confirmation, traces: Sequence[Trace] = ()) -> 
         raise UsageError("Program.ranges", found.why, REMEDY)
     if found.how == STARTS:
         raise UsageError("Step.parallel", found.why, CUT)
+    if found.how == DIFFERS and check_schedule(plan):
+        found = Confirmation(NOT_RUN, "its ranks call communication that does not fit, of which a run makes anything")
     if found.how == DIFFERS:
         problem = f"the recording is not what the program does when it is run: {found.why}"
         remedy = "something in it cannot be recorded; see docs/pytorch.md, What is recorded"

@@ -9,7 +9,7 @@ which must be proved equal. So does every number that decided.
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ from verdict.backends.torch.trace import (
     SHAPE_ALONE,
     UNKNOWN,
     Choice,
+    Step,
     Trace,
     living,
 )
@@ -50,13 +51,15 @@ class Match(NamedTuple):
 class Corresponding:
     """Which choices decide. single: numbers of the single-device program's. parallel: of the ranks', each with what it
     corresponds to. covered: of the single-device program's those that ranks make all of. doubts: why nothing can be
-    said of the parallel program, as clauses.
+    said of the parallel program, as clauses. told: decisions of ranks, by their values, that follow from what several
+    of them chose, each with the value that is the single-device program's decision.
     """
 
     single: frozenset[int]
     parallel: Mapping[At, Match]
     covered: frozenset[int]
     doubts: tuple[str, ...]
+    told: Mapping[At, int] = field(default_factory=dict)
 
 
 def corresponding(single: Trace, parallel: Sequence[Trace]) -> Corresponding:
@@ -71,7 +74,10 @@ def corresponding(single: Trace, parallel: Sequence[Trace]) -> Corresponding:
         for at, choice in enumerate(trace.choices)
         if (match := _given(choice, single, trace) or _made(choice, single.choices)) is not None
     }
-    matches |= _by_order(single, parallel, matches, across)
+    told, among, apart = _told_to_all(single, parallel, matches)
+    across -= among
+    matches = {at: match for at, match in matches.items() if at not in among | apart}
+    matches |= _by_order(single, parallel, matches, across - apart)
     premises = {at for _, at in alone} | {matches[at].choice for at in across if at in matches}
     decided = [single.choices[at] for at in premises]
     premises = {at for at, each in enumerate(single.choices) if any(_is_same(each, other) for other in decided)}
@@ -81,23 +87,64 @@ def corresponding(single: Trace, parallel: Sequence[Trace]) -> Corresponding:
     found += [_otherwise(single, parallel, at, match) for at, match in pinned.items() if not match.ordered]
     used = {at: match for at, match in pinned.items() if at in across or _is_used(parallel[at[0]], at[1])}
     covered = {at for at in premises if _covered(single.choices[at], at, used.values())}
+    covered |= {at for value in told.values() for _, at in deciding([single], [(0, value, "")])[0]}
     found += [f"no ranks use all of a choice of the single-device program: {single.choices[at].place}"
               for at in sorted(premises - covered) if single.choices[at].rows]  # fmt: skip
-    return Corresponding(frozenset(premises), pinned, frozenset(covered), tuple(dict.fromkeys(filter(None, found))))
+    doubts = list(dict.fromkeys(filter(None, found)))
+    return Corresponding(frozenset(premises), used, frozenset(covered), tuple(doubts), told)
 
 
-def deciding(traces: Sequence[Trace]) -> tuple[set[At], list[str]]:
-    """The choices from which follows what decides in the program with these recordings; and what follows from none."""
+def _told_to_all(
+    single: Trace, parallel: Sequence[Trace], matches: Mapping[At, Match]
+) -> tuple[dict[At, int], set[At], set[At]]:
+    """Decisions that all ranks make by what several of them chose (whether any has seen an overflow), where some of
+    that is no choice of the single-device program's, and which that decides alike at the same place; what was chosen
+    for these, and what for others like them.
+    """
+    places = [_decisions(trace) for trace in parallel]
+    whole = {at: step for at, step in _decisions(single).items() if all(at in each for each in places)}
+    found: dict[At, int] = {}
+    behind: dict[At, set[At]] = {}
+    alone, apart = set[At](), set[At]()
+    for rank, own in enumerate(places):
+        for place, step in own.items():
+            at, choices = (rank, step.inputs[0]), deciding(parallel, [(rank, step.inputs[0], "")])[0]
+            several = len({rank for rank, _ in choices}) > 1 and all(parallel[r].choices[n].rows for r, n in choices)
+            if not several or choices <= matches.keys():
+                alone |= choices
+            elif place in whole and whole[place].attrs == step.attrs:
+                found[at], behind[at] = whole[place].inputs[0], choices
+            else:
+                apart |= choices
+    found = {at: value for at, value in found.items() if behind[at].isdisjoint(alone | apart)}
+    told = {choice for at in found for choice in behind[at]}
+    return found, told, set().union(apart, *behind.values()) - told - alone
+
+
+def _decisions(trace: Trace) -> dict[tuple[str, int], Step]:
+    """The decisions of a program by what they are called, and the number among those that are called so."""
+    number: Counter[str] = Counter()
+    found: dict[tuple[str, int], Step] = {}
+    for step in trace.steps:
+        if step.op == DECISION:
+            number[step.name] += 1
+            found[step.name, number[step.name]] = step
+    return found
+
+
+def deciding(
+    traces: Sequence[Trace], starts: Sequence[tuple[int, int, str]] | None = None
+) -> tuple[set[At], list[str]]:
+    """The choices from which follows what decides in the program with these recordings; and what follows from none.
+
+    starts: (rank, value, name) of decisions; all of them where it is not given.
+    """
     makers = [{made: step for step in trace.steps for made in step.outputs if made != ABSENT} for trace in traces]
     meetings = meetings_of(traces)
     behind = [{choice.value: at for at, choice in enumerate(trace.choices)} for trace in traces]
     given = [{bound.value: bound.name for bound in trace.bound if bound.kind in GIVEN} for trace in traces]
-    waiting = [
-        (rank, step.inputs[0], step.name)
-        for rank, trace in enumerate(traces)
-        for step in trace.steps
-        if step.op == DECISION
-    ]
+    decisions = ((rank, step) for rank, trace in enumerate(traces) for step in trace.steps if step.op == DECISION)
+    waiting = [(rank, step.inputs[0], step.name) for rank, step in decisions] if starts is None else list(starts)
     found: set[At] = set()
     doubts: list[str] = []
     seen: set[tuple[int, int]] = set()

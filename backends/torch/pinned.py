@@ -12,6 +12,7 @@ from verdict.backends.torch.trace import (
     CHOICE,
     DECISION,
     KEPT,
+    SHAPE_ALONE,
     UPDATED,
     Bound,
     Choice,
@@ -32,7 +33,9 @@ _SELECTS = frozenset({"aten.topk", "aten.sort", "aten.sort.stable"})
 
 
 class _Claim(NamedTuple):
-    """An output that both plans state. rows: of the single-device program's choice; or the integers themselves."""
+    """An output that both plans state. rows: of the single-device program's choice; or the integers themselves; or the
+    value that decides there.
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -40,6 +43,7 @@ class _Claim(NamedTuple):
     choice: int = -1
     rows: tuple[int, ...] = ()
     values: tuple[int, ...] = ()
+    value: int = ABSENT
 
 
 def paired(single: Trace, parallel: Sequence[Trace]) -> tuple[Trace, tuple[Trace, ...]]:
@@ -50,7 +54,8 @@ def paired(single: Trace, parallel: Sequence[Trace]) -> tuple[Trace, tuple[Trace
     ranks = []
     for rank, trace in enumerate(parallel):
         matches = {at: match for (other, at), match in found.parallel.items() if other == rank}
-        stated = _stated(trace, single, matches, found.covered, claims)
+        told = {value: whole for (other, value), whole in found.told.items() if other == rank}
+        stated = _stated(trace, single, matches, found.covered, told, claims)
         notes = tuple(_told(rank, trace.choices[at], match, single) for at, match in matches.items())
         doubts = (*trace.doubts, *(found.doubts if rank == 0 else ()))
         one = _pinned(replace(trace, doubts=doubts, notes=(*trace.notes, *notes)), set(matches))
@@ -133,10 +138,11 @@ def _selects(trace: Trace, step: Step, choice: Choice) -> bool:
 
 
 def _stated(
-    trace: Trace, single: Trace, matches: Mapping[int, Match], covered: Collection[int], claims: dict[_Claim, str]
-) -> Iterator[Bound]:
+    trace: Trace, single: Trace, matches: Mapping[int, Match], covered: Collection[int], told: Mapping[int, int],
+    claims: dict[_Claim, str],
+) -> Iterator[Bound]:  # fmt: skip
     """What a rank states of its choices and decisions, as outputs; `claims` holds them all. covered: choices of the
-    single-device program's that ranks make together.
+    single-device program's that ranks make together. told: decisions of its own -> the single-device program's.
     """
     behind = {choice.value: at for at, choice in enumerate(trace.choices)}
     same = {c.value: c.source for at, c in enumerate(trace.choices) if at not in matches}
@@ -167,7 +173,10 @@ def _stated(
         if step.op == DECISION and step.inputs[0] not in behind and step.inputs[0] not in seen:
             seen.add(step.inputs[0])
             was: Any = dict(step.attrs)["values"]
-            yield named(_Claim("decided", *trace.values[step.inputs[0]], values=was), step.inputs[0])
+            claim = _Claim("decided", *trace.values[step.inputs[0]], values=was)
+            if step.inputs[0] in told:
+                claim = claim._replace(values=(), value=told[step.inputs[0]])
+            yield named(claim, step.inputs[0])
 
 
 def _with_claims(trace: Trace, single: Trace, claims: Mapping[_Claim, str]) -> Trace:
@@ -181,7 +190,9 @@ def _with_claims(trace: Trace, single: Trace, claims: Mapping[_Claim, str]) -> T
         return len(values) - 1
 
     for claim, name in claims.items():
-        if claim.choice < 0:
+        if claim.value != ABSENT:
+            value = _chosen_anew(single, values, steps, claim.value)
+        elif claim.choice < 0:
             values.append(Value(claim.shape, claim.dtype))
             value = len(values) - 1
             steps += constants(values, value, claim.values, f"{name}: what it was")
@@ -198,6 +209,28 @@ def _with_claims(trace: Trace, single: Trace, claims: Mapping[_Claim, str]) -> T
                 value = made("aten.view", (value,), claim.shape, claim.dtype, called, {"size": claim.shape})
         bound.append(Bound("output", name, value, claim.shape, whole(claim.shape)))
     return replace(trace, values=tuple(values), steps=tuple(steps), bound=tuple(bound))
+
+
+def _chosen_anew(single: Trace, values: list[Value], steps: list[Step], wanted: int) -> int:
+    """A value that follows from choices, computed once more from what chooses, not from what was chosen: `steps` gets
+    what computes it.
+    """
+    makers = {made: step for step in single.steps for made in step.outputs if made != ABSENT}
+    known = {choice.value: choice.source for choice in single.choices}
+
+    def anew(value: int) -> int:
+        step = makers.get(value)
+        if value not in known and step is not None and step.op not in SHAPE_ALONE:
+            inputs = tuple(each if each == ABSENT else anew(each) for each in step.inputs)
+            if inputs != step.inputs:
+                made = {each: len(values) + at for at, each in enumerate(step.outputs)}
+                values.extend(values[value if each == ABSENT else each] for each in step.outputs)
+                outputs = tuple(ABSENT if each == ABSENT else made[each] for each in step.outputs)
+                steps.append(step._replace(inputs=inputs, outputs=outputs))
+                known.update(made)
+        return known.get(value, value)
+
+    return anew(wanted)
 
 
 def _region(own: tuple[int, ...], shape: tuple[int, ...], rows: Sequence[int], count: int) -> Region | None:

@@ -253,10 +253,19 @@ def numbers(recorder: Recorder) -> Iterator[None]:
             return before(self)
         return _number(held.reshape(()).to(torch.int64 if whole else torch.float64, copy=True), recorder)
 
+    asked = torch.Tensor.__bool__
+
+    def truth(self: Any) -> bool:
+        """Whether a real number is not zero: a comparison like any other, where all ranks are recorded together."""
+        real = self.is_floating_point() and self.numel() == 1 and not isinstance(self, DTensor)
+        compared = real and recorder.live and _get_current_dispatch_mode() is recorder
+        return bool(asked(self != 0 if compared else self))
+
     tensor = _tensor(torch.tensor)
     with (
         _scripted(tensor, torch.tensor),
         given(torch.Tensor, "item", item),
+        given(torch.Tensor, "__bool__", truth),
         given(torch, "tensor", tensor),
         given(json.JSONEncoder, "default", _written(json.JSONEncoder.default)),
     ):

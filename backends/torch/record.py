@@ -229,14 +229,14 @@ class _Ends:
     def end(self, end: End) -> None:
         """A tensor holds at the end what its name must be."""
         shape, region, part, divisor = share_of(end.name, end.tensor, end.share)
-        held, kind = local(end.tensor), end.kind
-        recorder = self._recorder
+        held, kind, recorder = local(end.tensor), end.kind, self._recorder
         with followed(end.name):
             value = recorder.read(held)
         if kind == UPDATED and self._source(value) == self._began[end.name]:
             value, kind = self._began[end.name], KEPT
         if divisor != 1:
-            (value,) = recorder.emit("aten.div.Tensor", (value,), (value_of(held),), {"other": divisor})
+            name = f"div ({end.name} is a mean over {divisor} ranks)"
+            (value,) = recorder.tape.emit("aten.div.Tensor", (value,), (value_of(held),), {"other": divisor}, name)
             text = f"the single-device {end.name} is the mean of {divisor} ranks' {end.name}"
             self.notes.append(("mean-over-ranks", text))
         self.bound.append(Bound(kind, called(self._program, end.name), value, shape, region, part))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from verdict.backends.torch.program import REPLICATE, Context, Program, Share, mean, shard
+from verdict.backends.torch.program import REPLICATE, Context, Program, Share, mean, partial, shard
 from verdict.errors import UsageError
 from verdict.words import listed
 
@@ -22,8 +22,8 @@ DATA_AXES = frozenset({"dp", "ddp", "data", "fsdp", "dp_replicate", "dp_shard", 
 """Names of mesh axes along which the batch is divided, where nothing else is said."""
 MOST_TOLD = 6
 """So many names of tensors are said in an assumption."""
-WRAPPERS = ("module.", "_checkpoint_wrapped_module.", "_orig_mod.")
-"""What wrappers put into the names of parameters."""
+WRAPPERS = frozenset({"_checkpoint_wrapped_module", "_orig_mod", "_fsdp_wrapped_module"})
+"""What checkpointing, compilation and the first FSDP put into the names of parameters."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ class Step:
     number of data parallel ranks. loss: takes what the model returns, and the batch; default: its attribute `loss`, or
     itself. optimizer: takes the parameters. clip: the norm to which gradients are clipped. data: the mesh axes that
     divide the batch; default: those that are called so (DATA_AXES). whole: tensors of the batch that are not divided.
-    specs, ranges, names: as in Program, in addition to what is inferred.
+    summed: whether the loss is the sum of the ranks' own, instead of their mean. specs, ranges, names: as in Program,
+    in addition to what is inferred.
     """
 
     model: Callable[[], Any]
@@ -48,6 +49,7 @@ class Step:
     clip: float | None = None
     data: Sequence[str] | None = None
     whole: Sequence[str] = ()
+    summed: bool = False
     specs: Mapping[str, Share] = field(default_factory=dict)
     ranges: Mapping[str, tuple[int, int | None]] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
@@ -68,7 +70,7 @@ class Step:
         """
         if ctx.world == 1:
             model = self.model()
-            return self._program(model, model, {}, (0, 1), {})
+            return self._program(model, model, model, (0, 1), {})
         if ctx.world != self.world:
             raise UsageError("Step", f"its mesh has {self.world} ranks, there are {ctx.world}", "--world is the mesh's")
         from torch.distributed.device_mesh import init_device_mesh  # noqa: PLC0415  (importing this needs no torch)
@@ -80,7 +82,7 @@ class Step:
         called = model if self.parallel is None else self.parallel(model, mesh)
         if called is None:
             raise UsageError("Step.parallel", "it returns nothing", "return the model, or what is called in its place")
-        return self._program(_within(called), called, place, self._part(place), _marked(called, self.axes, place))
+        return self._program(model, _within(called), called, self._part(place), _marked(called, self.axes, place))
 
     def _part(self, place: Mapping[str, int]) -> tuple[int, int]:
         """Which part of the batch a rank has, of how many."""
@@ -91,8 +93,9 @@ class Step:
         return part, prod(self.axes[name] for name in axes)
 
     def _program(
-        self, model: Any, called: Any, place: Mapping[str, int], part: tuple[int, int], marked: Mapping[str, Share]
+        self, model: Any, trained: Any, called: Any, part: tuple[int, int], marked: Mapping[str, Share]
     ) -> Program:
+        """model: as it is made. trained: the module with what became of its parameters, in `called`."""
         import torch  # noqa: PLC0415  (importing this needs no torch)
 
         given = dict(self.batch() if callable(self.batch) else self.batch)
@@ -102,7 +105,7 @@ class Step:
         stepper = None if self.optimizer is None else self.optimizer(called.parameters())
 
         def step() -> Any:
-            made = called(**_taken(called, batch))
+            made = called(**_taken(called, model, batch))
             found = self.loss(made, batch) if self.loss else getattr(made, "loss", made)
             if not isinstance(found, torch.Tensor) or found.numel() != 1:
                 raise UsageError("Step.loss", "it is no tensor of one element", "give loss=, which makes it one")
@@ -114,17 +117,18 @@ class Step:
             return found
 
         rows = {name: shard(0, *part) for name in divided} if part[1] > 1 else {}
-        inferred = {"batch": divided if part[1] > 1 else (), "marks": marked, "placements": _placed(model)}
+        of_all = partial if self.summed else mean
+        inferred = {"batch": divided if part[1] > 1 else (), "marks": marked, "placements": _placed(trained)}
         return Program(
             inputs={name: value for name, value in batch.items() if name in tensors},
-            params=model,
+            params=trained,
             step=step,
             optimizer=stepper,
-            loss=mean(*part) if part[1] > 1 else REPLICATE,
+            loss=of_all(*part) if part[1] > 1 else REPLICATE,
             specs={**rows, **marked, **self.specs},
             ranges=self.ranges,
-            names={**_unwrapped(model), **self.names},
-            inferred=_said(inferred, part[1]),
+            names={**_unwrapped(trained, model), **self.names},
+            inferred=_said(inferred, part[1], self.summed),
         )
 
 
@@ -135,10 +139,11 @@ def _placed(model: Any) -> list[str]:
     return [name for name, param in model.named_parameters() if isinstance(param, DTensor)]
 
 
-def _said(names: Mapping[str, Iterable[str]], parts: int) -> str:
+def _said(names: Mapping[str, Iterable[str]], parts: int, summed: bool) -> str:
     """What is inferred of tensors, in words that all ranks share. parts: ranks that divide the batch."""
+    loss = "sum of theirs" if summed else "mean of theirs (a sum: summed=True)"
     texts = {
-        "batch": f"rows of {{}} are divided among {parts} data parallel ranks, and the loss is the mean of theirs",
+        "batch": f"rows of {{}} are divided among {parts} data parallel ranks, and the loss is the {loss}",
         "placements": "placements say which part of {} a rank has",
         "marks": "tensor_model_parallel marks say which part of {} a rank has",
     }
@@ -154,20 +159,26 @@ def _rows(name: str, tensor: Any, part: tuple[int, int]) -> Any:
     return tensor.chunk(part[1])[part[0]].clone()
 
 
-def _taken(model: Any, batch: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Of the batch what the model's call takes: all where it takes any name."""
-    inner = _within(model)
-    kinds = inspect.signature(inner.forward if hasattr(inner, "forward") else inner).parameters
-    if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in kinds.values()):
-        return batch
-    return {name: value for name, value in batch.items() if name in kinds}
+def _taken(called: Any, model: Any, batch: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Of the batch what the call takes; where it takes any name, what the model's does: all where that does, too."""
+    for inner in (_within(called), model):
+        kinds = inspect.signature(inner.forward if hasattr(inner, "forward") else inner).parameters
+        if all(each.kind is not inspect.Parameter.VAR_KEYWORD for each in kinds.values()):
+            return {name: value for name, value in batch.items() if name in kinds}
+    return batch
 
 
 def _within(called: Any) -> Any:
     """The module whose parameters are trained: what DistributedDataParallel or the first FSDP wraps."""
-    from torch.distributed.fsdp import FullyShardedDataParallel  # noqa: PLC0415  (importing this needs no torch)
+    from torch.distributed.fsdp import (  # noqa: PLC0415  (importing this needs no torch)
+        FullyShardedDataParallel,
+        ShardingStrategy,
+    )
     from torch.nn.parallel import DistributedDataParallel  # noqa: PLC0415
 
+    if isinstance(called, FullyShardedDataParallel) and called.sharding_strategy is not ShardingStrategy.NO_SHARD:
+        problem = "the first FSDP keeps parts of flat parameters, and nothing says of which parameters they are"
+        raise UsageError("Step.parallel", problem, "use fully_shard, or a Program with summon_full_params in `outputs`")
     return called.module if isinstance(called, DistributedDataParallel | FullyShardedDataParallel) else called
 
 
@@ -184,13 +195,33 @@ def _marked(called: Any, axes: Mapping[str, int], place: Mapping[str, int]) -> d
     return {name: shard(param.partition_dim, place["tp"], axes["tp"]) for name, param in marked.items()}
 
 
-def _unwrapped(model: Any) -> dict[str, str]:
-    """Names of parameters and buffers without what wrappers put into them, where they differ."""
+def _unwrapped(trained: Any, model: Any) -> dict[str, str]:
+    """Names of parameters and buffers as `model` calls them, where they differ: without what wrappers put into them,
+    and without the place that the model has within what is trained; where it is not there, without `module.` in front.
+    """
+    place = next((name for name, module in trained.named_modules() if module is model), None)
     found = {}
-    for name, _ in (*model.named_parameters(), *model.named_buffers()):
+    for name, _ in (*trained.named_parameters(), *trained.named_buffers()):
         plain = name
-        for wrapper in WRAPPERS:
-            plain = plain.replace(wrapper, "") if wrapper != "module." or plain.startswith(wrapper) else plain
+        if place is None:
+            while plain.startswith("module."):
+                plain = plain.removeprefix("module.")
+        else:
+            plain = plain.removeprefix(f"{place}." if place else "")
+        plain = _without_wrappers(trained, name, len(name) - len(plain))
         if plain != name:
             found[name] = plain
     return found
+
+
+def _without_wrappers(trained: Any, name: str, start: int) -> str:
+    """The name from a place on, without what wrappers put into it."""
+    from torch.nn.parallel import DistributedDataParallel  # noqa: PLC0415  (importing this needs no torch)
+
+    kept, path = [], name[:start].rstrip(".")
+    for part in name[start:].split("."):
+        wraps = part == "module" and isinstance(trained.get_submodule(path), DistributedDataParallel)
+        if part not in WRAPPERS and not wraps:
+            kept.append(part)
+        path = f"{path}.{part}".lstrip(".")
+    return ".".join(kept)

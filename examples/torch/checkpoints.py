@@ -76,7 +76,7 @@ def through_checkpoint(make, optimizer_too=True):
     return hand_over
 
 
-def through_files(in_order=sorted):
+def through_files(in_order=sorted, counted=True):
     """By hand: each rank writes its rows, each puts the rows of all ranks together, as one device has them."""
 
     def hand_over(ctx, model, optimizer):
@@ -91,7 +91,7 @@ def through_files(in_order=sorted):
                 param.copy_(torch.cat([part["rows"][number] for part in parts]))
             found = [part["states"][number] for part in parts]
             joined = {name: torch.cat([each[name] for each in found]) for name in ("exp_avg", "exp_avg_sq")}
-            again.state[param] = {"step": found[0]["step"], **joined}
+            again.state[param] = {"step": found[0]["step"] if counted else torch.zeros(()), **joined}
         return fresh, again
 
     return hand_over
@@ -149,6 +149,11 @@ def build_by_hand(ctx):
 def build_forgotten_optimizer(ctx):
     """Wrong: the optimizer begins anew."""
     return program(ctx, sharded, through_checkpoint(tensor_parallel, optimizer_too=False))
+
+
+def build_forgotten_count(ctx):
+    """Wrong: the optimizer counts its steps anew."""
+    return program(ctx, sharded, through_files(counted=False), parts=ctx.world, average=True)
 
 
 def build_wrong_order(ctx):

@@ -83,6 +83,70 @@ def build_if_alone(ctx):
     return program(ctx, lambda x, weight: (2 * (x @ weight)).square().mean())
 
 
+def flagged(decides):
+    """A flag that is a real number, as those of overflows are that ranks tell each other."""
+
+    def step(x, weight):
+        y = x @ weight
+        flag = (decides(y) < 0).to(y.dtype)
+        if dist.get_world_size() > 1:
+            dist.all_reduce(flag, op=dist.ReduceOp.MAX)
+        return (2 * y if flag else y).square().mean()
+
+    return step
+
+
+def build_flag_single(ctx):
+    return program(ctx, flagged(lambda y: y.sum()))
+
+
+def build_flag(ctx):
+    return program(ctx, flagged(lambda y: total(y.sum())))
+
+
+def build_flag_local(ctx):
+    """Wrong: it is told where the sum of any rank's own rows is below zero."""
+    return program(ctx, flagged(lambda y: y.sum()))
+
+
+def any_far(reduce, far=0.5, close=0.5):
+    """Ranks tell each other whether any output of theirs is far from zero. close: what counts as far on rank 1."""
+
+    def step(x, weight):
+        y = x @ weight
+        bound = close if dist.get_rank() == 1 else far
+        flag = (y.detach().abs().max() > bound).int()
+        if dist.get_world_size() > 1:
+            dist.all_reduce(flag, op=reduce)
+        return (2 * y if flag.item() else y).square().mean()
+
+    return step
+
+
+def build_any_single(ctx):
+    return program(ctx, any_far(None))
+
+
+def build_any(ctx):
+    """No rank makes the choice of the single device; all of them decide by what it decides by."""
+    return program(ctx, any_far(dist.ReduceOp.MAX))
+
+
+def build_any_of_all(ctx):
+    """Wrong: it is told where outputs of all ranks are far, as they are in the run."""
+    return program(ctx, any_far(dist.ReduceOp.MIN))
+
+
+def build_any_otherwise(ctx):
+    """Wrong: what is far is another one on rank 1, where the run is far beyond both."""
+    return program(ctx, any_far(dist.ReduceOp.MAX, close=0.25))
+
+
+def build_any_counted(ctx):
+    """Right, and not known to be: it is told by how many ranks, which is another number."""
+    return program(ctx, any_far(dist.ReduceOp.SUM))
+
+
 def scattering(turned=False):
     """The greatest output of each row is taken out, doubled and put back, by a mask that is scattered."""
 

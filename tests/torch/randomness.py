@@ -2,6 +2,8 @@
 
 import torch
 import torch.distributed as dist
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import DTensor, Replicate, Shard
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
@@ -286,3 +288,24 @@ def build_not_restored(ctx):
 def build_squared(ctx):
     """Right: what is drawn is zero or one."""
     return dropped(lambda y: y * (torch.empty_like(y).bernoulli_(0.75) ** 2 / 0.75))
+
+
+def on_dtensors(ctx, placement):
+    """What is dropped is a DTensor on the way: on CPUs each rank draws from its own generator as it stands."""
+    model, mesh = Net(), init_device_mesh("cpu", (ctx.world,))
+
+    def forward(x):
+        inner = model.down(functional.relu(model.up(x)))
+        spread = DTensor.from_local(inner, mesh, [Replicate()]).redistribute(mesh, [placement])
+        return x + model.drop(spread).redistribute(mesh, [Replicate()]).to_local()
+
+    return program(model, 1, forward=forward)
+
+
+def build_dtensor(ctx):
+    return on_dtensors(ctx, Replicate())
+
+
+def build_dtensor_shards(ctx):
+    """Wrong: each rank drops its columns by the mask of the first ones."""
+    return on_dtensors(ctx, Shard(1))

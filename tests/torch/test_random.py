@@ -19,7 +19,7 @@ from verdict.report import Verdict  # noqa: E402
 
 RANDOMNESS = ROOT / "tests" / "torch" / "randomness.py"
 EXAMPLES = ROOT / "examples" / "torch" / "dropout_seeds.py"
-EXACT = ("build_tp", "build_tp_checkpointed", "build_parts_of_one")
+EXACT = ("build_tp", "build_tp_checkpointed", "build_parts_of_one", "build_dtensor")
 BY_LAW = ("build_tracked", "build_dp", "build_dp_checkpointed", "build_accumulated")
 OPEN = "build_parts_of_own"
 WRONG = {
@@ -30,6 +30,7 @@ WRONG = {
     "build_dp_same": "same-random-state",
     "build_tracked_alike": "same-random-state",
     "build_accumulated_same": "same-random-state",
+    "build_dtensor_shards": "same-random-state",
     "build_dp_unreduced": "missing-reduction",
     "build_unscaled": "wrong-scale",
 }

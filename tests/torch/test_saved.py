@@ -26,6 +26,7 @@ CHECKPOINTS = {
     "build": "",
     "build_by_hand": "",
     "build_forgotten_optimizer": r"reads 0 as input 0, where lerp \(checkpoints\.py:\d+\)\[0:4, 0:4\] is due",
+    "build_forgotten_count": r"^div \(checkpoints\.py:\d+\) has other=[^;]*; the single-device node has other=[^;]*$",
     "build_wrong_order": OTHERWISE,
     "build_own_files": OTHERWISE,
 }

@@ -55,6 +55,40 @@ def test_a_fused_optimizer_of_shards_is_taken_apart():
     assert found["FUSED_AND_SUMMED"].verdict == "REFUTED", found["FUSED_AND_SUMMED"].why
 
 
+NAMED = ("OUTSIDE", "AROUND", "PIECES", "ONE_PIECE", "SUM", "SUM_AVERAGED", "SUM_TAKEN_FOR_MEAN", "FLAT", "THAWED",
+         "DIVIDED_OTHERWISE")  # fmt: skip
+
+
+def stated(name):
+    pairs = tuple((each, each) for each in NAMED)
+    return answers(FILE.parents[2] / "tests" / "torch" / "stepped.py", pairs, tensors="real")[name]
+
+
+@pytest.mark.parametrize("name", ["OUTSIDE", "AROUND", "PIECES", "SUM"])
+def test_wrappers_and_summed_losses_are_proved(name):
+    assert stated(name).verdict == "PROVED", stated(name).why
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("ONE_PIECE", "submodule: mm"),
+        ("SUM_AVERAGED", "averages over ranks 0, 1 where the sum"),
+        ("SUM_TAKEN_FOR_MEAN", "div (loss is a mean over 2 ranks) has other=2"),
+        ("DIVIDED_OTHERWISE", "call it with another reduce"),
+    ],
+)
+def test_wrong_twins_are_refuted_at_their_cause(name, why):
+    assert stated(name).verdict == "REFUTED" and why in stated(name).why, stated(name).why
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [("FLAT", "the first FSDP keeps parts of flat parameters"), ("THAWED", "not trained there")]
+)
+def test_what_says_nothing_of_weights_is_an_error_that_teaches(name, why):
+    assert stated(name).verdict == "not put" and why in stated(name).why, stated(name).why
+
+
 @pytest.mark.slow
 def test_one_call(assert_parallel, caplog, capfd):
     from tests.torch import stepped  # noqa: PLC0415  (its functions stand at the top of that file)

@@ -4,11 +4,11 @@ Hints (origin, name) are tried; they are never trusted: a wrong one fails its pr
 two different weights never stand for the same one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from verdict.errors import PlanMismatchError
-from verdict.graph import GIVEN, INPUT, WEIGHT, Logical, Plan, Shape, batch_axis, shard_axes, times
+from verdict.graph import BUFFER, GIVEN, INPUT, WEIGHT, Logical, Plan, Shape, batch_axis, shard_axes, times
 from verdict.graph.kept import is_recorded
 from verdict.lineage.hints import Hints, require_ends
 from verdict.ops.types import is_whole
@@ -174,23 +174,34 @@ def _require_common(single: Plan, parallel: Plan, logical: dict[int, int]) -> No
         if wanted and not any(parallel.logicals[index].kind == kind for index in (*logical, *shard_axes(parallel))):
             raise PlanMismatchError(
                 parallel.source,
-                f"it has no {kind} in common with {single.source}, which has {len(wanted)} "
-                f"({', '.join(wanted[:3])}{', ...' if len(wanted) > 3 else ''})",
-                "the two plans must come from the same model",
+                f"it has no {kind} in common with {single.source}, which has {len(wanted)} ({_some(wanted)})",
+                "the two plans must come from the same model"
+                + ("; what is called otherwise is said in names" if is_recorded(parallel) else ""),
             )
 
 
 def _require_partners(single: Plan, parallel: Plan, logical: dict[int, int]) -> None:
     known = {*logical, *shard_axes(parallel)}
     alone = [t.name for k, t in enumerate(parallel.logicals) if t.kind == WEIGHT and k not in known]
+    buffers = [name for name in alone if any(t.kind == BUFFER and t.name == name for t in single.logicals)]
+    if buffers:
+        raise PlanMismatchError(
+            parallel.source,
+            f"{len(buffers)} of its weights ({_some(buffers)}) are buffers in {single.source}, not trained there",
+            "freeze them in both, or in neither",
+        )
     if alone:
         raise PlanMismatchError(
             parallel.source,
-            f"{len(alone)} of its weights ({', '.join(alone[:3])}{', ...' if len(alone) > 3 else ''}) "
+            f"{len(alone)} of its weights ({_some(alone)}) "
             f"are not in {single.source}, or have another shape there",
             "the two plans must come from the same model"
             + ("; what ranks hold a part of is said in specs" if is_recorded(parallel) else ""),
         )
+
+
+def _some(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:3])}{', ...' if len(names) > 3 else ''}"
 
 
 def _batch_mismatch(parallel: Plan, name: str, single: Shape, column: Shape) -> Finding:

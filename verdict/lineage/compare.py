@@ -57,7 +57,9 @@ def difference(
     if foreign:
         return Difference("wrong-input", (foreign[0],), f"it also holds {bases[foreign[0]].name}", "besides")
     if absent:
-        return Difference("gradient-missing", (absent[0],), f"{bases[absent[0]].name} is not in it")
+        name = bases[absent[0]].name
+        text = f"{name} is not in it" if value else f"it is zero, expected {name}"
+        return Difference("gradient-missing", (absent[0],), text)
     for share in value:
         if share.region != region:
             return Difference(

@@ -7,7 +7,7 @@ from verdict.sweep.elements import Kind
 from verdict.sweep.flow import REDUCTIONS
 from verdict.sweep.why.among import astray, before_wrong, is_astray
 from verdict.sweep.why.fix import Fix
-from verdict.sweep.why.mend import MOST_APPLIED, Budget, State, mended
+from verdict.sweep.why.mend import MOST_APPLIED, Budget, Change, State, mended
 from verdict.sweep.why.missing import MOST_LINEAR
 from verdict.sweep.why.scene import Scene
 from verdict.sweep.why.search import Found, Pass, Search, Tried, cause_of, one_of
@@ -49,7 +49,22 @@ def _restored(search: Search, state: State, restoring: Tried) -> Found | None:
             break
     if not after.wrong < state.wrong:
         return None
+    fixes, after = _needed(scene, state, fixes, after)
     return [cause_of(state, after, fix) for fix in fixes], after
+
+
+def _needed(scene: Scene, state: State, fixes: list[Fix], after: State) -> tuple[list[Fix], State]:
+    """The corrections, and what comes of them, but for those of a kind without which the others mend as much: a part
+    that is summed further on goes astray, too, and is right.
+    """
+    for code in dict.fromkeys(fix.code for fix in fixes):
+        others = [fix for fix in fixes if fix.code != code]
+        values = {value: arrays for fix in others for value, arrays in fix.change.values.items()}
+        reads = {read: arrays for fix in others for read, arrays in fix.change.reads.items()}
+        without = mended(scene, state, Change(values, reads), Budget()) if others else None
+        if without is not None and without.wrong <= after.wrong:
+            fixes, after = others, without
+    return fixes, after
 
 
 def _restoring(search: Search, state: State, fixes: Iterable[Fix], budget: Budget) -> Iterator[tuple[Fix, State]]:
