@@ -28,6 +28,7 @@ MAY_IMPORT = {
     "stage": {*WORDS, "graph", "ops", "lineage", "solver"},
     "report": {*WORDS, "completing", "graph"},
     "child": {"limits"},
+    "beside": {"child"},
     "workers": {"child", "limits", "outcome"},
     "semantics": {"errors", "graph", "comparison", "ops"},
     "reduction": {"errors", "graph", "comparison", "ops", "semantics"},
@@ -44,7 +45,7 @@ MAY_IMPORT = {
         *("inputs", "concrete", "sweep", "residue", "diagnose", "report"),
     },
     "repair": {*WORDS, "observer", "graph", "ops", "lineage", "stage", "report", "phases"},
-    "pipeline": {*WORDS, "observer", "limits", "graph", "report", "phases", "repair"},
+    "pipeline": {*WORDS, "observer", "limits", "beside", "graph", "report", "phases", "repair"},
 }
 """What the rooms of the proof may import. Whatever else stands in verdict/ looks down on them, and they never up."""
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
+from verdict.beside import beside
 from verdict.graph import Plan
 from verdict.graph.check import shown
 from verdict.graph.kept import with_kept
@@ -27,9 +29,12 @@ from verdict.phases import (
     with_draws,
     without_complex,
 )
-from verdict.repair import corrections, effects, repairs, with_repairs
+from verdict.repair import corrections, effects, found_repairs, with_plan, with_repairs
 from verdict.report import Open, Proofs, Report, Verdict
 from verdict.report.questions import OUT_OF_LIMIT, SPECS_MISSING
+
+MANY_NODES = 20_000
+"""From how many nodes of the parallel plan on repairs are looked for beside what else is asked: they take a second."""
 
 
 def verify(single: Plan, parallel: Plan, options: Options, observer: Observer = SILENT) -> Report:
@@ -63,14 +68,20 @@ def _answers(query: Query) -> Iterator[Report]:
         yield told(query, ranked, report)
 
 
-def _decided(query: Query, examined: Examined) -> Iterator[Report]:
-    """The verdict on what was walked; its causes and repairs."""
-    examined = decide(query, examined)
-    yield examined.report
-    if examined.report.findings and not query.causes:
-        return
-    query.observer.begin(Phase.REPAIR)
-    proposals = repairs(query, examined, decide)
+def _decided(query: Query, walked: Examined) -> Iterator[Report]:
+    """The verdict on what was walked; its causes and repairs. Of large plans the repairs of what the walk refutes are
+    looked for while numbers are asked, on a second processor, and hold where these bear out what it says.
+    """
+    search = partial(found_repairs, replace(query, observer=SILENT), walked, decide)
+    with beside(search, _takes_long(query, walked)) as found_beside:
+        examined = decide(query, walked)
+        yield examined.report
+        if examined.report.findings and not query.causes:
+            return
+        query.observer.begin(Phase.REPAIR)
+        same = examined.report.findings == walked.report.findings and examined.report.open == walked.report.open
+        found = found_beside() if same else found_repairs(query, examined, decide)
+    proposals = with_plan(query.parallel, found)
     repaired = any(repair.proved for repair in proposals)
     explained = explain(query, examined, repaired)
     if not repaired:
@@ -78,6 +89,15 @@ def _decided(query: Query, examined: Examined) -> Iterator[Report]:
         proposals = others or proposals
     query.observer.begin(Phase.REPORT)
     yield pictured(query, with_repairs(explained, proposals))
+
+
+def _takes_long(query: Query, walked: Examined) -> bool:
+    """Whether a walk has found what numbers are asked about, in a plan whose repairs take longer than to copy this
+    process.
+    """
+    nodes = sum(len(segment.nodes) for segment in query.parallel.segments)
+    looked_for = query.causes and walked.report.verdict is Verdict.REFUTED
+    return looked_for and query.options.workers > 1 and nodes >= MANY_NODES
 
 
 def _verdict(query: Query) -> Report:

@@ -426,6 +426,77 @@ plan parallel tp=2
   y = aten.mul.Tensor(x, p)
   output y
 """
+CLAMPED = """plan single
+  w weight [64, 4]
+  t input int64 [2]
+  range t 0 63
+  y = aten.embedding(w, t)
+  output y
+plan parallel tp=4
+  u activation int64 [2]
+  u = aten.sub.Tensor(t) other=tp*16
+  n activation bool [2]
+  n = aten.ge.Scalar(u) other=0
+  o activation bool [2]
+  o = aten.lt.Scalar(u) other=16
+  p activation bool [2]
+  p = aten.bitwise_and.Tensor(n, o)
+  c activation int64 [2]
+- c = aten.clamp(u) min=0 max=15
++ c = aten.clamp(u) {ends}
+  g = aten.embedding(w[tp, :], c)
+  q activation bool [2, 1]
+  q = aten.unsqueeze(p) dim=1
+  part = aten.mul.Tensor(g, q)
+  y = all_reduce(part) ranks=tp reduce="sum"
+  output y
+"""
+INSIDE = """plan single
+  w input [256, 4]
+  a input int64 [8]
+  range a 0 255
+  b input int64 [8]
+  range b 0 255
+  c input int64 [8]
+  range c 0 255
+  h = aten.embedding(w, a)
+  i = aten.embedding(w, b)
+  j = aten.embedding(w, c)
+  k = add(h, i)
+  y = add(k, j)
+  output y
+plan parallel tp=2
+  h = aten.embedding(w, a)
+  i = aten.embedding(w, b)
+  j = aten.embedding(w, c)
+  k = add(h, i)
+- y = add(k, j)
++ f = add(k, j)
++ first activation int64 [8]
++ first = aten.clamp(b) min=64 max=127
++ last activation int64 [8]
++ last = aten.clamp(c) min=64 max=127
++ l activation bool [8]
++ l = aten.lt.Scalar(b) other=64
++ m activation bool [8]
++ m = aten.ge.Scalar(c) other=128
++ n activation bool [8]
++ n = aten.gt.Tensor(a, first)
++ o activation bool [8]
++ o = aten.gt.Tensor(last, a)
++ p activation bool [8]
++ p = aten.bitwise_and.Tensor(l, m)
++ q activation bool [8]
++ q = aten.bitwise_and.Tensor(n, o)
++ r activation bool [8]
++ r = aten.bitwise_and.Tensor(p, q)
++ s activation bool [8]
++ s = aten.bitwise_not(r) dtype="bool"
++ t activation bool [8, 1]
++ t = aten.unsqueeze(s) dim=1
++ y = aten.mul.Tensor(f, t)
+  output y
+"""
 PAIRS = {
     "a mean by hand": AVERAGED,
     "means of all features": NORMALISED,
@@ -447,11 +518,16 @@ PAIRS = {
     "multiples of ids": MULTIPLES_OF_IDS,
     "every sixteenth position": SIXTEENTHS,
     "ids in an order": CHAINED,
+    "ids clamped below the last row": CLAMPED.format(ends="min=0 max=14"),
+    "ids clamped above the first row": CLAMPED.format(ends="min=1 max=15"),
+    "ids clamped below alone": CLAMPED.format(ends="min=0"),
+    "between the first and the last row": INSIDE,
 }
 
 
 @pytest.mark.parametrize("name", PAIRS)
-def test_at_their_own_shapes_the_pairs_are_right_and_wrong(name):
+def test_at_their_own_shapes_the_pairs_are_right_and_wrong(name, monkeypatch):
+    monkeypatch.setattr(SWEEP, "MOST_TOLD", 10**6)
     right, wrong = twins(PAIRS[name])
     assert swept(*right) == "PROVED"
     assert swept(*wrong) != "PROVED"

@@ -26,6 +26,8 @@ MOST_ADDED = 2
 """Up to so many coordinates are added up and compared whichever they are: of i + i < n both choices of shapes show a
 difference. Of i + i + i <= j, and other multiples that are beyond few elements, they do not.
 """
+ENDS = 2
+"""How many elements more are kept between cuts where coordinates are clamped: the first and the last stand for many."""
 POSITION = -1
 """What stands for positions among coordinates: of any two axes they may be the same."""
 
@@ -46,6 +48,7 @@ class Coordinates:
         self._sources: dict[int, frozenset[int]] = {}
         self._added: dict[int, Counter[int]] = {}
         self._met: list[tuple[int, Counter[int]]] = []
+        self._clamped: list[int] = []
         self._sizes: list[Axis] = []
         self._cuts: list[tuple[int, int]] = []
         self._leasts: list[tuple[Axis, int]] = []
@@ -184,10 +187,15 @@ class Coordinates:
         found = sum(map(self.added, logicals), Counter[int]())
         self._met.append((self._variable[logicals[0]], found + found if summed else found))
 
-    def cut(self, visit: Visit, logical: int, coordinate: int, offset: int) -> None:
-        """The attribute `other` of a node is a coordinate less `offset`, and shrinks as the coordinates do."""
-        self._cuts.append((self._variable[logical], abs(coordinate)))
-        self._reduced[visit.key] = self._variable[logical], {"other": offset}
+    def cut(self, visit: Visit, logical: int, offsets: Mapping[str, int]) -> None:
+        """Attributes of a node, by name, are coordinates less these offsets, and shrink as the coordinates do."""
+        variable = self._variable[logical]
+        self._cuts.extend((variable, abs(visit.attrs[name] + offset)) for name, offset in offsets.items())
+        self._reduced[visit.key] = variable, dict(offsets)
+
+    def clamp(self, logical: int) -> None:
+        """Coordinates beyond some are taken for these."""
+        self._clamped.append(self._variable[logical])
 
     def limit(self, axes: Iterable[Axis], number: int) -> None:
         """What was counted along some axes is compared with a number."""
@@ -241,9 +249,11 @@ class Coordinates:
         for variable, found in self._met:
             root = self._factors.find(variable)
             met[root] = met.get(root, Counter()) | found
-        for root, found in met.items():
+        clamped = set(map(self._factors.find, self._clamped))
+        for root in {**met, **dict.fromkeys(clamped)}:
             if root in self._size:
-                scales.between(root, self._size[root], found.total())
+                most = max(met.get(root, Counter()).total(), 1) + ENDS * (root in clamped)
+                scales.between(root, self._size[root], most)
 
     def reduced(self, key: tuple[object, ...], scales: Scales, attrs: Attributes) -> dict[str, Any]:
         """The attributes of a node with the numbers among them that are coordinates reduced."""

@@ -20,6 +20,8 @@ LIMITS = ("other", "min", "max")
 """Attributes that numbers are compared with."""
 BOUND = {"lt": 0, "ge": 0, "le": 1, "gt": 1}
 """From the number that coordinates are compared with to the boundary that is meant."""
+ENDS = {"min": 0, "max": 1}
+"""From the numbers that coordinates are clamped to to the boundaries that are meant."""
 TRUTHS = (None, 0, 1)
 """What such an attribute is where truth values stay truth values."""
 HOLDING = ("int64", "int32", "float64", "float32")
@@ -127,6 +129,10 @@ def _of_ids(known: Coordinates, visit: Visit, states: Mapping[int, State]) -> Ma
         known.join([*logicals, *visit.made.values()])
         known.add(visit, logicals)
         return (State.OFFSET if constant else State.SHIFTED), NONE
+    if visit.flow is Flow.BOUNDED and not constant and not others and _clamped(known, visit, logicals):
+        known.join([*logicals, *visit.made.values()])
+        known.move(visit, logicals)
+        return State.SHIFTED, NONE
     if constant and others <= CONSTANT:
         return State.TABLE, NONE
     if constant:
@@ -162,7 +168,18 @@ def _compared(
         return False
     if word not in BOUND:
         return bool(number <= 0 and kinds <= {State.GIVEN, State.POSITIONS})
-    known.cut(visit, logicals[0], number + BOUND[word], BOUND[word])
+    known.cut(visit, logicals[0], {"other": BOUND[word]})
+    return True
+
+
+def _clamped(known: Coordinates, visit: Visit, logicals: Sequence[int]) -> bool:
+    """Whether coordinates are clamped to whole numbers alone, with which the scale keeps them."""
+    offsets = {name: offset for name, offset in ENDS.items() if visit.attrs.get(name) is not None}
+    numbers = [visit.attrs[name] for name in offsets]
+    if not offsets or len(visit.read) > 1 or not all(map(_is_whole, numbers)) or not known.are_few(logicals):
+        return False
+    known.cut(visit, logicals[0], offsets)
+    known.clamp(logicals[0])
     return True
 
 
@@ -171,7 +188,7 @@ def _shifted(known: Coordinates, visit: Visit, logicals: Sequence[int]) -> bool:
     if visit.attrs.get("alpha", 1) != 1 or not known.are_few(logicals):
         return False
     if number is not None and _is_whole(number):
-        known.cut(visit, logicals[0], number, 0)
+        known.cut(visit, logicals[0], {"other": 0})
     elif len(logicals) > 1:
         known.meet(logicals, summed=True)
     return number is None or _is_whole(number)

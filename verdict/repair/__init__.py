@@ -2,6 +2,6 @@
 
 from verdict.repair.corrections import corrections
 from verdict.repair.effects import effects
-from verdict.repair.search import ALL_ATTEMPTS, repairs, with_repairs
+from verdict.repair.search import ALL_ATTEMPTS, found_repairs, repairs, with_plan, with_repairs
 
-__all__ = ["ALL_ATTEMPTS", "corrections", "effects", "repairs", "with_repairs"]
+__all__ = ["ALL_ATTEMPTS", "corrections", "effects", "found_repairs", "repairs", "with_plan", "with_repairs"]

@@ -7,6 +7,7 @@ attempts are made depends on the size of the plan alone, so that the same plans 
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import islice
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ from verdict.repair.calls import as_twin, count_microbatches, in_order_of_microb
 from verdict.repair.case import Candidate, Case
 from verdict.repair.collectives import agree, refit
 from verdict.repair.dataflow import produce
-from verdict.repair.edits import apply, joined
+from verdict.repair.edits import Patch, apply, joined
 from verdict.repair.namesakes import as_namesake, declare_gradients
 from verdict.repair.operators import insert_operator
 from verdict.repair.order import order_by_region, place_by_rank
@@ -65,15 +66,43 @@ class _Trial(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """A trial that was accepted: the findings before it, and what it gave."""
+    """A trial that was accepted: the findings before it, its edits, and what it gave."""
 
     before: tuple[Finding, ...]
     trial: _Trial
+    patch: Patch
     plan: Plan
     examined: Examined
 
 
+class _Told(NamedTuple):
+    """A repair without the plan that all repairs make, see `Repair`."""
+
+    codes: tuple[str, ...]
+    sentence: str
+    proved: bool
+    findings: tuple[Finding, ...]
+
+
+class Found(NamedTuple):
+    """The repairs of a plan: the edits that all of them make, in their order, and what is said of each."""
+
+    patches: tuple[Patch, ...]
+    told: tuple[_Told, ...]
+
+
 def repairs(query: Query, examined: Examined, decided: Decided | None = None) -> tuple[Repair, ...]:
+    """Repairs of a refuted plan, see `found_repairs`."""
+    return with_plan(query.parallel, found_repairs(query, examined, decided))
+
+
+def with_plan(parallel: Plan, found: Found) -> tuple[Repair, ...]:
+    """The repairs that were found of a plan, each with the plan that all of them make."""
+    plan = reduce(apply, found.patches, parallel)
+    return tuple(Repair(one.codes, one.sentence, plan, one.proved, one.findings) for one in found.told)
+
+
+def found_repairs(query: Query, examined: Examined, decided: Decided | None = None) -> Found:
     """Repairs of a refuted plan: all of them together are proved, or each removes what it says it does.
 
     examined: what was found of it. decided: decides a small repaired plan that its walk does not prove. None are looked
@@ -96,7 +125,7 @@ def repairs(query: Query, examined: Examined, decided: Decided | None = None) ->
             break
         steps.append(found)
         plan, examined = found.plan, found.examined
-    return tuple(_repairs(steps, plan, examined))
+    return Found(tuple(step.patch for step in steps), tuple(_repairs(steps, examined)))
 
 
 def with_repairs(report: Report, found: tuple[Repair, ...]) -> Report:
@@ -206,7 +235,7 @@ def _tried(
             examined = whole if whole.report.verdict is Verdict.PROVED else examined
     except VerdictError:
         return None
-    return _Step(case.examined.report.findings, trial, query.parallel, examined)
+    return _Step(case.examined.report.findings, trial, patch, query.parallel, examined)
 
 
 def _wrong(report: Report) -> tuple[int, int, int]:
@@ -223,7 +252,7 @@ def _names_of(finding: Finding) -> set[tuple[str, str, str]]:
     return {(finding.code, finding.title, finding.where)}
 
 
-def _repairs(steps: Sequence[_Step], plan: Plan, examined: Examined) -> Iterator[Repair]:
+def _repairs(steps: Sequence[_Step], examined: Examined) -> Iterator[_Told]:
     proved = examined.report.verdict is Verdict.PROVED
     parts = [part for step in steps for part in _parts(step)]
     for candidate, findings in parts:
@@ -234,7 +263,7 @@ def _repairs(steps: Sequence[_Step], plan: Plan, examined: Examined) -> Iterator
             end = "removes this finding; others remain"
         else:
             continue
-        yield Repair(codes, f"{candidate.sentence}: {end}", plan, proved, findings)
+        yield _Told(codes, f"{candidate.sentence}: {end}", proved, findings)
 
 
 def _is_cause(findings: Sequence[Finding], after: Examined) -> bool:

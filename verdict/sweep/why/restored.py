@@ -1,13 +1,13 @@
 """Several corrections together: what makes single-device values again where the parallel plan goes astray."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from verdict.graph import ABSENT
 from verdict.sweep.elements import Kind
 from verdict.sweep.flow import REDUCTIONS
 from verdict.sweep.why.among import astray, before_wrong, is_astray
 from verdict.sweep.why.fix import Fix
-from verdict.sweep.why.mend import MOST_APPLIED, Budget, Change, State, mended
+from verdict.sweep.why.mend import MOST_APPLIED, Budget, State, mended
 from verdict.sweep.why.missing import MOST_LINEAR
 from verdict.sweep.why.scene import Scene
 from verdict.sweep.why.search import Found, Pass, Search, Tried, cause_of, one_of
@@ -21,6 +21,9 @@ MOST_LOOKED = 800
 MOST_APPLIED_BEHIND = 4_000
 """How many operators are applied in the search for corrections that mend nothing by themselves."""
 
+Made = tuple[Fix, Tried]
+"""A correction, and what it was looked for by."""
+
 
 def restored(search: Search, state: State) -> Found | None:
     """All steps that go astray put right, from the first one on, where outputs are mended by taking them together:
@@ -33,7 +36,7 @@ def restored(search: Search, state: State) -> Found | None:
 
 
 def _restored(search: Search, state: State, restoring: Tried) -> Found | None:
-    scene, fixes = search.scene, list[Fix]()
+    scene, made = search.scene, list[Made]()
     after, budget, cone = state, Budget(2 * MOST_APPLIED), before_wrong(search.scene, state)
     for at in scene.classes:
         if cone.isdisjoint(at.steps.values()):
@@ -42,29 +45,40 @@ def _restored(search: Search, state: State, restoring: Tried) -> Found | None:
         kind = restoring if apart else search.parts_added
         fixed = next(_restoring(search, after, kind(after, at), budget), None)
         if fixed is not None:
-            fixes.append(fixed[0])
+            made.append((fixed[0], kind))
             after = fixed[1]
             cone = before_wrong(search.scene, after)
         if budget.left < 0 or not after.different:
             break
     if not after.wrong < state.wrong:
         return None
-    fixes, after = _needed(scene, state, fixes, after)
+    fixes, after = _needed(search, state, made, after)
     return [cause_of(state, after, fix) for fix in fixes], after
 
 
-def _needed(scene: Scene, state: State, fixes: list[Fix], after: State) -> tuple[list[Fix], State]:
-    """The corrections, and what comes of them, but for those of a kind without which the others mend as much: a part
-    that is summed further on goes astray, too, and is right.
+def _needed(search: Search, state: State, made: Sequence[Made], after: State) -> tuple[list[Fix], State]:
+    """The corrections, and what comes of them, but for those of a kind without which the others are found, too, and
+    mend as much: a part that is summed further on goes astray, too, and is right.
     """
-    for code in dict.fromkeys(fix.code for fix in fixes):
-        others = [fix for fix in fixes if fix.code != code]
-        values = {value: arrays for fix in others for value, arrays in fix.change.values.items()}
-        reads = {read: arrays for fix in others for read, arrays in fix.change.reads.items()}
-        without = mended(scene, state, Change(values, reads), Budget()) if others else None
-        if without is not None and without.wrong <= after.wrong:
-            fixes, after = others, without
-    return fixes, after
+    for code in dict.fromkeys(fix.code for fix, _ in made):
+        others = [one for one in made if one[0].code != code]
+        found = _alone(search, state, others) if others else None
+        if found is not None and found[1].wrong <= after.wrong:
+            made, after = found
+    return [fix for fix, _ in made], after
+
+
+def _alone(search: Search, state: State, made: Sequence[Made]) -> tuple[list[Made], State] | None:
+    """Corrections of the same kinds at the same steps, found with nothing else in place, and what comes of them."""
+    found, budget = list[Made](), Budget(MOST_APPLIED)
+    for fix, kind in made:
+        again = (one for one in _restoring(search, state, kind(state, fix.at), budget) if one[0].code == fix.code)
+        first = next(again, None)
+        if first is None:
+            return None
+        found.append((first[0], kind))
+        state = first[1]
+    return found, state
 
 
 def _restoring(search: Search, state: State, fixes: Iterable[Fix], budget: Budget) -> Iterator[tuple[Fix, State]]:
