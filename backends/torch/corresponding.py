@@ -85,7 +85,8 @@ def corresponding(single: Trace, parallel: Sequence[Trace]) -> Corresponding:
     premises = {at for at, each in enumerate(single.choices) if any(_is_same(each, other) for other in decided)}
     pinned = {at: match for at, match in matches.items() if match.choice in premises}
     found = [*doubts, *others]
-    found += [_unmatched(parallel, at) for at in sorted(across - pinned.keys())]
+    behind = set().union(*(deciding(parallel, [(*at, "")])[0] for at in loose))
+    found += [_unmatched(parallel, at) for at in sorted((across | behind) - pinned.keys())]
     found += [_otherwise(single, parallel, at, match) for at, match in pinned.items() if not match.ordered]
     used = {at: match for at, match in pinned.items() if at in across or _is_used(parallel[at[0]], at[1])}
     covered = {at for at in premises if _covered(single.choices[at], at, used.values())}
