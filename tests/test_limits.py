@@ -67,7 +67,7 @@ def test_what_is_ended_before_it_is_decided_is_unknown(step, stop, monkeypatch):
         assert "the limit of" in report.open[0].reason
 
 
-@pytest.mark.parametrize("step", ["explain", "repairs"])
+@pytest.mark.parametrize("step", ["explain", "found_repairs"])
 def test_what_is_ended_after_it_is_decided_keeps_its_verdict_and_says_so(step, monkeypatch):
     monkeypatch.setattr(story, step, too_late)
     report = told(WRONG, begin(300, 8000))

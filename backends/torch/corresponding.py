@@ -52,7 +52,8 @@ class Corresponding:
     """Which choices decide. single: numbers of the single-device program's. parallel: of the ranks', each with what it
     corresponds to. covered: of the single-device program's those that ranks make all of. doubts: why nothing can be
     said of the parallel program, as clauses. told: decisions of ranks, by their values, that follow from what several
-    of them chose, each with the value that is the single-device program's decision.
+    of them chose, each with the value that is the single-device program's decision. loose: those of which nothing says
+    that they are one.
     """
 
     single: frozenset[int]
@@ -60,6 +61,7 @@ class Corresponding:
     covered: frozenset[int]
     doubts: tuple[str, ...]
     told: Mapping[At, int] = field(default_factory=dict)
+    loose: frozenset[At] = frozenset()
 
 
 def corresponding(single: Trace, parallel: Sequence[Trace]) -> Corresponding:
@@ -74,7 +76,7 @@ def corresponding(single: Trace, parallel: Sequence[Trace]) -> Corresponding:
         for at, choice in enumerate(trace.choices)
         if (match := _given(choice, single, trace) or _made(choice, single.choices)) is not None
     }
-    told, among, apart = _told_to_all(single, parallel, matches)
+    told, loose, among, apart = _told_to_all(single, parallel, matches)
     across -= among
     matches = {at: match for at, match in matches.items() if at not in among | apart}
     matches |= _by_order(single, parallel, matches, across - apart)
@@ -83,7 +85,8 @@ def corresponding(single: Trace, parallel: Sequence[Trace]) -> Corresponding:
     premises = {at for at, each in enumerate(single.choices) if any(_is_same(each, other) for other in decided)}
     pinned = {at: match for at, match in matches.items() if match.choice in premises}
     found = [*doubts, *others]
-    found += [_unmatched(parallel, at) for at in sorted(across - pinned.keys())]
+    behind = set().union(*(deciding(parallel, [(*at, "")])[0] for at in loose))
+    found += [_unmatched(parallel, at) for at in sorted((across | behind) - pinned.keys())]
     found += [_otherwise(single, parallel, at, match) for at, match in pinned.items() if not match.ordered]
     used = {at: match for at, match in pinned.items() if at in across or _is_used(parallel[at[0]], at[1])}
     covered = {at for at in premises if _covered(single.choices[at], at, used.values())}
@@ -91,21 +94,21 @@ def corresponding(single: Trace, parallel: Sequence[Trace]) -> Corresponding:
     found += [f"no ranks use all of a choice of the single-device program: {single.choices[at].place}"
               for at in sorted(premises - covered) if single.choices[at].rows]  # fmt: skip
     doubts = list(dict.fromkeys(filter(None, found)))
-    return Corresponding(frozenset(premises), used, frozenset(covered), tuple(doubts), told)
+    return Corresponding(frozenset(premises), used, frozenset(covered), tuple(doubts), told, loose)
 
 
 def _told_to_all(
     single: Trace, parallel: Sequence[Trace], matches: Mapping[At, Match]
-) -> tuple[dict[At, int], set[At], set[At]]:
+) -> tuple[dict[At, int], frozenset[At], set[At], set[At]]:
     """Decisions that all ranks make by what several of them chose (whether any has seen an overflow), where some of
-    that is no choice of the single-device program's, and which that decides alike at the same place; what was chosen
-    for these, and what for others like them.
+    that is no choice of the single-device program's, and which that decides alike at the same place; those that it
+    does not decide alike (how many have seen one); what was chosen for the first, and what for others like them.
     """
     places = [_decisions(trace) for trace in parallel]
     whole = {at: step for at, step in _decisions(single).items() if all(at in each for each in places)}
     found: dict[At, int] = {}
     behind: dict[At, set[At]] = {}
-    alone, apart = set[At](), set[At]()
+    alone, apart, loose = set[At](), set[At](), set[At]()
     for rank, own in enumerate(places):
         for place, step in own.items():
             at, choices = (rank, step.inputs[0]), deciding(parallel, [(rank, step.inputs[0], "")])[0]
@@ -116,9 +119,11 @@ def _told_to_all(
                 found[at], behind[at] = whole[place].inputs[0], choices
             else:
                 apart |= choices
+                loose.add(at)
     found = {at: value for at, value in found.items() if behind[at].isdisjoint(alone | apart)}
     told = {choice for at in found for choice in behind[at]}
-    return found, told, set().union(apart, *behind.values()) - told - alone
+    loose |= behind.keys() - found.keys()
+    return found, frozenset(loose), told, set().union(apart, *behind.values()) - told - alone
 
 
 def _decisions(trace: Trace) -> dict[tuple[str, int], Step]:

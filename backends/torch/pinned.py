@@ -10,6 +10,7 @@ from verdict.backends.torch.corresponding import Match, chosen_of, corresponding
 from verdict.backends.torch.known import computed, constants
 from verdict.backends.torch.trace import (
     CHOICE,
+    COMMUNICATION,
     DECISION,
     KEPT,
     SHAPE_ALONE,
@@ -28,13 +29,14 @@ ASSUMED = "recorded-choices"
 """The assumption that data chooses as it did."""
 MOST_SHOWN = 48
 """The most integers of a choice that its assumption lists."""
+_EQUALS = "aten.eq.Scalar"
 _SELECTS = frozenset({"aten.topk", "aten.sort", "aten.sort.stable"})
 """Operators whose first output is, along a dimension, what they read at the places that their second one is."""
 
 
 class _Claim(NamedTuple):
     """An output that both plans state. rows: of the single-device program's choice; or the integers themselves; or the
-    value that decides there.
+    value that decides there, or whether it is these.
     """
 
     name: str
@@ -52,10 +54,12 @@ def paired(single: Trace, parallel: Sequence[Trace]) -> tuple[Trace, tuple[Trace
     found = corresponding(single, parallel)
     claims: dict[_Claim, str] = {}
     ranks = []
-    for rank, trace in enumerate(parallel):
+    for rank, recorded in enumerate(parallel):
         matches = {at: match for (other, at), match in found.parallel.items() if other == rank}
         told = {value: whole for (other, value), whole in found.told.items() if other == rank}
-        stated = _stated(trace, single, matches, found.covered, told, claims)
+        trace, held = _held(recorded, told)
+        loose = {value for other, value in found.loose if other == rank}
+        stated = _stated(trace, single, matches, found.covered, told, held, loose, claims)
         notes = tuple(_told(rank, trace.choices[at], match, single) for at, match in matches.items())
         doubts = (*trace.doubts, *(found.doubts if rank == 0 else ()))
         one = _pinned(replace(trace, doubts=doubts, notes=(*trace.notes, *notes)), set(matches))
@@ -139,10 +143,12 @@ def _selects(trace: Trace, step: Step, choice: Choice) -> bool:
 
 def _stated(
     trace: Trace, single: Trace, matches: Mapping[int, Match], covered: Collection[int], told: Mapping[int, int],
-    claims: dict[_Claim, str],
+    held: Mapping[int, int], loose: Collection[int], claims: dict[_Claim, str],
 ) -> Iterator[Bound]:  # fmt: skip
     """What a rank states of its choices and decisions, as outputs; `claims` holds them all. covered: choices of the
-    single-device program's that ranks make together. told: decisions of its own -> the single-device program's.
+    single-device program's that ranks make together. told: decisions of its own -> the single-device program's. held:
+    those of them that are compared with what they were -> whether they are that. loose: those of which nothing can be
+    said.
     """
     behind = {choice.value: at for at, choice in enumerate(trace.choices)}
     same = {c.value: c.source for at, c in enumerate(trace.choices) if at not in matches}
@@ -168,15 +174,45 @@ def _stated(
         if match.ordered:
             values = chosen_of(single.choices[match.choice], match.rows)
             yield named(_Claim("chosen", *value, values=values), choice.value)
-    seen = set()
+    seen = set(loose)
     for step in trace.steps:
         if step.op == DECISION and step.inputs[0] not in behind and step.inputs[0] not in seen:
             seen.add(step.inputs[0])
             was: Any = dict(step.attrs)["values"]
             claim = _Claim("decided", *trace.values[step.inputs[0]], values=was)
             if step.inputs[0] in told:
-                claim = claim._replace(values=(), value=told[step.inputs[0]])
-            yield named(claim, step.inputs[0])
+                claim = claim._replace(value=told[step.inputs[0]])
+                claim = claim._replace(dtype="bool") if step.inputs[0] in held else claim._replace(values=())
+            yield named(claim, held.get(step.inputs[0], step.inputs[0]))
+
+
+def _held(trace: Trace, told: Mapping[int, int]) -> tuple[Trace, dict[int, int]]:
+    """The recording that compares decisions that are one integer, and come from sums over ranks, with what they were,
+    and these: how many ranks have seen an overflow is no number of the single-device program's, that none has is.
+    """
+    values, steps, held = list(trace.values), list(trace.steps), dict[int, int]()
+    for step in trace.steps:
+        value = step.inputs[0] if step.op == DECISION else ABSENT
+        was: Any = dict(step.attrs)["values"] if value in told else ()
+        if len(was) == 1 and value not in held and _is_summed(trace, value):
+            held[value] = len(values)
+            values.append(Value(trace.values[value].shape, "bool"))
+            steps.append(Step(_EQUALS, (value,), (held[value],), (("other", was[0]),), step.name))
+    return replace(trace, values=tuple(values), steps=tuple(steps)), held
+
+
+def _is_summed(trace: Trace, value: int) -> bool:
+    """Whether a sum over ranks is on the way to a value."""
+    makers = {made: step for step in trace.steps for made in step.outputs if made != ABSENT}
+    waiting, seen = [value], set[int]()
+    while waiting:
+        step = makers.get(waiting.pop())
+        if step is not None and seen.isdisjoint(step.outputs):
+            if step.op in COMMUNICATION and dict(step.attrs).get("reduce") == "sum":
+                return True
+            seen.update(step.outputs)
+            waiting += step.inputs
+    return False
 
 
 def _with_claims(trace: Trace, single: Trace, claims: Mapping[_Claim, str]) -> Trace:
@@ -192,6 +228,8 @@ def _with_claims(trace: Trace, single: Trace, claims: Mapping[_Claim, str]) -> T
     for claim, name in claims.items():
         if claim.value != ABSENT:
             value = _chosen_anew(single, values, steps, claim.value)
+            for was in claim.values:
+                value = made(_EQUALS, (value,), claim.shape, claim.dtype, name, {"other": was})
         elif claim.choice < 0:
             values.append(Value(claim.shape, claim.dtype))
             value = len(values) - 1

@@ -299,6 +299,35 @@ plan parallel tp=2
 + y = aten.div.Scalar(a) other=79
   output y
 """
+SUMMED = """plan single
+  x input [80, 10]
+  t input int64 [80]
+  range t 0 9
+  p = aten._log_softmax(x) dim=1 half_to_float=False
+  s activation []
+  n activation []
+  s, n = aten.nll_loss_forward(p, t) ignore_index=-100 reduction=2
+  y = aten.div.Scalar(s) other=80
+  o = aten.ones_like(s)
+  e = aten.div.Scalar(o) other=80
+  d = aten.nll_loss_backward(e, p, t, n) absent=("weight",) ignore_index=-100 reduction=2
+  output y
+  output d
+plan parallel tp=2
+  q = aten._log_softmax(x[tp, :]) dim=1 half_to_float=False
+  s activation []
+  m activation []
+  s, m = aten.nll_loss_forward(q, t[tp]) ignore_index=-100 reduction=1
+- a = aten.mul.Tensor(s) other=40
++ a = aten.mul.Tensor(s) other=39
+  b = aten.div.Scalar(a) other=80
+  y = all_reduce(b) ranks=tp reduce="sum"
+  o = aten.ones_like(s)
+  e = aten.div.Scalar(o) other=2
+  d[tp, :] = aten.nll_loss_backward(e, q, t[tp], m) absent=("weight",) ignore_index=-100 reduction=1
+  output y
+  output d
+"""
 MULTIPLES = """plan single
   x input [256]
   t activation int64 [256]
@@ -499,6 +528,7 @@ plan parallel tp=2
 """
 PAIRS = {
     "a mean by hand": AVERAGED,
+    "a sum of means": SUMMED,
     "means of all features": NORMALISED,
     "rows of padding": PADDED,
     "positions squared": SQUARES,

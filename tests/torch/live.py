@@ -147,6 +147,28 @@ def build_any_counted(ctx):
     return program(ctx, any_far(dist.ReduceOp.SUM))
 
 
+NOWHERE = {"far": 50.0, "close": 50.0}
+"""Bounds beyond which no output of the recording is."""
+
+
+def build_far_single(ctx):
+    return program(ctx, any_far(None, **NOWHERE))
+
+
+def build_far(ctx):
+    return program(ctx, any_far(dist.ReduceOp.MAX, **NOWHERE))
+
+
+def build_far_of_all(ctx):
+    """Wrong: whether outputs of all ranks are far."""
+    return program(ctx, any_far(dist.ReduceOp.MIN, **NOWHERE))
+
+
+def build_far_counted(ctx):
+    """Right, and not known to be: on how many ranks they are, which is none where it is none on one device."""
+    return program(ctx, any_far(dist.ReduceOp.SUM, **NOWHERE))
+
+
 def scattering(turned=False):
     """The greatest output of each row is taken out, doubled and put back, by a mask that is scattered."""
 

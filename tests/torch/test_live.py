@@ -15,6 +15,7 @@ PROGRAMS = {
     "build_if_single": ("build_if", "build_if_local", "build_if_moved", "build_if_alone"),
     "build_flag_single": ("build_flag", "build_flag_local"),
     "build_any_single": ("build_any", "build_any_of_all", "build_any_otherwise", "build_any_counted"),
+    "build_far_single": ("build_far", "build_far_of_all", "build_far_counted"),
     "build_pick_single": ("build_pick", "build_pick_local"),
     "build_labels_single": ("build_labels", "build_labels_local"),
     "build_told_single": ("build_told", "build_told_own"),
@@ -38,6 +39,7 @@ PROGRAMS = {
 CHOOSING = {
     "build_if": r"lt \(live\.py:\d+:\d+ step\) chose 1",
     "build_any": r"gt \(live\.py:\d+:\d+ step\) chose 1",
+    "build_far": r"gt \(live\.py:\d+:\d+ step\) chose 0",
     "build_flag": r"lt \(live\.py:\d+:\d+ step\) chose [01]",
     "build_pick": r"gt \(live\.py:\d+:\d+ step\) chose [01 ]+",
     "build_labels": r"labels \(.*\) chose 0 -100 2 1 3 -100 -100 1",
@@ -58,6 +60,7 @@ REFUTED = {
     "build_flag_local": "",
     "build_any_of_all": "takes the minimum",
     "build_any_otherwise": "aten.gt.Scalar",
+    "build_far_of_all": "takes the minimum",
     "build_if_moved": r"live\.py:\d+",
     "build_pick_local": "has other=10 on ranks 0, 1; the single-device node has other=14; all_reduce",
     "build_labels_local": "",
@@ -78,6 +81,7 @@ REFUTED = {
 }
 OPEN = {
     "build_any_counted": "goes on by a choice that the single-device program does not make: gt",
+    "build_far_counted": "decided 1 on rank 0: claim",
     "build_if_alone": "no ranks use all of a choice of the single-device program: lt",
     "build_none_own": "(run together: they wait for each other|it waits for a rank that has ended)",
     "build_array_written": "memory is changed behind torch's back|not what the program does",

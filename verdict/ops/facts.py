@@ -119,9 +119,10 @@ class Facts:
         return rule.linear_in(arity, attrs) >= frozenset(range(arity))
 
     def is_divisor(self, op: str, arity: int, position: int, attrs: Mapping[str, Any]) -> bool:
-        """Whether a node is linear in some inputs and not in this one, as what divides is not linear in the divisor."""
+        """Whether a node is linear in some inputs and not in this one, as in a divisor: a sum of losses has none."""
         rule = self._rules.get(op)
-        linear = rule.linear_in(arity, attrs) if rule is not None else frozenset[int]()
+        divides = rule is not None and attrs.get("reduction", "mean") in (1, "mean")
+        linear = rule.linear_in(arity, attrs) if rule is not None and divides else frozenset[int]()
         return bool(linear) and position not in linear
 
     def averages(self, one: str, other: str) -> bool:

@@ -16,6 +16,7 @@ from verdict.comparison import Fault, Faulty
 from verdict.counting import Progress, uncounted
 from verdict.graph import Plan
 from verdict.inputs import USUAL, Domain, Scale, domains, outside, unstated
+from verdict.ops.integers import MOST_LISTED
 from verdict.options import Options
 from verdict.reduction import Reduced, shrink
 from verdict.semantics import Binding, bind, full, itself
@@ -117,10 +118,11 @@ def _is_small(own: Reduced, most_full: int) -> bool:
 
 
 def _told(own: Reduced) -> int:
-    """How many values the integers that the single-device plan is given may have, where they are limited."""
+    """How many values the integers that the single-device plan is given may have, where each is told apart."""
     every = domains(own.single, own.small[0]).values()
     counts = (zip(each.kinds, np.bincount(each.place.ravel()).tolist(), strict=False) for each in every)
-    return sum((kind.size or 0) * count for each in counts for kind, count in each)
+    told = ((kind.size, count) for each in counts for kind, count in each)
+    return sum(size * count for size, count in told if size is not None and size <= MOST_LISTED)
 
 
 def _given(own: Reduced) -> int:
