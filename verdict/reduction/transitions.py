@@ -20,7 +20,7 @@ LIMITS = ("other", "min", "max")
 """Attributes that numbers are compared with."""
 BOUND = {"lt": 0, "ge": 0, "le": 1, "gt": 1}
 """From the number that coordinates are compared with to the boundary that is meant."""
-ENDS = {"min": 0, "max": 1}
+CLAMPS = {"min": 0, "max": 1}
 """From the numbers that coordinates are clamped to to the boundaries that are meant."""
 TRUTHS = (None, 0, 1)
 """What such an attribute is where truth values stay truth values."""
@@ -174,7 +174,7 @@ def _compared(
 
 def _clamped(known: Coordinates, visit: Visit, logicals: Sequence[int]) -> bool:
     """Whether coordinates are clamped to whole numbers alone, with which the scale keeps them."""
-    offsets = {name: offset for name, offset in ENDS.items() if visit.attrs.get(name) is not None}
+    offsets = {name: offset for name, offset in CLAMPS.items() if visit.attrs.get(name) is not None}
     numbers = [visit.attrs[name] for name in offsets]
     if not offsets or len(visit.read) > 1 or not all(map(_is_whole, numbers)) or not known.are_few(logicals):
         return False
