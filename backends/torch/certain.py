@@ -11,7 +11,7 @@ from math import inf, isinf
 from typing import Any
 
 from verdict.backends.torch.choices import is_discrete
-from verdict.backends.torch.corresponding import At, deciding, meetings_of
+from verdict.backends.torch.deciding import At, Deciding, meetings_of
 from verdict.backends.torch.known import computed, constants
 from verdict.backends.torch.trace import CHOICE, COMMUNICATION, DECISION, Step, Trace, Value
 from verdict.graph import ABSENT
@@ -49,7 +49,7 @@ _OF_SIGNS = {
 
 def settled(single: Trace, parallel: Sequence[Trace]) -> tuple[Trace, tuple[Trace, ...]]:
     """The recordings of both programs, in which choices that come out alike for all real numbers are constants."""
-    asks = any(_of_reals(_maker(single, at)) is not None for _, at in deciding([single])[0])
+    asks = any(_of_reals(_maker(single, at)) is not None for _, at in Deciding([single]).all()[0])
     return _settled([single], False)[0], tuple(_settled(parallel, not asks))
 
 

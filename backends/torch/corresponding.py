@@ -8,7 +8,7 @@ which must be proved equal. So does every number that decided.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, NamedTuple
@@ -16,24 +16,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from verdict.backends.torch.deciding import At, Deciding
 from verdict.backends.torch.trace import (
     CHOICE,
-    COMMUNICATION,
     DECISION,
     GIVEN,
-    SHAPE_ALONE,
-    UNKNOWN,
     Choice,
     Step,
     Trace,
     living,
 )
-from verdict.graph import ABSENT
 
 CLOSE = 1e-4
 """Of the greatest number of a row, how far numbers of one row may lie apart that were computed in two ways."""
-At = tuple[int, int]
-"""A rank, and the number of a choice of it."""
 
 
 class Match(NamedTuple):
@@ -66,8 +61,8 @@ class Corresponding:
 
 def corresponding(single: Trace, parallel: Sequence[Trace]) -> Corresponding:
     """The choices that decide what the programs do, and which are one."""
-    alone, doubts = deciding([single])
-    across, others = deciding(parallel)
+    whole, ranks = Deciding([single]), Deciding(parallel)
+    (alone, doubts), (across, others) = whole.all(), ranks.all()
     if not alone and not across:
         return Corresponding(frozenset(), {}, frozenset(), tuple(dict.fromkeys([*doubts, *others])))
     matches = {
@@ -76,7 +71,7 @@ def corresponding(single: Trace, parallel: Sequence[Trace]) -> Corresponding:
         for at, choice in enumerate(trace.choices)
         if (match := _given(choice, single, trace) or _made(choice, single.choices)) is not None
     }
-    told, loose, among, apart = _told_to_all(single, parallel, matches)
+    told, loose, among, apart = _told_to_all(single, parallel, ranks, matches)
     across -= among
     matches = {at: match for at, match in matches.items() if at not in among | apart}
     matches |= _by_order(single, parallel, matches, across - apart)
@@ -85,12 +80,12 @@ def corresponding(single: Trace, parallel: Sequence[Trace]) -> Corresponding:
     premises = {at for at, each in enumerate(single.choices) if any(_is_same(each, other) for other in decided)}
     pinned = {at: match for at, match in matches.items() if match.choice in premises}
     found = [*doubts, *others]
-    behind = set().union(*(deciding(parallel, [(*at, "")])[0] for at in loose))
+    behind = set().union(*map(ranks.behind, loose))
     found += [_unmatched(parallel, at) for at in sorted((across | behind) - pinned.keys())]
     found += [_otherwise(single, parallel, at, match) for at, match in pinned.items() if not match.ordered]
     used = {at: match for at, match in pinned.items() if at in across or _is_used(parallel[at[0]], at[1])}
     covered = {at for at in premises if _covered(single.choices[at], at, used.values())}
-    covered |= {at for value in told.values() for _, at in deciding([single], [(0, value, "")])[0]}
+    covered |= {at for value in told.values() for _, at in whole.behind((0, value))}
     found += [f"no ranks use all of a choice of the single-device program: {single.choices[at].place}"
               for at in sorted(premises - covered) if single.choices[at].rows]  # fmt: skip
     doubts = list(dict.fromkeys(filter(None, found)))
@@ -98,7 +93,7 @@ def corresponding(single: Trace, parallel: Sequence[Trace]) -> Corresponding:
 
 
 def _told_to_all(
-    single: Trace, parallel: Sequence[Trace], matches: Mapping[At, Match]
+    single: Trace, parallel: Sequence[Trace], ranks: Deciding, matches: Mapping[At, Match]
 ) -> tuple[dict[At, int], frozenset[At], set[At], set[At]]:
     """Decisions that all ranks make by what several of them chose (whether any has seen an overflow), where some of
     that is no choice of the single-device program's, and which that decides alike at the same place; those that it
@@ -111,7 +106,8 @@ def _told_to_all(
     alone, apart, loose = set[At](), set[At](), set[At]()
     for rank, own in enumerate(places):
         for place, step in own.items():
-            at, choices = (rank, step.inputs[0]), deciding(parallel, [(rank, step.inputs[0], "")])[0]
+            at = rank, step.inputs[0]
+            choices = ranks.behind(at)
             several = len({rank for rank, _ in choices}) > 1 and all(parallel[r].choices[n].rows for r, n in choices)
             if not several or choices <= matches.keys():
                 alone |= choices
@@ -135,59 +131,6 @@ def _decisions(trace: Trace) -> dict[tuple[str, int], Step]:
             number[step.name] += 1
             found[step.name, number[step.name]] = step
     return found
-
-
-def deciding(
-    traces: Sequence[Trace], starts: Sequence[tuple[int, int, str]] | None = None
-) -> tuple[set[At], list[str]]:
-    """The choices from which follows what decides in the program with these recordings; and what follows from none.
-
-    starts: (rank, value, name) of decisions; all of them where it is not given.
-    """
-    makers = [{made: step for step in trace.steps for made in step.outputs if made != ABSENT} for trace in traces]
-    meetings = meetings_of(traces)
-    behind = [{choice.value: at for at, choice in enumerate(trace.choices)} for trace in traces]
-    given = [{bound.value: bound.name for bound in trace.bound if bound.kind in GIVEN} for trace in traces]
-    decisions = ((rank, step) for rank, trace in enumerate(traces) for step in trace.steps if step.op == DECISION)
-    waiting = [(rank, step.inputs[0], step.name) for rank, step in decisions] if starts is None else list(starts)
-    found: set[At] = set()
-    doubts: list[str] = []
-    seen: set[tuple[int, int]] = set()
-    while waiting:
-        rank, value, name = waiting.pop()
-        if value == ABSENT or (rank, value) in seen:
-            continue
-        seen.add((rank, value))
-        step = makers[rank].get(value)
-        if value in behind[rank]:
-            found.add((rank, behind[rank][value]))
-        elif value in given[rank]:
-            doubts.append(f"{given[rank][value]} decides what the program does, in a way that is not followed ({name})")
-        elif step is None or step.op in UNKNOWN:
-            doubts.append(f"what is not modelled decides what the program does ({name})")
-        elif step.op not in SHAPE_ALONE:
-            waiting += [(rank, source, name) for source in step.inputs]
-            waiting += [(*sent, name) for sent in meetings.get((rank, value), ())]
-    return found, doubts
-
-
-def meetings_of(traces: Sequence[Trace]) -> dict[tuple[int, int], list[tuple[int, int]]]:
-    """(rank, value) -> (rank, value) of all that members put into the communication that made it, by their order."""
-    put: dict[Hashable, list[tuple[int, int]]] = defaultdict(list)
-    got: dict[tuple[int, int], Hashable] = {}
-    for rank, trace in enumerate(traces):
-        number: Counter[Hashable] = Counter()
-        for step in trace.steps:
-            if step.op not in COMMUNICATION:
-                continue
-            attrs = dict(step.attrs)
-            pair = {"send": (rank, attrs.get("peer")), "recv": (attrs.get("peer"), rank)}.get(step.op)
-            where: Hashable = ("message", pair, step.op) if pair else ("group", attrs["ranks"])
-            key = (*where[:2], number[where])  # type: ignore[index]
-            number[where] += 1
-            put[key] += [(rank, value) for value in step.inputs]
-            got |= {(rank, value): key for value in step.outputs}
-    return {each: put[key] for each, key in got.items()}
 
 
 def _is_used(trace: Trace, number: int) -> bool:

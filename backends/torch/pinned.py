@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from verdict.backends.torch.certain import settled
-from verdict.backends.torch.corresponding import Match, chosen_of, corresponding, deciding, rows_in
+from verdict.backends.torch.corresponding import Match, chosen_of, corresponding, rows_in
+from verdict.backends.torch.deciding import Deciding
 from verdict.backends.torch.known import computed, constants
 from verdict.backends.torch.trace import (
     CHOICE,
@@ -72,7 +73,7 @@ def paired(single: Trace, parallel: Sequence[Trace]) -> tuple[Trace, tuple[Trace
 
 def alone(traces: Sequence[Trace]) -> tuple[Trace, ...]:
     """The recordings of a program that is held against no other one."""
-    found, doubts = deciding(traces)
+    found, doubts = Deciding(traces).all()
     pins = [{at for other, at in found if other == rank} for rank in range(len(traces))]
     if len(traces) > 1 and found:
         doubts.append("its choices were held against no single-device program's: record both together")
@@ -147,8 +148,7 @@ def _stated(
 ) -> Iterator[Bound]:  # fmt: skip
     """What a rank states of its choices and decisions, as outputs; `claims` holds them all. covered: choices of the
     single-device program's that ranks make together. told: decisions of its own -> the single-device program's. held:
-    those of them that are compared with what they were -> whether they are that. loose: those of which nothing can be
-    said.
+    those of them that are compared with what they were -> whether they are that. loose: those that are left open.
     """
     behind = {choice.value: at for at, choice in enumerate(trace.choices)}
     same = {c.value: c.source for at, c in enumerate(trace.choices) if at not in matches}
@@ -191,19 +191,19 @@ def _held(trace: Trace, told: Mapping[int, int]) -> tuple[Trace, dict[int, int]]
     and these: how many ranks have seen an overflow is no number of the single-device program's, that none has is.
     """
     values, steps, held = list(trace.values), list(trace.steps), dict[int, int]()
+    makers = {made: step for step in trace.steps for made in step.outputs if made != ABSENT}
     for step in trace.steps:
         value = step.inputs[0] if step.op == DECISION else ABSENT
         was: Any = dict(step.attrs)["values"] if value in told else ()
-        if len(was) == 1 and value not in held and _is_summed(trace, value):
+        if len(was) == 1 and value not in held and _is_summed(makers, value):
             held[value] = len(values)
             values.append(Value(trace.values[value].shape, "bool"))
             steps.append(Step(_EQUALS, (value,), (held[value],), (("other", was[0]),), step.name))
     return replace(trace, values=tuple(values), steps=tuple(steps)), held
 
 
-def _is_summed(trace: Trace, value: int) -> bool:
+def _is_summed(makers: Mapping[int, Step], value: int) -> bool:
     """Whether a sum over ranks is on the way to a value."""
-    makers = {made: step for step in trace.steps for made in step.outputs if made != ABSENT}
     waiting, seen = [value], set[int]()
     while waiting:
         step = makers.get(waiting.pop())

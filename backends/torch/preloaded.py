@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -139,7 +139,11 @@ def _threads() -> int:
     tasks = Path("/proc/self/task")
     if not tasks.is_dir():
         return threading.active_count()
-    return sum((task / "comm").read_text().strip() not in _COPIED for task in tasks.iterdir())
+    names = []
+    for task in tasks.iterdir():
+        with suppress(OSError):  # of a thread that has ended since
+            names.append((task / "comm").read_text().strip())
+    return sum(name not in _COPIED for name in names)
 
 
 @contextmanager

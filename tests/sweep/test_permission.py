@@ -374,7 +374,7 @@ plan parallel tp=2
   y = aten.mul.Tensor(h, c)
   output y
 """
-CHAINED = """plan single
+THREE_IDS = """plan single
   w input [256, 4]
   a input int64 [8]
   range a 0 255
@@ -395,7 +395,15 @@ plan parallel tp=2
   k = add(h, i)
 - y = add(k, j)
 + f = add(k, j)
-+ n activation bool [8]
+{but}+ s activation bool [8]
++ s = aten.bitwise_not(r) dtype="bool"
++ t activation bool [8, 1]
++ t = aten.unsqueeze(s) dim=1
++ y = aten.mul.Tensor(f, t)
+  output y
+"""
+CHAINED = THREE_IDS.format(
+    but="""+ n activation bool [8]
 + n = aten.lt.Scalar(a) other=64
 + o activation bool [8]
 + o = aten.gt.Tensor(a, b)
@@ -405,13 +413,8 @@ plan parallel tp=2
 + q = aten.bitwise_and.Tensor(n, o)
 + r activation bool [8]
 + r = aten.bitwise_and.Tensor(q, p)
-+ s activation bool [8]
-+ s = aten.bitwise_not(r) dtype="bool"
-+ t activation bool [8, 1]
-+ t = aten.unsqueeze(s) dim=1
-+ y = aten.mul.Tensor(f, t)
-  output y
 """
+)
 SIXTEENTHS = """plan single
   x input [64, 64]
   t activation int64 [64]
@@ -480,28 +483,8 @@ plan parallel tp=4
   y = all_reduce(part) ranks=tp reduce="sum"
   output y
 """
-INSIDE = """plan single
-  w input [256, 4]
-  a input int64 [8]
-  range a 0 255
-  b input int64 [8]
-  range b 0 255
-  c input int64 [8]
-  range c 0 255
-  h = aten.embedding(w, a)
-  i = aten.embedding(w, b)
-  j = aten.embedding(w, c)
-  k = add(h, i)
-  y = add(k, j)
-  output y
-plan parallel tp=2
-  h = aten.embedding(w, a)
-  i = aten.embedding(w, b)
-  j = aten.embedding(w, c)
-  k = add(h, i)
-- y = add(k, j)
-+ f = add(k, j)
-+ first activation int64 [8]
+INSIDE = THREE_IDS.format(
+    but="""+ first activation int64 [8]
 + first = aten.clamp(b) min=64 max=127
 + last activation int64 [8]
 + last = aten.clamp(c) min=64 max=127
@@ -519,13 +502,8 @@ plan parallel tp=2
 + q = aten.bitwise_and.Tensor(n, o)
 + r activation bool [8]
 + r = aten.bitwise_and.Tensor(p, q)
-+ s activation bool [8]
-+ s = aten.bitwise_not(r) dtype="bool"
-+ t activation bool [8, 1]
-+ t = aten.unsqueeze(s) dim=1
-+ y = aten.mul.Tensor(f, t)
-  output y
 """
+)
 PAIRS = {
     "a mean by hand": AVERAGED,
     "a sum of means": SUMMED,

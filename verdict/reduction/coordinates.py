@@ -250,7 +250,7 @@ class Coordinates:
             root = self._factors.find(variable)
             met[root] = met.get(root, Counter()) | found
         clamped = set(map(self._factors.find, self._clamped))
-        for root in {**met, **dict.fromkeys(clamped)}:
+        for root in met.keys() | clamped:
             if root in self._size:
                 most = max(met.get(root, Counter()).total(), 1) + ENDS * (root in clamped)
                 scales.between(root, self._size[root], most)
