@@ -124,7 +124,7 @@ def test_reduced_shapes_give_the_verdict_of_the_full_ones(name, monkeypatch):
     assert (swept(*right), swept(*wrong)) == ("PROVED", "REFUTED")
     full = next(logical.shape for logical in right[0].logicals if logical.name == tensor)
     assert all(small <= size / 4 for small, size in zip(reduced(*right)[tensor], full, strict=True))
-    monkeypatch.setattr(importlib.import_module("verdict.sweep.sweep"), "MOST_FULL", 0)
+    monkeypatch.setattr(importlib.import_module("verdict.sweep.own"), "MOST_FULL", 0)
     assert (swept(*right), swept(*wrong)) == ("PROVED", "REFUTED")
 
 
@@ -135,7 +135,7 @@ def test_halves_and_pairs_stay_apart():
 def test_an_axis_keeps_its_size_where_a_number_is_compared_with_its_positions(monkeypatch):
     right, wrong = twins(WINDOW)
     assert reduced(*right)["x"][0] == 64
-    monkeypatch.setattr(importlib.import_module("verdict.sweep.sweep"), "MOST_FULL", 0)
+    monkeypatch.setattr(importlib.import_module("verdict.sweep.own"), "MOST_FULL", 0)
     assert (swept(*right), swept(*wrong)) == ("PROVED", "REFUTED")
 
 
@@ -145,7 +145,7 @@ def test_a_boundary_of_the_vocabulary_that_no_rank_has_is_seen_at_reduced_shapes
     moved = VOCABULARY.replace(f"- {masked}0", f"  {masked}0").replace(f"+ {masked}1\n", "")
     moved = moved.replace(low, f"-{low[1:]}+{low[1:].replace('24', '12')}")
     right, wrong = twins(moved)
-    monkeypatch.setattr(importlib.import_module("verdict.sweep.sweep"), "MOST_FULL", 0)
+    monkeypatch.setattr(importlib.import_module("verdict.sweep.own"), "MOST_FULL", 0)
     assert swept(*right) == "PROVED"
     assert swept(*wrong) != "PROVED"
 
@@ -162,7 +162,7 @@ def test_what_makes_too_many_elements_is_not_swept(monkeypatch):
 
 def test_what_is_not_declared_is_missing_at_all_shapes(monkeypatch):
     """One of two ranks that hold a weight whole says no gradient of it: no number shows that, at whatever shapes."""
-    monkeypatch.setattr(importlib.import_module("verdict.sweep.sweep"), "MOST_FULL", 0)
+    monkeypatch.setattr(importlib.import_module("verdict.sweep.own"), "MOST_FULL", 0)
     single, parallel = generate("mlp", Sizes(**SMALL, dp=2, tp=1, pp=1, microbatches=1, list_ranks=True))
     lacking = replace(parallel, gradients=parallel.gradients[1:])
     right, wrong = (sweep(single, plan, OPTIONS) for plan in (parallel, lacking))
