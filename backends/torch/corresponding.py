@@ -48,7 +48,7 @@ class Corresponding:
     corresponds to. covered: of the single-device program's those that ranks make all of. doubts: why nothing can be
     said of the parallel program, as clauses. told: decisions of ranks, by their values, that follow from what several
     of them chose, each with the value that is the single-device program's decision. loose: those of which nothing says
-    that they are one.
+    that they are one, and those that follow from the former.
     """
 
     single: frozenset[int]
@@ -71,55 +71,90 @@ def corresponding(single: Trace, parallel: Sequence[Trace]) -> Corresponding:
         for at, choice in enumerate(trace.choices)
         if (match := _given(choice, single, trace) or _made(choice, single.choices)) is not None
     }
-    told, loose, among, apart = _told_to_all(single, parallel, ranks, matches)
-    across -= among
-    matches = {at: match for at, match in matches.items() if at not in among | apart}
-    matches |= _by_order(single, parallel, matches, across - apart)
+    decided = _told_to_all(single, parallel, ranks, matches)
+    across -= decided.among
+    matches = {at: match for at, match in matches.items() if at not in decided.among | decided.apart}
+    matches |= _by_order(single, parallel, matches, across - decided.apart)
     premises = {at for _, at in alone} | {matches[at].choice for at in across if at in matches}
-    decided = [single.choices[at] for at in premises]
-    premises = {at for at, each in enumerate(single.choices) if any(_is_same(each, other) for other in decided)}
+    named = [single.choices[at] for at in premises]
+    premises = {at for at, each in enumerate(single.choices) if any(_is_same(each, other) for other in named)}
     pinned = {at: match for at, match in matches.items() if match.choice in premises}
     found = [*doubts, *others]
-    behind = set().union(*map(ranks.behind, loose))
+    behind = set().union(*map(ranks.behind, decided.loose))
     found += [_unmatched(parallel, at) for at in sorted((across | behind) - pinned.keys())]
     found += [_otherwise(single, parallel, at, match) for at, match in pinned.items() if not match.ordered]
     used = {at: match for at, match in pinned.items() if at in across or _is_used(parallel[at[0]], at[1])}
     covered = {at for at in premises if _covered(single.choices[at], at, used.values())}
-    covered |= {at for value in told.values() for _, at in whole.behind((0, value))}
+    covered |= {at for value in decided.told.values() for _, at in whole.behind((0, value))}
     found += [f"no ranks use all of a choice of the single-device program: {single.choices[at].place}"
               for at in sorted(premises - covered) if single.choices[at].rows]  # fmt: skip
     doubts = list(dict.fromkeys(filter(None, found)))
-    return Corresponding(frozenset(premises), used, frozenset(covered), tuple(doubts), told, loose)
+    skipped = decided.loose | decided.implied
+    return Corresponding(frozenset(premises), used, frozenset(covered), tuple(doubts), decided.told, skipped)
+
+
+class _Told(NamedTuple):
+    """What decisions of ranks are. told: (rank, value) -> the single-device program's value that decides alike. loose:
+    those that it does not decide alike. among: what was chosen for the first. apart: for others like them. implied:
+    decisions that follow from what the first say of choices of single ranks.
+    """
+
+    told: Mapping[At, int]
+    loose: frozenset[At]
+    among: set[At]
+    apart: set[At]
+    implied: frozenset[At]
 
 
 def _told_to_all(
     single: Trace, parallel: Sequence[Trace], ranks: Deciding, matches: Mapping[At, Match]
-) -> tuple[dict[At, int], frozenset[At], set[At], set[At]]:
+) -> _Told:
     """Decisions that all ranks make by what several of them chose (whether any has seen an overflow), where some of
     that is no choice of the single-device program's, and which that decides alike at the same place; those that it
-    does not decide alike (how many have seen one); what was chosen for the first, and what for others like them.
+    does not decide alike (how many have seen one).
     """
     places = [_decisions(trace) for trace in parallel]
     whole = {at: step for at, step in _decisions(single).items() if all(at in each for each in places)}
+    says = {
+        (rank, step.inputs[0]): ranks.implied(rank, step)
+        for rank, own in enumerate(places)
+        for place, step in own.items()
+        if place in whole and whole[place].attrs == step.attrs
+    }
+    settled = set().union(*says.values())
+    found = _sorted_out(parallel, ranks, matches, places, whole, settled)
+    if settled <= set().union(*(says[at] for at in found.told)):
+        return found
+    return _sorted_out(parallel, ranks, matches, places, whole, set())
+
+
+def _sorted_out(
+    parallel: Sequence[Trace], ranks: Deciding, matches: Mapping[At, Match],
+    places: Sequence[Mapping[tuple[str, int], Step]], whole: Mapping[tuple[str, int], Step], settled: set[At],
+) -> _Told:  # fmt: skip
+    """Which decision is what. settled: choices of which those that are told say what they are."""
     found: dict[At, int] = {}
     behind: dict[At, set[At]] = {}
-    alone, apart, loose = set[At](), set[At](), set[At]()
+    alone, apart, loose, implied = set[At](), set[At](), set[At](), set[At]()
     for rank, own in enumerate(places):
         for place, step in own.items():
             at = rank, step.inputs[0]
             choices = ranks.behind(at)
             several = len({rank for rank, _ in choices}) > 1 and all(parallel[r].choices[n].rows for r, n in choices)
-            if not several or choices <= matches.keys():
-                alone |= choices
-            elif place in whole and whole[place].attrs == step.attrs:
+            if several and not choices <= matches.keys() and place in whole and whole[place].attrs == step.attrs:
                 found[at], behind[at] = whole[place].inputs[0], choices
-            else:
+            elif choices and choices <= settled:
+                implied.add(at)
+            elif several and not choices <= matches.keys():
                 apart |= choices
                 loose.add(at)
+            else:
+                alone |= choices
     found = {at: value for at, value in found.items() if behind[at].isdisjoint(alone | apart)}
     told = {choice for at in found for choice in behind[at]}
     loose |= behind.keys() - found.keys()
-    return found, frozenset(loose), told, set().union(apart, *behind.values()) - told - alone
+    apart = set().union(apart, *behind.values()) - told - alone
+    return _Told(found, frozenset(loose), told, apart, frozenset(implied))
 
 
 def _decisions(trace: Trace) -> dict[tuple[str, int], Step]:

@@ -2,12 +2,17 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
 
-from verdict.backends.torch.trace import COMMUNICATION, DECISION, GIVEN, SHAPE_ALONE, UNKNOWN, Trace
+from verdict.backends.torch.trace import COMMUNICATION, DECISION, GIVEN, SHAPE_ALONE, UNKNOWN, Step, Trace
 from verdict.graph import ABSENT
 
 At = tuple[int, int]
 """A rank, and the number of a choice of it, or a value."""
+_COPIES = frozenset({"aten._to_copy", "aten.alias", "aten.clone", "aten.detach", "aten.view"})
+"""Operators whose elements are those of what they read."""
+_SETTLES = {"max": 0, "min": 1}
+"""How flags of ranks are reduced -> the result that says of each of them that it is this, too."""
 
 
 class Deciding:
@@ -28,6 +33,27 @@ class Deciding:
     def behind(self, value: At) -> set[At]:
         """The choices from which a value of a rank follows."""
         return self._followed([(*value, "")])[0]
+
+    def implied(self, rank: int, decision: Step) -> set[At]:
+        """Choices of which a decision says what they are: that no rank has seen an overflow, that this one has not."""
+        made = self._copied(rank, decision.inputs[0])
+        step = self._makers[rank].get(made)
+        if step is None or step.op not in COMMUNICATION:
+            return set()
+        attrs = dict(step.attrs)
+        told = {_SETTLES.get(str(attrs.get("reduce")))}
+        was: Any = dict(decision.attrs)["values"]
+        if set(was) != told:
+            return set()
+        sent = [(other, self._copied(other, value)) for other, value in self._meetings[rank, made]]
+        found = {(other, at) for other, value in sent if (at := self._chosen[other].get(value)) is not None}
+        return {(other, at) for other, at in found if set(self._traces[other].choices[at].chosen) == told}
+
+    def _copied(self, rank: int, value: int) -> int:
+        """The value whose elements a value's are."""
+        while value not in self._chosen[rank] and (step := self._makers[rank].get(value)) and step.op in _COPIES:
+            value = step.inputs[0]
+        return value
 
     def _followed(self, starts: Iterable[tuple[int, int, str]]) -> tuple[set[At], list[str]]:
         """starts: (rank, value, what it is called)."""

@@ -109,16 +109,19 @@ def build_flag_local(ctx):
     return program(ctx, flagged(lambda y: y.sum()))
 
 
-def any_far(reduce, far=0.5, close=0.5):
-    """Ranks tell each other whether any output of theirs is far from zero. close: what counts as far on rank 1."""
+def any_far(reduce, far=0.5, close=0.5, decide=lambda told, own: told):
+    """Ranks tell each other whether any output of theirs is far from zero. close: what counts as far on rank 1.
+    decide: what a rank makes of what it is told and of its own flag.
+    """
 
     def step(x, weight):
         y = x @ weight
         bound = close if dist.get_rank() == 1 else far
-        flag = (y.detach().abs().max() > bound).int()
+        own = (y.detach().abs().max() > bound).int()
+        flag = own.clone()
         if dist.get_world_size() > 1:
             dist.all_reduce(flag, op=reduce)
-        return (2 * y if flag.item() else y).square().mean()
+        return (2 * y if decide(flag.item(), own) else y).square().mean()
 
     return step
 
@@ -142,6 +145,11 @@ def build_any_otherwise(ctx):
     return program(ctx, any_far(dist.ReduceOp.MAX, close=0.25))
 
 
+def build_any_own(ctx):
+    """Wrong: each rank goes on by what it has seen itself, after all have told each other."""
+    return program(ctx, any_far(dist.ReduceOp.MAX, decide=lambda told, own: told and own.item()))
+
+
 def build_any_counted(ctx):
     """Right, and not known to be: it is told by how many ranks, which is another number."""
     return program(ctx, any_far(dist.ReduceOp.SUM))
@@ -162,6 +170,11 @@ def build_far(ctx):
 def build_far_of_all(ctx):
     """Wrong: whether outputs of all ranks are far."""
     return program(ctx, any_far(dist.ReduceOp.MIN, **NOWHERE))
+
+
+def build_far_own(ctx):
+    """Right: a rank reads its own flag, too; where none of all is up, its own is not."""
+    return program(ctx, any_far(dist.ReduceOp.MAX, **NOWHERE, decide=lambda told, own: told or own.item()))
 
 
 def build_far_counted(ctx):
