@@ -79,7 +79,7 @@ class Walk:
         return [gathered(self._text, each) for each in operands]
 
     def _whole(self, body: Any, given: Sequence[Value]) -> list[Value]:
-        """What the body of a loop or branch makes, as whole as what goes round it is: a shard_map in it hands on parts."""
+        """What the body of a loop or branch makes, whole as what goes round it is: a shard_map hands on parts."""
         return self._all(self.made(body.jaxpr, body.consts, given))
 
     def _primitive(self, equation: Any, operands: Sequence[Value]) -> list[Value]:
