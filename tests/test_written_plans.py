@@ -109,6 +109,9 @@ GATHERED = edited(
 )
 TWO = with_second(SINGLE, "a", "b")
 TWICE = (LOADED, f"{LOADED}\n{LOADED}")
+IN_TURN = "call forward 0\ncall backward 0"
+OWN_TURN = "call forward 0 layers.0@0\ncall backward 0 layers.0.out@0"
+OWN_EARLY = "call backward 0 layers.0.out@0\ncall forward 0"
 
 WRONG = {
     "rows of replicas that are averaged": (ROWS, edited(OVER_REPLICAS, ('"sum"', '"avg"'))),
@@ -120,6 +123,7 @@ WRONG = {
     "the sum of two rows, of each replica": (RELU, edited(OWN_ROWS, ("relu(x)", "add(x, x)"))),
     "rows of replicas that are cut off behind their sum": (edited(ROWS, *KEPT), edited(OVER_REPLICAS, *BEHIND)),
     "a batch that is loaded twice": (SINGLE, edited(PARALLEL, TWICE)),
+    "what its own microbatch has yet to make": (SINGLE, edited(PARALLEL, (IN_TURN, OWN_EARLY))),
     "a sum over shards of two devices": (SINGLE, edited(PARALLEL, (REDUCED, REDUCED.replace("(self,)", "tp")))),
     "two losses under other names, exchanged": (TWO, edited(with_second(PARALLEL, "b", "a", "c"), *OTHERWISE)),
     "one loss under both names": (
@@ -134,6 +138,7 @@ RIGHT = {
     "own rows that were gathered": (RELU, GATHERED),
     "rows of replicas that are cut off before": (edited(ROWS, *KEPT), edited(OVER_REPLICAS, *BEFORE)),
     "the pair": (SINGLE, PARALLEL),
+    "what is taken from its own microbatch": (SINGLE, edited(PARALLEL, (IN_TURN, OWN_TURN))),
     "two losses": (TWO, edited(with_second(PARALLEL, "a", "b"), HIDDEN)),
     "two losses under other names": (TWO, edited(with_second(PARALLEL, "a", "b", "c"), *OTHERWISE)),
 }

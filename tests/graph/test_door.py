@@ -159,6 +159,9 @@ VIOLATIONS = {
     "a family of a billion": (P, ("family 0:2", "family 0:1000000000"), "expected devices below 2", AS_IT_IS),
     "a family again and again": (P, ("family 0:2", "family" + " 0:2" * 50_000), "more devices than the 2", AS_IT_IS),
     "a huge tensor": (P, ("x input float32 [2, 8]", f"x input float32 [{10**30}, 8]"), "elements", AS_IT_IS),
+    "a huge tensor of nothing": (P, ("x input float32 [2, 8]", f"x input float32 [0, {10**30}]"), "elements", AS_IT_IS),
+    "a huge region": (P, ("weight[tp, :]", f"weight[0:{10**30}, :]"), "ends beyond 9007199254740992", AS_IT_IS),
+    "a huge sum": (P, ("layers.1{tp}", f"layers.1{{0/{10**30}}}"), "part of more than 9007199254740992", AS_IT_IS),
     "many dimensions": (P, ("[1] origin name", f"[{', '.join('1' * 40)}] origin name"), "at most 32", AS_IT_IS),
     "a huge attribute": (P, ("dim=None", f"dim={10**30}"), "a number of dim is 2**63 or more", AS_IT_IS),
     "too few gradients": (

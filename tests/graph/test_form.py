@@ -50,6 +50,7 @@ FAULTS = {
     "a microbatch too many": calls(*OWN, Call(0, 2)),
     "a segment of another rank": replace(RIGHT, programs=(RIGHT.programs[1], *RIGHT.programs[1:])),
     "a crossing of nothing": calls(OWN[0]._replace(crossed=((-1, 0),)), *OWN[1:]),
+    "one input of two microbatches": calls(OWN[0]._replace(crossed=((0, 0), (0, 1))), *OWN[1:]),
     "a program too few": replace(RIGHT, programs=RIGHT.programs[:-1]),
     "no microbatch": replace(RIGHT, microbatches=0),
     "a tensor of no logical": replace(RIGHT, tensors=(RIGHT.tensors[0]._replace(logical=999), *RIGHT.tensors[1:])),

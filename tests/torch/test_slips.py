@@ -48,6 +48,13 @@ SLIPS = {
         "build_zero_first_piece": ("build_zero_single", "wrong-slice"),
         "build_zero_not_reduced": ("build_zero_single", "missing-reduction"),
     },
+    "slips_norms": {
+        "build_norm": ("build_norm_single", ""),
+        "build_norm_added": ("build_norm_single", "reduced-twice"),
+        "build_norm_reduced_each": ("build_norm_single", "reduced-twice"),
+        "build_norm_stacked": ("build_norm_single", "reduced-twice"),
+        "build_norm_flat": ("build_norm_single", "reduced-twice"),
+    },
     "slips_words": {
         "build_words": ("build_words_single", ""),
         "build_words_unmasked": ("build_words_single", "wrong-input"),

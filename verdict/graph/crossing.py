@@ -20,7 +20,7 @@ def _unmade(plan: Plan) -> Iterator[Finding]:
         ever = {tensor for call in program for tensor in written[call.segment]}
         made: set[tuple[int, int]] = set()
         for call in program:
-            for tensor, microbatch in call.crossed:
+            for tensor, microbatch in call.taken:
                 held = plan.kind(tensor) in (INPUT, *PER_STEP) and (
                     tensor not in ever or plan.kind(tensor) == ACCUMULATOR
                 )

@@ -92,6 +92,8 @@ def _calls(plan: Plan) -> Iterator[Misfit]:
                 yield Misfit(at, f"rank {device} calls a segment of rank {plan.segments[call.segment].device}")
             if not _is_microbatch(plan, call.microbatch):
                 yield Misfit(at, f"rank {device} runs microbatch {call.microbatch} of {plan.microbatches}")
+            if len({tensor for tensor, _ in call.crossed}) != len(set(call.crossed)):
+                yield Misfit(at, f"rank {device} takes one tensor from two microbatches in one call")
             for tensor, microbatch in call.crossed:
                 if not _names(plan, tensor):
                     yield Misfit(at, f"rank {device} takes a tensor that does not exist from another microbatch")

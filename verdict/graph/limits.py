@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from math import prod
 
-from verdict.graph.misfit import CALL, DEVICES, LOGICAL, MICROBATCHES, NODE, REPLICAS, At, Misfit
+from verdict.graph.misfit import CALL, DEVICES, LOGICAL, MICROBATCHES, NODE, REPLICAS, TENSOR, At, Misfit, name_of
 from verdict.graph.plan import ACTIVATION, GRADIENT, INPUT, Plan
 
 MOST_DEVICES = 1 << 16
@@ -38,6 +38,7 @@ def beyond(plan: Plan) -> Iterator[Misfit]:
         if count > most:
             yield Misfit(at, f"it has {count} {what}, at most {most} are allowed", _HELP)
     yield from _tensors(plan)
+    yield from _shares(plan)
     yield from _numbers(plan)
     yield from _steps(plan)
 
@@ -50,9 +51,19 @@ def _tensors(plan: Plan) -> Iterator[Misfit]:
         if min(logical.shape, default=0) < 0:
             yield Misfit(At(LOGICAL, number), f"{logical.name} has a negative size: {list(logical.shape)}")
         copies = plan.columns if logical.kind in (INPUT, ACTIVATION, GRADIENT) else plan.replicas
-        if prod(logical.shape) * copies > MOST_ELEMENTS:
+        if prod(size or 1 for size in logical.shape) * copies > MOST_ELEMENTS:
             problem = f"{logical.name} has more than {MOST_ELEMENTS} elements in all replicas and microbatches"
             yield Misfit(At(LOGICAL, number), problem, _HELP)
+
+
+def _shares(plan: Plan) -> Iterator[Misfit]:
+    for number, tensor in enumerate(plan.tensors):
+        if max((abs(end) for bounds in tensor.region for end in bounds), default=0) > MOST_ELEMENTS:
+            problem = f"a region of {name_of(plan, number)} begins or ends beyond {MOST_ELEMENTS}"
+            yield Misfit(At(TENSOR, number), problem, _HELP)
+        if tensor.part[1] > MOST_ELEMENTS:
+            problem = f"{name_of(plan, number)} is a part of more than {MOST_ELEMENTS}"
+            yield Misfit(At(TENSOR, number), problem, _HELP)
 
 
 def _numbers(plan: Plan) -> Iterator[Misfit]:

@@ -94,6 +94,11 @@ class Call(NamedTuple):
     microbatch: int
     crossed: tuple[tuple[int, int], ...] = ()
 
+    @property
+    def taken(self) -> tuple[tuple[int, int], ...]:
+        """What of `crossed` comes from another microbatch than its own: the call's own says what holds anyway."""
+        return tuple((tensor, microbatch) for tensor, microbatch in self.crossed if microbatch != self.microbatch)
+
 
 class Held(NamedTuple):
     """A declared output: the tensor that `device` holds of it at the end.

@@ -36,7 +36,7 @@ def out_of_turn(plan: Plan, device: int, late: Set[int]) -> Finding | None:
         segment = plan.segments[call.segment]
         own = {tensor for node in segment.nodes for tensor in node.outputs}
         there = {tensor for tensor, microbatch in made if microbatch in (call.microbatch, ONCE_A_STEP)}
-        early = (late - own - there - {tensor for tensor, _ in call.crossed}) & _read(segment)
+        early = (late - own - there - {tensor for tensor, _ in call.taken}) & _read(segment)
         if early:
             return _early(plan, device, call, early, makers)
         made.update((tensor, call.microbatch) for tensor in own)

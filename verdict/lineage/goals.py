@@ -131,7 +131,7 @@ def _crossed(lineages: Lineages, plan: Plan) -> Iterator[Finding]:
     for device, program in enumerate(plan.programs):
         for call in program:
             taken: dict[int, list[str]] = defaultdict(list)
-            for tensor, microbatch in call.crossed:
+            for tensor, microbatch in call.taken:
                 value = lineages.held[device].get(tensor)
                 if value is None or any(bases[share.base].column != NO_COLUMN for share in value):
                     taken[microbatch].append(plan.logicals[plan.tensors[tensor].logical].name)

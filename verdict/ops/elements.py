@@ -7,6 +7,7 @@ from numbers import Integral, Rational, Real
 from typing import Any
 
 MINUS_INFINITY = float("-inf")
+NAN = float("nan")
 MOST_BITS = 1 << 16
 """A power that is written longer than this is the float nearest to it."""
 
@@ -93,12 +94,12 @@ def step(value: Any) -> Any:
 
 
 def maximum(x: Any, y: Any) -> Any:
-    """The greater of two."""
+    """The greater of two; NaN where one is."""
     if not is_number(x):
         return x.maximum(y)
     if not is_number(y):
         return y.maximum(x)
-    return max(x, y)
+    return max(x, y) if x >= y or x < y else NAN
 
 
 def indicator(id_: Any, value: int) -> Any:

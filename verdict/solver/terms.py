@@ -72,10 +72,10 @@ class Terms:
         return found
 
     def coerce(self, value: object) -> Term | None:
-        """The term of an exact number or minus infinity; None for what numpy should take apart itself.
+        """The term of an exact number, minus infinity or NaN (no known value); None for what numpy takes apart.
 
-        Raises SolverError for what is no number or plus infinity, of which there are no terms, and TypeError for any
-        other float: a proof over the reals starts from exact numbers.
+        Raises SolverError for plus infinity, of which there is no term, and TypeError for any other float: a proof over
+        the reals starts from exact numbers.
         """
         if type(value) is Term:
             if value.terms is not self:
@@ -90,6 +90,8 @@ class Terms:
         if isinstance(value, float | np.floating):
             if value == -np.inf:
                 return self.minus_infinity
+            if np.isnan(value):
+                return self.undefined("what is no number")
             if not np.isfinite(value):
                 raise SolverError(f"there are no terms of {float(value)}")
             raise TypeError(f"{value!r} is not exact; terms take integers, Fractions and minus infinity")

@@ -78,6 +78,10 @@ class Walk:
         """Values of which each device holds all; inside of shard_map all of its own."""
         return [gathered(self._text, each) for each in operands]
 
+    def _whole(self, body: Any, given: Sequence[Value]) -> list[Value]:
+        """What the body of a loop or branch makes, whole as what goes round it is: a shard_map hands on parts."""
+        return self._all(self.made(body.jaxpr, body.consts, given))
+
     def _primitive(self, equation: Any, operands: Sequence[Value]) -> list[Value]:
         """What jax lowers a primitive to."""
         shapes = [(each.shape, atom.aval.dtype) for each, atom in zip(operands, equation.invars, strict=True)]
@@ -131,7 +135,7 @@ class Walk:
             if params["reverse"]:
                 at = text.line("subtract", (text.constant(_int(length - 1)), count), (), "s32")
             taken = [_row(text, each, at, zero) for each in given[consts + carried :]]
-            made = self.made(body.jaxpr, body.consts, [*given[: consts + carried], *taken])
+            made = self._whole(body, [*given[: consts + carried], *taken])
             written = [_written(text, *each, at, zero) for each in zip(stacked, made[carried:], strict=True)]
             after = text.line("add", (count, one), (), "s32")
             kept = [*given[:consts], *made[:carried], *given[consts + carried :]]
@@ -149,11 +153,11 @@ class Walk:
         condition, body = params["cond_jaxpr"], params["body_jaxpr"]
 
         def turn(now: list[Value]) -> list[Value]:
-            made = self.made(body.jaxpr, body.consts, [*now[of_cond:constants], *now[constants:]])
+            made = self._whole(body, [*now[of_cond:constants], *now[constants:]])
             return [*now[:constants], *made]
 
         def goes_on(now: list[Value]) -> Value:
-            return self.made(condition.jaxpr, condition.consts, [*now[:of_cond], *now[constants:]])[0]
+            return self._whole(condition, [*now[:of_cond], *now[constants:]])[0]
 
         return self._while(list(operands), goes_on, turn)[len(operands) - carried :]
 
@@ -172,7 +176,7 @@ class Walk:
 
         def branch(body: Any) -> str:
             def make(now: list[Value]) -> list[Value]:
-                made[:] = self.made(body.jaxpr, body.consts, now)
+                made[:] = self._whole(body, now)
                 return made
 
             return text.computation(given, make)

@@ -186,6 +186,29 @@ def test_a_gradient_outside_is_proved(report_of):
     assert report.verdict is Verdict.PROVED
 
 
+AROUND = {
+    "rows that a scan stacks": (
+        "jax.lax.scan(lambda h, _: (h + 1, f(h)), x, None, length=2)[1]",
+        "return jnp.stack([x * 2, (x + 1) * 2])",
+    ),
+    "what a scan carries": ("jax.lax.fori_loop(0, 2, lambda _, h: f(h), x)", "return x * 4"),
+    "what a while carries": (
+        "jax.lax.while_loop(lambda s: s[0] < 2, lambda s: (s[0] + 1, f(s[1])), (0, x))[1]",
+        "return x * 4",
+    ),
+    "a branch": ("jax.lax.switch(jnp.int32(1), (lambda x: x, f), x)", "return x * 2"),
+}
+"""What is written around a shard_map f that hands on parts, and what it makes where f doubles."""
+
+
+@pytest.mark.parametrize("name", AROUND)
+def test_parts_that_a_loop_or_branch_hands_on_are_joined(report_of, name):
+    around, single = AROUND[name]
+    for local, verdict in (("return x * 2", Verdict.PROVED), ("return x * 3", Verdict.REFUTED)):
+        report, _ = report_of(ONE, SHARDED, "P('d', 'm')", single, local, f"(lambda f: lambda x: {around})")
+        assert report.verdict is verdict
+
+
 def test_an_unknown_primitive_is_named(report_of):
     one = "return jax.lax.approx_max_k(x, 2)[0]"
     report, _ = report_of(ONE, "(P('d', None),)", "P('d')", one, one)

@@ -34,6 +34,7 @@ from verdict.sweep.why.stated import (
     own_numbers,
     without_factor,
 )
+from verdict.sweep.why.together import together
 from verdict.sweep.why.upstream import of_own_shares
 
 MOST_CAUSES = 40
@@ -113,7 +114,8 @@ def _next(search: Search, state: State, shares: bool) -> Found | None:
         step = _alone(search, state, one, partly)
         if step is not None:
             return _stated(search, state, _with_ties(search, state, step, early))
-    step = _one_by_one(search, state, Pass(search.sums, scene.classes)) or restored(search, state)
+    sums_apart = Pass(search.sums, scene.classes)
+    step = together(search, state) or _one_by_one(search, state, sums_apart) or restored(search, state)
     if step is not None:
         return step
     for one in late:

@@ -1,6 +1,6 @@
 """What each of several ranks adds to its part of a sum, though it should be added once: a bias before an all_reduce."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from functools import partial
 
 import numpy as np
@@ -14,7 +14,7 @@ from verdict.sweep.why.mend import Change, State
 from verdict.sweep.why.missing import groupings, reduced_next, values_of
 from verdict.sweep.why.scene import Arrays, Scene, close
 from verdict.sweep.why.siblings import Instance, Siblings
-from verdict.sweep.why.words import elements_text, node_text, owners, ranks_text
+from verdict.sweep.why.words import elements_text, maker_text, node_text, owners, ranks_text
 
 
 def counted_often(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
@@ -40,12 +40,12 @@ def counted_often(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
             others = [at.steps[place] for group in groups for place in group[1:]]
             for group in groups:
                 for place in group[1:]:
-                    made = _without(scene, state, at.steps[place], k)
+                    made = _without(scene, state, at.steps[place], {k})
                     if made is None:
                         return
                     change[values[place]] = made
             ids = state.look(scene, first.inputs[k])
-            what = elements_text(scene, ids) if ids is not None else f"input {k}"
+            what = elements_text(scene, ids) if ids is not None else maker_text(scene, first.inputs[k])
             ranks = ranks_text(rank for rank, _ in groups[0])
             node, count = node_text(scene, first), len(groups[0])
             title = f"{node} adds {what} to a part of a sum on each of {ranks}: it is counted {count} times"
@@ -57,8 +57,50 @@ def counted_often(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
             )  # fmt: skip
 
 
-def _without(scene: Scene, state: State, number: int, k: int) -> Arrays | None:
-    """What a step makes with zeros in place of an input."""
+def joined_often(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
+    """What is laid beside parts by each of a group, though it should be counted once: norms of weights that each rank
+    has whole, beside those of its shards. Zeros stand in its place on all of the group but one.
+    """
+    first = scene.step(at.first)
+    if len(first.inputs) < 2 or len(first.outputs) != 1 or not FACTS.moves(first.op, len(first.inputs)):
+        return
+    values = values_of(scene, at, 0)
+    for groups in groupings(scene, list(values)):
+        change: dict[int, Arrays] = {}
+        copies = [_copies(scene, state, at, group) for group in groups]
+        if len({*copies}) != 1 or not 0 < len(copies[0]) < len(first.inputs):
+            continue
+        for place in (place for group in groups for place in group[1:]):
+            made = _without(scene, state, at.steps[place], copies[0])
+            if made is None:
+                return
+            change[values[place]] = made
+        k = min(copies[0])
+        ids = state.look(scene, first.inputs[k])
+        what = elements_text(scene, ids) if ids is not None else maker_text(scene, first.inputs[k])
+        more = f" and {len(copies[0]) - 1} more" if len(copies[0]) > 1 else ""
+        ranks, count = ranks_text(rank for rank, _ in groups[0]), len(groups[0])
+        title = f"{node_text(scene, first)} lays {what}{more} beside parts of a sum on each of {ranks}"
+        yield Fix(
+            "reduced-twice", f"{title}: it is counted {count} times", at, tuple(values), Change(change),
+            single=owners(scene, ids) if ids is not None else (),
+            help=f"add it behind the sum over {ranks}, or on one of them only",
+        )  # fmt: skip
+
+
+def _copies(scene: Scene, state: State, at: Siblings, group: Sequence[Instance]) -> frozenset[int]:
+    """Which inputs of a step are the same on all of a group, and not zero."""
+    read = [[state.arrays(v, place[0]) for v in scene.step(at.steps[place]).inputs] for place in group]
+    found: set[int] = set()
+    for k, each in enumerate(zip(*read, strict=False)):
+        known = [arrays for arrays in each if arrays is not None]
+        if len(known) == len(group) > 1 and known[0][0].any() and all(close(own, known[0]) for own in known):
+            found.add(k)
+    return frozenset(found)
+
+
+def _without(scene: Scene, state: State, number: int, gone: Set[int]) -> Arrays | None:
+    """What a step makes with zeros in place of some inputs."""
     step = scene.step(number)
     found: list[Array] = []
     for seed in range(len(state.values)):
@@ -67,7 +109,7 @@ def _without(scene: Scene, state: State, number: int, k: int) -> Arrays | None:
             arrays = state.arrays(value, step.place.rank)
             if arrays is None:
                 return None
-            inputs.append(np.zeros_like(arrays[seed]) if position == k else arrays[seed])
+            inputs.append(np.zeros_like(arrays[seed]) if position in gone else arrays[seed])
         try:
             made = attempt(step, inputs)[0]
         except CANNOT:

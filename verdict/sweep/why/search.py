@@ -11,7 +11,7 @@ from verdict.sweep.why.among import concerned
 from verdict.sweep.why.behind import behind_sums
 from verdict.sweep.why.cone import cone_of
 from verdict.sweep.why.copies import copies
-from verdict.sweep.why.counted import counted_often
+from verdict.sweep.why.counted import counted_often, joined_often
 from verdict.sweep.why.elsewhere import as_elsewhere
 from verdict.sweep.why.factors import Scaled, factors, solved
 from verdict.sweep.why.fix import Fix
@@ -174,6 +174,7 @@ class Search:
     def added(self, state: State, at: Siblings) -> Iterator[Fix]:
         """What each rank adds to a part of a sum."""
         yield from self.of(counted_often, state, at)
+        yield from self.of(joined_often, state, at)
 
     def unsummed(self, state: State, at: Siblings) -> Iterator[Fix]:
         """What ranks make otherwise, summed on trial."""

@@ -15,7 +15,7 @@ from verdict.sweep.why.mend import Change, State
 from verdict.sweep.why.missing import total
 from verdict.sweep.why.scene import Arrays, Scene, close
 from verdict.sweep.why.siblings import Siblings
-from verdict.sweep.why.words import collective, elements_text, node_text, owners, places_text
+from verdict.sweep.why.words import collective, elements_text, maker_text, node_text, owners, places_text
 
 
 def doubled(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
@@ -47,7 +47,7 @@ def _without_one(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
         ids = state.look(scene, first.inputs[k])
         if any(_steady(arrays) for arrays in values.values()):
             continue
-        what = elements_text(scene, ids) if ids is not None else _maker(scene, first.inputs[k])
+        what = elements_text(scene, ids) if ids is not None else maker_text(scene, first.inputs[k])
         node, where = node_text(scene, first), places_text(scene, tuple(at.steps))
         code, title = "wrong-input", f"{node} on {where} adds {what}, which does not belong to the sum"
         if again:
@@ -82,8 +82,3 @@ def adds(scene: Scene, step: Step) -> bool:
     if step.op == SUM:
         return collective(scene, step) is None and step.place.name != DECLARED.step.node.name
     return FACTS.is_sum(step.op) and {*step.attrs.values()} <= {1}
-
-
-def _maker(scene: Scene, value: int) -> str:
-    maker = scene.maker.get(value)
-    return f"what {node_text(scene, scene.step(maker))} makes" if maker is not None else "what is given"

@@ -32,6 +32,13 @@ def reductions(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
         yield from _none(scene, state, at, operator)
 
 
+def copies_summed(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
+    """What each rank has whole, counted once by a sum over ranks."""
+    operator = operator_text(scene, scene.step(at.first))
+    if at.op == SUM and operator in REDUCING:
+        yield from _of_copies(scene, state, at, operator)
+
+
 def _inputs(state: State, scene: Scene, number: int) -> list[Arrays]:
     found = [state.arrays(value, scene.step(number).place.rank) for value in scene.step(number).inputs]
     return [arrays for arrays in found if arrays is not None]

@@ -146,3 +146,9 @@ def readers_text(scene: Scene, siblings: Siblings, position: int = 0) -> str:
                 names["the declared output" if step.place.name == "declared outputs" else node_text(scene, step)] = None
             names.update((f"the declared {r.what}", None) for r in scene.other.results if r.value == value)
     return " and ".join(list(names)[:2]) or "nothing"
+
+
+def maker_text(scene: Scene, value: int) -> str:
+    """The step that makes a value that is none of the single-device plan's."""
+    maker = scene.maker.get(value)
+    return f"what {node_text(scene, scene.step(maker))} makes" if maker is not None else "what is given"
