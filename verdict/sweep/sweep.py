@@ -152,7 +152,10 @@ def _at_two_shapes(
     tell the plans apart at larger shapes.
     """
     if larger.differs:
-        return _apart(single, parallel, binding, smallest, larger, options)
+        steps, total = steps_of(parallel), larger.compared[0].total
+        found = Swept(total, larger.different, larger.missing, steps=steps, shapes=SMALLEST, larger=larger.at)
+        shown = _apart(single, parallel, binding, smallest, larger, options) if options.solver.exhibit else None
+        return shown or found
     options = replace(options, solver=replace(options.solver, bounds=False))
     found = replace(_swept(smallest, options, proofs, progress), shapes=SMALLEST, larger=larger.at)
     if not found.is_refuted and not (found.open or found.unusual):
@@ -168,18 +171,16 @@ def _at_two_shapes(
 
 def _apart(
     single: Plan, parallel: Plan, binding: Binding, smallest: Reduced, larger: Larger, options: Options
-) -> Swept:
-    """What tells plans apart that differ on numbers at larger shapes: at the smallest ones where they differ at these,
-    too, so that causes are soon looked for.
+) -> Swept | None:
+    """What tells plans apart that differ on numbers at larger shapes, with what both compute there: at the smallest
+    ones where they differ at these, too, so that causes are soon looked for.
     """
     for reduced in (smallest, shrink(single, parallel, binding, OTHER)):
         flows, integers = flows_of(reduced), domains(reduced.single, reduced.small[0])
         found = told_apart(reduced, flows, integers, options.solver.seed)[1]
         if found is not None:
             return replace(found, shapes=SMALLEST, larger=larger.at)
-    found = apart_on_numbers(single, parallel, options, USUAL)
-    steps, total = steps_of(parallel), larger.compared[0].total
-    return found or Swept(total, larger.different, larger.missing, steps=steps, shapes=SMALLEST, larger=larger.at)
+    return apart_on_numbers(single, parallel, options, USUAL)
 
 
 def _held_against(found: Swept, larger: Larger, single: Plan, parallel: Plan) -> Swept:
