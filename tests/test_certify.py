@@ -110,7 +110,7 @@ def test_what_is_open_is_refuted_by_numbers(monkeypatch):
     plan = FAULTS["another gradient"]
     report = contradicted(SINGLE, plan, undecided(plan))
     assert (report.verdict, codes(report)) == (Verdict.REFUTED, {"wrong-input"})
-    monkeypatch.setattr(import_module("verdict.sweep.sweep"), "MOST_OWN", 0)
+    monkeypatch.setattr(import_module("verdict.sweep.own"), "MOST_OWN", 0)
     report = contradicted(SINGLE, plan, undecided(plan))
     assert (report.verdict, codes(report)) == (Verdict.REFUTED, {"not-equivalent"})
     assert "somewhere" in report.findings[0].notes[0]

@@ -349,7 +349,7 @@ OWN_CLASSES = """
 
 def test_targets_that_are_stated_name_classes_of_an_island(monkeypatch):
     """They are never negative, and yet no buffer, of which no number may be another: classes are reduced with them."""
-    monkeypatch.setattr(importlib.import_module("verdict.sweep.sweep"), "MOST_FULL", 0)
+    monkeypatch.setattr(importlib.import_module("verdict.sweep.own"), "MOST_FULL", 0)
     unclamped = OWN_CLASSES.replace("  s = aten.clamp(t[dp]) max=63\n", "").replace("(q, s)", "(q, t[dp])")
     single, parallel = outlined(CLASSES, unclamped, dp=2)
     table = reference(single, 1, bind(single, parallel).batch)

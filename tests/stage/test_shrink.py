@@ -85,3 +85,10 @@ def test_a_node_that_stays_too_large_is_not_executed():
     require_few(large, shrink(large, {"k": range(400)}, 1))
     with pytest.raises(SolverError, match="320,000 elements"):
         require_few(large, shrink(large, {"k": range(400), "b0": range(400)}, 1))
+
+
+def test_of_positions_that_are_written_few_are_left_and_all_rows_are():
+    put = shrink(meaning("aten.index_put", [(96, 64), (4, 32), (4, 32, 64)], indices_count=1, accumulate=True), {}, 1)
+    assert put.sizes["d0"] == 96
+    assert max(put.sizes[name] for name in ("i0", "i1", "d1")) <= 4
+    assert min(put.sizes["i0"], put.sizes["i1"]) >= 2

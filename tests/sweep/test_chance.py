@@ -10,6 +10,7 @@ from verdict.sweep import sweep
 from verdict.sweep.larger import Larger
 
 SWEEP = importlib.import_module("verdict.sweep.sweep")
+OWN = importlib.import_module("verdict.sweep.own")
 
 GREATEST = """plan single
   x input [24, 64]
@@ -58,7 +59,7 @@ BOUNDED, WITH_IGNORED = "range t 0 39", "range t -100 39"
 @pytest.fixture
 def reduced(monkeypatch):
     """Every plan at reduced shapes."""
-    monkeypatch.setattr(SWEEP, "MOST_FULL", 0)
+    monkeypatch.setattr(OWN, "MOST_FULL", 0)
 
 
 def ignored(line, number):
@@ -91,7 +92,7 @@ def test_integers_that_nobody_speaks_of_refute_at_no_shapes(monkeypatch):
         assert found.unusual and not found.different and f"`{BOUNDED}`" in found.open[0][1]
         assert [swept(*plans) for plans in ignored(BOUNDED, -1)] == ["PROVED", "PROVED"]
         assert swept(*ignored("", 3)[1]) == "REFUTED"
-        monkeypatch.setattr(SWEEP, "MOST_FULL", 0)
+        monkeypatch.setattr(OWN, "MOST_FULL", 0)
 
 
 def test_integers_that_a_range_speaks_of_are_not_left_out(reduced):

@@ -9,7 +9,7 @@ import pytest
 
 from tests.sweep.plans import swept, twins
 
-SWEEP = importlib.import_module("verdict.sweep.sweep")
+OWN = importlib.import_module("verdict.sweep.own")
 
 SQUARES = """plan single
   x input [256]
@@ -535,7 +535,7 @@ PAIRS = {
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_at_their_own_shapes_the_pairs_are_right_and_wrong(name, monkeypatch):
-    monkeypatch.setattr(SWEEP, "MOST_TOLD", 10**6)
+    monkeypatch.setattr(OWN, "MOST_TOLD", 10**6)
     right, wrong = twins(PAIRS[name])
     assert swept(*right) == "PROVED"
     assert swept(*wrong) != "PROVED"
@@ -550,7 +550,7 @@ def test_so_they_are_at_reduced_shapes(name, without_numbers):
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_numbers_at_full_shapes_say_the_same(name, monkeypatch):
-    monkeypatch.setattr(SWEEP, "MOST_FULL", 0)
+    monkeypatch.setattr(OWN, "MOST_FULL", 0)
     right, wrong = twins(PAIRS[name])
     assert swept(*right) == "PROVED"
     assert swept(*wrong) != "PROVED"

@@ -7,10 +7,13 @@ import pytest
 
 from tests.sweep.plans import OPTIONS, swept, twins
 from verdict.backends.generator import Sizes, generate
+from verdict.comparison import Fault, Faulty
 from verdict.reduction import shrink
 from verdict.semantics import bind
-from verdict.sweep import sweep
+from verdict.sweep import Swept, sweep
 
+OWN = importlib.import_module("verdict.sweep.own")
+OWN_SHAPES = "the plans' own shapes"
 SMALL = {"layers": 1, "hidden": 8, "heads": 2, "seq": 4, "batch": 4, "vocab": 8, "ffn": 8}
 VOCABULARY = """plan single
   ids input int64 [6]
@@ -108,9 +111,40 @@ plan parallel tp=2
   y[tp, :] = aten.masked_fill.Scalar(x[tp, :], column) value=0
   output y
 """
-SMALLER = {"vocabulary": (VOCABULARY, "w"), "positions": (POSITIONS, "x"), "halves": (HALVES, "x"), "mean": (MEAN, "x")}
-
-
+GREATEST = """plan single
+  x input [24, 64]
+  m activation [24, 1]
+  m, - = aten.max.dim(x) dim=1 keepdim=True
+  y = aten.sub.Tensor(x, m)
+  output y
+plan parallel tp=2
+  s activation [24, 1]
+  s{tp}, - = aten.max.dim(x[:, tp]) dim=-1 keepdim=True
+- m = all_reduce(s) ranks=tp reduce="max"
++ m = all_reduce(s) ranks=tp reduce="min"
+  y[:, tp] = aten.sub.Tensor(x[:, tp], m)
+  output y
+"""
+SMALLER = {
+    "vocabulary": (VOCABULARY, "w"),
+    "positions": (POSITIONS, "x"),
+    "halves": (HALVES, "x"),
+    "mean": (MEAN, "x"),
+    "greatest": (GREATEST, "x"),
+}
+PLACED = """plan single
+  x input [4, 64]
+  m activation [4, 1]
+  at activation int64 [4, 1]
+  m, at = aten.max.dim(x) dim=1 keepdim=True
+  y = aten.gather(x, at) dim=1
+  output y
+plan parallel tp=2
+- m[tp, :], at[tp, :] = aten.max.dim(x[tp, :]) dim=1 keepdim=True
++ m[tp, :], at[tp, :] = aten.min.dim(x[tp, :]) dim=1 keepdim=True
+  y[tp, :] = aten.gather(x[tp, :], at[tp, :]) dim=1
+  output y
+"""
 def reduced(single, parallel):
     """The reduced shapes of the single-device tensors, by name."""
     small, _ = shrink(single, parallel, bind(single, parallel)).small
@@ -124,7 +158,34 @@ def test_reduced_shapes_give_the_verdict_of_the_full_ones(name, monkeypatch):
     assert (swept(*right), swept(*wrong)) == ("PROVED", "REFUTED")
     full = next(logical.shape for logical in right[0].logicals if logical.name == tensor)
     assert all(small <= size / 4 for small, size in zip(reduced(*right)[tensor], full, strict=True))
-    monkeypatch.setattr(importlib.import_module("verdict.sweep.sweep"), "MOST_FULL", 0)
+    monkeypatch.setattr(OWN, "MOST_FULL", 0)
+    assert (swept(*right), swept(*wrong)) == ("PROVED", "REFUTED")
+
+
+def test_the_axis_along_which_a_place_is_told_keeps_its_size():
+    right, wrong = twins(PLACED)
+    assert reduced(*right)["x"][1] == 64
+    assert (swept(*right), swept(*wrong)) == ("PROVED", "REFUTED")
+
+
+def left_open(*_):
+    return Swept(open=(("y", "it is left open"),))
+
+
+def ill_fitting(*_):
+    raise Faulty(Fault("it does not fit", "y"))
+
+
+@pytest.mark.parametrize("instead", [None, left_open, ill_fitting])
+def test_what_is_long_is_compared_at_own_shapes_where_reduced_ones_leave_it_open(instead, monkeypatch):
+    right, wrong = twins(MEAN)
+    assert sweep(*right, OPTIONS).shapes == OWN_SHAPES
+    monkeypatch.setattr(OWN, "MOST_SHORT", 0)
+    if instead is not None:
+        monkeypatch.setattr(importlib.import_module("verdict.sweep.sweep"), "_at_two_shapes", instead)
+    found = sweep(*right, OPTIONS)
+    assert (found.shapes == OWN_SHAPES, found.open, found.fault) == (instead is not None, (), None)
+    assert sweep(*right, replace(OPTIONS, exhaustive=True)).shapes == OWN_SHAPES
     assert (swept(*right), swept(*wrong)) == ("PROVED", "REFUTED")
 
 
@@ -135,7 +196,7 @@ def test_halves_and_pairs_stay_apart():
 def test_an_axis_keeps_its_size_where_a_number_is_compared_with_its_positions(monkeypatch):
     right, wrong = twins(WINDOW)
     assert reduced(*right)["x"][0] == 64
-    monkeypatch.setattr(importlib.import_module("verdict.sweep.sweep"), "MOST_FULL", 0)
+    monkeypatch.setattr(OWN, "MOST_FULL", 0)
     assert (swept(*right), swept(*wrong)) == ("PROVED", "REFUTED")
 
 
@@ -145,7 +206,7 @@ def test_a_boundary_of_the_vocabulary_that_no_rank_has_is_seen_at_reduced_shapes
     moved = VOCABULARY.replace(f"- {masked}0", f"  {masked}0").replace(f"+ {masked}1\n", "")
     moved = moved.replace(low, f"-{low[1:]}+{low[1:].replace('24', '12')}")
     right, wrong = twins(moved)
-    monkeypatch.setattr(importlib.import_module("verdict.sweep.sweep"), "MOST_FULL", 0)
+    monkeypatch.setattr(OWN, "MOST_FULL", 0)
     assert swept(*right) == "PROVED"
     assert swept(*wrong) != "PROVED"
 
@@ -162,7 +223,7 @@ def test_what_makes_too_many_elements_is_not_swept(monkeypatch):
 
 def test_what_is_not_declared_is_missing_at_all_shapes(monkeypatch):
     """One of two ranks that hold a weight whole says no gradient of it: no number shows that, at whatever shapes."""
-    monkeypatch.setattr(importlib.import_module("verdict.sweep.sweep"), "MOST_FULL", 0)
+    monkeypatch.setattr(OWN, "MOST_FULL", 0)
     single, parallel = generate("mlp", Sizes(**SMALL, dp=2, tp=1, pp=1, microbatches=1, list_ranks=True))
     lacking = replace(parallel, gradients=parallel.gradients[1:])
     right, wrong = (sweep(single, plan, OPTIONS) for plan in (parallel, lacking))

@@ -40,7 +40,7 @@ from verdict.ops.casts import CAST
 from verdict.ops.constant import CONSTANT
 from verdict.ops.facts import Facts
 from verdict.ops.pattern import Flow, Pattern
-from verdict.ops.patterns import FLOWS, PATTERNS
+from verdict.ops.patterns import FLOWS, PATTERNS, PLACES
 from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim, Law, OpRule, Scale
 from verdict.words import near_text
 
@@ -129,6 +129,7 @@ __all__ = [
     "FACTS",
     "FLOWS",
     "PATTERNS",
+    "PLACES",
     "RULES",
     "Array",
     "Atom",

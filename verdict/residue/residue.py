@@ -263,7 +263,7 @@ def _placed(islands: Sequence[Island], source: Source, unproved: Unproved) -> tu
 
 def _sweep(pairs: Sequence[Pair], asked: _Asked, before: int) -> None:
     """Note what the sweep says of pairs of plans. before: how many were swept in this round."""
-    alone = replace(asked.options, workers=0)
+    alone = replace(asked.options, workers=0, solver=replace(asked.options.solver, exhibit=False))
 
     def swept(pair: Pair) -> Swept:
         found = sweep(

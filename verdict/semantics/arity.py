@@ -6,7 +6,7 @@ from typing import NamedTuple
 from verdict.comparison import Fault, Faulty
 from verdict.errors import NoRuleError, ShapeError
 from verdict.graph import ABSENT, GRAD, Node, Shape
-from verdict.ops import PATTERNS, RULES, Axes, OpRule, Pattern, without_rule
+from verdict.ops import PATTERNS, PLACES, RULES, Axes, OpRule, Pattern, without_rule
 from verdict.ops.domain import BITS
 from verdict.ops.types import kind, to_cast
 
@@ -81,7 +81,8 @@ def axes_of(node: Node, read: Reading, shapes: Sequence[Shape], where: str) -> A
 def pattern_of(node: Node, read: Reading, axes: Axes, shapes: Sequence[Shape], where: str) -> Pattern:
     """How the sizes of a node depend on each other: what is known of its operator, else its index axes."""
     attrs = dict(node.attrs)
-    known = PATTERNS.get(node.op)
+    placed = node.op in PLACES and node.outputs[PLACES[node.op]] != ABSENT
+    known = PATTERNS.get(node.op) if not placed else None
     found = known([shapes[tensor] for tensor in read.forward], attrs) if known is not None else None
     if found is None:
         names = {atom.name for atom in axes.atoms}

@@ -18,6 +18,12 @@ from verdict.solver.term import Kind, Sign, Term, span_of
 
 _TRIALS = 400
 """How often points are tried for one candidate; the simplest one that is found by then stands."""
+_TERMS = 500_000
+"""The most terms of which values are asked for one candidate, over all trials: a second."""
+_MOST_FRESH = 1_000
+"""The most variables of which points are tried that are one number everywhere but at one of them: there are as many of
+these points, each of as many numbers.
+"""
 _CELLS = 2_000_000
 """The most values, terms times points, that one evaluation may hold."""
 
@@ -34,15 +40,20 @@ def minimize(candidate: Candidate, allowed: Callable[[Sequence[Point]], Booleans
     point = {**candidate.point, **_base(set(candidate.point) - set(cone), 0)}
     if not trial.first([point]):
         point = dict(candidate.point)
-    point = trial.first(_fresh(point, cone)) or point
+    if len(cone) <= _MOST_FRESH:
+        point = trial.first(_fresh(point, cone)) or point
     size = len(cone)
     while size:
         for start in range(0, len(cone), size):
+            if trial.ended:
+                return point
             block = [term for term in cone[start : start + size] if point[term] not in _simple(term)]
             simpler = [{**point, **_base(block, value)} for value in (0, 1)] if block else []
             point = trial.first(simpler) or point
         size //= 2
     for term in cone:
+        if trial.ended:
+            return point
         better = [{**point, term: value} for value in _simple(term)]
         better = better[: _simple(term).index(point[term])] if point[term] in _simple(term) else better
         point = trial.first(better) or point
@@ -59,13 +70,18 @@ class _Trial:
         self._order = order
         self._allowed = allowed
         self._jumps = [t for t in order if t.kind is Kind.OPAQUE and t.data in KNOWN and KNOWN[t.data].jump is not None]
-        self._left = _TRIALS
+        self._left = min(_TRIALS, max(1, _TERMS // len(order)))
         self._may_tie = False
         self._may_tie = not self.first([candidate.point])
 
+    @property
+    def ended(self) -> bool:
+        """Whether the budget is used up."""
+        return self._left <= 0
+
     def first(self, points: Sequence[Point]) -> Point | None:
         """The first of `points` at which the element differs, or None."""
-        if not points or self._left <= 0:
+        if not points or self.ended:
             return None
         self._left -= 1
         chunk = max(1, _CELLS // len(self._order))

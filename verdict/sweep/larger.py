@@ -1,5 +1,6 @@
 """Both plans on numbers at larger shapes than a proof is made at: what a reduction of shapes must not change."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import prod
@@ -114,8 +115,9 @@ def _of_node(node: Node, small: Small, shapes: Sequence[Shape]) -> int:
     axes = read.rule.axes([shapes[tensor] for tensor in read.forward], attrs)
     written = {name for dims in axes.outputs for dim in dims for name in dim}
     sizes = {atom.name: atom.size for atom in axes.atoms}
-    each = [{name for dim in dims for name in dim} for dims in axes.inputs]
-    pairs = (one | other for one, other in combinations(each, 2) if not one & other <= written)
+    each = Counter(frozenset(name for dim in dims for name in dim) for dims in axes.inputs)
+    some = (*combinations(each, 2), *((names, names) for names, count in each.items() if count > 1))
+    pairs = (one | other for one, other in some if not one & other <= written)
     return max((prod(sizes[name] for name in names) for names in pairs), default=moved)
 
 

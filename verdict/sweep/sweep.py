@@ -8,18 +8,14 @@ declared output must consist of the very elements that it should. A guess that i
 
 from collections.abc import Mapping
 from dataclasses import replace
-from math import prod
-
-import numpy as np
 
 from verdict.comparison import Fault, Faulty
 from verdict.counting import Progress, uncounted
 from verdict.graph import Plan
 from verdict.inputs import USUAL, Domain, Scale, domains, outside, unstated
-from verdict.ops.integers import MOST_LISTED
 from verdict.options import Options
 from verdict.reduction import Reduced, shrink
-from verdict.semantics import Binding, bind, full, itself
+from verdict.semantics import Binding, bind, full
 from verdict.solver import InternalError, Proofs
 from verdict.sweep.chance import can_hide
 from verdict.sweep.decide import Decided, decide
@@ -28,10 +24,11 @@ from verdict.sweep.elements import Elements, Ids, Kind
 from verdict.sweep.ends import doubtful_ends, ends_of, stated
 from verdict.sweep.follow import Follower, follow_single
 from verdict.sweep.guesses import Guesses
-from verdict.sweep.larger import MOST_OPERATIONS, Larger, on_numbers, operations_of
+from verdict.sweep.larger import MOST_OPERATIONS, Larger, on_numbers
 from verdict.sweep.match import catalogue_of
 from verdict.sweep.merge import merged, repeats, without
 from verdict.sweep.multiple import factors_of
+from verdict.sweep.own import fits, is_computed, is_long, is_much
 from verdict.sweep.parallel import Before, first_of, follow_parallel
 from verdict.sweep.seen import Seen, flows_of, in_pieces
 from verdict.sweep.swept import SMALLEST, TWO_SHAPES, Swept, told_apart
@@ -40,16 +37,6 @@ from verdict.sweep.trace import Keys, Trace, Traces
 from verdict.sweep.unroll import MOST_STEPS, elements_of, steps_of
 from verdict.sweep.values import SEEDS
 
-MOST_FULL, MOST_OWN = 60_000, 1_000_000
-"""Up to so many elements that the single-device plan is given, and so many multiplications and additions of both plans,
-plans are swept at their own shapes: terms of as many take some seconds. Where what is given is no more, but shapes
-cannot be reduced, too.
-"""
-MOST_TOLD = 1_000
-"""So they are up to so many values that integers which are given may have, over all of them: each is told apart from
-the others by an indicator, and these are multiplied. Of 32 ids of 64 rows a proof takes minutes, of 8 of 16 a tenth of
-a second.
-"""
 MOST_MADE = 20_000_000
 """The most elements that both plans make at the shapes at which they are swept: each takes up to a KiB."""
 MOST_ROUNDS = 16
@@ -87,15 +74,15 @@ def sweep(
             raise Faulty(Fault(problem, parallel.source, ours=True))
         binding = bind(single, parallel)
         own = Reduced(single, parallel, binding, (full(single), full(parallel)))
-        smallest = None
-        if not _is_small(own, MOST_FULL if most_full is None else most_full):
-            smallest = _smallest(single, parallel, binding, _given(own) > MOST_FULL)
+        small, smallest = fits(own, most_full), None
+        if not small or (is_long(own) and not options.exhaustive):
+            smallest = _smallest(single, parallel, binding, not small and is_much(own))
         _require_few(smallest or own)
         if smallest is None:
             found = _swept(own, options, proofs, progress)
         else:
             larger = on_numbers(single, parallel, binding, smallest, most_operations)
-            found = _at_two_shapes(single, parallel, binding, smallest, larger, options, proofs, progress)
+            found = _reduced(own, smallest, larger, options, proofs, progress, small)
     except Faulty as error:
         return Swept(fault=error.fault)
     if not found.unusual:
@@ -104,30 +91,18 @@ def sweep(
     return replace(found, open=((single.source, why), *found.open), larger="")
 
 
-def is_small(single: Plan, parallel: Plan) -> bool:
-    """Whether two plans are swept at their own shapes."""
+def _reduced(
+    own: Reduced, smallest: Reduced, larger: Larger, options: Options, proofs: Proofs, progress: Progress, small: bool
+) -> Swept:
+    """What is found at reduced shapes; where that leaves something open and own shapes are `small`, at these."""
     try:
-        own = Reduced(single, parallel, bind(single, parallel), (full(single), full(parallel)))
-        return _is_small(own, MOST_FULL)
+        found = _at_two_shapes(own.single, own.parallel, own.binding, smallest, larger, options, proofs, progress)
     except Faulty:
-        return False
-
-
-def _is_small(own: Reduced, most_full: int) -> bool:
-    return _given(own) <= most_full and operations_of(own) <= MOST_OWN and _told(own) <= MOST_TOLD
-
-
-def _told(own: Reduced) -> int:
-    """How many values the integers that the single-device plan is given may have, where each is told apart."""
-    every = domains(own.single, own.small[0]).values()
-    counts = (zip(each.kinds, np.bincount(each.place.ravel()).tolist(), strict=False) for each in every)
-    told = ((kind.size, count) for each in counts for kind, count in each)
-    return sum(size * count for size, count in told if size is not None and size <= MOST_LISTED)
-
-
-def _given(own: Reduced) -> int:
-    """How many elements the single-device plan is given."""
-    return sum(prod(own.small[0].logicals[k]) for k in itself(own.single).logical)
+        if not small:
+            raise
+        return _swept(own, options, proofs, progress)
+    is_left = not found.is_refuted and bool(found.open or found.unusual)
+    return _swept(own, options, proofs, progress) if small and is_left else found
 
 
 def apart_on_numbers(single: Plan, parallel: Plan, options: Options, scale: Scale) -> Swept | None:
@@ -138,7 +113,7 @@ def apart_on_numbers(single: Plan, parallel: Plan, options: Options, scale: Scal
         if max(steps_of(single), steps_of(parallel)) > MOST_STEPS:
             return None
         own = Reduced(single, parallel, bind(single, parallel), (full(single), full(parallel)))
-        if operations_of(own) > MOST_OWN:
+        if not is_computed(own):
             return None
         flows, integers = flows_of(own), domains(single, own.small[0])
         turns = range(options.solver.seed, options.solver.seed + TURNS * SEEDS, SEEDS)
@@ -177,7 +152,10 @@ def _at_two_shapes(
     tell the plans apart at larger shapes.
     """
     if larger.differs:
-        return _apart(single, parallel, binding, smallest, larger, options)
+        steps, total = steps_of(parallel), larger.compared[0].total
+        found = Swept(total, larger.different, larger.missing, steps=steps, shapes=SMALLEST, larger=larger.at)
+        shown = _apart(single, parallel, binding, smallest, larger, options) if options.solver.exhibit else None
+        return shown or found
     options = replace(options, solver=replace(options.solver, bounds=False))
     found = replace(_swept(smallest, options, proofs, progress), shapes=SMALLEST, larger=larger.at)
     if not found.is_refuted and not (found.open or found.unusual):
@@ -193,18 +171,16 @@ def _at_two_shapes(
 
 def _apart(
     single: Plan, parallel: Plan, binding: Binding, smallest: Reduced, larger: Larger, options: Options
-) -> Swept:
-    """What tells plans apart that differ on numbers at larger shapes: at the smallest ones where they differ at these,
-    too, so that causes are soon looked for.
+) -> Swept | None:
+    """What tells plans apart that differ on numbers at larger shapes, with what both compute there: at the smallest
+    ones where they differ at these, too, so that causes are soon looked for.
     """
     for reduced in (smallest, shrink(single, parallel, binding, OTHER)):
         flows, integers = flows_of(reduced), domains(reduced.single, reduced.small[0])
         found = told_apart(reduced, flows, integers, options.solver.seed)[1]
         if found is not None:
             return replace(found, shapes=SMALLEST, larger=larger.at)
-    found = apart_on_numbers(single, parallel, options, USUAL)
-    steps, total = steps_of(parallel), larger.compared[0].total
-    return found or Swept(total, larger.different, larger.missing, steps=steps, shapes=SMALLEST, larger=larger.at)
+    return apart_on_numbers(single, parallel, options, USUAL)
 
 
 def _held_against(found: Swept, larger: Larger, single: Plan, parallel: Plan) -> Swept:

@@ -88,6 +88,11 @@ def _placed(rows: Array, indices: list[Array]) -> tuple[Array, ...] | None:
     return known if len(known) == len(found) else None
 
 
+FEWEST = 2
+"""The fewest positions that are left where many are written: of one, a sum of values and the last of them are the same.
+"""
+
+
 def _put_axes(args: Arguments) -> Axes:
     """Element by element where a mask chooses; along the dimensions that are not indexed, else."""
     x, values = tuple(args["self"]), args["values"]
@@ -106,7 +111,7 @@ def _put_axes(args: Arguments) -> Axes:
     if together(args.name, full, values) != full:
         raise args.misfit(f"values of shape {values} do not fit {full}")
     every = [atom if k in rest else Atom(f"d{k}", atom.size, Law.WHOLE, atom.size) for k, atom in enumerate(atoms)]
-    asked = [Atom(f"i{k}", size, Law.WHOLE, size) for k, size in enumerate(shape)]
+    asked = [Atom(f"i{k}", size, Law.WHOLE, FEWEST) for k, size in enumerate(shape)]
     each = tuple((atom.name,) for atom in asked)
     given = (*(own[k] for k in rest[:front]), *each, *(own[k] for k in rest[front:]))
 

@@ -9,4 +9,7 @@ from verdict.ops.patterns.flows import FLOWS
 
 PATTERNS = {**parts.PATTERNS, **made.PATTERNS, **lookups.PATTERNS, **contractions.PATTERNS}
 
-__all__ = ["FLOWS", "PATTERNS"]
+PLACES = {"aten.max.dim": 1, "aten.min.dim": 1}
+"""Operators whose pattern holds where they do not make this output: which place it is that holds the greatest."""
+
+__all__ = ["FLOWS", "PATTERNS", "PLACES"]

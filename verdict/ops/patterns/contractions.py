@@ -105,7 +105,8 @@ def _attention(first: int) -> Patterns:
 
 
 _NAMES = (
-    "amax", "amin", "max", "min", "logsumexp", "any", "any.dim", "all", "all.dim", "linalg_vector_norm",
+    "amax", "amin", "max", "max.dim", "min", "min.dim", "logsumexp", "any", "any.dim", "all", "all.dim",
+    "linalg_vector_norm",
 )  # fmt: skip
 _FLASH = "aten._scaled_dot_product_flash_attention_for_cpu"
 
