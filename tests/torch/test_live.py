@@ -39,9 +39,9 @@ PROGRAMS = {
 """single-device program -> parallel ones, the right one first."""
 CHOOSING = {
     "build_if": r"lt \(live\.py:\d+:\d+ step\) chose 1",
-    "build_any": r"gt \(live\.py:\d+:\d+ step\) chose 1",
-    "build_far": r"gt \(live\.py:\d+:\d+ step\) chose 0",
-    "build_far_own": r"gt \(live\.py:\d+:\d+ step\) chose 0",
+    "build_any": r"gt \(live\.py:\d+:\d+ is_far\) chose 1",
+    "build_far": r"gt \(live\.py:\d+:\d+ is_far\) chose 0",
+    "build_far_own": r"gt \(live\.py:\d+:\d+ is_far\) chose 0",
     "build_flag": r"lt \(live\.py:\d+:\d+ step\) chose [01]",
     "build_pick": r"gt \(live\.py:\d+:\d+ step\) chose [01 ]+",
     "build_labels": r"labels \(.*\) chose 0 -100 2 1 3 -100 -100 1",
