@@ -1,7 +1,7 @@
 """What data decides in a program, and from which choices of its ranks that follows."""
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence, Set
 from typing import Any
 
 from verdict.backends.torch.trace import COMMUNICATION, DECISION, GIVEN, SHAPE_ALONE, UNKNOWN, Step, Trace
@@ -35,7 +35,9 @@ class Deciding:
         return self._followed([(*value, "")])[0]
 
     def implied(self, rank: int, decision: Step) -> set[At]:
-        """Choices of which a decision says what they are: that no rank has seen an overflow, that this one has not."""
+        """Truth values chosen of which a decision says what they are: that no rank has seen an overflow, that this one
+        has not. Of other integers the greatest says less.
+        """
         made = self._copied(rank, decision.inputs[0])
         step = self._makers[rank].get(made)
         if step is None or step.op not in COMMUNICATION:
@@ -47,7 +49,12 @@ class Deciding:
             return set()
         sent = [(other, self._copied(other, value)) for other, value in self._meetings[rank, made]]
         found = {(other, at) for other, value in sent if (at := self._chosen[other].get(value)) is not None}
-        return {(other, at) for other, at in found if set(self._traces[other].choices[at].chosen) == told}
+        return {(other, at) for other, at in found if self._is_settled(self._traces[other], at, told)}
+
+    @staticmethod
+    def _is_settled(trace: Trace, at: int, told: Set[int | None]) -> bool:
+        choice = trace.choices[at]
+        return trace.values[choice.value].dtype == "bool" and set(choice.chosen) == told
 
     def _copied(self, rank: int, value: int) -> int:
         """The value whose elements a value's are."""

@@ -24,10 +24,14 @@ ALONE = {**{name: name for name in ("v", "x", "y", "z", "g")}, "rows": 16000, "p
 ON_A_RANK = {"v": "vp", "x": "x[:, tp, :]", "y": "yp", "z": "z[:, tp, :]", "g": "gp", "rows": 8000, "places": 2000}
 
 
-def pair(along="", end="h = all_reduce(gp) ranks=(0, 1)"):
-    """Both plans; along: a node that computes along the rows of one device."""
+def pair(along="", end="h = all_reduce(gp) ranks=(0, 1)", called='"{}"'):
+    """Both plans; along: a node that computes along the rows of one device. called: what nodes of ranks are called
+    that make other dimensions, by what those of one device are.
+    """
     single = GIVEN + BODY.format(**ALONE, n=along) + "  h = identity(g)\n  output h\n  output z\n"
     ranks = GIVEN + BODY.format(**ON_A_RANK, n="") + f"  {end}\n  output h\n  output z[:, tp, :]\n"
+    for name in "vz":
+        ranks = ranks.replace(f'"{name}"', called.format(name))
     return plans(single, ranks, tp=2)
 
 
@@ -52,12 +56,13 @@ def test_what_computes_along_rows_gets_them_in_order():
     assert compare(single, found.single).outcome == AGREE
 
 
+@pytest.mark.parametrize("called", ['"{}"', '"{} of a rank"'])
 @pytest.mark.parametrize(
     ("end", "verdict"),
     [("h = all_reduce(gp) ranks=(0, 1)", Verdict.PROVED), ("h = identity(gp)", Verdict.REFUTED)],
 )
-def test_the_verdict_is_that_on_the_given_plans(end, verdict):
-    report = verify(*pair(end=end), Options(workers=0))
+def test_the_verdict_is_that_on_the_given_plans(end, verdict, called):
+    report = verify(*pair(end=end, called=called), Options(workers=0))
     assert report.verdict is verdict
     if verdict is Verdict.PROVED:
         assert report.evidence.by.endswith("rows in the order of ranks")

@@ -109,15 +109,19 @@ def build_flag_local(ctx):
     return program(ctx, flagged(lambda y: y.sum()))
 
 
-def any_far(reduce, far=0.5, close=0.5, decide=lambda told, own: told):
+def is_far(y, bound):
+    return (y.abs().max() > bound).int()
+
+
+def any_far(reduce, far=0.5, close=0.5, decide=lambda told, own: told, flag_of=is_far):
     """Ranks tell each other whether any output of theirs is far from zero. close: what counts as far on rank 1.
-    decide: what a rank makes of what it is told and of its own flag.
+    decide: what a rank makes of what it is told and of its own flag, which is `flag_of` its outputs and the bound.
     """
 
     def step(x, weight):
         y = x @ weight
         bound = close if dist.get_rank() == 1 else far
-        own = (y.detach().abs().max() > bound).int()
+        own = flag_of(y.detach(), bound)
         flag = own.clone()
         if dist.get_world_size() > 1:
             dist.all_reduce(flag, op=reduce)
@@ -175,6 +179,25 @@ def build_far_of_all(ctx):
 def build_far_own(ctx):
     """Right: a rank reads its own flag, too; where none of all is up, its own is not."""
     return program(ctx, any_far(dist.ReduceOp.MAX, **NOWHERE, decide=lambda told, own: told or own.item()))
+
+
+def in_bounds(y, bound):
+    return (y.max() / bound).int()
+
+
+def build_within_single(ctx):
+    return program(ctx, any_far(None, **NOWHERE, flag_of=in_bounds))
+
+
+def build_within(ctx):
+    """Right, and not known to be: the greatest whole number is that of the greatest."""
+    return program(ctx, any_far(dist.ReduceOp.MAX, **NOWHERE, flag_of=in_bounds))
+
+
+def build_within_own(ctx):
+    """Wrong: where the greatest of all is 0, that of a rank may be below."""
+    own = {"flag_of": in_bounds, "decide": lambda told, own: told or own.item()}
+    return program(ctx, any_far(dist.ReduceOp.MAX, **NOWHERE, **own))
 
 
 def build_far_counted(ctx):

@@ -16,6 +16,7 @@ PROGRAMS = {
     "build_flag_single": ("build_flag", "build_flag_local"),
     "build_any_single": ("build_any", "build_any_of_all", "build_any_otherwise", "build_any_own", "build_any_counted"),
     "build_far_single": ("build_far", "build_far_of_all", "build_far_own", "build_far_counted"),
+    "build_within_single": ("build_within", "build_within_own"),
     "build_pick_single": ("build_pick", "build_pick_local"),
     "build_labels_single": ("build_labels", "build_labels_local"),
     "build_told_single": ("build_told", "build_told_own"),
@@ -38,9 +39,9 @@ PROGRAMS = {
 """single-device program -> parallel ones, the right one first."""
 CHOOSING = {
     "build_if": r"lt \(live\.py:\d+:\d+ step\) chose 1",
-    "build_any": r"gt \(live\.py:\d+:\d+ step\) chose 1",
-    "build_far": r"gt \(live\.py:\d+:\d+ step\) chose 0",
-    "build_far_own": r"gt \(live\.py:\d+:\d+ step\) chose 0",
+    "build_any": r"gt \(live\.py:\d+:\d+ is_far\) chose 1",
+    "build_far": r"gt \(live\.py:\d+:\d+ is_far\) chose 0",
+    "build_far_own": r"gt \(live\.py:\d+:\d+ is_far\) chose 0",
     "build_flag": r"lt \(live\.py:\d+:\d+ step\) chose [01]",
     "build_pick": r"gt \(live\.py:\d+:\d+ step\) chose [01 ]+",
     "build_labels": r"labels \(.*\) chose 0 -100 2 1 3 -100 -100 1",
@@ -60,6 +61,7 @@ REFUTED = {
     "build_if_local": "before it is summed over ranks 0, 1",
     "build_flag_local": "",
     "build_any_of_all": "takes the minimum",
+    "build_within_own": r"of all of mm \(live\.py:\d+\) is due",
     "build_any_own": r"of all of abs \(live\.py:\d+\) is due",
     "build_any_otherwise": "aten.gt.Scalar",
     "build_far_of_all": "takes the minimum",
@@ -84,6 +86,7 @@ REFUTED = {
 OPEN = {
     "build_any_counted": "goes on by a choice that the single-device program does not make: gt",
     "build_far_counted": "decided 1 on rank 0: claim",
+    "build_within": "decided 1 on rank 0: claim",
     "build_if_alone": "no ranks use all of a choice of the single-device program: lt",
     "build_none_own": "(run together: they wait for each other|it waits for a rank that has ended)",
     "build_array_written": "memory is changed behind torch's back|not what the program does",

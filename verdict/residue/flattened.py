@@ -31,11 +31,10 @@ class Flat(NamedTuple):
 
 def orders_of(single: Plan, parallel: Plan) -> dict[tuple[int, ...], Order]:
     """By what they make, the nodes of the single-device plan of whose flattened axes ranks hold strided shares."""
-    every = ((node, flat_of(node, single)) for segment in single.segments for node in segment.nodes)
     flats = {
         node.outputs: flat
-        for node, flat in every
-        if flat is not None and flat.flattens and single.kind(node.outputs[0]) not in PER_STEP
+        for node, flat in _flats(single)
+        if flat.flattens and single.kind(node.outputs[0]) not in PER_STEP
     }
     counts: dict[tuple[int, ...], set[tuple[int, ...] | None]] = defaultdict(set)
     own = partners(single, parallel) if flats else {}
@@ -54,9 +53,44 @@ def orders_of(single: Plan, parallel: Plan) -> dict[tuple[int, ...], Order]:
 
 
 def partners(single: Plan, parallel: Plan) -> dict[tuple[int, tuple[int, ...]], Node]:
-    """For each node of each device, by its outputs, the single-device node that is called as it is."""
+    """For each node of each device, by its outputs, the single-device node that is called as it is; for one that
+    flattens axes, or makes them again, and is called as none, the next of those that do so with axes of which it has a
+    part.
+    """
     every = counterparts(single, parallel, unwraps=True).items()
-    return {place: node for place, alike in every if (node := next(in_turn(alike), None)) is not None}
+    found = {place: node for place, alike in every if (node := next(in_turn(alike), None)) is not None}
+    taken = {node.outputs for node in found.values()}
+    left = [(node, flat) for node, flat in _flats(single) if node.outputs not in taken]
+    of_device: dict[int, list[tuple[Node, Flat]]] = defaultdict(lambda: list(left))
+    for segment in parallel.segments if left else ():
+        waiting = of_device[segment.device]
+        for node in segment.nodes:
+            flat = flat_of(node, parallel) if waiting and (segment.device, node.outputs) not in found else None
+            fits = (k for k, other in enumerate(waiting) if flat and _is_part((node, flat), parallel, other, single))
+            at = next(fits, None)
+            if at is not None:
+                found[segment.device, node.outputs] = waiting.pop(at)[0]
+    return found
+
+
+def _flats(plan: Plan) -> list[tuple[Node, Flat]]:
+    """The nodes that flatten axes, or make them again."""
+    every = ((node, flat_of(node, plan)) for segment in plan.segments for node in segment.nodes)
+    return [(node, flat) for node, flat in every if flat is not None]
+
+
+def _is_part(own: tuple[Node, Flat], parallel: Plan, whole: tuple[Node, Flat], single: Plan) -> bool:
+    """Whether a node does to a part of each of some axes what another one does to all of them."""
+    (mine, flat), (other, full) = own, whole
+    if flat._replace(sizes=()) != full._replace(sizes=()) or len(flat.sizes) != len(full.sizes):
+        return False
+    parts = all(size and not its % size for size, its in zip(flat.sizes, full.sizes, strict=True))
+    shapes = [
+        shape_of(plan, node.inputs[0] if flat.flattens else node.outputs[0])
+        for plan, node in ((parallel, mine), (single, other))
+    ]
+    besides = [(shape[: flat.first], shape[flat.first + len(flat.sizes) :]) for shape in shapes]
+    return parts and besides[0] == besides[1]
 
 
 def _counts(flat: Flat, shape: Shape) -> tuple[int, ...] | None:
