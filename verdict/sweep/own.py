@@ -17,7 +17,7 @@ MOST_FULL, MOST_OWN = 60_000, 1_000_000
 plans are swept at their own shapes: terms of as many take up to minutes. Where what is given is no more, but shapes
 cannot be reduced, too.
 """
-MOST_SHORT = 100_000
+MOST_SHORT = 300_000
 """From so many multiplications and additions on they are so only where reduced shapes leave something open: fewer take
 some seconds.
 """
