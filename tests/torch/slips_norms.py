@@ -2,39 +2,12 @@
 
 import torch
 import torch.distributed as dist
+from slips_split import Copy, Reduce
 from torch import nn
 
 from verdict.torch import Program, shard
 
 DIM, WIDTH, BATCH, MOST = 4, 8, 4, 0.3
-
-
-class Copied(torch.autograd.Function):
-    """What each rank has whole, of which the gradients are summed."""
-
-    @staticmethod
-    def forward(ctx, x):
-        return x.view_as(x)
-
-    @staticmethod
-    def backward(ctx, g):
-        g = g.clone()
-        dist.all_reduce(g)
-        return g
-
-
-class Summed(torch.autograd.Function):
-    """The sum over the ranks."""
-
-    @staticmethod
-    def forward(ctx, x):
-        x = x.clone()
-        dist.all_reduce(x)
-        return x
-
-    @staticmethod
-    def backward(ctx, g):
-        return g
 
 
 def program(ctx, norm):
@@ -49,9 +22,9 @@ def program(ctx, norm):
 
     def step():
         h = x * weights["gain"]
-        h = Copied.apply(h) if ctx.world > 1 else h
+        h = Copy.apply(h) if ctx.world > 1 else h
         h = torch.relu(h @ weights["up"]) @ weights["down"]
-        h = (Summed.apply(h) if ctx.world > 1 else h) + weights["bias"]
+        h = (Reduce.apply(h) if ctx.world > 1 else h) + weights["bias"]
         loss = (h - target).square().mean()
         loss.backward()
         if norm is None:
