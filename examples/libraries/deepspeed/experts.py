@@ -32,7 +32,7 @@ class Network(nn.Module):
 def by_engine(model, batch, count):
     """A step of DeepSpeed's engine; experts are in groups of parameters of their own."""
     groups = split_params_into_different_moe_groups_for_optimizer([{"params": list(model.parameters()), "name": "all"}])
-    settings = {"train_micro_batch_size_per_gpu": count, "zero_allow_untested_optimizer": True, "gradient_clipping": 0.0}
+    settings = {"train_micro_batch_size_per_gpu": count, "gradient_clipping": 0.0}
     adam = torch.optim.AdamW(groups, lr=0.01)
     engine, *_ = deepspeed.initialize(model=model, optimizer=adam, config=settings, dist_init_required=False)
     loss = engine(**batch)
