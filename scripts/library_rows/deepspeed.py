@@ -2,7 +2,7 @@
 
 from scripts.library_rows import Library, Row
 
-FILE, EXPERTS = "deepspeed/zero.py", "deepspeed/experts.py"
+FILE = "deepspeed/zero.py"
 PARTS = "the settings say that a step has two microbatches, and there is one"
 
 DEEPSPEED = Library(
@@ -16,8 +16,6 @@ DEEPSPEED = Library(
             "nobody says `gradient_clipping`, which is 1 by default", tensors="live"),
         Row("a block with a residual, ZeRO 3", FILE, "build_3", "build_single", "build_3_accumulating",
             PARTS, tensors="live"),
-        Row("its layer of experts, expert parallel", EXPERTS, "build", "build_single", "build_averaged",
-            "the marks of experts are lost, so that gradients of different experts are averaged", tensors="live"),
     ),
     bare=("deepspeed==0.19.8",),
 )  # fmt: skip
