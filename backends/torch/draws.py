@@ -65,6 +65,8 @@ _KINDS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], Kind]] = {
     **{("random_", over): _integers for over in ("from", "to")},
 }
 """Operators whose draws are of numbers alone, by name and overload: elements that are independent and alike."""
+_FILLS = frozenset({("random_", ""), ("geometric_", ""), ("cauchy_", ""), ("log_normal_", "")})
+"""Others that draw by numbers alone. A loader's iterator draws a seed by the first of them."""
 
 
 def is_random(call: Call) -> bool:
@@ -144,7 +146,8 @@ def record_draw(recorder: "Recorder", call: Call) -> Any:
         advice = "; record with --tensors real" * lost if draws.within else _NAME_IT
         reason = f"random numbers: {called(call.func)} ({draws.next(generator)}{advice})"
         # what is drawn by numbers alone does not depend on what was there
-        output = recorder.instead(call, reason, keep=False, read=None if kind is None else ())
+        fills = kind is not None or (call.name, call.overload) in _FILLS
+        output = recorder.instead(call, reason, keep=False, read=() if fills else None)
         made = output[0] if isinstance(output, tuple | list) else output
         draws.advance(call, made, before)
         return output

@@ -167,30 +167,23 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         """Run a call whose meaning is not known, and record that; what it returns. talks: whether it communicates.
         read: the tensors on which its result may depend; None for all that it is given.
         """
-        output = call.run()
-        changed = [*call.written, *(call.tensors if talks else ()), *tensors_in([output])]
-        outputs = {(t.untyped_storage()._cdata, geometry(t)): t for t in changed}
-        self.unmodelled(reason, call.tensors if read is None else read, outputs.values(), keep, talks)
-        return output
-
-    def unmodelled(
-        self, reason: str, tensors: Iterable[Any], outputs: Iterable[Any], keep: bool, talks: bool = False
-    ) -> None:
-        """A node whose meaning is not known: it reads `tensors` and writes `outputs`."""
-        inputs = []
-        for tensor in tensors:
+        found = list[int]()
+        for tensor in call.tensors if read is None else read:  # as they are before the call writes to them
             try:
-                inputs.append(self.read(tensor))
+                found.append(self.read(tensor))
             except Unfollowed:
                 keep = True
-        outputs = list(outputs)
+        output = call.run()
+        changed = [*call.written, *(call.tensors if talks else ()), *tensors_in([output])]
+        outputs = list({(t.untyped_storage()._cdata, geometry(t)): t for t in changed}.values())
         attrs = {"reason": reason, **({TALKS: True} if talks else {})}
-        values = self.emit(UNMODELLED, inputs, [value_of(out) for out in outputs], attrs, keep)
+        values = self.emit(UNMODELLED, found, [value_of(out) for out in outputs], attrs, keep)
         for out, value in zip(outputs, values, strict=True):
             try:
                 self.memory.write(out, value)
             except Unfollowed:
                 self.emit(UNMODELLED, (value,), (), {"reason": f"{reason}; its result cannot be followed"}, True)
+        return output
 
     def _followed(self, call: Call) -> Any:
         try:

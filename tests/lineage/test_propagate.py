@@ -258,6 +258,17 @@ def test_an_unknown_operator_is_never_proved(sides):
     assert answer(*plans) == "UNKNOWN"
 
 
+def test_what_a_recording_could_not_follow_is_open_for_the_reason_that_it_states():
+    def lost(op, **attrs):
+        return rewrite_where(mlp(dp=2), "all_reduce", lambda n: with_attrs(n._replace(op=op), **attrs))
+
+    why = "memory that two tensors share (train.py:7)"
+    assert why in {question.reason for question in walked(mlp(), lost("unmodelled", reason=why)).open}
+    assert why not in {question.reason for question in walked(mlp(), lost("mystery", cause=why)).open}
+    named = rewrite_where(lost("unmodelled", reason=why), "unmodelled", lambda n: n._replace(name=why))
+    assert "what follows from that is not known" in {question.reason for question in walked(mlp(), named).open}
+
+
 def test_a_mean_of_gradients_has_no_rule():
     wrong = rewrite_where(mlp(dp=2), "all_reduce", lambda n: with_attrs(n, reduce="avg"))
     assert walked(mlp(), wrong).verdict.name == "UNKNOWN"

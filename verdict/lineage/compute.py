@@ -56,8 +56,7 @@ def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
     if index is None:
         if (total := as_sum(holdings, node, values)) is not None:
             return Computed((), (total,), lasting=True)
-        names = [holdings.reference.bases[base].name for value in bases for base in value]
-        holdings.gap(f"no node of the single-device plan computes {node.op} of {', '.join(names)}", place)
+        holdings.gap(_alone(holdings, node, bases), place)
         _take_claims(holdings, device, node.outputs, place)
         return None
     partner = holdings.reference.partners[index]
@@ -96,6 +95,17 @@ def _result(holdings: Holdings, device: int, step: Step, values: tuple[Value, ..
         outputs.append((Share(base, claim.region, joined, spread, mark or found.mark(k, index, meaning), times),))
     lasting = whole and len(candidates) == 1 and expected == values and not found.own
     return Computed(tuple((index, number) for number in found.numbers), tuple(outputs), lasting)
+
+
+def _alone(holdings: Holdings, node: Node, bases: tuple[Bases, ...]) -> str:
+    """Why a node has no partner; of what a recording could not follow it is the reason that the node states, which may
+    be its name.
+    """
+    reason = dict(node.attrs).get("reason") if FACTS.of(node.op) is None else None
+    if reason is not None:
+        return "what follows from that is not known" if str(reason) in node.name else str(reason)
+    names = [holdings.reference.bases[base].name for value in bases for base in value]
+    return f"no node of the single-device plan computes {node.op} of {', '.join(names)}"
 
 
 def _members(

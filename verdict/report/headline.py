@@ -22,4 +22,5 @@ def _declared(report: Report) -> str:
     if not report.losses and not report.gradients:
         return outputs
     rest = f", and {outputs}" if report.outputs else ""
-    return f"the loss and all {report.gradients} gradients{rest}"
+    loss = "the loss and " if report.losses else ""
+    return f"{loss}all {report.gradients} gradients{rest}"
