@@ -132,7 +132,11 @@ def _sorted_out(
     parallel: Sequence[Trace], ranks: Deciding, matches: Mapping[At, Match],
     places: Sequence[Mapping[tuple[str, int], Step]], whole: Mapping[tuple[str, int], Step], settled: set[At],
 ) -> _Told:  # fmt: skip
-    """Which decision is what. settled: choices of which those that are told say what they are."""
+    """Which decision is what. settled: choices of which those that are told say what they are.
+
+    Whole numbers (what is rounded, cut off) may chance to be those of another choice: they match none for certain.
+    """
+    certain = {at for at in matches if not _is_whole(parallel[at[0]].choices[at[1]])}
     found: dict[At, int] = {}
     behind: dict[At, set[At]] = {}
     alone, apart, loose, implied = set[At](), set[At](), set[At](), set[At]()
@@ -141,7 +145,8 @@ def _sorted_out(
             at = rank, step.inputs[0]
             choices = ranks.behind(at)
             several = len({rank for rank, _ in choices}) > 1 and all(parallel[r].choices[n].rows for r, n in choices)
-            if several and not choices <= matches.keys() and place in whole and whole[place].attrs == step.attrs:
+            alike = place in whole and whole[place].attrs == step.attrs
+            if several and alike and not choices <= certain:
                 found[at], behind[at] = whole[place].inputs[0], choices
             elif choices and choices <= settled:
                 implied.add(at)
@@ -174,6 +179,11 @@ def _is_used(trace: Trace, number: int) -> bool:
     steps = tuple(step._replace(keep=step.keep and step.op not in (CHOICE, DECISION)) for step in trace.steps)
     ends = any(bound.value == value and bound.kind not in GIVEN for bound in trace.bound)
     return ends or any(value in step.inputs for step in living(replace(trace, steps=steps)).steps)
+
+
+def _is_whole(choice: Choice) -> bool:
+    """Whether all numbers that something was chosen by are whole ones."""
+    return all(number.is_integer() for row in choice.rows for number in row)
 
 
 def _is_same(one: Choice, other: Choice) -> bool:

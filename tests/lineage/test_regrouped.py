@@ -5,6 +5,7 @@ import pytest
 from tests.builders import Builder, answer, walked
 from tests.values.outline import plans
 from verdict.graph import INPUT
+from verdict.lineage import reference
 
 SHAPE = (4, 6)
 BRANCHES = ("relu", "gelu", "silu")
@@ -117,3 +118,16 @@ def test_what_is_multiplied_by_one_is_what_it_was(other, proved):
     for op in ("mul", "aten.mul.Tensor", "aten.div.Tensor"):
         single, parallel = (MULTIPLIED.format(s) for s in (f"s = {op}(y) other={other}", "s = identity(y)"))
         assert walked(*plans(single, parallel)).verdict.name == ("PROVED" if proved else "REFUTED")
+
+
+@pytest.mark.parametrize(
+    ("made", "same"), [("mul", True), ("hlo.multiply", True), ("aten.mul.Tensor", True), ("div", False), ("sub", False)]
+)
+def test_a_product_adds_up_what_that_of_its_factors_in_the_other_order_does(made, same):
+    plan, _ = plans(
+        f"x input [4, 6]\ny input [4, 6]\na = {made}(x, y)\nb = {made}(y, x)\nt = add(a, b)\noutput t",
+        "t = add(x, y)\noutput t",
+    )
+    table = reference(plan, 1, {})
+    a, b = (next(k for k, base in enumerate(table.bases) if base.name == name) for name in "ab")
+    assert table.added([a, b]) == ((a, a) if same else (a, b))

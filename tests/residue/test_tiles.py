@@ -11,12 +11,17 @@ from verdict.errors import VerdictError
 from verdict.lineage import bind, reference
 from verdict.lineage.grounds import grounds_of
 from verdict.lineage.propagate import guessed
+from verdict.lineage.values import Share
 from verdict.mutate import mutate
 from verdict.options import Options
 from verdict.phases import Query, walk
 from verdict.phases.between import between_cut_points
 from verdict.report import Verdict
-from verdict.residue.islands import column_of, widest
+from verdict.residue.islands import Island, column_of, widest
+from verdict.residue.pairs import tile_of
+from verdict.residue.single import source_of
+from verdict.residue.wrong import is_proved
+from verdict.sweep import sweep
 
 pytestmark = pytest.mark.usefixtures("shared_proofs")
 
@@ -103,3 +108,30 @@ def test_a_piece_of_ones_own_names_ranks_that_take_no_part(factor, proved):
     )
     report = between(single, parallel)
     assert (report is not None and report.verdict is Verdict.PROVED) == proved
+
+
+@pytest.mark.parametrize("fill", [1, 2])
+def test_a_tile_reads_its_part_of_what_is_made_of_nothing(fill):
+    """A rank makes ones of its own size (1 - sigmoid, in a backward): the single-device ones are read in part."""
+    single, parallel = outlined(
+        'x input [4, 8]\ns = sigmoid(x)\no = aten.full() size=(4, 8) fill_value=1 dtype="float32"\n'
+        "d = aten.sub.Tensor(o, s)\noutput d",
+        "s[:, tp] = sigmoid(x[:, tp])\n"
+        f'o[:, tp] = aten.full() size=(4, 4) fill_value={fill} dtype="float32"\n'
+        "d[:, tp] = aten.sub.Tensor(o[:, tp], s[:, tp])\noutput d[:, tp]",
+        tp=2,
+    )
+    table, column = reference(single, 1, {}), column_of(parallel)
+    base = {single.logicals[single.tensors[t].logical].name: bases[0] for t, bases in table.values.items()}
+    event = {node.op: event for event in column.events for device, node in event.nodes if device == 1}
+    made = {op: (1, each.nodes[0][1].outputs[0]) for op, each in event.items()}
+
+    def held(name):
+        return (Share(base[name], ((0, 4), (4, 8))),)
+
+    island = Island(
+        (event["aten.full"], event["aten.sub.Tensor"]),
+        {made["sigmoid"]: held("s")}, {made["aten.sub.Tensor"]: held("d")},
+    )  # fmt: skip
+    placed = tile_of(island, source_of(table, parallel))
+    assert is_proved(sweep(*placed.pair, OPTIONS), island) == (fill == 1)

@@ -194,6 +194,24 @@ def build_within(ctx):
     return program(ctx, any_far(dist.ReduceOp.MAX, **NOWHERE, flag_of=in_bounds))
 
 
+def rounded(y, bound):
+    return (y.max() / bound).floor().int()
+
+
+def build_rounded_single(ctx):
+    return program(ctx, any_far(None, **NOWHERE, flag_of=rounded))
+
+
+def build_rounded(ctx):
+    """Right, and not known to be: what ranks round down to are all 0 in the run, as the single device's is."""
+    return program(ctx, any_far(dist.ReduceOp.MAX, **NOWHERE, flag_of=rounded))
+
+
+def build_rounded_of_all(ctx):
+    """Wrong: the least of all ranks'."""
+    return program(ctx, any_far(dist.ReduceOp.MIN, **NOWHERE, flag_of=rounded))
+
+
 def build_within_own(ctx):
     """Wrong: where the greatest of all is 0, that of a rank may be below."""
     own = {"flag_of": in_bounds, "decide": lambda told, own: told or own.item()}

@@ -10,10 +10,11 @@ from typing import NamedTuple
 from verdict.graph import ABSENT, BUFFER
 from verdict.lineage.infinite import infinite, is_fixed
 from verdict.lineage.reference import Partner, Reference
+from verdict.ops.decayed import Made, is_left
 from verdict.ops.granted import Called, granted, summed
 from verdict.ops.guarded import guarded
 from verdict.ops.normed import between_of
-from verdict.ops.signs import NOT_NEGATIVE, absorbs, divisible, may_fail, pole, sign, strict
+from verdict.ops.signs import NOT_NEGATIVE, POSITIVE, absorbs, divisible, may_fail, pole, sign, strict
 from verdict.ops.types import is_whole, kind
 
 
@@ -110,14 +111,17 @@ def signs_of(table: Reference, buffers: int = 0) -> Mapping[int, int]:
     stated = dict.fromkeys((name for name, low, _ in table.plan.ranges if low >= 0), NOT_NEGATIVE)
     known = stated | dict.fromkeys(given, buffers)
     signs = {k: known[base.logical] for k, base in enumerate(table.bases) if base.node < 0 and base.logical in known}
-    unknown = infinite(table).by_data
+    unknown, makers = infinite(table).by_data, dict[int, Made]()
     for partner in table.partners:
         op, attrs = partner.node.op, dict(partner.node.attrs)
+        made = Made(op, attrs, tuple(base for bases in partner.inputs for base in bases))
+        makers |= dict.fromkeys(partner.outputs, made)
         read = [min((signs.get(base, 0) for base in bases), default=0) for bases in partner.inputs]
         values = [bases if len(bases) == 1 else k for k, bases in enumerate(partner.inputs)]
         finite = all(map(unknown.isdisjoint, partner.inputs))
         for place, base in enumerate(partner.outputs):
             found = sign(op, attrs, read, values, finite, place) if base != ABSENT else 0
+            found = POSITIVE if base != ABSENT and finite and is_left(made, makers, signs) else found
             if found:
                 signs[base] = found
     return signs

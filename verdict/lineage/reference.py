@@ -15,6 +15,7 @@ from verdict.lineage.columns import NO_COLUMN, UNDECIDED
 from verdict.lineage.meaning import Meaning, Signature, mean
 from verdict.lineage.values import Value
 from verdict.ops import FACTS
+from verdict.ops.signs import factors
 from verdict.ops.types import COMPLEX, FLOAT, kind
 
 Bases = tuple[int, ...]
@@ -61,8 +62,7 @@ class Reference:
     """The single-device plan, ready to be compared with a parallel one of so many columns.
 
     batch: for each logical tensor the axis that the columns split, None for none. leaves: for each sum of values of its
-    shape, what is added up in the end; sums: the first of which these are the leaves. shapes: of one column
-    of each base.
+    shape, what is added up in the end; sums: the first of which these are the leaves. shapes: those of one column.
     """
 
     plan: Plan
@@ -175,6 +175,7 @@ class _Builder:
         if partner is None:
             partner = self.partner(node, inputs)
             self.known[key] = partner
+            self.note_product(node, inputs, partner.outputs)
         for tensor, base in zip(node.outputs, partner.outputs, strict=True):
             self.write(tensor, (base,) if base != ABSENT else ())
 
@@ -208,6 +209,12 @@ class _Builder:
             leaves = tuple(sorted(leaf for a in addends for leaf in self.leaves.get(a, (a,))))
             self.leaves[base] = leaves
             self.sums.setdefault(leaves, base)
+
+    def note_product(self, node: Node, inputs: tuple[Bases, ...], outputs: tuple[int, ...]) -> None:
+        """A product is the one of its factors in the other order."""
+        turned = self.known.get((node.op, repr(node.attrs), inputs[::-1], (True,)))
+        if turned is not None and factors(node.op, dict(node.attrs)) == (0, 1) and inputs[0] != inputs[1]:
+            self.leaves[outputs[0]] = self.leaves.get(turned.outputs[0], turned.outputs)
 
     def signature(self, node: Node, inputs: tuple[Bases, ...]) -> Signature:
         logicals = [self.plan.logicals[self.plan.tensors[t].logical] if t != ABSENT else None for t in node.inputs]
@@ -291,8 +298,3 @@ def _column_shape(base: Base, columns: int) -> Shape:
 def _form(base: Base) -> tuple[Shape, int, str]:
     """What addends have in common that may be added up in any order: narrow integers may wrap around on the way."""
     return base.shape, base.column, kind(base.dtype)
-
-
-def draws_again(table: Reference) -> bool:
-    """Whether several nodes draw random numbers for one input: modelled as a function of it, they would be one."""
-    return any(len(found) > 1 for (op, _), found in table.by_inputs.items() if FACTS.random(op))

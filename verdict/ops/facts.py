@@ -12,6 +12,7 @@ from verdict.ops.names import (
     BACKWARD,
     CHOICES,
     FINITE,
+    GREATER,
     HLO,
     HOMOGENEOUS,
     LOOKUP_GRADIENTS,
@@ -234,7 +235,8 @@ class Facts:
         (rises: may be plus infinity). grads: how many of its inputs are gradients.
         """
         name = HLO.get(op) or name_of(op)
-        masked = not grads and not rises and positions == {MASKED.get(name)}
+        below = not grads and not rises
+        masked = below and (positions == {MASKED.get(name)} or (name == GREATER and len(positions) == 1))
         return masked or (name in FINITE and min(positions) >= grads)
 
     def rises(self, op: str, attrs: Mapping[str, Any]) -> bool:

@@ -65,6 +65,8 @@ MASKED = {
     "exp": 0,
 }
 """The position of what may be minus infinity at some places, as a mask is, of which nothing infinite is made."""
+GREATER = "maximum"
+"""The operator that makes of minus infinity and a finite number the latter."""
 CHOICES = frozenset({"where", "masked_fill"})
 """Operators that make one of what they read, or of a number that is an attribute."""
 SCALED = frozenset({"native_layer_norm", "_fused_rms_norm", "layernorm", "rms_norm", "rmsnorm"})

@@ -15,7 +15,8 @@ from verdict.concrete.comparison import FULL_WORK
 from verdict.counting import Progress, uncounted
 from verdict.graph import ABSENT, Node, Plan, without_effects
 from verdict.inputs import USUAL, Scale, outside, unstated
-from verdict.lineage.reference import draws_again, reference
+from verdict.lineage.drawn import draws_again
+from verdict.lineage.reference import reference
 from verdict.ops import FACTS
 from verdict.ops.shaken import MOST_SHAKEN, is_real
 from verdict.semantics import full

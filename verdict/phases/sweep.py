@@ -7,7 +7,8 @@ from functools import partial
 from verdict import sweep as engine
 from verdict.graph import ABSENT, GRAD, WEIGHT, Plan
 from verdict.inputs import endless
-from verdict.lineage.reference import draws_again, reference
+from verdict.lineage.drawn import draws_again
+from verdict.lineage.reference import reference
 from verdict.observer import Phase
 from verdict.ops import RULES
 from verdict.ops.granted import assumed

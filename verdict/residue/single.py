@@ -60,9 +60,8 @@ class Source(NamedTuple):
     where its buffers are not.
 
     known: the signs of those of which more is known than that.
-    attrs: attributes that were met, by how they are written: 1, 1.0 and True are not one.
-    doubtful: those that may be no numbers.
-    ranges: of each given value of integers those between which all are that the single-device plan has a value for.
+    attrs: attributes that were met, by how they are written: 1, 1.0 and True are not one. doubtful: those that may be
+    no numbers. ranges: of each given value of integers those between which all are that the plan has a value for.
     """
 
     table: Reference
@@ -82,8 +81,8 @@ def source_of(table: Reference, plan: Plan) -> Source:
 
 class Single(Builder):
     """The single-device side. tensors: of each value that was met. given: values that are not computed. tiles: of
-    given values the regions that are known; empty where all are known whole. windows: which region of its value each
-    output is.
+    given values the regions that are known; empty where all are known whole. free: values made of nothing, which are
+    whole, and read in part. windows: which region of its value each output is.
     """
 
     def __init__(self, source: Source, given: set[int], tiles: Mapping[int, Region]) -> None:
@@ -93,6 +92,7 @@ class Single(Builder):
         self.needed: set[int] = set()
         self.tensors: dict[int, int] = {}
         self.tile: dict[int, Region] = {}
+        self.free: set[int] = set()
         self.inputs: dict[int, str] = {}
         self.outputs: dict[End, str] = {}
         self.windows: dict[End, Region] = {}
@@ -223,7 +223,7 @@ class Single(Builder):
         if meaning.problem:
             raise NoShareError
         for dims, bases in zip(meaning.read, partner.inputs, strict=True):
-            if bases and bases[0] in self.tile:
+            if bases and bases[0] in self.tile and not self.free.issuperset(bases):
                 bounds |= split_region(dims, self._common(bases), meaning.sizes) or {}
         return {name: (0, size) for name, size in meaning.sizes.items()} | bounds
 
@@ -236,7 +236,8 @@ class Single(Builder):
 
     def _add(self, index: int) -> None:
         partner = self.table.partners[index]
-        tiles = [self._common(bases) if bases else None for bases in partner.inputs]
+        tiles = self._tiles(partner)
+        free = self.free.issuperset(base for bases in partner.inputs for base in bases)
         reads = []
         for tensor, bases, tile in zip(partner.node.inputs, partner.inputs, tiles, strict=True):
             if len(bases) > 1 and tile is not None:
@@ -244,8 +245,10 @@ class Single(Builder):
                 total = self.tensor(f"sum {len(self.logicals)}", extent(tile), logical.dtype)
                 self.node(0, SUM, [self.tensors[base] for base in bases], [total])
                 reads.append(total)
+            elif tile is not None:
+                reads.append(self._narrowed(self.tensors[bases[0]], moved(tile, self.tile[bases[0]])))
             else:
-                reads.append(self.tensors[bases[0]] if bases else ABSENT)
+                reads.append(ABSENT)
         attrs, made = self._share(partner, tiles)
         outputs = []
         for base, region in zip(partner.outputs, made, strict=True):
@@ -255,12 +258,24 @@ class Single(Builder):
             tensor = self.tensor(f"value {len(self.logicals)}", extent(region), self.table.bases[base].dtype)
             if base not in self.given:
                 self.tensors[base], self.tile[base] = tensor, region
+                self.free.update({base} if free else ())
             outputs.append(tensor)
         name = ""
         if index in self.source.doubtful.divisions:
             name = f"{partner.node.op} {len(self.divisions)} by what is not zero"
             self.divisions.append(name)
         self.node(0, partner.node.op, reads, outputs, self.known.setdefault(repr(attrs), attrs), name)
+
+    def _tiles(self, partner: Partner) -> list[Region | None]:
+        """The regions that a node reads: of a free value what goes with the tiles of the others."""
+        tiles = [self._common(bases) if bases else None for bases in partner.inputs]
+        alone = [len(bases) == 1 and bases[0] in self.free for bases in partner.inputs]
+        if not self.tiles or not any(alone):
+            return tiles
+        bounds, meaning = self._bounds(partner), partner.meaning
+        each = zip(meaning.read, alone, strict=True)
+        parts = [join_region(dims, bounds, meaning.sizes) if free else None for dims, free in each]
+        return [tile if part is None else part for tile, part in zip(tiles, parts, strict=True)]
 
     def _share(self, partner: Partner, tiles: Sequence[Region | None]) -> tuple[Attrs, list[Region | None]]:
         """The attributes of a node on tiles of what it reads, and what it makes of them.

@@ -13,7 +13,7 @@ from verdict.sweep.larger import operations_of
 from verdict.sweep.seen import certain, seen
 from verdict.sweep.unroll import elements_of, steps_of, unrolled
 
-MOST_STEPS, MOST_OPERATIONS, MOST_MADE = 20_000, 20_000_000, 2_000_000
+MOST_STEPS, MOST_OPERATIONS, MOST_MADE = 20_000, 200_000_000, 10_000_000
 """The most steps, multiplications and additions, and elements that both plans make: they take a second or two."""
 SEEDS = 2
 """On how many seeds: a number that depends on what is given, as how many tokens count, is another on the second."""

@@ -7,6 +7,7 @@ Of integers, only what is known to be the same for all widths has a rule: divisi
 around is brought into its type by whoever runs the plan (verdict/ops/types.py).
 """
 
+from dataclasses import replace
 from functools import partial
 from math import isfinite, nan
 from typing import Any
@@ -79,7 +80,7 @@ def _unary(name: str, formula: str, function: Any, *assumptions: Any) -> Any:
 
 
 RULES = (
-    each("add", "self other", "z = x + y", lambda x, y: x + y),
+    replace(each("add", "self other", "z = x + y", lambda x, y: x + y), sums=True),
     each("subtract", "self other", "z = x - y", lambda x, y: x - y),
     each("multiply", "self other", "z = x y", lambda x, y: x * y, (0, 1)),
     each(

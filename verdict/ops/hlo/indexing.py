@@ -1,15 +1,22 @@
 """gather reads windows at positions that are data, and clamps these; scatter joins windows in, and drops those that do
 not lie inside. Their dimension numbers are those of HLO, without "dims" and "dim".
+
+Along a dimension that windows have whole, and that no position names, both work index by index; so they do along the
+dimensions of a batch, and gather along those of the positions.
 """
+
+from collections.abc import Iterator
 
 import numpy as np
 
 from verdict.graph import Shape
 from verdict.ops.aten.form import REQUIRED, Arguments
+from verdict.ops.aten.indexing import FEWEST
 from verdict.ops.aten.written import DISTINCT
 from verdict.ops.hlo.form import hlo
 from verdict.ops.hlo.windows import clamped, placed, taken
-from verdict.ops.rule import Array
+from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim, Law, Scale
+from verdict.ops.shapes import make_axes
 from verdict.ops.types import like_first
 
 SHARED = {"index_vector": REQUIRED, "batching": (), "index_batching": ()}
@@ -73,6 +80,52 @@ def _gather_shape(args: Arguments) -> Shape:
     return tuple(next(inner) if k in offset else next(rest) for k in range(rank))
 
 
+def _dims(args: Arguments, x: Shape, index: Shape, sizes: Shape, at: Atom) -> tuple[list[Atom], list[Dim], list[Dim]]:
+    """The atoms of a node, the dimensions of the tensor and of the positions. sizes: of windows. at: as what each
+    dimension of the positions is read.
+    """
+    batch = dict(zip(args["batching"], args["index_batching"], strict=True))
+    atoms, own, asked = list[Atom](), list[Dim](), list[Dim]()
+    for k, size in enumerate(x):
+        whole = sizes[k] == size and k not in args["start_map"]
+        name = f"b{batch[k]}" if k in batch else f"d{k}" if whole else f"x{k}"
+        atoms.append(Atom(name, size) if k in batch or whole else Atom(name, size, Law.WHOLE, size))
+        own.append((name,))
+    for n, size in enumerate(index):
+        name = f"b{n}" if n in batch.values() else f"i{n}"
+        if n == args["index_vector"]:
+            atoms.append(Atom(name, size, Law.WHOLE, size))
+        elif n not in batch.values():
+            atoms.append(Atom(name, size, at.law, at.least))
+        asked.append((name,))
+    return atoms, own, asked
+
+
+def _inner(args: Arguments, own: list[Dim], sizes: Shape, dropped: tuple[int, ...]) -> Iterator[tuple[Dim, list[Atom]]]:
+    """The dimensions of one window, but for those that are dropped, each with the atom that is its own, if one is."""
+    for k, size in enumerate(sizes):
+        if k not in dropped:
+            is_part = own[k] == (f"x{k}",)
+            yield ((f"w{k}",), [Atom(f"w{k}", size, Law.WHOLE, size)]) if is_part else (own[k], [])
+
+
+def _gather_axes(args: Arguments) -> Axes:
+    x, index = args.given
+    made = _gather_shape(args)
+    sizes = tuple(args["sizes"])
+    atoms, own, asked = _dims(args, x, index, sizes, Atom("i", 1))
+    inner = list(_inner(args, own, sizes, (*args["collapsed"], *args["batching"])))
+    windows = iter([dim for dim, _ in inner])
+    rest = iter([dim for n, dim in enumerate(asked) if n != args["index_vector"]])
+    written = tuple(next(windows) if k in args["offset"] else next(rest) for k in range(len(made)))
+    return make_axes((*atoms, *(atom for _, apart in inner for atom in apart)), (own, asked), (written,))
+
+
+def _windows_kept(attrs: Attributes, scale: Scale) -> Attributes:
+    """The sizes of windows at reduced shapes: of dimensions that they have whole, what is left of these."""
+    return {**attrs, "sizes": tuple(scale.sizes.get(f"d{k}", size) for k, size in enumerate(attrs["sizes"]))}
+
+
 def _gather(args: Arguments) -> Array:
     x, index = args.given
     sizes, offset = tuple(args["sizes"]), tuple(args["offset"])
@@ -107,6 +160,18 @@ def _scatter_shape(args: Arguments) -> Shape:
     return tuple(x)
 
 
+def _scatter_axes(args: Arguments) -> Axes:
+    x, index, updates = args.given
+    _scatter_shape(args)
+    sizes = _windows(args, x, index, updates)
+    atoms, own, asked = _dims(args, x, index, sizes, Atom("i", 1, Law.WHOLE, FEWEST))
+    inner = list(_inner(args, own, sizes, (*args["inserted"], *args["batching"])))
+    windows = iter([dim for dim, _ in inner])
+    rest = iter([dim for n, dim in enumerate(asked) if n != args["index_vector"]])
+    joined = tuple(next(windows) if k in args["window"] else next(rest) for k in range(len(updates)))
+    return make_axes((*atoms, *(atom for _, apart in inner for atom in apart)), (own, asked, joined), (own,))
+
+
 def _scatter(args: Arguments) -> Array:
     x, index, updates = args.given
     sizes = _windows(args, x.shape, index.shape, updates.shape)
@@ -122,17 +187,18 @@ RULES = (
         "gather",
         "self indices",
         GATHER,
-        _gather_shape,
+        _gather_axes,
         _gather,
         "y = the windows of x that begin at the indices, which are clamped",
         linear=(0,),
+        reduce=_windows_kept,
         types=like_first,
     ),
     hlo(
         "scatter_add",
         "self indices updates",
         SCATTER,
-        _scatter_shape,
+        _scatter_axes,
         _scatter,
         "y = x + updates at the indices; windows that do not lie inside are dropped",
         types=like_first,
@@ -141,7 +207,7 @@ RULES = (
         "scatter",
         "self indices updates",
         SCATTER,
-        _scatter_shape,
+        _scatter_axes,
         _scatter,
         "y = x with updates at the indices; windows that do not lie inside are dropped",
         types=like_first,

@@ -78,6 +78,7 @@ def _next(search: Search, state: State, shares: bool) -> Found | None:
     likely = (
         Pass(search.again, scene.classes),
         Pass(search.left_out, scene.classes),
+        Pass(search.made_whole, scene.classes),
         Pass(search.collectives, scene.classes),
         Pass(search.cuts, scene.classes),
         Pass(search.lookups, scene.classes),

@@ -10,7 +10,7 @@ from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import MOST_APPLIED, Budget, State, mended
 from verdict.sweep.why.missing import MOST_LINEAR
 from verdict.sweep.why.scene import Scene
-from verdict.sweep.why.search import Found, Pass, Search, Tried, cause_of, one_of
+from verdict.sweep.why.search import Found, Pass, Search, Tried, cause_of, makes_own, one_of
 
 MOST_BEHIND = 2
 """How many corrections in a row may mend no output by themselves."""
@@ -86,18 +86,11 @@ def _restoring(search: Search, state: State, fixes: Iterable[Fix], budget: Budge
     of them.
     """
     for fix in fixes:
-        if not _makes_own(search.scene, fix) and fix.code != "reduced-twice":
+        if not makes_own(search.scene, fix) and fix.code != "reduced-twice":
             continue
         after = mended(search.scene, state, fix.change, budget)
         if after is not None and _makes_known(search.scene, after, fix):
             yield fix, after
-
-
-def _makes_own(scene: Scene, fix: Fix) -> bool:
-    """Whether what the steps make is replaced by single-device values."""
-    made = {v for place in fix.instances for v in scene.step(fix.at.steps[place]).outputs}
-    direct = [arrays for value, arrays in fix.change.values.items() if value in made]
-    return bool(direct) and all(scene.look(arrays) is not None for arrays in direct)
 
 
 def _makes_known(scene: Scene, after: State, fix: Fix) -> bool:

@@ -28,7 +28,7 @@ from verdict.sweep.why.scene import Scene
 from verdict.sweep.why.siblings import Siblings
 from verdict.sweep.why.steps import other_attributes, other_operator
 from verdict.sweep.why.summands import doubled, superfluous
-from verdict.sweep.why.sums import reductions
+from verdict.sweep.why.sums import KINDS, reductions
 from verdict.sweep.why.unsummed import unsummed
 
 
@@ -81,6 +81,12 @@ class Search:
         yield from self.of(reductions, state, at)
         yield from self.of(gathers, state, at)
         yield from self.added(state, at)
+
+    def made_whole(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """What ranks sum and join, otherwise, where single-device values are made so of what is none."""
+        made = [value for number in at.steps.values() for value in self.scene.step(number).outputs]
+        if at.op in KINDS and all(state.look(self.scene, value) is None for value in made):
+            yield from (fix for fix in self.of(reductions, state, at) if gives_own(self.scene, fix))
 
     def again(self, state: State, at: Siblings) -> Iterator[Fix]:
         """What is done twice to a summand; summands that are there twice."""
@@ -224,6 +230,24 @@ def one_of(search: Search, state: State, among: Pass, budget: Budget | None = No
             if best is None or len(after.wrong) < len(best.after.wrong):
                 best = found
     return best
+
+
+def made_by(scene: Scene, fix: Fix) -> set[int]:
+    """What the steps make that a correction is about."""
+    return {v for place in fix.instances for v in scene.step(fix.at.steps[place]).outputs}
+
+
+def makes_own(scene: Scene, fix: Fix) -> bool:
+    """Whether what steps make is replaced by single-device values, for all that read it."""
+    made = made_by(scene, fix)
+    direct = [arrays for value, arrays in fix.change.values.items() if value in made]
+    return bool(direct) and all(scene.look(arrays) is not None for arrays in direct)
+
+
+def gives_own(scene: Scene, fix: Fix) -> bool:
+    """Whether what steps make is replaced by single-device values, for all that read it or for each rank that does."""
+    reads = [arrays for (value, _), arrays in fix.change.reads.items() if value in made_by(scene, fix)]
+    return makes_own(scene, fix) or (bool(reads) and all(scene.look(arrays) is not None for arrays in reads))
 
 
 def by_chance(scene: Scene, found: Mending) -> bool:
