@@ -121,11 +121,17 @@ def test_what_is_multiplied_by_one_is_what_it_was(other, proved):
 
 
 @pytest.mark.parametrize(
-    ("made", "same"), [("mul", True), ("hlo.multiply", True), ("aten.mul.Tensor", True), ("div", False), ("sub", False)]
+    ("made", "dtype", "same"),
+    [
+        *(("mul", "float32", True), ("hlo.multiply", "float32", True), ("aten.mul.Tensor", "float32", True)),
+        *(("div", "float32", False), ("sub", "float32", False), ("mul", "int8", False)),
+    ],
 )
-def test_a_product_adds_up_what_that_of_its_factors_in_the_other_order_does(made, same):
+def test_a_product_adds_up_what_that_of_its_factors_in_the_other_order_does(made, dtype, same):
+    """Of real numbers: whole ones may wrap around in a narrower type."""
     plan, _ = plans(
-        f"x input [4, 6]\ny input [4, 6]\na = {made}(x, y)\nb = {made}(y, x)\nt = add(a, b)\noutput t",
+        f"x input {dtype} [4, 6]\ny input {dtype} [4, 6]\na activation {dtype} [4, 6]\nb activation {dtype} [4, 6]\n"
+        f"a = {made}(x, y)\nb = {made}(y, x)\nt = add(a, b)\noutput t",
         "t = add(x, y)\noutput t",
     )
     table = reference(plan, 1, {})

@@ -36,6 +36,10 @@ class Base(NamedTuple):
     column: int
     logical: str
 
+    def of_column(self, columns: int) -> Shape:
+        """The shape of one of so many columns."""
+        return tuple(size // columns if axis == self.column else size for axis, size in enumerate(self.shape))
+
 
 class Partner(NamedTuple):
     """A node of the single-device plan. outputs: the base of each, ABSENT where nobody wants it."""
@@ -143,8 +147,7 @@ class _Builder:
         """Seeds of one shape hold the same: 1."""
         shape = self.plan.logicals[self.plan.tensors[tensor].logical].shape
         alike = (seed for seed in self.plan.seeds if self.values.get(seed))
-        known = (seed for seed in alike if self.bases[self.values[seed][0]].shape == shape)
-        same = next(known, None)
+        same = next((seed for seed in alike if self.bases[self.values[seed][0]].shape == shape), None)
         self.values[tensor] = self.read(tensor) if same is None else self.values[same]
 
     def write(self, tensor: int, value: Bases) -> None:
@@ -173,8 +176,7 @@ class _Builder:
         key = (node.op, repr(node.attrs), inputs, tuple(tensor != ABSENT for tensor in node.outputs))
         partner = None if FACTS.random(node.op) else self.known.get(key)
         if partner is None:
-            partner = self.partner(node, inputs)
-            self.known[key] = partner
+            partner = self.known[key] = self.partner(node, inputs)
             self.note_product(node, inputs, partner.outputs)
         for tensor, base in zip(node.outputs, partner.outputs, strict=True):
             self.write(tensor, (base,) if base != ABSENT else ())
@@ -211,10 +213,12 @@ class _Builder:
             self.sums.setdefault(leaves, base)
 
     def note_product(self, node: Node, inputs: tuple[Bases, ...], outputs: tuple[int, ...]) -> None:
-        """A product is the one of its factors in the other order."""
+        """A product of real numbers is the one of its factors in the other order."""
         turned = self.known.get((node.op, repr(node.attrs), inputs[::-1], (True,)))
-        if turned is not None and factors(node.op, dict(node.attrs)) == (0, 1) and inputs[0] != inputs[1]:
-            self.leaves[outputs[0]] = self.leaves.get(turned.outputs[0], turned.outputs)
+        if turned is not None and factors(node.op, dict(node.attrs)) == (0, 1):
+            forms = {_form(self.bases[base]) for base in (*outputs, *turned.outputs)}
+            if len(forms) == 1 and forms.pop()[-1] == FLOAT:
+                self.leaves[outputs[0]] = self.leaves.get(turned.outputs[0], turned.outputs)
 
     def signature(self, node: Node, inputs: tuple[Bases, ...]) -> Signature:
         logicals = [self.plan.logicals[self.plan.tensors[t].logical] if t != ABSENT else None for t in node.inputs]
@@ -287,12 +291,8 @@ def reference(plan: Plan, columns: int, batch: Mapping[int, int | None]) -> Refe
         meanings=builder.meanings,
         leaves=builder.leaves,
         sums=builder.sums,
-        shapes=tuple(_column_shape(base, columns) for base in builder.bases),
+        shapes=tuple(base.of_column(columns) for base in builder.bases),
     )
-
-
-def _column_shape(base: Base, columns: int) -> Shape:
-    return tuple(size // columns if axis == base.column else size for axis, size in enumerate(base.shape))
 
 
 def _form(base: Base) -> tuple[Shape, int, str]:

@@ -172,7 +172,7 @@ def _sign(op: str, attrs: Mapping[str, Any], read: Sequence[int], inputs: Sequen
     square = len({inputs[k] for k in at}) == 1 and all(one for k, one in enumerate(read) if k not in at)
     if not nonnegative(op, attrs, least > 0, square):
         return 0
-    adds = (FACTS.is_sum(op) or op == "hlo.add") and attrs.get("alpha") != 0
+    adds = FACTS.is_sum(op) and attrs.get("alpha") != 0
     lifted = adds and (max(read, default=0) == POSITIVE or _above_zero(attrs.get("other")))
     return POSITIVE if lifted or positive(op, attrs, least == POSITIVE) else NOT_NEGATIVE
 

@@ -10,7 +10,7 @@ from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import MOST_APPLIED, Budget, State, mended
 from verdict.sweep.why.missing import MOST_LINEAR
 from verdict.sweep.why.scene import Scene
-from verdict.sweep.why.search import Found, Pass, Search, Tried, cause_of, makes_own, one_of
+from verdict.sweep.why.search import Found, Pass, Search, Tried, cause_of, made_by, makes_own, one_of
 
 MOST_BEHIND = 2
 """How many corrections in a row may mend no output by themselves."""
@@ -95,7 +95,7 @@ def _restoring(search: Search, state: State, fixes: Iterable[Fix], budget: Budge
 
 def _makes_known(scene: Scene, after: State, fix: Fix) -> bool:
     """Whether what the steps make, or the sums over ranks of it, are single-device values, and no constants."""
-    made = {v for place in fix.instances for v in scene.step(fix.at.steps[place]).outputs if v != ABSENT}
+    made = made_by(scene, fix) - {ABSENT}
     return bool(made) and all(
         _is_known(scene, after, value) or _is_summed(scene, after, value) for value in made & fix.change.values.keys()
     )
