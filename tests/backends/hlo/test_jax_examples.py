@@ -49,7 +49,7 @@ def test_microbatches_in_the_wrong_order_are_refuted():
         ("ring.py:build_wrong_mask", "max."),
         ("fsdp.py:build_wrong_norm", "missing-reduction"),
         ("sequence.py:build_wrong_norm", "missing-reduction"),
-        ("sequence.py:build_wrong_positions", "hlo.add add."),
+        ("sequence.py:build_wrong_positions", "sequence.py:28 add."),
     ],
 )
 def test_a_mistake_is_refuted_where_it_is(name, where):
