@@ -92,9 +92,8 @@ def _joined_axes(args: Arguments) -> Axes:
 
 
 def _reversed_axes(args: Arguments) -> Axes:
-    for dim in args["dims"]:
-        axis(args.name, dim, len(args["self"]))
-    return beside(args.given, args["self"], args["dims"])
+    turned = {axis(args.name, dim, len(args["self"])) for dim in args["dims"]}
+    return beside(args.given, args["self"], turned)
 
 
 def _pad_shape(args: Arguments) -> Shape:
