@@ -1,4 +1,4 @@
-"""HLO's gather and scatter of large tables are followed index by index, and proved at reduced shapes."""
+"""HLO's gather, scatter and slices of large tensors are followed index by index, and proved at reduced shapes."""
 
 import pytest
 
@@ -64,3 +64,79 @@ def test_the_gradient_of_a_table(end, proved):
         tp=2,
     )
     assert (found.verdict is Verdict.PROVED) == proved
+
+
+SLICED = f"""\
+range s 0 8
+t input [9, {ROWS}, {WIDE}]
+s input int32 []
+zero activation int32 []
+one activation [1, {ROWS}, {WIDE}]
+zero = hlo.constant() shape=() values=(0,) dtype="int32"
+"""
+TAKEN = "one = hlo.dynamic_slice(t, s, zero, zero) sizes=(1, {rows}, {wide})"
+HALF = ROWS // 2
+
+
+@pytest.mark.parametrize(("start", "proved"), [("s", True), ("zero", False)])
+def test_a_page_that_data_chooses(start, proved):
+    rows = f"one[:, tp, :] = hlo.dynamic_slice(t[:, tp, :], {start}, zero, zero) sizes=(1, {HALF}, {WIDE})"
+    found = report(
+        f"{SLICED}{TAKEN.format(rows=ROWS, wide=WIDE)}\ny = mul(one) other=2\noutput y",
+        f"zero = hlo.constant() shape=() values=(0,) dtype=\"int32\"\n{rows}\n"
+        "y[:, tp, :] = mul(one[:, tp, :]) other=2\noutput y[:, tp, :]",
+        tp=2,
+    )
+    assert found.verdict is (Verdict.PROVED if proved else Verdict.REFUTED)
+    assert found.swept is None or not proved
+
+
+@pytest.mark.parametrize(("start", "proved"), [("s", True), ("zero", False)])
+def test_a_page_that_is_written(start, proved):
+    page = f"p input [1, {ROWS}, {WIDE}]\n"
+    found = report(
+        f"{SLICED}{page}y = hlo.dynamic_update_slice(t, p, s, zero, zero)\noutput y",
+        f"zero = hlo.constant() shape=() values=(0,) dtype=\"int32\"\n"
+        f"y[:, tp, :] = hlo.dynamic_update_slice(t[:, tp, :], p[:, tp, :], {start}, zero, zero)\noutput y[:, tp, :]",
+        tp=2,
+    )
+    assert found.verdict is (Verdict.PROVED if proved else Verdict.REFUTED)
+    assert found.swept is None or not proved
+
+
+PARTS = (
+    ("hlo.slice(x{0}) starts=(1, 0) limits=(5, {1}) strides=(2, 1)", "[2, {}]"),
+    ("hlo.reverse(x{0}) dims=(0,)", "[6, {}]"),
+    ("hlo.reverse(x{0}) dims=(-2,)", "[6, {}]"),
+    ("hlo.concatenate(x{0}, x{0}) dim=0", "[12, {}]"),
+    ("hlo.pad(x{0}, zero) low=(1, 0) high=(-1, 0) interior=(1, 0)", "[11, {}]"),
+    ("hlo.update_slice(x{0}, u{0}) starts=(2, 0)", "[6, {}]"),
+)
+LONG = 4096
+
+
+@pytest.mark.parametrize(("called", "shape"), PARTS)
+@pytest.mark.parametrize("proved", [True, False])
+def test_parts_along_one_dimension_of_a_wide_tensor(called, shape, proved):
+    given = f"x input [6, {LONG}]\nu input [2, {LONG}]\nzero activation []\n"
+    zero = 'zero = hlo.constant() shape=() values=(0,) dtype="float32"\n'
+    end = "" if proved else " other=2"
+    found = report(
+        f"{given}{zero}made activation {shape.format(LONG)}\nmade = {called.format('', LONG)}\n"
+        "y = mul(made) other=3\noutput y",
+        f"{zero}made[:, tp] = {called.format('[:, tp]', LONG // 2)}\n"
+        f"y[:, tp] = mul(made[:, tp]){end or ' other=3'}\noutput y[:, tp]",
+        tp=2,
+    )
+    assert found.verdict is (Verdict.PROVED if proved else Verdict.REFUTED)
+    assert found.swept is None or not proved
+
+
+def test_a_part_along_the_split_dimension_is_not_that_of_the_parts():
+    """Each half turned around is not the whole turned around, whatever shapes are reduced."""
+    found = report(
+        f"x input [6, {LONG}]\ny = hlo.reverse(x) dims=(-1,)\noutput y",
+        "y[:, tp] = hlo.reverse(x[:, tp]) dims=(-1,)\noutput y[:, tp]",
+        tp=2,
+    )
+    assert found.verdict is Verdict.REFUTED

@@ -4,12 +4,13 @@ The numbers are those of the functions that own and ATen operators are made of. 
 is: shapes must be equal (nothing is broadcast), starts of dynamic slices are clamped, gather clamps, scatter drops.
 """
 
-from verdict.ops.hlo import bits, contraction, elementwise, indexing, moves, ordering, reductions, windows
+from verdict.ops.hlo import bits, contraction, elementwise, indexing, moves, ordering, parts, reductions, windows
 
 RULES = (
     *elementwise.RULES,
     *bits.RULES,
     *moves.RULES,
+    *parts.RULES,
     *contraction.RULES,
     *reductions.RULES,
     *windows.RULES,

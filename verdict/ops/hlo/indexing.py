@@ -14,8 +14,8 @@ from verdict.ops.aten.form import REQUIRED, Arguments
 from verdict.ops.aten.indexing import FEWEST
 from verdict.ops.aten.written import DISTINCT
 from verdict.ops.hlo.form import hlo
-from verdict.ops.hlo.windows import clamped, placed, taken
-from verdict.ops.rule import Array, Atom, Attributes, Axes, Dim, Law, Scale
+from verdict.ops.hlo.windows import clamped, placed, sizes_kept, taken
+from verdict.ops.rule import Array, Atom, Axes, Dim, Law
 from verdict.ops.shapes import make_axes
 from verdict.ops.types import like_first
 
@@ -121,11 +121,6 @@ def _gather_axes(args: Arguments) -> Axes:
     return make_axes((*atoms, *(atom for _, apart in inner for atom in apart)), (own, asked), (written,))
 
 
-def _windows_kept(attrs: Attributes, scale: Scale) -> Attributes:
-    """The sizes of windows at reduced shapes: of dimensions that they have whole, what is left of these."""
-    return {**attrs, "sizes": tuple(scale.sizes.get(f"d{k}", size) for k, size in enumerate(attrs["sizes"]))}
-
-
 def _gather(args: Arguments) -> Array:
     x, index = args.given
     sizes, offset = tuple(args["sizes"]), tuple(args["offset"])
@@ -191,7 +186,7 @@ RULES = (
         _gather,
         "y = the windows of x that begin at the indices, which are clamped",
         linear=(0,),
-        reduce=_windows_kept,
+        reduce=sizes_kept,
         types=like_first,
     ),
     hlo(

@@ -1,7 +1,6 @@
-"""Opcodes that rearrange, repeat, drop or make elements, by numbers in their attributes alone.
+"""Opcodes that rearrange, repeat or make elements, by numbers in their attributes alone.
 
 broadcast   y[.., i_k, ..] = x[i_0, i_1, ..], dimension k of x being dimension dims[k] of y
-pad         x between, around and among elements of one value; low and high may be negative
 iota        y[i] = i_dim
 """
 
@@ -13,21 +12,12 @@ from verdict.graph import Shape
 from verdict.ops import integers
 from verdict.ops.aten.form import REQUIRED, Arguments
 from verdict.ops.aten.shaping import first, same
-from verdict.ops.aten.slicing import replaced
 from verdict.ops.constant import listed
 from verdict.ops.hlo.form import hlo, moving
 from verdict.ops.rule import Array, Attributes, Axes, Scale
 from verdict.ops.shapes import axis, make_axes, numbered
-from verdict.ops.types import like_first, made_as, promoted
+from verdict.ops.types import made_as
 from verdict.ops.view import factor
-
-
-def columns(args: Arguments, *names: str) -> tuple[tuple[int, ...], ...]:
-    """What attributes of one number for each dimension say of each dimension."""
-    lists = [args[name] for name in names]
-    if len({len(values) for values in lists}) > 1:
-        raise args.misfit(f"{' and '.join(names)} are not of one length")
-    return tuple(zip(*lists, strict=True))
 
 
 def _sized(attrs: Attributes, scale: Scale) -> Attributes:
@@ -69,49 +59,6 @@ def _transpose_axes(args: Arguments) -> Axes:
     return make_axes(atoms, (read,), (tuple(read[k] for k in dims),))
 
 
-def _slice_shape(args: Arguments) -> Shape:
-    shape, cuts = args["self"], columns(args, "starts", "limits", "strides")
-    if len(cuts) != len(shape) or any(
-        not 0 <= start <= limit <= size or step < 1 for (start, limit, step), size in zip(cuts, shape, strict=True)
-    ):
-        raise args.misfit(f"starts {args['starts']} and limits {args['limits']} do not fit {shape}")
-    return tuple(-(-(limit - start) // step) for start, limit, step in cuts)
-
-
-def _slice(args: Arguments) -> Array:
-    return np.asarray(args["self"][tuple(map(slice, args["starts"], args["limits"], args["strides"]))])
-
-
-def _updated_shape(args: Arguments) -> Shape:
-    shape, update = args.given
-    starts = args["starts"]
-    if not len(starts) == len(shape) == len(update) or any(
-        not 0 <= start <= start + length <= size for start, length, size in zip(starts, update, shape, strict=True)
-    ):
-        raise args.misfit(f"an update of shape {update} does not fit into {shape} at {starts}")
-    return tuple(shape)
-
-
-def _updated(args: Arguments) -> Array:
-    x, update = args.given
-    part = tuple(slice(start, start + size) for start, size in zip(args["starts"], update.shape, strict=True))
-    return replaced(x, part, update)
-
-
-def _joined_shape(args: Arguments) -> Shape:
-    shapes = args["tensors"]
-    along = axis(args.name, args["dim"], len(shapes[0]))
-    if len({(len(shape), *shape[:along], *shape[along + 1 :]) for shape in shapes}) > 1:
-        raise args.misfit(f"shapes {' and '.join(map(str, shapes))} differ in more than dimension {along}")
-    return (*shapes[0][:along], sum(shape[along] for shape in shapes), *shapes[0][along + 1 :])
-
-
-def _reversed_shape(args: Arguments) -> Shape:
-    for dim in args["dims"]:
-        axis(args.name, dim, len(args["self"]))
-    return tuple(args["self"])
-
-
 def _iota(args: Arguments) -> Array:
     size, dim = args["size"], args["dim"]
     lengths = [n if k == dim else 1 for k, n in enumerate(size)]
@@ -131,38 +78,8 @@ def _iota_shape(args: Arguments) -> Shape:
     return tuple(args["size"])
 
 
-def _pad_shape(args: Arguments) -> Shape:
-    shape, value = args.given
-    widths = columns(args, "low", "high", "interior")
-    if value != () or len(widths) != len(shape) or any(among < 0 for _, _, among in widths):
-        raise args.misfit(f"padding {widths} and a value of shape {value} do not fit {shape}")
-    made = tuple(
-        low + size + max(size - 1, 0) * among + high for size, (low, high, among) in zip(shape, widths, strict=True)
-    )
-    if any(size < 0 for size in made):
-        raise args.misfit(f"padding {widths} takes more off {shape} than there is")
-    return made
-
-
-def _pad(args: Arguments) -> Array:
-    x, value = args.given
-    size = _pad_shape(Arguments(args.name, {"self": x.shape, "value": ()}, args.attrs))
-    made = np.empty(size, np.result_type(x, value))
-    made[...] = value
-    target, source = [], []
-    for size, whole, (low, _, among) in zip(x.shape, made.shape, columns(args, "low", "high", "interior"), strict=True):
-        places = [low + k * (among + 1) for k in range(size)]
-        kept = [k for k, place in enumerate(places) if 0 <= place < whole]
-        target.append([places[k] for k in kept])
-        source.append(kept)
-    made[np.ix_(*target)] = x[np.ix_(*source)]
-    return made
-
-
 SIZE = {"size": REQUIRED}
 DIMS = {"dims": REQUIRED}
-CUTS = {"starts": REQUIRED, "limits": REQUIRED, "strides": REQUIRED}
-WIDTHS = {"low": REQUIRED, "high": REQUIRED, "interior": REQUIRED}
 
 RULES = (
     replace(
@@ -185,34 +102,7 @@ RULES = (
         reduce=_sized,
     ),
     moving("transpose", DIMS, _transpose_axes, lambda args: np.transpose(args["self"], args["dims"]), "y = x, turned"),
-    moving("slice", CUTS, _slice_shape, _slice, "y = x[starts:limits:strides]"),
-    moving(
-        "reverse",
-        DIMS,
-        _reversed_shape,
-        lambda args: np.flip(args["self"], args["dims"]) if args["dims"] else args["self"],
-        "y = x backwards along dims",
-    ),
     moving("copy", {}, same, first, "y = x"),
-    hlo(
-        "update_slice",
-        "self update",
-        {"starts": REQUIRED},
-        _updated_shape,
-        _updated,
-        "y = x with update from starts on, which are known and inside",
-        moves=True,
-        types=like_first,
-    ),
-    hlo(
-        "concatenate",
-        "tensors*",
-        {"dim": REQUIRED},
-        _joined_shape,
-        lambda args: np.concatenate(args["tensors"], axis=args["dim"]),
-        "y = x_1, ..., x_n, joined along dim",
-        moves=True,
-    ),
     replace(
         hlo(
             "constant",
@@ -238,15 +128,5 @@ RULES = (
             types=made_as,
         ),
         made=True,
-    ),
-    hlo(
-        "pad",
-        "self value",
-        WIDTHS,
-        _pad_shape,
-        _pad,
-        "y = x among elements of one value",
-        moves=True,
-        types=promoted,
     ),
 )

@@ -1,7 +1,8 @@
 """Slices of which the starts are data: dynamic_slice reads one, dynamic_update_slice writes one.
 
 A start is clamped, so that the slice lies inside: max(0, min(start, size - length)). One that is no number chooses
-among all places, each with the indicator that it is the one.
+among all places, each with the indicator that it is the one. Along a dimension that slices have whole, whose starts are
+clamped to 0, both work index by index.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,8 @@ from verdict.graph import Shape
 from verdict.ops import elements, logic, numbers
 from verdict.ops.aten.form import REQUIRED, Arguments
 from verdict.ops.hlo.form import hlo
-from verdict.ops.rule import Array
+from verdict.ops.hlo.parts import beside
+from verdict.ops.rule import Array, Attributes, Axes, Scale
 from verdict.ops.types import like_first
 
 
@@ -94,9 +96,15 @@ def _fits(args: Arguments, shape: Shape, sizes: Shape) -> None:
         raise args.misfit(f"a slice of shape {sizes} and {len(args['starts'])} starts do not fit {shape}")
 
 
-def _slice_shape(args: Arguments) -> Shape:
-    _fits(args, args["self"], args["sizes"])
-    return tuple(args["sizes"])
+def _slice_axes(args: Arguments) -> Axes:
+    x, sizes = args["self"], tuple(args["sizes"])
+    _fits(args, x, sizes)
+    return beside(args.given, sizes, [k for k, size in enumerate(x) if sizes[k] != size])
+
+
+def sizes_kept(attrs: Attributes, scale: Scale) -> Attributes:
+    """The sizes of windows at reduced shapes: of dimensions that they have whole, what is left of these."""
+    return {**attrs, "sizes": tuple(scale.sizes.get(f"d{k}", size) for k, size in enumerate(attrs["sizes"]))}
 
 
 def _slice(args: Arguments) -> Array:
@@ -104,9 +112,10 @@ def _slice(args: Arguments) -> Array:
     return np.asarray(taken(x, _starts(args, x.shape, sizes), range(x.ndim), sizes)[0], dtype=x.dtype)
 
 
-def _update_shape(args: Arguments) -> Shape:
-    _fits(args, args["self"], args["update"])
-    return tuple(args["self"])
+def _update_axes(args: Arguments) -> Axes:
+    x, sizes = args["self"], args["update"]
+    _fits(args, x, sizes)
+    return beside(args.given, x, [k for k, size in enumerate(x) if sizes[k] != size])
 
 
 def _update(args: Arguments) -> Array:
@@ -119,17 +128,18 @@ RULES = (
         "dynamic_slice",
         "self starts*",
         {"sizes": REQUIRED},
-        _slice_shape,
+        _slice_axes,
         _slice,
         "y = x[starts : starts + sizes], the starts clamped so that it lies inside",
         linear=(0,),
+        reduce=sizes_kept,
         types=like_first,
     ),
     hlo(
         "dynamic_update_slice",
         "self update starts*",
         {},
-        _update_shape,
+        _update_axes,
         _update,
         "y = x with update from starts on, clamped so that it lies inside",
         types=like_first,
