@@ -3,6 +3,7 @@
 from lora import SIZES, program
 from peft import (
     IA3Config,
+    LoHaConfig,
     LoraConfig,
     OFTConfig,
     PrefixTuningConfig,
@@ -79,6 +80,11 @@ def tokens():
     return llama(TrainableTokensConfig(token_indices=[1, 3], target_modules=["embed_tokens"]))
 
 
+def hadamard():
+    """In training mode it asks whether a number that is drawn is above a probability of zero: record it with --live."""
+    return llama(LoHaConfig(r=2, alpha=4, target_modules=["q_proj", "v_proj"]))
+
+
 def head_ddp_ignored(ctx):
     """The head is kept out of the reduction."""
     model = low_rank()
@@ -104,3 +110,4 @@ head_fsdp2, head_fsdp2_layers = fsdp2(low_rank), fsdp2(low_rank, around=False)
 oft_single, oft_ddp, oft_ddp_scaled = single(orthogonal), ddp(orthogonal), ddp(orthogonal, 0.5)
 vera_single, vera_ddp, vera_ddp_scaled = single(vectors), ddp(vectors), ddp(vectors, 0.5)
 tokens_single, tokens_ddp, tokens_ddp_scaled = single(tokens), ddp(tokens), ddp(tokens, 0.5)
+loha_single, loha_ddp, loha_ddp_scaled = single(hadamard), ddp(hadamard), ddp(hadamard, 0.5)
