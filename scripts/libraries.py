@@ -56,7 +56,7 @@ nothing uses, so that DDP waits for their gradients and reduces no others of the
 peft's LoHa and LoKr draw a number in training mode and ask whether it is above `module_dropout`: they are UNKNOWN,
 unless ranks are recorded together (`--live`). Its DoRA divides by norms of weights, which may be zero, and norms of
 activations behind that make numbers of infinite ones, so that no cut points are made: right, it has no answer in 200
-seconds beside other work, and what is wrong of it is REFUTED.
+seconds beside other work; a loss that is divided by the ranks again is REFUTED.
 """
 COLUMNS = ("program", "ranks", "nodes", "recording s", "proof s", "verdict", "with a mistake", "what is said")
 
