@@ -53,6 +53,10 @@ fills up, DETR in training mode, which asks whether numbers are finite, and Llam
 of complex numbers (`polar`). DINOv2, SigLIP, wav2vec2 and XLNet, called by DDP as they are, have weights that
 nothing uses, so that DDP waits for their gradients and reduces no others of their bucket: they are REFUTED
 (`missing-reduction`). With `find_unused_parameters` XLNet's unused weights leave it UNKNOWN, as nothing trains them.
+peft's LoHa and LoKr draw a number in training mode and ask whether it is above `module_dropout`: they are UNKNOWN,
+unless ranks are recorded together (`--live`). Its DoRA divides by norms of weights, which may be zero, and norms of
+activations behind that make numbers of infinite ones, so that no cut points are made: right, it has no answer in 200
+seconds beside other work; a loss that is divided by the ranks again is REFUTED.
 """
 COLUMNS = ("program", "ranks", "nodes", "recording s", "proof s", "verdict", "with a mistake", "what is said")
 

@@ -118,8 +118,7 @@ def _begin(folder: Path, tests: int, environment: Mapping[str, str]) -> None:
 def serve(folder: Path, tests: int, listening: socket.socket) -> None:
     """Begin what is asked for, until the process of the tests is gone."""
     worker = importlib.import_module(WORKER)
-    for module in (*worker.LATER, "verdict.backends.torch.confirm", "verdict.backends.torch.record"):
-        importlib.import_module(module)
+    worker.prepared()
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while Path(f"/proc/{tests}").is_dir():

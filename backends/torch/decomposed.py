@@ -8,7 +8,7 @@ from functools import cache, partial
 from typing import Any
 
 import torch
-from torch._decomp import core_aten_decompositions, decomposition_table
+from torch._decomp import decomposition_table
 from torch.utils._python_dispatch import _disable_current_modes
 
 from verdict.backends.torch import (
@@ -27,10 +27,9 @@ from verdict.backends.torch import (
 )
 from verdict.backends.torch.arguments import Call, called, functional_of
 from verdict.backends.torch.collectives import Unknown
+from verdict.backends.torch.core import by_torch
 from verdict.ops import RULES
 
-_DECOMPOSITIONS = "torch._decomp.decompositions"
-"""The module whose functions are written in operators of ATen; others, of torch._refs, may be in torch's primitives."""
 _MIXING = ("upsample_linear", "upsample_bilinear", "upsample_trilinear", "upsample_bicubic")
 """Interpolations that compute other numbers than those that there are."""
 _COPY = "_copy"
@@ -55,7 +54,7 @@ def taken_apart(call: Call) -> Callable[..., Any] | None:
         return None
     if call.name.startswith(_MIXING) and not call.args[0].is_floating_point():
         return _mixed_integers
-    return _OWN.get(call.name) or _OWN.get(call.name.removesuffix("_")) or _of_view(pure) or _torchs(pure)
+    return _OWN.get(call.name) or _OWN.get(call.name.removesuffix("_")) or _of_view(pure) or by_torch(pure)
 
 
 def _mixed_integers(*_: Any, **__: Any) -> Any:
@@ -75,15 +74,6 @@ def _of_view(func: Any) -> Callable[..., Any] | None:
         return made.clone() if isinstance(made, torch.Tensor) else [each.clone() for each in made]
 
     return copied
-
-
-@cache
-def _torchs(func: Any) -> Callable[..., Any] | None:
-    found = inner = decomposition_table.get(func)
-    while hasattr(inner, "__wrapped__"):
-        inner = inner.__wrapped__
-    written = getattr(inner, "__module__", "") == _DECOMPOSITIONS or (found and func in core_aten_decompositions())
-    return found if written else None
 
 
 def _shrunk(grad: Any, x: Any, bound: Any) -> Any:

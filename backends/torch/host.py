@@ -2,10 +2,8 @@
 
 import functools
 import itertools
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import torch
@@ -20,6 +18,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from verdict.backends.torch import coalesced, groups, pipelines, premultiplied, senders
 from verdict.backends.torch.hooks import Arrived, Hooks
+from verdict.backends.torch.importers import importers
 from verdict.backends.torch.meetings import MAKING, Meeting
 from verdict.errors import UsageError
 
@@ -36,6 +35,9 @@ _META = "_propagate_tensor_meta_non_cached"
 """How a DTensor learns which shape an operator makes: of tensors without data, which are no part of the program."""
 _WRAPPED = "_maybe_wrap_tensor"
 """How functional collectives hand on what they make: under tensors without data torch waits for it at once."""
+_OWN = ((device_mesh, "init_device_mesh"), (groups.OWNER, groups.NAME))
+BY_NAME = (*_OWN, *premultiplied.BY_NAME, *senders.BY_NAME)
+"""What is replaced in all modules that have it."""
 _REBUILD = "_rebuild_buckets"
 """What it does once, after the first backward pass: rank 0 tells which gradient goes into which bucket."""
 
@@ -83,13 +85,13 @@ def world(rank: int, size: int, join: Callable[[], None] | None = None) -> Itera
     patches = [(DistributedDataParallel, "__init__", hooked), (DeviceMesh, "__init__", _outside(remember))]
     patches += [(DeviceMesh, name, _outside(getattr(DeviceMesh, name))) for name in ("_flatten", "_unflatten")]
     patches += [(DeviceMesh, "__getitem__", _outside(DeviceMesh.__getitem__))]
-    owners = importers(device_mesh, "init_device_mesh")
-    patches += [(owner, "init_device_mesh", _outside(init_device_mesh)) for owner in owners]
+    mesh, group = (importers(*each) for each in _OWN)
+    patches += [(owner, "init_device_mesh", _outside(init_device_mesh)) for owner in mesh]
     patches += [(dist, _SHAPES, _outside(getattr(dist, _SHAPES)))]
     patches += [(ShardingPropagator, _META, _outside(getattr(ShardingPropagator, _META)))]
     patches += [*premultiplied.patches(), *senders.patches()]
     patches += [] if join else [(pipelines.OWNER, pipelines.NAME, pipelines.vote)]
-    patches += [(owner, groups.NAME, told) for owner in importers(groups.OWNER, groups.NAME)]
+    patches += [(owner, groups.NAME, told) for owner in group]
     patches += [(_meta_registrations, "generate_unique_id", itertools.count(1).__next__)]
     coalesced.register()
     with ExitStack() as stack:
@@ -101,14 +103,6 @@ def world(rank: int, size: int, join: Callable[[], None] | None = None) -> Itera
             dist.init_process_group("fake", rank=rank, world_size=size, store=FakeStore())
         stack.callback(dist.destroy_process_group)
         yield found
-
-
-def importers(owner: ModuleType, name: str) -> list[ModuleType]:
-    """The modules that have a function of `owner` under its name: its own, and all others that imported it. So
-    `fully_shard` makes its mesh by `init_device_mesh` where it is given none.
-    """
-    function = getattr(owner, name)
-    return [module for module in list(sys.modules.values()) if getattr(module, "__dict__", {}).get(name) is function]
 
 
 @contextmanager

@@ -18,7 +18,8 @@ from torch.distributed import distributed_c10d
 from torch.utils._python_dispatch import _disable_current_modes
 
 from verdict.backends.torch.ends import called, named
-from verdict.backends.torch.host import importers, replaced
+from verdict.backends.torch.host import replaced
+from verdict.backends.torch.importers import importers
 from verdict.backends.torch.meeting_place import store_of
 from verdict.backends.torch.numbers import Given, taken
 from verdict.backends.torch.program import Program
@@ -30,6 +31,8 @@ _OBJECTS = (
     "send_object_list",
 )  # fmt: skip
 """What communicates objects of Python's. What they hold was read from tensors before, or is no number of the data."""
+BY_NAME = tuple((distributed_c10d, name) for name in _OBJECTS)
+"""What is replaced in all modules that have it."""
 
 
 class Live(NamedTuple):
@@ -83,9 +86,9 @@ def _taken(program: Program, name: str, tensor: Any, given: Given) -> tuple[str,
 def objects(recorder: Recorder) -> Iterator[None]:
     """Objects of Python's are communicated outside of the recording; a tensor among them leaves a doubt."""
     with ExitStack() as stack:
-        for name in _OBJECTS:
-            function = getattr(distributed_c10d, name)
-            for module in importers(distributed_c10d, name):
+        for owner, name in BY_NAME:
+            function = getattr(owner, name)
+            for module in importers(owner, name):
                 stack.enter_context(replaced(module, name, partial(_apart, recorder, function)))
         yield
 

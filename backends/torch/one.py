@@ -1,6 +1,5 @@
 """What one copy of a process does: record a rank of a program, or run all of it and hold its recording against that."""
 
-import sys
 import traceback
 from collections.abc import Callable
 from functools import partial
@@ -11,6 +10,7 @@ import verdict
 from verdict.backends.torch import environment, seen
 from verdict.backends.torch.confirmation import AGREES, NOT_RUN, read_back
 from verdict.backends.torch.files import module_in
+from verdict.backends.torch.importers import latest
 from verdict.backends.torch.job import LIVE, Job, seen_of
 from verdict.backends.torch.tasks import read
 from verdict.backends.torch.together import numbers_of
@@ -46,13 +46,13 @@ def record_here(
     from verdict.backends.torch.preloaded import imported  # noqa: PLC0415  (it needs torch)
 
     file, _, world = job.programs[program]
-    before = frozenset(sys.modules)
+    last = latest()
     try:
         generators = environment.enter(rank, world, salt)
         trace = to_plain(record(partial(_load, folder, job, program), rank, world, job.tensors, together))
         if job.watched and generators.drawn():
             seen.tell_never(seen_of(folder, program), "it draws numbers that nobody seeds")
-        return {"trace": trace, "drawn": generators.drawn(), "imported": imported(before)}
+        return {"trace": trace, "drawn": generators.drawn(), "imported": imported(last)}
     except UsageError as error:
         return {"error": [error.where, error.problem, error.help]}
     except MemoryError:

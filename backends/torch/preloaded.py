@@ -7,7 +7,7 @@ before anything else run are imported before, where that leaves no trace but mod
 import os
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 from verdict.backends.torch.environment import Generators, variables
+from verdict.backends.torch.importers import look_again, since
 from verdict.backends.torch.unordered import is_foreign
 from verdict.child import GONE, Child, begin, kill, lasting, wait
 
@@ -64,13 +65,13 @@ def ahead(statements: Sequence[str], folder: Path, salt: int, part: Part) -> Non
         kill(child)
 
 
-def imported(before: Collection[str]) -> list[str]:
-    """The modules of packages, not of the user's files, that were imported since these were there, in their order."""
+def imported(last: str) -> list[str]:
+    """The modules of packages, not of the user's files, that were imported since this one was, in their order."""
     found = []
-    for name, module in list(sys.modules.items()):
-        spec = getattr(module, "__spec__", None)
+    for name in since(last):
+        spec = getattr(sys.modules.get(name), "__spec__", None)
         known = spec is not None and spec.name == name and spec.has_location and is_foreign(str(spec.origin))
-        if name not in before and known and all(map(str.isidentifier, name.split("."))):
+        if known and all(map(str.isidentifier, name.split("."))):
             found.append(name)
     return found
 
@@ -79,6 +80,7 @@ def _part(statements: Sequence[str], folder: Path, salt: int, part: Part, asked:
     """Import, say whether that is all that happened, and do the part when asked to."""
     generators = Generators(salt)
     asked.send(preload(statements, folder) and not generators.moved())
+    look_again()
     asked.recv()
     part(generators.drawn())
 

@@ -4,13 +4,14 @@ FSDP2 asks for it where its gradients are divided by a number that is not that o
 """
 
 import functools
-import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
 import torch
 import torch.distributed as dist
+
+from verdict.backends.torch.importers import importers
 
 _READS = {
     "all_reduce": "tensor",
@@ -19,15 +20,15 @@ _READS = {
     "reduce_scatter_single": "input",
 }
 """Functions of torch.distributed that reduce one tensor, and what they call it."""
+BY_NAME = tuple((dist, name) for name in _READS if hasattr(dist, name))
+"""What is replaced in all modules that have it."""
 
 
 def patches() -> Iterator[tuple[ModuleType, str, Callable[..., Any]]]:
     """Every module that has one of the functions, its name, and what takes its place."""
-    there: dict[str, Callable[..., Any]] = {name: getattr(dist, name) for name in _READS if hasattr(dist, name)}
-    for module in list(sys.modules.values()):
-        for name, function in there.items():
-            if getattr(module, "__dict__", {}).get(name) is function:
-                yield module, name, _taken_apart(function, _READS[name])
+    for owner, name in BY_NAME:
+        for module in importers(owner, name):
+            yield module, name, _taken_apart(getattr(owner, name), _READS[name])
 
 
 def _taken_apart(function: Callable[..., Any], name: str) -> Callable[..., Any]:

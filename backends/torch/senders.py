@@ -2,27 +2,28 @@
 
 import functools
 import inspect
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch.distributed as dist
 
+from verdict.backends.torch.importers import importers
 from verdict.errors import UsageError
 
 _ANYBODY = "recv_anysource"
 """The method of a process group that `irecv` calls where no rank is named. `irecv` itself stays what it is: a `P2POp`
 asks whether it is given this very function.
 """
+BY_NAME = ((dist, "recv"),)
+"""What is replaced in all modules that have it."""
 
 
 def patches() -> Iterator[tuple[Any, str, Callable[..., Any]]]:
     """What has a function, its name, and what takes its place."""
     yield dist.ProcessGroup, _ANYBODY, _anybody
     named = _named(dist.recv)
-    for module in list(sys.modules.values()):
-        if getattr(module, "__dict__", {}).get("recv") is dist.recv:
-            yield module, "recv", named
+    for module in importers(*BY_NAME[0]):
+        yield module, "recv", named
 
 
 def _anybody(group: Any, tensors: Any, tag: int) -> Any:

@@ -8,13 +8,16 @@ import torch
 from torch.distributions import Distribution
 from torch.nn import functional
 
-from verdict.backends.torch.host import importers, replaced
+from verdict.backends.torch.host import replaced
+from verdict.backends.torch.importers import importers
 from verdict.backends.torch.recorder import Recorder
 
 VALID = "valid-arguments"
 """The assumption that it finds no fault with what it is given."""
 GAUSSIAN = "gaussian_nll_loss"
 """The loss that asks whether any variance is negative."""
+BY_NAME = ((functional, GAUSSIAN),)
+"""What is replaced in all modules that have it."""
 
 _SINGLE = torch.Size()
 
@@ -45,6 +48,6 @@ def unvalidated(recorder: Recorder) -> Iterator[None]:
 
     with ExitStack() as stack:
         stack.enter_context(replaced(Distribution, "__init__", begin))
-        for module in importers(functional, GAUSSIAN):
+        for module in importers(*BY_NAME[0]):
             stack.enter_context(replaced(module, GAUSSIAN, loss))
         yield

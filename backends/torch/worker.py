@@ -84,6 +84,23 @@ def _refuse(folder: Path, job: Job, why: list[str]) -> None:
             write(folder / f"{number}-{rank}.json", {"error": why})
 
 
+def prepared() -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """What records and what confirms, imported with all that copies of this process need, and what they look for in
+    all modules found.
+    """
+    for module in LATER:
+        importlib.import_module(module)
+    from verdict.backends.torch import host, live, validated  # noqa: PLC0415  (torch may be missing, which is an
+    from verdict.backends.torch.confirm import confirm_traces  # noqa: PLC0415  answer, too)
+    from verdict.backends.torch.core import named  # noqa: PLC0415
+    from verdict.backends.torch.importers import look  # noqa: PLC0415
+    from verdict.backends.torch.record import record  # noqa: PLC0415
+
+    named()
+    look((*host.BY_NAME, *live.BY_NAME, *validated.BY_NAME))
+    return record, confirm_traces
+
+
 def main(arguments: list[str]) -> None:
     """Do what the folder says."""
     folder = Path(arguments[0])
@@ -96,14 +113,11 @@ def main(arguments: list[str]) -> None:
             if why:
                 _refuse(folder, job, [sys.executable, why, INSTALL])
                 return
-            for module in LATER:
-                importlib.import_module(module)
-            from verdict.backends.torch.confirm import confirm_traces  # noqa: PLC0415  (torch may be missing, which is
-            from verdict.backends.torch.record import record  # noqa: PLC0415  an answer, too)
+            record, confirm = prepared()
     except ImportError as error:
         _refuse(folder, job, ["torch", str(error), "python -m pip install 'verdict-parallel[torch]'"])
         return
-    work(folder, job, record, confirm_traces)
+    work(folder, job, record, confirm)
 
 
 if __name__ == "__main__":

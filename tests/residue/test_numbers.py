@@ -1,5 +1,6 @@
 """What is guessed is tried on numbers before: what they refute is not guessed, what they show as a multiple is that."""
 
+import numpy as np
 import pytest
 
 from tests.builders import mlp
@@ -57,6 +58,19 @@ def test_numbers_tell_how_often_a_tensor_is_what_is_due():
     assert times(0, "y_own", "y", rows[0]) == 1
     assert times(0, "dp_own", "dp", rows[1]) is None
     assert times(0, "y_own", "p", rows[0]) is None
+
+
+@pytest.mark.parametrize(("here", "times"), [(0.0, 2), (1.0, None)])
+def test_what_is_zero_on_both_sides_refutes_nothing(here, times):
+    """A ReLU that lets nothing through, on one of the random points; where one side alone is zero they differ."""
+    single, parallel = pair(RIGHT)
+    table, run = reference(single, 1, bind(single, parallel).batch), held(single, parallel, 0)
+    zeros = {tensor: np.zeros_like(array) for tensor, array in run.single[-1].items()}
+    others = {point: np.full_like(array, here) for point, array in run.parallel[-1].items()}
+    seen = OnNumbers(table, run._replace(single=[*run.single[:-1], zeros], parallel=[*run.parallel[:-1], others]))
+    tensor = next(k for k, one in enumerate(parallel.tensors) if parallel.logicals[one.logical].name == "dp_own")
+    base = next(k for k, one in enumerate(table.bases) if one.name == "dp")
+    assert seen.times(0, tensor, (Share(base, ((0, 2), (0, 4))),)) == times
 
 
 def test_of_plans_with_several_columns_nothing_is_seen():

@@ -22,16 +22,18 @@ class OnNumbers:
     def times(self, device: int, tensor: int, value: Value) -> Times | None:
         """How often a tensor is the sum of these shares; None where it is no multiple of that.
 
-        Once where nothing is known: what is given is in no flow, and what is no number says nothing.
+        Once where nothing is known: what is given is in no flow, and what is no number says nothing. Nor do zeros on
+        both sides, as behind a ReLU that lets nothing through.
         """
         pairs: list[tuple[Array, Array]] = []
         for single, parallel in zip(self.held.single, self.held.parallel, strict=True):
             due, here = self._due(single, value), parallel.get((device, tensor))
             if due is None or here is None or not (np.isfinite(due).all() and np.isfinite(here).all()):
                 return ONCE
-            pairs.append((due, here))
-        if not any(due.any() for due, _ in pairs):
-            return None if any(here.any() for _, here in pairs) else ONCE
+            if due.any() or here.any():
+                pairs.append((due, here))
+        if not pairs:
+            return ONCE
         found = simple_multiple(pairs)
         return found if found is not None and 0 < found <= MOST_COPIES else None
 
