@@ -52,6 +52,35 @@ def test_a_sum_of_others_or_of_more_is_not(wrong):
     assert answer(single(), spread(*wrong)) == "REFUTED"
 
 
+def idle(number, *of_ranks):
+    """loss = sum(relu(x) + numbers); ranks add up relu(x), which one of them makes, and such numbers of the others."""
+    b = Builder(max(1, len(of_ranks)))
+    for rank, makes in enumerate(of_ranks or ("relu",)):
+        x = b.tensor("x", SHAPE, INPUT)
+        none = b.tensor("none", SHAPE)
+        b.op(rank, "hlo.constant", [], [none], shape=SHAPE, values=(number,) * 24, dtype="float32")
+        mine = none if makes == "none" else b.op(rank, "relu", [x], [b.tensor(f"{makes}.own", SHAPE)])
+        if of_ranks:
+            twice = b.op(rank, "hlo.add", [mine, none], [b.tensor(f"{makes}.twice", SHAPE)])
+            ranks = tuple(range(len(of_ranks)))
+            mine = b.op(rank, "all_reduce", [twice], [b.tensor("made", SHAPE)], ranks=ranks, reduce="sum")
+        total = b.op(rank, "hlo.add", [mine, none], [b.tensor("total", SHAPE)])
+        b.loss(rank, b.op(rank, "sum", [total], [b.tensor("loss", (1,))]))
+    return b.plan()
+
+
+@pytest.mark.parametrize("order", [("relu", "none"), ("none", "relu", "none", "none")])
+def test_zeros_of_ranks_add_nothing(order):
+    assert walked(idle(0), idle(0, *order)).verdict.name == "PROVED"
+    assert answer(idle(0), idle(0, *order), exhaustive=True) == "PROVED"
+    assert answer(idle(1), idle(1, *order)) == "REFUTED"
+
+
+@pytest.mark.parametrize("order", [("none", "none"), ("relu", "relu")])
+def test_zeros_alone_or_what_is_added_twice_is_another_sum(order):
+    assert answer(idle(0), idle(0, *order)) == "REFUTED"
+
+
 def integers(dtype, ranks=0):
     """loss = sum(x * (n + m)) of integers, or their sum over the ranks."""
     b = Builder(ranks or 1)

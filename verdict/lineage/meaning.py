@@ -10,6 +10,7 @@ from verdict.errors import ShapeError
 from verdict.graph import ABSENT, GRAD, Attrs, Interval, Node, Shape
 from verdict.lineage.columns import SUMMED, UNDECIDED, flow
 from verdict.ops import FACTS, RULES, Axes, Dim, Law, OpRule, Scale, without_rule
+from verdict.ops.types import FLOAT, kind
 
 
 class Signature(NamedTuple):
@@ -221,3 +222,13 @@ def _unread(op: str) -> frozenset[int]:
     """The inputs of which an operator reads the shape alone."""
     rule = FACTS.of(op)
     return rule.unread(op.endswith(GRAD)) if rule is not None else frozenset()
+
+
+def makes(meaning: Meaning, output: int, dtype: str) -> bool:
+    """Whether a node is known to make this type as one of its outputs."""
+    rule, signature = meaning.rule, meaning.signature
+    if rule is None or meaning.is_gradient:
+        return False
+    types = rule.types([kind(found) or FLOAT for found in signature.dtypes], dict(signature.attrs))
+    known = types[min(output, len(types) - 1)]
+    return known is not None and kind(dtype) in known

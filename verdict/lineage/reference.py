@@ -5,14 +5,14 @@ compute the same from the same are one. So a parallel node finds its partner by 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from verdict.graph import ABSENT, ACCUMULATOR, BUFFER, GRAD, INPUT, WEIGHT, Logical, Node, Plan, Shape
 from verdict.graph.lockstep import COLLECTIVES, LOADER
 from verdict.lineage.columns import NO_COLUMN, UNDECIDED
-from verdict.lineage.meaning import Meaning, Signature, mean
+from verdict.lineage.meaning import Meaning, Signature, makes, mean
 from verdict.lineage.values import Value
 from verdict.ops import FACTS
 from verdict.ops.signs import factors
@@ -65,8 +65,9 @@ class Partner(NamedTuple):
 class Reference:
     """The single-device plan, ready to be compared with a parallel one of so many columns.
 
-    batch: for each logical tensor the axis that the columns split, None for none. leaves: for each sum of values of its
-    shape, what is added up in the end; sums: the first of which these are the leaves. shapes: those of one column.
+    batch: for each logical tensor the axis that the columns split, None for none. leaves: of each sum of values of its
+    shape what is added up in the end, of zeros nothing; sums: the first of which these are the leaves. shapes: those of
+    one column.
     """
 
     plan: Plan
@@ -87,11 +88,16 @@ class Reference:
         """What is added up in the end where some values are."""
         return tuple(sorted(leaf for base in bases for leaf in self.leaves.get(base, (base,))))
 
+    def total(self, bases: Sequence[int]) -> int | None:
+        """The value that some add up to, of zeros alone one of them; None where there is none."""
+        leaves = self.added(bases)
+        return (leaves or bases)[0] if len(leaves) < min(2, len(bases)) else self.sums.get(leaves)
+
     def regrouped(self, value: Value) -> Value:
         """A formal sum of one region as the single-device value that adds up the same; itself where there is none."""
         if len(value) < 2 or value[0].part or any(share[1:] != value[0][1:] for share in value):
             return value
-        base = self.sums.get(self.added(share.base for share in value))
+        base = self.total([share.base for share in value])
         return value if base is None else (value[0]._replace(base=base),)
 
     def expected(self, value: Value, due: Bases) -> Bases:
@@ -199,6 +205,8 @@ class _Builder:
         adds = FACTS.is_plain_sum(node.op, node.attrs) or FACTS.factor(node.op, len(inputs), dict(node.attrs)) == 1
         if adds and ABSENT not in outputs:
             self.note_sum(outputs[0], inputs)
+        if FACTS.makes_zeros(node.op, len(inputs), dict(node.attrs)):
+            self.leaves.update(dict.fromkeys(outputs, ()))
         self.by_inputs[node.op, inputs].append(index)
         self.by_forward[node.op, inputs[signature.grads :]].append(index)
         return partner
@@ -210,7 +218,8 @@ class _Builder:
         if form[-1] == FLOAT and all(inputs) and all(_form(self.bases[addend]) == form for addend in addends):
             leaves = tuple(sorted(leaf for a in addends for leaf in self.leaves.get(a, (a,))))
             self.leaves[base] = leaves
-            self.sums.setdefault(leaves, base)
+            if leaves:
+                self.sums.setdefault(leaves, base)
 
     def note_product(self, node: Node, inputs: tuple[Bases, ...], outputs: tuple[int, ...]) -> None:
         """A product of real numbers is the one of its factors in the other order."""
@@ -246,19 +255,8 @@ class _Builder:
         if kind(logical.dtype) in (FLOAT, COMPLEX):
             return logical.dtype
         makers = [self.bases[base] for base in value]
-        known = all(maker.node < 0 or self.makes(maker, logical.dtype) for maker in makers)
-        return logical.dtype if known else ""
-
-    def makes(self, base: Base, dtype: str) -> bool:
-        """Whether the operator of a base is known to make this type."""
-        partner = self.partners[base.node]
-        rule = partner.meaning.rule
-        if rule is None or partner.meaning.is_gradient:
-            return False
-        read = [kind(found) or FLOAT for found in partner.signature.dtypes]
-        types = rule.types(read, dict(partner.node.attrs))
-        known = types[min(base.output, len(types) - 1)]
-        return known is not None and kind(dtype) in known
+        meanings = [(self.partners[maker.node].meaning, maker.output) for maker in makers if maker.node >= 0]
+        return logical.dtype if all(makes(*each, logical.dtype) for each in meanings) else ""
 
     def column(self, value: Bases) -> int:
         columns = {self.bases[base].column for base in value}

@@ -21,7 +21,7 @@ def as_sum(holdings: Holdings, node: Node, values: tuple[Value, ...]) -> Value |
         return None
     if any(kind(holdings.reference.bases[share.base].dtype) != FLOAT for share in shares):
         return None
-    base = holdings.reference.sums.get(holdings.reference.added(share.base for share in shares))
+    base = holdings.reference.total([share.base for share in shares])
     return (shares[0]._replace(base=base),) if base is not None else holdings.unordered(shares)
 
 

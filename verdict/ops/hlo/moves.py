@@ -115,6 +115,7 @@ RULES = (
             types=made_as,
         ),
         made=True,
+        zero=lambda attrs: all(value == 0 for value in attrs.get("values", (1,))),
     ),
     replace(
         hlo(
