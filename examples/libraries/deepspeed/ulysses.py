@@ -1,5 +1,5 @@
-"""DeepSpeed: its DistributedAttention (Ulysses) in a block. Each rank has a part of every sequence, and in attention all
-of it for a part of the heads.
+"""DeepSpeed: its DistributedAttention (Ulysses) in a block. Each rank has a part of every sequence, and in attention
+all of it for a part of the heads.
 """
 
 import deepspeed
