@@ -11,7 +11,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from verdict.torch import Program, mean, shard
 
-PARTS = 2
+PARTS, REPLICAS = 2, {"replicate": 2, "shard": 2}
 
 
 def net():
@@ -75,9 +75,10 @@ def fsdp2(reducing=at_once, keep=False, mesh=None, **more):
     """keep: whether weights stay gathered between the passes."""
 
     def build(ctx):
-        model, how = net(), {"mesh": init_device_mesh("cpu", mesh or (ctx.world,)), "reshard_after_forward": not keep}
+        model, sizes = net(), mesh or {"shard": ctx.world}
+        of = init_device_mesh("cpu", tuple(sizes.values()), mesh_dim_names=tuple(sizes))
         for part in (*model[:2], model):
-            fully_shard(part, **how)
+            fully_shard(part, mesh=of, reshard_after_forward=not keep)
         return accumulated(ctx, model, model, reducing, **more)
 
     return build
@@ -120,4 +121,4 @@ ddp_clipped, ddp_clipped_each = ddp(but_last, clip=0.3), ddp(but_last, clip=0.3,
 replicate_each, replicate_undivided = replicas(), replicas(divided=1)
 fsdp2_told, fsdp2_told_otherwise = fsdp2(told), fsdp2(told_otherwise)
 fsdp2_kept, fsdp2_kept_undivided = fsdp2(told, keep=True), fsdp2(told, keep=True, divided=1)
-hybrid_told, hybrid_never = fsdp2(between_replicas, mesh=(2, 2)), fsdp2(never_between, mesh=(2, 2))
+hybrid_told, hybrid_never = fsdp2(between_replicas, mesh=REPLICAS), fsdp2(never_between, mesh=REPLICAS)
