@@ -53,6 +53,7 @@ def test_bounds_are_those_of_all_numbers_between(case):
         ("aten._to_copy", {"dtype": "bool"}, [X]),
         ("aten.mul.Tensor", {}, [X, Y]),
         ("aten.neg", {}, [X]),
+        ("aten.empty.memory_format", {"size": (4,)}, []),
     ],
 )
 def test_what_neither_rises_nor_is_known_has_none(op, attrs, given):

@@ -20,6 +20,8 @@ FIXED = {"masked_fill": 1, "where": 0, "gt": 1, "ge": 1, "lt": 1, "le": 1}
 """Operators that do so where the input at this position, if there is one, is known."""
 FALLING = frozenset({"lt", "le"})
 """Those that make no more of them."""
+UNSET = "empty"
+"""What operators begin with that make memory in which nothing is known to be."""
 EQUAL = {"eq": 1, "ne": 0}
 """What operators make of equal numbers."""
 
@@ -29,14 +31,14 @@ def between(op: str, attrs: Attributes, lows: Sequence[Array], highs: Sequence[A
     known. Of several outputs it is not.
     """
     rule, name = RULES.get(op), name_of(op)
-    if rule is None or op.endswith(GRAD):
+    if rule is None or op.endswith(GRAD) or name.startswith(UNSET):
         return None
     if name in EQUAL:
         return _equal(EQUAL[name], attrs, lows, highs)
     at = FIXED.get(name, len(lows))
     known = all(np.array_equal(low, high) for low, high in zip(lows[at : at + 1], highs[at : at + 1], strict=True))
-    sums = name in RISING or (name == "add" and attrs.get("alpha", 1) > 0)
-    rises = rule.moves or name in FIXED or (sums and attrs.get("dtype") != "bool") or not (lows or FACTS.random(op))
+    rises = rule.moves or name in RISING or (name == "add" and attrs.get("alpha", 1) > 0)
+    rises = (rises and attrs.get("dtype") != "bool") or name in FIXED or not (lows or FACTS.random(op))
     if not rises or not known:
         return None
     try:
