@@ -1,5 +1,6 @@
 """Nodes of one kind ask of scales what each of them asks by itself: small shapes and attributes are the same."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,9 +8,10 @@ import pytest
 from verdict.backends import pairs
 from verdict.backends.generator import MODELS, Sizes, generate
 from verdict.comparison import Faulty
-from verdict.graph import without_effects
+from verdict.graph import WEIGHT, without_effects
 from verdict.mutate import mutate
 from verdict.reduction import shrink, side
+from verdict.reduction.shrink import LEAST
 from verdict.semantics import bind
 
 BUGS = Path(__file__).resolve().parents[1] / "bugs"
@@ -61,3 +63,13 @@ def test_the_ranks_of_a_group_are_of_one_kind():
     single, parallel = generate("llama3", SIZES)
     kinds = [len(side.Side(plan, side.Factors(), 1).kinds) for plan in map(without_effects, (single, parallel))]
     assert kinds[1] < 2 * kinds[0]
+
+
+def test_what_nothing_reads_is_given_at_a_small_shape():
+    single, parallel = generate("llama3", SIZES)
+    weight = next(each for each in single.logicals if each.kind == WEIGHT)
+    unread = weight._replace(name="unread", shape=(1 << 20, 1 << 20), origin="unread")
+    more = [replace(plan, logicals=(*plan.logicals, unread)) for plan in (single, parallel)]
+    few, found = reduced(single, parallel), reduced(*more)
+    assert [small.logicals[:-1] for small in found.small] == [small.logicals for small in few.small]
+    assert [max(small.logicals[-1]) <= LEAST for small in found.small] == [True, True]

@@ -40,12 +40,13 @@ GRID = 64
 
 class Scale(NamedTuple):
     """What real inputs without a stated range, and weights, are multiplied by. zeros: whether about every other row of
-    such inputs (along the last axis) is zero, as what fills up a batch may be.
+    such inputs (along the last axis) is zero, as what fills up a batch may be. silent: the weights, by name, that are.
     """
 
     inputs: float = 1.0
     weights: float = 1.0
     zeros: bool = False
+    silent: frozenset[str] = frozenset()
 
     @property
     def is_loud(self) -> bool:
@@ -88,6 +89,8 @@ def random_values(
                 values[index] = _mixed(random, values[index], named, seed)
             if logical.name in unsigned:
                 values[index] = np.abs(values[index])
+            if logical.kind == WEIGHT and logical.name in scale.silent:
+                values[index] = values[index] * 0
     return values
 
 

@@ -41,6 +41,7 @@ from verdict.phases.numbers import (
 )
 from verdict.phases.query import Examined, Query
 from verdict.phases.replica import one_column
+from verdict.phases.silenced import silenced
 from verdict.phases.walk import walk
 from verdict.report import Open, Report, Verdict
 from verdict.report.questions import NOT_CONFIRMED, NOT_RUN, NOTHING_TO_COMPARE
@@ -77,7 +78,7 @@ def certify(query: Query, examined: Examined) -> Examined:
     proved = needs_no_run(examined)
     if len(proved) > len(examined.raw.structural) and _agree(query):
         proved = examined.raw.structural
-    report = _certified(query, examined.report, proved)
+    report = _certified(query, examined.report, proved, examined.walks)
     if report.findings == examined.report.findings:
         return examined._replace(report=report, ran=True)
     return examined._replace(report=report, walks=(), raw=Raw(examined.raw.structural), ran=True)
@@ -141,7 +142,9 @@ def _agree(query: Query) -> bool:
     return not isinstance(found, str) and found.outcome == AGREE
 
 
-def _certified(query: Query, report: Report, proved: Collection[Finding]) -> Report:
+def _certified(
+    query: Query, report: Report, proved: Collection[Finding], walks: Sequence[Lineages] = ()
+) -> Report:
     """The report with those of its findings that are certified by numbers, or that need none.
 
     proved: findings that follow from the form of the plan, or from what was proved of its outputs.
@@ -150,7 +153,7 @@ def _certified(query: Query, report: Report, proved: Collection[Finding]) -> Rep
     if not doubtful:
         return report
     progress = partial(query.observer.advance, Phase.CERTIFY)
-    if doubtful[0].code != MISFIT and _losses_differ(query, doubtful[0], progress):
+    if doubtful[0].code != MISFIT and _losses_differ(query, doubtful[0], walks, progress):
         return report
     found, told = run_on_numbers(*query.values, progress=progress), AGREED
     if isinstance(found, str) and (alone := _one_column(query)) is not None:
@@ -176,23 +179,30 @@ def _certified(query: Query, report: Report, proved: Collection[Finding]) -> Rep
     return _open_again(report, proved, told)
 
 
-def _losses_differ(query: Query, finding: Finding, progress: Progress) -> bool:
+def _losses_differ(query: Query, finding: Finding, walks: Sequence[Lineages], progress: Progress) -> bool:
     """Whether the losses of large plans differ for certain, where the finding is about what they are computed by: half
-    of the nodes says so.
+    of the nodes says so, and where other layers can be silenced, those of few layers.
     """
     single, parallel = query.values
     if not parallel.losses or steps_of(single) + steps_of(parallel) < FEW_STEPS:
         return False
-    losses = replace(query, single=of_losses(single), parallel=of_losses(parallel), observer=SILENT)
-    if not _is_within(finding, losses.parallel):
+    losses = of_losses(single), of_losses(parallel)
+    if not _is_within(finding, losses[1]):
         return False
-    pair = losses.values if parallel.columns == 1 else _one_column(losses)
-    if pair is None:
+    few = silenced(query.values, losses, finding, walks)
+    if few is not None and _differ(query, (few.single, few.parallel), Scale(silent=few.weights), progress):
+        return True
+    return _differ(query, losses, USUAL, progress)
+
+
+def _differ(query: Query, losses: tuple[Plan, Plan], scale: Scale, progress: Progress) -> bool:
+    """Whether losses of plans differ for certain on numbers of some scale, in one column where there are several."""
+    whole = replace(query, single=losses[0], parallel=losses[1], observer=SILENT)
+    pair = losses if losses[1].columns == 1 else _one_column(whole)
+    found = "it has no column" if pair is None else run_on_numbers(*pair, progress=progress, scale=scale)
+    if pair is None or isinstance(found, str) or found.outcome != DIFFER:
         return False
-    found = run_on_numbers(*pair, progress=progress)
-    if isinstance(found, str) or found.outcome != DIFFER:
-        return False
-    full = at_full_shapes(*pair, found)
+    full = at_full_shapes(*pair, found, scale)
     return not isinstance(full, str) and full.outcome == DIFFER and not is_slight(full)
 
 

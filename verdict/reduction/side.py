@@ -2,14 +2,14 @@
 ask of them, and its small shapes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import prod
 from typing import Any, NamedTuple
 
 from verdict.comparison import Fault, Faulty
 from verdict.errors import ShapeError
-from verdict.graph import ABSENT, Node, Plan, Shape, extent, shard_axes
+from verdict.graph import ABSENT, GIVEN, Node, Plan, Region, Shape, extent, shard_axes, whole
 from verdict.graph.lockstep import CHUNK, COMMUNICATION, attribute
 from verdict.ops import FACTS, Attributes, Axes, Pattern, Scale
 from verdict.reduction.coordinates import Coordinates
@@ -168,7 +168,7 @@ class Side:
 
     def constrain(self, scales: Scales) -> None:
         """Say where dimensions are cut and how many elements they keep."""
-        for logical, region in self.shares:
+        for logical, region in (*self.shares, *self.unread()):
             shape = self.plan.logicals[logical].shape
             for variable, size, interval in zip(self.dims[logical], shape, region, strict=True):
                 scales.cut(variable, max(size, interval[1]), interval)
@@ -188,6 +188,11 @@ class Side:
         for added, own in zip(self.tables.added, self.added, strict=True):
             for variable, size, interval in zip(own, added.shape, added.region, strict=False):
                 scales.cut(variable, size, interval)
+
+    def unread(self) -> Iterator[tuple[int, Region]]:
+        """The given tensors that nothing reads, as wholes: nothing else says how many elements they keep."""
+        read, given = {logical for logical, _ in self.shares}, enumerate(self.plan.logicals)
+        return ((k, whole(each.shape)) for k, each in given if each.kind in GIVEN and k not in read)
 
     def constrain_pieces(self, scales: Scales, node: Node) -> None:
         """Every piece that communication may cut a tensor into keeps its bounds."""
