@@ -9,6 +9,7 @@ for device in (0, 1):
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from tests.sampled import one_of
 from verdict.graph import (
     ABSENT,
     ACCUMULATOR,
@@ -32,6 +33,8 @@ from verdict.pipeline import verify
 from verdict.report import Report
 
 FAST = SolverOptions(timeout=20, z3=False)
+EXPLAINED = 5
+"""Where the verdict alone is looked at, what makes plans wrong is asked of one of so many."""
 FORWARD, BACKWARD, ONCE = "forward", "backward", "once"
 PHASES = (FORWARD, BACKWARD, ONCE)
 
@@ -199,10 +202,10 @@ def rewrite_where(plan: Plan, op: str, change, device: int | None = None, nth: i
     return changed
 
 
-def ask(single: Plan, parallel: Plan, exhaustive=False, assume=(), denied=()) -> Report:
-    """The report, in this process and without z3."""
+def ask(single: Plan, parallel: Plan, exhaustive=False, assume=(), denied=(), causes=True) -> Report:
+    """The report, in this process and without z3. causes: whether it is asked, too, what makes a plan wrong."""
     options = Options(0, 4096, exhaustive, frozenset(assume), frozenset(denied), FAST)
-    return verify(single, parallel, options)
+    return verify(single, parallel, options, causes=causes)
 
 
 def walked(single: Plan, parallel: Plan) -> Report:
@@ -211,8 +214,8 @@ def walked(single: Plan, parallel: Plan) -> Report:
 
 
 def answer(single: Plan, parallel: Plan, **options) -> str:
-    """The name of the verdict."""
-    return ask(single, parallel, **options).verdict.name
+    """The name of the verdict; of wrong plans a fifth are explained, too."""
+    return ask(single, parallel, **options, causes=one_of(EXPLAINED)).verdict.name
 
 
 def codes(report: Report) -> set[str]:

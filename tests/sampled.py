@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable
 from typing import Any
+from zlib import crc32
 
 WHOLE = os.environ.get("VERDICT_WHOLE", "") == "1"
 """Whether all cases are run."""
@@ -14,6 +15,11 @@ def sampled(cases: Iterable[Any], count: int) -> tuple[Any, ...]:
     if WHOLE or len(every) <= count:
         return every
     return tuple(every[k * len(every) // count] for k in range(count))
+
+
+def one_of(count: int) -> bool:
+    """Whether the test that runs is one of those that are chosen, one of so many: always the same ones."""
+    return WHOLE or crc32(os.environ["PYTEST_CURRENT_TEST"].encode()) % count == 0
 
 
 def up_to(whole: int, few: int) -> int:

@@ -92,6 +92,16 @@ def test_findings_count_more_than_what_is_open():
     assert answer(mlp(), plan) == "UNKNOWN"
 
 
+@pytest.mark.parametrize("op", ["all_reduce", "mul", "relu"])
+def test_a_verdict_without_causes_is_the_same(op):
+    """What refutes stays, and nothing is explained of it."""
+    wrong = rewrite_where(mlp(tp=2), op, lambda node: node._replace(op="identity", attrs=()))
+    told, alone = (ask(mlp(), wrong, causes=causes) for causes in (True, False))
+    assert told.verdict is alone.verdict is Verdict.REFUTED
+    assert [bool(report.pictures) for report in (told, alone)] == [True, False]
+    assert ask(mlp(), mlp(tp=2), causes=False).verdict is Verdict.PROVED
+
+
 def test_each_distinct_stage_is_proved_once():
     report, exhaustive = (ask(mlp(), mlp(dp=2, tp=2, nm=2), exhaustive=way) for way in (False, True))
     assert report.verdict is exhaustive.verdict is Verdict.PROVED

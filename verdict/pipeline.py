@@ -37,17 +37,21 @@ MANY_NODES = 20_000
 """From how many nodes of the parallel plan on repairs are looked for beside what else is asked: they take a second."""
 
 
-def verify(single: Plan, parallel: Plan, options: Options, observer: Observer = SILENT) -> Report:
+def verify(
+    single: Plan, parallel: Plan, options: Options, observer: Observer = SILENT, causes: bool = True
+) -> Report:
     """Whether `parallel` computes what `single` computes: every loss, gradient, updated weight and further output.
 
     Each answer stands by itself, and the last one within the limits is the best: what is ended before it is decided is
-    UNKNOWN. Raises PlanFileError where a plan is malformed, PlanMismatchError where the two have nothing in common.
+    UNKNOWN. causes: whether it is asked, too, what makes a plan wrong that is refuted, which may take longer than to
+    refute it. Raises PlanFileError where a plan is malformed, PlanMismatchError where the two have nothing in common.
     """
     report = Report(side_of(single), side_of(parallel), (), (), (), Proofs())
     try:
         with uncollected(), limited(options.limits):
             alone, across = without_complex(single), without_complex(parallel)
-            for answer in with_draws(Query(with_kept(alone, across), across, options, observer), _answers):
+            query = Query(with_kept(alone, across), across, options, observer, causes)
+            for answer in with_draws(query, _answers):
                 report = answer
     except (OutOfTime, MemoryError) as error:
         return _cut_short(report, options.limits.in_words(error))

@@ -3,6 +3,8 @@
 from functools import cache
 from typing import NamedTuple
 
+from tests.builders import EXPLAINED
+from tests.sampled import WHOLE
 from verdict.backends.text import read, write
 from verdict.backends.torch.assemble import plan_of
 from verdict.backends.torch.command import behind_choices
@@ -22,20 +24,28 @@ class Answer(NamedTuple):
 
 
 @cache
-def answers(file, pairs, world=2, tensors="fake", confirm=60.0):
-    """builder -> Answer, for each (builder, single-device builder) of `pairs` of a file."""
+def answers(file, pairs, world=2, tensors="fake", confirm=60.0, causes=True):
+    """builder -> Answer, for each (builder, single-device builder) of `pairs` of a file. causes: whether it is asked of
+    each, too, what makes it wrong: otherwise of one in five.
+    """
     singles = tuple(dict.fromkeys(single for _, single in pairs))
     programs = [(Target(str(file), name), 1) for name in singles]
     programs += [(Target(str(file), name), world) for name, _ in pairs]
     recorded = record_each(programs, tensors, 2, Limits(120.0, confirm=confirm))
     found = dict(zip([(name, 1) for name in singles] + [(name, world) for name, _ in pairs], recorded, strict=True))
-    return {name: answer(found[single, 1], found[name, world], name) for name, single in pairs}
+    asked = explained([name for name, _ in pairs], causes)
+    return {name: answer(found[single, 1], found[name, world], name, name in asked) for name, single in pairs}
 
 
-def answer(single, parallel, name):
+def explained(names, causes):
+    """Those of which it is asked, too, what makes them wrong."""
+    return names if causes or WHOLE else names[::-EXPLAINED]
+
+
+def answer(single, parallel, name, causes=True):
     """The answer to one pair of what `record_each` returns."""
     try:
-        report = verify(*(plan(each, name) for each in (single, parallel)), Options())
+        report = verify(*(plan(each, name) for each in (single, parallel)), Options(), causes=causes)
     except VerdictError as error:
         return Answer("not put", str(error))
     told = [finding.title for finding in report.findings] + [f"{each.where}: {each.reason}" for each in report.open]
@@ -51,14 +61,17 @@ def plan(recorded, name):
 
 
 @cache
-def live_answers(file, single, builders, world=2, confirm=60.0):
-    """builder -> Answer, where all ranks are recorded together, on the single-device program's numbers."""
+def live_answers(file, single, builders, world=2, confirm=60.0, causes=True):
+    """builder -> Answer, where all ranks are recorded together, on the single-device program's numbers. causes: see
+    `answers`.
+    """
     programs = [(Target(str(file), single), 1), *((Target(str(file), name), world) for name in builders)]
     alone, *others = record_each(programs, "live", 2, Limits(120.0, confirm=confirm))
-    return {name: _live_answer(alone, each, name) for name, each in zip(builders, others, strict=True)}
+    asked = explained(builders, causes)
+    return {name: _live_answer(alone, each, name, name in asked) for name, each in zip(builders, others, strict=True)}
 
 
-def _live_answer(single, parallel, name):
+def _live_answer(single, parallel, name, causes):
     if not any(isinstance(each, Exception) for each in (single, parallel)):
         single, parallel = behind_choices([single, parallel])
-    return answer(single, parallel, name)
+    return answer(single, parallel, name, causes)

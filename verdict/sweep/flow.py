@@ -185,10 +185,10 @@ def attempt(step: Step, inputs: Sequence[Array]) -> tuple[Array | None, ...]:
 
 
 def _apply(step: Step, inputs: Sequence[Array]) -> tuple[Array | None, ...]:
-    if step.op in _OWN:
-        return _OWN[step.op](inputs, step.attrs)
-    rule = RULES[step.op.removesuffix(GRAD)]
     with np.errstate(all="ignore"):  # what is no number, of a row that is masked as a whole, is told by who reads it
+        if step.op in _OWN:
+            return _OWN[step.op](inputs, step.attrs)
+        rule = RULES[step.op.removesuffix(GRAD)]
         if step.op.endswith(GRAD):
             return tuple(rule.gradient(inputs[step.grads :], inputs[: step.grads], step.attrs))
         return tuple(rule.forward(inputs, step.attrs))

@@ -109,13 +109,15 @@ def operator(
     lists = tuple(f"{word[:-1]}_count" for word in signature if word.endswith("*"))
     names = (*attributes, "absent", *lists, *PLACEMENT)
 
+    bind = _binding(name, signature, attributes)
+
     def axes(given: Sequence[Shape], attrs: Attributes) -> Axes:
         known(name, attrs, names)
-        found = shapes(_bound(name, signature, given, attributes, attrs))
+        found = shapes(bind(given, attrs))
         return found if isinstance(found, Axes) else whole(given, found)
 
     def run(inputs: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
-        made = forward(_bound(name, signature, inputs if moves else alike(inputs), attributes, attrs))
+        made = forward(bind(inputs if moves else alike(inputs), attrs))
         return made if isinstance(made, tuple) else (made,)
 
     def gradient(inputs: Sequence[Array], grads: Sequence[Array], attrs: Attributes) -> tuple[Array | None, ...]:
@@ -124,7 +126,7 @@ def operator(
     def bound(
         known_of: Known | None,
     ) -> Callable[[Sequence[Shape], Attributes], Mapping[int, Integers]] | None:
-        return known_of and (lambda given, attrs: known_of(_bound(name, signature, given, attributes, attrs)))
+        return known_of and (lambda given, attrs: known_of(bind(given, attrs)))
 
     rule = OpRule(
         name,
@@ -154,16 +156,28 @@ def _moved(signature: Sequence[str]) -> Types:
     return promoted if signature[0].endswith("*") else like_first
 
 
-def _bound(
-    name: str, signature: tuple[str, ...], values: Sequence[Any], defaults: Mapping[str, Any], attrs: Attributes
-) -> Arguments:
-    missing = [key for key, default in defaults.items() if default is REQUIRED and key not in attrs]
-    if missing:
-        raise ShapeError(f"{name}: needs the attribute {missing[0]}")
-    known_values = {key: attrs.get(key, None if default is REQUIRED else default) for key, default in defaults.items()}
+def _binding(
+    name: str, signature: tuple[str, ...], defaults: Mapping[str, Any]
+) -> Callable[[Sequence[Any], Attributes], Arguments]:
+    """What puts inputs and attributes under the names of an operator: what does not depend on them is found once."""
+    required = tuple(key for key, default in defaults.items() if default is REQUIRED)
+    usual = {key: None if default is REQUIRED else default for key, default in defaults.items()}
     keys = _single(signature)
-    if len(values) == len(keys) and "absent" not in attrs and attrs.keys().isdisjoint(keys):
-        return Arguments(name, dict(zip(keys, values, strict=True)), known_values)
+
+    def bind(values: Sequence[Any], attrs: Attributes) -> Arguments:
+        for key in required:
+            if key not in attrs:
+                raise ShapeError(f"{name}: needs the attribute {key}")
+        known_values = usual | {key: attrs[key] for key in attrs if key in usual}
+        if len(values) == len(keys) and "absent" not in attrs and attrs.keys().isdisjoint(keys):
+            return Arguments(name, dict(zip(keys, values, strict=True)), known_values)
+        return Arguments(name, _tensors(name, signature, values, attrs), known_values)
+
+    return bind
+
+
+def _tensors(name: str, signature: tuple[str, ...], values: Sequence[Any], attrs: Attributes) -> dict[str, Any]:
+    """The tensors by name, where some are absent, or lists."""
     left = list(values)
     absent = {*attrs.get("absent", ()), *attrs}
     single = sum(not word.endswith("*") and word.rstrip("?") not in absent for word in signature)
@@ -184,10 +198,9 @@ def _bound(
             tensors[key] = left.pop(0)
     if left:
         raise ShapeError(f"{name}: takes {len(signature)} inputs, found {len(values)}")
-    return Arguments(name, tensors, known_values)
+    return tensors
 
 
-@lru_cache(maxsize=4096)
 def _single(signature: tuple[str, ...]) -> tuple[str, ...]:
     """The names of the tensors that an operator takes, where it takes no list of them; else none."""
     return tuple(word.rstrip("?") for word in signature) if not any(word.endswith("*") for word in signature) else ()

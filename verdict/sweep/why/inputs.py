@@ -1,6 +1,6 @@
 """Steps that read another value than the single-device step of their kind: with the right one in its place."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice, product
 from typing import NamedTuple
@@ -45,13 +45,14 @@ UNSUMMED = "unsummed"
 class Candidate(NamedTuple):
     """A value that could be read. name: of the node of the same rank that makes it; empty where none does.
 
-    value: its number, where it is one.
+    value: its number, where it is one. made: what the step makes of it, where that was looked at.
     """
 
     arrays: Arrays
     ids: Ids
     name: str
     value: int | None = None
+    made: Mapping[int, Arrays] = {}
 
 
 Chosen = Mapping[Instance, Candidate]
@@ -110,10 +111,8 @@ def _choices(scene: Scene, state: State, at: Siblings, number: int, k: int) -> I
         if has is None or not within(has, due):
             wrong.add(place)
         others = (c for c in _held(scene, state, place, current, due) if not close(c.arrays, current))
-        fits = (c for c in others if outputs_with(state, step, {k: c.arrays}))
-        held[place] = list(islice(fits, MOST_CANDIDATES))
-        all_boxes = _boxes(scene, current, due, _averages(step))
-        boxes[place] = [c for c in all_boxes if outputs_with(state, step, {k: c.arrays})]
+        held[place] = list(islice(_fitting(state, step, k, others), MOST_CANDIDATES))
+        boxes[place] = list(_fitting(state, step, k, _boxes(scene, current, due, _averages(step))))
     both = {place: [*held[place], *boxes[place]] for place in held}
     groups = [sorted(wrong), sorted(held)] if 0 < len(wrong) < len(held) else [sorted(held)]
     for among in groups:
@@ -125,6 +124,14 @@ def _choices(scene: Scene, state: State, at: Siblings, number: int, k: int) -> I
     if len(held) > 1:
         for place, found in both.items():
             yield from ({place: candidate} for candidate in found[:MOST_CANDIDATES])
+
+
+def _fitting(state: State, step: Step, k: int, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+    """Those that the step can read as its input k, with what it makes of them."""
+    for candidate in candidates:
+        made = outputs_with(state, step, {k: candidate.arrays})
+        if made:
+            yield candidate._replace(made=made)
 
 
 def _at(boxes: list[Candidate], number: int, count: int, across: bool) -> Candidate | None:
@@ -181,8 +188,8 @@ def _wired(scene: Scene, state: State, at: Siblings, number: int, k: int, chosen
     if held == (code in EXOTIC and not candidate.name):
         return
     change: dict[int, Arrays] = {}
-    for own, each in steps.items():
-        change.update(outputs_with(state, each, {k: chosen[own].arrays}) or {})
+    for own in steps:
+        change.update(chosen[own].made)
     for made in (Change({}, reads), Change(change)):
         yield Fix(code, title, at, instances, made, notes, help_text, lines, (UNSUMMED,) if early else (), edits)
 

@@ -190,8 +190,7 @@ def outputs_with(state: State, step: Step, instead: Mapping[int, Arrays]) -> dic
         require_fit(step, [arrays[0].shape for arrays in inputs if arrays is not None])
         for seed in range(seeds):
             given = [arrays[seed] for arrays in inputs if arrays is not None]
-            with np.errstate(all="ignore"):
-                outputs = attempt(step, given)
+            outputs = attempt(step, given)
             for value, array in zip(step.outputs, outputs, strict=False):
                 if value != ABSENT and array is not None:
                     made.setdefault(value, []).append(np.asarray(array, dtype=np.float64))
