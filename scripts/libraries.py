@@ -49,8 +49,8 @@ Transformer Engine runs on no CPU; torchtitan's context parallelism, neither for
 torch's DTensor has no sharding strategy for `aten._scaled_dot_product_flash_attention_for_cpu` (the
 ring is registered for the three kernels of GPUs alone), and FlexAttention has no backward there.
 DeBERTa, given no mask, asks of its data whether it is padded, and is UNKNOWN; so are LayoutLM and Longformer, told what
-fills up, DETR in training mode, which asks whether numbers are finite, and Llama 4, whose rotary embedding is
-of complex numbers (`polar`). DINOv2, SigLIP, wav2vec2 and XLNet, called by DDP as they are, have weights that
+fills up, and DETR in training mode, which asks whether numbers are finite.
+DINOv2, SigLIP, wav2vec2 and XLNet, called by DDP as they are, have weights that
 nothing uses, so that DDP waits for their gradients and reduces no others of their bucket: they are REFUTED
 (`missing-reduction`). With `find_unused_parameters` XLNet's unused weights leave it UNKNOWN, as nothing trains them.
 peft's LoHa and LoKr draw a number in training mode and ask whether it is above `module_dropout`: they are UNKNOWN,

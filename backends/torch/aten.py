@@ -8,7 +8,7 @@ from torch._decomp import decomposition_table
 from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 from torch.utils._python_dispatch import _disable_current_modes
 
-from verdict.backends.torch import choices, fused, grouped, scaling
+from verdict.backends.torch import choices, fused, grouped, paired, scaling
 from verdict.backends.torch.arguments import Call, called, encode, functional_of, plain, tensors_in
 from verdict.backends.torch.collectives import Unknown
 from verdict.backends.torch.decomposed import taken_apart
@@ -21,7 +21,7 @@ from verdict.backends.torch.overlaps import entangled, unordered
 from verdict.backends.torch.ranges import beyond
 from verdict.backends.torch.scalars import of_numbers
 from verdict.backends.torch.trace import BY_PYTHON, Value
-from verdict.backends.torch.views import selected, sliced, view_of
+from verdict.backends.torch.views import retyped, selected, sliced, view_of
 from verdict.backends.torch.widths import modulo
 from verdict.errors import UsageError
 
@@ -62,7 +62,7 @@ def record_aten(recorder: "Recorder", call: Call) -> Any:
         return record_draw(recorder, call)
     if call.name.startswith("_foreach_"):
         return _foreach(recorder, call)
-    others = of_numbers(call) or taken_apart(call)
+    others = of_numbers(call) or paired.taken_apart(call, recorder.memory) or taken_apart(call)
     if others is not None:
         return _by_others(recorder, call, others)
     if call.written:
@@ -74,7 +74,7 @@ def record_aten(recorder: "Recorder", call: Call) -> Any:
 
 def _viewed(recorder: "Recorder", call: Call) -> Any:
     """A view. Seen as another type, nothing of it is read: what reads it asks for what is in its memory."""
-    if call.name == "view" and call.overload == "dtype":
+    if retyped(call.name, call.overload):
         if not recorder.memory.knows(call.args[0]):
             recorder.read(call.args[0])
         return call.run()

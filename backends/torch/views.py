@@ -27,6 +27,11 @@ RESHAPES = frozenset(
 )
 
 
+def retyped(op: str, overload: str) -> bool:
+    """Whether a view shows memory as numbers of another type, or as conjugated ones."""
+    return op in ("view_as_complex", "view_as_real", "_conj") or (op == "view" and overload == "dtype")
+
+
 def view_of(op: str, overload: str, given: Mapping[str, Any], base: Shape, shape: Shape) -> View | None:
     """The step that a call of `op` with the arguments `given` on a base is; None if it is no known view."""
     if op in RESHAPES and overload != "dtype":
