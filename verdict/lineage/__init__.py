@@ -8,6 +8,7 @@ from verdict.lineage.lineages import Evidence, Gap, IgnoredLaw, Law, Lineages, L
 from verdict.lineage.meaning import Meaning, Signature, mean
 from verdict.lineage.propagate import propagate
 from verdict.lineage.reference import Partner, Reference, reference
+from verdict.lineage.resumed import resumed
 from verdict.lineage.transfer import Claim, Member
 from verdict.lineage.values import Shard, Share, Value
 
@@ -40,6 +41,7 @@ __all__ = [
     "mean",
     "propagate",
     "reference",
+    "resumed",
     "split",
     "split_region",
 ]

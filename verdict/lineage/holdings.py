@@ -77,12 +77,13 @@ class Holdings:
         self.replicated: dict[tuple[object, ...], Replicas | Misfit] = {}
         self.findings: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
         self.gaps: dict[str, Gap] = {}
+        self.unsaid: set[Place] = set()
         self.assumptions: dict[str, Assumption] = {}
         self.claims = claims_of(reference, plan, binding)
         self.seeds = frozenset(plan.seeds)
         self.divided = shard_axes(plan)
         self.accumulated = plan.microbatches > 1
-        self.once = tuple(_once(plan, program) for program in plan.programs)
+        self.once = tuple(made_once(plan, program) for program in plan.programs)
         self.cuts: dict[tuple[int, int], Value] = {}
 
     def read(self, device: int, tensor: int) -> Value | None:
@@ -217,6 +218,7 @@ class Holdings:
     def gap(self, reason: str, place: Place) -> None:
         """Note something about which nothing can be said."""
         self.gaps.setdefault(reason, Gap(reason, place))
+        self.unsaid.add(place)
 
     def trust(self, assumption: Assumption) -> None:
         """Note an assumption that the walk makes use of."""
@@ -281,7 +283,7 @@ class Holdings:
             self.laws.add(SumLaw(signature, label.output, label.atom, tuple(sorted({0, label.size} | points))))
 
 
-def _once(plan: Plan, program: Sequence[Call]) -> frozenset[int]:
+def made_once(plan: Plan, program: Sequence[Call]) -> frozenset[int]:
     """What a device makes once a step."""
     segments = {call.segment for call in program if call.microbatch == ONCE_A_STEP}
     return frozenset(tensor for segment in segments for node in plan.segments[segment].nodes for tensor in node.outputs)

@@ -83,6 +83,7 @@ class Lineages:
     laws: the summing and linearity laws that the values rely on. held: what each tensor of the observed
     column holds, device by device. ends: the declared losses, gradients and outputs, in this order.
     nodes: how many parallel nodes of the column were looked at. cuts: what was guessed that tensors of devices hold.
+    unsaid: all places of gaps; None where the walk did not reach its end.
     """
 
     reference: Reference
@@ -96,3 +97,4 @@ class Lineages:
     assumptions: tuple[Assumption, ...]
     nodes: int
     cuts: Mapping[tuple[int, int], Value] = field(default_factory=dict)
+    unsaid: frozenset[Place] | None = None

@@ -86,7 +86,7 @@ def _walk(holdings: Holdings, plan: Plan, microbatch: int, progress: Progress, m
         return holdings.read(device, step.node.inputs[0])
 
     handlers = Handlers(
-        local=lambda device, step: followed({device: step}, lambda: _local(holdings, device, step)),
+        local=lambda device, step: followed({device: step}, lambda: local(holdings, device, step)),
         send=sent,
         receive=lambda device, step, value, sent: followed(
             {device: step},
@@ -110,7 +110,8 @@ def _followed(holdings: Holdings, steps: Mapping[int, Step], follow: Callable[[]
     holdings.follow(steps)
 
 
-def _local(holdings: Holdings, device: int, step: Step) -> None:
+def local(holdings: Holdings, device: int, step: Step) -> None:
+    """What a step of one device makes."""
     node, place = step.node, place_of(device, step)
     if node.op == LOADER:
         for tensor in node.outputs:
@@ -170,6 +171,7 @@ def _lineages(holdings: Holdings, walk: Walk, nodes: int) -> Lineages:
         assumptions=tuple(holdings.assumptions.values()),
         nodes=nodes,
         cuts=holdings.cuts,
+        unsaid=None if stuck else frozenset(holdings.unsaid),
     )
 
 

@@ -33,7 +33,7 @@ def admit(query: Query, sound: bool) -> Admitted:
 
     Raises PlanFileError where a plan is malformed, PlanMismatchError where the two have nothing in common.
     """
-    for plan in (query.single, query.parallel):
+    for plan in (query.parallel,) if sound else (query.single, query.parallel):
         require_form(plan, RULES)
     binding = bind(*query.values)
     if not sound:

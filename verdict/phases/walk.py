@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from verdict.diagnose import Raw, dtype_notes, other_operators, scene_of
-from verdict.graph import Plan
+from verdict.graph import Plan, without_effects
 from verdict.graph.microbatches import walked_microbatches
-from verdict.lineage import Binding, Lineages, Reference, Unstated, bind, propagate, reference
+from verdict.lineage import Binding, Lineages, Reference, Unstated, bind, propagate, reference, resumed
 from verdict.lineage.goals import check_goals, undecided
 from verdict.lineage.judged import judge
 from verdict.observer import Phase
@@ -32,7 +32,7 @@ from verdict.phases.summary import (
     trained_weights,
     walked,
 )
-from verdict.report import Open, Proofs, Report
+from verdict.report import Open, Proofs, Report, Verdict
 from verdict.report.questions import NO_RULE, SPECS_MISSING
 from verdict.stage import Cut, Stage, cut
 from verdict.words import listed
@@ -45,11 +45,13 @@ def walk(
     query: Query,
     known: Mapping[Stage, Outcome] | None = None,
     before: Examined | None = None,
+    was: Plan | None = None,
 ) -> Examined:
     """What the walk and its stages say.
 
     known: outcomes of stages of another parallel plan of the same single plan, options and number of columns;
-    they are not asked again. before: what was found of one of the same single plan, which is not looked at again.
+    they are not asked again. before: what was found of one of the same single plan, which is not looked at again. was:
+    that parallel plan, of which this one is a repair: where that proves it, what it changes alone is walked.
     Raises PlanFileError where a plan is malformed, PlanMismatchError where the two have nothing in common.
     """
     observer = query.observer
@@ -66,6 +68,11 @@ def walk(
     known_table = _table_of(before, single, parallel, admitted.binding)
     table = known_table or reference(single, parallel.columns, admitted.binding.batch)
     missing = before.missing if before and known_table else tuple(missing_of(table))
+    changed = _resumed(query, was, before, admitted.binding) if was and before and known_table else None
+    if changed is not None:
+        found = _proved(query, admitted, missing, changed, known or {})
+        if found.report.verdict is Verdict.PROVED:
+            return found
     return _proved(query, admitted, missing, _walks(query, table, admitted.binding), known or {})
 
 
@@ -101,6 +108,20 @@ def _proved(
     outcomes = prove(stages.questions, query.parallel.columns, query.options, known, query.observer)
     query.observer.begin(Phase.REPORT, outcomes)
     return _examined(query, admitted, missing, walks, stages, outcomes)
+
+
+def _resumed(query: Query, was: Plan, before: Examined, binding: Binding) -> tuple[Lineages, ...] | None:
+    """The walks of a plan that was repaired, of what its repair changes; None where all of it must be walked."""
+    parallel, options = query.values[1], query.options
+    columns = [walked_microbatches(plan, options.exhaustive) for plan in (was, parallel)]
+    if options.exhaustive or columns[0] != columns[1]:
+        return None
+    found = [
+        resumed(walk, without_effects(was), parallel, binding, microbatch, options.assume)
+        for walk, microbatch in zip(before.walks, columns[0], strict=True)
+    ]
+    known = tuple(walk for walk in found if walk is not None)
+    return known if len(known) == len(found) else None
 
 
 def _walks(query: Query, table: Reference, binding: Binding) -> tuple[Lineages, ...]:

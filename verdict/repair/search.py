@@ -229,7 +229,7 @@ def _tried(
     patch, _ = joined(case.plan, [candidate.patch for candidate, _ in trial.parts])
     query = Query(case.single, apply(case.plan, patch), options)
     try:
-        examined = walk(query, known, case.examined)
+        examined = walk(query, known, case.examined, case.plan)
         if decided and examined.report.verdict is not Verdict.PROVED and _nodes(query.parallel) <= MOST_SWEPT:
             whole = decided(query, examined)
             examined = whole if whole.report.verdict is Verdict.PROVED else examined
