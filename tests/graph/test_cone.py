@@ -5,7 +5,7 @@ import pytest
 from tests.builders import mlp, rewrite_where
 from verdict.concrete import AGREE, DIFFER, compare
 from verdict.graph import ABSENT
-from verdict.graph.cone import of_losses
+from verdict.graph.cone import again, of_gradients, of_losses
 
 SINGLE = mlp()
 PARALLEL = mlp(tp=2, pp=2)
@@ -60,3 +60,24 @@ def test_a_fault_behind_the_loss_is_not():
 def test_all_microbatches_keep_what_one_needs(nm):
     plan = mlp(nm=nm, batch=64)
     assert [node.op for node in nodes(of_losses(plan))] == [node.op for node in nodes(of_losses(mlp(batch=64)))]
+
+
+def test_gradients_have_what_they_are_computed_by():
+    first = [[plan.gradients[0]] for plan in (SINGLE, PARALLEL)]
+    weights = [plan.tensors[held[0].weight].logical for plan, held in zip((SINGLE, PARALLEL), first, strict=True)]
+    names = [plan.logicals[weight].name for plan, weight in zip((SINGLE, PARALLEL), weights, strict=True)]
+    assert names[0] == names[1]
+    held = [one for one in PARALLEL.gradients if PARALLEL.tensors[one.weight].logical == weights[1]]
+    single, parallel = of_gradients(SINGLE, first[0]), of_gradients(PARALLEL, held)
+    assert (single.losses, parallel.losses, parallel.outputs) == ((), (), ())
+    assert len(nodes(single)) < len(nodes(SINGLE))
+    found, whole = compare(single, parallel), compare(SINGLE, PARALLEL)
+    assert found.outcome == AGREE
+    assert set(found.rows) == {row for row in whole.rows if row.what == f"gradient of {names[0]}"}
+    assert [in_words(again(plan)) for plan in (single, parallel)] == [in_words(plan) for plan in (single, parallel)]
+
+
+def test_a_fault_behind_the_loss_is_in_the_cone_of_a_gradient_behind_it():
+    wrong = rewrite_where(PARALLEL, "relu.grad", lambda node: node._replace(op="identity.grad"))
+    outcomes = {compare(of_gradients(SINGLE, SINGLE.gradients), of_gradients(wrong, wrong.gradients)).outcome}
+    assert outcomes == {DIFFER}
