@@ -1,13 +1,23 @@
 """The real plans beside the project, and their expected verdicts."""
 
 import csv
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
+
+from verdict.backends import load
+from verdict.graph import Plan
 
 PLANS = Path(__file__).resolve().parents[2] / "shared" / "plans"
 HERE = PLANS.is_dir()
 REASON = "the shared plans are not here (../shared/plans)"
 EXPECTED = {"equivalent": "PROVED", "different": "REFUTED", "": ""}
+
+
+@lru_cache(maxsize=4)
+def loaded(path: Path) -> Plan:
+    """The plan of a file, which several tests in a row may ask for: it takes half a second to read."""
+    return load(str(path))
 
 
 class Pair(NamedTuple):

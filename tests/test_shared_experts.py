@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import ask, codes, rewrite_where, with_attrs
 from tests.sampled import sampled
-from tests.shared import HERE, REASON, dense, pairs
+from tests.shared import HERE, REASON, dense, loaded, pairs
 from verdict.backends import load
 from verdict.graph import Plan
 from verdict.lineage import CHUNK_ORDER
@@ -26,7 +26,7 @@ UNKNOWN_TO_ALL = {
 
 @pytest.mark.parametrize("pair", sampled(SMALL, 5), ids=lambda pair: pair.name)
 def test_small_plans_get_their_verdict(pair):
-    single, parallel = load(str(pair.single)), load(str(pair.parallel))
+    single, parallel = loaded(pair.single), load(str(pair.parallel))
     assert bool(pair.expected) == (pair.name not in UNKNOWN_TO_ALL)
     for assume, expected in ((frozenset(), pair.expected), (frozenset({CHUNK_ORDER}), pair.assumed)):
         report = ask(single, parallel, assume=assume)

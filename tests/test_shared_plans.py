@@ -3,7 +3,7 @@
 import pytest
 
 from tests.sampled import sampled
-from tests.shared import HERE, REASON, Pair, dense, pairs
+from tests.shared import HERE, REASON, Pair, dense, loaded, pairs
 from verdict.backends import load
 from verdict.lineage import CHUNK_ORDER
 from verdict.options import Options
@@ -37,7 +37,7 @@ EXHAUSTIVE = ("mlp_mgener_dp2_pp2_tp2", "llama3_tp_dp1_pp1_tp2", "llama3adpt_mge
 
 
 def decide(pair: Pair, assume: frozenset[str] = frozenset()) -> Report:
-    return verify(load(str(pair.single)), load(str(pair.parallel)), Options(assume=assume))
+    return verify(loaded(pair.single), load(str(pair.parallel)), Options(assume=assume))
 
 
 @pytest.mark.parametrize("pair", sampled(SMALL, 10), ids=lambda pair: pair.name)

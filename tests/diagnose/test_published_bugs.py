@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.shared import HERE, PLANS, REASON
+from tests.shared import HERE, PLANS, REASON, loaded
 from verdict.backends import load
 from verdict.diagnose.counter import replays
 from verdict.options import Options, SolverOptions
@@ -65,7 +65,7 @@ BUGS = {
 def ask(name):
     folder = PLANS / "bugs"
     options = Options(solver=SolverOptions(z3=False))
-    return verify(load(str(folder / SINGLE)), load(str(folder / f"llama3_{name}_{REST}")), options)
+    return verify(loaded(folder / SINGLE), load(str(folder / f"llama3_{name}_{REST}")), options)
 
 
 @pytest.mark.parametrize("number", BUGS)

@@ -158,6 +158,12 @@ def test_of_a_gradient_that_is_infinite_no_finite_one_is_made():
     assert not FACTS.finite("exp.grad", {0}, 1, rises=False)
 
 
+def test_minus_infinity_rises_in_what_turns_it_round_alone():
+    assert not any(FACTS.rises(op, {}) for op in ("aten._log_softmax", "aten.add.Tensor", "aten.where.self"))
+    assert all(FACTS.rises(op, {}) for op in ("aten.neg", "aten.sub.Tensor", "aten.mul.Tensor"))
+    assert FACTS.rises("aten.add.Tensor", {"alpha": -1})
+
+
 def test_a_constant_is_exact():
     rule = RULES["constant"]
     attrs = {"shape": (2, 2), "values": (0.1, -math.inf, 1, True)}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from verdict.ops.shaken import shaken
+from verdict.ops.shaken import MOST_SORTED, among, shaken
 
 X = np.array([-2.3, -0.7, 0.1, 0.7, 1.9])
 EXACT = [
@@ -39,3 +39,12 @@ def test_what_floats_round_is_off_by_little(op, attrs, read, made):
     off = shaken(op, attrs, (), (read,), made)
     assert (off != made).any()
     assert np.allclose(off, made, rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, MOST_SORTED // 2, MOST_SORTED])
+@pytest.mark.parametrize("odd", [(), (np.nan,), (np.inf, -np.inf, 0.0)])
+def test_numbers_are_looked_up_as_isin_does(size, odd):
+    draw = np.random.default_rng(size).integers(-size, size + 1, 2 * size) / 4
+    made, known = np.array([*draw[:size], *odd, -0.0]).reshape(1, -1), np.array([*draw[size:], *odd])
+    assert np.array_equal(among(made, known), np.isin(made, known))
+    assert among(made, made[0]).sum() == made.size - np.isnan(made).sum()

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.sampled import sampled
-from tests.shared import HERE, PLANS, REASON, Pair, pairs
+from tests.shared import HERE, PLANS, REASON, Pair, loaded, pairs
 from verdict.backends import load, load_all
 from verdict.graph import Plan
 from verdict.options import Options
@@ -38,7 +38,7 @@ PERMUTED = [p for p in pairs() if p.expected == "REFUTED" and p.assumed == "PROV
 
 @pytest.fixture(scope="module")
 def single() -> Plan:
-    return load(str(PLANS / "bugs" / SINGLE))
+    return loaded(PLANS / "bugs" / SINGLE)
 
 
 @pytest.mark.parametrize("number", sampled(RUN, 3))

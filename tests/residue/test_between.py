@@ -73,7 +73,7 @@ def test_the_exhaustive_mode_sweeps_all_and_agrees():
 @pytest.mark.parametrize(("mesh", "seed"), [("tp2", 1), ("tp2 sp", 2), ("tp2 pp2", 3)])
 def test_no_fault_is_proved_between_cut_points(mesh, seed):
     single, parallel = plans(**MESHES[mesh])
-    truth, refused, count = oracle(1, 2), 0, up_to(60, 24)
+    truth, refused, count = oracle(1, 2), 0, up_to(60, 12)
     for mutant in mutate(parallel, seed, count):
         try:
             report = between(single, mutant.plan)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.solver.test_traps import decide
-from verdict.ops.logic import looked_up
+from verdict.ops.logic import looked_up, one_hot
 from verdict.options import SolverOptions
 from verdict.outcome import Proved, Refuted, Unknown
 from verdict.solver import Goal, Obligation, Terms, check
@@ -75,6 +75,17 @@ def test_a_row_that_does_not_exist_stops_a_program_that_does_not_choose_it(terms
     due = i.indicator(0) * x + i.indicator(1) * y
     assert isinstance(decide(terms, due, outside.choose(found, 0)), Unknown)
     assert isinstance(decide(terms, outside.choose(found, 0), due), Proved)
+
+
+@pytest.mark.parametrize("wrap", [False, True])
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_one_hot_is_what_is_looked_up_in_the_identity(terms, size, wrap):
+    ids = np.array([terms.index("i", 3), 1, terms.index("j", 3) - 1], dtype=object)
+    table = np.eye(size, dtype=np.int64).astype(object)
+    found, due = one_hot(ids, size, wrap), looked_up(table, ids, wrap)
+    assert found.shape == due.shape == (3, size)
+    assert all(isinstance(decide(terms, *each), Proved) for each in zip(found.flat, due.flat, strict=True))
+    assert not isinstance(decide(terms, found[0, 0], due[0, 1]), Proved)
 
 
 def test_an_integer_that_is_divided_by_zero_stops_a_program_that_does_not_choose_it(terms):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.solver.build import HALF, MINUS_INFINITY, array
+from verdict.ops.elements import part
 from verdict.solver import Kind, Sign, SolverError, Terms
 
 
@@ -80,6 +81,14 @@ def test_minus_infinity(terms, xyz):
     for undefined in (masked * 0, x - masked, masked - masked, masked * x, 1 / masked, -masked, masked.log()):
         assert undefined.kind is Kind.UNDEFINED
         assert (undefined + x).exp().kind is Kind.UNDEFINED
+
+
+def test_a_part_that_is_not_chosen_is_zero_be_it_minus_infinity(terms, xyz):
+    never, open_ = terms.constant(0), terms.index("i", 3).indicator(0)
+    for value in (xyz[0] + MINUS_INFINITY, MINUS_INFINITY):
+        assert part(never, value) is terms.constant(0)
+        assert part(open_, value).kind is Kind.UNDEFINED
+    assert part(open_, 2) is open_ * 2
 
 
 def test_maximum_is_a_flat_set(terms, xyz):

@@ -33,6 +33,13 @@ def attention(q, k, v, mask):
     return (q @ k.T).masked_fill(~mask, float("-inf")).softmax(-1) @ v
 
 
+def window(n, rank, reach, shift=0):
+    """Which of all keys each of the rank's queries sees: itself and as many before it as make `reach`."""
+    keys = torch.arange(S) - shift if shift else torch.arange(S)
+    back = (torch.arange(n) + rank * n)[:, None] - keys[None]
+    return (back >= 0) & (back < reach)
+
+
 def program(ctx=None, of_keys=None, mask_of=None):
     ranks, rank = (ctx.world, ctx.rank) if ctx else (1, 0)
     torch.manual_seed(0)
@@ -86,3 +93,23 @@ def build_no_mask(ctx):
         return torch.ones(n, S, dtype=torch.bool)
 
     return program(ctx, mask_of=everything)
+
+
+def build_window_single(ctx):
+    return program(mask_of=lambda n: window(n, 0, 2))
+
+
+def build_window_right(ctx):
+    return program(ctx, mask_of=lambda n: window(n, ctx.rank, 2))
+
+
+def build_window_wider(ctx):
+    return program(ctx, mask_of=lambda n: window(n, ctx.rank, 3))
+
+
+def build_window_wider_once(ctx):
+    return program(ctx, mask_of=lambda n: window(n, ctx.rank, 2 + ctx.rank))
+
+
+def build_window_shifted(ctx):
+    return program(ctx, mask_of=lambda n: window(n, ctx.rank, 2, shift=1))

@@ -2,6 +2,8 @@
 single-device program. The truth of each is what gloo processes on CPUs compute (tests/torch/truth.py).
 """
 
+from dataclasses import replace
+
 import torch
 import torch.distributed as dist
 from torch import nn
@@ -23,7 +25,7 @@ SINGLES = {
     **{f"build_{name}": f"build_{name}_single" for name in (
         "normed", "hook", "checkpointed", "entered", "tied", "carried", "shifted", "masked", "varied", "aliased",
         "gathered", "counted", "placed", "numbered", "narrow", "sharded", "attended", "filled", "emptied",
-        "rounded", "token",
+        "rounded", "token", "padded",
     )},
 }  # fmt: skip
 """The single-device program of builders that begin so."""
@@ -827,3 +829,29 @@ def build_token_right(ctx):
 
 def build_token(ctx):
     return tokens(ctx, scale=1.0 / ctx.world)
+
+
+def padded(ctx, words):
+    """Scores of 8 classes, of which the first 6 are words. words: the classes that are scored."""
+    model = nn.Sequential(nn.Linear(SIZE, SIZE), nn.Tanh(), nn.Linear(SIZE, 8))
+    x, y = rows_of(ctx), torch.randint(6, (ROWS // ctx.world,))
+
+    def loss_of(model, x):
+        return functional.cross_entropy(model(x).masked_fill(torch.arange(8) >= words, float("-inf")), y)
+
+    program = trained(ctx, model, x, loss_of, average)
+    part = shard(0, ctx.rank, ctx.world)
+    return replace(program, inputs={"x": x, "y": y}, specs={"x": part, "y": part}, ranges={"y": (0, 5)})
+
+
+def build_padded_single(ctx):
+    return padded(ctx, 6)
+
+
+def build_padded_right(ctx):
+    return padded(ctx, 6)
+
+
+def build_padded(ctx):
+    """A class that is no word is scored."""
+    return padded(ctx, 7)

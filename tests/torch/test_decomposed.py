@@ -6,6 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from tests.sampled import sampled  # noqa: E402
 from tests.torch.decomposed import OPERATORS  # noqa: E402
 from tests.torch.verdicts import answers  # noqa: E402
 from verdict.backends.torch.arguments import Call, operator  # noqa: E402
@@ -16,9 +17,13 @@ FILE = Path(__file__).with_name("decomposed.py")
 NAMES = (*OPERATORS, "weight_norm", "deconvolution", "bags", "tangent", "shampoo")
 
 
+WRONG = sampled(NAMES, 6)
+"""One fault in programs that are alike."""
+
+
 def answered(name):
-    pairs = tuple((f"build_{each}{way}", f"build_{each}") for each in NAMES for way in ("", "_wrong"))
-    return answers(FILE, pairs, causes=False)[name]
+    built = [*((each, "") for each in NAMES), *((each, "_wrong") for each in WRONG)]
+    return answers(FILE, tuple((f"build_{each}{way}", f"build_{each}") for each, way in built), causes=False)[name]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -27,7 +32,7 @@ def test_rows_of_a_batch_are_proved(name):
     assert found.verdict == "PROVED", found.why
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", WRONG)
 def test_gradients_that_are_not_reduced_are_refuted(name):
     found = answered(f"build_{name}_wrong")
     assert found.verdict == "REFUTED", found.why

@@ -32,3 +32,35 @@ def test_what_is_read_is_told_with_the_line_that_makes_it(name):
     (finding,) = told(name).report.findings
     for part in (rank, read.format(f"positioned.py:{line}"), due):
         assert part in finding.title
+
+
+BOUNDED = {
+    "window_wider": ("rank 1", "has other=3", "the single-device node has other=2"),
+    "window_wider_once": ("rank 1", "has other=3", "on the other ranks it has other=2"),
+}
+
+
+def bounded(name):
+    pairs = tuple((f"build_{each}", "build_window_single") for each in ("window_right", "window_shifted", *BOUNDED))
+    return answers(FILE, pairs)[f"build_{name}"]
+
+
+def test_the_right_window_is_proved():
+    assert bounded("window_right").verdict == "PROVED", bounded("window_right").why
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+def test_a_wrong_bound_of_a_mask_is_told_as_that(name):
+    line = next(n for n, each in enumerate(FILE.read_text().splitlines(), 1) if "back < reach" in each)
+    (finding,) = bounded(name).report.findings
+    assert finding.code == "wrong-constant"
+    for part in (*BOUNDED[name], f"lt (positioned.py:{line})"):
+        assert part in finding.title
+
+
+def test_a_shift_of_positions_that_one_device_has_not_is_told():
+    line = next(n for n, each in enumerate(FILE.read_text().splitlines(), 1) if "- shift if shift" in each)
+    (finding,) = bounded("window_shifted").report.findings
+    assert finding.code == "operator-differs"
+    for part in (f"sub (positioned.py:{line})", "other=1", "ranks 0, 1", "numbers from 0 to 3"):
+        assert part in finding.title

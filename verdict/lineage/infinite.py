@@ -38,7 +38,8 @@ def infinite(table: Reference) -> Infinite:
         if grads and FACTS.is_additive(op):
             positions &= set(range(grads))
         rises = any(not rising.isdisjoint(partner.inputs[k]) for k in positions)
-        found = {base for base in partner.outputs if base != ABSENT}
+        counts = FACTS.counted(op) if positions == {0} else ()
+        found = {base for k, base in enumerate(partner.outputs) if base != ABSENT and k not in counts}
         known, makes = is_fixed(partner, fixed), FACTS.makes_infinite(op, attrs)
         chosen = _is_chosen(table, partner, fixed) or any(not by_data.isdisjoint(partner.inputs[k]) for k in positions)
         if makes or (positions and not FACTS.finite(op, positions, grads, rises)):

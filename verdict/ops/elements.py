@@ -111,7 +111,7 @@ def part(mask: Any, value: Any) -> Any:
     """mask * value, and 0 where the mask is 0, whatever the value is there."""
     if is_number(mask):
         return mask * value if mask else 0
-    return mask * value if is_number(value) else mask.part(value)
+    return mask.part(value) if isinstance(value, float) or not is_number(value) else mask * value
 
 
 def divide(x: Any, y: Any) -> Any:

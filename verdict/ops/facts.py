@@ -10,7 +10,7 @@ from verdict.ops.kinds import is_infinite
 from verdict.ops.names import (
     AT_ZERO,
     BACKWARD,
-    CHOICES,
+    FALLING,
     FINITE,
     GREATER,
     HLO,
@@ -242,8 +242,8 @@ class Facts:
     def rises(self, op: str, attrs: Mapping[str, Any]) -> bool:
         """Whether a node may make plus infinity where it reads, as numbers beyond all others, minus infinity alone."""
         rule = self._rules.get(op)
-        chooses = name_of(op) in CHOICES or (rule is not None and rule.moves)
-        return not chooses or inf in attrs.values()
+        keeps = name_of(op) in FALLING or self.is_plain_sum(op, attrs)
+        return not (keeps or (rule is not None and rule.moves)) or inf in attrs.values()
 
     def adds_products(self, op: str) -> bool:
         """Whether a node adds to its first input a multiple of the product, or the quotient, of the others."""

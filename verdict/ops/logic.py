@@ -230,10 +230,30 @@ def looked_up(table: Array, positions: Array, wrap: bool) -> Array:
     numeric = placed(positions, size, wrap)
     if numeric is not None:
         return np.asarray(table[numeric])
-    found = hits(positions, size) if wrap else np.stack([numbers.indicator(positions, k) for k in range(size)], -1)
-    inside = member(positions, Integers(-size if wrap else 0, size - 1))
+    found = _equal_to(positions, size, wrap)
     rows = numbers.picked(found.reshape(-1, size), table.reshape(size, -1))
-    rows = rows.reshape((*positions.shape, *table.shape[1:]))
-    shape = (*positions.shape, *(1 for _ in table.shape[1:]))
-    known = all(is_number(value) and value == 1 for value in inside.flat)
-    return np.asarray(rows if known else numbers.divide(rows, inside.reshape(shape)))
+    return _where_inside(rows.reshape((*positions.shape, *table.shape[1:])), positions, -size if wrap else 0, size)
+
+
+def one_hot(positions: Array, size: int, wrap: bool = False) -> Array:
+    """[the position is k] for each k below `size`, along a new last axis: what `looked_up` finds in the identity, and
+    raises, without a sum over its rows. A term that may be outside has no value there.
+    """
+    numeric = placed(positions, size, wrap)
+    if numeric is not None:
+        return np.eye(size, dtype=np.int64)[numeric]
+    return _where_inside(_equal_to(positions, size, wrap), positions, -size if wrap else 0, size)
+
+
+def _equal_to(positions: Array, size: int, wrap: bool) -> Array:
+    if wrap:
+        return hits(positions, size)
+    return np.stack([numbers.indicator(positions, k) for k in range(size)], -1)
+
+
+def _where_inside(rows: Array, positions: Array, low: int, size: int) -> Array:
+    """What is made of each position, divided by [it is from `low` on and below `size`]."""
+    inside = member(positions, Integers(low, size - 1))
+    if all(is_number(value) and value == 1 for value in inside.flat):
+        return np.asarray(rows)
+    return numbers.divide(rows, inside.reshape((*positions.shape, *(1 for _ in rows.shape[positions.ndim :]))))

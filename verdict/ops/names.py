@@ -63,12 +63,15 @@ MASKED = {
     "_scaled_dot_product_flash_attention_for_cpu": 3,
     "_scaled_dot_product_flash_attention_for_cpu_backward": 6,
     "exp": 0,
+    "_log_softmax_backward_data": 1,
 }
 """The position of what may be minus infinity at some places, as a mask is, of which nothing infinite is made."""
 GREATER = "maximum"
 """The operator that makes of minus infinity and a finite number the latter."""
 CHOICES = frozenset({"where", "masked_fill"})
 """Operators that make one of what they read, or of a number that is an attribute."""
+FALLING = CHOICES | {"log_softmax", "_log_softmax"}
+"""Operators that make no plus infinity where they read minus infinity."""
 SCALED = frozenset({"native_layer_norm", "_fused_rms_norm", "layernorm", "rms_norm", "rmsnorm"})
 """Operators that times their results by a weight, where they have one."""
 LOOKUPS, LOOKUP_GRADIENTS = frozenset({"aten.embedding"}), frozenset({"aten.embedding_dense_backward"})

@@ -174,9 +174,12 @@ class Term:
             raise TypeError(f"a choice between {one!r} and {other!r}")
         return self.terms.choose(self, sides[0], sides[1])
 
-    def part(self, value: "Term") -> "Term":
+    def part(self, value: object) -> "Term":
         """`value` times this mask, and 0 where the mask is 0, whatever the value is there."""
-        return self.terms.part(self, value)
+        term = self.terms.coerce(value)
+        if term is None:
+            raise TypeError(f"a part of {value!r}")
+        return self.terms.part(self, term)
 
     def opaque(self, name: str, *others: object) -> "Term":
         """The function `name` of this and others. All that is known of it is in functions.py, or nothing."""

@@ -491,6 +491,8 @@ class Terms:
 
     def part(self, mask: Term, term: Term) -> Term:
         """mask * term, and 0 where the mask is 0, whatever the term is there."""
+        if mask.kind is Kind.CONSTANT and not mask.data:
+            return self.zero
         divides = self._divides(term) and mask.kind is not Kind.INDICATOR
         plain = term.total or self.chooses_numbers or divides
         if plain or Kind.MINUS_INFINITY in (mask.kind, term.kind):

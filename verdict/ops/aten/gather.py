@@ -144,7 +144,7 @@ def _added_axes(args: Arguments) -> Axes:
 def _added(args: Arguments) -> Array:
     x, along, source = args["self"], args["dim"], np.moveaxis(args["source"], args["dim"], 0)
     index, rows = args["index"].reshape(-1), np.moveaxis(x, along, 0)
-    hits = logic.looked_up(np.eye(len(rows), dtype=np.int64).astype(rows.dtype), index, wrap=False)
+    hits = logic.one_hot(index, len(rows)).astype(rows.dtype)
     if numbers.of_objects(hits) or numbers.of_objects(source):
         added = numbers.picked(hits.T, source.reshape(len(source), prod(rows.shape[1:]))).reshape(rows.shape)
     else:

@@ -66,9 +66,8 @@ def _targets(args: Arguments, x: Array) -> _Targets:
     ignore = np.asarray([args["ignore_index"]], dtype=np.int64)
     valid = logic.inverted(logic.equal(target, ignore))
     safe = logic.where(valid, target, np.zeros(1, dtype=np.int64))
-    table = np.eye(classes, dtype=np.int64)
-    chosen = logic.looked_up(table.astype(object) if numbers.of_objects(x) else table, safe, wrap=False)
-    hits = np.asarray(chosen * valid[:, None])
+    chosen = logic.one_hot(safe, classes)
+    hits = np.asarray((chosen.astype(object) if numbers.of_objects(x) else chosen) * valid[:, None])
     weight = args["weight"]
     weighted = hits if weight is None else np.asarray(hits * weight)
     return _Targets(weighted, _listed(numbers.total(_listed(numbers.total(weighted, (1,))), (0,))).reshape(1))
@@ -144,15 +143,18 @@ RULES: tuple[OpRule, ...] = (
         ),
         counted=frozenset({1}),
     ),
-    operator(
-        "aten.nll_loss_backward",
-        "grad_output self target weight? total_weight",
-        KIND,
-        _backward_axes,
-        _backward,
-        "dx[n, c] = - [c = t[n]] dloss / w",
-        linear=(0,),
-        indices={2: CLASSES[0]},
-        domain=lambda args: {2: _classes(args)},
+    replace(
+        operator(
+            "aten.nll_loss_backward",
+            "grad_output self target weight? total_weight",
+            KIND,
+            _backward_axes,
+            _backward,
+            "dx[n, c] = - [c = t[n]] dloss / w",
+            linear=(0,),
+            indices={2: CLASSES[0]},
+            domain=lambda args: {2: _classes(args)},
+        ),
+        shape_only=frozenset({1}),
     ),
 )

@@ -55,5 +55,4 @@ def _found(coordinate: Any, size: int, wrap: bool) -> Any:
     """[coordinate = k] for each k; without a value where it is none of them."""
     one = np.empty(1, dtype=object)
     one[0] = coordinate
-    table = np.eye(size, dtype=np.int64).astype(object)
-    return logic.looked_up(table, one, wrap)[0]
+    return logic.one_hot(one, size, wrap).astype(object)[0]

@@ -21,6 +21,7 @@ from verdict.sweep.why.layouts import layouts
 from verdict.sweep.why.lookups import split_lookups
 from verdict.sweep.why.mend import Budget, State, behind, improved, mended
 from verdict.sweep.why.missing import lost_summands, missing_sums
+from verdict.sweep.why.needless import needless
 from verdict.sweep.why.once import shared
 from verdict.sweep.why.runs import attributes_of_runs
 from verdict.sweep.why.scaled import off
@@ -124,6 +125,11 @@ class Search:
     def runs(self, state: State, at: Siblings) -> Iterator[Fix]:
         """Attributes of each run of a line."""
         yield from attributes_of_runs(self.scene, state, at)
+
+    def of_constants(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """What is done to numbers that nobody gives: with other attributes, or at all."""
+        yield from self.attributes(state, at)
+        yield from needless(self.scene, state, at)
 
     def shares(self, state: State, at: Siblings) -> Iterator[Fix]:
         """Other shares of what they read."""

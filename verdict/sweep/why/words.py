@@ -102,6 +102,9 @@ def _line(op: str, step: Step) -> str:
 def elements_text(scene: Scene, ids: Ids) -> str:
     """Which single-device elements these are."""
     blocks = scene.elements.blocks_of(ids)
+    numbers = [block.constant for block in blocks if block.kind is Kind.CONSTANT]
+    if len(numbers) == len(blocks) > 2:
+        return f"numbers from {min(numbers)} to {max(numbers)}"
     if len(blocks) > 2:
         return "elements of " + ", ".join(dict.fromkeys(_owner(scene, b.kind, b.owner) for b in blocks[:3])) + ", ..."
     parts = []
@@ -133,6 +136,8 @@ def owners(scene: Scene, ids: Ids) -> tuple[str, ...]:
 def _owner(scene: Scene, kind: Kind, owner: int) -> str:
     if kind is Kind.GIVEN:
         return scene.single.logicals[owner].name
+    if kind is Kind.CONSTANT:
+        return "constants"
     return in_short(scene.one.steps[owner].place.name) if kind is Kind.SINGLE else "a parallel value"
 
 
