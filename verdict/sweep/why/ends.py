@@ -13,7 +13,7 @@ from verdict.sweep.compare import Different, partner
 from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import Result, Step
 from verdict.sweep.multiple import factors_of
-from verdict.sweep.results import GRADIENT
+from verdict.sweep.results import GRADIENT, OUTPUT
 from verdict.sweep.trace import frozen
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Change, State, rank_of
@@ -68,6 +68,9 @@ def _instead(scene: Scene, state: State, item: Different) -> Cause | None:
     if has is not None:
         code, said = _meaning(scene, has, due)
         title = f"the declared {result.what} is {elements_text(scene, has)}, {elements_text(scene, due)} is due{said}"
+        if _is_kept(scene, result, has):
+            mine = elements_text(scene, has)
+            title = f"rank {rank} leaves {mine} as it was given, where {elements_text(scene, due)} is due{said}"
     elif (part := _part(scene, state, step, other)) is not None:
         code = "gradient-missing" if result.key[0] == GRADIENT else "missing-reduction"
         mine, of = node_text(scene, step), elements_text(scene, due)
@@ -84,6 +87,13 @@ def _instead(scene: Scene, state: State, item: Different) -> Cause | None:
     kin = (str(result.key[0]),)
     fix = Fix(code, title, at, (place,), change, notes, help_text, owners(scene, due), kin)
     return Cause(fix, state, (item,))
+
+
+def _is_kept(scene: Scene, result: Result, has: Ids) -> bool:
+    """Whether an updated weight or buffer is what it was before the step."""
+    kind, logical = result.key[:2]
+    blocks = scene.elements.blocks_of(has)
+    return kind == OUTPUT and all(block.kind is Kind.GIVEN and block.owner == logical for block in blocks)
 
 
 def _part(scene: Scene, state: State, step: Step, due: Result) -> str | None:
@@ -121,8 +131,8 @@ def _meaning(scene: Scene, has: Ids, due: Ids) -> tuple[str, str]:
         step = scene.one.steps[block.owner]
         reads = scene.trace.reads[block.owner]
         if any(within(has, ids) for ids in reads):
-            if FACTS.is_sum(step.op):
-                others = " and ".join(elements_text(scene, ids) for ids in reads if not within(has, ids))
+            others = " and ".join(elements_text(scene, ids) for ids in reads if not within(has, ids))
+            if others and FACTS.is_sum(step.op):
                 code = "gradient-missing" if of_gradients(scene, due) else "missing-reduction"
                 return code, f": the summand {others} is missing"
             return "operator-differs", f": the parallel plan has no {called(step.op, step.place.name)}"

@@ -103,7 +103,7 @@ def first_of(steps: Mapping[Instance, Step]) -> Step:
 
 def other_operator(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
     """Another operator that the single-device plan has on the same values."""
-    if at.op.startswith("~"):
+    if at.op.startswith("~") or _declares_given(scene, scene.step(at.first)):
         return
     own = {place: scene.step(number) for place, number in at.steps.items()}
     bad = {p: s for p, s in own.items() if any(o != ABSENT and state.look(scene, o) is None for o in s.outputs)}
@@ -126,6 +126,12 @@ def other_operator(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
                 "mean-instead-of-sum" if averaging else "operator-differs", title, at, tuple(places), Change(change),
                 single=(single_line(scene, number),), help=f"use {other.op}",
             )  # fmt: skip
+
+
+def _declares_given(scene: Scene, step: Step) -> bool:
+    """Whether a step does nothing but declare what is given: a weight that a rank leaves as it is."""
+    copy = FACTS.copies(step.op, len(step.inputs), len(step.outputs))
+    return copy and step.inputs[0] not in scene.maker and not any(map(scene.readers.get, step.outputs))
 
 
 def partners(scene: Scene, state: State, at: Siblings, same: bool) -> list[int]:
