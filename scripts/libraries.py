@@ -44,7 +44,9 @@ gloo, and proved. Beside it stands the same program with a mistake that a user m
 code of the first finding, and the line that it names. Where the library is wrong itself, the verdict says so, and
 `examples/libraries/megatron/faults_on_gloo.py` shows it on two processes without Verdict.
 
-What is not there, and why: Megatron-Core's context parallelism, as its own attention refuses it and that of
+What is not there, and why: DeepSpeed's pipeline engine, whose stages tell each other shapes in a buffer of which most
+was never written, and is UNKNOWN; a Trainer's own value of the loss, which it hands on as a number of Python's, so that
+its updated weights alone are compared; Megatron-Core's context parallelism, as its own attention refuses it and that of
 Transformer Engine runs on no CPU; torchtitan's context parallelism, neither form of which runs on a CPU: over its SDPA,
 torch's DTensor has no sharding strategy for `aten._scaled_dot_product_flash_attention_for_cpu` (the
 ring is registered for the three kernels of GPUs alone), and FlexAttention has no backward there.

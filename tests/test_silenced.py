@@ -15,7 +15,7 @@ from verdict.inputs import Scale, random_values
 from verdict.ops import RULES
 from verdict.ops.known import UNKNOWN, ZERO, Call, Known, handed_on, made
 from verdict.phases import Query, certify, walk
-from verdict.phases.silenced import silenced
+from verdict.phases.silenced import gradients_behind, silenced
 from verdict.report import Verdict
 from verdict.semantics import bind, full, itself
 
@@ -84,6 +84,82 @@ def test_losses_are_those_of_the_whole_plans_to_the_last_bit(model, layer):
         assert [array.tolist() for array in expected] == [array.tolist() for array in found]
 
 
+def require_few_as_all(single, wrong, monkeypatch):
+    """One run of few nodes refutes, with the report that the run of all nodes gives."""
+    monkeypatch.setattr(certify_module, "FEW_STEPS", 0)
+    monkeypatch.setattr(certify_module, "needs_no_run", lambda examined: ())
+    run, ran = certify_module.run_on_numbers, []
+
+    def noted(one, two, *rest, **options):
+        ran.append(len(nodes(two)))
+        return run(one, two, *rest, **options)
+
+    monkeypatch.setattr(certify_module, "run_on_numbers", noted)
+    query = Query(single, wrong)
+    examined = walk(query)
+    reports = [certify(query, examined).report]
+    assert ran == [ran[0]]
+    assert ran[0] < len(nodes(of_losses(query.parallel))) / 2
+    monkeypatch.setattr(certify_module, "silenced", lambda *given: None)
+    reports.append(certify(query, examined).report)
+    assert ran[1] > 2 * ran[0]
+    assert reports[0] == reports[1]
+    assert reports[0].verdict is Verdict.REFUTED
+
+
+def not_summed_behind(parallel, layer, norm):
+    """The plan in which the gradient of what a layer reads is not summed over ranks."""
+    name = f"layers.{layer}.{norm}.grad"
+    return rewrite(
+        parallel,
+        lambda device, node: node._replace(op="identity", attrs=())
+        if (node.op, node.name) == ("all_reduce", name)
+        else node,
+    )
+
+
+def cut_behind(single, wrong):
+    """The pair around what the walk finds first in the backward pass."""
+    walked = walk(Query(single, wrong))
+    finding = walked.report.findings[0]
+    cones = gradients_behind((single, wrong), finding)
+    return cones, silenced((single, wrong), cones, finding, walked.walks)
+
+
+def gradients_of(plan, binding, given, held):
+    found = execute(plan, full(plan), binding, given).gradients
+    by_device = {(rank.device, tensor): array for (rank, tensor), array in found.items()}
+    return [by_device[one.device, one.tensor].tolist() for one in held]
+
+
+@pytest.mark.parametrize("norm", ["attention_norm", "ffn_norm"])
+@pytest.mark.parametrize("layer", [0, 2, 3])
+def test_gradients_are_those_of_the_whole_plans_to_the_last_bit(norm, layer):
+    single, parallel = generate("llama3", SIZES)
+    wrong = not_summed_behind(parallel, layer, norm)
+    cones, few = cut_behind(single, wrong)
+    assert len(nodes(few.single)) < len(nodes(single)) / 4
+    scale = Scale(silent=few.weights)
+    drawn = random_values(single, full(single), 1, False, scale=scale)
+    by_name = {single.logicals[k].name: array for k, array in drawn.items()}
+    given = {k: by_name[each.name] for k, each in enumerate(few.single.logicals) if each.name in by_name}
+    name = cones[0].logicals[cones[0].tensors[cones[0].gradients[0].weight].logical].name
+    for whole, small, ours, theirs in (
+        (single, few.single, itself(single), itself(few.single)),
+        (wrong, few.parallel, bind(single, wrong), bind(few.single, few.parallel)),
+    ):
+        held = [one for one in whole.gradients if whole.logicals[whole.tensors[one.weight].logical].name == name]
+        assert len(held) == len(small.gradients)
+        assert gradients_of(whole, ours, drawn, held) == gradients_of(small, theirs, given, small.gradients)
+
+
+@pytest.mark.parametrize(("layer", "norm"), [(0, "ffn_norm"), (2, "attention_norm")])
+@pytest.mark.parametrize("columns", [{}, {"dp": 2, "microbatches": 2, "batch": 8}])
+def test_faults_of_gradients_are_borne_out_by_few_layers_as_by_all(layer, norm, columns, monkeypatch):
+    single, parallel = generate("llama3", replace(SIZES, **columns))
+    require_few_as_all(single, not_summed_behind(parallel, layer, norm), monkeypatch)
+
+
 def test_what_is_run_does_not_grow_with_the_layers():
     sizes = []
     for layers in (4, 8):
@@ -98,24 +174,7 @@ def test_what_is_run_does_not_grow_with_the_layers():
 @pytest.mark.parametrize("columns", [{}, {"dp": 2, "microbatches": 2, "batch": 8}])
 def test_faults_are_borne_out_by_few_layers_as_by_all(model, layer, nth, columns, monkeypatch):
     single, parallel = generate(model, replace(SIZES, **columns))
-    monkeypatch.setattr(certify_module, "FEW_STEPS", 0)
-    monkeypatch.setattr(certify_module, "needs_no_run", lambda examined: ())
-    run, ran = certify_module.run_on_numbers, []
-
-    def noted(one, two, *rest, **options):
-        ran.append(len(nodes(two)))
-        return run(one, two, *rest, **options)
-
-    monkeypatch.setattr(certify_module, "run_on_numbers", noted)
-    query = Query(single, unsummed(parallel, layer, nth))
-    examined = walk(query)
-    reports = [certify(query, examined).report]
-    assert ran == [ran[0]] and ran[0] < len(nodes(of_losses(query.parallel))) / 2
-    monkeypatch.setattr(certify_module, "silenced", lambda *given: None)
-    reports.append(certify(query, examined).report)
-    assert ran[1] > 2 * ran[0]
-    assert reports[0] == reports[1]
-    assert reports[0].verdict is Verdict.REFUTED
+    require_few_as_all(single, unsummed(parallel, layer, nth), monkeypatch)
 
 
 def test_what_agrees_is_not_refuted_by_few_layers(monkeypatch):
@@ -180,6 +239,11 @@ def of(op, *inputs, outputs=1, **attrs):
     (of("softmax", ZERO, dim=-1, dtype=None), (False,)),
     (of("linear.grad", ONE, ONE, ZERO, outputs=2), (True, False)),
     (of("linear.grad", None, ONE, ONE, outputs=2), (True, True)),
+    (of("softmax.grad", ZERO, ONE._replace(infinite=True), dim=-1, dtype=None), (True,)),
+    (of("softmax.grad", ONE, ONE._replace(infinite=True), dim=-1, dtype=None), (False,)),
+    (of("softmax.grad", ZERO, UNKNOWN, dim=-1, dtype=None), (False,)),
+    (of("float.grad", ZERO, ONE._replace(infinite=True)), (True,)),
+    (of("rsqrt.grad", ZERO, ONE), (False,)),
     (of("no.such.operator", ZERO), (False,)),
 ])  # fmt: skip
 def test_what_is_known_to_be_zero(call, zero):

@@ -5,7 +5,7 @@ import pytest
 from tests.builders import mlp, rewrite_where
 from verdict.concrete import AGREE, DIFFER, compare
 from verdict.graph import ABSENT
-from verdict.graph.cone import of_losses
+from verdict.graph.cone import again, of_gradients, of_losses
 
 SINGLE = mlp()
 PARALLEL = mlp(tp=2, pp=2)
@@ -60,3 +60,22 @@ def test_a_fault_behind_the_loss_is_not():
 def test_all_microbatches_keep_what_one_needs(nm):
     plan = mlp(nm=nm, batch=64)
     assert [node.op for node in nodes(of_losses(plan))] == [node.op for node in nodes(of_losses(mlp(batch=64)))]
+
+
+def test_gradients_have_what_they_are_computed_by():
+    def of(plan, name):
+        return [one for one in plan.gradients if plan.logicals[plan.tensors[one.weight].logical].name == name]
+
+    single, parallel = of_gradients(SINGLE, of(SINGLE, "w1")), of_gradients(PARALLEL, of(PARALLEL, "w1"))
+    assert (single.losses, parallel.losses, parallel.outputs) == ((), (), ())
+    assert len(nodes(single)) < len(nodes(SINGLE))
+    found, whole = compare(single, parallel), compare(SINGLE, PARALLEL)
+    assert found.outcome == AGREE
+    assert set(found.rows) == {row for row in whole.rows if row.what == "gradient of w1"}
+    assert [in_words(again(plan)) for plan in (single, parallel)] == [in_words(plan) for plan in (single, parallel)]
+
+
+def test_a_fault_behind_the_loss_is_in_the_cone_of_a_gradient_behind_it():
+    wrong = rewrite_where(PARALLEL, "relu.grad", lambda node: node._replace(op="identity.grad"))
+    outcomes = {compare(of_gradients(SINGLE, SINGLE.gradients), of_gradients(wrong, wrong.gradients)).outcome}
+    assert outcomes == {DIFFER}

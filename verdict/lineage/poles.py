@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from verdict.graph import ABSENT, BUFFER
+from verdict.lineage.counted import signs_by_count
 from verdict.lineage.infinite import infinite, is_fixed
 from verdict.lineage.reference import Partner, Reference
 from verdict.ops.decayed import Made, is_left
@@ -112,6 +113,7 @@ def signs_of(table: Reference, buffers: int = 0) -> Mapping[int, int]:
     known = stated | dict.fromkeys(given, buffers)
     signs = {k: known[base.logical] for k, base in enumerate(table.bases) if base.node < 0 and base.logical in known}
     unknown, makers = infinite(table).by_data, dict[int, Made]()
+    counted = signs_by_count(table)
     for partner in table.partners:
         op, attrs = partner.node.op, dict(partner.node.attrs)
         made = Made(op, attrs, tuple(base for bases in partner.inputs for base in bases))
@@ -122,6 +124,7 @@ def signs_of(table: Reference, buffers: int = 0) -> Mapping[int, int]:
         for place, base in enumerate(partner.outputs):
             found = sign(op, attrs, read, values, finite, place) if base != ABSENT else 0
             found = POSITIVE if base != ABSENT and finite and is_left(made, makers, signs) else found
+            found = max(found, counted.get(base, 0))
             if found:
                 signs[base] = found
     return signs

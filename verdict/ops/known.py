@@ -90,8 +90,7 @@ def made(call: Call) -> tuple[Known, ...]:
         chosen=infinite and (chosen or (not fixed and not keeps_places(op, makes))),
         doubtful=doubtful,
     )
-    finite = found.finite and all(one.finite for one in read.values())
-    zeros = vanishing(call) if finite else (False,) * call.outputs
+    zeros = vanishing(call) if found.finite else (False,) * call.outputs
     return tuple(
         ZERO._replace(fixed=fixed) if zero
         else found._replace(sign=sign(op, attrs, signs, call.values, not positions, place))
@@ -135,7 +134,9 @@ def handed_on(call: Call) -> dict[int, int]:
 
 def _read(call: Call, rule: OpRule) -> Iterator[tuple[int, Known]]:
     """The inputs of which more than the shape counts."""
-    moved = call.grads and (rule.additive or rule.copies or rule.adds)
+    arity = len(call.inputs) - call.grads
+    whole = rule.additive or rule.copies or rule.adds or (arity == 1 and bool(rule.linear_in(arity, call.attrs)))
+    moved = call.grads and whole
     unread = range(call.grads, len(call.inputs)) if moved else rule.unread(bool(call.grads))
     for place, one in enumerate(call.inputs):
         if one is not None and place not in unread:

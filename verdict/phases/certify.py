@@ -41,7 +41,7 @@ from verdict.phases.numbers import (
 )
 from verdict.phases.query import Examined, Query
 from verdict.phases.replica import one_column
-from verdict.phases.silenced import silenced
+from verdict.phases.silenced import gradients_behind, silenced
 from verdict.phases.walk import walk
 from verdict.report import Open, Report, Verdict
 from verdict.report.questions import NOT_CONFIRMED, NOT_RUN, NOTHING_TO_COMPARE
@@ -153,7 +153,7 @@ def _certified(
     if not doubtful:
         return report
     progress = partial(query.observer.advance, Phase.CERTIFY)
-    if doubtful[0].code != MISFIT and _losses_differ(query, doubtful[0], walks, progress):
+    if doubtful[0].code != MISFIT and _some_differ(query, doubtful[0], walks, progress):
         return report
     found, told = run_on_numbers(*query.values, progress=progress), AGREED
     if isinstance(found, str) and (alone := _one_column(query)) is not None:
@@ -179,26 +179,27 @@ def _certified(
     return _open_again(report, proved, told)
 
 
-def _losses_differ(query: Query, finding: Finding, walks: Sequence[Lineages], progress: Progress) -> bool:
-    """Whether the losses of large plans differ for certain, where the finding is about what they are computed by: half
-    of the nodes says so, and where other layers can be silenced, those of few layers.
+def _some_differ(query: Query, finding: Finding, walks: Sequence[Lineages], progress: Progress) -> bool:
+    """Whether some results of large plans differ for certain: the losses, where the finding is about what they are
+    computed by, which half of the nodes says, else the gradients of a weight. Where other layers can be silenced, few
+    nodes say so.
     """
     single, parallel = query.values
-    if not parallel.losses or steps_of(single) + steps_of(parallel) < FEW_STEPS:
+    if steps_of(single) + steps_of(parallel) < FEW_STEPS:
         return False
     losses = of_losses(single), of_losses(parallel)
-    if not _is_within(finding, losses[1]):
-        return False
-    few = silenced(query.values, losses, finding, walks)
+    before = bool(parallel.losses) and _is_within(finding, losses[1])
+    cones = losses if before else gradients_behind(query.values, finding)
+    few = None if cones is None else silenced(query.values, cones, finding, walks)
     if few is not None and _differ(query, (few.single, few.parallel), Scale(silent=few.weights), progress):
         return True
-    return _differ(query, losses, USUAL, progress)
+    return before and _differ(query, losses, USUAL, progress)
 
 
-def _differ(query: Query, losses: tuple[Plan, Plan], scale: Scale, progress: Progress) -> bool:
-    """Whether losses of plans differ for certain on numbers of some scale, in one column where there are several."""
-    whole = replace(query, single=losses[0], parallel=losses[1], observer=SILENT)
-    pair = losses if losses[1].columns == 1 else _one_column(whole)
+def _differ(query: Query, plans: tuple[Plan, Plan], scale: Scale, progress: Progress) -> bool:
+    """Whether results of plans differ for certain on numbers of some scale, in one column where there are several."""
+    whole = replace(query, single=plans[0], parallel=plans[1], observer=SILENT)
+    pair = plans if plans[1].columns == 1 else _one_column(whole)
     found = "it has no column" if pair is None else run_on_numbers(*pair, progress=progress, scale=scale)
     if pair is None or isinstance(found, str) or found.outcome != DIFFER:
         return False

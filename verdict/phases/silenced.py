@@ -10,16 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from verdict.graph import ABSENT, ACCUMULATOR, COPY, GIVEN, GRAD, PER_STEP, WEIGHT, Node, Plan, extent
-from verdict.graph.cone import of_losses
-from verdict.graph.events import Event, events_of
-from verdict.graph.lockstep import CHUNK, COMMUNICATION, LOADER
+from verdict.graph import ABSENT, ACCUMULATOR, GIVEN, GRAD, WEIGHT, Node, Place, Plan
+from verdict.graph.cone import again, of_gradients
+from verdict.graph.events import events_of
 from verdict.lineage import Evidence, Lineages
 from verdict.ops import FACTS
-from verdict.ops.known import UNKNOWN, ZERO, Call, Known, handed_on, made
-from verdict.ops.signs import NOT_NEGATIVE
-from verdict.ops.types import FLOAT, kind
 from verdict.outcome import Finding
+from verdict.phases.zeroed import rewritten
 from verdict.semantics import bind
 
 Point = tuple[int, int]
@@ -27,7 +24,9 @@ Point = tuple[int, int]
 
 
 class Silenced(NamedTuple):
-    """A pair of plans whose losses are those of given ones where some weights are zero. weights: their names."""
+    """A pair of plans whose losses, or gradients, are those of given ones where some weights are zero. weights: their
+    names.
+    """
 
     single: Plan
     parallel: Plan
@@ -35,28 +34,63 @@ class Silenced(NamedTuple):
 
 
 def silenced(
-    pair: tuple[Plan, Plan], losses: tuple[Plan, Plan], finding: Finding, walks: Sequence[Lineages]
+    pair: tuple[Plan, Plan], cones: tuple[Plan, Plan], finding: Finding, walks: Sequence[Lineages]
 ) -> Silenced | None:
-    """The losses of a pair, of which only those layers are left that a finding is about; None where no other one can be
-    silenced.
+    """The losses, or gradients, of a pair, of which only those layers are left that a finding is about, and those of
+    the gradients' weights; None where no other one can be silenced.
 
-    losses: what the losses of both are computed by. walks: of the same single-device plan. Raises Faulty where the two
+    cones: what they are computed by in both plans. walks: of the same single-device plan. Raises Faulty where the two
     plans do not fit together.
     """
     single, parallel = pair
-    about = set(_nodes(finding, walks))
+    about = set(_names(finding, walks))
+    if about:
+        about.update(_readers(single, {cones[0].tensors[held.weight].logical for held in cones[0].gradients}))
     weights = _weights(single, about) if about else frozenset()
     if not weights or any(call.crossed for program in parallel.programs for call in program):
         return None
     partners = bind(single, parallel).logical
     theirs = frozenset(mine for mine, partner in partners.items() if partner in weights)
     names = frozenset(single.logicals[logical].name for logical in weights)
-    return Silenced(_without(losses[0], weights), _without(losses[1], theirs), names)
+    return Silenced(_without(cones[0], weights), _without(cones[1], theirs), names)
 
 
-def _nodes(finding: Finding, walks: Sequence[Lineages]) -> Iterator[Node]:
-    """The single-device nodes that a finding is about: that which the place at which it shows should compute, and
-    those that make what it holds.
+def gradients_behind(pair: tuple[Plan, Plan], finding: Finding) -> tuple[Plan, Plan] | None:
+    """What the gradients of one weight are computed by in both plans, to which the place at which a finding shows adds
+    first; None where there are none, or it says no place. Raises Faulty as `silenced` does.
+    """
+    single, parallel = pair
+    if not isinstance(finding.evidence, Evidence):
+        return None
+    logical = _adds_to(parallel, finding.evidence.places[0], finding.evidence.tensors[0])
+    partner = None if logical is None else bind(single, parallel).logical.get(logical)
+    ours = [held for held in single.gradients if single.tensors[held.weight].logical == partner]
+    theirs = [held for held in parallel.gradients if parallel.tensors[held.weight].logical == logical]
+    return (of_gradients(single, ours), of_gradients(parallel, theirs)) if ours and theirs else None
+
+
+def _adds_to(plan: Plan, place: Place, tensor: int) -> int | None:
+    """The weight, as a logical tensor, whose gradient a tensor is, or to whose gradient a node adds first."""
+    ends = {(held.device, held.tensor): plan.tensors[held.weight].logical for held in plan.gradients}
+    if (place.device, tensor) in ends:
+        return ends[place.device, tensor]
+    reached, summed = set[Point](), False
+    for event in events_of(plan, 0):
+        here = any((device, node.op, node.name) == (place.device, place.op, place.name) for device, node in event.nodes)
+        reads = any((device, t) in reached for device, node in event.nodes for t in node.inputs)
+        if not reads and (summed or not here):
+            continue
+        made = {(device, t) for device, node in event.nodes for t in node.outputs if t != ABSENT}
+        sums = {point for point in made if point in ends or plan.kind(point[1]) == ACCUMULATOR}
+        reached, summed = (sums, True) if sums and not summed else (reached | made, summed)
+        if found := [ends[point] for point in reached if point in ends]:
+            return min(found)
+    return None
+
+
+def _names(finding: Finding, walks: Sequence[Lineages]) -> Iterator[tuple[str, str]]:
+    """The single-device nodes that a finding is about, by operator and name, whether they are gradients or not: that
+    which the place at which it shows should compute, and those that make what it holds.
     """
     about = finding.evidence
     if not isinstance(about, Evidence):
@@ -65,7 +99,19 @@ def _nodes(finding: Finding, walks: Sequence[Lineages]) -> Iterator[Node]:
         table = walk.reference
         for number in (about.partner, *(table.bases[share.base].node for share in about.value or ())):
             if number >= 0:
-                yield table.partners[number].node
+                yield _named(table.partners[number].node)
+
+
+def _named(node: Node) -> tuple[str, str]:
+    return node.op.removesuffix(GRAD), node.name
+
+
+def _readers(plan: Plan, weights: Set[int]) -> Iterator[tuple[str, str]]:
+    """The nodes that read some weights, given as logical tensors."""
+    for segment in plan.segments:
+        for node in segment.nodes:
+            if any(tensor != ABSENT and plan.tensors[tensor].logical in weights for tensor in node.inputs):
+                yield _named(node)
 
 
 @dataclass(frozen=True)
@@ -95,9 +141,9 @@ def _line(plan: Plan) -> _Line:
     return _Line(plan, tuple(kept), makers, readers)
 
 
-def _weights(plan: Plan, about: Set[Node]) -> frozenset[int]:
+def _weights(plan: Plan, about: Set[tuple[str, str]]) -> frozenset[int]:
     """Weights, as logical tensors, of which each makes a layer do nothing where it is zero, but for those layers that
-    some nodes are part of.
+    some nodes are part of, which are given by operator and name.
     """
     line = _line(plan)
     found: set[int] = set()
@@ -105,7 +151,7 @@ def _weights(plan: Plan, about: Set[Node]) -> frozenset[int]:
         if FACTS.is_sum(node.op) and len(node.inputs) == 2:
             for kept, added in (node.inputs, node.inputs[::-1]):
                 branch = _branch(line, kept, added)
-                if branch and about.isdisjoint(line.nodes[number] for number in branch):
+                if branch and about.isdisjoint(_named(line.nodes[number]) for number in branch):
                     found.update(_silencing(line, added, branch) or ())
     return frozenset(found)
 
@@ -149,8 +195,8 @@ def _silencing(line: _Line, tensor: int, branch: Set[int]) -> set[int] | None:
 
 
 def _without(plan: Plan, weights: Set[int]) -> Plan:
-    """A plan of losses without what is zero where some weights, as logical tensors, are."""
-    return _with_few(of_losses(_Reading(plan, weights).rewritten()))
+    """A plan of losses or gradients without what is zero where some weights, as logical tensors, are."""
+    return _with_few(again(rewritten(plan, weights)))
 
 
 def _with_few(plan: Plan) -> Plan:
@@ -160,103 +206,3 @@ def _with_few(plan: Plan) -> Plan:
     numbers = {logical: number for number, logical in enumerate(kept)}
     tensors = tuple(tensor._replace(logical=numbers[tensor.logical]) for tensor in plan.tensors)
     return replace(plan, logicals=tuple(plan.logicals[k] for k in kept), tensors=tensors)
-
-
-class _Reading:
-    """A plan whose weights are zero in part, read step by step: what is known of each tensor, and which tensors hold
-    what another one does.
-    """
-
-    def __init__(self, plan: Plan, weights: Set[int]) -> None:
-        self.plan, self.weights = plan, weights
-        self.known: dict[Point, Known] = {}
-        self.same: dict[Point, int] = {}
-        self.memory: dict[tuple[object, ...], tuple[tuple[Known, ...], dict[int, int]]] = {}
-        self.stated = {name for name, low, _ in plan.ranges if low >= 0}
-        nodes = [(segment.device, node) for segment in plan.segments for node in segment.nodes]
-        self.written = {(device, tensor) for device, node in nodes for tensor in node.outputs}
-
-    def rewritten(self) -> Plan:
-        """The plan in which what holds the same as another tensor of its device is a copy, and is read as that one."""
-        for event in events_of(self.plan, 0):
-            self._step(event)
-        segments = tuple(
-            segment._replace(nodes=tuple(each for node in segment.nodes for each in self._nodes(segment.device, node)))
-            for segment in self.plan.segments
-        )
-        return replace(self.plan, segments=segments)
-
-    def _nodes(self, device: int, node: Node) -> Iterator[Node]:
-        same = {tensor: self.same[device, tensor] for tensor in node.outputs if (device, tensor) in self.same}
-        for tensor, source in same.items():
-            yield Node(COPY, (source,), (tensor,), (), node.name)
-        outputs = tuple(ABSENT if tensor in same else tensor for tensor in node.outputs)
-        if any(tensor != ABSENT for tensor in outputs) or not same:
-            inputs = tuple(self.same.get((device, tensor), tensor) for tensor in node.inputs)
-            yield node._replace(inputs=inputs, outputs=outputs)
-
-    def _step(self, event: Event) -> None:
-        (device, node), *others = event.nodes
-        if others or node.op in COMMUNICATION or node.op in (CHUNK, LOADER):
-            read = [self._of(place, tensor) for place, each in event.nodes for tensor in each.inputs]
-            for place, each in event.nodes:
-                self._write(place, each.outputs, [_together(read)] * len(each.outputs))
-            return
-        call = self._call(device, node)
-        key = (*call[:1], node.attrs, *call[2:4], tuple(map(call.values.index, call.values)), call.outputs)
-        if key not in self.memory:
-            self.memory[key] = made(call), handed_on(call)
-        found, handed = self.memory[key]
-        self._write(device, node.outputs, found)
-        for output, place in handed.items():
-            tensor, source = node.outputs[output], node.inputs[place]
-            if ABSENT not in (tensor, source) and self._is_like(tensor, source):
-                self.same[device, tensor] = self.same.get((device, source), source)
-
-    def _call(self, device: int, node: Node) -> Call:
-        inputs = tuple(None if tensor == ABSENT else self._of(device, tensor) for tensor in node.inputs)
-        floats = tuple(tensor == ABSENT or kind(self._dtype(tensor)) == FLOAT for tensor in node.inputs)
-        return Call(node.op, dict(node.attrs), inputs, floats, node.inputs, len(node.outputs))
-
-    def _write(self, device: int, outputs: Sequence[int], found: Sequence[Known]) -> None:
-        for tensor, one in zip(outputs, found, strict=False):
-            self.known[device, tensor] = UNKNOWN if self.plan.kind(tensor) == ACCUMULATOR else one
-
-    def _of(self, device: int, tensor: int) -> Known:
-        """What is known of a tensor; of one that is written later, nothing."""
-        point = (device, tensor)
-        if point in self.known:
-            return self.known[point]
-        logical = self.plan.logicals[self.plan.tensors[tensor].logical]
-        if point in self.written or (logical.kind not in GIVEN and tensor not in self.plan.seeds):
-            return UNKNOWN
-        if logical.kind == WEIGHT and self.plan.tensors[tensor].logical in self.weights:
-            return ZERO
-        return Known(sign=NOT_NEGATIVE if logical.name in self.stated or tensor in self.plan.seeds else 0)
-
-    def _is_like(self, tensor: int, source: int) -> bool:
-        """Whether a tensor may be read in the place of another one: each belongs to one microbatch, or is given to it,
-        and both have one shape and type.
-        """
-        kinds = {self.plan.kind(tensor), self.plan.kind(source)}
-        regions = (self.plan.tensors[t].region for t in (tensor, source))
-        shapes = {extent(region) for region in regions}
-        return kinds.isdisjoint(PER_STEP) and len(shapes) == 1 and self._dtype(tensor) == self._dtype(source)
-
-    def _dtype(self, tensor: int) -> str:
-        return self.plan.logicals[self.plan.tensors[tensor].logical].dtype
-
-
-def _together(read: Sequence[Known]) -> Known:
-    """What is known of each value that some exchange, piece or sum of values is: the least of what is known of all."""
-    if not read:
-        return Known()
-    return Known(
-        zero=all(one.zero for one in read),
-        sign=min(one.sign for one in read),
-        fixed=all(one.fixed for one in read),
-        infinite=any(one.infinite for one in read),
-        rises=any(one.rises for one in read),
-        chosen=any(one.chosen for one in read),
-        doubtful=any(one.doubtful for one in read),
-    )
