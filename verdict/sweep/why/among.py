@@ -42,12 +42,18 @@ def beside_sums(scene: Scene, classes: Sequence[Siblings]) -> Sequence[Siblings]
     return [at for at in classes if any(map(reads_one, at.steps.values()))]
 
 
-def of_constants(scene: Scene, state: State, classes: Sequence[Siblings]) -> Sequence[Siblings]:
-    """Those of matching steps of which one reads numbers that nobody gives: positions, a mask."""
+def of_constants(
+    scene: Scene, state: State, classes: Sequence[Siblings], unlike: bool = False
+) -> Sequence[Siblings]:  # fmt: skip
+    """Those of matching steps of which one reads numbers that nobody gives: positions, a mask.
+
+    unlike: but for one number everywhere, which is a factor.
+    """
 
     def reads_some(number: int) -> bool:
         read = [state.look(scene, value) for value in scene.step(number).inputs]
-        return any(ids is not None and ids.size > 1 and scene.elements.constants(ids) is not None for ids in read)
+        found = [ids for ids in read if ids is not None and ids.size > 1 and scene.elements.constants(ids) is not None]
+        return any(not unlike or bool((ids != ids.flat[0]).any()) for ids in found)
 
     return [at for at in concerned(scene, state, classes) if any(map(reads_some, at.steps.values()))]
 

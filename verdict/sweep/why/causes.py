@@ -93,7 +93,7 @@ def _next(search: Search, state: State, shares: bool) -> Found | None:
         Pass(partial(numbers_there, scene), scene.repeated),
         Pass(search.sums, scene.repeated),
         Pass(search.parts, next_to_astray(scene, state, scene.classes)),
-        Pass(search.of_constants, of_constants(scene, state, scene.classes)),
+        Pass(search.of_constants, of_constants(scene, state, scene.classes, unlike=True)),
         Pass(search.shares, of_constants(scene, state, scene.classes)),
         Pass(search.elsewhere, scene.classes),
         Pass(search.fixes, early(scene.repeated)),
