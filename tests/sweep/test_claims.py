@@ -11,7 +11,7 @@ from verdict.inputs import domains, random_values
 from verdict.ops.domain import Integers
 from verdict.outcome import Proved
 from verdict.semantics import bind, full, itself
-from verdict.sweep.claim import Claim, Cone, cone_of, grown, key_of
+from verdict.sweep.claim import Claim, Cone, cone_of, grown, key_of, size_of
 from verdict.sweep.draws import drawn_twice
 from verdict.sweep.elements import Elements, Kind, of_numbers
 from verdict.sweep.ends import ends_of
@@ -142,6 +142,21 @@ def test_claims_with_other_constants_do_not():
     )
     one, other = ({key for _, key in keyed(text)[1]} for text in plans)
     assert one != other
+
+
+@pytest.mark.parametrize(("other", "size"), [("x", 6), ("y", 12)])
+def test_elements_that_a_step_reads_twice_are_read_once(other, size):
+    traces, claims = followed(f"""plan single
+  x input [2, 2]
+  y input [2, 2]
+  b = mul(x, {other})
+  output b
+plan parallel tp=2
+- b[:, tp] = mul(x[:, tp], {other}[:, tp])
++ b[:, tp] = add(x[:, tp], {other}[:, tp])
+  output b
+""")
+    assert {size_of(traces, cone_of(traces, claim)) for claim in claims} == {size}
 
 
 def test_a_cone_grows_where_it_is_too_small():

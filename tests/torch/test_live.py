@@ -75,7 +75,7 @@ REFUTED = {
     "build_pipe_last": "mse_loss",
     "build_scatter_turned": "",
     "build_kept_added": "add",
-    "build_table_turned": "updated table",
+    "build_table_turned": r"roll \(live\.py:727\)",
     "build_trim_local": r"run on other numbers, .* sum of ranks 0, 1 .* loss .* is read at \(live\.py:\d+:\d+ step\)",
     "build_alike_local": r"run on other numbers, .* is read at \(live\.py:\d+:\d+ step\)",
     "build_bounded_local": r"run on other numbers, .* loss .* is read at \(live\.py:\d+:\d+ step\)",

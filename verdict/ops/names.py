@@ -64,6 +64,7 @@ MASKED = {
     "_scaled_dot_product_flash_attention_for_cpu_backward": 6,
     "exp": 0,
     "_log_softmax_backward_data": 1,
+    "nll_loss_backward": 1,
 }
 """The position of what may be minus infinity at some places, as a mask is, of which nothing infinite is made."""
 GREATER = "maximum"

@@ -71,9 +71,9 @@ def _owners(traces: Traces, variables: Ids, unfolded: set[int]) -> set[int]:
 
 
 def size_of(traces: Traces, cone: Cone) -> int:
-    """How many elements the steps of a cone read."""
+    """How many elements the steps of a cone read, each step the same ones once."""
     reads = [*(traces.parallel.reads[k] for k in cone.parallel), *(traces.single.reads[k] for k in cone.single)]
-    return sum(ids.size for arrays in reads for ids in arrays)
+    return sum(ids.size for arrays in reads for ids in {ids.tobytes(): ids for ids in arrays}.values())
 
 
 def is_infinite(traces: Traces, claim: Claim, unfolded: Set[int]) -> bool:

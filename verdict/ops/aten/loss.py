@@ -143,18 +143,15 @@ RULES: tuple[OpRule, ...] = (
         ),
         counted=frozenset({1}),
     ),
-    replace(
-        operator(
-            "aten.nll_loss_backward",
-            "grad_output self target weight? total_weight",
-            KIND,
-            _backward_axes,
-            _backward,
-            "dx[n, c] = - [c = t[n]] dloss / w",
-            linear=(0,),
-            indices={2: CLASSES[0]},
-            domain=lambda args: {2: _classes(args)},
-        ),
-        shape_only=frozenset({1}),
+    operator(
+        "aten.nll_loss_backward",
+        "grad_output self target weight? total_weight",
+        KIND,
+        _backward_axes,
+        _backward,
+        "dx[n, c] = - [c = t[n]] dloss / w",
+        linear=(0,),
+        indices={2: CLASSES[0]},
+        domain=lambda args: {2: _classes(args)},
     ),
 )
