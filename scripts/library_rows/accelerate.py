@@ -3,6 +3,7 @@
 from scripts.library_rows import Library, Row
 
 FILE = "accelerate/data_parallel.py"
+LOADERS = "accelerate/loaders.py"
 
 ACCELERATE = Library(
     "accelerate",
@@ -18,5 +19,7 @@ ACCELERATE = Library(
             "the loss is divided by the ranks again"),
         Row("Llama, prepared with FSDP2, clipped norm", "accelerate/sharded.py", "build_clipped",
             "build_clipped_single", "build_clipped_scaled", "the loss is divided by the ranks again"),
+        Row("a network, its loader and schedule, batches split", LOADERS, "build", "build_single",
+            "build_scheduled_twice", "a batch for each rank: the schedule goes on once for each"),
     ),
 )  # fmt: skip

@@ -6,6 +6,10 @@ DATA, FLAT, STYLES = "torch/data_parallel.py", "torch/first_fsdp.py", "torch/sty
 SCHEDULES, PLAIN = "torch/schedules.py", "torch/plain.py"
 TWICE = "the loss is divided by the ranks again"
 ADDED = "`scale_grads=False` with losses that are means"
+MIXED = "torch/mixed.py"
+FACTOR = "gradients are added, `set_gradient_divide_factor(1)`"
+AGAIN = "the loss is multiplied by the ranks"
+TOLD = "torch/accumulated.py"
 
 TORCH = Library(
     "torch",
@@ -42,5 +46,25 @@ TORCH = Library(
         Row("LSTM, DDP", PLAIN, "lstm_ddp", "lstm_single", "lstm_ddp_scaled", TWICE),
         Row("GRU, DDP", PLAIN, "gru_ddp", "gru_single", "gru_ddp_scaled", TWICE),
         Row("nn.TransformerEncoder, DDP", PLAIN, "encoder_ddp", "encoder_single", "encoder_ddp_scaled", TWICE),
+        Row("blocks, FSDP2, weights in 16 bits, gradients added in 32", MIXED, "fsdp2_mixed", "fsdp2_mixed",
+            "fsdp2_mixed_added", FACTOR),
+        Row("blocks, FSDP2, all in 16 bits", MIXED, "fsdp2_halves", "fsdp2_halves", "fsdp2_halves_doubled", AGAIN),
+        Row("blocks, FSDP2, weights that wait in the host's memory", MIXED, "fsdp2_host", "fsdp2_host",
+            "fsdp2_host_added", FACTOR),
+        Row("blocks, FSDP2 of two replicas, 16 and 32 bits", MIXED, "replicas_mixed", "replicas_mixed",
+            "replicas_mixed_shards", "gradients are divided by the shards alone", ranks=4),
+        Row("blocks, DDP, autocast", MIXED, "ddp_autocast", "ddp_autocast", "ddp_autocast_doubled", AGAIN),
+        Row("blocks, DDP, two microbatches, `no_sync` in the first", TOLD, "ddp_no_sync", "plain_single",
+            "ddp_no_sync_last", "`no_sync` in the last"),
+        Row("blocks, DDP, two microbatches, clipped norm", TOLD, "ddp_clipped", "clipped_single", "ddp_clipped_each",
+            "each microbatch is clipped"),
+        Row("blocks, `replicate`, two microbatches", TOLD, "replicate_each", "plain_single", "replicate_undivided",
+            "losses of microbatches are added"),
+        Row("blocks, FSDP2, two microbatches, `set_requires_gradient_sync`", TOLD, "fsdp2_told", "plain_single",
+            "fsdp2_told_otherwise", "the first is reduced, the last is not"),
+        Row("blocks, FSDP2, two microbatches, `reshard_after_forward=False`", TOLD, "fsdp2_kept", "plain_single",
+            "fsdp2_kept_undivided", "losses of microbatches are added"),
+        Row("blocks, FSDP2 of two replicas, two microbatches, `set_requires_all_reduce`", TOLD, "hybrid_told",
+            "plain_single", "hybrid_never", "replicas are never reduced", ranks=4),
     ),
 )  # fmt: skip

@@ -12,6 +12,7 @@ TWICE = "the loss is divided by the ranks again"
 AGAIN = "the loss is multiplied by the ranks"
 ADDED = "gradients are added, `set_gradient_divide_factor(1)`"
 NO_ROOT = "the layers are sharded, the model around them is not"
+TRAINER = "transformers/trainer.py"
 
 TRANSFORMERS = Library(
     "transformers",
@@ -154,6 +155,10 @@ TRANSFORMERS = Library(
             "`clip_grad_norm_` of torch.nn: each rank clips at the norm of its part"),
         Row("Llama, DDP, ZeroRedundancyOptimizer", WRAPPED, "sharded_states", "llama_single",
             "sharded_states_unreduced", "without DDP: nobody reduces the gradients"),
+        Row("Llama, its Trainer, two microbatches, DDP", TRAINER, "build", "build_single", "build_own_mean",
+            "a loss of one's own ignores `num_items_in_batch`"),
+        Row("Llama, its Trainer, texts of unlike lengths, DDP", TRAINER, "build_unlike", "build_unlike_single",
+            "build_unlike_apart", "`average_tokens_across_devices=False`"),
     ),
     unanswered=("Longformer", "DPT", "DETR (told what its queries are to find)", "Informer under DDP"),
 )  # fmt: skip
