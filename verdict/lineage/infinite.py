@@ -28,7 +28,7 @@ def infinite_bases(table: Reference) -> Set[int]:
 
 
 def infinite(table: Reference) -> Infinite:
-    """What may be infinite of the single-device values, and why."""
+    """What may be infinite of the single-device values, and why. What a node counts is none of what it reads first."""
     values, rising, by_data, hidden, fixed = set[int](), set[int](), set[int](), set[int](), set[int]()
     for partner in table.partners:
         op, attrs = partner.node.op, dict(partner.node.attrs)

@@ -108,7 +108,7 @@ def indicator(id_: Any, value: int) -> Any:
 
 
 def part(mask: Any, value: Any) -> Any:
-    """mask * value, and 0 where the mask is 0, whatever the value is there."""
+    """mask * value, and 0 where the mask is 0, whatever the value is there: a float is minus infinity, or no number."""
     if is_number(mask):
         return mask * value if mask else 0
     return mask.part(value) if isinstance(value, float) or not is_number(value) else mask * value
