@@ -184,7 +184,7 @@ def _again(scene: Scene, values: Values, change: Change, number: int) -> list[in
                 continue
             array = np.asarray(output, dtype=np.float64)
             before = seed[value]
-            if before is None or before.shape != array.shape or not np.array_equal(before, array):
+            if before is None or before.shape != array.shape or not (before == array).all():
                 seed[value] = array
                 changed.append(value)
     return list(dict.fromkeys(changed))
