@@ -24,7 +24,7 @@ def single(name):
 
 
 def told():
-    return answers(FILE, tuple((name, single(name)) for name in (*WRONG, *RIGHT)), causes=False)
+    return answers(FILE, tuple((name, single(name)) for name in (*WRONG, *RIGHT)))
 
 
 @pytest.mark.parametrize("name", WRONG)
