@@ -27,6 +27,7 @@ from verdict.phases import (
     unconfirmed,
     walk,
     with_draws,
+    with_values_unsaid,
     without_complex,
 )
 from verdict.repair import corrections, effects, found_repairs, with_plan, with_repairs
@@ -51,7 +52,7 @@ def verify(
         with uncollected(), limited(options.limits):
             alone, across = without_complex(single), without_complex(parallel)
             query = Query(with_kept(alone, across), across, options, observer, causes)
-            for answer in with_draws(query, _answers):
+            for answer in with_values_unsaid(query, partial(with_draws, answers=_answers)):
                 report = answer
     except (OutOfTime, MemoryError) as error:
         return _cut_short(report, options.limits.in_words(error))

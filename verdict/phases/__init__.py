@@ -10,6 +10,7 @@ from verdict.phases.query import Examined, Query
 from verdict.phases.script import script_of
 from verdict.phases.summary import known_assumptions, side_of
 from verdict.phases.sweep import sweep
+from verdict.phases.unsaid import with_values_unsaid
 from verdict.phases.walk import walk
 
 __all__ = [
@@ -30,5 +31,6 @@ __all__ = [
     "unconfirmed",
     "walk",
     "with_draws",
+    "with_values_unsaid",
     "without_complex",
 ]
