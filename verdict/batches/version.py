@@ -11,7 +11,7 @@ import verdict
 from verdict.errors import UsageError
 
 PACKAGE = Path(verdict.__file__).resolve().parent
-RUNS_ON = ("mpmath", "numpy", "z3-solver", "zstandard")
+RUNS_ON = ("mpmath", "networkx", "numpy", "z3-solver", "zstandard")
 """The distributions that a verdict depends on."""
 RECORDS_WITH = ("torch",)
 """Those that a recording is made with besides."""

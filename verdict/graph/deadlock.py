@@ -1,6 +1,8 @@
 """Ranks that wait for each other: the circle in a graph of who waits for whom."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+
+import networkx
 
 from verdict.graph.lockstep import Stuck
 
@@ -12,25 +14,16 @@ def circle(stuck: Sequence[Stuck]) -> tuple[Stuck, ...]:
     never comes; else the first.
     """
     at = {waiting.device: waiting for waiting in stuck}
-    waits: dict[int, int] = {}
+    waits = networkx.DiGraph()
     for waiting in stuck:
         ended = [rank for rank in waiting.awaits if rank not in at]
-        waits.update((waiting.device, rank) for rank in (ended or waiting.awaits)[:1])
-    ring = next((ring for rank in waits if (ring := _ring(waits, rank))), [])
-    first = ring.index(min(ring)) if ring else 0
+        waits.add_edges_from((waiting.device, rank) for rank in (ended or waiting.awaits)[:1])
+    try:
+        ring = [rank for rank, _ in networkx.find_cycle(waits)]
+    except networkx.NetworkXNoCycle:
+        return ()
+    first = ring.index(min(ring))
     return tuple(at[rank] for rank in (*ring[first:], *ring[:first]))
-
-
-def _ring(waits: Mapping[int, int], rank: int) -> list[int]:
-    """The circle at the end of the way of those for whom a rank waits; empty where there is none."""
-    way: dict[int, None] = {}
-    while rank not in way:
-        way[rank] = None
-        if rank not in waits:
-            return []
-        rank = waits[rank]
-    ranks = list(way)
-    return ranks[ranks.index(rank) :]
 
 
 def told(ring: Sequence[Stuck]) -> tuple[str, ...]:

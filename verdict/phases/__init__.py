@@ -2,6 +2,7 @@
 
 from verdict.phases.by_rank import by_rows_of_ranks, first_told, told
 from verdict.phases.certify import CERTAIN, certify, contradict, unconfirmed
+from verdict.phases.computed import with_constants_computed
 from verdict.phases.door import without_complex
 from verdict.phases.drawn import with_draws
 from verdict.phases.explain import explain
@@ -30,6 +31,7 @@ __all__ = [
     "told",
     "unconfirmed",
     "walk",
+    "with_constants_computed",
     "with_draws",
     "with_values_unsaid",
     "without_complex",

@@ -8,10 +8,11 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+import networkx
+
 from verdict.graph import ABSENT, PER_STEP, Node, Plan
 from verdict.graph.events import Event, events_of, makers_of
 from verdict.graph.lockstep import LOADER, attribute
-from verdict.graph.together import together
 from verdict.lineage import Lineages, Reference, Value
 from verdict.lineage.columns import UNDECIDED
 from verdict.lineage.grounds import CutPoint, Grounds
@@ -89,7 +90,7 @@ def widest(walk: Lineages, column: Column, grounds: Grounds, behind: Set[int] = 
     """
     events, makers, constants = column.events, column.makers, column.constants
     known = _Known(walk, column, grounds, behind)
-    links: list[tuple[int, int]] = []
+    graph: networkx.Graph = networkx.Graph()
     stack = [makers[cut] for cut in walk.cuts if cut in makers]
     seen = set(constants)
     while stack:
@@ -97,12 +98,12 @@ def widest(walk: Lineages, column: Column, grounds: Grounds, behind: Set[int] = 
         if number in seen:
             continue
         seen.add(number)
-        links.append((number, number))
+        graph.add_node(number)
         read = {(d, t) for d, node in events[number].nodes for t in node.inputs if t != ABSENT}
         before = {makers[point] for point in read if point in makers and known.at(point) is None}
         stack.extend(before)
-        links.extend((number, other) for other in before - constants)
-    return max(map(len, together(links)), default=0), len(events)
+        graph.add_edges_from((number, other) for other in before - constants)
+    return max(map(len, networkx.connected_components(graph)), default=0), len(events)
 
 
 def uneven(island: Island, table: Reference) -> set[int]:
@@ -213,10 +214,11 @@ def _values(cone: _Cone, due: Value, known: _Known) -> Iterator[Hashable]:
 
 
 def _together(cuts: Sequence[CutPoint], keys: Callable[[CutPoint], Iterable[Hashable]]) -> list[list[CutPoint]]:
-    """Cut points in groups: those with a key in common are in one. A key begins with a word, and so is no cut point."""
-    links: list[tuple[Hashable, Hashable]] = [(cut, key) for cut in cuts for key in keys(cut)]
-    among = set(cuts)
-    return [sorted(among.intersection(found)) for found in together(links)]
+    """Cut points in groups: those with a key in common are in one."""
+    graph: networkx.Graph = networkx.Graph()
+    for cut in cuts:
+        graph.add_edges_from((("cut", cut), key) for key in keys(cut))
+    return [sorted(cut for kind, cut, *_ in found if kind == "cut") for found in networkx.connected_components(graph)]
 
 
 def _island(

@@ -32,6 +32,8 @@ REQUIRED = object()
 """The default of an attribute that has none."""
 MOST_ROOT = 1024.0
 """The greatest float that is looked at as a root; its inverse is the smallest."""
+ROOT_DIGITS = 7
+"""Of how many digits a number is whose root is looked at: by chance, one in a hundred million random floats is one."""
 PLACEMENT = ("layout", "device", "pin_memory", "memory_format", "non_blocking")
 """Attributes that say where and how elements are stored: without influence on values."""
 ROUNDED = Assumption(
@@ -261,15 +263,20 @@ def constant(like: Array, value: Any) -> Any:
 
 @lru_cache(maxsize=1024)
 def root_of(value: float) -> Fraction | None:
-    """The whole number, or its inverse, of which `value` is the irrational root but for rounding."""
+    """The number of which `value` is the irrational root but for rounding: whole, the inverse of a whole one, or of few
+    digits.
+    """
     if not 1 / MOST_ROOT < value < MOST_ROOT:
         return None
-    whole = value > 1
-    number = round(value * value if whole else 1 / (value * value))
-    near = math.sqrt(number) if whole else 1 / math.sqrt(number)
-    if abs(near - value) > 2 * math.ulp(near) or math.isqrt(number) ** 2 == number:
-        return None
-    return Fraction(number) if whole else Fraction(1, number)
+    square = value * value
+    number = Fraction(round(square)) if value > 1 else Fraction(1, round(1 / square))
+    near = next((each for each in (number, Fraction(f"{square:.{ROOT_DIGITS - 1}e}")) if _is_root(value, each)), None)
+    return None if near is None or isinstance(elements.power(near, Fraction(1, 2)), Fraction) else near
+
+
+def _is_root(value: float, number: Fraction) -> bool:
+    near = math.sqrt(number)
+    return abs(near - value) <= 2 * math.ulp(near)
 
 
 def dtype_kind(dtype: Any) -> str:
