@@ -147,6 +147,8 @@ def _guessed(
             told = _told(guess, step.op, reads, noise, parts)
             if told and (number, position, told[1].tobytes()) not in guesses.refused:
                 guess = told
+            if guess is None:
+                guess = guesses.nothing(number, position, arrays, follower)
         if guess is not None:
             claims.append(Claim(ids.ravel()[guess[0]], guess[1], number, position))
     return tuple(made), claims
