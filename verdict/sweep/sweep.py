@@ -235,7 +235,7 @@ def _swept(reduced: Reduced, options: Options, proofs: Proofs, progress: Progres
         ends = ends_of(traces)
         refused = decide(traces, [*followed.fresh, *ends.claims], known, options, progress)
         open_ = [claim for claim, _ in refused if claim.step >= 0]
-        wrong = first_of(flows[1], open_)
+        wrong = first_of(flows[1], open_, followed.taken)
         if not wrong:
             break
         before = None if options.exhaustive else Before.of(followed, wrong, open_)
