@@ -26,7 +26,9 @@ from verdict.phases import (
     told,
     unconfirmed,
     walk,
+    with_constants_computed,
     with_draws,
+    with_values_unsaid,
     without_complex,
 )
 from verdict.repair import corrections, effects, found_repairs, with_plan, with_repairs
@@ -51,11 +53,15 @@ def verify(
         with uncollected(), limited(options.limits):
             alone, across = without_complex(single), without_complex(parallel)
             query = Query(with_kept(alone, across), across, options, observer, causes)
-            for answer in with_draws(query, _answers):
+            for answer in with_values_unsaid(query, partial(with_constants_computed, answers=_drawn)):
                 report = answer
     except (OutOfTime, MemoryError) as error:
         return _cut_short(report, options.limits.in_words(error))
     return report
+
+
+def _drawn(query: Query) -> Iterator[Report]:
+    return with_draws(query, _answers)
 
 
 def _answers(query: Query) -> Iterator[Report]:

@@ -43,8 +43,10 @@ CLOSE = 1e-2
 """What two numbers may differ by, of the greatest of their tensor: choices are told, rounding is not."""
 NARROW = 25
 """By how many roundings of the narrowest type of the program they may differ, where that is more."""
-NOTHING = 1e-4
-"""Of the greatest gradient, what is zero but for rounding: an optimizer may make a whole step of it."""
+NOTHING, SOME = 1e-4, 4
+"""Of the greatest gradient, what is zero but for rounding: an optimizer may make a whole step of it. It is so of some
+roundings of the narrowest type of the program, too, where these are more: ranks add up in another order.
+"""
 GRADIENT = SUFFIXES["gradient"]
 
 
@@ -83,10 +85,9 @@ def otherwise(both: Both, folder: Path, seconds: float, mebibytes: int) -> str:
             launch(partial(run, load, ranks, runs, seconds), ranks, folder / name, seconds, mebibytes)
         for draw in draws:
             one = ran_in(folder / "single", 1, draw)
-            close = max(CLOSE, NARROW * both.eps)
             ranks_hold = ran_in(folder / "parallel", both.ranks, draw) or ()
             overflows = draw in SPREAD and not all(map(_is_finite, ranks_hold))
-            found = _apart(one[0], ranks_hold, close) if one and not overflows else ""
+            found = apart(one[0], ranks_hold, both.eps) if one and not overflows else ""
             if found:
                 return f"run on other numbers, {found}"
         return ""
@@ -138,14 +139,14 @@ def _is_finite(ran: Ran) -> bool:
     return all(bool(held.isfinite().all()) for held in ran.held.values())
 
 
-def _apart(single: Ran, parallel: Sequence[Ran], close: float) -> str:
-    """The first tensor of which ranks hold something else than the single device does, as a clause. Where that holds
-    what is no number, nothing is compared.
+def apart(single: Ran, parallel: Sequence[Ran], eps: float) -> str:
+    """The first tensor of which ranks hold something else than the single device does, as a clause; "" where there is
+    none, or the single device holds what is no number. eps: the rounding of the narrowest type, of a number.
     """
     if not _is_finite(single):
         return ""
     grads = [held.abs().max() for name, held in single.held.items() if name.endswith(GRADIENT) and held.numel()]
-    least = NOTHING * float(max(grads, default=0.0))
+    close, least = max(CLOSE, NARROW * eps), max(NOTHING, SOME * eps) * float(max(grads, default=0.0))
     for name, due in single.held.items():
         counted = torch.ones_like(due, dtype=torch.bool)
         if name.endswith(SUFFIXES[UPDATED]):

@@ -9,9 +9,13 @@ import torch.distributed as dist
 
 from verdict.backends.torch.memory import value_of
 from verdict.backends.torch.trace import UNMODELLED, Shape, Value
+from verdict.graph.unsaid import UNSAID
 
-REDUCTIONS = {0: "sum", 1: "avg", 3: "min", 4: "max"}
+PRODUCT = "product"
+REDUCTIONS = {0: "sum", 1: "avg", 2: PRODUCT, 3: "min", 4: "max"}
 """c10d's ReduceOp by number."""
+_REAL = ("float", "bfloat")
+"""How the types of real numbers begin."""
 
 Emit = Callable[..., tuple[int, ...]]
 
@@ -61,6 +65,8 @@ def reduction_for(how: str, dtype: str) -> str:
     """
     if how == "sum" and dtype == "bool":
         return "max"
+    if how == PRODUCT and dtype == "bool":
+        raise Unknown("a product of truth values")
     if how == "avg" and (dtype == "bool" or dtype.startswith(("int", "uint"))):
         raise Unknown(f"a mean of {dtype}, which backends cut or refuse")
     return how
@@ -89,6 +95,8 @@ class Communication:
         """all_reduce of a tensor."""
         made = value_of(tensor)
         how = reduction_for(how, made.dtype)
+        if how == PRODUCT:
+            return self._multiplied(tensor, ranks)
         return self.one("all_reduce", (self._read(tensor),), made, ranks=ranks, reduce=how)
 
     def gathered(self, tensor: Any, ranks: tuple[int, ...]) -> tuple[int, Value]:
@@ -138,7 +146,19 @@ class Communication:
             raise Unknown(f"reduce_scatter of {made.shape[0]} rows over {len(ranks)} ranks")
         out = Value((made.shape[0] // len(ranks), *made.shape[1:]), made.dtype)
         how = reduction_for(how, made.dtype)
+        if how == PRODUCT:
+            return self._product(self.exchange(value, made, (), (), ranks), out, len(ranks)), out
         return self.one("reduce_scatter", (value,), out, ranks=ranks, dim=0, reduce=how), out
+
+    def _multiplied(self, tensor: Any, ranks: tuple[int, ...]) -> int:
+        """The product of all members' values: these have no node of their own, and are gathered."""
+        value, _ = self.gathered(tensor, ranks)
+        return self._product(value, value_of(tensor), len(ranks))
+
+    def _product(self, value: int, made: Value, count: int) -> int:
+        """Of so many values one after the other along the first dimension."""
+        stacked = self.view(value, (), (count, *made.shape), made.dtype)
+        return self._emit("aten.prod.dim_int", (stacked,), (made,), {"dim": 0, "dtype": made.dtype})[0]
 
     def scatter_from(self, output: Any, source: Any, how: str, ranks: tuple[int, ...]) -> None:
         """reduce_scatter_tensor: `source` is the concatenation, or the stack."""
@@ -225,9 +245,14 @@ class Communication:
 
     def to_root(self, tensor: Any, root: int, how: str, ranks: tuple[int, ...]) -> int:
         """reduce: the root's result. What it leaves on the others is not said, and differs from backend to backend."""
-        made = (value_of(tensor),) if self.rank == root else ()
-        attrs = {"ranks": ranks, "root": root, "reduce": reduction_for(how, value_of(tensor).dtype)}
-        found = self._emit("reduce", (self._read(tensor),), made, attrs)
-        if found:
+        made = value_of(tensor)
+        how = reduction_for(how, made.dtype)
+        if how == PRODUCT:
+            found: tuple[int, ...] = (self._multiplied(tensor, ranks),)
+        else:
+            attrs = {"ranks": ranks, "root": root, "reduce": how}
+            found = self._emit("reduce", (self._read(tensor),), (made,) if self.rank == root else (), attrs)
+        if self.rank == root:
             return found[0]
-        return self._emit(UNMODELLED, (), (value_of(tensor),), {"reason": "what reduce leaves beside its root"})[0]
+        op = UNSAID if made.dtype.startswith(_REAL) else UNMODELLED
+        return self._emit(op, (), (made,), {"reason": "what reduce leaves beside its root"})[0]

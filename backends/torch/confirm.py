@@ -41,6 +41,7 @@ from verdict.graph import Plan
 from verdict.graph.draws import DRAW, draws_of
 from verdict.graph.lockstep import Handlers, lockstep, program
 from verdict.graph.memory import check_effects
+from verdict.graph.unsaid import UNSAID
 from verdict.ops import RULES
 
 MOST_ELEMENTS = 2**25
@@ -103,7 +104,7 @@ def unfit(plan: Plan) -> str:
     elements = sum(prod(stop - start for start, stop in tensor.region) for tensor in plan.tensors)
     if elements > MOST_ELEMENTS:
         return f"its ranks compute {elements:,} numbers, and programs of up to {MOST_ELEMENTS:,} are run"
-    nodes = [node for segment in plan.segments for node in segment.nodes if node.op == UNMODELLED]
+    nodes = [node for segment in plan.segments for node in segment.nodes if node.op in (UNMODELLED, UNSAID)]
     if nodes:
         return f"its recording holds what is not modelled ({dict(nodes[0].attrs)['reason']})"
     if check_effects(plan, RULES):

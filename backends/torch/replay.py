@@ -15,6 +15,7 @@ from verdict.graph import ABSENT, Held, Node, Plan
 from verdict.graph.draws import BERNOULLI, DRAW
 from verdict.graph.effects import WAIT
 from verdict.graph.lockstep import Handlers, Step, attribute, lockstep
+from verdict.graph.unsaid import UNSAID
 
 Tensors = Mapping[str, Any]
 FLOATS = frozenset({"float16", "bfloat16", "float32"})
@@ -153,6 +154,8 @@ def apply(op: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> list[Any]
         return []
     if op == DRAW:
         raise UsageError("replay", "a node draws random numbers, and nobody says which", "")
+    if op == UNSAID:
+        raise UsageError("replay", f"nobody says {attrs['reason']}", "")
     if op == UNMODELLED:
         raise UsageError("replay", f"a node is not modelled: {attrs['reason']}", "")
     name = "aten.reshape" if op == "aten.view" else op

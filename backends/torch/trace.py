@@ -8,6 +8,7 @@ from verdict.backends.torch.meetings import Meeting
 from verdict.graph import ABSENT
 from verdict.graph.draws import DRAW
 from verdict.graph.effects import ASYNCHRONOUS
+from verdict.graph.unsaid import UNSAID
 
 UNMODELLED = "unmodelled"
 TALKS = "talks"
@@ -23,7 +24,7 @@ CHOICE, DECISION = "choice", "decision"
 COMMUNICATION = frozenset(
     {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce", "send", "recv"}
 )
-UNKNOWN = frozenset({UNMODELLED, DRAW})
+UNKNOWN = frozenset({UNMODELLED, UNSAID, DRAW})
 """What makes values of which nothing is known of nothing."""
 SHAPE_ALONE = frozenset(
     {f"aten.{name}" for name in ("full_like", "zeros_like", "ones_like", "new_full", "new_zeros", "new_ones")}

@@ -16,6 +16,11 @@ DEEPSPEED = Library(
             "nobody says `gradient_clipping`, which is 1 by default", tensors="live"),
         Row("a block with a residual, ZeRO 3", FILE, "build_3", "build_single", "build_3_accumulating",
             PARTS, tensors="live"),
+        Row("experts over the ranks, tokens by all-to-all", "deepspeed/experts.py", "build", "build_single",
+            "build_averaged", "the marks of experts are lost: gradients of different experts are averaged",
+            tensors="live"),
+        Row("a block with Ulysses' attention", "deepspeed/ulysses.py", "build", "build_single", "build_unreduced",
+            "gradients are not averaged over the parts of the sequence"),
     ),
     bare=("deepspeed==0.19.8",),
 )  # fmt: skip

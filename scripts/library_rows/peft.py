@@ -21,5 +21,13 @@ PEFT = Library(
         Row("Llama with IA3, DDP", OTHERS, "ia3_ddp", "ia3_single", "ia3_ddp_scaled", TWICE),
         Row("Llama with prompt tuning, DDP", OTHERS, "prompt_ddp", "prompt_single", "prompt_ddp_scaled", TWICE),
         Row("Llama with prefix tuning, DDP", OTHERS, "prefix_ddp", "prefix_single", "prefix_ddp_scaled", TWICE),
+        Row("Llama with LoRA and a head of its own, DDP", OTHERS, "head_ddp", "head_single", "head_ddp_ignored",
+            "the head is kept out of the reduction"),
+        Row("Llama with LoRA and a head of its own, FSDP2", OTHERS, "head_fsdp2", "head_single", "head_fsdp2_layers",
+            "the layers are sharded, the model around them is not"),
+        Row("Llama with OFT, DDP", OTHERS, "oft_ddp", "oft_single", "oft_ddp_scaled", TWICE),
+        Row("Llama with VeRA, DDP", OTHERS, "vera_ddp", "vera_single", "vera_ddp_scaled", TWICE),
+        Row("Llama with trained tokens, DDP", OTHERS, "tokens_ddp", "tokens_single", "tokens_ddp_scaled", TWICE),
+        Row("Llama with LoHa, DDP", OTHERS, "loha_ddp", "loha_single", "loha_ddp_scaled", TWICE, tensors="live"),
     ),
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from scripts.library_rows import Library, Row
 
 FILE = "torchtitan/llama3.py"
-STAGES, LATENT = "torchtitan/pipeline.py", "torchtitan/deepseek.py"
+STAGES, LATENT, QWEN = "torchtitan/pipeline.py", "torchtitan/deepseek.py", "torchtitan/qwen3.py"
 OWN = "each rank divides by its own tokens"
 PARTS = "each microbatch divides by its own tokens, and nobody by the microbatches"
 
@@ -35,6 +35,15 @@ TORCHTITAN = Library(
         Row("DeepSeek-V3, FSDP2 x expert parallel", LATENT, "build_experts", "build_single",
             "build_experts_own_tokens", OWN, tensors="live"),
         Row("DeepSeek-V3, tensor parallel alone", LATENT, "build_tp", "build_single", "build_tp_scaled",
+            "each rank divides its loss by the ranks", tensors="live"),
+        Row("Qwen3 of one layer, FSDP2", QWEN, "dense_fsdp", "dense_single", "dense_fsdp_own_tokens", OWN),
+        Row("Qwen3 of one layer, tensor and sequence parallel", QWEN, "dense_sequence", "dense_single",
+            "dense_sequence_scaled", "each rank divides its loss by the ranks"),
+        Row("Qwen3 of experts, FSDP2", QWEN, "experts_fsdp", "experts_single", "experts_fsdp_own_tokens", OWN,
+            tensors="live"),
+        Row("Qwen3 of experts, FSDP2 x expert parallel", QWEN, "experts_spread", "experts_single",
+            "experts_spread_own_tokens", OWN, tensors="live"),
+        Row("Qwen3 of experts, tensor parallel alone", QWEN, "experts_tp", "experts_single", "experts_tp_scaled",
             "each rank divides its loss by the ranks", tensors="live"),
     ),
     bare=("torchtitan==0.3.0",),

@@ -12,7 +12,7 @@ TWICE = "the loss is divided by the ranks again"
 AGAIN = "the loss is multiplied by the ranks"
 ADDED = "gradients are added, `set_gradient_divide_factor(1)`"
 NO_ROOT = "the layers are sharded, the model around them is not"
-TRAINER = "transformers/trainer.py"
+TRAINER, TURNED = "transformers/trainer.py", "transformers/turned.py"
 
 TRANSFORMERS = Library(
     "transformers",
@@ -159,6 +159,18 @@ TRANSFORMERS = Library(
             "a loss of one's own ignores `num_items_in_batch`"),
         Row("Llama, its Trainer, texts of unlike lengths, DDP", TRAINER, "build_unlike", "build_unlike_single",
             "build_unlike_apart", "`average_tokens_across_devices=False`"),
+        Row("Llama, its Trainer, smoothed labels of unlike lengths, DDP", TRAINER, "build_smoothed",
+            "build_smoothed_single", "build_unlike", "one smooths its labels, the other does not"),
+        Row("Llama, its Trainer, clipped norm, DDP", TRAINER, "build_clipped", "build_clipped_single",
+            "build_clipped_apart", "`average_tokens_across_devices=False`"),
+        Row("DeepSeek-V2, complex rotary embedding, DDP", TURNED, "deepseek_v2_ddp", "deepseek_v2_single",
+            "deepseek_v2_ddp_scaled", TWICE),
+        Row("DeepSeek-V2, the library's tensor parallelism", TURNED, "deepseek_v2_tp", "deepseek_v2_single",
+            "deepseek_v2_tp_scaled", TWICE),
+        Row("Llama 4, complex rotary embedding, DDP", TURNED, "llama4_ddp", "llama4_single", "llama4_ddp_scaled",
+            TWICE),
+        Row("Llama 4, the library's tensor parallelism", TURNED, "llama4_tp", "llama4_single", "llama4_tp_scaled",
+            TWICE),
     ),
     unanswered=("Longformer", "DPT", "DETR (told what its queries are to find)", "Informer under DDP"),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.builders import ask
+from tests.builders import answer, ask
 from tests.sweep.plans import twins
 
 PAIR = """plan single
@@ -26,4 +26,4 @@ TENSOR, NUMBER = "div(x, c)", "div(x) other=2.0"
 def test_a_number_for_a_tensor_is_another_value(one, other):
     right, wrong = twins(PAIR.format(one=one, other=other))
     assert ask(*right).verdict.name == "PROVED"
-    assert ask(*wrong).verdict.name == "REFUTED"
+    assert answer(*wrong) == "REFUTED"

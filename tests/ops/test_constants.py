@@ -19,6 +19,11 @@ def test_roots_are_known(number):
     assert root_of(number**-0.5) == root_of(1 / math.sqrt(number)) == Fraction(1, number)
 
 
+@pytest.mark.parametrize("number", [Fraction("0.001999"), Fraction("0.002997001"), Fraction("12.5")])
+def test_roots_of_short_decimals_are_known(number):
+    assert root_of(math.sqrt(number)) == number
+
+
 @pytest.mark.parametrize("value", [2.0, 0.5, 1.0, 1.4142, 0.1, -math.sqrt(2), 1e-5, 1e30, math.inf, math.pi])
 def test_other_numbers_are_no_roots(value):
     assert root_of(value) is None

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from tests.builders import EXPLAINED
 from tests.residue.test_between import OPTIONS
+from tests.sampled import one_of
 from tests.values.outline import plans as outlined
 from verdict.backends.torch.oracle import oracle
 from verdict.concrete import AGREE
@@ -101,7 +103,7 @@ def between(single, parallel):
 
 
 def exhaustive(plans):
-    return verify(*plans, replace(OPTIONS, exhaustive=True)).verdict
+    return verify(*plans, replace(OPTIONS, exhaustive=True), causes=one_of(EXPLAINED)).verdict
 
 
 def test_flat_buffers_are_followed_element_by_element():
@@ -219,7 +221,7 @@ def test_a_mean_over_own_rows_is_a_multiple_of_a_share_of_the_mean():
 def test_another_multiple_of_a_mean_is_not_the_mean():
     single, parallel = outlined(MEAN, OWN_MEAN.format(0.25), rank=2)
     assert between(single, parallel) is None
-    assert verify(single, parallel, OPTIONS).verdict is Verdict.REFUTED
+    assert verify(single, parallel, OPTIONS, causes=one_of(EXPLAINED)).verdict is Verdict.REFUTED
 
 
 COUNTERS = """
@@ -267,4 +269,4 @@ def test_buffers_that_are_sent_in_one_are_what_they_were(dtype):
 def test_buffers_that_are_sent_in_one_are_not_others(wrong, dtype):
     sent = SENT.format(**SENT_RIGHT | SENT_WRONG[wrong])
     plans = outlined(COUNTERS.format(dtype=dtype), sent, rank=2)
-    assert verify(*plans, OPTIONS).verdict is Verdict.REFUTED
+    assert verify(*plans, OPTIONS, causes=one_of(EXPLAINED)).verdict is Verdict.REFUTED

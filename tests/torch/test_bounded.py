@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tests.torch.verdicts import answers
+from tests.torch.verdicts import ALL, answers
 
 FILE = Path(__file__).with_name("bounded.py")
 RIGHT, WRONG = ("with_all", "of_some"), ("clamped", "chosen", "saturated", "without_last")
@@ -14,7 +14,7 @@ RIGHT, WRONG = ("with_all", "of_some"), ("clamped", "chosen", "saturated", "with
 
 def told(name):
     builders = [f"build_{each}" for each in (*RIGHT, *WRONG)]
-    return answers(FILE, tuple(zip(builders, builders, strict=True)))[f"build_{name}"]
+    return answers(FILE, tuple(zip(builders, builders, strict=True)), causes=ALL)[f"build_{name}"]
 
 
 @pytest.mark.parametrize("name", RIGHT)

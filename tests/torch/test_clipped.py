@@ -14,7 +14,7 @@ WRONG = {"build_clipped_first": "build", "build_halved": "build", "build_twice_u
 
 
 def told(name):
-    return answers(FILE, tuple({**RIGHT, **WRONG}.items()), tensors="real", causes=False)[name]
+    return answers(FILE, tuple({**RIGHT, **WRONG}.items()), tensors="real")[name]
 
 
 @pytest.mark.parametrize("name", RIGHT)

@@ -15,5 +15,5 @@ BUILDERS = tuple(name for name in vars(clocked) if name.startswith("build_") and
 
 @pytest.mark.parametrize("name", BUILDERS)
 def test_seeds_that_are_the_time_are_not_the_same_on_all_ranks(name):
-    found = answers(FILE, tuple((each, "build_single") for each in BUILDERS), 2, "real", causes=False)[name]
+    found = answers(FILE, tuple((each, "build_single") for each in BUILDERS), 2, "real")[name]
     assert (found.verdict == "PROVED") is name.endswith("_right"), found.why

@@ -23,7 +23,7 @@ WRONG = sampled(NAMES, 6)
 
 def answered(name):
     built = [*((each, "") for each in NAMES), *((each, "_wrong") for each in WRONG)]
-    return answers(FILE, tuple((f"build_{each}{way}", f"build_{each}") for each, way in built), causes=False)[name]
+    return answers(FILE, tuple((f"build_{each}{way}", f"build_{each}") for each, way in built))[name]
 
 
 @pytest.mark.parametrize("name", NAMES)

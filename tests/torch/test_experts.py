@@ -46,11 +46,11 @@ def test_bounds_that_are_taken_from_the_data_are_not_known():
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_rows_that_are_sorted_by_expert_on_each_rank_are_proved(name):
-    found = live_answers(FILE, "build_single", (*RIGHT, *WRONG), causes=False)[name]
+    found = live_answers(FILE, "build_single", (*RIGHT, *WRONG))[name]
     assert found.verdict == "PROVED", found.why
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_rows_at_the_wrong_expert_or_place_are_refuted(name):
-    found = live_answers(FILE, "build_single", (*RIGHT, *WRONG), causes=False)[name]
+    found = live_answers(FILE, "build_single", (*RIGHT, *WRONG))[name]
     assert found.verdict == "REFUTED", found.why

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tests.torch.verdicts import answers
+from tests.torch.verdicts import ALL, answers
 
 FILE = Path(__file__).with_name("factored.py")
 SINGLE = {"plain": "plain", "before": "plain", "gated": "plain", "behind": "plain", "counted": "counted"}
@@ -20,7 +20,7 @@ LINES = {
 
 
 def told(name):
-    return answers(FILE, tuple(PAIRS.items()))[f"build_{name}"]
+    return answers(FILE, tuple(PAIRS.items()), causes=ALL)[f"build_{name}"]
 
 
 @pytest.mark.parametrize("name", ["plain", "counted"])

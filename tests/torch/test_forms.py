@@ -15,7 +15,7 @@ FORMS = ("unread", "group", "gpu", "divided", "narrow", "fused", "before", "coal
 
 def told(name):
     pairs = ((f"build_{form}{end}", f"build_{form}_single") for form in FORMS for end in ("", "_right"))
-    return answers(FILE, tuple(pairs), tensors="real", causes=False)[name]
+    return answers(FILE, tuple(pairs), tensors="real")[name]
 
 
 @pytest.mark.parametrize("form", FORMS)

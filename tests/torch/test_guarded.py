@@ -18,7 +18,7 @@ WRONG = tuple(name.removesuffix("_right") for name in RIGHT)
 
 def told():
     pairs = tuple((name, f"{name.removesuffix('_right')}_single") for name in (*WRONG, *RIGHT))
-    return answers(FILE, pairs, causes=False)
+    return answers(FILE, pairs)
 
 
 @pytest.mark.parametrize("name", RIGHT)

@@ -16,8 +16,8 @@ WRONG = ("summed", "early", "kept", "by_rank_0")
 
 
 def told(name):
-    builders = tuple(f"build_{each}" for each in (*RIGHT, *WRONG, "no_future"))
-    return answers(FILE, tuple((each, "build_single") for each in builders), tensors="real")[f"build_{name}"]
+    pairs = tuple((f"build_{each}", "build_single") for each in (*RIGHT, *WRONG, "no_future"))
+    return answers(FILE, pairs, tensors="real", causes=("build_early",))[f"build_{name}"]
 
 
 @pytest.mark.parametrize("name", RIGHT)

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tests.torch.verdicts import answers
+from tests.torch.verdicts import ALL, answers
 
 FILE = Path(__file__).with_name("kept.py")
 KEPT = {
@@ -16,7 +16,7 @@ KEPT = {
 
 
 def answer(name):
-    return answers(FILE, tuple((each, "build_single") for each in ("build_right", *KEPT)))[name]
+    return answers(FILE, tuple((each, "build_single") for each in ("build_right", *KEPT)), causes=ALL)[name]
 
 
 def test_the_right_program_is_proved():

@@ -19,8 +19,8 @@ WORLDS = {"meshed": 4}
 def found(kind, live):
     single, builders, world = f"build_{kind}_single", (f"build_{kind}", WRONG[kind]), WORLDS.get(kind, 2)
     if live:
-        return live_answers(FILE, single, builders, world, causes=False)
-    return answers(FILE, tuple((name, single) for name in builders), world, tensors="real", causes=False)
+        return live_answers(FILE, single, builders, world)
+    return answers(FILE, tuple((name, single) for name in builders), world, tensors="real")
 
 
 @pytest.mark.parametrize(

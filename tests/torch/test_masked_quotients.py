@@ -14,7 +14,7 @@ RIGHT, WRONG, ZEROS = ("eq", "where"), ("one", "less", "none"), ("safe", "unsafe
 
 def told(name):
     builders = [f"build_{each}" for each in (*RIGHT, *WRONG, *ZEROS, "alone")]
-    return answers(FILE, tuple(zip(builders, builders, strict=True)), causes=False)[f"build_{name}"]
+    return answers(FILE, tuple(zip(builders, builders, strict=True)))[f"build_{name}"]
 
 
 @pytest.mark.parametrize("name", RIGHT)

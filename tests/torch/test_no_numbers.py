@@ -18,7 +18,7 @@ RIGHT, WRONG = (
 
 def told(name):
     pairs = tuple((each, f"{each.rpartition('_')[0]}_single") for each in (*RIGHT, *WRONG))
-    return answers(FILE, pairs, causes=False)[name]
+    return answers(FILE, pairs)[name]
 
 
 @pytest.mark.parametrize("name", RIGHT)

@@ -7,14 +7,14 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tests.torch.verdicts import answers
+from tests.torch.verdicts import ALL, answers
 
 FILE = Path(__file__).with_name("normed.py")
 WRONG = {"build_own_norm": "missing-reduction", "build_counted_twice": "reduced-twice"}
 
 
 def told(name):
-    return answers(FILE, tuple((each, "build") for each in ("build", *WRONG)))[name]
+    return answers(FILE, tuple((each, "build") for each in ("build", *WRONG)), causes=ALL)[name]
 
 
 def test_a_norm_of_all_shards_is_proved():
@@ -38,7 +38,7 @@ def test_what_is_divided_by_the_norm_of_all_of_it_is_proved():
 
 def test_without_a_correction_the_trail_begins_where_parts_are_no_longer_parts(monkeypatch):
     monkeypatch.setattr(import_module("verdict.sweep.findings"), "causes", lambda scene, start, most: ([], start))
-    found = answers.__wrapped__(FILE, DIVIDED[1:])["build_divided_by_own"]
+    found = answers.__wrapped__(FILE, DIVIDED[1:], causes=ALL)["build_divided_by_own"]
     assert found.verdict == "REFUTED", found.why
     first = found.report.findings[0]
     assert first.code == "not-equivalent"

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tests.torch.verdicts import answers
+from tests.torch.verdicts import ALL, answers
 
 FILE = Path(__file__).with_name("positioned.py")
 WRONG = {
@@ -18,7 +18,7 @@ WRONG = {
 
 def told(name):
     pairs = tuple((f"build_{each}", "build_single") for each in ("right", *WRONG))
-    return answers(FILE, pairs)[f"build_{name}"]
+    return answers(FILE, pairs, causes=ALL)[f"build_{name}"]
 
 
 def test_the_right_program_is_proved():
@@ -42,7 +42,7 @@ BOUNDED = {
 
 def bounded(name):
     pairs = tuple((f"build_{each}", "build_window_single") for each in ("window_right", "window_shifted", *BOUNDED))
-    return answers(FILE, pairs)[f"build_{name}"]
+    return answers(FILE, pairs, causes=ALL)[f"build_{name}"]
 
 
 def test_the_right_window_is_proved():

@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 
 from tests.process import verdict  # noqa: E402
 from tests.torch.test_recorded import ROOT  # noqa: E402
-from tests.torch.verdicts import answers  # noqa: E402
+from tests.torch.verdicts import ALL, answers  # noqa: E402
 from verdict.backends.text import read, write  # noqa: E402
 from verdict.backends.torch.assemble import plan_of  # noqa: E402
 from verdict.backends.torch.launch import Target, record_all  # noqa: E402
@@ -42,7 +42,7 @@ def single(builder):
 
 def found(builder):
     pairs = tuple((name, single(name)) for name in (*EXACT, *BY_LAW, *WRONG, OPEN))
-    return answers(RANDOMNESS, pairs)[builder]
+    return answers(RANDOMNESS, pairs, causes=ALL)[builder]
 
 
 @cache
@@ -97,12 +97,12 @@ def test_wrong_states_are_refuted(builder):
     ],
 )  # fmt: skip
 def test_examples(tensors, codes):
-    told(answers(EXAMPLES, tuple((name, name) for name in codes), 2, tensors), codes)
+    told(answers(EXAMPLES, tuple((name, name) for name in codes), 2, tensors, causes=ALL), codes)
 
 
 def test_examples_on_a_mesh():
     codes = {"fsdp_tracked": "", "fsdp_by_rank": "random-state-differs"}
-    told(answers(EXAMPLES, tuple((name, name) for name in codes), 4), codes)
+    told(answers(EXAMPLES, tuple((name, name) for name in codes), 4, causes=ALL), codes)
 
 
 def told(found, codes):
@@ -115,7 +115,7 @@ def told(found, codes):
 @pytest.mark.parametrize("tensors", ["fake", "real"])
 def test_one_device(tensors):
     pairs = (("build_checkpointed", "build_single"), ("build_checkpointed_otherwise", "build_single"))
-    right, wrong = answers(RANDOMNESS, pairs, 1, tensors).values()
+    right, wrong = answers(RANDOMNESS, pairs, 1, tensors, causes=ALL).values()
     assert right.verdict == "PROVED", right.why
     assert "masks-by-law" not in names(right.report)
     assert (wrong.verdict, wrong.report.findings[0].code) == ("REFUTED", "random-state-differs")

@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tests.torch.verdicts import live_answers  # noqa: E402
+from tests.torch.verdicts import ALL, live_answers  # noqa: E402
 
 FILE = Path(__file__).with_name("saving.py")
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "torch" / "checkpoints.py"
@@ -54,6 +54,6 @@ def test_what_is_not_known_to_be_what_was_written_is_no_proof(name):
 
 @pytest.mark.parametrize("name", CHECKPOINTS)
 def test_training_that_goes_on_from_a_checkpoint(name):
-    found = live_answers(EXAMPLE, "build_single", tuple(CHECKPOINTS))[name]
+    found = live_answers(EXAMPLE, "build_single", tuple(CHECKPOINTS), causes=ALL)[name]
     assert found.verdict == ("REFUTED" if CHECKPOINTS[name] else "PROVED"), found.why
     assert re.search(CHECKPOINTS[name], found.why), found.why

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("torch")
 
 from tests.sampled import sampled
-from tests.torch.verdicts import answers
+from tests.torch.verdicts import ALL, answers
 
 HERE = Path(__file__).resolve().parent
 SLIPS = {
@@ -94,7 +94,7 @@ CASES = sampled(((file, builder) for file, builders in SLIPS.items() for builder
 def found(file, builder):
     """The answer to a builder, recorded together with those of its file that are asked for."""
     asked = [name for other, name in CASES if other == file]
-    return answers(HERE / f"{file}.py", tuple((name, SLIPS[file][name][0]) for name in asked))[builder]
+    return answers(HERE / f"{file}.py", tuple((name, SLIPS[file][name][0]) for name in asked), causes=ALL)[builder]
 
 
 @pytest.mark.slow
@@ -114,7 +114,7 @@ def test_the_first_finding_names_the_slip_and_its_line(file, builder):
 @pytest.mark.slow
 def test_a_norm_of_each_ranks_own_rows_is_one_cause_forward_and_backward():
     pair = (("build_normed_alone", "build_batch_norm_single"),)
-    report = answers(HERE / "slips_data.py", pair)["build_normed_alone"].report
+    report = answers(HERE / "slips_data.py", pair, causes=ALL)["build_normed_alone"].report
     first, then = report.findings
     assert (first.code, then.code) == ("missing-reduction", "wrong-constant")
     assert "var_mean" in first.title and "alone, where one of all of" in first.title
@@ -130,7 +130,7 @@ def test_a_cause_that_leaves_wrong_what_was_right_is_none(monkeypatch):
     for name in ("_alone", "_one_by_one", "restored", "several"):
         monkeypatch.setattr(module, name, lambda *words: None)
     pair = (("build_normed_alone", "build_batch_norm_single"),)
-    report = answers.__wrapped__(HERE / "slips_data.py", pair)["build_normed_alone"].report
+    report = answers.__wrapped__(HERE / "slips_data.py", pair, causes=ALL)["build_normed_alone"].report
     assert tried[0] is not None and not any(tried[1:])
     assert not any("alone, where one of all of" in finding.title for finding in report.findings)
 
@@ -147,6 +147,6 @@ def test_what_a_line_does_to_each_weight_is_searched_for_once(monkeypatch):
 
     monkeypatch.setattr(module, "_next", counted)
     pair = (("build_adam_penalty", "build_adam_single"),)
-    answer = answers(HERE / "slips_data.py", pair)["build_adam_penalty"]
+    answer = answers(HERE / "slips_data.py", pair, causes=ALL)["build_adam_penalty"]
     assert [each.code for each in answer.report.findings] == ["wrong-input", "wrong-scale"]
     assert searched == [["wrong-input"] * 4, ["wrong-scale"] * 4]

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 
 from click.testing import CliRunner  # noqa: E402
 
-from tests.torch.verdicts import answers  # noqa: E402
+from tests.torch.verdicts import ALL, answers  # noqa: E402
 from verdict.backends.torch.launch import Target  # noqa: E402
 from verdict.backends.torch.stated import ranks_of, step_of  # noqa: E402
 from verdict.cli import cli  # noqa: E402
@@ -61,7 +61,7 @@ NAMED = ("OUTSIDE", "AROUND", "PIECES", "ONE_PIECE", "SUM", "SUM_AVERAGED", "SUM
 
 def stated(name):
     pairs = tuple((each, each) for each in NAMED)
-    return answers(FILE.parents[2] / "tests" / "torch" / "stepped.py", pairs, tensors="real")[name]
+    return answers(FILE.parents[2] / "tests" / "torch" / "stepped.py", pairs, tensors="real", causes=ALL)[name]
 
 
 @pytest.mark.parametrize("name", ["OUTSIDE", "AROUND", "PIECES", "SUM"])

@@ -15,8 +15,8 @@ FILE = Path(__file__).with_name("subtle.py")
 BUILDERS = tuple(name for name in vars(subtle) if name.startswith("build_") and not name.endswith("_single"))
 RIGHT = tuple(name for name in BUILDERS if name.endswith("_right"))
 WRONG = tuple(name for name in BUILDERS if name not in RIGHT)
-LEFT_OPEN = ("build_reduced", "build_strided")
-"""Nothing is refuted of these: what the recording cannot say remains a question."""
+LEFT_OPEN = ("build_strided",)
+"""Nothing is refuted of it: what the recording cannot say remains a question."""
 
 
 def single(name):
@@ -24,13 +24,13 @@ def single(name):
 
 
 def told():
-    return answers(FILE, tuple((name, single(name)) for name in (*WRONG, *RIGHT)), causes=False)
+    return answers(FILE, tuple((name, single(name)) for name in (*WRONG, *RIGHT)))
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_program_that_is_wrong_in_a_small_way_is_not_proved(name):
     found = told()[name]
-    assert found.verdict in (("REFUTED", "UNKNOWN") if name in LEFT_OPEN else ("REFUTED",)), found.why
+    assert found.verdict == ("UNKNOWN" if name in LEFT_OPEN else "REFUTED"), found.why
 
 
 @pytest.mark.parametrize("name", RIGHT)

@@ -19,7 +19,8 @@ WRONG = (
 
 def found(name):
     pairs = tuple((f"build_{each}", f"build_{each.split('_')[0]}_single") for each in (*RIGHT, *WRONG))
-    return answers(FILE, pairs, tensors="auto")[f"build_{name}"]
+    explained = ("build_graph_detached", "build_causal_without")
+    return answers(FILE, pairs, tensors="auto", causes=explained)[f"build_{name}"]
 
 
 @pytest.mark.parametrize("name", RIGHT)

@@ -15,5 +15,5 @@ BUILDERS = tuple(name for name in vars(unsorted) if name.startswith("build_") an
 
 @pytest.mark.parametrize("name", BUILDERS)
 def test_a_bucket_in_the_order_of_a_set_is_not_the_same_on_replicas(name):
-    found = answers(FILE, tuple((each, "build_single") for each in BUILDERS), 4, causes=False)[name]
+    found = answers(FILE, tuple((each, "build_single") for each in BUILDERS), 4)[name]
     assert found.verdict == ("PROVED" if name.endswith("_right") else "REFUTED"), found.why

@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tests.torch.verdicts import answers  # noqa: E402
+from tests.torch.verdicts import ALL, answers  # noqa: E402
 
 FILE = Path(__file__).with_name("waited_for.py")
 PAIRS = (
@@ -15,7 +15,7 @@ PAIRS = (
 
 
 def told(name):
-    found = answers(FILE, PAIRS, tensors="real")[name]
+    found = answers(FILE, PAIRS, tensors="real", causes=ALL)[name]
     return found, {each.name: each.text for each in found.report.assumptions}
 
 

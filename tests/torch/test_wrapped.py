@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tests.torch.verdicts import answers, live_answers, plan  # noqa: E402
+from tests.torch.verdicts import ALL, answers, live_answers, plan  # noqa: E402
 from verdict.api import generate  # noqa: E402
 from verdict.backends.torch.launch import Limits, Target, record_each  # noqa: E402
 from verdict.graph.kept import RECORDED, with_kept  # noqa: E402
@@ -18,7 +18,7 @@ BUILDERS = ("build_right", "build_other_right", "build_first")
 
 
 def told(name):
-    return answers(FILE, tuple((each, "build_single") for each in BUILDERS), tensors="real")[name]
+    return answers(FILE, tuple((each, "build_single") for each in BUILDERS), tensors="real", causes=ALL)[name]
 
 
 def accumulating(name):

@@ -16,13 +16,13 @@ FOUND = tuple((name, "build_single") for name in NAMES)
 
 @pytest.mark.parametrize("name", ["build_right", "build_wrapped_right"])
 def test_what_torch_rounds_is_what_was_written(name):
-    found = answers(FILE, FOUND, tensors="real", causes=False)[name]
+    found = answers(FILE, FOUND, tensors="real")[name]
     assert found.verdict == "PROVED", found.why
 
 
 @pytest.mark.parametrize("name", ["build_eps", "build_scale", "build_wrapped"])
 def test_another_number_is_not(name):
-    found = answers(FILE, FOUND, tensors="real", causes=False)[name]
+    found = answers(FILE, FOUND, tensors="real")[name]
     assert found.verdict in ("REFUTED", "UNKNOWN"), found.why
 
 

@@ -2,6 +2,7 @@
 
 from functools import cache
 from typing import NamedTuple
+from zlib import crc32
 
 from tests.builders import EXPLAINED
 from tests.sampled import WHOLE
@@ -14,6 +15,9 @@ from verdict.errors import VerdictError
 from verdict.options import Options
 from verdict.pipeline import verify
 
+ALL = "all"
+"""Where findings are looked at of each: of all it is asked what makes them wrong."""
+
 
 class Answer(NamedTuple):
     """verdict: PROVED, REFUTED or UNKNOWN, or "not put". why: what the report finds and leaves open, or the error."""
@@ -24,22 +28,24 @@ class Answer(NamedTuple):
 
 
 @cache
-def answers(file, pairs, world=2, tensors="fake", confirm=60.0, causes=True):
-    """builder -> Answer, for each (builder, single-device builder) of `pairs` of a file. causes: whether it is asked of
-    each, too, what makes it wrong: otherwise of one in five.
+def answers(file, pairs, world=2, tensors="fake", confirm=60.0, causes=()):
+    """builder -> Answer, for each (builder, single-device builder) of `pairs` of a file. causes: the builders of which
+    it is asked, too, what makes them wrong, or ALL: a finding is looked at. Of others one in five is asked.
     """
     singles = tuple(dict.fromkeys(single for _, single in pairs))
     programs = [(Target(str(file), name), 1) for name in singles]
     programs += [(Target(str(file), name), world) for name, _ in pairs]
     recorded = record_each(programs, tensors, 2, Limits(120.0, confirm=confirm))
     found = dict(zip([(name, 1) for name in singles] + [(name, world) for name, _ in pairs], recorded, strict=True))
-    asked = explained([name for name, _ in pairs], causes)
+    asked = explained(file, [name for name, _ in pairs], causes)
     return {name: answer(found[single, 1], found[name, world], name, name in asked) for name, single in pairs}
 
 
-def explained(names, causes):
+def explained(file, names, causes):
     """Those of which it is asked, too, what makes them wrong."""
-    return names if causes or WHOLE else names[::-EXPLAINED]
+    if causes == ALL or WHOLE:
+        return names
+    return [name for name in names if name in causes or crc32(f"{file.stem}.{name}".encode()) % EXPLAINED == 0]
 
 
 def answer(single, parallel, name, causes=True):
@@ -61,13 +67,13 @@ def plan(recorded, name):
 
 
 @cache
-def live_answers(file, single, builders, world=2, confirm=60.0, causes=True):
+def live_answers(file, single, builders, world=2, confirm=60.0, causes=()):
     """builder -> Answer, where all ranks are recorded together, on the single-device program's numbers. causes: see
     `answers`.
     """
     programs = [(Target(str(file), single), 1), *((Target(str(file), name), world) for name in builders)]
     alone, *others = record_each(programs, "live", 2, Limits(120.0, confirm=confirm))
-    asked = explained(builders, causes)
+    asked = explained(file, builders, causes)
     return {name: _live_answer(alone, each, name, name in asked) for name, each in zip(builders, others, strict=True)}
 
 

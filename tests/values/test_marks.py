@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.builders import ask
+from tests.builders import answer
 from tests.values.outline import plans
 
 STEP = """
@@ -38,7 +38,7 @@ SQUARES = {"alike": "p = aten.mul.Tensor(h, h)", "otherwise": "r = aten.neg(h)\n
 def asked(square, read, exhaustive):
     single = STEP.format(read=read, square=SQUARES["alike"])
     parallel = STEP.format(read="", square=SQUARES[square])
-    return ask(*plans(single, parallel), exhaustive=exhaustive).verdict.name
+    return answer(*plans(single, parallel), exhaustive=exhaustive)
 
 
 @pytest.mark.parametrize("exhaustive", [False, True])

@@ -30,6 +30,8 @@ LONG = 10**14
 """A float whose decimal denominator is so great has about all its digits: it is rounded."""
 MOST_DENOMINATOR = 2**20
 """The greatest denominator that is looked for; by chance, one in some ten thousand random floats has one."""
+ARRAYS = (np.ndarray, np.generic)
+"""What has a type of its elements: arrays, and what numpy makes of those that have no dimension."""
 MOST_CHOICES = 100_000
 """As terms, more choices of an element for a slot take minutes."""
 
@@ -45,7 +47,7 @@ def array(made: Any, beside: Sequence[Array]) -> Array:
 
 def of_objects(x: Any) -> bool:
     """Whether the elements of `x` are objects: exact rationals or terms."""
-    return x.dtype == object if isinstance(x, np.ndarray | np.generic) else not isinstance(x, float)
+    return x.dtype.kind == "O" if isinstance(x, ARRAYS) else not isinstance(x, float)
 
 
 def has_terms(x: Array) -> bool:

@@ -2,6 +2,7 @@
 
 from verdict.phases.by_rank import by_rows_of_ranks, first_told, told
 from verdict.phases.certify import CERTAIN, certify, contradict, unconfirmed
+from verdict.phases.computed import with_constants_computed
 from verdict.phases.door import without_complex
 from verdict.phases.drawn import with_draws
 from verdict.phases.explain import explain
@@ -10,6 +11,7 @@ from verdict.phases.query import Examined, Query
 from verdict.phases.script import script_of
 from verdict.phases.summary import known_assumptions, side_of
 from verdict.phases.sweep import sweep
+from verdict.phases.unsaid import with_values_unsaid
 from verdict.phases.walk import walk
 
 __all__ = [
@@ -29,6 +31,8 @@ __all__ = [
     "told",
     "unconfirmed",
     "walk",
+    "with_constants_computed",
     "with_draws",
+    "with_values_unsaid",
     "without_complex",
 ]

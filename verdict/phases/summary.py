@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from verdict.graph import ACCUMULATOR, ACTIVATION, BUFFER, GRAD, GRADIENT, INPUT, WEIGHT, Plan
+from verdict.graph.computed import NAME as COMPUTED
 from verdict.graph.lockstep import CHUNK, COMMUNICATION, LOADER, SEND
 from verdict.graph.matched import BY_LAW
 from verdict.lineage import CHUNK_ORDER, INITIAL_STATE, INPUT_RANGES, Binding, Gap, Lineages, Reference
@@ -228,7 +229,7 @@ def known_assumptions(plans: Sequence[Plan]) -> frozenset[str]:
     of_rules = {assumption.name for rule in RULES.values() for assumption in rule.assumptions}
     of_plans = {assumption.name for plan in plans for assumption in plan.assumptions}
     own = {assumption.name for assumption in (REAL, REDUCTION, BUFFERED, LOSS_SUM, BY_LAW, NUMBERS)}
-    return frozenset(own | {INITIAL_STATE, INPUT_RANGES, CHUNK_ORDER} | of_rules | of_plans)
+    return frozenset(own | {COMPUTED, INITIAL_STATE, INPUT_RANGES, CHUNK_ORDER} | of_rules | of_plans)
 
 
 def _not_equivalent(stages: Cut, stage: Stage, outcome: Refuted) -> Finding:

@@ -1,6 +1,6 @@
 """The declared outputs of two flows on numbers: which differ, which nobody holds."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
@@ -24,6 +24,10 @@ NOTHING = 1e-11
 """A single-device output below this, relative to the greatest output on the same numbers, is zero but for rounding."""
 ROUNDING = 1e-13
 """Where all outputs are below this they are zero but for rounding: what both plans are given is about one."""
+
+
+Shaken = Callable[[int], tuple[list[Array | None], list[Array | None]]]
+"""The values of both flows on one of the seeds, by its number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,17 @@ class Compared(NamedTuple):
     total: int
 
 
+class Due(NamedTuple):
+    """What the outputs of a parallel flow are held against. partners: the single-device output that is due of each, by
+    its key; None where none is. right: the values of the single-device flow. greatest: of each seed, the greatest
+    element that it declares.
+    """
+
+    partners: Mapping[tuple[Hashable, ...], Result | None]
+    right: Values
+    greatest: tuple[float, ...]
+
+
 def partner(flow: Flow, result: Result) -> Result | None:
     """The single-device output that a parallel one is held against; the only loss there is, whatever it is called."""
     if result.key[0] != LOSS:
@@ -65,43 +80,58 @@ def partner(flow: Flow, result: Result) -> Result | None:
 
 
 def compare(
-    single: Flow, parallel: Flow, right: Values, found: Values, shaken: tuple[Values, Values] | None = None
+    single: Flow, parallel: Flow, right: Values, found: Values, shaken: Shaken | None = None
 ) -> Compared:
     """Compare all that is declared on numbers. Raises Faulty where single-device values are no numbers.
 
     shaken: the same values where operators are off by far more than rounding: what that changes by a tenth of a
-    difference shows none.
+    difference shows none. It is asked of seeds on which outputs differ alone.
     """
     covered: dict[tuple[Hashable, ...], Any] = {
         result.key: np.zeros(_shape(right[0][result.value]), dtype=bool) for result in single.results
     }
-    sizes = [[_greatest(seed[r.value]) for r in single.results] for seed in right]
-    greatest = [max(each, default=0.0) for each in sizes]
-    if not np.isfinite(sizes).all():
-        raise Faulty(Fault("single-device values overflow or are undefined", "the declared outputs", ours=True))
-    different, alone = [], []
+    due = due_of(single, parallel, right)
+    alone = []
     for result in parallel.results:
-        other = partner(single, result)
+        other = due.partners[result.key]
         if other is None:
             alone.append(result)
-            continue
-        if len(result.region) <= covered[other.key].ndim:
+        elif len(result.region) <= covered[other.key].ndim:
             covered[other.key][result.region] = True
-        worst = _worst(result, other, (right, found), greatest, shaken)
-        if worst is not None:
-            different.append(worst)
     missing = (Missing(str(r.key[0]), r.what) for r in single.results if not covered[r.key].all())
-    total = len(parallel.results) - len(alone)
-    return Compared(tuple(different), tuple(dict.fromkeys(missing)), tuple(alone), total)
+    differ = tuple(different(parallel.results, due, found, shaken))
+    return Compared(differ, tuple(dict.fromkeys(missing)), tuple(alone), len(parallel.results) - len(alone))
+
+
+def due_of(single: Flow, parallel: Flow, right: Values) -> Due:
+    """What is due of the outputs of the parallel flow. Raises Faulty where single-device values are no numbers."""
+    sizes = [[_greatest(seed[r.value]) for r in single.results] for seed in right]
+    if not np.isfinite(sizes).all():
+        raise Faulty(Fault("single-device values overflow or are undefined", "the declared outputs", ours=True))
+    partners = {result.key: partner(single, result) for result in parallel.results}
+    return Due(partners, right, tuple(max(each, default=0.0) for each in sizes))
+
+
+def different(
+    results: Iterable[Result], due: Due, found: Values, shaken: Shaken | None = None
+) -> Iterator[Different]:
+    """Those of some outputs of the parallel flow that differ on one of the first seeds, as many as are `found`.
+
+    shaken: see `compare`.
+    """
+    for result in results:
+        other = due.partners[result.key]
+        worst = _worst(result, other, due, found, shaken) if other is not None else None
+        if worst is not None:
+            yield worst
 
 
 def _worst(
-    result: Result, other: Result, values: tuple[Values, Values], greatest: Sequence[float],
-    shaken: tuple[Values, Values] | None,
-) -> Different | None:  # fmt: skip
-    """The first difference that is more than rounding. greatest: of each seed, the greatest single-device output."""
-    right, found = values
-    for number, most in enumerate(greatest):
+    result: Result, other: Result, all_due: Due, found: Values, shaken: Shaken | None
+) -> Different | None:
+    """The first difference that is more than rounding."""
+    right = all_due.right[: len(found)]
+    for number, most in enumerate(all_due.greatest[: len(found)]):
         due, here = _pair(result, other, right[number], found[number])
         if due.shape != here.shape:
             return Different(result, float("inf"), _greatest(due))
@@ -111,7 +141,7 @@ def _worst(
             continue
         noise = 0.0
         if shaken is not None:
-            others = _pair(result, other, shaken[0][number], shaken[1][number])
+            others = _pair(result, other, *shaken(number))
             noise = sum(_greatest(moved(*each)) for each in zip((due, here), others, strict=True))
         if is_steady(error, noise):
             return Different(result, error, size, _multiple(result, other, right, found))

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -73,10 +75,14 @@ def certain(flows: tuple[Flow, Flow], found: Seen, plans: tuple[Plan, Plan], kep
     if not found.compared.different or sum(flow.elements for flow in flows) > MOST_SHAKEN:
         return found
     ends = kept or (frozenset(r.value for r in flows[0].results), frozenset(r.value for r in flows[1].results))
-    shaken = tuple(
-        _made(flow, plan, found.given, own, True) for flow, plan, own in zip(flows, plans, ends, strict=True)
-    )
-    return found._replace(compared=compare(*flows, *found.values, (shaken[0], shaken[1])))
+
+    @cache
+    def shaken(number: int) -> tuple[list[Array | None], list[Array | None]]:
+        given = found.given[number : number + 1]
+        one, other = (_made(*each, True)[0] for each in zip(flows, plans, repeat(given), ends, strict=False))
+        return one, other
+
+    return found._replace(compared=compare(*flows, *found.values, shaken))
 
 
 def telling(

@@ -50,9 +50,10 @@ def each(
     further = tuple(key for key in attributes or {} if key not in optional)
 
     def forward(args: Arguments) -> Array:
-        first = args.given[0]
+        first, *others = args.given
         operands = [_operand(args, key, first) for key in named]
-        shape = np.broadcast_shapes(*(x.shape for x in args.given))
+        alike = all(x.shape == first.shape for x in others)
+        shape = first.shape if alike else np.broadcast_shapes(*(x.shape for x in args.given))
         return np.asarray(function(*operands, *(args[key] for key in further)), dtype=None).reshape(shape)
 
     def shapes(args: Arguments) -> Axes:

@@ -32,6 +32,8 @@ REQUIRED = object()
 """The default of an attribute that has none."""
 MOST_ROOT = 1024.0
 """The greatest float that is looked at as a root; its inverse is the smallest."""
+ROOT_DIGITS = 7
+"""Of how many digits a number is whose root is looked at: by chance, one in a hundred million random floats is one."""
 PLACEMENT = ("layout", "device", "pin_memory", "memory_format", "non_blocking")
 """Attributes that say where and how elements are stored: without influence on values."""
 ROUNDED = Assumption(
@@ -41,25 +43,23 @@ ROUNDED = Assumption(
 
 
 class Arguments:
-    """What a node reads: tensors (arrays or shapes; a tuple for a list, None where absent) and attributes, by name."""
+    """What a node reads: tensors (arrays or shapes; a tuple for a list, None where absent) and attributes, by name.
+
+    given: all tensors that are there, in the order of the inputs.
+    """
+
+    __slots__ = ("attrs", "given", "name", "tensors")
 
     def __init__(self, name: str, tensors: Mapping[str, Any], attrs: Mapping[str, Any]) -> None:
         self.name = name
         self.tensors = tensors
         self.attrs = attrs
+        self.given = _given(tensors)
 
     def __getitem__(self, name: str) -> Any:
         """The tensor of this name where there is one, else the attribute."""
         found = self.tensors.get(name)
         return self.attrs.get(name) if found is None else found
-
-    @property
-    def given(self) -> tuple[Any, ...]:
-        """All tensors that are there, in the order of the inputs."""
-        found: list[Any] = []
-        for value in self.tensors.values():
-            found.extend(value if isinstance(value, Many) else (value,))
-        return tuple(value for value in found if value is not None)
 
     def misfit(self, problem: str) -> ShapeError:
         """The error that this node's shapes or attributes do not fit."""
@@ -74,6 +74,16 @@ class Many(tuple[Any, ...]):
     """The elements of a list argument (a shape is a plain tuple)."""
 
     __slots__ = ()
+
+
+def _given(tensors: Mapping[str, Any]) -> tuple[Any, ...]:
+    found: list[Any] = []
+    for value in tensors.values():
+        if isinstance(value, Many):
+            found.extend(each for each in value if each is not None)
+        elif value is not None:
+            found.append(value)
+    return tuple(found)
 
 
 Shapes = Callable[[Arguments], Axes | tuple[Any, ...]]
@@ -168,7 +178,7 @@ def _binding(
         for key in required:
             if key not in attrs:
                 raise ShapeError(f"{name}: needs the attribute {key}")
-        known_values = usual | {key: attrs[key] for key in attrs if key in usual}
+        known_values = usual | {key: attrs[key] for key in attrs if key in usual} if attrs else usual
         if len(values) == len(keys) and "absent" not in attrs and attrs.keys().isdisjoint(keys):
             return Arguments(name, dict(zip(keys, values, strict=True)), known_values)
         return Arguments(name, _tensors(name, signature, values, attrs), known_values)
@@ -222,6 +232,8 @@ def whole(inputs: Sequence[Shape], found: tuple[Any, ...]) -> Axes:
 
 def alike(arrays: Sequence[Array]) -> list[Array]:
     """The arrays of one node in one kind: floats where some are floats and none has terms, else objects."""
+    if all(x.dtype.kind == "f" for x in arrays):
+        return list(arrays)
     if any(numbers.has_terms(x) for x in arrays):
         return [numbers.each(exactly, x) for x in arrays]
     if any(x.dtype.kind == "f" for x in arrays):
@@ -251,15 +263,20 @@ def constant(like: Array, value: Any) -> Any:
 
 @lru_cache(maxsize=1024)
 def root_of(value: float) -> Fraction | None:
-    """The whole number, or its inverse, of which `value` is the irrational root but for rounding."""
+    """The number of which `value` is the irrational root but for rounding: whole, the inverse of a whole one, or of few
+    digits.
+    """
     if not 1 / MOST_ROOT < value < MOST_ROOT:
         return None
-    whole = value > 1
-    number = round(value * value if whole else 1 / (value * value))
-    near = math.sqrt(number) if whole else 1 / math.sqrt(number)
-    if abs(near - value) > 2 * math.ulp(near) or math.isqrt(number) ** 2 == number:
-        return None
-    return Fraction(number) if whole else Fraction(1, number)
+    square = value * value
+    number = Fraction(round(square)) if value > 1 else Fraction(1, round(1 / square))
+    near = next((each for each in (number, Fraction(f"{square:.{ROOT_DIGITS - 1}e}")) if _is_root(value, each)), None)
+    return None if near is None or isinstance(elements.power(near, Fraction(1, 2)), Fraction) else near
+
+
+def _is_root(value: float, number: Fraction) -> bool:
+    near = math.sqrt(number)
+    return abs(near - value) <= 2 * math.ulp(near)
 
 
 def dtype_kind(dtype: Any) -> str:

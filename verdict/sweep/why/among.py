@@ -1,6 +1,6 @@
 """Among which matching steps a kind of correction is looked for."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 
 from verdict.graph import ABSENT
 from verdict.sweep.flow import REDUCTIONS
@@ -73,6 +73,9 @@ def concerned(scene: Scene, state: State, classes: Sequence[Siblings]) -> Iterat
     return (at for at in classes if any(number in cone for number in at.steps.values()))
 
 
-def before_wrong(scene: Scene, state: State) -> set[int]:
+def before_wrong(scene: Scene, state: State) -> Set[int]:
     """The steps that outputs that differ depend on."""
-    return cone_of(scene, [item.result.value for item in state.different])
+    if before_wrong not in state.asked:
+        state.asked[before_wrong] = cone_of(scene, [item.result.value for item in state.different])
+    found: Set[int] = state.asked[before_wrong]
+    return found

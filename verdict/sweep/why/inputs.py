@@ -58,11 +58,10 @@ class Candidate(NamedTuple):
 Chosen = Mapping[Instance, Candidate]
 
 
-def other_input(scene: Scene, state: State, at: Siblings, held: bool) -> Iterator[Fix]:
-    """Another value in place of one input, of those that a single-device step of the same operator reads. What is read
-    for its shape alone is no wrong value: another one there mends what else is made of it.
-
-    held: values that the rank has, and other shares or sums of what it reads; else those alone that it has not.
+def other_input(scene: Scene, state: State, at: Siblings) -> Iterator[tuple[bool, Fix]]:
+    """Another value in place of one input, of those that a single-device step of the same operator reads, and whether
+    it is one that the rank has, or another share or sum of what it reads. What is read for its shape alone is no wrong
+    value: another one there mends what else is made of it.
     """
     if at.op.startswith("~"):
         return
@@ -83,7 +82,7 @@ def other_input(scene: Scene, state: State, at: Siblings, held: bool) -> Iterato
             if tried > MOST_PARTNERS:
                 return
             for chosen in _choices(scene, state, at, number, k):
-                yield from _wired(scene, state, at, number, k, chosen, held)
+                yield from _wired(scene, state, at, number, k, chosen)
 
 
 def _cut_here(scene: Scene, step: Step, k: int) -> bool:
@@ -141,7 +140,9 @@ def _at(boxes: list[Candidate], number: int, count: int, across: bool) -> Candid
     return boxes[number % len(boxes) if across else number * len(boxes) // count]
 
 
-def _wired(scene: Scene, state: State, at: Siblings, number: int, k: int, chosen: Chosen, held: bool) -> Iterator[Fix]:
+def _wired(
+    scene: Scene, state: State, at: Siblings, number: int, k: int, chosen: Chosen
+) -> Iterator[tuple[bool, Fix]]:
     """The input replaced wherever the rank reads it, then for this step alone."""
     reads: dict[tuple[int, int], Arrays] = {}
     has: dict[Instance, Arrays] = {}
@@ -185,13 +186,13 @@ def _wired(scene: Scene, state: State, at: Siblings, number: int, k: int, chosen
             (at, _), notes = _class_of(scene, mover), (*notes, title)
             instances = tuple(at.steps)
             title = _misplacing(scene, mover, instances, read)
-    if held == (code in EXOTIC and not candidate.name):
-        return
+    held = code not in EXOTIC or bool(candidate.name)
     change: dict[int, Arrays] = {}
     for own in steps:
         change.update(chosen[own].made)
     for made in (Change({}, reads), Change(change)):
-        yield Fix(code, title, at, instances, made, notes, help_text, lines, (UNSUMMED,) if early else (), edits)
+        kin = (UNSUMMED,) if early else ()
+        yield held, Fix(code, title, at, instances, made, notes, help_text, lines, kin, edits)
 
 
 def _sums(scene: Scene, made: int | None, value: int) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from verdict.comparison import Faulty
 from verdict.graph import ABSENT
-from verdict.sweep.compare import Different, compare
+from verdict.sweep.compare import Different, different
 from verdict.sweep.elements import Ids
 from verdict.sweep.flow import CANNOT, Result, attempt
 from verdict.sweep.values import Values
@@ -163,7 +163,7 @@ def mended(
 
 def _differ(scene: Scene, values: Values, results: tuple[Result, ...]) -> bool:
     """Whether any of these outputs differs."""
-    return bool(compare(scene.one, replace(scene.other, results=results), scene.right[: len(values)], values).different)
+    return next(different(results, scene.due, values), None) is not None
 
 
 def _again(scene: Scene, values: Values, change: Change, number: int) -> list[int]:
@@ -184,7 +184,7 @@ def _again(scene: Scene, values: Values, change: Change, number: int) -> list[in
                 continue
             array = np.asarray(output, dtype=np.float64)
             before = seed[value]
-            if before is None or before.shape != array.shape or not np.array_equal(before, array):
+            if before is None or before.shape != array.shape or not (before == array).all():
                 seed[value] = array
                 changed.append(value)
     return list(dict.fromkeys(changed))
@@ -209,7 +209,7 @@ def _different(
         results.append(result._replace(value=len(found[0])))
         for seed, array in zip(found, override, strict=False):
             seed.append(array)
-    again = compare(scene.one, replace(flow, results=tuple(results)), scene.right[: len(found)], found).different
+    again = different(results, scene.due, found)
     compared = {_place(result) for result in results}
     kept = (item for item in before.different if _place(item.result) not in compared)
     values_of = ((item, own.get(item.result.value, item.result.value)) for item in again)

@@ -4,13 +4,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import networkx
 import numpy as np
 
 from verdict.graph import ABSENT, Node, Plan
 from verdict.graph.lockstep import CHUNK, COLLECTIVES
 from verdict.graph.sources import cited_in
 from verdict.ops import Array
+from verdict.sweep.compare import Due, due_of
 from verdict.sweep.elements import Elements, Ids, Kind
 from verdict.sweep.flow import Flow, Step
 from verdict.sweep.follow import Follower, follow_single
@@ -23,6 +23,8 @@ from verdict.sweep.why.siblings import Partition, Siblings, partitions_of, repea
 
 Arrays = tuple[Array, ...]
 """One array for each seed."""
+Edges = tuple[tuple[int, ...], ...]
+"""For each step other steps."""
 STEADY = (0.0, 1.0, float("-inf"))
 SAMPLED = 8
 """How many elements of an array are looked up before all of them are."""
@@ -34,9 +36,10 @@ class Scene:
 
     readers: for each value of the parallel flow the steps that read it. classes: its steps, those that match on all
     ranks and in all microbatches together, in the order of the flow. repeated: those of several runs of one line of a
-    program. partitions: how ranks may be grouped. maker: which step makes a value. graph: from each parallel step to
-    those that read what it makes. collectives: by device and name. outputs: of single-device steps that make several
-    tensors, what these are called. plain: both flows on small whole numbers.
+    program. partitions: how ranks may be grouped. maker: which step makes a value. before, behind: of each parallel
+    step those that make what it reads, and those that read what it makes. collectives: by device and name. outputs: of
+    single-device steps that make several tensors, what these are called. due: what outputs are held against. plain:
+    both flows on small whole numbers.
     """
 
     single: Plan
@@ -49,12 +52,14 @@ class Scene:
     catalogue: Catalogue
     readers: Mapping[int, tuple[int, ...]]
     maker: Mapping[int, int]
-    graph: networkx.DiGraph
+    before: Edges
+    behind: Edges
     classes: tuple[Siblings, ...]
     repeated: tuple[Siblings, ...]
     partitions: tuple[Partition, ...]
     collectives: Mapping[tuple[int, str], tuple[Node, ...]]
     outputs: Mapping[int, tuple[str, ...]]
+    due: Due
     plain: Plain | None = None
 
     def step(self, number: int) -> Step:
@@ -109,19 +114,20 @@ def scene_of(runs: Runs) -> Scene:
     instances = sorted({place for found in (*classes, *repeated) for place in found.steps})
     return Scene(
         single, parallel, *flows, right, trace, elements, catalogue,
-        {value: tuple(dict.fromkeys(found)) for value, found in readers.items()}, maker, _graph(flows[1], maker),
+        {value: tuple(dict.fromkeys(found)) for value, found in readers.items()}, maker, *_edges(flows[1], maker),
         classes, repeated, partitions_of(parallel, instances), _collectives(parallel), _outputs(single, flows[0]),
-        runs.plain,
+        due_of(*flows, right), runs.plain,
     )  # fmt: skip
 
 
-def _graph(flow: Flow, maker: Mapping[int, int]) -> networkx.DiGraph:
-    """The steps of a flow, each with edges to those that read what it makes."""
-    graph = networkx.DiGraph()
-    graph.add_nodes_from(range(len(flow.steps)))
-    for number, step in enumerate(flow.steps):
-        graph.add_edges_from((maker[value], number) for value in step.inputs if value in maker)
-    return graph
+def _edges(flow: Flow, maker: Mapping[int, int]) -> tuple[Edges, Edges]:
+    """For each step of a flow those that make what it reads, and those that read what it makes."""
+    before = [dict.fromkeys(maker[value] for value in step.inputs if value in maker) for step in flow.steps]
+    behind: list[list[int]] = [[] for _ in flow.steps]
+    for number, makers in enumerate(before):
+        for other in makers:
+            behind[other].append(number)
+    return tuple(map(tuple, before)), tuple(map(tuple, behind))
 
 
 def _collectives(plan: Plan) -> dict[tuple[int, str], tuple[Node, ...]]:

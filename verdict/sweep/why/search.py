@@ -48,11 +48,16 @@ Kind = Callable[[Scene, State, Siblings], Iterator[Fix]]
 def _held(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
     """Values that the rank has, and other shares or sums of what it reads; each once."""
     tried = set[Hashable]()
-    for fix in other_input(scene, state, at, held=True):
+    for fix in (fix for held, fix in _inputs(scene, state, at) if held):
         change = tuple((k, arrays[0].tobytes()) for part in fix.change for k, arrays in part.items())
         if (fix.code, change) not in tried:
             tried.add((fix.code, change))
             yield fix
+
+
+def _inputs(scene: Scene, state: State, at: Siblings) -> Iterator[tuple[bool, Fix]]:
+    """What `other_input` finds, found once."""
+    return shared(state, (other_input, id(at)), partial(other_input, scene, state, at))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +160,7 @@ class Search:
 
     def unlikely(self, state: State, at: Siblings) -> Iterator[Fix]:
         """Values that the rank has not at all."""
-        yield from other_input(self.scene, state, at, held=False)
+        yield from (fix for held, fix in _inputs(self.scene, state, at) if not held)
 
     def scales(self, state: State, at: Siblings) -> Iterator[Fix]:
         """Factors."""
