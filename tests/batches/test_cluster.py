@@ -6,6 +6,7 @@ import shutil
 import signal
 import time
 from collections.abc import Callable
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -47,17 +48,32 @@ class Killed(NamedTuple):
     kill: Callable[[], None]
 
 
-@pytest.fixture
-def cluster(monkeypatch):
+@contextmanager
+def two_nodes():
     """Two nodes of one core each; the second one can be killed."""
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    second = made.add_node(num_cpus=1)
-    made.wait_for_nodes()
-    ray.init(address=made.address, log_to_driver=False)
-    yield Killed(second.node_id, partial(made.remove_node, second, allow_graceful=False))
-    ray.shutdown()
-    made.shutdown()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PYTHONPATH", str(ROOT))
+        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        second = made.add_node(num_cpus=1)
+        made.wait_for_nodes()
+        ray.init(address=made.address, log_to_driver=False)
+        yield Killed(second.node_id, partial(made.remove_node, second, allow_graceful=False))
+        ray.shutdown()
+        made.shutdown()
+
+
+@pytest.fixture
+def mortal():
+    """A cluster for one test, which kills a node of it."""
+    with two_nodes() as nodes:
+        yield nodes
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A cluster for all tests behind those that kill a node: a process is on one cluster at a time."""
+    with two_nodes() as nodes:
+        yield nodes
 
 
 def tasks_of(folder, count):
@@ -80,15 +96,6 @@ def slow(task, folder):
 
 def data_of(found):
     return [untimed(each.case.data) for each in found]
-
-
-def test_the_same_cases_as_local(cluster, tmp_path):
-    tasks = tasks_of(tmp_path, 3)
-    told = []
-    found = run_tasks(tasks, on_ray(None), read_all, None, told.append)
-    assert data_of(found) == data_of(run_tasks(tasks, local(2), read_all, None, lambda _: None))
-    assert [each.case.standing for each in found] == [Standing.PROVED, Standing.REFUTED, Standing.REFUSED]
-    assert sorted(case.number for case in told) == [0, 1, 2]
 
 
 def has_begun(marks, node):
@@ -118,9 +125,9 @@ def outcomes_where_a_node_is_killed(tasks, run, marks, node):
     return [outcomes[place] for place in range(len(tasks))]
 
 
-def test_a_node_is_killed_in_the_middle(cluster, tmp_path):
+def test_a_node_is_killed_in_the_middle(mortal, tmp_path):
     tasks = tasks_of(tmp_path, 8)
-    found = outcomes_where_a_node_is_killed(tasks, slow, tmp_path / "marks", cluster)
+    found = outcomes_where_a_node_is_killed(tasks, slow, tmp_path / "marks", mortal)
     assert all(isinstance(outcome, Found) for outcome in found)
     assert data_of(found) == data_of(run_tasks(tasks, local(2), read_all, None, lambda _: None))
 
@@ -132,15 +139,24 @@ def slowly_recorded(asked, folder):
     return record_one(asked)
 
 
-def test_a_node_is_killed_while_programs_are_recorded(cluster, tmp_path):
+def test_a_node_is_killed_while_programs_are_recorded(mortal, tmp_path):
     pytest.importorskip("torch")
     manner, variables = Manner("fake", True, ""), dict(os.environ)
     sides = [(Target(str(PROGRAM), name), 2) for name in ("build", "build_sum")] * 3
     tasks = [Asked(side, manner, False, variables) for side in sides]
-    found = outcomes_where_a_node_is_killed(tasks, slowly_recorded, tmp_path / "marks", cluster)
+    found = outcomes_where_a_node_is_killed(tasks, slowly_recorded, tmp_path / "marks", mortal)
     assert all(isinstance(each, Recorded) for each in found), found
     assert all(same(each, record_one(task)) for each, task in zip(found[:2], tasks[:2], strict=True))
     assert not same(*found[:2])
+
+
+def test_the_same_cases_as_local(cluster, tmp_path):
+    tasks = tasks_of(tmp_path, 3)
+    told = []
+    found = run_tasks(tasks, on_ray(None), read_all, None, told.append)
+    assert data_of(found) == data_of(run_tasks(tasks, local(2), read_all, None, lambda _: None))
+    assert [each.case.standing for each in found] == [Standing.PROVED, Standing.REFUTED, Standing.REFUSED]
+    assert sorted(case.number for case in told) == [0, 1, 2]
 
 
 def test_ranks_of_a_large_program_are_recorded_on_both_nodes(cluster, tmp_path):

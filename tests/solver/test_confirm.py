@@ -44,6 +44,8 @@ SAME = {
     "masked": lambda x, y, z, i: (x.maximum(y + -np.inf).exp(), x.exp() + (z + -np.inf).exp()),
     "both masked": lambda x, y, z, i: (x + -np.inf, y + -np.inf),
     "less domain": lambda x, y, z, i: (x * y / y, x),
+    "never masked": lambda x, y, z, i: (x, (1 - (i - i).indicator(0)).choose(-np.inf, x)),
+    "masked alike": lambda x, y, z, i: (i.indicator(1).choose(-np.inf, x) for _ in "ab"),
 }
 OTHER = {
     "another sum": lambda x, y, z, i: (x * (y + z), z * x + y * y),
@@ -54,6 +56,8 @@ OTHER = {
     "one value missing": lambda x, y, z, i: (x, x * (i.indicator(0) + i.indicator(1))),
     "another argument": lambda x, y, z, i: (x.opaque("f"), y.opaque("f")),
     "unmasked": lambda x, y, z, i: (x + -np.inf, x + 0),
+    "masked at one of three": lambda x, y, z, i: (x, i.indicator(1).choose(-np.inf, x)),
+    "masked otherwise": lambda x, y, z, i: (i.indicator(1).choose(-np.inf, x), i.indicator(2).choose(-np.inf, x)),
     "more domain": lambda x, y, z, i: (x, x * y / y),
     "the logarithm's domain": lambda x, y, z, i: (x * 0, x.log() - x.log()),
     "true only at one point": lambda x, y, z, i: (x * x, x * 2 - 1),
@@ -70,6 +74,14 @@ def test_what_is_equal_is_confirmed_by_each_solver(name):
 def test_a_wrong_proof_is_found(name):
     with pytest.raises(InternalError, match="proved, and z3 shows inputs"):
         confirm(goals(OTHER[name]), Proved(), OPTIONS)
+
+
+def test_what_a_mask_leaves_out_is_no_difference():
+    def masked(x, y, z, i):
+        left = 1 - i.indicator(1)
+        return i.indicator(1).choose(-np.inf, x).maximum(y).exp(), y.exp() * (1 - left) + left * x.maximum(y).exp()
+
+    assert [answer.said for answer in confirm(goals(masked), Proved(), OPTIONS)] == ["unknown"] * len(SOLVERS)
 
 
 @pytest.mark.skipif("cvc5" not in SOLVERS, reason="cvc5 is not installed")

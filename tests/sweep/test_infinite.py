@@ -77,3 +77,33 @@ KNOWN = """k activation bool [3, 12]
 @pytest.mark.parametrize(("one", "other"), APART[:3])
 def test_rows_that_are_masked_at_known_places_are_real_numbers(one, other):
     assert verdict(*(ROW.format(mask=KNOWN, steps=STEPS[steps]) for steps in (one, other))) == "PROVED"
+
+
+TURNED = """
+  x input [3, 12]
+  z input [3, 12]
+  m activation bool [3, 12]
+  xt activation [3, 12]
+  mt activation bool [3, 12]
+  {declared}
+  m = aten.gt.Scalar(z) other=0.0
+  xt = aten.flip(x) dims=(1,)
+  mt = aten.flip(m) dims=(1,)
+  s = aten.masked_fill.Scalar(xt, {mask}) value=-inf
+  {steps}
+  y = aten.flip(u) dims=(1,)
+  output y
+"""
+DECLARED = "\n  ".join(line for line in ROW.splitlines() if "activation" in line and "bool" not in line)
+
+
+def turned(mask, steps):
+    """The same of a row in the opposite order, which is turned back in the end."""
+    declared = DECLARED + "\n  u activation [3, 12]"
+    return TURNED.format(mask=mask, steps=STEPS[steps].replace("y =", "u ="), declared=declared)
+
+
+@pytest.mark.parametrize("steps", ["softmax", "safe", "logsumexp", "shifted"])
+def test_a_row_may_be_read_in_another_order(steps):
+    assert verdict(row("filled", steps), turned("mt", steps)) == "PROVED"
+    assert verdict(row("filled", steps), turned("m", steps)) == "REFUTED"

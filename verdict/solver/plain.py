@@ -111,7 +111,7 @@ class Plain:
         """`one` where this truth value is 1, `other` where it is 0."""
         sides = plain(one), plain(other)
         if any(side.head == "infinity" for side in sides):
-            return Plain("opaque", (self, *sides), "choose")
+            return Plain("choose", (_finite(self), *sides))
         return self.part(sides[0]) + (1 - self).part(sides[1])
 
     def part(self, value: "Plain") -> "Plain":

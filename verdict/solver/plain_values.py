@@ -16,6 +16,8 @@ _ROUNDING = Fraction(1, 1 << 40)
 (`constants-rounded`)."""
 _LARGEST_EXPONENT = 1 << 16
 """The exponential of what may be greater in size counts as not known, and shows no difference."""
+_OF_INFINITY = ("exp", "max", "opaque")
+"""What has a value of minus infinity; of other functions of it nothing is known here."""
 
 
 class _No(Enum):
@@ -77,11 +79,15 @@ class _Values:
             return Fraction(self._point.get(node.data if node.head == "real" else node.data[0], 0))
         if node.head == "part" and args[0] == 0:
             return Fraction(0)
+        if node.head == "choose" and args[0] in (0, 1):
+            return args[1] if args[0] == 1 else args[2]
         for reason in (_No.UNDEFINED, _No.UNCERTAIN):
             if reason in args:
                 return reason
         if node.head == "constant":
             return Fraction(node.data)
+        if node.head == "choose" or (_No.INFINITY in args and node.head not in _OF_INFINITY):
+            return _No.UNCERTAIN
         try:
             if node.head == "opaque":
                 return self._opaque(node.data, args)
@@ -123,6 +129,8 @@ class _Values:
         return self._intervals.inverse(power) if exponent < 0 else power
 
     def _exp(self, node: Plain, args: list[Value]) -> Value:
+        if args[0] is _No.INFINITY:
+            return Fraction(0)
         if args[0] == 0:
             return Fraction(1)
         wide = self._wide(args[0])
@@ -137,6 +145,8 @@ class _Values:
 
     def _maximum(self, node: Plain, args: list[Value]) -> Value:
         a, b = args
+        if _No.INFINITY in args:
+            return b if a is _No.INFINITY else a
         if isinstance(a, Fraction) and isinstance(b, Fraction):
             return max(a, b)
         return self._intervals.maximum(self._wide(a), self._wide(b))

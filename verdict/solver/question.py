@@ -149,6 +149,10 @@ class Script:
     def _part(self, node: Plain, args: Sequence[str]) -> str:
         return f"(ite (= {args[0]} 0.0) 0.0 (* {args[0]} {args[1]}))"
 
+    def _choice(self, node: Plain, args: Sequence[str]) -> str:
+        condition, one, other = args
+        return f"(ite (= {condition} 1.0) {one} {other})"
+
     def _opaque(self, node: Plain, args: Sequence[str]) -> str:
         if node.data == "step" and len(args) == 1:
             return f"(ite (> {args[0]} 0.0) 1.0 0.0)"
@@ -197,6 +201,7 @@ _HEADS: dict[str, Callable[[Script, Plain, Sequence[str]], str]] = {
     "max": Script._maximum,
     "indicator": Script._indicator,
     "part": Script._part,
+    "choose": Script._choice,
     "opaque": Script._opaque,
     "exp": Script._unary,
     "log": Script._unary,

@@ -1,7 +1,7 @@
 """The declared outputs of two flows on numbers: which differ, which nobody holds."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain
 from typing import Any, NamedTuple
@@ -113,15 +113,17 @@ def due_of(single: Flow, parallel: Flow, right: Values) -> Due:
 
 
 def different(
-    results: Iterable[Result], due: Due, found: Values, shaken: Shaken | None = None
+    results: Iterable[Result], due: Due, found: Values, shaken: Shaken | None = None, multiples: bool = True
 ) -> Iterator[Different]:
     """Those of some outputs of the parallel flow that differ on one of the first seeds, as many as are `found`.
 
-    shaken: see `compare`.
+    shaken: see `compare`. multiples: whether it is told what they are times what they must be.
     """
     for result in results:
         other = due.partners[result.key]
         worst = _worst(result, other, due, found, shaken) if other is not None else None
+        if worst is not None and other is not None and multiples and worst.error != float("inf"):
+            worst = replace(worst, times=_multiple(result, other, due.right[: len(found)], found))
         if worst is not None:
             yield worst
 
@@ -130,9 +132,8 @@ def _worst(
     result: Result, other: Result, all_due: Due, found: Values, shaken: Shaken | None
 ) -> Different | None:
     """The first difference that is more than rounding."""
-    right = all_due.right[: len(found)]
     for number, most in enumerate(all_due.greatest[: len(found)]):
-        due, here = _pair(result, other, right[number], found[number])
+        due, here = _pair(result, other, all_due.right[number], found[number])
         if due.shape != here.shape:
             return Different(result, float("inf"), _greatest(due))
         with np.errstate(invalid="ignore"):
@@ -144,7 +145,7 @@ def _worst(
             others = _pair(result, other, *shaken(number))
             noise = sum(_greatest(moved(*each)) for each in zip((due, here), others, strict=True))
         if is_steady(error, noise):
-            return Different(result, error, size, _multiple(result, other, right, found))
+            return Different(result, error, size)
     return None
 
 

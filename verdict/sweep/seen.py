@@ -16,7 +16,7 @@ from verdict.ops.shaken import MOST_SHAKEN
 from verdict.reduction import Reduced
 from verdict.semantics import column_axes, itself
 from verdict.sweep.apart import apart
-from verdict.sweep.compare import Compared, compare
+from verdict.sweep.compare import Compared, compare, different, due_of
 from verdict.sweep.flow import CANNOT, Flow
 from verdict.sweep.unroll import unroll
 from verdict.sweep.values import Values, nearest_to_no_numbers, positive, positive_buffers, run
@@ -107,7 +107,8 @@ def _sorted(flows: tuple[Flow, Flow], found: Seen) -> tuple[list[Turn], list[Tur
     apart: list[Turn] = []
     alike: list[Turn] = []
     for turn in zip(found.given, *found.values, strict=True):
-        (apart if compare(*flows, [turn[1]], [turn[2]]).different else alike).append(turn)
+        found_apart = different(flows[1].results, due_of(*flows, [turn[1]]), [turn[2]], multiples=False)
+        (alike if next(found_apart, None) is None else apart).append(turn)
     return apart, alike
 
 

@@ -1,4 +1,8 @@
-"""What an operator makes as functions of which nothing is known: equal where they are written alike of equal terms."""
+"""What an operator makes as functions of which nothing is known: equal where they are written alike of equal terms.
+
+They are written as verdict/solver/written.py does, so that the softmax of a row is one function of its elements however
+the row is ordered.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,8 +12,9 @@ import numpy as np
 from verdict.ops import Array
 from verdict.ops.elements import MINUS_INFINITY, is_number
 from verdict.solver.errors import SolverError
-from verdict.solver.plain import Plain, PlainTerms, below, plain
+from verdict.solver.plain import Plain, PlainTerms, plain
 from verdict.solver.term import Term
+from verdict.solver.written import Written
 
 Run = Callable[[Sequence[Array]], Sequence[Array | None]]
 
@@ -23,6 +28,7 @@ def unknown_functions(
     partial: whether such a function need not have a value. Raises SolverError, and what `run` raises.
     """
     variables, known = PlainTerms(), dict[Plain, Term]()
+    written = Written(known)
 
     def stand_in(value: Any) -> Any:
         if is_number(value):
@@ -37,7 +43,7 @@ def unknown_functions(
             return known[node]
         if node.head in ("constant", "infinity"):
             return node.data if node.head == "constant" else MINUS_INFINITY
-        form, args = _form(node, known)
+        form, args = written.form(node)
         if not args:
             raise SolverError(f"{name} makes of numbers what is no number")
         named = f"{name}: {form}"
@@ -50,17 +56,3 @@ def unknown_functions(
 def _partial(name: str, args: tuple[Term, ...]) -> Term:
     """A function of some terms that need not have a value."""
     return args[0].terms.whatever(name, args, lambda others: _partial(name, others))
-
-
-def _form(root: Plain, known: dict[Plain, Term]) -> tuple[str, list[Term]]:
-    """How an expression is written, with numbers for the terms in it, and these terms in their order."""
-    place: dict[Plain, int] = {}
-    args: dict[Term, int] = {}
-    lines: dict[tuple[Any, ...], int] = {}
-    for node in below([root]) or ():
-        term = known.get(node)
-        line: tuple[Any, ...] = (node.head, node.data, *(place[arg] for arg in node.args))
-        if term is not None:
-            line = ("term", args.setdefault(term, len(args)))
-        place[node] = lines.setdefault(line, len(lines))
-    return repr(list(lines)), list(args)

@@ -163,7 +163,7 @@ def mended(
 
 def _differ(scene: Scene, values: Values, results: tuple[Result, ...]) -> bool:
     """Whether any of these outputs differs."""
-    return next(different(results, scene.due, values), None) is not None
+    return next(different(results, scene.due, values, multiples=False), None) is not None
 
 
 def _again(scene: Scene, values: Values, change: Change, number: int) -> list[int]:
@@ -193,7 +193,9 @@ def _again(scene: Scene, values: Values, change: Change, number: int) -> list[in
 def _different(
     scene: Scene, before: State, values: Values, change: Change, latest: Change, changed: set[int]
 ) -> tuple[Different, ...]:
-    """The outputs that differ: those that hold other numbers than before are compared again."""
+    """The outputs that differ: those that hold other numbers than before are compared again. What they are times what
+    they must be is told where they are compared on all seeds.
+    """
     flow, found = scene.other, [list(seed) for seed in values]
     results: list[Result] = []
     own: dict[int, int] = {}
@@ -209,7 +211,7 @@ def _different(
         results.append(result._replace(value=len(found[0])))
         for seed, array in zip(found, override, strict=False):
             seed.append(array)
-    again = different(results, scene.due, found)
+    again = different(results, scene.due, found, multiples=len(values) == len(scene.right))
     compared = {_place(result) for result in results}
     kept = (item for item in before.different if _place(item.result) not in compared)
     values_of = ((item, own.get(item.result.value, item.result.value)) for item in again)
