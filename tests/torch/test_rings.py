@@ -14,11 +14,11 @@ CAUSAL = tuple((builder, "build_causal_single") for builder in ("build_causal", 
 
 
 def of_whole(builder):
-    return answers(FILE, WHOLE, causes=False)[builder]
+    return answers(FILE, WHOLE)[builder]
 
 
 def of_causal(builder):
-    return answers(FILE, CAUSAL, world=4, causes=False)[builder]
+    return answers(FILE, CAUSAL, world=4)[builder]
 
 
 @pytest.mark.parametrize("builder", ["build_whole", "build_own"])
