@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import networkx
-
 from verdict.graph.lockstep import Stuck
 
 
@@ -13,6 +11,8 @@ def circle(stuck: Sequence[Stuck]) -> tuple[Stuck, ...]:
     stuck: all ranks that do not reach their ends. Of several that a rank waits for, one that has ended counts: it
     never comes; else the first.
     """
+    import networkx  # noqa: PLC0415  (a sixth of the time in which the command starts)
+
     at = {waiting.device: waiting for waiting in stuck}
     waits = networkx.DiGraph()
     for waiting in stuck:

@@ -8,8 +8,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import networkx
-
 from verdict.graph import ABSENT, PER_STEP, Node, Plan
 from verdict.graph.events import Event, events_of, makers_of
 from verdict.graph.lockstep import LOADER, attribute
@@ -90,6 +88,8 @@ def widest(walk: Lineages, column: Column, grounds: Grounds, behind: Set[int] = 
     """
     events, makers, constants = column.events, column.makers, column.constants
     known = _Known(walk, column, grounds, behind)
+    import networkx  # noqa: PLC0415  (see deadlock.py)
+
     graph: networkx.Graph = networkx.Graph()
     stack = [makers[cut] for cut in walk.cuts if cut in makers]
     seen = set(constants)
@@ -215,6 +215,8 @@ def _values(cone: _Cone, due: Value, known: _Known) -> Iterator[Hashable]:
 
 def _together(cuts: Sequence[CutPoint], keys: Callable[[CutPoint], Iterable[Hashable]]) -> list[list[CutPoint]]:
     """Cut points in groups: those with a key in common are in one."""
+    import networkx  # noqa: PLC0415  (see deadlock.py)
+
     graph: networkx.Graph = networkx.Graph()
     for cut in cuts:
         graph.add_edges_from((("cut", cut), key) for key in keys(cut))

@@ -81,8 +81,12 @@ def other_input(scene: Scene, state: State, at: Siblings) -> Iterator[tuple[bool
             tried += 1
             if tried > MOST_PARTNERS:
                 return
+            known: dict[tuple[tuple[Instance, int], ...], list[tuple[bool, Fix]]] = {}
             for chosen in _choices(scene, state, at, number, k):
-                yield from _wired(scene, state, at, number, k, chosen)
+                same = tuple((place, id(candidate)) for place, candidate in chosen.items())
+                if same not in known:
+                    known[same] = list(_wired(scene, state, at, number, k, chosen))
+                yield from known[same]
 
 
 def _cut_here(scene: Scene, step: Step, k: int) -> bool:

@@ -98,8 +98,10 @@ def _text(scene: Scene, state: State, value: int) -> str:
 
 
 def within(ids: Ids, whole: Ids) -> bool:
-    """Whether all elements are among others."""
-    return ids.size > 0 and bool(np.isin(ids.ravel(), whole.ravel()).all())
+    """Whether all elements are among others. Most are not, which the first of them tells: it lies before or behind."""
+    if not ids.size or not whole.size or not whole.min() <= ids.flat[0] <= whole.max():
+        return False
+    return bool(np.isin(ids.ravel(), whole.ravel()).all())
 
 
 def of_gradients(scene: Scene, due: Ids) -> bool:
