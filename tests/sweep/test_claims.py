@@ -88,7 +88,7 @@ def followed(text, right=True):
     ids = {k: elements.block(Kind.GIVEN, k, 0, array.shape) for k, array in given[0].items()}
     trace = follow_single(flows[0], ids, values[0], follower)
     guesses = Guesses(catalogue_of(flows[0], values[0], ids, given, trace.ids), trace)
-    other, claims, _ = follow_parallel(flows[1], ids, values[1], trace, follower, guesses)
+    other, claims, *_ = follow_parallel(flows[1], ids, values[1], trace, follower, guesses)
     positive = guesses.catalogue.positive()
     return Traces(elements, trace, other, domains(single, small[0]), follower.keys, positive=positive), claims
 

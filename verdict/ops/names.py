@@ -71,6 +71,8 @@ GREATER = "maximum"
 """The operator that makes of minus infinity and a finite number the latter."""
 CHOICES = frozenset({"where", "masked_fill"})
 """Operators that make one of what they read, or of a number that is an attribute."""
+FILLS = CHOICES | {"full", "full_like", "scalar_tensor", "fill"}
+"""Operators that write a number that is an attribute where it is chosen, or everywhere."""
 FALLING = CHOICES | {"log_softmax", "_log_softmax"}
 """Operators that make no plus infinity where they read minus infinity."""
 SCALED = frozenset({"native_layer_norm", "_fused_rms_norm", "layernorm", "rms_norm", "rmsnorm"})

@@ -15,6 +15,7 @@ from verdict.sweep.elements import Elements, Ids, Kind
 from verdict.sweep.follow import Follower
 from verdict.sweep.match import Catalogue, greatest
 from verdict.sweep.multiple import multiple, unscaled
+from verdict.sweep.noise import is_noise
 from verdict.sweep.settle import STEADY
 from verdict.sweep.trace import Trace
 
@@ -56,6 +57,13 @@ class Guesses:
         if len(left) < 2:
             return left[0] if left else None
         return min(left, key=lambda guess: self._apart(guess[1], follower, op, reads))
+
+    def nothing(self, step: int, output: int, arrays: list[Array], follower: Follower) -> Guess | None:
+        """Zeros, where an output is zero but for rounding: the gradient of a maximum that a softmax is shifted by."""
+        if not arrays[0].size or not is_noise(arrays):
+            return None
+        ids = np.full(arrays[0].size, follower.elements.constant(Fraction(0)), dtype=np.int64)
+        return None if (step, output, ids.tobytes()) in self.refused else (np.arange(ids.size), ids)
 
     def _apart(self, ids: Ids, follower: Follower, op: str, reads: Sequence[Ids]) -> tuple[bool, int]:
         """Whether the single-device step that makes the first of some elements has another operator than `op`, and in

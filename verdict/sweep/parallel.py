@@ -22,13 +22,18 @@ from verdict.sweep.trace import Trace
 Outputs = tuple[Ids | None, ...]
 
 
-def first_of(flow: Flow, refused: Sequence[Claim]) -> list[Claim]:
-    """The claims that no other refused claim stands before: theirs are the wrong guesses."""
+def first_of(flow: Flow, refused: Sequence[Claim], taken: Mapping[int, int]) -> list[Claim]:
+    """The claims that no other refused claim stands before: theirs are the wrong guesses.
+
+    taken: of steps that make what an earlier one made of the same elements, which one that is. A claim about that
+    stands before what reads theirs, too.
+    """
     outputs = {(claim.step, claim.output): claim for claim in refused}
     tainted: set[int] = set()
     found = []
     for number, step in enumerate(flow.steps):
-        behind = not tainted.isdisjoint(step.inputs)
+        before = flow.steps[taken[number]].outputs if number in taken else ()
+        behind = not tainted.isdisjoint((*step.inputs, *before))
         for position, value in enumerate(step.outputs):
             claim = outputs.get((number, position))
             if claim is not None and not behind:
@@ -41,12 +46,14 @@ def first_of(flow: Flow, refused: Sequence[Claim]) -> list[Claim]:
 class Followed(NamedTuple):
     """The elements of the parallel flow, and the claims under which they are so.
 
-    fresh: those of the claims that are not known from the time before.
+    fresh: those of the claims that are not known from the time before. taken: of steps that make what an earlier one
+    made of the same elements, which one that is.
     """
 
     trace: Trace
     claims: list[Claim]
     fresh: list[Claim]
+    taken: dict[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +94,9 @@ def follow_parallel(
     """
     trace = Trace(flow, [None] * flow.values)
     take_given(trace, given)
-    found = Followed(trace, [], [])
+    found = Followed(trace, [], [], {})
     met: dict[tuple[int, bytes], Outputs] = {}
+    makers: dict[tuple[int, bytes], int] = {}
     alike = defaultdict[str, list[int]](list)
     for number, step in enumerate(single.flow.steps):
         alike[step.op].append(number)
@@ -100,7 +108,10 @@ def follow_parallel(
         reads = tuple(present(trace, value) for value in step.inputs)
         trace.reads.append(reads)
         key = key_of_reads(follower, step, reads)
-        outputs: Outputs | None = _same(met.get(key), step) or follower.outputs(step, reads)
+        outputs: Outputs | None = _same(met.get(key), step)
+        if outputs is not None and key in makers:
+            found.taken[number] = makers[key]
+        outputs = outputs or follower.outputs(step, reads)
         made: Outputs = (None,) * len(step.outputs)
         if outputs is None:
             again = before and before.made(number, reads)
@@ -111,7 +122,8 @@ def follow_parallel(
                 made, claims = _guessed(number, step, reads, values, follower, guesses, parts)
                 found.fresh.extend(claims)
             found.claims.extend(claims)
-            outputs = met[key] = _resolved(made, claims)
+            outputs, makers[key] = _resolved(made, claims), number
+            met[key] = outputs
         trace.made.append(made)
         follower.orders.note(step, reads, list(made))
         for value, ids in zip(step.outputs, outputs, strict=False):
@@ -147,6 +159,8 @@ def _guessed(
             told = _told(guess, step.op, reads, noise, parts)
             if told and (number, position, told[1].tobytes()) not in guesses.refused:
                 guess = told
+            if guess is None:
+                guess = guesses.nothing(number, position, arrays, follower)
         if guess is not None:
             claims.append(Claim(ids.ravel()[guess[0]], guess[1], number, position))
     return tuple(made), claims

@@ -22,6 +22,7 @@ from verdict.sweep.decide import Decided, decide
 from verdict.sweep.draws import drawn_twice
 from verdict.sweep.elements import Elements, Ids, Kind
 from verdict.sweep.ends import doubtful_ends, ends_of, stated
+from verdict.sweep.fading import fading
 from verdict.sweep.follow import Follower, follow_single
 from verdict.sweep.guesses import Guesses
 from verdict.sweep.larger import MOST_OPERATIONS, Larger, on_numbers
@@ -210,6 +211,9 @@ def _swept(reduced: Reduced, options: Options, proofs: Proofs, progress: Progres
     values, compared = both.values, both.compared
     if both.unusual:
         return Swept(compared.total, unusual=True, steps=len(flows[1].steps))
+    rests = fading(flows, values)
+    if rests is not None:
+        return Swept(compared.total, open=(rests,), steps=len(flows[1].steps))
     drawn = (*drawn_twice(flows[0], values[0]), *drawn_twice(flows[1], values[1]))
     if drawn:
         return Swept(compared.total, open=drawn, steps=len(flows[1].steps))
@@ -235,7 +239,7 @@ def _swept(reduced: Reduced, options: Options, proofs: Proofs, progress: Progres
         ends = ends_of(traces)
         refused = decide(traces, [*followed.fresh, *ends.claims], known, options, progress)
         open_ = [claim for claim, _ in refused if claim.step >= 0]
-        wrong = first_of(flows[1], open_)
+        wrong = first_of(flows[1], open_, followed.taken)
         if not wrong:
             break
         before = None if options.exhaustive else Before.of(followed, wrong, open_)

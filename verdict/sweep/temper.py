@@ -8,7 +8,8 @@ whatever they are made from; nothing is compared or refuted on these values.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
+from functools import partial
 from math import copysign, isfinite, log10
 from typing import Any
 
@@ -33,16 +34,16 @@ Limits = Mapping[float, float]
 
 def tempered(flows: tuple[Flow, Flow], values: tuple[Values, Values]) -> tuple[Values, Values]:
     """The values of both flows, of each seed, with moderate constants; as they are where a flow cannot be run so."""
-    moderate = _limits(flows, values)
+    known = _limits(flows, values)
     chosen = tuple(
-        frozenset(k for k, step in enumerate(flow.steps) if _is_great(step.attrs) or _named(step, moderate))
+        frozenset(k for k, step in enumerate(flow.steps) if _is_great(step.attrs) or _named(step, known))
         for flow in flows
     )
     if not any(chosen):
         return values
     try:
         one, other = (
-            [_again(flow, seed, steps, TIMES[k % len(TIMES)], moderate) for k, seed in enumerate(seeds)]
+            [again(flow, seed, steps, partial(_milder, TIMES[k % len(TIMES)], known)) for k, seed in enumerate(seeds)]
             for flow, seeds, steps in zip(flows, values, chosen, strict=True)
         )
     except CANNOT:
@@ -91,22 +92,24 @@ def _moderate(value: Any, times: int) -> Any:
     return times * copysign(1 + log10(abs(value)) / 10, value) if _is_great(value) else value
 
 
-def _again(
-    flow: Flow, values: Sequence[Array | None], chosen: Set[int], times: int, moderate: Limits
+def _milder(times: int, moderate: Limits, step: Step) -> Step:
+    """A step with moderate attributes."""
+    attrs = {name: _moderate(each, times) for name, each in step.attrs.items()}
+    return step._replace(attrs={**attrs, **_named(step, moderate)})
+
+
+def again(
+    flow: Flow, values: Sequence[Array | None], chosen: Set[int], changed: Callable[[Step], Step]
 ) -> list[Array | None]:
-    """The values of one seed, with moderate attributes of some steps; what does not come from these stays."""
+    """The values of one seed, with some steps as they are changed; what does not come from these stays."""
     found, other = list(values), set[int]()
     with np.errstate(all="ignore"):
         for number, own in enumerate(flow.steps):
-            step = own
-            if number not in chosen and other.isdisjoint(step.inputs):
+            if number not in chosen and other.isdisjoint(own.inputs):
                 continue
-            reads = [array for value in step.inputs if (array := found[value]) is not None]
-            if number in chosen:
-                attrs = {name: _moderate(each, times) for name, each in step.attrs.items()}
-                step = step._replace(attrs={**attrs, **_named(own, moderate)})
-            made = apply(step, reads)
-            for value, output in zip(step.outputs, made, strict=False):
+            reads = [array for value in own.inputs if (array := found[value]) is not None]
+            made = apply(changed(own) if number in chosen else own, reads)
+            for value, output in zip(own.outputs, made, strict=False):
                 if value != ABSENT and output is not None:
                     found[value] = np.asarray(output, dtype=np.float64)
                     other.add(value)
