@@ -53,6 +53,7 @@ WRONG = {
     "build_tags": "with tag 1 .* with tag 2",
 }
 """builder -> a pattern that stands in the answer."""
+LOOKED_AT = tuple(name for name, found in WRONG.items() if found)
 HANDED = {
     "build_handed": "lies in the memory of another",
     "build_handed_last": "lies in the memory of another",
@@ -87,7 +88,7 @@ RUN = (*sampled(WRONG, 6), *RUNS_ALONE, *RIGHT, *RARE)
 
 def told(run):
     pairs = tuple((name, single(name)) for name in (RUN if run else RECORDED))
-    return answers(FILE, pairs, confirm=60.0 if run else 0.0)
+    return answers(FILE, pairs, confirm=60.0 if run else 0.0, causes=LOOKED_AT)
 
 
 def ways(names):

@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tests.torch.verdicts import live_answers  # noqa: E402
+from tests.torch.verdicts import ALL, live_answers  # noqa: E402
 
 FILE = Path(__file__).with_name("live.py")
 CHOICES = "recorded-choices"
@@ -85,6 +85,7 @@ REFUTED = {
     "build_clip_local": "before it is summed over ranks 0, 1",
     "build_clip_less": "other=0.4 on ranks 0, 1",
 }
+LOOKED_AT = tuple(name for name, found in REFUTED.items() if found)
 OPEN = {
     "build_any_counted": "goes on by a choice that the single-device program does not make: gt",
     "build_far_counted": "decided 1 on rank 0: claim",
@@ -100,7 +101,7 @@ OPEN = {
 
 def answered(name):
     single = next(single for single, names in PROGRAMS.items() if name in names)
-    return live_answers(FILE, single, PROGRAMS[single])[name]
+    return live_answers(FILE, single, PROGRAMS[single], causes=LOOKED_AT)[name]
 
 
 @pytest.mark.parametrize("name", [*CHOOSING, "build_told", "build_pipe", "build_kept"])
@@ -142,7 +143,7 @@ TOKENS = {
 
 @pytest.mark.parametrize(("world", "name"), [(world, name) for world, names in TOKENS.items() for name in names])
 def test_tokens_that_travel_by_data(world, name):
-    found = live_answers(DISPATCH, "build_single", tuple(TOKENS[world]), world)[name]
+    found = live_answers(DISPATCH, "build_single", tuple(TOKENS[world]), world, causes=ALL)[name]
     assert found.verdict == ("REFUTED" if TOKENS[world][name] else "PROVED"), found.why
     assert re.search(TOKENS[world][name], found.why), found.why
 
