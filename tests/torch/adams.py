@@ -1,4 +1,4 @@
-"""AdamW written by hand, on gradients of all ranks or on pieces of one flat buffer. For tests."""
+"""Optimizers written by hand, on gradients of all ranks or on pieces of one flat buffer. For tests."""
 
 import torch
 import torch.distributed as dist
@@ -63,6 +63,25 @@ def less_decay(weight, grad):
     as_published(weight, grad, 0.9 * DECAY)
 
 
+def nesterov(weight, grad, decays=True):
+    """A first step. decays: whether the weight decays in both parts of it."""
+    whole = grad + 0.01 * weight
+    weight.sub_(0.1 * ((whole if decays else grad) + 0.9 * whole))
+
+
+def half_decayed(weight, grad):
+    """Wrong: of the two parts one decays."""
+    nesterov(weight, grad, decays=False)
+
+
+def alone(update):
+    def made(ctx, weights):
+        for weight in weights:
+            update(weight, weight.grad)
+
+    return made
+
+
 def each(update):
     def made(ctx, weights):
         for weight in weights:
@@ -122,3 +141,15 @@ def build_uncorrected(ctx):
 
 def build_less_decay(ctx):
     return program(ctx, each(less_decay))
+
+
+def build_nesterov_single(ctx):
+    return program(ctx, alone(nesterov))
+
+
+def build_nesterov(ctx):
+    return program(ctx, flat(nesterov))
+
+
+def build_nesterov_half(ctx):
+    return program(ctx, flat(half_decayed))

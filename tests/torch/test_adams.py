@@ -34,9 +34,21 @@ def test_another_adam_is_refuted(name):
     assert told(name).verdict == "REFUTED", told(name).why
 
 
+def test_a_number_that_is_off_by_a_quotient_is_told_as_what_it_must_be():
+    """g + 0.9 (g + 0.01 w) lacks 0.01 w; with 0.01 * 19/9 in that place it is (g + 0.01 w) + 0.9 (g + 0.01 w)."""
+    single, right, wrong = plans("build_nesterov_single", "build_nesterov", "build_nesterov_half")
+    assert verify(single, right, Options()).verdict.name == "PROVED"
+    (repair,) = verify(single, wrong, Options(attempts=None)).repairs
+    assert repair.proved and f"other={0.01 * 19 / 9!r}" in repair.sentence
+
+
 def test_who_denies_the_assumption_is_told_no_such_thing():
-    programs = [(Target(str(FILE), name), world) for name, world in (("build_single", 1), ("build_published", 2))]
-    single, parallel = (plan(each, "adams") for each in record_each(programs, "fake", 2, Limits(120.0)))
+    single, parallel = plans("build_single", "build_published")
     report = verify(single, parallel, Options(denied=frozenset({NAME})))
     assert report.verdict.name == "UNKNOWN"
     assert NAME not in {assumption.name for assumption in report.assumptions}
+
+
+def plans(single, *parallel):
+    programs = [(Target(str(FILE), single), 1), *((Target(str(FILE), name), 2) for name in parallel)]
+    return [plan(each, "adams") for each in record_each(programs, "fake", 2, Limits(120.0))]

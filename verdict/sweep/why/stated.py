@@ -1,6 +1,7 @@
 """Factors that stand in the plan as a number: of all steps in a row at which a factor mends the same, one of these."""
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -8,8 +9,9 @@ import numpy as np
 
 from verdict.graph.sources import cited_in
 from verdict.ops import RULES
+from verdict.ops.numbers import rational
 from verdict.sweep.flow import Step
-from verdict.sweep.why.edits import attributes
+from verdict.sweep.why.edits import SMALL, attributes
 from verdict.sweep.why.factors import SAME, factor_text, solved
 from verdict.sweep.why.fix import Fix
 from verdict.sweep.why.mend import Budget, Change, State, mended
@@ -141,7 +143,7 @@ def as_number(scene: Scene, state: State, fix: Fix) -> Fix:
     for name, number in _numbers(step.attrs):
         if any(one.attrs.get(name) != number for one in steps.values()):
             continue
-        for wanted in (_round(number * factor), _round(number / factor)):
+        for wanted in (_times(number, factor), _times(number, 1 / factor)):
             changed = {n: step._replace(attrs={**step.attrs, name: wanted}) for n, step in steps.items()}
             made = [outputs_with(state, one, {}) for one in changed.values()]
             held = {v: arrays for one in made if one is not None for v, arrays in one.items()}
@@ -160,9 +162,12 @@ def _numbers(attrs: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
             yield name, number
 
 
-def _round(number: float) -> float:
-    """A number without what rounding left of it."""
-    near = float(f"{number:.12g}")
+def _times(number: float, factor: float) -> float:
+    """A number times a factor that is a quotient of small whole numbers where it is near to one; without rounding."""
+    exact = Fraction(factor).limit_denominator(SMALL)
+    near = float(f"{number * factor:.12g}")
+    if exact and abs(float(exact) - factor) <= SAME * abs(factor):
+        near = float(rational(number) * exact)
     return int(near) if near.is_integer() else near
 
 
