@@ -196,9 +196,7 @@ ROWS = (
         "every example of examples/torch",
         (Part("recording and proof", 6),),
         {
-            f"{e.file}.py:{e.builder}": partial(
-                together, program(e.file, e.builder, e.one, e.ranks, "--tensors", e.tensors)
-            )
+            f"{e.file}.py:{e.builder}": partial(together, program(e.file, e.builder, e.one, e.ranks, *e.options))
             for e in run_torch_examples.EXAMPLES
             if e.right == "PROVED"
         },

@@ -29,6 +29,11 @@ class Example(NamedTuple):
     tensors: str = "fake"
     one: str = "build_single"
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        """How the command is told to record it."""
+        return ("--live",) if self.tensors == "live" else ("--tensors", self.tensors)
+
 
 EXAMPLES = (
     Example("mlp_megatron", "build", "tensor parallel, Megatron's f and g", 4),
@@ -151,8 +156,7 @@ def run(example: Example, timeout: float) -> Row:
     """Record and verify one example."""
     file = ROOT / "examples" / "torch" / f"{example.file}.py"
     with tempfile.TemporaryDirectory() as folder:
-        how = ("--live",) if example.tensors == "live" else ("--tensors", example.tensors)
-        words = (file, example.builder, example.one, example.ranks, Path(folder), *how)
+        words = (file, example.builder, example.one, example.ranks, Path(folder), *example.options)
         recorded, *plans = processes.record(*words)
         if recorded.status:
             return Row(example, 0, "", recorded.seconds, 0.0, "not recorded", _last(recorded))

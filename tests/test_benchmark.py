@@ -3,10 +3,13 @@
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from scripts import processes
 from scripts.benchmark import ROOT, ratio, work_table
 from scripts.benchmark_rows import ROWS, Part, Place, Row, Took, where_there
+from scripts.run_torch_examples import EXAMPLES
+from verdict.cli import cli
 
 HERE, OLDER = Place(ROOT, ROOT, 300), Place(Path("older"), ROOT, 300)
 ENDED = Took("ended at 300 s", None, 9, 300)
@@ -62,3 +65,10 @@ def test_work_on_a_library_that_is_absent_says_so():
 def test_a_process_that_takes_longer_is_ended():
     done = processes.run(module="this", timeout=0)
     assert done.status is None and done.verdict == "time out"
+
+
+def test_every_example_is_recorded_as_the_command_knows_it():
+    runner = CliRunner()
+    for options in {example.options for example in EXAMPLES}:
+        asked = runner.invoke(cli, ["torch", "nowhere.py", "--world", "2", *options])
+        assert "there is no such file" in str(asked.exception), options
