@@ -255,4 +255,5 @@ class Communication:
         if self.rank == root:
             return found[0]
         op = UNSAID if made.dtype.startswith(_REAL) else UNMODELLED
-        return self._emit(op, (), (made,), {"reason": "what reduce leaves beside its root"})[0]
+        left = {"reason": "what reduce leaves beside its root", "ranks": ranks, "root": root, "reduce": how}
+        return self._emit(op, (), (made,), left)[0]

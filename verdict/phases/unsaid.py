@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from verdict.graph import Node, Plan
 from verdict.graph.lockstep import attribute
@@ -20,11 +20,12 @@ REDUCE, ALL_REDUCE = "reduce", "all_reduce"
 
 
 class _Told(NamedTuple):
-    """A reduce on its members, of which some go on with what it leaves them. places: of each member, its segment and
-    where in that it stands. left: the members that read what is left, and the tensors that hold it.
+    """A reduce on its members, of which some go on with what it leaves them. group: these, the root, and by what it
+    reduces. places: of each member, its segment and where in that it stands. left: the members that read what is left,
+    and the tensors that hold it.
     """
 
-    root: int
+    group: tuple[Any, ...]
     places: dict[int, tuple[int, int]]
     left: dict[int, int]
 
@@ -66,12 +67,12 @@ def _left(plan: Plan) -> Iterator[_Told]:
             counts: dict[Hashable, int] = defaultdict(int)
             last = None
             for place, node in enumerate(segment.nodes):
+                group = tuple(attribute(node, name) for name in ("ranks", "root", "reduce"))
                 if node.op == REDUCE:
-                    group = attribute(node, "ranks"), attribute(node, "root")
-                    last = met.setdefault((*group, counts[group]), _Told(attribute(node, "root"), {}, {}))
+                    last = met.setdefault((*group, counts[group]), _Told(group, {}, {}))
                     last.places[segment.device] = number, place
                     counts[group] += 1
-                elif node.op == UNSAID and last is not None:
+                elif node.op == UNSAID and last is not None and last.group == group:
                     last.left[segment.device] = node.outputs[0]
     yield from (told for told in met.values() if told.left)
 
@@ -107,7 +108,7 @@ def _finding(plan: Plan, told: _Told) -> Finding:
     where, goes = f"{node.name} on {ranks_text(ranks)}", "go" if len(ranks) > 1 else "goes"
     return Finding(
         "wrong-collective",
-        f"{in_short(node.name)} gives its result to rank {told.root} alone, {ranks_text(ranks)} {goes} on without",
+        f"{in_short(node.name)} gives its result to rank {told.group[1]} alone, {ranks_text(ranks)} {goes} on without",
         where,
         ("what a reduce leaves beside its root differs from backend to backend",),
         "use all_reduce, or read its result at the root alone",
