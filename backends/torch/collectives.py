@@ -9,13 +9,12 @@ import torch.distributed as dist
 
 from verdict.backends.torch.memory import value_of
 from verdict.backends.torch.trace import UNMODELLED, Shape, Value
+from verdict.graph.draws import FLOATS
 from verdict.graph.unsaid import UNSAID
 
 PRODUCT = "product"
 REDUCTIONS = {0: "sum", 1: "avg", 2: PRODUCT, 3: "min", 4: "max"}
 """c10d's ReduceOp by number."""
-_REAL = ("float", "bfloat")
-"""How the types of real numbers begin."""
 
 Emit = Callable[..., tuple[int, ...]]
 
@@ -254,6 +253,6 @@ class Communication:
             found = self._emit("reduce", (self._read(tensor),), (made,) if self.rank == root else (), attrs)
         if self.rank == root:
             return found[0]
-        op = UNSAID if made.dtype.startswith(_REAL) else UNMODELLED
+        op = UNSAID if made.dtype in FLOATS else UNMODELLED
         left = {"reason": "what reduce leaves beside its root", "ranks": ranks, "root": root, "reduce": how}
         return self._emit(op, (), (made,), left)[0]

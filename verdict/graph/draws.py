@@ -17,12 +17,13 @@ from verdict.graph.region import Region, Shape, whole
 DRAW = "random_draw"
 BERNOULLI, UNIFORM, NORMAL, EXPONENTIAL, INTEGERS = "bernoulli", "uniform", "normal", "exponential", "integers"
 """What is drawn: true with probability p; from a to b; with mean m and deviation s; at rate l; from a to b - 1."""
-_FLOATS = ("float16", "float32", "float64", "bfloat16")
+FLOATS = ("float16", "float32", "float64", "bfloat16")
+"""The types of real numbers that a program computes with."""
 _FORMS: Mapping[str, tuple[int, tuple[str, ...]]] = {
     BERNOULLI: (1, ("bool",)),
-    UNIFORM: (2, _FLOATS),
-    NORMAL: (2, _FLOATS),
-    EXPONENTIAL: (1, _FLOATS),
+    UNIFORM: (2, FLOATS),
+    NORMAL: (2, FLOATS),
+    EXPONENTIAL: (1, FLOATS),
     INTEGERS: (2, ("int8", "int16", "int32", "int64", "uint8")),
 }
 """Of each kind, the number of its parameters, and the types that it may be of."""

@@ -7,6 +7,7 @@ that is not its root: one backend leaves what was there, another a part of the s
 from collections.abc import Iterator
 from dataclasses import replace
 
+from verdict.graph.draws import FLOATS
 from verdict.graph.lockstep import LOADER
 from verdict.graph.plan import COPY, INPUT, Logical, Node, Plan, Tensor
 from verdict.graph.region import whole
@@ -28,15 +29,17 @@ def with_unsaid(single: Plan, parallel: Plan) -> tuple[Plan, Plan]:
 
 def _named(plan: Plan, side: str) -> Iterator[tuple[Place, Logical]]:
     """What a plan leaves unsaid, as inputs; nothing where it runs a segment several times, of which each may leave
-    something else: there it stays what has no rule.
+    something else: there it stays what has no rule. So do integers, of which no bounds are known.
     """
     calls = [call.segment for program in plan.programs for call in program]
     if plan.columns != 1 or len(set(calls)) != len(calls):
         return
     for number in calls:
         for place, node in enumerate(plan.segments[number].nodes):
-            if node.op == UNSAID and not node.inputs and len(node.outputs) == 1 and node.outputs[0] >= 0:
-                made = plan.logicals[plan.tensors[node.outputs[0]].logical]
+            if node.op != UNSAID or node.inputs or len(node.outputs) != 1 or node.outputs[0] < 0:
+                continue
+            made = plan.logicals[plan.tensors[node.outputs[0]].logical]
+            if made.dtype in FLOATS:
                 name = f"{dict(node.attrs).get('reason', UNSAID)}: value {node.outputs[0]} of {side}"
                 yield (number, place), Logical(name, made.shape, made.dtype, INPUT, name)
 

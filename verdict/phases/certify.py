@@ -191,12 +191,12 @@ def _some_differ(query: Query, finding: Finding, walks: Sequence[Lineages], prog
     before = bool(parallel.losses) and _is_within(finding, losses[1])
     cones = losses if before else gradients_behind(query.values, finding)
     few = None if cones is None else silenced(query.values, cones, finding, walks)
-    if few is not None and _differ(query, (few.single, few.parallel), Scale(silent=few.weights), progress):
+    if few is not None and differ(query, (few.single, few.parallel), Scale(silent=few.weights), progress):
         return True
-    return before and _differ(query, losses, USUAL, progress)
+    return before and differ(query, losses, USUAL, progress)
 
 
-def _differ(query: Query, plans: tuple[Plan, Plan], scale: Scale, progress: Progress) -> bool:
+def differ(query: Query, plans: tuple[Plan, Plan], scale: Scale, progress: Progress) -> bool:
     """Whether results of plans differ for certain on numbers of some scale, in one column where there are several."""
     whole = replace(query, single=plans[0], parallel=plans[1], observer=SILENT)
     pair = plans if plans[1].columns == 1 else _one_column(whole)

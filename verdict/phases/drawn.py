@@ -1,6 +1,6 @@
 """Plans that draw random numbers: verified with their draws as inputs, in the one or two ways that these may match."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from verdict.graph.draws import draws_of, replaced
@@ -9,7 +9,7 @@ from verdict.graph.sources import source_of
 from verdict.observer import SILENT
 from verdict.ops.drawn import constant, mirrored
 from verdict.phases.influence import both_matter
-from verdict.phases.query import Query
+from verdict.phases.query import Answers, Query
 from verdict.report import Evidence, Open, Report, Verdict
 from verdict.report.questions import DRAWS_NOT_MATCHED
 
@@ -17,7 +17,6 @@ UNTOLD = "the ranks draw others than one device does, and which of them belong t
 OTHERWISE = "the ranks draw {} numbers, and one device {} ones: whether what they make of them is alike is not told"
 MIRRORED = "the ranks use draws the other way round (-x, 1 - x): whether what they make of them is alike is not told"
 DENIED = "assumption-denied"
-Answers = Callable[[Query], Iterator[Report]]
 
 
 def with_draws(query: Query, answers: Answers) -> Iterator[Report]:

@@ -1,6 +1,6 @@
 """What is asked of a run, and what its phases have found so far."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -31,6 +31,10 @@ class Query:
     def values(self) -> tuple[Plan, Plan]:
         """Both plans as functions: without their effects."""
         return without_effects(self.single), without_effects(self.parallel)
+
+
+Answers = Callable[[Query], Iterator[Report]]
+"""What tells the answers to a query, each of which stands by itself."""
 
 
 class Examined(NamedTuple):

@@ -1,7 +1,7 @@
 """Plans that leave values unsaid: verified with these as inputs, and where they matter, what would say them."""
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -11,11 +11,10 @@ from verdict.graph.sources import in_short, source_of
 from verdict.graph.unsaid import UNSAID, with_unsaid
 from verdict.observer import SILENT
 from verdict.outcome import Finding
-from verdict.phases.query import Query
+from verdict.phases.query import Answers, Query
 from verdict.report import Repair, Report, Verdict
 from verdict.words import ranks_text
 
-Answers = Callable[[Query], Iterator[Report]]
 REDUCE, ALL_REDUCE = "reduce", "all_reduce"
 
 
