@@ -164,3 +164,22 @@ def test_terms_are_readable(terms, xyz):
     x, y, z = xyz
     assert repr(2 * x * y + z.exp() / 3 - 1) == "(2*x*y + 1/3*exp(z) + -1)"
     assert repr(x.maximum(y).opaque("f", terms.index("i", 2).indicator(0))) == "f(max(x, y), [i=0])"
+
+
+class TestGreatestInSize:
+    def test_the_greater_of_a_number_and_its_negative_is_not_negative(self, terms):
+        x, y = terms.real("x"), terms.real("y")
+        size, apart = x.maximum(-x), (x - y).maximum(y - x)
+        assert size.maximum(-size) is size
+        assert apart.maximum(-apart) is apart
+        assert size.maximum(apart).maximum(-size).maximum(-apart) is size.maximum(apart)
+
+    def test_of_others_nothing_is_known(self, terms):
+        x, y = terms.real("x"), terms.real("y")
+        both = x.maximum(-y)
+        assert both.maximum(-both) is not both
+
+    def test_what_need_not_have_a_value_stays(self, terms):
+        x, y = terms.real("x"), terms.real("y")
+        size, root = x.maximum(-x), y ** Fraction(1, 2)
+        assert size.maximum(-root) is not size

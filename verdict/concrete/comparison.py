@@ -2,13 +2,14 @@
 
 Two arrays agree where no element differs by more than ends.RELATIVE times the greatest element of the single-device
 array, plus ends.ABSOLUTE times the greatest of all gradients and outputs (what is zero but for rounding has no scale
-of its own). Where the values of the single-device plan overflow, as under the square root of a state of an optimizer,
-buffers are given without their signs, then all numbers. In exact arithmetic without an irrational function both
-tolerances are zero.
+of its own). Where the values of the single-device plan overflow, as of a row that a mask of random integers covers as a
+whole, fewer of these are different; or, as under the square root of a state of an optimizer, buffers are given without
+their signs, then all numbers. In exact arithmetic without an irrational function both tolerances are zero.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import TypeVar
 
@@ -19,7 +20,7 @@ from verdict.concrete.ends import Sides, compared
 from verdict.concrete.execute import Run, execute
 from verdict.concrete.shaken import steady
 from verdict.graph import BUFFER, INPUT, WEIGHT, Plan, Shape, without_effects
-from verdict.inputs import USUAL, Scale, domains, marks, random_values, thresholds, with_usual_rows
+from verdict.inputs import USUAL, Domain, Scale, defined, domains, marks, random_values, thresholds, with_usual_rows
 from verdict.ops import Array
 from verdict.ops.shaken import MOST_SHAKEN, moved
 from verdict.reduction import shrink
@@ -102,16 +103,13 @@ def compare_prepared(
     single, parallel, bindings, (one, two) = prepared.single, prepared.parallel, prepared.bindings, prepared.small
     integers, named = domains(single, one), () if exact or seed % 2 else thresholds(single, parallel)
     near = marks(single, parallel)
-    values = random_values(single, one, seed, exact, near, integers=integers, named=named, scale=scale)
-    values = with_usual_rows(values, integers) if usual else values
+    drawn = random_values(single, one, seed, exact, near, integers=integers, named=named, scale=scale)
+    drawn = with_usual_rows(drawn, integers) if usual else drawn
     shapes = _shapes(single, one)
     with np.errstate(all="ignore"):
         try:
-            right = execute(single, one, bindings[0], values, exact)
-            for kinds in ((BUFFER,), (BUFFER, INPUT, WEIGHT)):
-                if not finite(right):
-                    values = {k: _unsigned(v) if single.logicals[k].kind in kinds else v for k, v in values.items()}
-                    right = execute(single, one, bindings[0], values, exact)
+            run = partial(execute, single, one, bindings[0], exact=exact)
+            values, right = _numbered(single, run, drawn, {} if scale.is_loud else integers)
         except Faulty as error:
             return _failed(error.fault._replace(ours=True), ours=True)
         try:
@@ -127,12 +125,30 @@ def compare_prepared(
             return Comparison(CANNOT, (), (Fault("its integers grow beyond floats", parallel.source, True),), shapes)
     if faults:
         return Comparison(CANNOT if all(fault.ours for fault in faults) else FAULT, rows, faults, shapes)
-    defined = tuple(row for row in rows if np.isfinite(row.size))
-    if scale.zeros and not all(row.agrees for row in defined):
-        return Comparison(DIFFER, defined, (), shapes)
-    if len(defined) < len(rows):
+    numbers = tuple(row for row in rows if np.isfinite(row.size))
+    if scale.zeros and not all(row.agrees for row in numbers):
+        return Comparison(DIFFER, numbers, (), shapes)
+    if len(numbers) < len(rows):
         return Comparison(CANNOT, rows, (Fault("the single-device values overflow", single.source, True),), shapes)
     return Comparison(AGREE if all(row.agrees for row in rows) else DIFFER, rows, (), shapes)
+
+
+def _numbered(
+    single: Plan, run: Callable[[Mapping[int, Array]], Run], values: Mapping[int, Array], integers: Mapping[int, Domain]
+) -> tuple[Mapping[int, Array], Run]:
+    """What is given, and what the single-device plan makes of it: of what makes it overflow, others are tried.
+
+    integers: the tensors of which fewer different ones may be tried.
+    """
+    right = run(values)
+    other = None if finite(right) else defined(values, integers, lambda tried: finite(run(tried)))
+    if other is not None:
+        return other, run(other)
+    for kinds in ((BUFFER,), (BUFFER, INPUT, WEIGHT)):
+        if not finite(right):
+            values = {k: _unsigned(v) if single.logicals[k].kind in kinds else v for k, v in values.items()}
+            right = run(values)
+    return values, right
 
 
 def _noise(prepared: Prepared, values: Mapping[int, Array], right: Run, found: Run) -> tuple[Row, ...]:

@@ -1,5 +1,6 @@
 """The inputs of plans: which integers may be given, and random values for all that is, the same for both plans."""
 
+from verdict.inputs.defined import defined
 from verdict.inputs.domains import Domain, domains, endless, outside, unstated
 from verdict.inputs.values import USUAL, Scale, marks, random_integers, random_values, thresholds, with_usual_rows
 
@@ -7,6 +8,7 @@ __all__ = [
     "USUAL",
     "Domain",
     "Scale",
+    "defined",
     "domains",
     "endless",
     "marks",

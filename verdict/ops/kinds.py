@@ -16,8 +16,8 @@ MOST_ELEMENTS = 1 << 53
 """The most elements that sizes may multiply to, and the greatest place."""
 OPEN_END = (1 << 63) - 1
 """What torch calls the end of a slice that has none."""
-NO_BOUNDS = frozenset({("min", -inf), ("max", inf)})
-"""Bounds of a clamp that bound nothing, and make nothing infinite."""
+NO_NUMBERS = frozenset({("min", -inf), ("max", inf), ("ord", inf)})
+"""Infinite attributes that make nothing infinite: bounds of a clamp that bound nothing, the norm that is a maximum."""
 GREATEST_OFFSET = 1 << 31
 """A single offset or index must be less in size: numpy takes that of a diagonal as a C int."""
 
@@ -122,7 +122,7 @@ _KINDS: Mapping[str, tuple[Callable[[Any, str], bool], str]] = {
 
 
 def is_infinite(name: str, value: object) -> bool:
-    """Whether an attribute is, or has, a number that is infinite, or none. A bound that bounds nothing is no number."""
+    """Whether an attribute is, or has, a number that is infinite, or none. A word for something else is no number."""
     if isinstance(value, tuple | list):
         return any(is_infinite("", each) for each in value)
-    return isinstance(value, float) and not isfinite(value) and (name, value) not in NO_BOUNDS
+    return isinstance(value, float) and not isfinite(value) and (name, value) not in NO_NUMBERS

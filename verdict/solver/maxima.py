@@ -1,6 +1,7 @@
 """The law of the maximum: a flat set of polynomials, without what all of them share.
 
 max(a, max(b, c)) = max(a, b, c)    max(a + c, b + c) = c + max(a, b)    max(c a, c b) = c max(a, b) for c > 0
+max(a, -a) >= 0
 """
 
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from math import gcd, lcm
 
 from verdict.solver.polynomial import Polynomial, combine, constant, monomial, scaled
 from verdict.solver.ring import Ring
+from verdict.solver.term import Sign
 
 
 def maximum(ring: Ring, polynomials: Sequence[Polynomial]) -> Polynomial:
@@ -21,7 +23,10 @@ def maximum(ring: Ring, polynomials: Sequence[Polynomial]) -> Polynomial:
         return combine([(flat.pop(), 1), (shift, 1)])
     scale = _positive_content(flat)
     flat = {scaled(p, 1 / scale) for p in flat}
-    atom = ring.atoms.maximum(frozenset(flat), max(ring.sign(p) for p in flat))
+    sign = max(ring.sign(p) for p in flat)
+    if sign is Sign.UNKNOWN and any(scaled(p, -1) in flat for p in flat):
+        sign = Sign.NONNEGATIVE
+    atom = ring.atoms.maximum(frozenset(flat), sign)
     return combine([(monomial(atom.number), scale), (shift, 1)])
 
 

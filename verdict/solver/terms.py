@@ -3,7 +3,7 @@
 One class of more than 300 lines, since every constructor simplifies by calling the others.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import reduce
@@ -406,9 +406,28 @@ class Terms:
             return self.minus_infinity
         if len(chosen) == 1:
             return next(iter(chosen))
+        sign = max(term.sign for term in chosen)
+        if sign is Sign.UNKNOWN and any(self._is_opposed(term, chosen) for term in chosen):
+            sign = Sign.NONNEGATIVE
+        if sign is not Sign.UNKNOWN:
+            chosen = {term: None for term in chosen if not (term.total and _is_not_positive(term))}
+            if len(chosen) == 1:
+                return next(iter(chosen))
         args = tuple(sorted(chosen, key=_uid))
-        sign = max(term.sign for term in args)
         return self._intern(Kind.MAXIMUM, args, args, None, sign, all(term.total for term in args))
+
+    def _is_opposed(self, term: Term, others: Container[Term]) -> bool:
+        """Whether a term that is a sum is the negative of another one: the greater of both is not negative."""
+        if term.kind is not Kind.SUM:
+            return False
+        constant, weights = term.data
+        if constant == 0 and len(weights) == 1:
+            ((part, weight),) = weights.items()
+            if weight == -1:
+                return part in others
+        key = (-constant, frozenset((part, -weight) for part, weight in weights.items()))
+        negative = self._interned.get((Kind.SUM, key))
+        return negative is not None and negative in others
 
     def _undominated(self, terms: dict[Term, None]) -> dict[Term, None]:
         """Some terms without those that, by their bounds, never exceed one that stays."""
@@ -656,6 +675,14 @@ def _split(term: Term) -> tuple[Number, Term]:
     if term.kind is Kind.SUM and term.data[0] == 0 and len(term.args) == 1:
         return term.data[1][term.args[0]], term.args[0]
     return 1, term
+
+
+def _is_not_positive(term: Term) -> bool:
+    """Whether a sum is known not to be positive."""
+    if term.kind is not Kind.SUM:
+        return False
+    constant, weights = term.data
+    return bool(constant <= 0 and all(weight <= 0 and part.sign for part, weight in weights.items()))
 
 
 def _sign_of_sum(constant: Number, weights: dict[Term, Number]) -> Sign:

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from itertools import repeat
+from itertools import repeat, takewhile
 from typing import NamedTuple
 
 import numpy as np
 
 from verdict.comparison import Fault, Faulty
 from verdict.graph import Plan
-from verdict.inputs import USUAL, Domain, Scale, marks, random_values, thresholds, with_usual_rows
+from verdict.inputs import USUAL, Domain, Scale, defined, marks, random_values, thresholds, with_usual_rows
 from verdict.ops import Array
 from verdict.ops.shaken import MOST_SHAKEN
 from verdict.reduction import Reduced
@@ -125,7 +125,8 @@ def _drawn(
 ) -> tuple[list[dict[int, Array]], list[list[Array | None]]]:  # fmt: skip
     """What both plans are given on each seed, and what the single-device `flow` makes of it: large integers too on the
     first seed, and numbers that the plans name, if all that the flow declares is then a number; where it is none even
-    without these, some of the given numbers, else all, without their signs. integers, kept, scale: see `seen`.
+    without these, integers of one tensor are made alike (`defined`), else some of the given numbers, else all, lose
+    their signs. integers, kept, scale: see `seen`.
     """
     single, near = reduced.single, marks(reduced.single, reduced.parallel)
     near_bounds = thresholds(reduced.single, reduced.parallel)
@@ -148,12 +149,29 @@ def _drawn(
         values = _made(flow, single, given, kept)
         if _finite(flow, values):
             return given, values
+    numbered = list(takewhile(bool, (_numbered(flow, each, integers, single) for each in given)))
+    if len(numbered) == len(given):
+        return numbered, _made(flow, single, numbered, kept)
     for logicals in (nearest_to_no_numbers(flow, given[0]), frozenset(given[0])):
         given = [{k: positive(array) if k in logicals else array for k, array in values.items()} for values in given]
         values = _made(flow, single, given, kept)
         if _finite(flow, values):
             break
     return given, values
+
+
+def _numbered(
+    flow: Flow, given: Mapping[int, Array], integers: Mapping[int, Domain], single: Plan
+) -> dict[int, Array]:
+    """What is given on one seed, where need be with fewer different integers, so that all that is declared is a number;
+    nothing where that does not help.
+    """
+    ends = frozenset(result.value for result in flow.results)
+
+    def makes_numbers(values: Mapping[int, Array]) -> bool:
+        return _finite(flow, _made(flow, single, [values], ends))
+
+    return dict(given if makes_numbers(given) else defined(given, integers, makes_numbers) or {})
 
 
 def _finite(flow: Flow, made: Values) -> bool:

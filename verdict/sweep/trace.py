@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isinf
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from verdict.inputs import Domain
 from verdict.ops import RULES
 from verdict.ops.domain import TRUTH, Integers, of_type
+from verdict.ops.kinds import is_infinite
 from verdict.sweep.elements import Block, Elements, Ids, Kind
 from verdict.sweep.flow import Flow, Step
 
@@ -67,15 +67,10 @@ def reads_rising(trace: Trace, number: int) -> bool:
 
 def makes_infinite(attrs: Mapping[str, Any], reads: Sequence[Ids], elements: Elements) -> bool:
     """Whether a step has an infinite attribute, or reads an infinite constant."""
-    if any(isinf(x) for value in attrs.values() for x in _floats(value)):
+    if any(is_infinite(*pair) for pair in attrs.items()):
         return True
     blocks = (block for ids in reads for block in elements.blocks_of(ids))
     return any(block.kind is Kind.CONSTANT and block.constant == float("-inf") for block in blocks)
-
-
-def _floats(value: Any) -> Sequence[float]:
-    each = value if isinstance(value, tuple | list) else (value,)
-    return [x for x in each if isinstance(x, float)]
 
 
 class Keys:

@@ -1,7 +1,7 @@
 """Sums and means over ranks that should be none, or others: what is whole is summed again, or averaged."""
 
 from collections.abc import Iterator, Mapping
-from functools import partial
+from functools import partial, reduce
 from itertools import combinations
 
 import numpy as np
@@ -17,6 +17,7 @@ from verdict.sweep.why.siblings import Partition, Siblings
 from verdict.sweep.why.words import REDUCING, called, elements_text, entered, operator_text, owners, ranks_text
 
 KINDS = frozenset(REDUCTIONS.values())
+_SAID = {"~mean": "averages", "~max": "takes the maximum", "~min": "takes the minimum"}
 
 
 def reductions(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
@@ -28,6 +29,7 @@ def reductions(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
         yield from _of_copies(scene, state, at, operator)
     yield from _of_another_kind(scene, state, at, operator)
     if operator in REDUCING:
+        yield from _extreme(scene, state, at, operator)
         yield from _elsewhere(scene, state, at, operator)
         yield from _none(scene, state, at, operator)
 
@@ -97,7 +99,7 @@ def _of_another_kind(scene: Scene, state: State, at: Siblings, operator: str) ->
     first = counts[at.first]
     if at.op != SUM:
         change = Change({scene.step(n).outputs[0]: arrays for n, arrays in sums.items()})
-        said = {"~mean": "averages", "~max": "takes the maximum", "~min": "takes the minimum"}[at.op]
+        said = _SAID[at.op]
         ids = scene.look(sums[at.first])
         of = f" of {elements_text(scene, ids)}" if ids is not None else ""
         factor = f" (off by a factor 1/{first})" if at.op == "~mean" else ""
@@ -120,6 +122,24 @@ def _of_another_kind(scene: Scene, state: State, at: Siblings, operator: str) ->
         single = owners(scene, ids)
         edits = partial(reducing, scene, at.steps.values(), "avg")
         yield Fix("mean-instead-of-sum", title, at, tuple(at.steps), change, single=single, edits=edits)
+
+
+def _extreme(scene: Scene, state: State, at: Siblings, operator: str) -> Iterator[Fix]:
+    """The greatest or the least of what ranks put in, in place of another reduction: norms that are maxima, say."""
+    inputs = {n: _inputs(state, scene, n) for n in at.steps.values()}
+    for how, word, reduced in (("max", "greatest", np.maximum), ("min", "least", np.minimum)):
+        if at.op == REDUCTIONS[how]:
+            continue
+        made = {n: tuple(reduce(reduced, each) for each in zip(*arrays, strict=True)) for n, arrays in inputs.items()}
+        ids = scene.look(made[at.first])
+        if ids is None:
+            continue
+        change = Change({scene.step(n).outputs[0]: arrays for n, arrays in made.items()})
+        ranks = ranks_text(members(scene, at, tuple(at.steps)[:1]))
+        does = _SAID.get(at.op, "sums")
+        title = f"{called(operator, at.name)} {does} over {ranks} where the {word}, {elements_text(scene, ids)}, is due"
+        edits = partial(reducing, scene, at.steps.values(), how)
+        yield Fix("wrong-collective", title, at, tuple(at.steps), change, single=owners(scene, ids), edits=edits)
 
 
 def _elsewhere(scene: Scene, state: State, at: Siblings, operator: str) -> Iterator[Fix]:
