@@ -29,6 +29,7 @@ from verdict.sweep.larger import MOST_OPERATIONS, Larger, on_numbers
 from verdict.sweep.match import catalogue_of
 from verdict.sweep.merge import merged, repeats, without
 from verdict.sweep.multiple import factors_of
+from verdict.sweep.once import once
 from verdict.sweep.own import fits, is_computed, is_long, is_much
 from verdict.sweep.parallel import Before, first_of, follow_parallel
 from verdict.sweep.seen import Seen, flows_of, in_pieces
@@ -218,6 +219,8 @@ def _swept(reduced: Reduced, options: Options, proofs: Proofs, progress: Progres
     if drawn:
         return Swept(compared.total, open=drawn, steps=len(flows[1].steps))
     flows, values = in_pieces(flows, both)
+    (one, its), (other, their) = (once(*each) for each in zip(flows, values, strict=True))
+    flows, values = (one, other), (its, their)
     elements = Elements()
     follower = Follower(elements, Keys(), integers)
     ids = {k: elements.block(Kind.GIVEN, k, 0, array.shape) for k, array in both.given[0].items()}
