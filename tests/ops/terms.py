@@ -125,6 +125,9 @@ class Term:
     def maximum(self, other):
         return Term(max(self.value, number(other)))
 
+    def same(self, other):
+        return self is other
+
     def indicator(self, value):
         if type(value) is not int:
             raise TypeError(f"an id must be an int, not {value!r}")

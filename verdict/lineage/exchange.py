@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from verdict.graph import Place, chunks
+from verdict.graph.kept import is_recorded
 from verdict.graph.lockstep import CHUNK, Step, attribute
 from verdict.lineage.compare import Difference
 from verdict.lineage.holdings import CHUNK_ORDER, Holdings
@@ -174,6 +175,9 @@ def _gather(
     name = holdings.name(targets[0])
     held = ", ".join("{}:{}".format(*value[0].region[dim]) if value else "nothing" for value in values)
     if result is None:
+        if is_recorded(holdings.plan) and any(concatenate(values, k) is not None for k in _other_dims(values, dim)):
+            holdings.gap(f"all_gather lays what is cut along another dimension side by side along {dim}", place)
+            return [None] * len(ranks)
         found = Difference(
             "wrong-group", (place.name,), f"the pieces of {name} that it joins are no one region: {held}"
         )
@@ -194,6 +198,14 @@ def _gather(
         f"or take the regions for granted with --assume {CHUNK_ORDER}",
     )
     return [result] * len(ranks)
+
+
+def _other_dims(values: Sequence[Value], dim: int) -> list[int]:
+    """The dimensions that all pieces have, but for one. Recorded programs gather lists, which lie side by side along
+    dimension 0 whatever they are cut along, and are joined behind that.
+    """
+    count = min((len(share.region) for value in values for share in value), default=0)
+    return [k for k in range(count) if k != dim]
 
 
 def _trust_regions(holdings: Holdings) -> None:

@@ -107,6 +107,13 @@ def indicator(id_: Any, value: int) -> Any:
     return int(id_ == value) if is_number(id_) else id_.indicator(value)
 
 
+def same(one: Any, other: Any) -> bool:
+    """Whether two elements are known to be one: equal numbers, or terms that were made in the same way."""
+    if is_number(one) or is_number(other):
+        return is_number(one) and is_number(other) and bool(one == other)
+    return bool(one.same(other))
+
+
 def part(mask: Any, value: Any) -> Any:
     """mask * value, and 0 where the mask is 0, whatever the value is there: a float is minus infinity, or no number."""
     if is_number(mask):

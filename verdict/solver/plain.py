@@ -90,6 +90,20 @@ class Plain:
         """1 where this equals `value`, else 0."""
         return Plain("indicator", (_finite(self),), int(value))
 
+    def same(self, other: object) -> bool:
+        """Whether another one is written in the same way, of the same parts."""
+        pairs: list[tuple[Plain, object]] = [(self, other)]
+        while pairs:
+            one, two = pairs.pop()
+            if one is two:
+                continue
+            if not isinstance(two, Plain) or (one.head, one.data) != (two.head, two.data):
+                return False
+            if len(one.args) != len(two.args):
+                return False
+            pairs.extend(zip(one.args, two.args, strict=True))
+        return True
+
     @property
     def constant(self) -> Fraction | None:
         """The number that this is written as, if it is one."""

@@ -153,6 +153,10 @@ class Term:
         """1 where this equals `value`, else 0."""
         return self.terms.indicator(self, int(value))
 
+    def same(self, other: object) -> bool:
+        """Whether another term was made in the same way: such terms are one object."""
+        return self is other
+
     @property
     def constant(self) -> Number | None:
         """The number that this is for all inputs, where that is known."""

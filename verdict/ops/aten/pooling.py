@@ -5,6 +5,7 @@
     avg_pool2d                y[p] = sum of x[i] over the window of p / (elements of the window, or divisor_override)
     _adaptive_avg_pool2d      the same; of P windows over n positions the p-th is floor(p n / P) : ceil((p + 1) n / P)
 
+Of indices that are known to be those of pooling x the gradient is written by what each window chooses.
 Outside of x the greatest element is never found; a mean finds zeros there, and counts them with count_include_pad. Of
 equal elements the first is the greatest. With ceil_mode windows begin where no whole one fits, too, but none
 behind x; they end with the padding on the right.
@@ -109,17 +110,27 @@ def _unpool_axes(args: Arguments) -> Axes:
     return _axes(args, [made, args["self"], *indices], [args["self"]])
 
 
+def _hits(flat: Array, window: Sequence[int]) -> tuple[Array, Array]:
+    """Of each row: [the greatest is this element] of the window's elements, and the place of the greatest."""
+    hits = numbers.chosen(flat[:, window], 1, numbers.descending, "ranked", ())
+    return hits[:, 0], numbers.matmul(hits, np.asarray(window, dtype=object)[:, None])[:, 0, 0]
+
+
 def _max(args: Arguments) -> tuple[Array, Array]:
     x = args["self"]
-    windows = _windows(args, x.shape[-2:])
-    flat, found = x.reshape(-1, x.shape[-2] * x.shape[-1]), _inside(windows, x.shape[-2:])
+    flat, found = _flat(args)
     values, places = (numbers.zeros(x, (len(flat), len(found))) for _ in range(2))
     for p, window in enumerate(found):
-        hits = numbers.chosen(flat[:, window], 1, numbers.descending, "ranked", ())
-        values[:, p] = numbers.matmul(hits, flat[:, window, None])[:, 0, 0]
-        places[:, p] = numbers.matmul(hits, np.asarray(window, dtype=object)[:, None])[:, 0, 0]
-    made = _made(windows, x.shape)
+        hits, places[:, p] = _hits(flat, window)
+        values[:, p] = numbers.matmul(hits[:, None], flat[:, window, None])[:, 0, 0]
+    made = _made(_windows(args, x.shape[-2:]), x.shape)
     return values.reshape(made), places.reshape(made)
+
+
+def _flat(args: Arguments) -> tuple[Array, list[list[int]]]:
+    """The rows of positions of x, and of each output position those of its window."""
+    x = args["self"]
+    return x.reshape(-1, prod(x.shape[-2:])), _inside(_windows(args, x.shape[-2:]), x.shape[-2:])
 
 
 def _max_backward(args: Arguments) -> Array:
@@ -130,9 +141,27 @@ def _max_backward(args: Arguments) -> Array:
     if known is not None:
         np.add.at(dx, (np.arange(len(rows))[:, None], known), rows)
         return dx.reshape(x.shape)
+    hits = _of_pooling(args, at)
     for place in range(places):
-        dx[:, place] = numbers.total(numbers.each(elements.part, numbers.indicator(at, place), rows), (1,))[:, 0]
+        found = numbers.indicator(at, place) if hits is None else hits[:, :, place]
+        dx[:, place] = numbers.total(numbers.each(elements.part, found, rows), (1,))[:, 0]
     return dx.reshape(x.shape)
+
+
+def _of_pooling(args: Arguments, at: Array) -> Array | None:
+    """[row, window, place]: 1 where the window's greatest element is there, if `at` is what pooling x makes, as terms.
+
+    Of such a place is known what no arithmetic of it tells: it is one of the window's.
+    """
+    flat, found = _flat(args)
+    if not at.size or len(found) != at.shape[1] or not elements.same(at[0, 0], _hits(flat[:1], found[0])[1][0]):
+        return None
+    made = numbers.zeros(flat, (*at.shape, flat.shape[1]))
+    for p, window in enumerate(found):
+        made[:, p, window], places = _hits(flat, window)
+        if not all(map(elements.same, at[:, p], places)):
+            return None
+    return made
 
 
 def _found(args: Arguments) -> Mapping[int, Integers]:
