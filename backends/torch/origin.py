@@ -12,6 +12,8 @@ import torch
 import typing_extensions
 
 import verdict
+from verdict.backends.torch.program import Program
+from verdict.graph.lockstep import COMMUNICATION
 from verdict.graph.sources import Cited
 
 _ROOM = Path(verdict.__file__).resolve().parent
@@ -24,6 +26,8 @@ _DISPATCH = (*_OURS, str(Path(_TORCH) / "_compile.py"), str(Path(_TORCH) / "_dyn
 """What stands between an operator and our recording of it: torch wraps that, too."""
 _ENGINE = str(Path(_TORCH) / "autograd" / "graph.py")
 
+_NOBODY = "torch"
+"""The place of what is recorded while no code of the user's runs."""
 MOST_CHARACTERS = 240
 """Of a line of the program, what a plan keeps: more than any style has in a line."""
 
@@ -32,6 +36,8 @@ class Origin:
     """Follows the forward calls of modules, and remembers for each autograd node where its forward stands.
 
     lines: the text of the lines that were cited, by file and line; "" where two files of one name have others.
+    parallelized: the code that parallelized the model. It is cited where no code of the user's runs, and torch
+    communicates, or does more in a backward pass than autograd does.
     """
 
     def __init__(self) -> None:
@@ -41,6 +47,7 @@ class Origin:
         self._foreign: dict[str, bool] = {}
         self._columns: dict[tuple[CodeType, int], int] = {}
         self.lines: dict[tuple[str, int], str] = {}
+        self.parallelized: CodeType | None = None
         self._hooks: list[Any] = []
 
     def __enter__(self) -> "Origin":
@@ -54,6 +61,12 @@ class Origin:
     def __exit__(self, *_: object) -> None:
         for hook in self._hooks:
             hook.remove()
+
+    def of(self, program: Program) -> None:
+        """Call the parts of a program's module by their names, and know what parallelized it."""
+        if isinstance(program.params, torch.nn.Module):
+            self.name_modules(program.params)
+        self.parallelized = getattr(program.parallel, "__code__", None)
 
     def name_modules(self, module: torch.nn.Module) -> None:
         """Call the parts of `module` by their fully qualified names in it."""
@@ -78,14 +91,16 @@ class Origin:
         """What a node for `op`, recorded now, is called: module, operator (or reason) and place."""
         short = op.split(".")[1] if op.startswith("aten.") else op
         place, in_engine = self._place()
-        module = self.module
-        here = f"{module}: {{}} ({place})" if module else f"{{}} ({place})"
+        module, forward = self.module, ""
         node = torch._C._current_autograd_node()
         if not node:
             self._forward.setdefault(torch.autograd._get_sequence_nr() - 1, f"{module}|{place}")
-            return here.format(short)
-        module, _, forward = self._forward.get(node._sequence_nr(), "|").partition("|")
-        if in_engine:
+        else:
+            module, _, forward = self._forward.get(node._sequence_nr(), "|").partition("|")
+        beside = op in COMMUNICATION or (in_engine and not self.by_engine())
+        if beside and _NOBODY in (place, forward) and self.parallelized is not None:
+            place = self._cited(self.parallelized, self.parallelized.co_firstlineno)
+        elif in_engine and node:
             what = node.name().rpartition("::")[2]
             place = f"backward of {forward}" if forward else f"{what}, backward at {place}"
         elif forward:
@@ -109,14 +124,16 @@ class Origin:
             if not self._is_foreign(code.co_filename):
                 return self._cited(code, frame.f_lineno, frame.f_lasti), in_engine
             frame = frame.f_back
-        return "torch", in_engine
+        return _NOBODY, in_engine
 
-    def _cited(self, code: CodeType, line: int, instruction: int) -> str:
-        """The place of an instruction, whose line is kept."""
+    def _cited(self, code: CodeType, line: int, instruction: int | None = None) -> str:
+        """The place of an instruction, or of code as a whole, whose line is kept."""
         file = Path(code.co_filename).name
         text = getline(code.co_filename, line).rstrip()[:MOST_CHARACTERS]
         if self.lines.setdefault((file, line), text) != text:
             self.lines[file, line] = ""
+        if instruction is None:
+            return str(Cited(file, line, 0, code.co_name))
         if (code, instruction) not in self._columns:
             _, _, column, _ = next(islice(code.co_positions(), instruction // 2, None), (None, None, None, None))
             self._columns[code, instruction] = 0 if column is None else column + 1

@@ -107,6 +107,7 @@ class Program:
         buffers that batch norm reads as running variances and that hold no negative number.
     names: names of parameters here -> in the single-device program, where they differ (pipeline stages).
     inferred: what of all this nobody stated, in words; an assumption of the report.
+    parallel: what parallelized the model, where `step` is not the user's own: what a library does for it is told there.
     """
 
     inputs: Mapping[str, Any]
@@ -119,6 +120,7 @@ class Program:
     ranges: Mapping[str, tuple[int, int | None]] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
     inferred: str = ""
+    parallel: Callable[..., Any] | None = None
 
 
 Load = Callable[[], Callable[[Context], Program]]

@@ -112,8 +112,7 @@ def record(
 
 
 def _step(program: Program, recorder: Recorder, rank: int, ranks: int, around: World, begun: float) -> Trace:
-    if isinstance(program.params, torch.nn.Module):
-        recorder.origin.name_modules(program.params)
+    recorder.origin.of(program)
     params = named(program)
     ranges = ranges_of(program, params)
     ends = _Ends(program, recorder)

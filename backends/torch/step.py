@@ -129,6 +129,7 @@ class Step:
             ranges=self.ranges,
             names={**_unwrapped(trained, model), **self.names},
             inferred=_said(inferred, part[1], self.summed),
+            parallel=self.parallel,
         )
 
 

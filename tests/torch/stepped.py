@@ -62,6 +62,14 @@ FUSED = Step(model, sharded, batch, {"dp": 2}, loss, fused)
 FUSED_AND_SUMMED = Step(model, sharded_and_summed, batch, {"dp": 2}, loss, fused)
 
 
+def to_zero(output, batch):
+    return nn.functional.mse_loss(output, torch.zeros_like(output))
+
+
+AIMED = Step(model, sharded, batch, {"dp": 2}, to_zero, sgd)
+AIMED_AND_SUMMED = Step(model, sharded_and_summed, batch, {"dp": 2}, to_zero, sgd)
+
+
 class Biased(nn.Module):
     """Attention whose key has a bias: its gradient is zero, but for rounding."""
 

@@ -63,7 +63,7 @@ REFUTED = {
     "build_flag_local": "",
     "build_any_of_all": "takes the minimum",
     "build_within_own": r"of all of mm \(live\.py:\d+\) is due",
-    "build_rounded_of_all": r"of mm \(live\.py:\d+\)\[0:4, 0:4\] alone, where one of all",
+    "build_rounded_of_all": r"all_reduce \(live\.py:\d+\) takes the minimum over ranks 0, 1 where the greatest",
     "build_any_own": r"of all of abs \(live\.py:\d+\) is due",
     "build_any_otherwise": "aten.gt.Scalar",
     "build_far_of_all": "takes the minimum",

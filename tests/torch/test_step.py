@@ -1,6 +1,7 @@
 """A Step: model, what parallelizes it, batch and mesh in one call; what is inferred is proved, wrong twins refuted."""
 
 import logging
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ torch = pytest.importorskip("torch")
 
 from click.testing import CliRunner  # noqa: E402
 
+from tests.process import verdict  # noqa: E402
 from tests.torch.verdicts import ALL, answers  # noqa: E402
 from verdict.backends.torch.launch import Target  # noqa: E402
 from verdict.backends.torch.stated import ranks_of, step_of  # noqa: E402
@@ -18,6 +20,7 @@ from verdict.report import Verdict  # noqa: E402
 from verdict.torch import Context, Step, verify  # noqa: E402
 
 FILE = Path(__file__).resolve().parents[2] / "examples" / "torch" / "one_call.py"
+STEPPED = Path(__file__).with_name("stepped.py")
 
 
 def told(name, world=2):
@@ -36,7 +39,7 @@ def test_a_model_whose_gradients_nobody_averages_is_refuted():
 def test_gradients_that_are_zero_but_for_rounding_lie_amid_others_in_one_buffer():
     """Those of keys' biases: their values say nothing of which they are."""
     pairs = tuple((name, name) for name in ("BIASED", "BIASED_AND_SUMMED"))
-    found = answers(FILE.parents[2] / "tests" / "torch" / "stepped.py", pairs, tensors="real")
+    found = answers(STEPPED, pairs, tensors="real")
     assert found["BIASED"].verdict == "PROVED", found["BIASED"].why
     assert found["BIASED_AND_SUMMED"].verdict == "REFUTED", found["BIASED_AND_SUMMED"].why
 
@@ -50,9 +53,18 @@ def test_two_axes_of_which_one_divides_the_batch():
 def test_a_fused_optimizer_of_shards_is_taken_apart():
     """A DTensor runs an operator on tensors without data first, to learn its shapes: no step is one of these."""
     pairs = tuple((name, name) for name in ("FUSED", "FUSED_AND_SUMMED"))
-    found = answers(FILE.parents[2] / "tests" / "torch" / "stepped.py", pairs, tensors="real")
+    found = answers(STEPPED, pairs, tensors="real")
     assert found["FUSED"].verdict == "PROVED", found["FUSED"].why
     assert found["FUSED_AND_SUMMED"].verdict == "REFUTED", found["FUSED_AND_SUMMED"].why
+
+
+@pytest.mark.parametrize(("name", "status"), [("AIMED", 0), ("AIMED_AND_SUMMED", 1)])
+def test_what_a_library_does_while_no_code_of_the_users_runs_is_told_where_the_model_is_parallelized(name, status):
+    """Recorded by processes of their own: in those of other tests code of the tests runs, as a user's would."""
+    done = verdict("torch", f"{STEPPED}:{name}", "--color", "never", OMP_WAIT_POLICY="passive")
+    assert done.returncode == status, done.stdout + done.stderr
+    told = re.search(r"--> stepped.py:\d+\n *\d+ [|] +def sharded_and_summed", done.stdout)
+    assert bool(told) is bool(status), done.stdout
 
 
 NAMED = ("OUTSIDE", "AROUND", "PIECES", "ONE_PIECE", "SUM", "SUM_AVERAGED", "SUM_TAKEN_FOR_MEAN", "FLAT", "THAWED",
@@ -61,7 +73,7 @@ NAMED = ("OUTSIDE", "AROUND", "PIECES", "ONE_PIECE", "SUM", "SUM_AVERAGED", "SUM
 
 def stated(name):
     pairs = tuple((each, each) for each in NAMED)
-    return answers(FILE.parents[2] / "tests" / "torch" / "stepped.py", pairs, tensors="real", causes=ALL)[name]
+    return answers(STEPPED, pairs, tensors="real", causes=ALL)[name]
 
 
 @pytest.mark.parametrize("name", ["OUTSIDE", "AROUND", "PIECES", "SUM"])
