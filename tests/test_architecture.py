@@ -19,6 +19,7 @@ MAY_IMPORT = {
     "counting": set(),
     "progress": set(),
     "completing": set(),
+    "seconds": set(),
     "options": {"limits"},
     "graph": {"errors", "outcome"},
     "comparison": {"graph"},
@@ -129,7 +130,7 @@ def test_backends_know_the_plan_and_the_words_only():
     for path in FILES:
         if path not in IN_VERDICT:
             below = {module.split(".")[1] for module in imported(path) if module.startswith("verdict.")}
-            known = {"backends", "child", "limits", "counting", "progress", "words"}
+            known = {"backends", "child", "limits", "counting", "progress", "words", "seconds"}
             known |= {"graph", "errors", "outcome", "ops", "comparison"}
             assert below <= known, name_of(path)
 

@@ -79,6 +79,28 @@ def test_what_is_misspelled_or_missing_is_told(arguments: tuple[str, ...], sente
     assert "Traceback" not in ran.stderr
 
 
+@pytest.mark.parametrize("given", ["nan", "inf", "1e300", "0", "-1"])
+@pytest.mark.parametrize(
+    "command",
+    [(SINGLE, PARALLEL, "--time-limit"), (SINGLE, PARALLEL, "--timeout"), ("jax", "a.py", "--compile-timeout")],
+)
+def test_seconds_that_no_clock_counts_are_refused(command: tuple[str, ...], given: str) -> None:
+    ran = verdict(*command, given)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert f"Invalid value for '{command[-1]}'" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_seconds_that_a_clock_counts_are_taken() -> None:
+    assert verdict(SINGLE, PARALLEL, "-q", "--time-limit", "1e6", "--timeout", "1e6").returncode == 0
+
+
+def test_a_folder_that_cannot_be_made_is_a_sentence() -> None:
+    ran = verdict("jax", "a.py", "-o", f"{SINGLE}/below")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.endswith("below: the folder cannot be made: Not a directory\n")
+
+
 def test_the_command_line_is_there_without_torch_and_does_not_wait_for_it() -> None:
     code = "import sys, verdict.cli, verdict.torch; sys.exit('torch' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)

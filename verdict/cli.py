@@ -45,6 +45,7 @@ from verdict.report.diff import diff_command
 from verdict.report.explain import explain_command
 from verdict.report.outputs import FORMS, Output, output_of, rendered, require_writable, write_whole
 from verdict.report.readable import readable
+from verdict.seconds import SECONDS
 from verdict.solver import installed
 from verdict.stdout import to_stderr, to_stdout
 from verdict.watching import Dumps, Watching
@@ -73,11 +74,11 @@ EPILOG = "Exit status: 0 proved, 1 refuted, 2 the question could not be put, 3 u
     "--workers", "--max_ser_proc", "--max_vrf_proc", type=click.IntRange(1), metavar="N",
     help="Processes that prove side by side (default: the cores). The other spellings are aliases.",
 )  # fmt: skip
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True, metavar="SECONDS",
+@click.option("--timeout", type=SECONDS, default=30.0, show_default=True, metavar="SECONDS",
               help="For one obligation; what takes longer is unknown.")  # fmt: skip
 @click.option("--memory", type=click.IntRange(64), default=4096, show_default=True, metavar="MIB",
               help="For one worker; what takes more is unknown.")  # fmt: skip
-@click.option("--time-limit", type=click.FloatRange(0, min_open=True), default=1800.0, show_default=True,
+@click.option("--time-limit", type=SECONDS, default=1800.0, show_default=True,
               metavar="SECONDS", help="For the whole run; what is not decided then is unknown.")  # fmt: skip
 @click.option("--memory-limit", type=click.IntRange(64), metavar="MIB",
               help="For the main process (default: all that is free); what takes more is unknown.")  # fmt: skip

@@ -11,6 +11,7 @@ from verdict.backends.hlo.ranges import NO_RANGES, Ranges
 from verdict.backends.jax.launch import DOORS, HLO, JAXPR, Limits, texts_of
 from verdict.errors import UsageError
 from verdict.graph import Plan
+from verdict.seconds import SECONDS
 
 LIMITS = Limits()
 DEVICES = 8
@@ -46,7 +47,7 @@ def jax_command(run: Callable[[list[str]], int], on_numbers: OnNumbers) -> click
     @click.option("-o", "--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
                   help="Keep XLA's texts and the two plans in DIR.")  # fmt: skip
     @click.option("--python", default="", metavar="PATH", help="The Python that has jax (default: Verdict's own).")
-    @click.option("--compile-timeout", "seconds", type=click.FloatRange(0, min_open=True), default=LIMITS.seconds,
+    @click.option("--compile-timeout", "seconds", type=SECONDS, default=LIMITS.seconds,
                   show_default=True, metavar="SECONDS", help="For running the file and compiling.")  # fmt: skip
     @click.option("--compile-memory", "mebibytes", type=click.IntRange(2048), default=LIMITS.mebibytes,
                   show_default=True, metavar="MIB", help="For the process that does so.")  # fmt: skip
@@ -68,7 +69,10 @@ def jax_command(run: Callable[[list[str]], int], on_numbers: OnNumbers) -> click
             raise UsageError("--passes", "nothing is compiled of what jax traced", "leave one of them away")
         with TemporaryDirectory(prefix="verdict-jax-") as name:
             folder = out or Path(name)
-            folder.mkdir(parents=True, exist_ok=True)
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise UsageError(str(folder), f"the folder cannot be made: {error.strerror}") from None
             texts = texts_of(program, devices, folder, python, passes, Limits(seconds, mebibytes), door)
             made = "traced" if door == JAXPR else "partitioned"
             called = () if out else ("--called", f"{program}, as written", f"{program}, {made}")

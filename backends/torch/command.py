@@ -24,6 +24,7 @@ from verdict.child import lasting
 from verdict.errors import UsageError, VerdictError
 from verdict.graph import Plan
 from verdict.progress import Bar
+from verdict.seconds import SECONDS
 
 BUILD, BUILD_SINGLE = "build", "build_single"
 LIMITS = Limits()
@@ -38,14 +39,14 @@ _LIVE = click.option("--live", is_flag=True,
                      "data makes are recorded, too.")  # fmt: skip
 _CORES = click.option("--cores", type=click.IntRange(1), metavar="N",
                       help="Ranks that are recorded side by side (default: the cores).")  # fmt: skip
-_SECONDS = click.option("--record-timeout", "seconds", type=click.FloatRange(0, min_open=True), default=LIMITS.seconds,
+_SECONDS = click.option("--record-timeout", "seconds", type=SECONDS, default=LIMITS.seconds,
                         show_default=True, metavar="SECONDS", help="For the recording of one rank.")  # fmt: skip
 _MEMORY = click.option("--record-memory", "mebibytes", type=click.IntRange(256), default=LIMITS.mebibytes,
                        show_default=True, metavar="MIB",
                        help="For each process that records or runs a rank.")  # fmt: skip
 _CONFIRM = click.option("--confirm/--no-confirm", default=True, show_default=True,
                         help="Run the program, too, and hold its recording against the runs.")  # fmt: skip
-_CONFIRM_SECONDS = click.option("--confirm-timeout", type=click.FloatRange(0, min_open=True), default=LIMITS.confirm,
+_CONFIRM_SECONDS = click.option("--confirm-timeout", type=SECONDS, default=LIMITS.confirm,
                                 show_default=True, metavar="SECONDS", help="For the runs of one program.")  # fmt: skip
 
 

@@ -34,6 +34,7 @@ from verdict.progress import Bar
 from verdict.report.many import FORMS_OF_MANY, Case, Header, counts_line, many_data, table, to_text, worst
 from verdict.report.outputs import Output, output_of, require_writable, write_whole
 from verdict.report.readable import readable
+from verdict.seconds import SECONDS
 
 EPILOG = ("Exit status: that of the worst, in this order: 4 a bug in verdict, 2 a question that could not be put, "
           "1 refuted, 3 unknown, 0 all proved.")  # fmt: skip
@@ -59,9 +60,9 @@ def check_command(context: click.Context, /, config: str | None, outputs: tuple[
 @click.option("--deny-assumption", "denied", multiple=True, metavar="NAME",
               shell_complete=among(lambda: known_assumptions(())),
               help="Refuse a proof that rests on NAME (repeatable).")  # fmt: skip
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True, metavar="SECONDS",
+@click.option("--timeout", type=SECONDS, default=30.0, show_default=True, metavar="SECONDS",
               help="For one obligation; what takes longer is unknown.")  # fmt: skip
-@click.option("--time-limit", type=click.FloatRange(0, min_open=True), default=1800.0, show_default=True,
+@click.option("--time-limit", type=SECONDS, default=1800.0, show_default=True,
               metavar="SECONDS", help="For one pair; what is not decided then is unknown.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random points that are tried.")
 @click.option("--exhaustive", is_flag=True, help="Prove every stage and every column by itself (slow).")

@@ -12,6 +12,7 @@ from verdict.completing import among
 from verdict.errors import UsageError
 from verdict.options import Options, SolverOptions
 from verdict.report.lines import counted
+from verdict.seconds import SECONDS
 from verdict.words import near_text, ranks_text
 
 Load = Callable[[Path, str], Bug]
@@ -35,7 +36,7 @@ def bugs_command(names: Names, load: Load) -> click.Command:
                   help="Form of the table.")  # fmt: skip
     @click.option("--suite", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
                   help="Where the files of the bugs are (default: the suite that comes with verdict).")  # fmt: skip
-    @click.option("--timeout", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True,
+    @click.option("--timeout", type=SECONDS, default=30.0, show_default=True,
                   metavar="SECONDS", help="For one obligation; what takes longer is unknown.")  # fmt: skip
     @click.pass_context
     def command(context: click.Context, wanted: tuple[str, ...], form: str, suite: Path | None, timeout: float) -> None:
