@@ -30,7 +30,7 @@ from verdict.sweep.why.siblings import Siblings
 from verdict.sweep.why.steps import other_attributes, other_operator
 from verdict.sweep.why.summands import doubled, superfluous
 from verdict.sweep.why.sums import KINDS, reductions
-from verdict.sweep.why.turned import turned
+from verdict.sweep.why.turned import signed, turned
 from verdict.sweep.why.unscaled import unscaled
 from verdict.sweep.why.unsummed import unsummed
 
@@ -196,8 +196,12 @@ class Search:
         yield from self.of(joined_often, state, at)
 
     def turned(self, state: State, at: Siblings) -> Iterator[Fix]:
-        """Signs."""
+        """Differences the other way round."""
         yield from turned(self.scene, state, at)
+
+    def signed(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """Sums for differences, and the other way round."""
+        yield from signed(self.scene, state, at)
 
     def unscaled(self, state: State, at: Siblings) -> Iterator[Fix]:
         """What is multiplied in sums beside."""

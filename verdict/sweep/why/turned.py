@@ -17,7 +17,17 @@ Signs = tuple[int, int]
 
 
 def turned(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
-    """With other signs of what steps add."""
+    """With a difference taken the other way round."""
+    return (fix for is_turned, fix in _signed(scene, state, at) if is_turned)
+
+
+def signed(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
+    """With a sum in place of a difference, or a difference in place of a sum."""
+    return (fix for is_turned, fix in _signed(scene, state, at) if not is_turned)
+
+
+def _signed(scene: Scene, state: State, at: Siblings) -> Iterator[tuple[bool, Fix]]:
+    """With other signs of what steps add, and whether these are the opposite ones."""
     numbers = tuple(at.steps.values())
     steps = {number: scene.step(number) for number in numbers}
     if any(len(step.inputs) != 2 or len(step.outputs) != 1 or ABSENT in step.inputs for step in steps.values()):
@@ -29,13 +39,12 @@ def turned(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
         return
     first = scene.step(at.first)
     made = [maker_text(scene, value) for value in first.inputs]
-    for due in WAYS.keys() - {now}:
+    for due in (signs for signs in WAYS if signs != now):
         values = {scene.step(n).outputs[0]: _added(due, *sides[n]) for n in numbers}
-        title = (
-            f"{node_text(scene, first)} on {places_text(scene, tuple(at.steps))} makes {WAYS[now].format(*made)}, where "
-            f"{WAYS[due].format(*made)} is due"
-        )
-        yield Fix("operator-differs", title, at, tuple(at.steps), Change(values), help=f"make it {WAYS[due].format(*made)}")
+        node, due_text = f"{node_text(scene, first)} on {places_text(scene, tuple(at.steps))}", WAYS[due].format(*made)
+        title = f"{node} makes {WAYS[now].format(*made)}, where {due_text} is due"
+        fix = Fix("operator-differs", title, at, tuple(at.steps), Change(values), help=f"make it {due_text}")
+        yield due == (-now[0], -now[1]), fix
 
 
 def _signs(scene: Scene, state: State, at: Siblings, sides: dict[int, tuple[Arrays, Arrays]]) -> Signs | None:

@@ -38,7 +38,7 @@ def unscaled(scene: Scene, state: State, at: Siblings) -> Iterator[Fix]:
 
 
 def _factors(scene: Scene, number: int) -> Iterator[int]:
-    """Values that there are before a sum, by which summands of other sums of its rank are multiplied, the nearest first."""
+    """Values from before a sum by which summands of other sums of its rank are multiplied, the nearest first."""
     place = scene.step(number).place
     steps = enumerate(scene.other.steps)
     own = [k for k, step in steps if (step.place.rank, step.place.microbatch) == (place.rank, place.microbatch)]
