@@ -46,7 +46,7 @@ def test_every_rule_has_nodes():
 EITHER_SIGN = {"aten._linalg_eigh": (1,), "aten._linalg_svd": (0, 2)}
 """Outputs of which kernels choose the sign: numpy's and torch's are not the same."""
 LOSSES = ("aten.mse_loss", "aten.smooth_l1_loss", "aten.huber_loss", "aten.binary_cross_entropy")
-AVERAGING = ("aten.mean", "aten.native_layer_norm", "aten._fused_rms_norm", *LOSSES)
+AVERAGING = ("aten.mean", "aten.native_layer_norm", "aten._fused_rms_norm", "aten.native_group_norm", *LOSSES)
 """Operators whose means may divide by another number than that of the elements."""
 
 

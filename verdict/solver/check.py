@@ -1,7 +1,8 @@
 """Deciding an obligation: a straight list of steps, from the cheapest and surest on.
 
-1 premises solved  2 the same node  3 falsified on floats and certified  4 normal forms, what both sides share first
-taken for variables  5 denominators cleared, both only of what is not rejected modulo a prime
+1 premises solved, and counts freed of bounds (`bounded`)  2 the same node  3 falsified on floats and certified
+4 normal forms, what both sides share first taken for variables
+5 denominators cleared, both only of what is not rejected modulo a prime
 6 boundary points, then Z3, for what is left  7 the parallel side defined wherever the single side is,
 and the single side wherever the parallel side is, where that is asked for
 8 Z3 on what the other methods proved. What no step closes is Unknown, never a guess.
@@ -14,6 +15,7 @@ from typing import NamedTuple
 
 from verdict.options import SolverOptions
 from verdict.outcome import Outcome, Proved, Refuted, Unknown
+from verdict.solver.bounded import without_bounds
 from verdict.solver.cases import otherwise
 from verdict.solver.clear import vanishes
 from verdict.solver.domains import Unmet, has_condition, unmet
@@ -52,6 +54,7 @@ def check(obligation: Obligation, options: SolverOptions, known: Proofs | None =
     try:
         pivots = solve(obligation.terms, obligation.premises)
         wanted = _under(pivots, elements(obligation))
+        wanted = wanted if obligation.both else without_bounds(wanted, options.term_limit)
     except SolverError as error:
         return Unknown(str(error))
 

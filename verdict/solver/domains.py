@@ -11,6 +11,7 @@ from functools import reduce
 from operator import or_
 from typing import NamedTuple
 
+from verdict.solver.errors import LimitError
 from verdict.solver.normal import NormalForms
 from verdict.solver.obligation import Element
 from verdict.solver.polynomial import Polynomial, combine
@@ -78,6 +79,18 @@ def unmet(elements: Iterable[Element], forms: NormalForms) -> list[Unmet]:
         facts = _facts(granted, forms)
         open_ += [Unmet(condition, element) for condition in asked if not _follows(condition, facts, forms)]
     return open_
+
+
+def not_zero(single: Term, arguments: Iterable[Term], forms: NormalForms) -> frozenset[Term]:
+    """Those of some terms that are zero nowhere where a single side has a value, as far as its divisors say."""
+    asked, terms = list(arguments), single.terms
+    granted = [condition for term in terms.below([single]) if (condition := condition_of(term)) is not None]
+    forms.add(terms.below([*asked, *(condition.argument for condition in granted)]))
+    try:
+        facts = _facts(granted, forms)
+        return frozenset(term for term in asked if _follows(Condition(term, Sign.UNKNOWN), facts, forms))
+    except LimitError:
+        return frozenset()
 
 
 def _cases(elements: Sequence[Element]) -> list[_Case]:

@@ -15,7 +15,7 @@ from verdict.solver.errors import SolverError
 from verdict.solver.finite import Tables
 from verdict.solver.functions import KNOWN, ROUNDING, STRICT
 from verdict.solver.term import Kind, Number, Sign, Span, Term, is_step
-from verdict.solver.whole import Ranges
+from verdict.solver.whole import Range, Ranges
 
 _ATOMIC = frozenset(set(Kind) - {Kind.CONSTANT, Kind.SUM, Kind.PRODUCT})
 
@@ -483,6 +483,10 @@ class Terms:
         found = self._ranges.of(term)
         bounded = found.low is not None and found.high is not None and low <= found.low and found.high <= high
         return found.whole and term.total and bounded
+
+    def range_of(self, term: Term) -> Range:
+        """Whether a term is an integer, and between which bounds it lies."""
+        return self._ranges.of(term)
 
     def choose(self, mask: Term, one: Term, other: Term) -> Term:
         """mask * one + (1 - mask) * other, for a mask that is 1 or 0, where both sides have values everywhere.

@@ -4,9 +4,13 @@
     with h = (x - m) r, a = dy weight:    dx = r (a - mean of a - h mean of a h)   dweight = dy h    dbias = dy
 
 m and r have shape [N, groups]; r = (variance + eps)^(-1/2). dweight and dbias are summed over all but the channels.
+Groups are independent of each other, so that ranks may have some of them. A mean divides by the number of elements of a
+group, or by `count`, which at reduced shapes is that number at full ones.
 """
 
+from dataclasses import replace
 from fractions import Fraction
+from math import prod
 
 import numpy as np
 
@@ -32,27 +36,28 @@ def _checked(args: Arguments) -> Shape:
     return x
 
 
-CHANNELS, MOMENTS = (("c",),), (("n",), ("g",))
+CHANNELS, MOMENTS = (("g", "c"),), (("n",), ("g",))
+FEWEST = 2
+"""The fewest channels of a group, and positions along an axis, at reduced shapes: of one, sum and mean are the same."""
 
 
 def _layout(args: Arguments, least: int) -> tuple[tuple[Atom, ...], tuple[Dim, ...]]:
     """The atoms, and the dimensions of the input. least: the fewest samples that a reduced shape leaves."""
     count, channels, *positions = _checked(args)
-    spots = tuple(Atom(f"p{place}", size, Law.WHOLE, size) for place, size in enumerate(positions))
-    along = (("c", channels), ("g", args["group"]))
-    atoms = (Atom("n", count, least=least), *(Atom(name, size, Law.WHOLE, size) for name, size in along), *spots)
-    return atoms, (("n",), ("c",), *((spot.name,) for spot in spots))
+    spots = tuple(Atom(f"p{place}", size, Law.WHOLE, FEWEST) for place, size in enumerate(positions))
+    along = (Atom("g", args["group"]), Atom("c", channels // args["group"], Law.WHOLE, FEWEST))
+    return (Atom("n", count, least=least), *along, *spots), (("n",), *CHANNELS, *((spot.name,) for spot in spots))
 
 
 def _axes(args: Arguments) -> Axes:
-    """Sample by sample."""
+    """Sample by sample, and group by group."""
     atoms, rows = _layout(args, 1)
     by_channel = tuple(CHANNELS for name in ("weight", "bias") if args[name] is not None)
     return make_axes(atoms, (rows, *by_channel), (rows, MOMENTS, MOMENTS))
 
 
 def _backward_axes(args: Arguments) -> Axes:
-    """Sample by sample; the gradients of weight and bias are summed over the samples."""
+    """Sample by sample, and group by group; the gradients of weight and bias are summed over the samples."""
     atoms, rows = _layout(args, 2)
     x, moments = args["input"], (args["N"], args["group"])
     if args["grad_out"] != x or args["mean"] != moments or args["rstd"] != moments:
@@ -62,7 +67,9 @@ def _backward_axes(args: Arguments) -> Axes:
 
 
 def _reduce(attrs: Attributes, scale: Scale) -> Attributes:
-    return {**attrs, "N": scale.inputs[0][0]}
+    count, channels, *positions = scale.inputs[0]
+    sizes = {"N": count, "C": channels, "HxW": prod(positions), "group": scale.sizes.get("g", 1)}
+    return {"count": attrs["C"] // attrs["group"] * attrs["HxW"], **attrs, **sizes}
 
 
 def _grouped(args: Arguments, x: Array) -> Array:
@@ -70,9 +77,9 @@ def _grouped(args: Arguments, x: Array) -> Array:
     return x.reshape(len(x), args["group"], -1)
 
 
-def _mean(x: Array) -> Array:
+def _mean(args: Arguments, x: Array) -> Array:
     """Over the elements of each group, which stay with size one."""
-    return numbers.divide(numbers.total(x, (2,)), x.shape[2])
+    return numbers.divide(numbers.total(x, (2,)), args["count"] or x.shape[2])
 
 
 def _by_channel(values: Array, like: Array) -> Array:
@@ -82,9 +89,10 @@ def _by_channel(values: Array, like: Array) -> Array:
 def _forward(args: Arguments) -> tuple[Array, Array, Array]:
     x = args["input"]
     groups = _grouped(args, x)
-    mean = _mean(groups)
+    mean = _mean(args, groups)
     centred = np.asarray(groups - mean)
-    rate = numbers.power(np.asarray(_mean(np.asarray(centred * centred)) + constant(x, args["eps"])), Fraction(-1, 2))
+    variance = _mean(args, np.asarray(centred * centred))
+    rate = numbers.power(np.asarray(variance + constant(x, args["eps"])), Fraction(-1, 2))
     y = np.asarray(centred * rate).reshape(x.shape)
     y = y if args["weight"] is None else np.asarray(y * _by_channel(args["weight"], x))
     y = y if args["bias"] is None else np.asarray(y + _by_channel(args["bias"], x))
@@ -96,15 +104,15 @@ def _backward(args: Arguments) -> tuple[Array, Array, Array]:
     mean, rate = args["mean"][:, :, None], args["rstd"][:, :, None]
     h = np.asarray((_grouped(args, x) - mean) * rate)
     a = _grouped(args, dy if args["weight"] is None else np.asarray(dy * _by_channel(args["weight"], x)))
-    dx = np.asarray(rate * (a - _mean(a) - h * _mean(np.asarray(a * h)))).reshape(x.shape)
+    dx = np.asarray(rate * (a - _mean(args, a) - h * _mean(args, np.asarray(a * h)))).reshape(x.shape)
     others = (0, *range(2, x.ndim))
     by_channel = [numbers.total(part, others).reshape(-1) for part in (np.asarray(dy * h.reshape(x.shape)), dy)]
     return dx, by_channel[0], by_channel[1]
 
 
-SIZES = dict.fromkeys(("N", "C", "HxW", "group"), REQUIRED)
+SIZES = {**dict.fromkeys(("N", "C", "HxW", "group"), REQUIRED), "count": None}
 
-RULES: tuple[OpRule, ...] = (
+_RULES = (
     operator(
         "aten.native_group_norm",
         "input weight? bias?",
@@ -127,3 +135,4 @@ RULES: tuple[OpRule, ...] = (
         assumptions=(CAST,),
     ),
 )
+RULES: tuple[OpRule, ...] = tuple(replace(rule, local=frozenset({"N", "C", "HxW"})) for rule in _RULES)

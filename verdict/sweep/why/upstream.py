@@ -7,7 +7,7 @@ import numpy as np
 
 from verdict.graph import ABSENT
 from verdict.graph.sources import in_short
-from verdict.ops import RULES, Axes, Law
+from verdict.ops import FACTS, RULES, Axes, Law
 from verdict.sweep.elements import Ids, Kind
 from verdict.sweep.flow import CANNOT, REDUCTIONS, Step
 from verdict.sweep.trace import frozen
@@ -46,6 +46,10 @@ def parting(scene: Scene, state: State, value: int, due: Ids, readers: Sequence[
         if step.op in REDUCTIONS.values():
             title = f"{node} sums what are no parts of one sum, where {called(other.op, other.place.name)} is due"
             return Parting("wrong-collective", title, maker, block.owner)
+        before = _moved(state, step, due) if step.op != other.op else None
+        if before is not None:
+            value, due = step.inputs[0], before
+            continue
         if step.op != other.op or len(step.inputs) != len(other.inputs):
             title = f"{node} stands where the single-device plan has {called(other.op, other.place.name)}"
             return Parting("operator-differs", title, maker, block.owner)
@@ -64,14 +68,30 @@ def parting(scene: Scene, state: State, value: int, due: Ids, readers: Sequence[
     return None
 
 
+def _moved(state: State, step: Step, due: Ids) -> Ids | None:
+    """What a step must read that puts all elements of one tensor elsewhere, so that it makes `due`; None of others."""
+    rule = FACTS.of(step.op)
+    read = state.arrays(step.inputs[0]) if rule is not None and rule.moves and len(step.inputs) == 1 else None
+    if rule is None or read is None:
+        return None
+    places = rule.forward([np.arange(read[0].size).reshape(read[0].shape)], dict(step.attrs))[0]
+    if places is None or places.shape != due.shape or len(np.unique(places)) != read[0].size:
+        return None
+    before = np.empty(read[0].size, due.dtype)
+    before[places.ravel()] = due.ravel()
+    return before.reshape(read[0].shape)
+
+
 def _own_fault(
     scene: Scene, step: Step, maker: int, single: int, seen: list[Ids | None], reads: tuple[Ids, ...], node: str
 ) -> Parting:
     """A step that reads what it should, of the right operator: its attributes, or too little that it sums over."""
     other = scene.one.steps[single]
     mine, due = dict(frozen(step.attrs)), dict(frozen(other.attrs))
-    names = [name for name in sorted({*mine, *due}) if mine.get(name) != due.get(name)]
     share = any(ids is not None and ids.size < whole.size for ids, whole in zip(seen, reads, strict=True))
+    rule = FACTS.of(step.op)
+    local = rule.local if rule is not None and share else frozenset()
+    names = [name for name in sorted({*mine, *due} - local) if mine.get(name) != due.get(name)]
     if names:
         told = ", ".join(f"{name}={mine[name]}" if name in mine else f"no {name}" for name in names)
         wanted = ", ".join(f"{name}={due[name]}" if name in due else f"no {name}" for name in names)
