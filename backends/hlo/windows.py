@@ -66,12 +66,12 @@ def gather(at: At) -> Leaf:
 
 
 def scatter(at: At) -> Leaf:
-    """Windows added or written at positions; what lies outside is dropped."""
+    """Windows joined to what is at positions, or written there; what lies outside is dropped."""
     how = at.reducer()
-    if len(at.operands) != 3 or how not in ("add", ASSIGN):
-        raise Refused("a scatter of several arrays, or by another operator than a sum, has no rule")
+    if len(at.operands) != 3 or how not in ("add", "maximum", "minimum", ASSIGN):
+        raise Refused("a scatter of several arrays, or by another operator than a sum or an extreme, has no rule")
     return at.emit(
-        "hlo.scatter_add" if how == "add" else "hlo.scatter",
+        "hlo.scatter" if how == ASSIGN else f"hlo.scatter_{how}",
         window=at.numbers("update_window_dims"),
         inserted=at.numbers("inserted_window_dims"),
         **_shared(at, "input_batching_dims", "scatter_indices_batching_dims", "scatter_dims_to_operand_dims"),

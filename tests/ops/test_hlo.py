@@ -100,7 +100,7 @@ NODES = (
          index_vector=0),
     node("scatter", (5, 3), (1,), (2, 3), fill=WHERE, window=(0, 1), inserted=(), start_map=(0,), index_vector=0),
     *(node(op, (5, 3), (4, 1), (4, 3), fill=WHERE, window=(1,), inserted=(0,), **ROWS) for op in ("scatter_add",
-      "scatter")),
+      "scatter", "scatter_maximum", "scatter_minimum")),
 )  # fmt: skip
 per_node = pytest.mark.parametrize("node", NODES, ids=lambda node: f"{node.op}{node.shapes}")
 

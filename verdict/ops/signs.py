@@ -79,7 +79,7 @@ SMOOTH_OPCODES = frozenset({f"hlo.{name}" for name in ("subtract", "negate", "si
 OPCODES = SMOOTH_OPCODES | {
     *(f"hlo.{name}" for name in ("and", "or", "xor", "not", "bits_and", "bits_or", "bits_xor", "reduce_and")),
     *(f"hlo.{name}" for name in ("convert", "gather", "scatter", "scatter_add", "dynamic_slice", "topk", "sort")),
-    *("hlo.dynamic_update_slice", "hlo.reduce_or"),
+    *("hlo.dynamic_update_slice", "hlo.reduce_or", "hlo.scatter_maximum", "hlo.scatter_minimum"),
 }
 """XLA's opcodes, beside those that are called as operators are, that make a number of any numbers."""
 NORMS = frozenset({"layernorm", "native_layer_norm", "native_layer_norm_backward", "native_group_norm"}) | {

@@ -103,6 +103,12 @@ CASES = {
     ),
     "scatter add": scatter(lax.scatter_add),
     "scatter": scatter(lax.scatter),
+    "scatter max": scatter(lax.scatter_max),
+    "scatter min": scatter(lax.scatter_min),
+    "scatter max twice": (
+        lambda x, i, u: x.at[i].max(u),
+        (X, np.array([1, 1, 3, 8], dtype=np.int32), np.ones((4, 6), dtype=np.float32)),
+    ),
     "scatter add, clip": scatter(lax.scatter_add, MODES["clip"]),
     "scatter add twice": (
         lambda x, i, u: x.at[i].add(u),

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from verdict.backends.hlo.pair import parallel_of, single_of
+from verdict.backends.hlo.ranges import NO_RANGES
 from verdict.backends.hlo.text import read_module
 from verdict.errors import PlanFileError
 from verdict.options import Options
@@ -24,9 +25,9 @@ def text_of(name, side):
     return (TEXTS / f"{name}.{side}.hlo").read_text()
 
 
-def report_of(before, after):
+def report_of(before, after, ranges=NO_RANGES):
     one, other = read_module(before, "before"), read_module(after, "after")
-    return verify(single_of(one, other), parallel_of(one, other), Options())
+    return verify(single_of(one, other, ranges), parallel_of(one, other, (), ranges), Options())
 
 
 def changed(text, old, new):
@@ -201,3 +202,22 @@ def test_sums_of_segments_add_up(last, verdict):
     """Parts along axes of a scatter are no parts of a sum of which the walk knows what they come to."""
     before = SEGMENTS.format(rows=4, made="ROOT %all", last=", sharding={replicated}")
     assert report_of(before, SEGMENTS.format(rows=2, made="%own", last=last)).verdict is verdict
+
+
+@pytest.mark.parametrize("extreme", ["maximum", "minimum"])
+@pytest.mark.parametrize(
+    ("groups", "by", "verdict"),
+    [
+        ("{{0,1}}", "%add", Verdict.PROVED),
+        ("{{0},{1}}", "%add", Verdict.REFUTED),
+        ("{{0,1}}", "%adds", Verdict.REFUTED),
+    ],
+)
+def test_extremes_of_segments_are_those_of_all_parts(extreme, groups, by, verdict):
+    """In whatever order and however often what was there is joined. by: what devices reduce by."""
+    added = SEGMENTS[SEGMENTS.index("%add (") : SEGMENTS.index("ENTRY")]
+    of = SEGMENTS.replace(" add(%a", f" {extreme}(%a")
+    before = of.format(rows=4, made="ROOT %all", last=", sharding={replicated}")
+    last = ADDED.replace("{{0,1}}", groups).replace("%add", by)
+    after = of.replace("ENTRY", added.replace("%add (", "%adds (") + "ENTRY").format(rows=2, made="%own", last=last)
+    assert report_of(before, after, {"parameter 1": (0, 2)}).verdict is verdict

@@ -5,16 +5,19 @@ Along a dimension that windows have whole, and that no position names, both work
 dimensions of a batch, and gather along those of the positions.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from operator import add
 
 import numpy as np
 
 from verdict.graph import Shape
+from verdict.ops import numbers
+from verdict.ops.aten.elementwise import minimum
 from verdict.ops.aten.form import REQUIRED, Arguments
 from verdict.ops.aten.indexing import FEWEST
 from verdict.ops.aten.written import DISTINCT
 from verdict.ops.hlo.form import hlo
-from verdict.ops.hlo.windows import clamped, placed, sizes_kept, taken
+from verdict.ops.hlo.windows import Join, clamped, placed, sizes_kept, taken, written
 from verdict.ops.rule import Array, Atom, Axes, Dim, Law
 from verdict.ops.shapes import make_axes
 from verdict.ops.types import like_first
@@ -22,6 +25,9 @@ from verdict.ops.types import like_first
 SHARED = {"index_vector": REQUIRED, "batching": (), "index_batching": ()}
 GATHER = {"offset": REQUIRED, "collapsed": REQUIRED, "start_map": REQUIRED, "sizes": REQUIRED, **SHARED}
 SCATTER = {"window": REQUIRED, "inserted": REQUIRED, "start_map": REQUIRED, **SHARED}
+
+JOINS: Mapping[str, Join] = {"add": add, "maximum": numbers.maximum, "minimum": minimum}
+"""How a scatter of this name joins an update to what is there."""
 
 
 def _batch(args: Arguments, index: Shape) -> Shape:
@@ -174,7 +180,7 @@ def _scatter(args: Arguments) -> Array:
     last = np.moveaxis(updates, window, range(updates.ndim - len(window), updates.ndim)) if window else updates
     rows = _positions(args, index)
     dims = (*args["start_map"], *args["batching"])
-    return placed(x, rows, dims, last.reshape((len(rows), *sizes)), add=args.name.endswith("_add"))
+    return placed(x, rows, dims, last.reshape((len(rows), *sizes)), JOINS.get(args.name.rpartition("_")[2], written))
 
 
 RULES = (
@@ -189,14 +195,19 @@ RULES = (
         reduce=sizes_kept,
         types=like_first,
     ),
-    hlo(
-        "scatter_add",
-        "self indices updates",
-        SCATTER,
-        _scatter_axes,
-        _scatter,
-        "y = x + updates at the indices; windows that do not lie inside are dropped",
-        types=like_first,
+    *(
+        hlo(
+            f"scatter_{how}",
+            "self indices updates",
+            SCATTER,
+            _scatter_axes,
+            _scatter,
+            f"y = {told} at the indices; windows that do not lie inside are dropped",
+            types=like_first,
+        )
+        for how, told in (
+            ("add", "x + updates"), ("maximum", "max(x, updates)"), ("minimum", "min(x, updates)"),
+        )
     ),
     hlo(
         "scatter",

@@ -5,8 +5,9 @@ among all places, each with the indicator that it is the one. Along a dimension 
 clamped to 0, both work index by index.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,10 @@ from verdict.ops.hlo.form import hlo
 from verdict.ops.hlo.parts import beside
 from verdict.ops.rule import Array, Attributes, Axes, Scale
 from verdict.ops.types import like_first
+
+Join = Callable[[Array, Array], Array]
+"""What a window holds behind an update, of what it held before and the update: their sum, the update, or an extreme,
+which stays the same where what the window held at first is joined to it again."""
 
 
 def clamped(positions: Array, spans: Sequence[int]) -> Array:
@@ -39,8 +44,13 @@ def taken(x: Array, positions: Array, dims: Sequence[int], sizes: Shape) -> Arra
     return numbers.picked(hits, table.reshape(len(places), -1)).reshape((len(rows), *sizes))
 
 
-def placed(x: Array, positions: Array, dims: Sequence[int], updates: Array, add: bool) -> Array:
-    """x with each update written, or added, at its row of positions along `dims`; what does not fit is dropped."""
+def written(_: Array, update: Array) -> Array:
+    """What a window holds where an update is written there."""
+    return update
+
+
+def placed(x: Array, positions: Array, dims: Sequence[int], updates: Array, join: Join = written) -> Array:
+    """x with each update joined to what is at its row of positions along `dims`; what does not fit is dropped."""
     y = x.astype(np.result_type(x.dtype, updates.dtype))
     sizes = updates.shape[1:]
     rows = [tuple(map(logic.settled, row)) for row in positions]
@@ -49,12 +59,12 @@ def placed(x: Array, positions: Array, dims: Sequence[int], updates: Array, add:
     if all(elements.is_number(start) for row in rows for start in row):
         for row, update in zip(rows, updates, strict=True):
             if row in windows:
-                y[windows[row]] = y[windows[row]] + update if add else update
+                y[windows[row]] = join(y[windows[row]], update)
         return y
     hits = np.empty((len(rows), len(places)), dtype=object)
     for number, row in enumerate(rows):
         hits[number] = [hit(row, place) for place in places]
-    if add:
+    if join is add:
         totals = numbers.picked(hits.T, updates.reshape(len(rows), -1)).reshape((len(places), *sizes))
         for place, total in zip(places, totals, strict=True):
             y[windows[place]] = y[windows[place]] + total
@@ -62,7 +72,9 @@ def placed(x: Array, positions: Array, dims: Sequence[int], updates: Array, add:
     for found, update in zip(hits, updates, strict=True):
         for place, chosen in zip(places, found, strict=True):
             window = windows[place]
-            y[window] = logic.where(np.full(sizes, chosen, dtype=object), update, y[window])
+            otherwise = y[window] if join is written else x[window]
+            chosen_here = logic.where(np.full(sizes, chosen, dtype=object), update, otherwise)
+            y[window] = join(y[window], chosen_here)
     return y
 
 
@@ -120,7 +132,7 @@ def _update_axes(args: Arguments) -> Axes:
 
 def _update(args: Arguments) -> Array:
     x, update = args["self"], args["update"]
-    return placed(x, _starts(args, x.shape, update.shape), range(x.ndim), update[None], add=False)
+    return placed(x, _starts(args, x.shape, update.shape), range(x.ndim), update[None])
 
 
 RULES = (
