@@ -101,6 +101,12 @@ def _next(search: Search, state: State, shares: bool) -> Found | None:
     )
     late = (
         Pass(search.unsummed, scene.classes),
+        Pass(search.unscaled, scene.classes),
+        Pass(search.unscaled, scene.repeated),
+        Pass(search.turned, scene.classes),
+        Pass(search.turned, scene.repeated),
+        Pass(search.signed, scene.classes),
+        Pass(search.signed, scene.repeated),
         Pass(search.fixes, scene.classes),
         Pass(search.fixes, scene.repeated),
         Pass(search.too_many, scene.classes),

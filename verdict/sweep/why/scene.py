@@ -166,6 +166,12 @@ def is_table(arrays: Arrays) -> bool:
     return steady and (steps is None or bool(steps.size and steps[0] and (steps == steps[0]).all()))
 
 
+def broadcasts(one: Arrays, other: Arrays) -> bool:
+    """Whether what is made of two values element by element has the shape of the other one."""
+    shapes = one[0].shape, other[0].shape
+    return len(shapes[0]) == len(shapes[1]) and all(n in (1, size) for n, size in zip(*shapes, strict=True))
+
+
 def close(one: Sequence[Array], other: Sequence[Array]) -> bool:
     """Whether two values are equal, but for rounding, on all seeds."""
     return all(a.shape == b.shape and _close(a, b) for a, b in zip(one, other, strict=True))

@@ -30,6 +30,8 @@ from verdict.sweep.why.siblings import Siblings
 from verdict.sweep.why.steps import other_attributes, other_operator
 from verdict.sweep.why.summands import doubled, superfluous
 from verdict.sweep.why.sums import KINDS, reductions
+from verdict.sweep.why.turned import signed, turned
+from verdict.sweep.why.unscaled import unscaled
 from verdict.sweep.why.unsummed import unsummed
 
 
@@ -192,6 +194,18 @@ class Search:
         """What each rank adds to a part of a sum."""
         yield from self.of(counted_often, state, at)
         yield from self.of(joined_often, state, at)
+
+    def turned(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """Differences the other way round."""
+        yield from turned(self.scene, state, at)
+
+    def signed(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """Sums for differences, and the other way round."""
+        yield from signed(self.scene, state, at)
+
+    def unscaled(self, state: State, at: Siblings) -> Iterator[Fix]:
+        """What is multiplied in sums beside."""
+        yield from unscaled(self.scene, state, at)
 
     def unsummed(self, state: State, at: Siblings) -> Iterator[Fix]:
         """What ranks make otherwise, summed on trial."""
