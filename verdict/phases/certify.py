@@ -91,13 +91,14 @@ def contradict(query: Query, examined: Examined) -> Examined:
 
     They are not run twice on the same numbers, nor under assumptions that were made by choice: numbers know none.
     """
+    if query.options.assume or examined.report.verdict is Verdict.REFUTED:
+        return examined
     proved = examined.report.verdict is Verdict.PROVED
-    if query.options.assume or (not proved and examined.report.verdict is not Verdict.UNKNOWN):
+    scales = at_ends(*query.values) if proved else unasked(*query.values, examined.ran)
+    if not scales:
         return examined
     query.observer.begin(Phase.CERTIFY)
-    progress = partial(query.observer.advance, Phase.CERTIFY)
-    scales = at_ends(*query.values) if proved else unasked(*query.values, examined.ran)
-    found = next(_differences(query, scales, progress), None)
+    found = next(_differences(query, scales, partial(query.observer.advance, Phase.CERTIFY)), None)
     if found is None:
         return examined._replace(ran=True)
     notes = tuple(f"where it goes wrong is open; the first question: {each.where}" for each in examined.report.open[:1])
