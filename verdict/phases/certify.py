@@ -86,10 +86,9 @@ def certify(query: Query, examined: Examined) -> Examined:
 
 
 def contradict(query: Query, examined: Examined) -> Examined:
-    """What was examined, refuted where it is open and the plans, run on random numbers, come to other results. What is
-    PROVED over the real numbers, where nothing is divided by zero, is run at the ends of what integers may be.
-
-    They are not run twice on the same numbers, nor under assumptions that were made by choice: numbers know none.
+    """What was examined, refuted where it is open and the plans, run on random numbers, come to other results; of what
+    is PROVED, where nothing is divided by zero, at the ends of what integers may be. Nothing is run twice, nor under
+    assumptions that were made by choice: numbers know none.
     """
     if query.options.assume or examined.report.verdict is Verdict.REFUTED:
         return examined
