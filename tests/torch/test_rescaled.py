@@ -27,7 +27,7 @@ def test_what_is_rescaled_is_proved():
     [
         ("build_total", "total, made = kept", "as it is, where what is added beside it is times what exp"),
         ("build_made", "total, made = kept", "as it is, where what is added beside it is times what exp"),
-        ("build_sign", "before = (now - most", "amax (rescaled.py:18) makes less what maximum (rescaled.py:19) makes is"),
+        ("build_sign", "before = (now - most", "less what maximum (rescaled.py:19) makes is due"),
     ],
 )
 def test_what_is_not_or_the_wrong_way_is_told_at_its_line(builder, line, why):
