@@ -109,7 +109,7 @@ def compare_prepared(
     with np.errstate(all="ignore"):
         try:
             run = partial(execute, single, one, bindings[0], exact=exact)
-            values, right = _numbered(single, run, drawn, {} if scale.is_loud else integers)
+            values, right = _numbered(single, run, drawn, {} if scale.is_loud or scale.end else integers)
         except Faulty as error:
             return _failed(error.fault._replace(ours=True), ours=True)
         try:
@@ -126,7 +126,7 @@ def compare_prepared(
     if faults:
         return Comparison(CANNOT if all(fault.ours for fault in faults) else FAULT, rows, faults, shapes)
     numbers = tuple(row for row in rows if np.isfinite(row.size))
-    if scale.zeros and not all(row.agrees for row in numbers):
+    if scale.is_odd and not all(row.agrees for row in numbers):
         return Comparison(DIFFER, numbers, (), shapes)
     if len(numbers) < len(rows):
         return Comparison(CANNOT, rows, (Fault("the single-device values overflow", single.source, True),), shapes)

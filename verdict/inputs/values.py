@@ -41,17 +41,24 @@ GRID = 64
 class Scale(NamedTuple):
     """What real inputs without a stated range, and weights, are multiplied by. zeros: whether about every other row of
     such inputs (along the last axis) is zero, as what fills up a batch may be. silent: the weights, by name, that are.
+    end: 1 where all integers are the greatest that they may be, -1 where they are the least: masks that cover all, say.
     """
 
     inputs: float = 1.0
     weights: float = 1.0
     zeros: bool = False
     silent: frozenset[str] = frozenset()
+    end: int = 0
 
     @property
     def is_loud(self) -> bool:
         """Whether some numbers are greater than usual ones, so that what is made of them may be beyond floats."""
         return max(self.inputs, self.weights) > 1
+
+    @property
+    def is_odd(self) -> bool:
+        """Whether the single-device plan may have no value for some of what it declares: the rest is compared."""
+        return self.zeros or bool(self.end)
 
 
 USUAL = Scale()
@@ -79,7 +86,8 @@ def random_values(
             continue
         shape = small.logicals[index]
         if index in integers:
-            values[index] = random_integers(random, integers[index], near, wild, seed)
+            same = _at_end(integers[index], scale.end) if scale.end else None
+            values[index] = random_integers(random, integers[index], near, wild, seed) if same is None else same
         else:
             bound = RANGE[logical.kind] / (gain if logical.kind == WEIGHT and len(shape) == 1 else 1)
             values[index] = _numbers(random, (*shape, 2) if is_complex(logical) else shape, bound, exact)
@@ -108,6 +116,13 @@ def with_usual_rows(values: Mapping[int, Array], integers: Mapping[int, Domain])
                 array[chosen] = random.choice(np.asarray(rows or usual.hull[:1]), int(chosen.sum()))
         found[index] = array
     return found
+
+
+def _at_end(domain: Domain, end: int) -> Array | None:
+    """All integers of a tensor the least or the greatest that they may be; None where there is none such."""
+    ends = [known.hull[end > 0] for known in domain.usual]
+    found = [n for n in ends if n is not None and abs(n) < MOST]
+    return np.asarray(found, dtype=np.int64)[domain.place] if found and len(found) == len(ends) else None
 
 
 def _among(array: Array, known: Integers) -> npt.NDArray[np.bool_]:

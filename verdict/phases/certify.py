@@ -33,6 +33,7 @@ from verdict.phases.numbers import (
     LOUD,
     QUIET,
     SOME,
+    at_ends,
     at_full_shapes,
     is_reduced,
     is_slight,
@@ -85,15 +86,18 @@ def certify(query: Query, examined: Examined) -> Examined:
 
 
 def contradict(query: Query, examined: Examined) -> Examined:
-    """What was examined, refuted where it is open and the plans, run on random numbers, come to other results.
-
-    They are not run twice on the same numbers, nor under assumptions that were made by choice: numbers know none.
+    """What was examined, refuted where it is open and the plans, run on random numbers, come to other results; of what
+    is PROVED, where nothing is divided by zero, at the ends of what integers may be. Nothing is run twice, nor under
+    assumptions that were made by choice: numbers know none.
     """
-    if query.options.assume or examined.report.verdict is not Verdict.UNKNOWN:
+    if query.options.assume or examined.report.verdict is Verdict.REFUTED:
+        return examined
+    proved = examined.report.verdict is Verdict.PROVED
+    scales = at_ends(*query.values) if proved else unasked(*query.values, examined.ran)
+    if not scales:
         return examined
     query.observer.begin(Phase.CERTIFY)
-    progress = partial(query.observer.advance, Phase.CERTIFY)
-    found = next(_differences(query, unasked(*query.values, examined.ran), progress), None)
+    found = next(_differences(query, scales, partial(query.observer.advance, Phase.CERTIFY)), None)
     if found is None:
         return examined._replace(ran=True)
     notes = tuple(f"where it goes wrong is open; the first question: {each.where}" for each in examined.report.open[:1])
@@ -278,7 +282,8 @@ def _difference(found: Comparison, scale: Scale = USUAL) -> Finding | None:
 def _in_words(scale: Scale) -> str:
     by = ((what, factor) for what, factor in (("inputs", scale.inputs), ("weights", scale.weights)) if factor != 1)
     zeros = ("some rows of inputs zero",) if scale.zeros else ()
-    return ", ".join(("random numbers", *zeros, *(f"{what} multiplied by {factor:g}" for what, factor in by)))
+    ends = (f"all integers the {'greatest' if scale.end > 0 else 'least'} that they may be",) if scale.end else ()
+    return ", ".join(("random numbers", *zeros, *ends, *(f"{what} multiplied by {factor:g}" for what, factor in by)))
 
 
 def _open_again(report: Report, proved: Collection[Finding], why: str) -> Report:

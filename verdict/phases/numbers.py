@@ -13,7 +13,7 @@ from verdict.concrete import (
 )
 from verdict.concrete.comparison import FULL_WORK
 from verdict.counting import Progress, uncounted
-from verdict.graph import ABSENT, Node, Plan, without_effects
+from verdict.graph import ABSENT, BUFFER, INPUT, Node, Plan, without_effects
 from verdict.inputs import USUAL, Scale, outside, unstated
 from verdict.lineage.drawn import draws_again
 from verdict.lineage.reference import reference
@@ -37,6 +37,8 @@ QUIET = Scale(1 / 64, 1 / 64)
 """What is asked besides: what is clipped from a bound on stays as it is where norms are small."""
 ZEROS = (Scale(zeros=True), Scale(weights=0))
 """Where some rows, or all weights, are zero some programs divide by zero that others mask."""
+ENDS = (Scale(end=-1), Scale(end=1))
+"""Where masks cover all, some programs divide by the number of nothing, and make a number of what is infinite then."""
 MOST_STEPS = 200_000
 """The most nodes of both plans to be run; of more, one microbatch of one replica is, where it speaks for the whole."""
 MOST_WORK = 1_000_000_000
@@ -92,7 +94,19 @@ def unasked(single: Plan, parallel: Plan, ran: bool) -> tuple[Scale, ...]:
     work = work_at(without_effects(single)) + work_at(without_effects(parallel))
     loud = (*LOUD, QUIET) if work <= MOST_SHAKEN else LOUD[:1]
     zeros = () if work > MOST_SHAKEN or any(map(_chooses, (single, parallel))) else ZEROS
-    return (*(() if ran and work > SOME else (USUAL,)), *loud, *zeros)
+    return (*(() if ran and work > SOME else (USUAL,)), *loud, *zeros, *at_ends(single, parallel, MOST_SHAKEN))
+
+
+def at_ends(single: Plan, parallel: Plan, most: int = SOME) -> tuple[Scale, ...]:
+    """The numbers at which integers are the least, or the greatest, that they may be: of plans that are given such, and
+    read and write no more elements than `most`.
+    """
+    if all(is_real(logical.dtype) for logical in single.logicals if logical.kind in (INPUT, BUFFER)):
+        return ()
+    if steps_of(single) + steps_of(parallel) > MOST_CHECKED_STEPS:
+        return ()
+    work = work_at(without_effects(single)) + work_at(without_effects(parallel))
+    return () if work > most or any(map(_chooses, (single, parallel))) else ENDS
 
 
 def _chooses(plan: Plan) -> bool:
