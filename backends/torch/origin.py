@@ -97,9 +97,9 @@ class Origin:
             self._forward.setdefault(torch.autograd._get_sequence_nr() - 1, f"{module}|{place}")
         else:
             module, _, forward = self._forward.get(node._sequence_nr(), "|").partition("|")
-        beside = op in COMMUNICATION or (in_engine and not self.by_engine())
-        if beside and _NOBODY in (place, forward) and self.parallelized is not None:
-            place = self._cited(self.parallelized, self.parallelized.co_firstlineno)
+        code = self.parallelized if _NOBODY in (place, forward) else None
+        if code is not None and (op in COMMUNICATION or (in_engine and not self.by_engine())):
+            place = self._cited(code, code.co_firstlineno)
         elif in_engine and node:
             what = node.name().rpartition("::")[2]
             place = f"backward of {forward}" if forward else f"{what}, backward at {place}"

@@ -3,9 +3,11 @@
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from tests.solver.build import obligation
+from verdict.ops import logic
 from verdict.options import SolverOptions
 from verdict.outcome import Proved
 from verdict.solver import Terms, check
@@ -57,3 +59,13 @@ def test_real_numbers_and_integers_below_zero_are_no_counts(terms):
 def test_where_both_sides_must_have_values_a_bound_counts(terms):
     count, x = count_of(terms), terms.real("x")
     assert not proved(terms, x / count, x / count.maximum(1), both=True)
+
+
+def test_a_quotient_that_is_guarded_says_nothing(terms):
+    """It has a value where the count is zero, too."""
+    count, x = count_of(terms, 3), terms.real("x")
+    some = 1 - count.indicator(0)
+    (guarded,) = logic.where(*(np.array([each], dtype=object) for each in (some, x / count, 0)))
+    assert proved(terms, guarded, guarded)
+    assert not proved(terms, guarded, x / count.maximum(1))
+    assert not proved(terms, some * (x / count), x / count.maximum(1))

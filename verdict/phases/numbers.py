@@ -93,20 +93,25 @@ def unasked(single: Plan, parallel: Plan, ran: bool) -> tuple[Scale, ...]:
     """
     work = work_at(without_effects(single)) + work_at(without_effects(parallel))
     loud = (*LOUD, QUIET) if work <= MOST_SHAKEN else LOUD[:1]
-    zeros = () if work > MOST_SHAKEN or any(map(_chooses, (single, parallel))) else ZEROS
-    return (*(() if ran and work > SOME else (USUAL,)), *loud, *zeros, *at_ends(single, parallel, MOST_SHAKEN))
+    odd = () if work > MOST_SHAKEN or any(map(_chooses, (single, parallel))) else (*ZEROS, *_ends(single, parallel))
+    return (*(() if ran and work > SOME else (USUAL,)), *loud, *odd)
 
 
-def at_ends(single: Plan, parallel: Plan, most: int = SOME) -> tuple[Scale, ...]:
+def at_ends(single: Plan, parallel: Plan) -> tuple[Scale, ...]:
     """The numbers at which integers are the least, or the greatest, that they may be: of plans that are given such, and
-    read and write no more elements than `most`.
+    read and write no more elements than SOME.
     """
+    ends = _ends(single, parallel)
+    if not ends or work_at(without_effects(single)) + work_at(without_effects(parallel)) > SOME:
+        return ()
+    return () if any(map(_chooses, (single, parallel))) else ends
+
+
+def _ends(single: Plan, parallel: Plan) -> tuple[Scale, ...]:
+    """The same of plans of few nodes, whatever these are, and of however many elements."""
     if all(is_real(logical.dtype) for logical in single.logicals if logical.kind in (INPUT, BUFFER)):
         return ()
-    if steps_of(single) + steps_of(parallel) > MOST_CHECKED_STEPS:
-        return ()
-    work = work_at(without_effects(single)) + work_at(without_effects(parallel))
-    return () if work > most or any(map(_chooses, (single, parallel))) else ENDS
+    return ENDS if steps_of(single) + steps_of(parallel) <= MOST_CHECKED_STEPS else ()
 
 
 def _chooses(plan: Plan) -> bool:
