@@ -8,16 +8,15 @@ asked of each node, as of a plan whose ranks have one block each. All else reads
 from collections.abc import Iterable, Set
 from typing import NamedTuple
 
-from verdict.graph import ABSENT, ACCUMULATOR, GRAD, PER_STEP, Interval, Node, Plan, extent
-from verdict.lineage import IgnoredLaw, Meaning, Member, Signature, SumLaw, join_region, mean, reference
-from verdict.lineage.meaning import column_attrs
-from verdict.lineage.transfer import transfer
+from verdict.graph import ABSENT, ACCUMULATOR, GRAD, PER_STEP, Node, Plan
+from verdict.lineage import IgnoredLaw, Signature, SumLaw, mean, reference
 from verdict.ops import FACTS, RULES, Dim, Law
 from verdict.ops import Axes as IndexAxes
 from verdict.ops.reordered import joined, pieces
 from verdict.residue.blocks import Blocks, Given, given_blocks, in_order
 from verdict.residue.changed import Changed, runs_once
 from verdict.residue.flattened import axes_of, shape_of
+from verdict.residue.part_of import part_of
 from verdict.stage import Members, Stage
 
 Tensors = tuple[tuple[Dim, ...], ...]
@@ -172,7 +171,7 @@ def _questions(carried: Iterable[tuple[Signature, str]], blocks: Blocks) -> tupl
     found: dict[Stage, None] = {}
     for signature, atom in carried:
         meaning = mean(signature, 1)
-        members = [_member(meaning, atom, interval) for interval in blocks.intervals]
+        members = [part_of(meaning, {atom: interval}) for interval in blocks.intervals]
         own = [member for member in members if member is not None]
         if len(own) < len(members) or any(repr(member.attrs) != repr(own[0].attrs) for member in own):
             return None
@@ -183,16 +182,3 @@ def _questions(carried: Iterable[tuple[Signature, str]], blocks: Blocks) -> tupl
             (SumLaw(signature, output, atom, ends), None) for output, claim in claims if claim and claim.part
         )
     return tuple(found)
-
-
-def _member(meaning: Meaning, atom: str, interval: Interval) -> Member | None:
-    """A node that works on one block along an index axis; None where there is none."""
-    bounds = {name: (0, size) for name, size in meaning.sizes.items()} | {atom: interval}
-    regions = tuple(
-        join_region(dims, bounds, meaning.sizes) if shape is not None else None
-        for dims, shape in zip(meaning.read, meaning.signature.shapes, strict=True)
-    )
-    shapes = [extent(region) if region is not None else None for region in regions[meaning.signature.grads :]]
-    attrs = column_attrs(meaning, meaning.signature.attrs, shapes, {atom: interval})
-    found = transfer(meaning, attrs, regions, meaning.signature.wanted) if attrs is not None else None
-    return found if isinstance(found, Member) else None
